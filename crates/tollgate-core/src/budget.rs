@@ -1,0 +1,73 @@
+//! How long a call may take: one deadline, inherited by everything inside it.
+
+use std::fmt;
+use std::time::{Duration, Instant};
+
+/// The latency budget of a turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Tier {
+    Fast,
+    Standard,
+    Deep,
+}
+
+impl Tier {
+    pub const ALL: [Self; 3] = [Self::Fast, Self::Standard, Self::Deep];
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Fast => "fast",
+            Self::Standard => "standard",
+            Self::Deep => "deep",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|tier| tier.as_str() == text)
+    }
+}
+
+impl fmt::Display for Tier {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// The moment at which whatever has not answered is given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Deadline(Instant);
+
+impl Deadline {
+    pub fn at(instant: Instant) -> Self {
+        Self(instant)
+    }
+
+    pub fn after(now: Instant, span: Duration) -> Self {
+        Self(now + span)
+    }
+
+    /// What a nested call may take: never more than its parent has left.
+    pub fn capped(self, now: Instant, own: Duration) -> Self {
+        Self(self.0.min(now + own))
+    }
+
+    pub fn left(self, now: Instant) -> Duration {
+        self.0.saturating_duration_since(now)
+    }
+
+    pub fn instant(self) -> Instant {
+        self.0
+    }
+}
+
+/// The limits that hold for every call, beside the turn's own deadline.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    pub global: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { global: Duration::from_secs(30) }
+    }
+}

@@ -1,0 +1,85 @@
+//! What is asked of the gate, and what comes back.
+
+use std::fmt;
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+
+use crate::json::Object;
+
+/// One request in the client's names. `params` are those of the MCP method.
+#[derive(Debug)]
+pub struct Request<'a> {
+    pub kind: Kind,
+    pub params: Object<'a>,
+}
+
+/// The MCP methods that reach a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    CallTool,
+    ReadResource,
+    GetPrompt,
+    Complete,
+}
+
+impl Kind {
+    pub fn method(self) -> &'static str {
+        match self {
+            Self::CallTool => "tools/call",
+            Self::ReadResource => "resources/read",
+            Self::GetPrompt => "prompts/get",
+            Self::Complete => "completion/complete",
+        }
+    }
+}
+
+/// How a tool call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Status {
+    Ok,
+    NoResults,
+    Error,
+    Timeout,
+    Pending,
+    Denied,
+    InvalidArguments,
+    RateLimited,
+    Offline,
+}
+
+impl Status {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::NoResults => "no_results",
+            Self::Error => "error",
+            Self::Timeout => "timeout",
+            Self::Pending => "pending",
+            Self::Denied => "denied",
+            Self::InvalidArguments => "invalid_arguments",
+            Self::RateLimited => "rate_limited",
+            Self::Offline => "offline",
+        }
+    }
+}
+
+impl fmt::Display for Status {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// A finished call. A tool that failed is an outcome too: its text is for the model.
+#[derive(Debug)]
+pub struct Outcome {
+    pub status: Status,
+    /// The MCP result, in no era's own dress.
+    pub result: Box<RawValue>,
+    /// Whether the same call may succeed later.
+    pub retryable: bool,
+    pub retry_hint: Option<String>,
+    pub truncated: bool,
+    pub duration: Duration,
+    pub cached: bool,
+}

@@ -1,0 +1,146 @@
+//! Names of things, parsed once. Names are joined for the wire in `names`, and never taken apart.
+
+use std::fmt;
+use std::sync::Arc;
+
+/// Why a text cannot be a name.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadName {
+    #[error("a name must not be empty")]
+    Empty,
+    #[error("`{name}` is longer than {limit} characters")]
+    TooLong { name: String, limit: usize },
+    #[error("`{name}` has the character {found:?}; {allowed}")]
+    Character { name: String, found: char, allowed: &'static str },
+}
+
+macro_rules! name {
+    ($(#[$doc:meta])* $type:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub struct $type(Arc<str>);
+
+        impl $type {
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl fmt::Debug for $type {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(f, "{:?}", &*self.0)
+            }
+        }
+    };
+}
+
+name!(
+    /// A server's name in the config. Never the name the server gives itself.
+    ServerId
+);
+name!(
+    /// A tool's (or prompt's) name as its server says it: any text, kept byte for byte.
+    ToolName
+);
+name!(
+    /// The provider-safe name under which models see a tool.
+    ExposedName
+);
+name!(
+    /// An agent's name in the config.
+    AgentId
+);
+
+const ID_CHARACTERS: &str = "use letters, digits, `_` and `-`, with a letter first";
+
+impl ServerId {
+    pub fn parse(text: &str) -> Result<Self, BadName> {
+        identifier(text).map(Self)
+    }
+}
+
+impl AgentId {
+    pub fn parse(text: &str) -> Result<Self, BadName> {
+        identifier(text).map(Self)
+    }
+}
+
+impl ToolName {
+    pub fn new(text: &str) -> Self {
+        Self(text.into())
+    }
+}
+
+impl ExposedName {
+    pub const MAX: usize = 64;
+
+    /// `[a-zA-Z][a-zA-Z0-9_]{0,63}`, or, for names passed through unchanged, also `.` and `-`
+    /// and up to 128 characters: what MCP itself asks of tool names.
+    pub fn parse(text: &str) -> Result<Self, BadName> {
+        let allowed = "use letters, digits and `_`, with a letter first";
+        checked(text, Self::MAX, allowed, |c| c.is_ascii_alphanumeric() || c == '_')?;
+        match text.chars().next() {
+            Some(first) if !first.is_ascii_alphabetic() => {
+                Err(BadName::Character { name: text.to_owned(), found: first, allowed })
+            }
+            _ => Ok(Self(text.into())),
+        }
+    }
+
+    /// A name passed through as the only upstream says it.
+    pub fn passed_through(text: &str) -> Result<Self, BadName> {
+        let allowed = "MCP allows letters, digits, `_`, `-`, `.` and `/`";
+        checked(text, 128, allowed, |c| c.is_ascii_alphanumeric() || "_-./".contains(c))?;
+        Ok(Self(text.into()))
+    }
+}
+
+/// One tool of one server.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct ToolId {
+    pub server: ServerId,
+    pub tool: ToolName,
+}
+
+impl fmt::Display for ToolId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}/{}", self.server, self.tool)
+    }
+}
+
+fn identifier(text: &str) -> Result<Arc<str>, BadName> {
+    checked(text, 64, ID_CHARACTERS, |c| c.is_ascii_alphanumeric() || c == '_' || c == '-')?;
+    match text.chars().next() {
+        Some(first) if !first.is_ascii_alphabetic() => Err(BadName::Character {
+            name: text.to_owned(),
+            found: first,
+            allowed: ID_CHARACTERS,
+        }),
+        _ => Ok(text.into()),
+    }
+}
+
+fn checked(
+    text: &str,
+    limit: usize,
+    allowed: &'static str,
+    fits: impl Fn(char) -> bool,
+) -> Result<(), BadName> {
+    if text.is_empty() {
+        return Err(BadName::Empty);
+    }
+    if text.len() > limit {
+        let name = text.chars().take(40).collect::<String>() + "…";
+        return Err(BadName::TooLong { name, limit });
+    }
+    match text.chars().find(|c| !fits(*c)) {
+        Some(found) => Err(BadName::Character { name: text.to_owned(), found, allowed }),
+        None => Ok(()),
+    }
+}

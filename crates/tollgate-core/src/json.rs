@@ -1,0 +1,335 @@
+//! Strict reading of JSON that strangers sent. Objects are read one level deep and their values
+//! stay the text that came in, so nothing unknown is lost and nothing is parsed twice.
+//! A key that stands twice is refused: two readers could each believe a different one.
+
+use std::borrow::Cow;
+use std::collections::HashSet;
+use std::fmt;
+
+use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+/// Text that is not the JSON it should be. The message says what and, where known, at which column.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Malformed(pub String);
+
+impl From<serde_json::Error> for Malformed {
+    fn from(error: serde_json::Error) -> Self {
+        Self(error.to_string())
+    }
+}
+
+/// An object of which only the keys were read. Order and unknown fields survive.
+///
+/// Invariant: no key stands twice.
+#[derive(Debug, Clone, Default)]
+pub struct Object<'a> {
+    fields: Vec<(Cow<'a, str>, Cow<'a, RawValue>)>,
+}
+
+impl<'a> Object<'a> {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Reads `text`, which must be one object.
+    pub fn parse(text: &'a str) -> Result<Self, Malformed> {
+        Ok(serde_json::from_str(text)?)
+    }
+
+    /// The same for bytes; invalid UTF-8 is malformed.
+    pub fn parse_bytes(bytes: &'a [u8]) -> Result<Self, Malformed> {
+        let text = std::str::from_utf8(bytes)
+            .map_err(|error| Malformed(format!("not UTF-8 at byte {}", error.valid_up_to())))?;
+        Self::parse(text)
+    }
+
+    pub fn get(&self, key: &str) -> Option<&RawValue> {
+        self.fields.iter().find(|(name, _)| name == key).map(|(_, value)| &**value)
+    }
+
+    /// The field as a string, if it is there and is one.
+    pub fn string(&self, key: &str) -> Option<Cow<'_, str>> {
+        string(self.get(key)?)
+    }
+
+    /// The field as an object; `None` if it is absent or something else.
+    pub fn object(&self, key: &str) -> Option<Object<'_>> {
+        Object::parse(self.get(key)?.get()).ok()
+    }
+
+    pub fn contains(&self, key: &str) -> bool {
+        self.get(key).is_some()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.fields.is_empty()
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &RawValue)> {
+        self.fields.iter().map(|(key, value)| (&**key, &**value))
+    }
+
+    /// Replaces the field in place, or appends it.
+    pub fn set(&mut self, key: impl Into<Cow<'a, str>>, value: impl Into<Cow<'a, RawValue>>) {
+        let (key, value) = (key.into(), value.into());
+        match self.fields.iter_mut().find(|(name, _)| *name == key) {
+            Some(field) => field.1 = value,
+            None => self.fields.push((key, value)),
+        }
+    }
+
+    pub fn set_string(&mut self, key: impl Into<Cow<'a, str>>, value: &str) {
+        self.set(key, Cow::Owned(raw_string(value)));
+    }
+
+    pub fn remove(&mut self, key: &str) -> Option<Cow<'a, RawValue>> {
+        let at = self.fields.iter().position(|(name, _)| name == key)?;
+        Some(self.fields.remove(at).1)
+    }
+
+    /// A key that only looks like one of `known` (by case, or a letter that folds onto it):
+    /// lenient readers elsewhere would take it for the real one.
+    pub fn twin_of<'k>(&self, known: &[&'k str]) -> Option<&'k str> {
+        self.fields.iter().find_map(|(key, _)| {
+            known.iter().copied().find(|name| **key != **name && folds_to(key, name))
+        })
+    }
+
+    /// The object as text, fields in their order.
+    pub fn to_text(&self) -> String {
+        let size: usize = self.fields.iter().map(|(k, v)| k.len() + v.get().len() + 4).sum();
+        let mut out = String::with_capacity(size + 2);
+        out.push('{');
+        for (at, (key, value)) in self.fields.iter().enumerate() {
+            if at > 0 {
+                out.push(',');
+            }
+            push_string(&mut out, key);
+            out.push(':');
+            out.push_str(value.get());
+        }
+        out.push('}');
+        out
+    }
+
+    pub fn to_raw(&self) -> Box<RawValue> {
+        raw(self.to_text())
+    }
+
+    /// The fields with the lifetime of the text they were read from; spliced ones are left out.
+    pub fn into_borrowed(self) -> impl Iterator<Item = (Cow<'a, str>, &'a RawValue)> {
+        self.fields.into_iter().filter_map(|(key, value)| match value {
+            Cow::Borrowed(value) => Some((key, value)),
+            Cow::Owned(_) => None,
+        })
+    }
+
+    pub fn into_owned(self) -> Object<'static> {
+        Object {
+            fields: self
+                .fields
+                .into_iter()
+                .map(|(key, value)| (Cow::Owned(key.into_owned()), Cow::Owned(value.into_owned())))
+                .collect(),
+        }
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Fields;
+        impl<'de> Visitor<'de> for Fields {
+            type Value = Object<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut fields: Vec<(Cow<'de, str>, Cow<'de, RawValue>)> = Vec::new();
+                let mut seen = Seen::default();
+                while let Some(Key(key)) = map.next_key()? {
+                    if !seen.insert(&key, || fields.iter().map(|(name, _)| &**name)) {
+                        return Err(A::Error::custom(format_args!("key `{key}` stands twice")));
+                    }
+                    fields.push((key, Cow::Borrowed(map.next_value::<&'de RawValue>()?)));
+                }
+                Ok(Object { fields })
+            }
+        }
+        deserializer.deserialize_map(Fields)
+    }
+}
+
+/// Keys seen so far: a short scan while there are few, a set once there are many.
+#[derive(Default)]
+struct Seen {
+    set: HashSet<String>,
+    count: usize,
+}
+
+impl Seen {
+    const SCAN_UP_TO: usize = 16;
+
+    fn insert<'k, I: Iterator<Item = &'k str>>(
+        &mut self,
+        key: &str,
+        earlier: impl Fn() -> I,
+    ) -> bool {
+        self.count += 1;
+        if self.count <= Self::SCAN_UP_TO {
+            return !earlier().any(|name| name == key);
+        }
+        if self.set.is_empty() {
+            self.set.extend(earlier().map(str::to_owned));
+        }
+        self.set.insert(key.to_owned())
+    }
+}
+
+struct Key<'a>(Cow<'a, str>);
+
+impl<'de> Deserialize<'de> for Key<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Text;
+        impl<'de> Visitor<'de> for Text {
+            type Value = Key<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a key")
+            }
+
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Key<'de>, E> {
+                Ok(Key(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Key<'de>, E> {
+                Ok(Key(Cow::Owned(text.to_owned())))
+            }
+        }
+        deserializer.deserialize_str(Text)
+    }
+}
+
+/// The whole document as a tree; a key that stands twice anywhere is refused.
+pub fn value(text: &str) -> Result<Value, Malformed> {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let value = Strict.deserialize(&mut reader)?;
+    reader.end()?;
+    Ok(value)
+}
+
+struct Strict;
+
+impl<'de> DeserializeSeed<'de> for Strict {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Strict {
+    type Value = Value;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, it: bool) -> Result<Value, E> {
+        Ok(Value::Bool(it))
+    }
+
+    fn visit_i64<E>(self, it: i64) -> Result<Value, E> {
+        Ok(it.into())
+    }
+
+    fn visit_u64<E>(self, it: u64) -> Result<Value, E> {
+        Ok(it.into())
+    }
+
+    fn visit_f64<E>(self, it: f64) -> Result<Value, E> {
+        Ok(it.into())
+    }
+
+    fn visit_str<E>(self, it: &str) -> Result<Value, E> {
+        Ok(Value::String(it.to_owned()))
+    }
+
+    fn visit_string<E>(self, it: String) -> Result<Value, E> {
+        Ok(Value::String(it))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
+        let mut items = Vec::new();
+        while let Some(item) = seq.next_element_seed(Self)? {
+            items.push(item);
+        }
+        Ok(Value::Array(items))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
+        let mut fields = Map::new();
+        while let Some(key) = map.next_key::<String>()? {
+            if fields.contains_key(&key) {
+                return Err(A::Error::custom(format_args!("key `{key}` stands twice")));
+            }
+            let value = map.next_value_seed(Self)?;
+            fields.insert(key, value);
+        }
+        Ok(Value::Object(fields))
+    }
+}
+
+/// Text that is known to be JSON, because this crate or serde wrote it.
+pub fn raw(text: String) -> Box<RawValue> {
+    RawValue::from_string(text).expect("the text was written as JSON")
+}
+
+pub fn raw_value(value: &Value) -> Box<RawValue> {
+    raw(value.to_string())
+}
+
+pub fn raw_string(text: &str) -> Box<RawValue> {
+    let mut out = String::with_capacity(text.len() + 2);
+    push_string(&mut out, text);
+    raw(out)
+}
+
+/// The value as a string, if it is one.
+pub fn string(value: &RawValue) -> Option<Cow<'_, str>> {
+    let Key(text) = serde_json::from_str(value.get()).ok()?;
+    Some(text)
+}
+
+/// Appends `text` as a JSON string.
+pub fn push_string(out: &mut String, text: &str) {
+    let plain = text.bytes().all(|byte| byte >= 0x20 && byte != b'"' && byte != b'\\');
+    if plain {
+        out.push('"');
+        out.push_str(text);
+        out.push('"');
+    } else {
+        out.push_str(&Value::String(text.to_owned()).to_string());
+    }
+}
+
+fn folds_to(key: &str, name: &str) -> bool {
+    let fold = |c: char| match c {
+        'ſ' => 's',
+        'ı' => 'i',
+        _ => c.to_lowercase().next().unwrap_or(c),
+    };
+    key.chars().map(fold).eq(name.chars().map(fold))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,19 @@
+//! The words and the decisions of Tollgate. Everything above calls into this crate; it calls
+//! nobody: no I/O, no runtime, no clock (time is an argument), no serde derives.
+
+pub mod agent;
+pub mod budget;
+pub mod call;
+pub mod catalog;
+pub mod glob;
+pub mod id;
+pub mod json;
+pub mod names;
+pub mod plan;
+pub mod policy;
+pub mod schema;
+pub mod secret;
+pub mod shaping;
+pub mod tool;
+pub mod turn;
+pub mod view;

@@ -1,0 +1,62 @@
+//! Is there time? The only way to a [`Planned`] call, which is all the executor takes.
+
+use std::time::Instant;
+
+use crate::budget::{Deadline, Limits};
+use crate::policy::Permitted;
+use crate::turn::Turn;
+
+/// A permitted request with its deadline. Only [`plan`] makes one.
+#[derive(Debug)]
+pub struct Planned<'a> {
+    permitted: Permitted<'a>,
+    deadline: Deadline,
+    wall: Option<Deadline>,
+    started: Instant,
+}
+
+impl<'a> Planned<'a> {
+    pub fn permitted(&self) -> &Permitted<'a> {
+        &self.permitted
+    }
+
+    /// When the call is given up, unless it waits for a person's answer.
+    pub fn deadline(&self) -> Deadline {
+        self.deadline
+    }
+
+    /// The turn's own deadline: it passes whatever the call waits for.
+    pub fn wall(&self) -> Option<Deadline> {
+        self.wall
+    }
+
+    pub fn started(&self) -> Instant {
+        self.started
+    }
+}
+
+/// The turn's time was over before the call began.
+#[derive(Debug, thiserror::Error)]
+#[error("the time for this turn is over")]
+pub struct NoTimeLeft;
+
+/// The smallest of the tool's own maximum, the server's default, the global limit and what the
+/// turn has left.
+pub fn plan<'a>(
+    turn: &Turn,
+    permitted: Permitted<'a>,
+    now: Instant,
+    limits: Limits,
+) -> Result<Planned<'a>, NoTimeLeft> {
+    if turn.deadline.is_some_and(|wall| wall.left(now).is_zero()) {
+        return Err(NoTimeLeft);
+    }
+    let mut span = limits.global;
+    if let Some(tool) = permitted.tool() {
+        span = span.min(tool.terms.timeout);
+        span = tool.terms.max.map_or(span, |max| span.min(max));
+    }
+    let own = Deadline::after(now, span);
+    let deadline = turn.deadline.map_or(own, |wall| wall.capped(now, span));
+    Ok(Planned { permitted, deadline, wall: turn.deadline, started: now })
+}

@@ -1,0 +1,171 @@
+//! May they? The only way to a [`Permitted`] request, and so to any backend.
+//! Hidden and absent things are refused alike, so that names do not leak.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use crate::call::{Kind, Request};
+use crate::id::ServerId;
+use crate::json::{self, Object};
+use crate::schema::Violation;
+use crate::tool::Tool;
+use crate::turn::Turn;
+
+/// A request that passed the policy. Only [`permit`] makes one.
+#[derive(Debug)]
+pub struct Permitted<'a> {
+    kind: Kind,
+    server: ServerId,
+    params: Object<'a>,
+    call: Option<ToolCall>,
+}
+
+/// The tool that is called, and its arguments, parsed once and checked.
+#[derive(Debug)]
+struct ToolCall {
+    tool: Arc<Tool>,
+    arguments: Value,
+}
+
+impl<'a> Permitted<'a> {
+    pub fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    pub fn server(&self) -> &ServerId {
+        &self.server
+    }
+
+    pub fn tool(&self) -> Option<&Arc<Tool>> {
+        self.call.as_ref().map(|call| &call.tool)
+    }
+
+    pub fn arguments(&self) -> Option<&Value> {
+        self.call.as_ref().map(|call| &call.arguments)
+    }
+
+    /// The params in the server's own names.
+    pub fn params(&self) -> &Object<'a> {
+        &self.params
+    }
+}
+
+/// Why a request goes no further. Nothing was sent anywhere.
+#[derive(Debug, thiserror::Error)]
+pub enum Refusal {
+    #[error("{}", unknown("tool", .name, .nearest))]
+    UnknownTool { name: String, nearest: Vec<String> },
+    #[error("{}", unknown("prompt", .name, .nearest))]
+    UnknownPrompt { name: String, nearest: Vec<String> },
+    #[error("there is no resource `{uri}`")]
+    UnknownResource { uri: String },
+    #[error("{}", invalid(.tool, .violations))]
+    InvalidArguments { tool: Arc<Tool>, violations: Vec<Violation> },
+    #[error("{0}")]
+    BadParams(String),
+}
+
+/// Lets a request through to the server that can answer it, or says why not.
+pub fn permit<'a>(turn: &Turn, request: Request<'a>) -> Result<Permitted<'a>, Refusal> {
+    let Request { kind, mut params } = request;
+    match kind {
+        Kind::CallTool => permit_tool(turn, params),
+        Kind::GetPrompt => {
+            let name = required(&params, "name")?.into_owned();
+            let prompt = turn.view.prompt(&name).ok_or_else(|| unknown_prompt(turn, &name))?;
+            params.set_string("name", prompt.name.as_str());
+            Ok(Permitted { kind, server: prompt.server.clone(), params, call: None })
+        }
+        Kind::ReadResource => {
+            let uri = required(&params, "uri")?;
+            let server = resource_server(turn, &uri)?;
+            drop(uri);
+            Ok(Permitted { kind, server, params, call: None })
+        }
+        Kind::Complete => permit_completion(turn, params),
+    }
+}
+
+fn permit_tool<'a>(turn: &Turn, mut params: Object<'a>) -> Result<Permitted<'a>, Refusal> {
+    if let Some(key) = params.twin_of(&["name", "arguments", "_meta"]) {
+        return Err(Refusal::BadParams(format!("a key of `params` looks like `{key}` but is not")));
+    }
+    let name = required(&params, "name")?;
+    let Some(tool) = turn.view.tool(&name).cloned() else {
+        let nearest = turn.view.nearest(&name).into_iter().map(str::to_owned).collect();
+        return Err(Refusal::UnknownTool { name: shortened(&name), nearest });
+    };
+    drop(name);
+    let arguments = match params.get("arguments").map(RawValue::get) {
+        None | Some("null") => Value::Object(serde_json::Map::new()),
+        Some(text) => json::value(text)
+            .map_err(|error| Refusal::BadParams(format!("`arguments` cannot be read: {error}")))?,
+    };
+    if let Err(violations) = tool.input.check(&arguments) {
+        return Err(Refusal::InvalidArguments { tool, violations });
+    }
+    if tool.id.tool.as_str() != tool.exposed.as_str() {
+        params.set_string("name", tool.id.tool.as_str());
+    }
+    let server = tool.id.server.clone();
+    Ok(Permitted { kind: Kind::CallTool, server, params, call: Some(ToolCall { tool, arguments }) })
+}
+
+/// `ref` names a prompt or a resource template; the request goes to whoever owns it.
+fn permit_completion<'a>(turn: &Turn, mut params: Object<'a>) -> Result<Permitted<'a>, Refusal> {
+    let kind = Kind::Complete;
+    let Some(mut reference) = params.object("ref").map(Object::into_owned) else {
+        return Err(Refusal::BadParams("`ref` must be an object".to_owned()));
+    };
+    if reference.string("type").as_deref() == Some("ref/prompt") {
+        let name = required(&reference, "name")?.into_owned();
+        let prompt = turn.view.prompt(&name).ok_or_else(|| unknown_prompt(turn, &name))?;
+        reference.set_string("name", prompt.name.as_str());
+        params.set("ref", reference.to_raw());
+        return Ok(Permitted { kind, server: prompt.server.clone(), params, call: None });
+    }
+    let uri = required(&reference, "uri")?;
+    let template = turn.view.templates().iter().find(|template| template.pattern == *uri);
+    let server = match template {
+        Some(template) => template.server.clone(),
+        None => resource_server(turn, &uri)?,
+    };
+    Ok(Permitted { kind, server, params, call: None })
+}
+
+fn resource_server(turn: &Turn, uri: &str) -> Result<ServerId, Refusal> {
+    let server = turn.view.resource_route(uri);
+    server.cloned().ok_or_else(|| Refusal::UnknownResource { uri: shortened(uri) })
+}
+
+fn unknown_prompt(turn: &Turn, name: &str) -> Refusal {
+    let prompts = turn.view.prompts().iter().map(|prompt| prompt.exposed.to_string());
+    Refusal::UnknownPrompt { name: shortened(name), nearest: prompts.take(3).collect() }
+}
+
+fn required<'o>(params: &'o Object<'_>, key: &str) -> Result<Cow<'o, str>, Refusal> {
+    params.string(key).ok_or_else(|| Refusal::BadParams(format!("`{key}` must be a string")))
+}
+
+fn unknown(what: &str, name: &str, nearest: &[String]) -> String {
+    match nearest {
+        [] => format!("there is no {what} `{name}`"),
+        names => format!("there is no {what} `{name}`; did you mean `{}`?", names.join("` or `")),
+    }
+}
+
+fn invalid(tool: &Tool, violations: &[Violation]) -> String {
+    let what: Vec<String> = violations.iter().map(ToString::to_string).collect();
+    format!("the arguments for `{}` do not fit its schema: {}", tool.exposed, what.join("; "))
+}
+
+/// A stranger's text, short enough to be said back.
+fn shortened(text: &str) -> String {
+    match text.char_indices().nth(80) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}

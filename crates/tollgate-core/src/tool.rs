@@ -1,0 +1,117 @@
+//! One tool: what its server says of it, and what the operator says on top.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::id::{ExposedName, ToolId};
+use crate::schema::Schema;
+
+mod definition;
+pub use definition::{
+    Annotations, Declared, Definition, Finding, FindingKind, HeaderKind, HeaderParameter, Rejected,
+};
+
+/// A tool as it stands in the catalogue: named, checked, its schema compiled.
+#[derive(Debug)]
+pub struct Tool {
+    pub id: ToolId,
+    pub exposed: ExposedName,
+    pub definition: Arc<Definition>,
+    /// As listed: the operator's words if there are any, else the server's.
+    pub description: Option<String>,
+    pub terms: Terms,
+    pub input: Schema,
+    pub output: Option<Schema>,
+    /// SHA-256 over what the server said, in canonical form: changes when the server changes it.
+    pub hash: ContentHash,
+    /// The tool as JSON under its exposed name, ready to be listed.
+    pub listed: Listed,
+}
+
+/// The forms in which clients of the two protocol eras see one tool.
+#[derive(Debug)]
+pub struct Listed {
+    pub modern: Box<str>,
+    /// Without what only 2026-07-28 knows (an output schema that is no object).
+    pub legacy: Box<str>,
+}
+
+/// What holds for calls of this tool, from the operator first, then the server where trusted.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Terms {
+    pub estimated: Option<Duration>,
+    /// Declared p99; also the hard timeout.
+    pub max: Option<Duration>,
+    /// The server's default timeout.
+    pub timeout: Duration,
+    pub effect: Effect,
+    /// May the same call be sent twice? Only an operator or a trusted server can say so.
+    pub idempotent: bool,
+    pub cacheable: Duration,
+    pub approval: Approval,
+    pub speech: Speech,
+    pub probe: Option<Value>,
+    pub rate_limit: Option<RateLimit>,
+}
+
+/// What a call does to the world, as far as it is believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    ReadOnly,
+    Mutating,
+    Destructive,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Approval {
+    #[default]
+    Auto,
+    Always,
+    Never,
+}
+
+/// How a result becomes a sentence: template first, then field, then the text itself.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Speech {
+    pub template: Option<String>,
+    pub field: Option<String>,
+}
+
+/// So many calls in so long.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RateLimit {
+    pub calls: u32,
+    pub per: Duration,
+}
+
+/// What the config says of one tool. `None` leaves the server's word, where that counts.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Override {
+    pub expose_as: Option<ExposedName>,
+    pub description: Option<String>,
+    pub speech: Speech,
+    pub estimated: Option<Duration>,
+    pub max: Option<Duration>,
+    pub idempotent: Option<bool>,
+    pub cacheable: Option<Duration>,
+    pub probe: Option<Value>,
+    pub rate_limit: Option<RateLimit>,
+    pub approval: Option<Approval>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ContentHash(pub [u8; 32]);
+
+impl std::fmt::Display for ContentHash {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl std::fmt::Debug for ContentHash {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{self}")
+    }
+}

@@ -1,0 +1,35 @@
+//! One request of a user to an agent: what it may see and call, and until when.
+
+use std::sync::Arc;
+
+use crate::budget::Deadline;
+use crate::view::View;
+
+/// Everything that is decided once for a turn and holds for all calls inside it.
+#[derive(Debug, Clone)]
+pub struct Turn {
+    pub principal: Principal,
+    /// Listing and calling use this same view.
+    pub view: Arc<View>,
+    /// The wall for the whole tool phase; `None` leaves the limits of each call.
+    pub deadline: Option<Deadline>,
+}
+
+/// Who is asking over the network. Handles and sessions belong to one principal.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Principal(Arc<str>);
+
+impl Principal {
+    pub fn named(name: &str) -> Self {
+        Self(name.into())
+    }
+
+    /// Whoever can reach the loopback address, while no keys are configured.
+    pub fn local() -> Self {
+        Self::named("local")
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
