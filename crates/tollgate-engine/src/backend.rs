@@ -1,0 +1,54 @@
+//! What can run a call: an upstream server, or tools in this process. The executor is the only
+//! caller; nothing else in the gateway may reach a backend.
+
+use async_trait::async_trait;
+use serde_json::Value;
+use tollgate_core::json::Object;
+use tollgate_mcp::Era;
+use tollgate_mcp::client::{Answer, Events};
+use tollgate_mcp::code::ErrorObject;
+use tollgate_mcp::meta::ClientFacts;
+
+/// One piece of work for a backend, in the backend's own names.
+pub struct Job<'a> {
+    /// The MCP method: `tools/call`, `resources/read`, …
+    pub method: &'a str,
+    pub params: Object<'a>,
+    /// Of `tools/call`: the arguments in `params`, already parsed and checked.
+    pub arguments: Option<&'a Value>,
+    /// On whose behalf.
+    pub client: &'a ClientFacts,
+    /// Arguments that the server wants mirrored into headers: suffix and value.
+    pub mirrored: Vec<(String, String)>,
+    pub events: Option<Events>,
+}
+
+#[async_trait]
+pub trait Backend: Send + Sync {
+    /// Dropping the future cancels the work at the server.
+    async fn run(&self, job: Job<'_>) -> Result<Answer, Failure>;
+
+    /// In which era it is spoken to now; decides how questions to the caller travel.
+    fn era(&self) -> Era;
+}
+
+/// Why a backend has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum Failure {
+    /// Nothing was sent: the server is not there.
+    #[error("server is {state}: {reason}")]
+    Offline { state: &'static str, reason: String },
+    /// Nothing was sent: too many calls failed lately, or too many are waiting.
+    #[error("{reason}")]
+    Resting { reason: String, retry_after: std::time::Duration },
+    /// The connection broke before the answer came. Whether the call had its effect is unknown.
+    #[error("{0}")]
+    Lost(String),
+    /// The server answered with a JSON-RPC error.
+    #[error("{} ({})", .0.message, .0.code)]
+    Refused(ErrorObject),
+    #[error("{0}")]
+    Unauthorized(String),
+    #[error("the answer is larger than {limit} bytes")]
+    TooLarge { limit: usize },
+}

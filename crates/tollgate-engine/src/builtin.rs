@@ -1,0 +1,47 @@
+//! Tools that run in this process. A tool is a definition and a handler; `table` lists the
+//! servers that ship. Called by the executor only, after the gate let the call through.
+
+use async_trait::async_trait;
+use serde_json::{Map, Value};
+
+pub mod dice;
+pub mod files;
+pub mod table;
+
+/// A tool in process. Also the door for tools of an embedding program.
+#[async_trait]
+pub trait Tool: Send + Sync {
+    /// The MCP tool object: name, description, schemas, annotations, `_meta` with latencies.
+    fn definition(&self) -> Value;
+
+    /// Runs one call. The arguments were checked against the input schema.
+    async fn call(&self, arguments: &Map<String, Value>) -> Result<Reply, Failure>;
+}
+
+/// What a tool has to say.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reply {
+    /// For people and models, speakable.
+    pub text: String,
+    /// The same as data; must fit the output schema if there is one.
+    pub structured: Option<Value>,
+}
+
+/// A call that did not work out: an answer for the model, not a fault of the gateway.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Failure {
+    /// Says what was wrong and what to do instead.
+    pub message: String,
+}
+
+impl Failure {
+    pub fn new(message: impl Into<String>) -> Self {
+        Self { message: message.into() }
+    }
+}
+
+/// A named set of tools in process, shown as one server.
+pub struct Server {
+    pub name: &'static str,
+    pub tools: Vec<Box<dyn Tool>>,
+}

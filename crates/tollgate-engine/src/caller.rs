@@ -1,0 +1,80 @@
+//! Who waits for a call, and how they can be talked to while it runs.
+
+use serde_json::value::RawValue;
+use tollgate_core::call::Outcome;
+use tollgate_core::plan::NoTimeLeft;
+use tollgate_core::policy::Refusal;
+use tollgate_mcp::client::Events;
+use tollgate_mcp::code::ErrorObject;
+use tollgate_mcp::meta::ClientFacts;
+
+/// The one who asked, as far as the gate needs to know.
+#[derive(Clone)]
+pub struct Caller<'a> {
+    pub client: &'a ClientFacts,
+    /// Where progress and logs go, and questions if they can be asked live.
+    pub events: Option<Events>,
+    pub dialogue: Dialogue,
+}
+
+impl<'a> Caller<'a> {
+    /// A caller that only wants the answer.
+    pub fn silent(client: &'a ClientFacts) -> Self {
+        Self { client, events: None, dialogue: Dialogue::Nobody }
+    }
+}
+
+/// How a server's question reaches the caller.
+#[derive(Debug, Clone)]
+pub enum Dialogue {
+    /// Nobody is there to answer.
+    Nobody,
+    /// As [`tollgate_mcp::client::Event::Question`], answered while the call waits (legacy).
+    Live,
+    /// As an `input_required` result; the caller comes back with the answers (modern).
+    Rounds(Retry),
+}
+
+/// What a caller brought back from an earlier round; empty on the first.
+#[derive(Debug, Clone, Default)]
+pub struct Retry {
+    pub state: Option<String>,
+    pub responses: Option<Box<RawValue>>,
+}
+
+/// What the gate has to say.
+#[derive(Debug)]
+pub enum Reply {
+    /// A tool call that ended, well or not.
+    Tool(Outcome),
+    /// The result of any other request, in no era's own dress.
+    Result(Box<RawValue>),
+    /// Modern callers only: `inputRequests` and `requestState`, complete.
+    InputRequired(Box<RawValue>),
+    /// Modern callers that declared the tasks extension only: the flat task result.
+    Task(Box<RawValue>),
+}
+
+/// A request that the gate could not see through. A tool that failed is a [`Reply`].
+#[derive(Debug, thiserror::Error)]
+pub enum CallError {
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    #[error(transparent)]
+    NoTimeLeft(#[from] NoTimeLeft),
+    /// The server's own JSON-RPC error.
+    #[error("{} ({})", .0.message, .0.code)]
+    Upstream(ErrorObject),
+    /// A request other than a tool call, to a server that did not answer.
+    #[error("{message}")]
+    Unanswered { message: String },
+    /// The server asked for something this caller did not say it can do.
+    #[error("the call needs a client that can do `{capability}`")]
+    MissingCapability { capability: String, required: Box<RawValue> },
+    /// `requestState` that was not given by this gateway to this caller for this request.
+    #[error("{0}")]
+    BadState(&'static str),
+    /// A task handle that is not the caller's.
+    #[error("there is no such task")]
+    UnknownTask,
+}

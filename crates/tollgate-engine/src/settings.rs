@@ -1,0 +1,140 @@
+//! What the engine is told to run: checked values, made by whoever reads the config.
+//! Nothing here is optional unless leaving it out means something.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tollgate_core::agent::Agent;
+use tollgate_core::budget::Limits;
+use tollgate_core::glob::Glob;
+use tollgate_core::id::{AgentId, ServerId, ToolName};
+use tollgate_core::names::NamePattern;
+use tollgate_core::secret::Secret;
+use tollgate_core::tool::Override;
+use tollgate_mcp::Revision;
+
+#[derive(Debug, Clone)]
+pub struct Settings {
+    pub environment: String,
+    /// Where state lives that outlasts the process.
+    pub data: PathBuf,
+    pub names: NamePattern,
+    pub limits: Limits,
+    /// In the order of the config: it decides who keeps a name that two want.
+    pub servers: Vec<Server>,
+    pub builtin: Builtin,
+    pub agents: Vec<Agent>,
+    pub default_agent: Option<AgentId>,
+}
+
+/// Where the built-in tools may work.
+#[derive(Debug, Clone)]
+pub struct Builtin {
+    /// The directory that `read_file` and `write_file` cannot leave.
+    pub files: PathBuf,
+    /// A directory of tables for `roll_table`, beside the ones built in.
+    pub tables: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone)]
+pub struct Server {
+    pub id: ServerId,
+    pub transport: Transport,
+    pub protocol: Protocol,
+    /// May its annotations allow retries, caching, probes?
+    pub trusted: bool,
+    pub state: Wanted,
+    pub start: Start,
+    pub restart: Restart,
+    pub timeout: Duration,
+    pub slow_response: Option<SlowResponse>,
+    pub allow: Vec<Glob>,
+    pub deny: Vec<Glob>,
+    pub tools: BTreeMap<ToolName, Override>,
+    pub category: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+pub enum Transport {
+    Stdio(Command),
+    StreamableHttp(Endpoint),
+    /// HTTP+SSE of 2024-11-05.
+    Sse(Endpoint),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Command {
+    /// Never empty; the first word is the program.
+    pub words: Vec<String>,
+    /// Added to the clean base environment.
+    pub env: BTreeMap<String, Secret>,
+    pub cwd: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    /// http or https, with a host, without credentials.
+    pub url: String,
+    pub headers: BTreeMap<String, Secret>,
+    pub auth: Auth,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Auth {
+    None,
+    /// Sent as `authorization: Bearer …`; written in the config with or without that word.
+    Token(Secret),
+    OAuth(ClientCredentials),
+}
+
+/// OAuth 2.1 client credentials.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientCredentials {
+    pub client_id: String,
+    pub client_secret: Secret,
+    /// Found by discovery when it is not given.
+    pub token_url: Option<String>,
+    pub scopes: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    /// Ask the server which era it speaks.
+    Auto,
+    Pinned(Revision),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wanted {
+    Enabled,
+    Disabled,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Start {
+    Eager,
+    /// On first use; until then its tools are those of the last listing, if there was one.
+    Lazy,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Restart {
+    pub policy: RestartPolicy,
+    /// Within a minute; more, and the server is `failed` and only tried once a minute.
+    pub max_restarts: u32,
+    /// The first pause; it doubles up to 30 s.
+    pub backoff: Duration,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RestartPolicy {
+    Always,
+    Never,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SlowResponse {
+    pub threshold: Duration,
+    pub message: String,
+}

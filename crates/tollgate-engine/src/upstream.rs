@@ -1,0 +1,67 @@
+//! Upstream servers: started, kept alive, spoken to. One supervisor task owns each server.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use tokio::sync::mpsc;
+use tollgate_core::catalog::Listing;
+use tollgate_core::id::ServerId;
+use tollgate_mcp::Revision;
+
+/// What the registry is told, over a bounded queue.
+#[derive(Debug)]
+pub struct Update {
+    pub server: ServerId,
+    pub change: Change,
+}
+
+#[derive(Debug)]
+pub enum Change {
+    /// The server is there and offers this.
+    Listed(Arc<Listing>),
+    /// Its tools are to be left out until it is back.
+    Gone,
+    /// `notifications/resources/updated`.
+    ResourceUpdated(String),
+}
+
+pub type Updates = mpsc::Sender<Update>;
+
+/// The state of a server, for people to see.
+#[derive(Debug, Clone)]
+pub struct Status {
+    pub state: State,
+    /// In words: what happened last.
+    pub reason: String,
+    pub since: SystemTime,
+    pub restarts: u32,
+    pub revision: Option<Revision>,
+    pub tools: usize,
+    pub last_error: Option<String>,
+    pub pid: Option<u32>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    Starting,
+    Ready,
+    /// Serving, but with trouble: breaker half open, garbage on stdout, listing failed.
+    Degraded,
+    Offline,
+    /// Restarted too often; tried once a minute.
+    Failed,
+    Disabled,
+}
+
+impl State {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Starting => "starting",
+            Self::Ready => "ready",
+            Self::Degraded => "degraded",
+            Self::Offline => "offline",
+            Self::Failed => "failed",
+            Self::Disabled => "disabled",
+        }
+    }
+}
