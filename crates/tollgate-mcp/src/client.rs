@@ -1,0 +1,186 @@
+//! The client side of the wire: one connection to one server, in whichever era it speaks.
+//! Dropping the future of a request cancels it at the server, by that transport's own means.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::value::RawValue;
+use tokio::sync::{mpsc, oneshot};
+use tollgate_core::json::Object;
+
+use crate::code::ErrorObject;
+use crate::meta::ClientFacts;
+use crate::{Era, Revision};
+
+/// One request to the server. Names are the server's own.
+pub struct Request<'a> {
+    pub method: &'a str,
+    /// `_meta` may hold what the caller passes through; the wire adds its own keys.
+    pub params: Object<'a>,
+    /// On whose behalf: stamped on modern requests.
+    pub client: &'a ClientFacts,
+    /// Arguments mirrored into `Mcp-Param-*` headers (modern HTTP only): header suffix and value.
+    pub mirrored: Vec<(String, String)>,
+    /// Where progress, logs and questions of this request go. `None`: progress is not asked for,
+    /// and questions are refused.
+    pub events: Option<Events>,
+}
+
+/// Bounded; a listener that does not read loses progress, never questions.
+pub type Events = mpsc::Sender<Event>;
+
+/// What a server says while it works on a request.
+#[derive(Debug)]
+pub enum Event {
+    /// The params of `notifications/progress`, without the token of this hop.
+    Progress(Object<'static>),
+    /// The params of `notifications/message`.
+    Log(Box<RawValue>),
+    Question(Question),
+}
+
+/// A server's own request to the client (legacy): elicitation, sampling, roots.
+#[derive(Debug)]
+pub struct Question {
+    pub method: String,
+    pub params: Option<Box<RawValue>>,
+    /// Dropping it answers that nobody is there.
+    pub reply: oneshot::Sender<Result<Box<RawValue>, ErrorObject>>,
+}
+
+/// A result, told apart by its `resultType` (absent: complete).
+#[derive(Debug)]
+pub struct Answer {
+    pub kind: AnswerKind,
+    pub result: Box<RawValue>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnswerKind {
+    Complete,
+    InputRequired,
+    /// The tasks extension: the outcome comes later.
+    Task,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum RequestError {
+    /// The server answered with a JSON-RPC error.
+    #[error("{} ({})", .0.message, .0.code)]
+    Refused(ErrorObject),
+    /// The connection broke, or the server broke the protocol, before an answer came.
+    #[error("{0}")]
+    Lost(String),
+    /// HTTP 401 or 403 that fresh credentials did not mend.
+    #[error("{0}")]
+    Unauthorized(String),
+    /// The answer is larger than this client reads.
+    #[error("the answer is larger than {limit} bytes")]
+    TooLarge { limit: usize },
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum ConnectError {
+    #[error("{0}")]
+    Unreachable(String),
+    #[error("{0}")]
+    Unauthorized(String),
+    /// It answers, but speaks no revision that we do, or not the pinned one.
+    #[error("{0}")]
+    Protocol(String),
+}
+
+/// What the server said of itself when the connection was made.
+#[derive(Debug, Clone)]
+pub struct ServerFacts {
+    pub revision: Revision,
+    pub capabilities: Box<RawValue>,
+    pub info: Option<Box<RawValue>>,
+    pub instructions: Option<String>,
+}
+
+impl ServerFacts {
+    pub fn era(&self) -> Era {
+        self.revision.era()
+    }
+
+    /// `capabilities.tools`, `capabilities.resources`, …
+    pub fn offers(&self, capability: &str) -> bool {
+        Object::parse(self.capabilities.get()).is_ok_and(|all| all.contains(capability))
+    }
+
+    /// A flag such as `tools.listChanged`.
+    pub fn flag(&self, capability: &str, flag: &str) -> bool {
+        Object::parse(self.capabilities.get()).is_ok_and(|all| {
+            all.object(capability)
+                .is_some_and(|one| one.get(flag).is_some_and(|raw| raw.get() == "true"))
+        })
+    }
+}
+
+/// What a server may say outside of any request of ours. Called from the connection's own task:
+/// must not block.
+pub trait Listener: Send + Sync {
+    /// `notifications/tools/list_changed`, `…/resources/updated`, `…/message` and the like.
+    fn notified(&self, method: &str, params: Option<&RawValue>);
+
+    /// The connection is gone; requests in flight were already told.
+    fn closed(&self, reason: &str);
+
+    /// A line on the pipe, or an event in the stream, that is not MCP.
+    fn garbage(&self, what: &str);
+}
+
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// `None`: find out which era the server speaks.
+    pub pinned: Option<Revision>,
+    /// How long the server may keep silent on the first probe before it counts as legacy.
+    pub probe_timeout: Duration,
+    /// How long the handshake as a whole may take.
+    pub handshake_timeout: Duration,
+    /// The largest single message read, in bytes.
+    pub message_limit: usize,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Self {
+            pinned: None,
+            probe_timeout: Duration::from_secs(5),
+            handshake_timeout: Duration::from_secs(30),
+            message_limit: 8 << 20,
+        }
+    }
+}
+
+/// Where credentials of HTTP requests come from.
+#[async_trait]
+pub trait Credentials: Send + Sync {
+    /// Headers to add to the next request, such as `authorization`.
+    async fn headers(&self) -> Result<Vec<(http::HeaderName, http::HeaderValue)>, String>;
+
+    /// The server said 401 or 403; `challenge` is its `www-authenticate`. Whether to try again
+    /// with the headers as they are then. Asked at most once per request.
+    async fn refused(&self, status: http::StatusCode, challenge: Option<&str>) -> bool;
+}
+
+/// One live connection. Implemented by each transport.
+#[async_trait]
+pub trait Connection: Send + Sync {
+    fn facts(&self) -> &ServerFacts;
+
+    /// Sends a request and waits for its answer. Dropping the future cancels.
+    async fn request(&self, request: Request<'_>) -> Result<Answer, RequestError>;
+
+    async fn notify(&self, method: &str, params: Object<'_>) -> Result<(), RequestError>;
+
+    /// Makes sure that list changes, and updates of these resources, reach the listener.
+    async fn watch(&self, resources: &[String]) -> Result<(), RequestError>;
+
+    /// Ends the connection in good order.
+    async fn close(&self);
+}
+
+pub type SharedConnection = Arc<dyn Connection>;

@@ -1,0 +1,59 @@
+//! JSON-RPC and MCP error codes, and the error object that carries them.
+
+use serde_json::value::RawValue;
+use tollgate_core::json::Object;
+
+pub const PARSE_ERROR: i64 = -32700;
+pub const INVALID_REQUEST: i64 = -32600;
+pub const METHOD_NOT_FOUND: i64 = -32601;
+pub const INVALID_PARAMS: i64 = -32602;
+pub const INTERNAL_ERROR: i64 = -32603;
+/// Legacy only; modern revisions say `INVALID_PARAMS`.
+pub const RESOURCE_NOT_FOUND: i64 = -32002;
+/// Legacy only: the call needs the user to visit a URL first.
+pub const URL_ELICITATION_REQUIRED: i64 = -32042;
+pub const HEADER_MISMATCH: i64 = -32020;
+pub const MISSING_CLIENT_CAPABILITY: i64 = -32021;
+pub const UNSUPPORTED_VERSION: i64 = -32022;
+
+/// The `error` of a JSON-RPC answer. `data` stays as it came.
+#[derive(Debug, Clone)]
+pub struct ErrorObject {
+    pub code: i64,
+    pub message: String,
+    pub data: Option<Box<RawValue>>,
+}
+
+impl ErrorObject {
+    pub fn new(code: i64, message: impl Into<String>) -> Self {
+        Self { code, message: message.into(), data: None }
+    }
+
+    pub fn with_data(mut self, data: Box<RawValue>) -> Self {
+        self.data = Some(data);
+        self
+    }
+
+    /// Reads leniently: a server that cannot even report an error well still gets it reported.
+    pub fn parse(raw: &RawValue) -> Self {
+        let Ok(object) = Object::parse(raw.get()) else {
+            return Self::new(INTERNAL_ERROR, "the server reported an error in no known form");
+        };
+        let code = object.get("code").and_then(|code| code.get().parse().ok());
+        Self {
+            code: code.unwrap_or(INTERNAL_ERROR),
+            message: object.string("message").unwrap_or_default().into_owned(),
+            data: object.get("data").map(ToOwned::to_owned),
+        }
+    }
+
+    pub fn to_raw(&self) -> Box<RawValue> {
+        let mut object = Object::new();
+        object.set("code", tollgate_core::json::raw(self.code.to_string()));
+        object.set_string("message", &self.message);
+        if let Some(data) = &self.data {
+            object.set("data", data.clone());
+        }
+        object.to_raw()
+    }
+}

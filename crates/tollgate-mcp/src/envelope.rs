@@ -1,0 +1,227 @@
+//! JSON-RPC messages of which only the envelope is read; the payload stays raw.
+//! Every message from outside comes through [`Message::parse`], so the refusals of duplicate and
+//! look-alike keys hold on every transport and for every revision.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde_json::value::RawValue;
+use tollgate_core::json::{self, Malformed, Object};
+
+use crate::code::{self, ErrorObject};
+
+/// One message, borrowing from the text it was read from.
+#[derive(Debug)]
+pub enum Message<'a> {
+    Request(Request<'a>),
+    Notification { method: Cow<'a, str>, params: Option<&'a RawValue> },
+    /// A result or an error for a request of ours. `id` is `None` if the peer could not read it.
+    Response { id: Option<Id>, outcome: Result<&'a RawValue, ErrorObject> },
+}
+
+#[derive(Debug)]
+pub struct Request<'a> {
+    pub id: Id,
+    pub method: Cow<'a, str>,
+    pub params: Option<&'a RawValue>,
+}
+
+/// A request id: a string or an integer, kept as it was written (`1` is not `"1"`).
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Id(Box<str>);
+
+impl Id {
+    const MAX_BYTES: usize = 1024;
+
+    pub fn number(number: u64) -> Self {
+        Self(number.to_string().into())
+    }
+
+    /// The JSON text of the id.
+    pub fn as_json(&self) -> &str {
+        &self.0
+    }
+
+    pub fn to_raw(&self) -> Box<RawValue> {
+        json::raw(self.0.to_string())
+    }
+
+    /// Reads an id as it stands in a message or in a notification's `requestId`.
+    pub fn parse(raw: &RawValue) -> Result<Self, Invalid> {
+        let text = raw.get();
+        let is_string = text.starts_with('"');
+        let is_integer = text.parse::<i64>().is_ok() && text != "-0";
+        if text.len() > Self::MAX_BYTES || !(is_string || is_integer) {
+            return Err(Invalid::request("`id` must be a string or an integer of sane size"));
+        }
+        Ok(Self(text.into()))
+    }
+}
+
+impl fmt::Debug for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Display for Id {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A message that is not one. Carries the id if that much could be read, so it can be answered.
+#[derive(Debug)]
+pub struct Invalid {
+    pub id: Option<Id>,
+    pub error: ErrorObject,
+}
+
+impl Invalid {
+    fn request(message: impl Into<String>) -> Self {
+        Self { id: None, error: ErrorObject::new(code::INVALID_REQUEST, message) }
+    }
+
+    fn not_json(error: &Malformed) -> Self {
+        // A key that stands twice is JSON, but not a request that two readers read alike.
+        let code = if error.0.contains("stands twice") || error.0.starts_with("invalid type") {
+            code::INVALID_REQUEST
+        } else {
+            code::PARSE_ERROR
+        };
+        Self { id: None, error: ErrorObject::new(code, format!("not a JSON-RPC message: {error}")) }
+    }
+}
+
+const ENVELOPE_KEYS: &[&str] = &["jsonrpc", "id", "method", "params", "result", "error"];
+
+impl<'a> Message<'a> {
+    pub fn parse(text: &'a str) -> Result<Self, Invalid> {
+        let fields: Fields<'a> = Fields::read(text)?;
+        let id = match fields.id {
+            None => None,
+            Some(raw) if raw.get() == "null" => None,
+            Some(raw) => Some(Id::parse(raw)?),
+        };
+        let refuse = |message: &str| Invalid { id: id.clone(), ..Invalid::request(message) };
+        if fields.jsonrpc.is_none_or(|version| version.get() != "\"2.0\"") {
+            return Err(refuse("`jsonrpc` must be \"2.0\""));
+        }
+        if let Some(method) = fields.method {
+            if fields.result.is_some() || fields.error.is_some() {
+                return Err(refuse("a request has no `result` and no `error`"));
+            }
+            let method = json::string(method).filter(|name| is_method(name));
+            let method = method.ok_or_else(|| refuse("`method` must be a short name"))?;
+            if fields.params.is_some_and(|params| !params.get().starts_with('{')) {
+                let error = ErrorObject::new(code::INVALID_PARAMS, "`params` must be an object");
+                return Err(Invalid { id, error });
+            }
+            return match (id, fields.id) {
+                (Some(id), _) => Ok(Self::Request(Request { id, method, params: fields.params })),
+                (None, None) => Ok(Self::Notification { method, params: fields.params }),
+                (None, Some(_)) => Err(Invalid::request("`id` must not be null")),
+            };
+        }
+        match (fields.result, fields.error) {
+            (Some(result), None) => Ok(Self::Response { id, outcome: Ok(result) }),
+            (None, Some(error)) => {
+                Ok(Self::Response { id, outcome: Err(ErrorObject::parse(error)) })
+            }
+            (Some(_), Some(_)) => Err(refuse("an answer has either `result` or `error`")),
+            (None, None) => Err(refuse("`method` is missing")),
+        }
+    }
+
+    pub fn parse_bytes(bytes: &'a [u8]) -> Result<Self, Invalid> {
+        let text = std::str::from_utf8(bytes).map_err(|error| {
+            let message = format!("not UTF-8 at byte {}", error.valid_up_to());
+            Invalid { id: None, error: ErrorObject::new(code::PARSE_ERROR, message) }
+        })?;
+        Self::parse(text)
+    }
+}
+
+fn is_method(name: &str) -> bool {
+    !name.is_empty() && name.len() <= 256 && name.bytes().all(|byte| byte.is_ascii_graphic())
+}
+
+/// The envelope's fields with the lifetime of the text, which `Object` cannot give through `get`.
+#[derive(Default)]
+struct Fields<'a> {
+    jsonrpc: Option<&'a RawValue>,
+    id: Option<&'a RawValue>,
+    method: Option<&'a RawValue>,
+    params: Option<&'a RawValue>,
+    result: Option<&'a RawValue>,
+    error: Option<&'a RawValue>,
+}
+
+impl<'a> Fields<'a> {
+    fn read(text: &'a str) -> Result<Self, Invalid> {
+        let object = Object::parse(text).map_err(|error| Invalid::not_json(&error))?;
+        if let Some(key) = object.twin_of(ENVELOPE_KEYS) {
+            return Err(Invalid::request(format!("a key looks like `{key}` but is not")));
+        }
+        let mut fields = Self::default();
+        for (key, value) in object.into_borrowed() {
+            match &*key {
+                "jsonrpc" => fields.jsonrpc = Some(value),
+                "id" => fields.id = Some(value),
+                "method" => fields.method = Some(value),
+                "params" => fields.params = Some(value),
+                "result" => fields.result = Some(value),
+                "error" => fields.error = Some(value),
+                _ => {}
+            }
+        }
+        Ok(fields)
+    }
+}
+
+/// Writes messages. Payloads are spliced in as they are.
+pub mod write {
+    use super::{ErrorObject, Id, json};
+
+    pub fn request(id: &Id, method: &str, params: &str) -> String {
+        let mut out = String::with_capacity(params.len() + method.len() + 64);
+        out.push_str("{\"jsonrpc\":\"2.0\",\"id\":");
+        out.push_str(id.as_json());
+        push_method(&mut out, method, params);
+        out
+    }
+
+    pub fn notification(method: &str, params: &str) -> String {
+        let mut out = String::with_capacity(params.len() + method.len() + 48);
+        out.push_str("{\"jsonrpc\":\"2.0\"");
+        push_method(&mut out, method, params);
+        out
+    }
+
+    pub fn result(id: &Id, result: &str) -> String {
+        let mut out = String::with_capacity(result.len() + 48);
+        out.push_str("{\"jsonrpc\":\"2.0\",\"id\":");
+        out.push_str(id.as_json());
+        out.push_str(",\"result\":");
+        out.push_str(result);
+        out.push('}');
+        out
+    }
+
+    /// `None` answers a message whose id could not be read.
+    pub fn error(id: Option<&Id>, error: &ErrorObject) -> String {
+        let id = id.map_or("null", Id::as_json);
+        format!("{{\"jsonrpc\":\"2.0\",\"id\":{id},\"error\":{}}}", error.to_raw())
+    }
+
+    fn push_method(out: &mut String, method: &str, params: &str) {
+        out.push_str(",\"method\":");
+        json::push_string(out, method);
+        out.push_str(",\"params\":");
+        out.push_str(params);
+        out.push('}');
+    }
+}
+
+#[cfg(test)]
+mod tests;

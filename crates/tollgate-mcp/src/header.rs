@@ -1,0 +1,110 @@
+//! The HTTP headers of MCP: names, the Base64 sentinel, and which fields of a request they mirror.
+//! Both sides of the gateway use it, so that what one writes the other reads.
+
+use std::borrow::Cow;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use http::{HeaderName, HeaderValue};
+use serde_json::value::RawValue;
+use tollgate_core::json;
+
+pub const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+pub const METHOD: HeaderName = HeaderName::from_static("mcp-method");
+pub const NAME: HeaderName = HeaderName::from_static("mcp-name");
+/// Legacy only.
+pub const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+/// Legacy only.
+pub const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+/// What the name of a mirrored argument's header begins with, in lower case.
+pub const PARAM_PREFIX: &str = "mcp-param-";
+
+const SENTINEL_START: &str = "=?base64?";
+const SENTINEL_END: &str = "?=";
+
+/// The field of `params` that `Mcp-Name` repeats, for methods that have one.
+pub fn named_by(method: &str) -> Option<&'static str> {
+    match method {
+        "tools/call" | "prompts/get" => Some("name"),
+        "resources/read" => Some("uri"),
+        "tasks/get" | "tasks/update" | "tasks/cancel" => Some("taskId"),
+        _ => None,
+    }
+}
+
+/// `Mcp-Param-{suffix}`; `None` if the suffix is no header token.
+pub fn param(suffix: &str) -> Option<HeaderName> {
+    HeaderName::from_bytes([PARAM_PREFIX.as_bytes(), suffix.as_bytes()].concat().as_slice())
+        .ok()
+        .filter(|_| !suffix.is_empty())
+}
+
+/// The value as it travels: plain where headers allow it, else inside the Base64 sentinel.
+pub fn encode(value: &str) -> HeaderValue {
+    if is_plain(value)
+        && let Ok(header) = HeaderValue::from_str(value)
+    {
+        return header;
+    }
+    let wrapped = format!("{SENTINEL_START}{}{SENTINEL_END}", STANDARD.encode(value));
+    HeaderValue::from_str(&wrapped).expect("Base64 is header-safe")
+}
+
+/// The value that was meant. `None`: neither plain ASCII nor a sound sentinel.
+pub fn decode(header: &HeaderValue) -> Option<Cow<'_, str>> {
+    let text = header.to_str().ok()?;
+    let wrapped = text.strip_prefix(SENTINEL_START).and_then(|it| it.strip_suffix(SENTINEL_END));
+    match wrapped {
+        None => Some(Cow::Borrowed(text)),
+        Some(encoded) => {
+            let bytes = STANDARD.decode(encoded).ok()?;
+            String::from_utf8(bytes).ok().map(Cow::Owned)
+        }
+    }
+}
+
+/// Whether the header says the same as the body's value: strings by text, integers by number,
+/// booleans by their JSON word. Anything else never matches.
+pub fn matches(header: &HeaderValue, body: &RawValue) -> bool {
+    let Some(header) = decode(header) else { return false };
+    match body.get().as_bytes().first() {
+        Some(b'"') => json::string(body).is_some_and(|text| text == header),
+        Some(b't' | b'f') => *header == *body.get(),
+        Some(_) => integer(body.get()).is_some_and(|number| integer(&header) == Some(number)),
+        None => false,
+    }
+}
+
+/// An argument as text for its header; `None` for what is not mirrored (null, fractions, objects).
+pub fn text_of(value: &RawValue) -> Option<Cow<'_, str>> {
+    let text = value.get();
+    match text.as_bytes().first()? {
+        b'"' => json::string(value),
+        b't' | b'f' => Some(Cow::Borrowed(text)),
+        b'-' | b'0'..=b'9' => integer(text).map(|number| Cow::Owned(number.to_string())),
+        _ => None,
+    }
+}
+
+/// An integer that every JSON reader reads alike; `5.0` and `5e0` are five.
+fn integer(text: &str) -> Option<i64> {
+    const LARGEST: i64 = (1 << 53) - 1;
+    let number = match text.parse::<i64>() {
+        Ok(number) => number,
+        Err(_) => {
+            let number = text.parse::<f64>().ok()?;
+            let is_whole = number.fract() == 0.0 && number.abs() <= LARGEST as f64;
+            is_whole.then_some(number as i64)?
+        }
+    };
+    (-LARGEST..=LARGEST).contains(&number).then_some(number)
+}
+
+fn is_plain(value: &str) -> bool {
+    let looks_wrapped = value.starts_with(SENTINEL_START) && value.ends_with(SENTINEL_END);
+    let is_padded = value.starts_with([' ', '\t']) || value.ends_with([' ', '\t']);
+    !looks_wrapped && !is_padded && value.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,14 @@
+//! The MCP wire: JSON-RPC envelopes whose payload stays raw, the two protocol eras, and the
+//! transports of a client. Servers and fronts are built on it; it knows no tools and no policy.
+
+pub mod client;
+pub mod code;
+pub mod envelope;
+pub mod header;
+pub mod line;
+pub mod meta;
+mod revision;
+pub mod sse;
+pub mod tasks;
+
+pub use revision::{Era, Revision};

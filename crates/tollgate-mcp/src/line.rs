@@ -1,0 +1,153 @@
+//! Newline-delimited messages from a pipe that may carry anything: banners, binary, lines
+//! without end. Memory is bounded by the line limit; what does not fit is skipped.
+
+use std::io;
+
+use bytes::{Bytes, BytesMut};
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+const CHUNK: usize = 16 << 10;
+/// An idle reader keeps no more than this.
+const KEPT: usize = 64 << 10;
+/// How much of the ends of a skipped line is shown.
+const EXCERPT: usize = 64;
+
+/// Reads line by line.
+#[derive(Debug)]
+pub struct Lines<R> {
+    reader: R,
+    limit: usize,
+    buffer: BytesMut,
+    /// How far `buffer` is known to have no newline.
+    scanned: usize,
+    /// The last bytes of a line that is being skipped.
+    skipping: Option<BytesMut>,
+    ended: bool,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+pub enum Line {
+    /// Without its end, and without blanks and NULs around it; never empty.
+    Text(Bytes),
+    /// A line grew past the limit. The rest of it will be skipped.
+    TooLong { head: Bytes },
+    /// The line that was too long has ended.
+    Skipped { tail: Bytes },
+}
+
+impl<R: AsyncRead + Unpin> Lines<R> {
+    pub fn new(reader: R, limit: usize) -> Self {
+        Self {
+            reader,
+            limit,
+            buffer: BytesMut::new(),
+            scanned: 0,
+            skipping: None,
+            ended: false,
+        }
+    }
+
+    /// The next line; `None` at the end. Cancel-safe.
+    pub async fn next(&mut self) -> io::Result<Option<Line>> {
+        loop {
+            if let Some(line) = self.take() {
+                return Ok(Some(line));
+            }
+            if self.ended {
+                return Ok(None);
+            }
+            if self.buffer.is_empty() && self.buffer.capacity() > KEPT {
+                self.buffer = BytesMut::new();
+            }
+            self.buffer.reserve(CHUNK);
+            if self.reader.read_buf(&mut self.buffer).await? == 0 {
+                self.ended = true;
+            }
+        }
+    }
+
+    /// What the buffer holds by now.
+    fn take(&mut self) -> Option<Line> {
+        loop {
+            let fresh = &self.buffer[self.scanned..];
+            let newline = fresh.iter().position(|byte| *byte == b'\n').map(|at| at + self.scanned);
+            let end = match newline {
+                Some(at) => at,
+                None if self.ended && !self.buffer.is_empty() => self.buffer.len(),
+                None => return self.grow(),
+            };
+            let line = self.buffer.split_to(end);
+            if newline.is_some() {
+                let _ = self.buffer.split_to(1);
+            }
+            self.scanned = 0;
+            if let Some(mut tail) = self.skipping.take() {
+                keep_tail(&mut tail, &line);
+                return Some(Line::Skipped { tail: tail.freeze() });
+            }
+            if line.len() > self.limit {
+                let head = Bytes::copy_from_slice(&line[..EXCERPT.min(line.len())]);
+                let mut tail = BytesMut::new();
+                keep_tail(&mut tail, &line);
+                // Reported in two steps all the same: the end comes with the next call.
+                self.skipping = Some(tail);
+                self.put_back_end();
+                return Some(Line::TooLong { head });
+            }
+            let text = trim(line.freeze());
+            if !text.is_empty() {
+                return Some(Line::Text(text));
+            }
+        }
+    }
+
+    /// No newline yet: goes over to skipping once the line is too long.
+    fn grow(&mut self) -> Option<Line> {
+        if let Some(tail) = &mut self.skipping {
+            keep_tail(tail, &self.buffer);
+            self.buffer.clear();
+            self.scanned = 0;
+            if self.ended {
+                let tail = self.skipping.take()?;
+                return Some(Line::Skipped { tail: tail.freeze() });
+            }
+            return None;
+        }
+        if self.buffer.len() <= self.limit {
+            self.scanned = self.buffer.len();
+            return None;
+        }
+        let head = Bytes::copy_from_slice(&self.buffer[..EXCERPT.min(self.buffer.len())]);
+        let mut tail = BytesMut::new();
+        keep_tail(&mut tail, &self.buffer);
+        self.buffer = BytesMut::new();
+        self.scanned = 0;
+        self.skipping = Some(tail);
+        Some(Line::TooLong { head })
+    }
+
+    /// The newline was already taken out of the buffer: the skipped line ends right here.
+    fn put_back_end(&mut self) {
+        let mut rest = BytesMut::with_capacity(self.buffer.len() + 1);
+        rest.extend_from_slice(b"\n");
+        rest.extend_from_slice(&self.buffer);
+        self.buffer = rest;
+    }
+}
+
+fn keep_tail(tail: &mut BytesMut, more: &[u8]) {
+    let more = &more[more.len().saturating_sub(EXCERPT)..];
+    let surplus = (tail.len() + more.len()).saturating_sub(EXCERPT);
+    let _ = tail.split_to(surplus.min(tail.len()));
+    tail.extend_from_slice(more);
+}
+
+fn trim(line: Bytes) -> Bytes {
+    let is_padding = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | 0);
+    let start = line.iter().position(|byte| !is_padding(byte)).unwrap_or(line.len());
+    let end = line.iter().rposition(|byte| !is_padding(byte)).map_or(start, |last| last + 1);
+    line.slice(start..end)
+}
+
+#[cfg(test)]
+mod tests;

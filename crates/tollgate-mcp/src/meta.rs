@@ -1,0 +1,134 @@
+//! The `_meta` of modern requests and results: which keys there are, reading and stamping them.
+
+use serde_json::value::RawValue;
+use tollgate_core::json::{self, Object};
+
+use crate::Revision;
+use crate::code::{self, ErrorObject};
+
+pub const PROTOCOL_VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+pub const CLIENT_CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+pub const CLIENT_INFO: &str = "io.modelcontextprotocol/clientInfo";
+pub const LOG_LEVEL: &str = "io.modelcontextprotocol/logLevel";
+pub const SERVER_INFO: &str = "io.modelcontextprotocol/serverInfo";
+pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
+pub const PROGRESS_TOKEN: &str = "progressToken";
+/// The extension under which a server may answer a call with a task.
+pub const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
+
+/// Keys that belong to one hop and are never passed through a gateway as they came.
+const HOP_KEYS: &[&str] = &[
+    PROTOCOL_VERSION,
+    CLIENT_CAPABILITIES,
+    CLIENT_INFO,
+    LOG_LEVEL,
+    PROGRESS_TOKEN,
+    SUBSCRIPTION_ID,
+];
+
+/// What a client says of itself: stamped on every modern request, kept per legacy session.
+/// Display-only and untrusted: behaviour and rights never depend on `info`.
+#[derive(Debug, Clone, Default)]
+pub struct ClientFacts {
+    pub capabilities: Option<Box<RawValue>>,
+    pub info: Option<Box<RawValue>>,
+    pub log_level: Option<String>,
+}
+
+impl ClientFacts {
+    pub fn has(&self, capability: &str) -> bool {
+        self.capability(capability).is_some()
+    }
+
+    /// Whether the client can be asked anything at all while it waits.
+    pub fn can_answer(&self) -> bool {
+        ["elicitation", "sampling", "roots"].iter().any(|name| self.has(name))
+    }
+
+    pub fn has_extension(&self, id: &str) -> bool {
+        let capabilities = self.capabilities.as_deref().map(RawValue::get);
+        capabilities
+            .and_then(|text| Object::parse(text).ok())
+            .is_some_and(|object| object.object("extensions").is_some_and(|all| all.contains(id)))
+    }
+
+    fn capability(&self, name: &str) -> Option<Box<RawValue>> {
+        let object = Object::parse(self.capabilities.as_deref()?.get()).ok()?;
+        object.get(name).map(ToOwned::to_owned)
+    }
+}
+
+/// A modern request's own `_meta`.
+#[derive(Debug, Clone)]
+pub struct RequestMeta {
+    pub revision: String,
+    pub client: ClientFacts,
+    pub progress_token: Option<Box<RawValue>>,
+}
+
+/// Whether `params` carry the version key that makes a request a modern one.
+pub fn version_of(params: Option<&RawValue>) -> Option<String> {
+    let params = Object::parse(params?.get()).ok()?;
+    let meta = params.object("_meta")?;
+    meta.string(PROTOCOL_VERSION).map(std::borrow::Cow::into_owned)
+}
+
+impl RequestMeta {
+    /// Reads the required keys; says which one is missing or of the wrong type.
+    pub fn read(meta: &Object<'_>) -> Result<Self, ErrorObject> {
+        let missing = |key: &str, what: &str| {
+            let message = format!("`_meta` must have `{key}` ({what})");
+            ErrorObject::new(code::INVALID_PARAMS, message)
+        };
+        let revision = meta
+            .string(PROTOCOL_VERSION)
+            .ok_or_else(|| missing(PROTOCOL_VERSION, "the protocol revision, a string"))?
+            .into_owned();
+        let capabilities = meta
+            .get(CLIENT_CAPABILITIES)
+            .filter(|raw| raw.get().starts_with('{'))
+            .ok_or_else(|| missing(CLIENT_CAPABILITIES, "an object, `{}` if there are none"))?
+            .to_owned();
+        Ok(Self {
+            revision,
+            client: ClientFacts {
+                capabilities: Some(capabilities),
+                info: meta.get(CLIENT_INFO).map(ToOwned::to_owned),
+                log_level: meta.string(LOG_LEVEL).map(std::borrow::Cow::into_owned),
+            },
+            progress_token: progress_token(meta)?,
+        })
+    }
+}
+
+/// The token under which a caller wants progress; a string or an integer.
+pub fn progress_token(meta: &Object<'_>) -> Result<Option<Box<RawValue>>, ErrorObject> {
+    match meta.get(PROGRESS_TOKEN) {
+        None => Ok(None),
+        Some(raw) if crate::envelope::Id::parse(raw).is_ok() => Ok(Some(raw.to_owned())),
+        Some(_) => Err(ErrorObject::new(
+            code::INVALID_PARAMS,
+            "`_meta.progressToken` must be a string or an integer",
+        )),
+    }
+}
+
+/// Takes out what belongs to the client's own hop and leaves the rest (traces, vendor keys).
+pub fn strip_hop_keys(meta: &mut Object<'_>) {
+    for key in HOP_KEYS {
+        meta.remove(key);
+    }
+}
+
+/// Stamps a modern upstream request.
+pub fn stamp(meta: &mut Object<'_>, revision: Revision, client: &ClientFacts) {
+    meta.set_string(PROTOCOL_VERSION, revision.as_str());
+    let capabilities = client.capabilities.clone();
+    meta.set(CLIENT_CAPABILITIES, capabilities.unwrap_or_else(|| json::raw("{}".to_owned())));
+    if let Some(info) = &client.info {
+        meta.set(CLIENT_INFO, info.clone());
+    }
+    if let Some(level) = &client.log_level {
+        meta.set_string(LOG_LEVEL, level);
+    }
+}

@@ -1,0 +1,212 @@
+//! Server-sent events: an incremental decoder for hostile streams, and the encoder.
+//! Knows nothing of MCP; what an event means is the caller's business.
+
+use std::time::Duration;
+
+/// Turns bytes into events. Memory is bounded by the event limit, however the bytes are cut.
+#[derive(Debug)]
+pub struct Decoder {
+    limit: usize,
+    /// The line so far, without its end. A whole line within one chunk never gets here.
+    line: Vec<u8>,
+    data: Vec<u8>,
+    has_data: bool,
+    name: Option<String>,
+    id: Option<String>,
+    retry: Option<Duration>,
+    at: At,
+    fault: Option<Fault>,
+}
+
+/// Where in the stream the next byte stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum At {
+    /// Nothing was read yet: a byte order mark may come.
+    Start,
+    Inside,
+    /// A `\n` that follows belongs to the line that just ended.
+    AfterReturn,
+}
+
+/// One event that carries data.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Event {
+    /// `None` stands for `message`.
+    pub name: Option<String>,
+    pub data: String,
+}
+
+/// Why an event was dropped. The stream goes on with the next one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Fault {
+    #[error("an event is larger than {limit} bytes")]
+    TooLarge { limit: usize },
+    #[error("an event is not UTF-8")]
+    NotUtf8,
+}
+
+impl Decoder {
+    pub fn new(limit: usize) -> Self {
+        Self {
+            limit,
+            line: Vec::new(),
+            data: Vec::new(),
+            has_data: false,
+            name: None,
+            id: None,
+            retry: None,
+            at: At::Start,
+            fault: None,
+        }
+    }
+
+    /// Reads on in `chunk` until an event is complete, and moves `chunk` behind it.
+    /// `None`: the chunk is used up.
+    pub fn next(&mut self, chunk: &mut &[u8]) -> Option<Result<Event, Fault>> {
+        while !chunk.is_empty() {
+            if self.at == At::AfterReturn {
+                self.at = At::Inside;
+                if let Some(rest) = chunk.strip_prefix(b"\n") {
+                    *chunk = rest;
+                    continue;
+                }
+            }
+            let Some(end) = chunk.iter().position(|byte| matches!(byte, b'\n' | b'\r')) else {
+                self.keep(chunk);
+                *chunk = &[];
+                return None;
+            };
+            let (head, rest) = (&chunk[..end], &chunk[end + 1..]);
+            let ended_by_return = chunk[end] == b'\r';
+            *chunk = rest;
+            let complete = self.end_line(head);
+            self.at = if ended_by_return { At::AfterReturn } else { At::Inside };
+            if complete.is_some() {
+                return complete;
+            }
+        }
+        None
+    }
+
+    /// The last `id` of the stream, for `Last-Event-ID`.
+    pub fn last_id(&self) -> Option<&str> {
+        self.id.as_deref()
+    }
+
+    /// How long the server wants clients to wait before they reconnect.
+    pub fn retry(&self) -> Option<Duration> {
+        self.retry
+    }
+
+    fn keep(&mut self, part: &[u8]) {
+        if self.line.len() + self.data.len() + part.len() > self.limit {
+            self.fail(Fault::TooLarge { limit: self.limit });
+        }
+        match self.fault {
+            None => self.line.extend_from_slice(part),
+            // A mark is enough: the line is not a blank one.
+            Some(_) if self.line.is_empty() && !part.is_empty() => self.line.push(b':'),
+            Some(_) => {}
+        }
+    }
+
+    fn end_line(&mut self, tail: &[u8]) -> Option<Result<Event, Fault>> {
+        if self.line.is_empty() {
+            return self.read_line(tail);
+        }
+        self.keep(tail);
+        let line = std::mem::take(&mut self.line);
+        let complete = self.read_line(&line);
+        if line.capacity() <= 1 << 16 {
+            self.line = line;
+            self.line.clear();
+        }
+        complete
+    }
+
+    fn read_line(&mut self, mut line: &[u8]) -> Option<Result<Event, Fault>> {
+        if self.at == At::Start {
+            self.at = At::Inside;
+            line = line.strip_prefix("\u{feff}".as_bytes()).unwrap_or(line);
+        }
+        if line.is_empty() {
+            return self.dispatch();
+        }
+        if self.fault.is_some() || line[0] == b':' {
+            return None;
+        }
+        let (field, value) = match line.iter().position(|byte| *byte == b':') {
+            Some(colon) => (&line[..colon], &line[colon + 1..]),
+            None => (line, &[][..]),
+        };
+        let value = value.strip_prefix(b" ").unwrap_or(value);
+        match field {
+            b"data" => self.push_data(value),
+            b"event" => match std::str::from_utf8(value) {
+                Ok(name) => self.name = Some(name.to_owned()).filter(|name| !name.is_empty()),
+                Err(_) => self.fail(Fault::NotUtf8),
+            },
+            b"id" if !value.contains(&0) => match std::str::from_utf8(value) {
+                Ok(id) => self.id = Some(id.to_owned()).filter(|id| !id.is_empty()),
+                Err(_) => self.fail(Fault::NotUtf8),
+            },
+            b"retry" if !value.is_empty() && value.iter().all(u8::is_ascii_digit) => {
+                let text = std::str::from_utf8(value).unwrap_or_default();
+                self.retry = text.parse().ok().map(Duration::from_millis).or(self.retry);
+            }
+            _ => {}
+        }
+        None
+    }
+
+    fn push_data(&mut self, value: &[u8]) {
+        if self.data.len() + value.len() + 1 > self.limit {
+            return self.fail(Fault::TooLarge { limit: self.limit });
+        }
+        if self.has_data {
+            self.data.push(b'\n');
+        }
+        self.has_data = true;
+        self.data.extend_from_slice(value);
+    }
+
+    fn fail(&mut self, fault: Fault) {
+        self.fault.get_or_insert(fault);
+        self.line = Vec::new();
+        self.data = Vec::new();
+    }
+
+    fn dispatch(&mut self) -> Option<Result<Event, Fault>> {
+        let name = self.name.take();
+        let data = std::mem::take(&mut self.data);
+        let has_data = std::mem::take(&mut self.has_data);
+        if let Some(fault) = self.fault.take() {
+            return Some(Err(fault));
+        }
+        if !has_data {
+            return None;
+        }
+        Some(match String::from_utf8(data) {
+            Ok(data) => Ok(Event { name, data }),
+            Err(_) => Err(Fault::NotUtf8),
+        })
+    }
+}
+
+/// One event with this data, ready to be written.
+pub fn event(data: &str) -> String {
+    let mut out = String::with_capacity(data.len() + 8);
+    for line in data.split(['\n', '\r']) {
+        // JSON has line ends only between its tokens, where a blank says the same.
+        out.push_str(if out.is_empty() { "data: " } else { "\ndata: " });
+        out.push_str(line);
+    }
+    out.push_str("\n\n");
+    out
+}
+
+/// A comment: keeps idle streams open and means nothing.
+pub const KEEP_ALIVE: &str = ":\n\n";
+
+#[cfg(test)]
+mod tests;

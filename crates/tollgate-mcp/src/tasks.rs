@@ -1,0 +1,76 @@
+//! The one place that starts tasks. Each has a name and an owner; dropping the owner ends it.
+
+use std::future::Future;
+
+use parking_lot::Mutex;
+use tokio::runtime::Handle;
+use tokio::task::{JoinHandle, JoinSet};
+use tracing::Instrument;
+
+/// Starts `future` on the current runtime. The name shows in logs.
+#[expect(clippy::disallowed_methods, reason = "this is the place the lint points to")]
+pub fn spawn<F>(name: &'static str, future: F) -> Task
+where
+    F: Future<Output = ()> + Send + 'static,
+{
+    Task(tokio::spawn(future.instrument(tracing::trace_span!("task", name))))
+}
+
+/// A running task. Dropping it aborts the task.
+#[derive(Debug)]
+#[must_use = "dropping a task aborts it"]
+pub struct Task(JoinHandle<()>);
+
+impl Task {
+    pub fn is_finished(&self) -> bool {
+        self.0.is_finished()
+    }
+
+    /// Waits for its end, however it ends. Cancel-safe: the task runs on and is still owned.
+    pub async fn finished(&mut self) {
+        let _ = (&mut self.0).await;
+    }
+}
+
+impl Drop for Task {
+    fn drop(&mut self) {
+        self.0.abort();
+    }
+}
+
+/// Many short tasks with one owner and an upper bound. Dropping it aborts them all.
+/// May be used from threads outside of the runtime, and so from `Drop`.
+#[derive(Debug)]
+pub struct Group {
+    name: &'static str,
+    limit: usize,
+    runtime: Handle,
+    running: Mutex<JoinSet<()>>,
+}
+
+impl Group {
+    /// Must be called within a runtime; the tasks run on it.
+    pub fn new(name: &'static str, limit: usize) -> Self {
+        let running = Mutex::new(JoinSet::new());
+        Self { name, limit, runtime: Handle::current(), running }
+    }
+
+    /// Starts `future`, unless `limit` tasks run already.
+    pub fn spawn<F>(&self, future: F) -> Result<(), Full>
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        let mut running = self.running.lock();
+        while running.try_join_next().is_some() {}
+        if running.len() >= self.limit {
+            return Err(Full);
+        }
+        let span = tracing::trace_span!("task", name = self.name);
+        running.spawn_on(future.instrument(span), &self.runtime);
+        Ok(())
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("too many tasks of this kind are running")]
+pub struct Full;
