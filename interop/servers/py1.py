@@ -1,5 +1,6 @@
 """Upstream on Python SDK 1.x: Streamable HTTP with sessions, or stdio. Handshake revisions only."""
 
+import os
 import weakref
 
 from mcp.server.fastmcp import Context, FastMCP
@@ -53,6 +54,11 @@ async def slow(ms: float, ctx: Context) -> str:
 @mcp.tool(description="How many slow calls were cancelled", structured_output=False)
 def cancelled_count() -> str:
     return str(state.cancelled)
+
+
+@mcp.tool(description="The number of this process", structured_output=False)
+def pid() -> str:
+    return str(os.getpid())
 
 
 @mcp.tool(description="Asks the user", structured_output=False)

@@ -1,5 +1,7 @@
 """Upstream on Python SDK 2.x: Streamable HTTP or stdio. It serves both eras; a gateway finds the modern one first."""
 
+import os
+
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp_types import Completion, ElicitRequest, ElicitRequestFormParams, ElicitResult, InputRequiredResult
@@ -45,6 +47,11 @@ async def slow(ms: float, ctx: Context) -> str:
 @mcp.tool(description="How many slow calls were cancelled", structured_output=False)
 def cancelled_count() -> str:
     return str(state.cancelled)
+
+
+@mcp.tool(description="The number of this process", structured_output=False)
+def pid() -> str:
+    return str(os.getpid())
 
 
 @mcp.tool(description="Asks the user", structured_output=False)

@@ -51,6 +51,7 @@ function registerTools(server) {
   server.registerTool('cancelled_count', { description: 'How many slow calls were cancelled' }, () =>
     text(String(state.cancelled)),
   );
+  server.registerTool('pid', { description: 'The number of this process' }, () => text(String(process.pid)));
   server.registerTool(
     'ask',
     { description: 'Asks the user', inputSchema: { question: z.string() } },

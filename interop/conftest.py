@@ -1,0 +1,46 @@
+"""Fixtures that several test modules share."""
+
+import pytest
+
+from harness.gateway import Gateway
+from harness.upstreams import OVER_HTTP, OVER_STDIO, http_entry, reference_entries, start_http, stdio_entry, url_of
+
+
+@pytest.fixture(scope="session")
+def upstreams():
+    """The SDK servers over HTTP: name -> running process."""
+    started = {}
+    try:
+        for name in OVER_HTTP:
+            started[name] = start_http(name)
+        yield started
+    finally:
+        for process in started.values():
+            process.stop()
+
+
+@pytest.fixture(scope="session")
+def http_servers(upstreams):
+    """The part of a gateway's config that names them."""
+    return {name: http_entry(name, url_of(process)) for name, process in upstreams.items()}
+
+
+@pytest.fixture(scope="session")
+def gateway(http_servers, tmp_path_factory):
+    """One Tollgate in front of every upstream there is."""
+    folder = tmp_path_factory.mktemp("gateway")
+    (folder / "files").mkdir()
+    (folder / "files" / "note.txt").write_text("a note")
+    servers = {
+        **http_servers,
+        **{name: stdio_entry(name) for name in OVER_STDIO},
+        **reference_entries(folder / "files"),
+    }
+    started = Gateway(folder, {"servers": servers})
+    try:
+        started.files = folder / "files"
+        wanted = {f"{name}_echo" for name in [*OVER_HTTP, *OVER_STDIO, "everything"]}
+        started.wait_for_tools(wanted | {"filesystem_list_directory", "memory_read_graph"})
+        yield started
+    finally:
+        started.stop()
