@@ -2,6 +2,8 @@
 //! nobody: no I/O, no runtime, no clock (time is an argument), no serde derives.
 
 pub mod agent;
+pub mod backoff;
+pub mod breaker;
 pub mod budget;
 pub mod call;
 pub mod catalog;
