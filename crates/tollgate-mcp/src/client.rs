@@ -1,6 +1,15 @@
 //! The client side of the wire: one connection to one server, in whichever era it speaks.
 //! Dropping the future of a request cancels it at the server, by that transport's own means.
 
+mod dispatch;
+mod handshake;
+mod inbound;
+mod listing;
+mod outgoing;
+pub mod pipe;
+mod table;
+mod watch;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +21,9 @@ use tollgate_core::json::Object;
 use crate::code::ErrorObject;
 use crate::meta::ClientFacts;
 use crate::{Era, Revision};
+
+pub use handshake::identity;
+pub use listing::{List, list_all};
 
 /// One request to the server. Names are the server's own.
 pub struct Request<'a> {
@@ -89,6 +101,10 @@ pub enum ConnectError {
     /// It answers, but speaks no revision that we do, or not the pinned one.
     #[error("{0}")]
     Protocol(String),
+    /// The process ended when it was asked for its era. A new one, pinned to a legacy revision,
+    /// may do better.
+    #[error("the server ended when it was asked which revision it speaks: {0}")]
+    DiedOnProbe(String),
 }
 
 /// What the server said of itself when the connection was made.
@@ -179,7 +195,12 @@ pub trait Connection: Send + Sync {
     /// Makes sure that list changes, and updates of these resources, reach the listener.
     async fn watch(&self, resources: &[String]) -> Result<(), RequestError>;
 
-    /// Ends the connection in good order.
+    /// How many answers came for requests that were given up before.
+    fn late_answers(&self) -> u64 {
+        0
+    }
+
+    /// Ends the connection in good order. The listener is not told.
     async fn close(&self);
 }
 

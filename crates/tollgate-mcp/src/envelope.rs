@@ -1,4 +1,5 @@
 //! JSON-RPC messages of which only the envelope is read; the payload stays raw.
+//!
 //! Every message from outside comes through [`Message::parse`], so the refusals of duplicate and
 //! look-alike keys hold on every transport and for every revision.
 
@@ -14,9 +15,15 @@ use crate::code::{self, ErrorObject};
 #[derive(Debug)]
 pub enum Message<'a> {
     Request(Request<'a>),
-    Notification { method: Cow<'a, str>, params: Option<&'a RawValue> },
+    Notification {
+        method: Cow<'a, str>,
+        params: Option<&'a RawValue>,
+    },
     /// A result or an error for a request of ours. `id` is `None` if the peer could not read it.
-    Response { id: Option<Id>, outcome: Result<&'a RawValue, ErrorObject> },
+    Response {
+        id: Option<Id>,
+        outcome: Result<&'a RawValue, ErrorObject>,
+    },
 }
 
 #[derive(Debug)]

@@ -37,14 +37,7 @@ pub enum Line {
 
 impl<R: AsyncRead + Unpin> Lines<R> {
     pub fn new(reader: R, limit: usize) -> Self {
-        Self {
-            reader,
-            limit,
-            buffer: BytesMut::new(),
-            scanned: 0,
-            skipping: None,
-            ended: false,
-        }
+        Self { reader, limit, buffer: BytesMut::new(), scanned: 0, skipping: None, ended: false }
     }
 
     /// The next line; `None` at the end. Cancel-safe.
@@ -94,7 +87,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 self.put_back_end();
                 return Some(Line::TooLong { head });
             }
-            let text = trim(line.freeze());
+            let text = trim(&line.freeze());
             if !text.is_empty() {
                 return Some(Line::Text(text));
             }
@@ -142,7 +135,7 @@ fn keep_tail(tail: &mut BytesMut, more: &[u8]) {
     tail.extend_from_slice(more);
 }
 
-fn trim(line: Bytes) -> Bytes {
+fn trim(line: &Bytes) -> Bytes {
     let is_padding = |byte: &u8| matches!(byte, b' ' | b'\t' | b'\r' | 0);
     let start = line.iter().position(|byte| !is_padding(byte)).unwrap_or(line.len());
     let end = line.iter().rposition(|byte| !is_padding(byte)).map_or(start, |last| last + 1);

@@ -52,7 +52,7 @@ impl ClientFacts {
             .is_some_and(|object| object.object("extensions").is_some_and(|all| all.contains(id)))
     }
 
-    fn capability(&self, name: &str) -> Option<Box<RawValue>> {
+    pub fn capability(&self, name: &str) -> Option<Box<RawValue>> {
         let object = Object::parse(self.capabilities.as_deref()?.get()).ok()?;
         object.get(name).map(ToOwned::to_owned)
     }

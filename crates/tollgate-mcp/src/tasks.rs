@@ -69,6 +69,10 @@ impl Group {
         running.spawn_on(future.instrument(span), &self.runtime);
         Ok(())
     }
+
+    pub fn abort_all(&self) {
+        self.running.lock().abort_all();
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

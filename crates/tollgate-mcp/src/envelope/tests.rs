@@ -21,10 +21,7 @@ fn the_four_kinds_of_message_are_told_apart() {
         (r#"{"jsonrpc":"2.0","id":"1","method":"a","params":{}}"#, "request \"1\" a"),
         (r#"{"jsonrpc":"2.0","method":"n"}"#, "notification n"),
         (r#"{"jsonrpc":"2.0","id":7,"result":{}}"#, "result Some(7) {}"),
-        (
-            r#"{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"m"}}"#,
-            "failure None -1 m",
-        ),
+        (r#"{"jsonrpc":"2.0","id":null,"error":{"code":-1,"message":"m"}}"#, "failure None -1 m"),
     ] {
         assert_eq!(read(text), expected);
     }
@@ -69,8 +66,5 @@ fn what_is_written_reads_back() {
     assert_eq!(read(&write::notification("n", "{}")), "notification n");
     assert_eq!(read(&write::result(&id, "[1]")), "result Some(9) [1]");
     let error = ErrorObject::new(-32601, "no \"such\" method");
-    assert_eq!(
-        read(&write::error(Some(&id), &error)),
-        "failure Some(9) -32601 no \"such\" method"
-    );
+    assert_eq!(read(&write::error(Some(&id), &error)), "failure Some(9) -32601 no \"such\" method");
 }

@@ -1,0 +1,243 @@
+//! Requests and answers over a connection that carries them all mixed: pipes, and HTTP+SSE.
+//! Ids are ours alone and never repeat. A dropped request is cancelled at the server.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use serde_json::value::RawValue;
+use tokio::sync::oneshot;
+use tollgate_core::json::Object;
+
+use super::inbound::{Inbound, Outbox};
+use super::table::{Entry, Kind, Outcome};
+use super::{Answer, Listener, Request, RequestError, outgoing};
+use crate::Revision;
+use crate::code::ErrorObject;
+use crate::envelope::{Id, Invalid, Message, write};
+
+/// The most messages one batch may hold (2025-03-26 only).
+const BATCH: usize = 1024;
+
+pub(super) struct Dispatch {
+    pub inbound: Inbound,
+    outbox: Arc<dyn Outbox>,
+    /// The id of the probe while it is open, else zero.
+    probe: AtomicU64,
+}
+
+/// What becomes of the server's work when the request is dropped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum OnDrop {
+    Cancel,
+    /// A handshake must not be cancelled.
+    Forget,
+}
+
+/// A request that was sent. Dropping it gives it up.
+pub(super) struct InFlight<'d> {
+    dispatch: &'d Dispatch,
+    id: u64,
+    answer: oneshot::Receiver<Outcome>,
+    on_drop: OnDrop,
+}
+
+impl Dispatch {
+    pub(super) fn new(listener: Arc<dyn Listener>, outbox: Arc<dyn Outbox>) -> Self {
+        Self { inbound: Inbound::new(listener), outbox, probe: AtomicU64::new(0) }
+    }
+
+    pub(super) async fn request(&self, request: Request<'_>) -> Result<Answer, RequestError> {
+        let revision = self.inbound.revision();
+        let id = self.inbound.table.next_id();
+        let token = request.events.as_ref().map(|_| id);
+        let params = outgoing::params(request.params, revision, request.client, token);
+        let entry = Entry {
+            wants_logs: request.events.is_some() && request.client.log_level.is_some(),
+            events: request.events,
+            kind: Kind::of(request.method),
+            ..Entry::default()
+        };
+        let message = write::request(&Id::number(id), request.method, &params);
+        let mut sent = self.register(id, entry, OnDrop::Cancel)?;
+        self.outbox.send(message).await.inspect_err(|_| sent.forget())?;
+        outgoing::answer(revision.era(), sent.answer().await?)
+    }
+
+    /// Sends a request of the handshake, or a subscription, with params as they are.
+    pub(super) async fn send(
+        &self,
+        method: &str,
+        params: &str,
+        on_drop: OnDrop,
+    ) -> Result<InFlight<'_>, RequestError> {
+        let entry = Entry { kind: Kind::of(method), ..Entry::default() };
+        self.send_entry((method, params), entry, on_drop).await
+    }
+
+    pub(super) async fn send_entry(
+        &self,
+        (method, params): (&str, &str),
+        entry: Entry,
+        on_drop: OnDrop,
+    ) -> Result<InFlight<'_>, RequestError> {
+        let id = self.inbound.table.next_id();
+        let message = write::request(&Id::number(id), method, params);
+        let mut sent = self.register(id, entry, on_drop)?;
+        self.outbox.send(message).await.inspect_err(|_| sent.forget())?;
+        Ok(sent)
+    }
+
+    pub(super) async fn notify(
+        &self,
+        method: &str,
+        params: Object<'_>,
+    ) -> Result<(), RequestError> {
+        self.outbox.send(write::notification(method, &params.to_text())).await
+    }
+
+    /// Until it is answered, an error that answers nothing of ours counts as its answer.
+    pub(super) fn open_probe(&self, probe: &InFlight<'_>) {
+        self.probe.store(probe.id, Ordering::Relaxed);
+    }
+
+    /// Takes in one message, whatever it is.
+    pub(super) fn receive(&self, bytes: &[u8]) {
+        if bytes.first() == Some(&b'[') && self.inbound.revision() == Revision::V2025_03_26 {
+            return self.receive_batch(bytes);
+        }
+        match Message::parse_bytes(bytes) {
+            Ok(Message::Response { id, outcome }) => self.respond(id.as_ref(), outcome),
+            Ok(Message::Notification { method, params }) => {
+                self.inbound.notification(&method, params, None);
+            }
+            Ok(Message::Request(request)) => self.inbound.request(&request, None, &self.outbox),
+            Err(invalid) => self.reject(&invalid),
+        }
+    }
+
+    /// The server sent a message that is not read because of its size. Its id may still show.
+    pub(super) fn receive_too_large(&self, excerpt: &[u8], limit: usize) {
+        if let Some(id) = id_in_excerpt(excerpt) {
+            self.inbound.table.settle(id, Err(RequestError::TooLarge { limit }));
+        }
+    }
+
+    /// Fails what is in flight and tells the listener, once.
+    pub(super) fn close(&self, reason: &str) {
+        if self.inbound.table.close(reason) {
+            self.inbound.listener.closed(reason);
+        }
+    }
+
+    /// The same, but of our own will: the listener is not told.
+    pub(super) fn end(&self) {
+        self.inbound.table.close("the connection was closed");
+        self.inbound.abandon_questions();
+    }
+
+    fn register(
+        &self,
+        id: u64,
+        mut entry: Entry,
+        on_drop: OnDrop,
+    ) -> Result<InFlight<'_>, RequestError> {
+        let (reply, answer) = oneshot::channel();
+        entry.reply = Some(reply);
+        self.inbound.table.insert(id, entry)?;
+        Ok(InFlight { dispatch: self, id, answer, on_drop })
+    }
+
+    fn respond(&self, id: Option<&Id>, outcome: Result<&RawValue, ErrorObject>) {
+        let table = &self.inbound.table;
+        let number = id.and_then(|id| id.as_json().parse::<u64>().ok());
+        let issued = number.filter(|id| table.was_issued(*id));
+        if let Some(id) = issued {
+            let outcome = outcome.map(ToOwned::to_owned).map_err(RequestError::Refused);
+            if !table.settle(id, outcome) {
+                table.count_late();
+            }
+            return;
+        }
+        let probe = self.probe.swap(0, Ordering::Relaxed);
+        if let (Err(error), 1..) = (&outcome, probe)
+            && table.settle(probe, Err(RequestError::Refused(uncorrelated(error))))
+        {
+            return;
+        }
+        self.inbound.listener.garbage("an answer to a request that was never made");
+    }
+
+    fn reject(&self, invalid: &Invalid) {
+        let broken = &invalid.error.message;
+        self.inbound.listener.garbage(broken);
+        let id = invalid.id.as_ref().and_then(|id| id.as_json().parse().ok());
+        if let Some(id) = id {
+            let reason = format!("the server broke the protocol: {broken}");
+            self.inbound.table.settle(id, Err(RequestError::Lost(reason)));
+        }
+    }
+
+    fn receive_batch(&self, bytes: &[u8]) {
+        match serde_json::from_slice::<Vec<&RawValue>>(bytes) {
+            Ok(batch) if batch.len() <= BATCH => {
+                // A batch within a batch is refused by the parser: it is not an object.
+                for message in batch.iter().filter(|message| !message.get().starts_with('[')) {
+                    self.receive(message.get().as_bytes());
+                }
+            }
+            Ok(_) => self.inbound.listener.garbage("a batch of too many messages"),
+            Err(_) => self.inbound.listener.garbage("a batch that is not JSON"),
+        }
+    }
+}
+
+impl InFlight<'_> {
+    /// Waits for the outcome. Cancel-safe; may be asked again until it came.
+    pub(super) async fn answer(&mut self) -> Outcome {
+        let lost = || Err(RequestError::Lost("the connection is gone".to_owned()));
+        (&mut self.answer).await.unwrap_or_else(|_| lost())
+    }
+
+    /// The outcome if it is there by now.
+    pub(super) fn answer_now(&mut self) -> Option<Outcome> {
+        self.answer.try_recv().ok()
+    }
+
+    /// The server never got it.
+    fn forget(&mut self) {
+        self.dispatch.inbound.table.remove(self.id);
+    }
+}
+
+impl Drop for InFlight<'_> {
+    fn drop(&mut self) {
+        let was_open = self.dispatch.inbound.table.remove(self.id).is_some();
+        if was_open && self.on_drop == OnDrop::Cancel {
+            self.dispatch.outbox.send_later(cancelled(self.id));
+        }
+    }
+}
+
+/// Tells the server that nobody waits for this request any more.
+pub(super) fn cancelled(id: u64) -> String {
+    let params = format!("{{\"requestId\":{id},\"reason\":\"no longer needed\"}}");
+    write::notification("notifications/cancelled", &params)
+}
+
+/// Such an error says nothing about the era by its code: only legacy servers lose the id.
+fn uncorrelated(error: &ErrorObject) -> ErrorObject {
+    ErrorObject::new(crate::code::INVALID_REQUEST, error.message.clone())
+}
+
+/// The id of an answer of which only one end is known. Ours is a plain number.
+fn id_in_excerpt(excerpt: &[u8]) -> Option<u64> {
+    let text = String::from_utf8_lossy(excerpt);
+    let text: String = text.chars().filter(|c| !c.is_ascii_whitespace()).collect();
+    let head = text.strip_prefix("{\"jsonrpc\":\"2.0\",\"id\":").or(text.strip_prefix("{\"id\":"));
+    if let Some(rest) = head {
+        return rest.split_once(',')?.0.parse().ok();
+    }
+    let body = text.strip_suffix('}')?;
+    let body = body.strip_suffix(",\"jsonrpc\":\"2.0\"").unwrap_or(body);
+    body.rsplit_once("\"id\":")?.1.parse().ok()
+}

@@ -1,0 +1,294 @@
+//! Finding out which revision a server speaks, and agreeing on one. The decisions are pure;
+//! each transport asks by its own means. [`on_dispatch`] does it for pipes.
+
+use serde_json::value::RawValue;
+use tokio::time::timeout;
+use tollgate_core::json::{self, Object};
+
+use super::dispatch::{Dispatch, InFlight, OnDrop};
+use super::{ConnectError, Options, RequestError, ServerFacts};
+use crate::code::{self, ErrorObject};
+use crate::meta::{self, ClientFacts};
+use crate::{Era, Revision};
+
+/// What the gateway can answer, or pass on to who can, when a server asks.
+const BRIDGE: &str =
+    r#"{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{"listChanged":false}}"#;
+const BRIDGE_2025_06_18: &str = r#"{"elicitation":{},"sampling":{},"roots":{"listChanged":false}}"#;
+const BRIDGE_OLDEST: &str = r#"{"sampling":{},"roots":{"listChanged":false}}"#;
+
+/// Who the gateway is when it asks on its own behalf: handshakes and lists.
+pub fn identity() -> ClientFacts {
+    ClientFacts { capabilities: None, info: Some(info()), log_level: None }
+}
+
+fn info() -> Box<RawValue> {
+    json::raw(format!(
+        r#"{{"name":"tollgate","title":"Tollgate","version":"{}"}}"#,
+        env!("CARGO_PKG_VERSION")
+    ))
+}
+
+/// What an answer to `server/discover` says of the server.
+#[derive(Debug)]
+pub(super) enum Verdict {
+    Modern(ServerFacts),
+    /// Modern, but wants to know that questions can be answered.
+    AskWithBridge,
+    Legacy,
+    Unusable(String),
+}
+
+/// What an answer to `initialize` leads to.
+#[derive(Debug)]
+pub(super) enum Step {
+    Agreed(ServerFacts),
+    /// The server refuses the revision, but named one that we know.
+    TryAgain(Revision),
+    Unusable(String),
+}
+
+/// The `params` of the probe, with the bridge's capabilities or without any.
+pub(super) fn discover_params(capabilities: Declared) -> String {
+    let mut facts = identity();
+    if capabilities == Declared::Bridge {
+        facts.capabilities = Some(json::raw(BRIDGE.to_owned()));
+    }
+    let mut meta = Object::new();
+    meta::stamp(&mut meta, Revision::NEWEST, &facts);
+    let mut params = Object::new();
+    params.set("_meta", meta.to_raw());
+    params.to_text()
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Declared {
+    Nothing,
+    Bridge,
+}
+
+pub(super) fn judge_discover(outcome: Result<&RawValue, &ErrorObject>) -> Verdict {
+    match outcome {
+        Ok(result) => judge_discovered(result),
+        Err(error) => match error.code {
+            code::UNSUPPORTED_VERSION => judge_supported(&supported(error)),
+            code::MISSING_CLIENT_CAPABILITY => Verdict::AskWithBridge,
+            code::HEADER_MISMATCH => {
+                Verdict::Unusable(format!("the server refuses our headers: {}", error.message))
+            }
+            _ => Verdict::Legacy,
+        },
+    }
+}
+
+fn judge_discovered(result: &RawValue) -> Verdict {
+    let Ok(object) = Object::parse(result.get()) else { return Verdict::Legacy };
+    let Some(versions) = object.get("supportedVersions").and_then(strings) else {
+        return Verdict::Legacy;
+    };
+    if !versions.iter().any(|version| version == Revision::NEWEST.as_str()) {
+        return judge_supported(&versions);
+    }
+    let info =
+        object.object("_meta").and_then(|it| it.get(meta::SERVER_INFO).map(ToOwned::to_owned));
+    Verdict::Modern(facts(Revision::NEWEST, &object, info))
+}
+
+/// The server named what it speaks, and it is not what we asked for.
+fn judge_supported(versions: &[String]) -> Verdict {
+    let known = versions.iter().filter_map(|version| Revision::parse(version));
+    match known.max().map(Revision::era) {
+        Some(Era::Legacy) => Verdict::Legacy,
+        Some(Era::Modern) => {
+            Verdict::Unusable("the server refuses a revision that it says it speaks".to_owned())
+        }
+        None => Verdict::Unusable(format!("the server speaks only {}", versions.join(", "))),
+    }
+}
+
+/// The `params` of `initialize`, declaring what that revision knows.
+pub(super) fn initialize_params(revision: Revision) -> String {
+    let capabilities = match revision {
+        Revision::V2024_11_05 | Revision::V2025_03_26 => BRIDGE_OLDEST,
+        Revision::V2025_06_18 => BRIDGE_2025_06_18,
+        Revision::V2025_11_25 | Revision::V2026_07_28 => BRIDGE,
+    };
+    format!(
+        r#"{{"protocolVersion":"{revision}","capabilities":{capabilities},"clientInfo":{}}}"#,
+        info()
+    )
+}
+
+pub(super) fn judge_initialize(
+    asked: Revision,
+    pinned: Option<Revision>,
+    outcome: Result<&RawValue, &ErrorObject>,
+) -> Step {
+    let result = match outcome {
+        Ok(result) => result,
+        Err(error) => return judge_refusal(asked, pinned, error),
+    };
+    let Ok(object) = Object::parse(result.get()) else {
+        return Step::Unusable("the answer to `initialize` is not an object".to_owned());
+    };
+    let Some(stated) = object.string("protocolVersion") else {
+        return Step::Unusable("the answer to `initialize` names no revision".to_owned());
+    };
+    let agreed = Revision::parse(&stated).filter(|revision| revision.era() == Era::Legacy);
+    let Some(agreed) = agreed else {
+        return Step::Unusable(format!("the server wants revision `{}`", shown(&stated)));
+    };
+    if let Some(pinned) = pinned.filter(|pinned| *pinned != agreed) {
+        return Step::Unusable(format!("the server speaks {agreed}, not the pinned {pinned}"));
+    }
+    Step::Agreed(facts(agreed, &object, object.get("serverInfo").map(ToOwned::to_owned)))
+}
+
+fn judge_refusal(asked: Revision, pinned: Option<Revision>, error: &ErrorObject) -> Step {
+    let named = supported(error);
+    let known = named.iter().filter_map(|version| Revision::parse(version));
+    let best = known.filter(|revision| *revision < asked).max();
+    match (best, pinned) {
+        (Some(revision), None) => Step::TryAgain(revision),
+        _ => Step::Unusable(format!(
+            "the server refuses `initialize`: {} ({})",
+            shown(&error.message),
+            error.code
+        )),
+    }
+}
+
+fn facts(revision: Revision, object: &Object<'_>, info: Option<Box<RawValue>>) -> ServerFacts {
+    let capabilities = object.get("capabilities").filter(|raw| raw.get().starts_with('{'));
+    ServerFacts {
+        revision,
+        capabilities: capabilities.map_or_else(|| json::raw("{}".to_owned()), ToOwned::to_owned),
+        info,
+        instructions: object.string("instructions").map(std::borrow::Cow::into_owned),
+    }
+}
+
+/// `data.supported` of a refused revision.
+fn supported(error: &ErrorObject) -> Vec<String> {
+    let data = error.data.as_deref().and_then(|raw| Object::parse(raw.get()).ok());
+    data.as_ref().and_then(|data| data.get("supported").and_then(strings)).unwrap_or_default()
+}
+
+fn strings(raw: &RawValue) -> Option<Vec<String>> {
+    serde_json::from_str(raw.get()).ok()
+}
+
+/// A server's words, short enough for a message of ours.
+fn shown(text: &str) -> String {
+    text.chars().filter(|c| !c.is_control()).take(200).collect()
+}
+
+/// The handshake over a pipe, within the time that `options` allow.
+pub(super) async fn on_dispatch(
+    dispatch: &Dispatch,
+    options: &Options,
+) -> Result<ServerFacts, ConnectError> {
+    let limit = options.handshake_timeout;
+    let facts = timeout(limit, agree(dispatch, options)).await.map_err(|_| {
+        ConnectError::Unreachable(format!("no answer to the handshake within {limit:?}"))
+    })??;
+    dispatch.inbound.agreed(facts.revision);
+    if facts.era() == Era::Legacy {
+        let told = dispatch.notify("notifications/initialized", Object::new()).await;
+        told.map_err(|error| ConnectError::Unreachable(error.to_string()))?;
+    }
+    Ok(facts)
+}
+
+async fn agree(dispatch: &Dispatch, options: &Options) -> Result<ServerFacts, ConnectError> {
+    if let Some(pinned) = options.pinned.filter(|pinned| pinned.era() == Era::Legacy) {
+        return initialize(dispatch, pinned, options.pinned).await;
+    }
+    let mut declared = Declared::Nothing;
+    loop {
+        let params = discover_params(declared);
+        let sent = dispatch.send("server/discover", &params, OnDrop::Forget).await;
+        let mut probe = sent.map_err(|error| died(&error))?;
+        dispatch.open_probe(&probe);
+        let verdict = match timeout(options.probe_timeout, probe.answer()).await {
+            Ok(outcome) => verdict(outcome)?,
+            Err(_) if options.pinned.is_some() => {
+                let message = "the server does not answer `server/discover`".to_owned();
+                return Err(ConnectError::Unreachable(message));
+            }
+            Err(_) => return initialize_after_silence(dispatch, probe).await,
+        };
+        match verdict {
+            Verdict::Modern(facts) => return Ok(facts),
+            Verdict::AskWithBridge if declared == Declared::Nothing => declared = Declared::Bridge,
+            Verdict::AskWithBridge => {
+                let message = "the server asks for capabilities that were declared".to_owned();
+                return Err(ConnectError::Protocol(message));
+            }
+            Verdict::Unusable(message) => return Err(ConnectError::Protocol(message)),
+            Verdict::Legacy => {
+                if let Some(pinned) = options.pinned {
+                    let message = format!("the server does not speak the pinned {pinned}");
+                    return Err(ConnectError::Protocol(message));
+                }
+                return initialize(dispatch, Revision::NEWEST_LEGACY, None).await;
+            }
+        }
+    }
+}
+
+/// Slow servers get `initialize` behind the probe. Should they turn out to be modern after all,
+/// the probe's answer is there by the time they refuse.
+async fn initialize_after_silence(
+    dispatch: &Dispatch,
+    mut probe: InFlight<'_>,
+) -> Result<ServerFacts, ConnectError> {
+    let failed = match initialize(dispatch, Revision::NEWEST_LEGACY, None).await {
+        Ok(facts) => return Ok(facts),
+        Err(error) => error,
+    };
+    match probe.answer_now() {
+        Some(outcome) => match verdict(outcome)? {
+            Verdict::Modern(facts) => Ok(facts),
+            Verdict::AskWithBridge | Verdict::Legacy | Verdict::Unusable(_) => Err(failed),
+        },
+        None => Err(failed),
+    }
+}
+
+fn verdict(outcome: Result<Box<RawValue>, RequestError>) -> Result<Verdict, ConnectError> {
+    match outcome {
+        Ok(result) => Ok(judge_discover(Ok(&result))),
+        Err(RequestError::Refused(error)) => Ok(judge_discover(Err(&error))),
+        Err(error) => Err(died(&error)),
+    }
+}
+
+fn died(error: &RequestError) -> ConnectError {
+    ConnectError::DiedOnProbe(error.to_string())
+}
+
+/// Opens a legacy session, going down to a revision that the server names if need be.
+pub(super) async fn initialize(
+    dispatch: &Dispatch,
+    mut asked: Revision,
+    pinned: Option<Revision>,
+) -> Result<ServerFacts, ConnectError> {
+    loop {
+        let params = initialize_params(asked);
+        let unreachable = |error: RequestError| ConnectError::Unreachable(error.to_string());
+        let sent = dispatch.send("initialize", &params, OnDrop::Forget).await;
+        let outcome = sent.map_err(unreachable)?.answer().await;
+        let step = match &outcome {
+            Ok(result) => judge_initialize(asked, pinned, Ok(result)),
+            Err(RequestError::Refused(error)) => judge_initialize(asked, pinned, Err(error)),
+            Err(error) => return Err(ConnectError::Unreachable(error.to_string())),
+        };
+        match step {
+            Step::Agreed(facts) => return Ok(facts),
+            // Each time lower, so this ends.
+            Step::TryAgain(revision) => asked = revision,
+            Step::Unusable(message) => return Err(ConnectError::Protocol(message)),
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! What a server says of its own accord: notifications and, in legacy revisions, questions.
+//! Decides whom it concerns and answers what needs no person. Never blocks the reader.
+
+use std::sync::{Arc, OnceLock};
+
+use async_trait::async_trait;
+use serde_json::value::RawValue;
+use tokio::sync::oneshot;
+use tollgate_core::json::{self, Object};
+
+use super::table::{Concerned, Table};
+use super::{Event, Events, Listener, Question, RequestError};
+use crate::code::{self, ErrorObject};
+use crate::envelope::{Id, Request, write};
+use crate::tasks::Group;
+use crate::{Era, Revision, meta};
+
+/// How many questions may be open on one connection.
+const OPEN_QUESTIONS: usize = 64;
+
+/// The way to the server.
+#[async_trait]
+pub(super) trait Outbox: Send + Sync {
+    /// Waits until the message is on its way, for a bounded time.
+    async fn send(&self, message: String) -> Result<(), RequestError>;
+
+    /// Does not wait; the message may be lost. For `Drop`.
+    fn send_later(&self, message: String);
+}
+
+pub(super) struct Inbound {
+    pub table: Table,
+    pub listener: Arc<dyn Listener>,
+    revision: OnceLock<Revision>,
+    questions: Group,
+}
+
+/// The request on whose own stream a message came.
+#[derive(Clone, Copy)]
+pub(super) struct Owner<'a> {
+    pub id: u64,
+    pub events: Option<&'a Events>,
+    pub wants_logs: bool,
+}
+
+impl Inbound {
+    pub(super) fn new(listener: Arc<dyn Listener>) -> Self {
+        Self {
+            table: Table::new(),
+            listener,
+            revision: OnceLock::new(),
+            questions: Group::new("question", OPEN_QUESTIONS),
+        }
+    }
+
+    pub(super) fn agreed(&self, revision: Revision) {
+        let _ = self.revision.set(revision);
+    }
+
+    /// The newest legacy one until something was agreed.
+    pub(super) fn revision(&self) -> Revision {
+        self.revision.get().copied().unwrap_or(Revision::NEWEST_LEGACY)
+    }
+
+    /// Ends the tasks that wait for answers of people.
+    pub(super) fn abandon_questions(&self) {
+        self.questions.abort_all();
+    }
+
+    pub(super) fn notification(
+        &self,
+        method: &str,
+        params: Option<&RawValue>,
+        owner: Option<Owner<'_>>,
+    ) {
+        match method {
+            "notifications/progress" => self.progress(params, owner),
+            "notifications/message" => self.log(params, owner),
+            "notifications/subscriptions/acknowledged" => {
+                if let Some(id) = subscription_id(params) {
+                    self.table.acknowledge(id);
+                }
+            }
+            "notifications/cancelled" => self.cancelled(params),
+            _ => self.listener.notified(method, params),
+        }
+    }
+
+    fn progress(&self, params: Option<&RawValue>, owner: Option<Owner<'_>>) {
+        let Some(mut object) = params.and_then(|raw| Object::parse(raw.get()).ok()) else {
+            return self.listener.garbage("a progress notification without sound params");
+        };
+        let token = object.remove(meta::PROGRESS_TOKEN);
+        let Some(token) = token.and_then(|raw| raw.get().parse::<u64>().ok()) else { return };
+        let events = match owner {
+            Some(owner) if owner.id == token => owner.events.cloned(),
+            _ => self.table.events_of(token),
+        };
+        if let Some(events) = events {
+            // A full queue loses progress: the next one says more anyway.
+            let _ = events.try_send(Event::Progress(object.into_owned()));
+        }
+    }
+
+    fn log(&self, params: Option<&RawValue>, owner: Option<Owner<'_>>) {
+        let events = match owner {
+            Some(owner) => owner.events.filter(|_| owner.wants_logs).cloned(),
+            None => match self.table.concerned() {
+                Concerned::One { events, wants_logs: true } => events,
+                Concerned::Nobody | Concerned::One { .. } | Concerned::Several => None,
+            },
+        };
+        match (events, params) {
+            (Some(events), Some(params)) => {
+                let _ = events.try_send(Event::Log(params.to_owned()));
+            }
+            _ => self.listener.notified("notifications/message", params),
+        }
+    }
+
+    /// A server that takes a subscription back this way; other requests cannot be.
+    fn cancelled(&self, params: Option<&RawValue>) {
+        let object = params.and_then(|raw| Object::parse(raw.get()).ok());
+        let id = object.as_ref().and_then(|object| object.get("requestId")?.get().parse().ok());
+        if let Some(id) = id
+            && self.table.is_subscription(id)
+        {
+            let reason = "the server ended the subscription".to_owned();
+            self.table.settle(id, Err(RequestError::Lost(reason)));
+        }
+    }
+
+    /// A request of the server's. The answer goes out by `outbox`, at once or later.
+    pub(super) fn request(
+        &self,
+        request: &Request<'_>,
+        owner: Option<Owner<'_>>,
+        outbox: &Arc<dyn Outbox>,
+    ) {
+        if self.revision().era() == Era::Modern {
+            self.listener.garbage("a request, which servers of this revision may not send");
+            return outbox.send_later(write::error(Some(&request.id), &unknown(&request.method)));
+        }
+        let asked = match owner {
+            _ if !is_question(&request.method) => Concerned::Nobody,
+            Some(owner) => Concerned::One { events: owner.events.cloned(), wants_logs: false },
+            None => self.table.concerned(),
+        };
+        match asked {
+            Concerned::One { events: Some(events), .. } => self.ask(request, events, outbox),
+            Concerned::One { events: None, .. } | Concerned::Nobody => {
+                outbox.send_later(nobody(&request.id, &request.method));
+            }
+            Concerned::Several => {
+                tracing::debug!(method = %request.method, "a question belongs to no one call");
+                let message = "several requests are in flight: the question cannot be attributed";
+                let error = ErrorObject::new(code::INVALID_REQUEST, message);
+                outbox.send_later(write::error(Some(&request.id), &error));
+            }
+        }
+    }
+
+    fn ask(&self, request: &Request<'_>, events: Events, outbox: &Arc<dyn Outbox>) {
+        let (reply, answer) = oneshot::channel();
+        let id = request.id.clone();
+        let method = request.method.clone().into_owned();
+        let params = request.params.map(ToOwned::to_owned);
+        let sender = Arc::clone(outbox);
+        let waiting = self.questions.spawn(async move {
+            let question = Question { method: method.clone(), params, reply };
+            // If nobody listens, the question is dropped, and with it the reply.
+            let _ = events.send(Event::Question(question)).await;
+            drop(events);
+            let message = match answer.await {
+                Ok(Ok(result)) => write::result(&id, result.get()),
+                Ok(Err(error)) => write::error(Some(&id), &error),
+                Err(_) => nobody(&id, &method),
+            };
+            if let Err(error) = sender.send(message).await {
+                tracing::debug!(%error, "an answer did not reach the server");
+            }
+        });
+        if waiting.is_err() {
+            self.listener.garbage("more questions than can be kept open");
+            outbox.send_later(nobody(&request.id, &request.method));
+        }
+    }
+}
+
+fn is_question(method: &str) -> bool {
+    matches!(method, "elicitation/create" | "sampling/createMessage" | "roots/list")
+}
+
+/// The answer where there is nobody to ask.
+fn nobody(id: &Id, method: &str) -> String {
+    match method {
+        "ping" => write::result(id, "{}"),
+        "roots/list" => write::result(id, "{\"roots\":[]}"),
+        "elicitation/create" => write::result(id, "{\"action\":\"cancel\"}"),
+        _ => write::error(Some(id), &unknown(method)),
+    }
+}
+
+fn unknown(method: &str) -> ErrorObject {
+    ErrorObject::new(code::METHOD_NOT_FOUND, format!("`{method}` is not served here"))
+}
+
+/// The id of the `subscriptions/listen` a notification belongs to.
+pub(super) fn subscription_id(params: Option<&RawValue>) -> Option<u64> {
+    let params = Object::parse(params?.get()).ok()?;
+    let meta = params.object("_meta")?;
+    let id = meta.get(meta::SUBSCRIPTION_ID)?;
+    json::string(id).map_or_else(|| id.get().parse().ok(), |text| text.parse().ok())
+}

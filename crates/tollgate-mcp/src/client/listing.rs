@@ -1,0 +1,100 @@
+//! Reads a server's lists to the end, page by page. Items stay as they came.
+
+use std::collections::HashSet;
+
+use serde_json::value::RawValue;
+use tollgate_core::json::Object;
+
+use super::{Connection, Request, RequestError, handshake};
+
+/// Which list of a server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum List {
+    Tools,
+    Prompts,
+    Resources,
+    ResourceTemplates,
+}
+
+const MAX_ITEMS: usize = 10_000;
+const MAX_PAGES: usize = 1_000;
+
+impl List {
+    pub fn method(self) -> &'static str {
+        match self {
+            Self::Tools => "tools/list",
+            Self::Prompts => "prompts/list",
+            Self::Resources => "resources/list",
+            Self::ResourceTemplates => "resources/templates/list",
+        }
+    }
+
+    /// The capability a server declares if it has such a list.
+    pub fn capability(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Prompts => "prompts",
+            Self::Resources | Self::ResourceTemplates => "resources",
+        }
+    }
+
+    fn key(self) -> &'static str {
+        match self {
+            Self::Tools => "tools",
+            Self::Prompts => "prompts",
+            Self::Resources => "resources",
+            Self::ResourceTemplates => "resourceTemplates",
+        }
+    }
+}
+
+/// All items. A server that sends the same cursor twice, or pages without end, is an error.
+pub async fn list_all(
+    connection: &dyn Connection,
+    what: List,
+) -> Result<Vec<Box<RawValue>>, RequestError> {
+    let client = handshake::identity();
+    let mut items = Vec::new();
+    let mut seen = HashSet::new();
+    let mut cursor: Option<String> = None;
+    for _ in 0..MAX_PAGES {
+        let mut params = Object::new();
+        if let Some(cursor) = &cursor {
+            params.set_string("cursor", cursor);
+        }
+        let method = what.method();
+        let request =
+            Request { method, params, client: &client, mirrored: Vec::new(), events: None };
+        let answer = connection.request(request).await?;
+        cursor = read_page(&answer.result, what, &mut items)?;
+        match &cursor {
+            None => return Ok(items),
+            Some(cursor) if !seen.insert(cursor.clone()) => {
+                return Err(broken(what, "the same cursor twice"));
+            }
+            Some(_) => {}
+        }
+    }
+    Err(broken(what, "more pages than can be read"))
+}
+
+/// Appends the page's items and gives the cursor of the next one.
+fn read_page(
+    result: &RawValue,
+    what: List,
+    items: &mut Vec<Box<RawValue>>,
+) -> Result<Option<String>, RequestError> {
+    let page = Object::parse(result.get()).map_err(|_| broken(what, "an unsound page"))?;
+    let listed = page.get(what.key()).ok_or_else(|| broken(what, "a page without the list"))?;
+    let listed: Vec<Box<RawValue>> =
+        serde_json::from_str(listed.get()).map_err(|_| broken(what, "a list that is not one"))?;
+    if items.len() + listed.len() > MAX_ITEMS {
+        return Err(broken(what, "more items than can be read"));
+    }
+    items.extend(listed);
+    Ok(page.string("nextCursor").filter(|it| !it.is_empty()).map(std::borrow::Cow::into_owned))
+}
+
+fn broken(what: List, how: &str) -> RequestError {
+    RequestError::Lost(format!("`{}` gave {how}", what.method()))
+}

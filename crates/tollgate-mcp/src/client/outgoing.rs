@@ -1,0 +1,57 @@
+//! What this hop adds to a request before it leaves, and how an answer is told by its kind.
+
+use serde_json::value::RawValue;
+use tollgate_core::json::{self, Object};
+
+use super::{Answer, AnswerKind, RequestError};
+use crate::meta::{self, ClientFacts};
+use crate::{Era, Revision};
+
+/// The params as they travel: the caller's own hop keys are taken out, ours put in.
+pub(super) fn params(
+    mut params: Object<'_>,
+    revision: Revision,
+    client: &ClientFacts,
+    progress_token: Option<u64>,
+) -> String {
+    let given = params.remove("_meta");
+    if given.is_none() && progress_token.is_none() && revision.era() == Era::Legacy {
+        return params.to_text();
+    }
+    let given = given.as_ref().map_or("{}", |raw| raw.get());
+    let mut meta = Object::parse(given).unwrap_or_default();
+    meta::strip_hop_keys(&mut meta);
+    if let Some(token) = progress_token {
+        meta.set(meta::PROGRESS_TOKEN, json::raw(token.to_string()));
+    }
+    if revision.era() == Era::Modern {
+        meta::stamp(&mut meta, revision, client);
+    }
+    let meta = meta.to_raw();
+    params.set("_meta", meta);
+    params.to_text()
+}
+
+/// Tells the kinds of result apart. Legacy results are always complete.
+pub(super) fn answer(era: Era, result: Box<RawValue>) -> Result<Answer, RequestError> {
+    if !result.get().starts_with('{') {
+        return Err(RequestError::Lost("the server's result is not an object".to_owned()));
+    }
+    let kind = match era {
+        Era::Legacy => AnswerKind::Complete,
+        Era::Modern => kind(&result)?,
+    };
+    Ok(Answer { kind, result })
+}
+
+fn kind(result: &RawValue) -> Result<AnswerKind, RequestError> {
+    let object = Object::parse(result.get())
+        .map_err(|error| RequestError::Lost(format!("the server's result is unsound: {error}")))?;
+    let Some(stated) = object.get("resultType") else { return Ok(AnswerKind::Complete) };
+    match stated.get() {
+        "\"complete\"" => Ok(AnswerKind::Complete),
+        "\"input_required\"" => Ok(AnswerKind::InputRequired),
+        "\"task\"" => Ok(AnswerKind::Task),
+        _ => Err(RequestError::Lost("the server's result is of an unknown type".to_owned())),
+    }
+}

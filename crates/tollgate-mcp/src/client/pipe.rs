@@ -1,0 +1,189 @@
+//! A connection over a pair of byte streams: the pipes of a child process, or an in-process duplex.
+//! One task reads, one writes. A server that does not read holds up nobody but its own callers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::sync::mpsc;
+use tokio::time::{sleep, timeout};
+use tollgate_core::json::Object;
+
+use super::dispatch::Dispatch;
+use super::inbound::Outbox;
+use super::watch::Watch;
+use super::{
+    Answer, ConnectError, Connection, Listener, Options, Request, RequestError, ServerFacts,
+    handshake,
+};
+use crate::Era;
+use crate::line::{Line, Lines};
+use crate::tasks::{self, Task};
+
+/// Messages that may wait for a server to read them.
+const QUEUE: usize = 128;
+/// How long a caller waits for room in that queue.
+const WRITE_PATIENCE: Duration = Duration::from_secs(5);
+/// Answers that were written before the server closed its input may still come within this time.
+const LAST_WORDS: Duration = Duration::from_millis(50);
+
+/// Performs the handshake and gives the connection. Dropping it ends its tasks and closes both
+/// streams.
+pub async fn connect<R, W>(
+    read: R,
+    write: W,
+    listener: Arc<dyn Listener>,
+    options: &Options,
+) -> Result<Arc<Pipe>, ConnectError>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+    W: AsyncWrite + Send + Unpin + 'static,
+{
+    let (sender, queue) = mpsc::channel(QUEUE);
+    let outbox: Arc<dyn Outbox> = Arc::new(Queue(sender.clone()));
+    let dispatch = Arc::new(Dispatch::new(listener, outbox));
+    let lines = Lines::new(read, options.message_limit);
+    let reader =
+        tasks::spawn("pipe reader", read_all(lines, Arc::clone(&dispatch), options.message_limit));
+    let writer = tasks::spawn("pipe writer", write_all(write, queue, Arc::clone(&dispatch)));
+    let facts = handshake::on_dispatch(&dispatch, options).await?;
+    Ok(Arc::new(Pipe {
+        facts,
+        queue: sender,
+        watch: Watch::new(Arc::clone(&dispatch.inbound.listener)),
+        dispatch,
+        _reader: reader,
+        writer: tokio::sync::Mutex::new(writer),
+    }))
+}
+
+pub struct Pipe {
+    facts: ServerFacts,
+    dispatch: Arc<Dispatch>,
+    queue: mpsc::Sender<Outgoing>,
+    watch: Watch,
+    _reader: Task,
+    writer: tokio::sync::Mutex<Task>,
+}
+
+enum Outgoing {
+    Message(String),
+    /// Close the server's input; nothing follows.
+    End,
+}
+
+#[async_trait]
+impl Connection for Pipe {
+    fn facts(&self) -> &ServerFacts {
+        &self.facts
+    }
+
+    async fn request(&self, request: Request<'_>) -> Result<Answer, RequestError> {
+        self.dispatch.request(request).await
+    }
+
+    async fn notify(&self, method: &str, params: Object<'_>) -> Result<(), RequestError> {
+        self.dispatch.notify(method, params).await
+    }
+
+    async fn watch(&self, resources: &[String]) -> Result<(), RequestError> {
+        match self.facts.era() {
+            Era::Modern => {
+                let subscriber = Arc::clone(&self.dispatch);
+                self.watch.listen(&self.facts, resources, subscriber).await
+            }
+            Era::Legacy => self.watch.subscribe(self, resources).await,
+        }
+    }
+
+    fn late_answers(&self) -> u64 {
+        self.dispatch.inbound.table.late()
+    }
+
+    async fn close(&self) {
+        self.watch.stop().await;
+        self.dispatch.end();
+        let told = timeout(WRITE_PATIENCE, self.queue.send(Outgoing::End)).await;
+        if matches!(told, Ok(Ok(()))) {
+            let _ = timeout(WRITE_PATIENCE, self.writer.lock().await.finished()).await;
+        }
+    }
+}
+
+impl Drop for Pipe {
+    fn drop(&mut self) {
+        self.dispatch.end();
+    }
+}
+
+/// The way into the writer's queue.
+struct Queue(mpsc::Sender<Outgoing>);
+
+#[async_trait]
+impl Outbox for Queue {
+    async fn send(&self, message: String) -> Result<(), RequestError> {
+        let message = Outgoing::Message(message);
+        let message = match self.0.try_send(message) {
+            Ok(()) => return Ok(()),
+            Err(mpsc::error::TrySendError::Full(message)) => message,
+            Err(mpsc::error::TrySendError::Closed(_)) => return Err(input_closed()),
+        };
+        match timeout(WRITE_PATIENCE, self.0.send(message)).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) => Err(input_closed()),
+            Err(_) => Err(RequestError::Lost("the server does not read its input".to_owned())),
+        }
+    }
+
+    fn send_later(&self, message: String) {
+        if self.0.try_send(Outgoing::Message(message)).is_err() {
+            tracing::debug!("a message was dropped: the server does not read its input");
+        }
+    }
+}
+
+fn input_closed() -> RequestError {
+    RequestError::Lost("the server closed its input".to_owned())
+}
+
+async fn read_all<R: AsyncRead + Unpin>(
+    mut lines: Lines<R>,
+    dispatch: Arc<Dispatch>,
+    limit: usize,
+) {
+    let reason = loop {
+        match lines.next().await {
+            Ok(Some(Line::Text(text))) => dispatch.receive(&text),
+            Ok(Some(Line::TooLong { head })) => {
+                let what = format!("a line of more than {limit} bytes");
+                dispatch.inbound.listener.garbage(&what);
+                dispatch.receive_too_large(&head, limit);
+            }
+            Ok(Some(Line::Skipped { tail })) => dispatch.receive_too_large(&tail, limit),
+            Ok(None) => break "the server closed its output".to_owned(),
+            Err(error) => break format!("reading from the server failed: {error}"),
+        }
+    };
+    dispatch.close(&reason);
+}
+
+async fn write_all<W: AsyncWrite + Unpin>(
+    mut write: W,
+    mut queue: mpsc::Receiver<Outgoing>,
+    dispatch: Arc<Dispatch>,
+) {
+    while let Some(Outgoing::Message(mut line)) = queue.recv().await {
+        line.push('\n');
+        let mut written = write.write_all(line.as_bytes()).await;
+        if written.is_ok() && queue.is_empty() {
+            written = write.flush().await;
+        }
+        if let Err(error) = written {
+            drop(queue);
+            sleep(LAST_WORDS).await;
+            return dispatch.close(&format!("writing to the server failed: {error}"));
+        }
+    }
+    let _ = write.shutdown().await;
+}

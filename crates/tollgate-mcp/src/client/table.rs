@@ -1,0 +1,166 @@
+//! Requests in flight on one connection, by our own ids. Tells whose progress, log or question
+//! a message of the server is.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+use serde_json::value::RawValue;
+use tokio::sync::oneshot;
+
+use super::{Events, RequestError};
+
+pub(super) type Outcome = Result<Box<RawValue>, RequestError>;
+
+#[derive(Debug)]
+pub(super) struct Table {
+    next: AtomicU64,
+    late: AtomicU64,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    entries: HashMap<u64, Entry>,
+    closed: Option<String>,
+}
+
+/// One request in flight.
+#[derive(Debug, Default)]
+pub(super) struct Entry {
+    pub events: Option<Events>,
+    pub wants_logs: bool,
+    pub kind: Kind,
+    /// `None` where the answer comes on a stream of its own (HTTP).
+    pub reply: Option<oneshot::Sender<Outcome>>,
+    /// Told when the server has acknowledged a subscription.
+    pub acknowledged: Option<oneshot::Sender<()>>,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Somebody waits for it and may be asked.
+    #[default]
+    Call,
+    /// The connection's own housekeeping: a server does not ask anybody anything for it.
+    Chore,
+    Subscription,
+}
+
+/// Whom a message without a request id concerns.
+#[derive(Debug)]
+pub(super) enum Concerned {
+    Nobody,
+    /// The only request in flight.
+    One {
+        events: Option<Events>,
+        wants_logs: bool,
+    },
+    Several,
+}
+
+impl Table {
+    pub(super) fn new() -> Self {
+        Self { next: AtomicU64::new(1), late: AtomicU64::new(0), state: Mutex::default() }
+    }
+
+    pub(super) fn next_id(&self) -> u64 {
+        self.next.fetch_add(1, Ordering::Relaxed)
+    }
+
+    /// Fails once the connection is closed.
+    pub(super) fn insert(&self, id: u64, entry: Entry) -> Result<(), RequestError> {
+        let mut state = self.state.lock();
+        if let Some(reason) = &state.closed {
+            return Err(RequestError::Lost(reason.clone()));
+        }
+        state.entries.insert(id, entry);
+        Ok(())
+    }
+
+    pub(super) fn remove(&self, id: u64) -> Option<Entry> {
+        self.state.lock().entries.remove(&id)
+    }
+
+    /// Hands the outcome to whoever waits for it. `false`: nobody does.
+    pub(super) fn settle(&self, id: u64, outcome: Outcome) -> bool {
+        let reply = self.remove(id).and_then(|entry| entry.reply);
+        reply.is_some_and(|reply| reply.send(outcome).is_ok())
+    }
+
+    /// Whether `id` was ever given out.
+    pub(super) fn was_issued(&self, id: u64) -> bool {
+        id != 0 && id < self.next.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn count_late(&self) {
+        self.late.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn late(&self) -> u64 {
+        self.late.load(Ordering::Relaxed)
+    }
+
+    pub(super) fn events_of(&self, id: u64) -> Option<Events> {
+        self.state.lock().entries.get(&id)?.events.clone()
+    }
+
+    pub(super) fn acknowledge(&self, id: u64) {
+        let mut state = self.state.lock();
+        let waiting = state.entries.get_mut(&id).and_then(|entry| entry.acknowledged.take());
+        if let Some(waiting) = waiting {
+            let _ = waiting.send(());
+        }
+    }
+
+    pub(super) fn is_subscription(&self, id: u64) -> bool {
+        self.state.lock().entries.get(&id).is_some_and(|entry| entry.kind == Kind::Subscription)
+    }
+
+    pub(super) fn concerned(&self) -> Concerned {
+        let state = self.state.lock();
+        let mut entries = state.entries.values().filter(|entry| entry.kind == Kind::Call);
+        match (entries.next(), entries.next()) {
+            (None, _) => Concerned::Nobody,
+            (Some(one), None) => {
+                Concerned::One { events: one.events.clone(), wants_logs: one.wants_logs }
+            }
+            (Some(_), Some(_)) => Concerned::Several,
+        }
+    }
+
+    /// Fails everything in flight, and everything to come. `false`: it was closed before.
+    pub(super) fn close(&self, reason: &str) -> bool {
+        let entries = {
+            let mut state = self.state.lock();
+            if state.closed.is_some() {
+                return false;
+            }
+            state.closed = Some(reason.to_owned());
+            std::mem::take(&mut state.entries)
+        };
+        for reply in entries.into_values().filter_map(|entry| entry.reply) {
+            let _ = reply.send(Err(RequestError::Lost(reason.to_owned())));
+        }
+        true
+    }
+}
+
+impl Kind {
+    pub(super) fn of(method: &str) -> Self {
+        match method {
+            "subscriptions/listen" => Self::Subscription,
+            "tools/list"
+            | "prompts/list"
+            | "resources/list"
+            | "resources/templates/list"
+            | "resources/subscribe"
+            | "resources/unsubscribe"
+            | "logging/setLevel"
+            | "ping"
+            | "initialize"
+            | "server/discover" => Self::Chore,
+            _ => Self::Call,
+        }
+    }
+}

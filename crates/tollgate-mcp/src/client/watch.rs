@@ -1,0 +1,224 @@
+//! Keeps a server's changes coming: one `subscriptions/listen` held open (modern), or
+//! `resources/subscribe` by difference (legacy). What may have been missed is announced.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::value::RawValue;
+use tokio::sync::{Mutex, oneshot};
+use tokio::time::{sleep, timeout};
+use tollgate_core::json::{self, Object};
+
+use super::dispatch::{Dispatch, OnDrop};
+use super::table::{Entry, Kind};
+use super::{Connection, Listener, Request, RequestError, ServerFacts, handshake, outgoing};
+use crate::code::METHOD_NOT_FOUND;
+use crate::tasks::{self, Task};
+
+const BACKOFF_FIRST: Duration = Duration::from_millis(250);
+const BACKOFF_LAST: Duration = Duration::from_secs(30);
+/// A server that does not acknowledge within this time is taken to listen all the same.
+const ACKNOWLEDGE: Duration = Duration::from_secs(5);
+
+/// A connection that can hold a subscription open.
+#[async_trait]
+pub(super) trait Subscribe: Send + Sync {
+    /// Opens one with these params, tells `opened` once it is acknowledged, and returns when it
+    /// ends. Dropping the future closes it.
+    async fn listen(&self, params: &str, opened: oneshot::Sender<()>) -> Result<(), RequestError>;
+}
+
+pub(super) struct Watch {
+    listener: Arc<dyn Listener>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    /// Sorted.
+    resources: Vec<String>,
+    task: Option<Task>,
+}
+
+impl Watch {
+    pub(super) fn new(listener: Arc<dyn Listener>) -> Self {
+        Self { listener, state: Mutex::default() }
+    }
+
+    /// Modern: a new subscription replaces the old one, which is closed once the new one stands.
+    pub(super) async fn listen(
+        &self,
+        facts: &ServerFacts,
+        resources: &[String],
+        subscriber: Arc<dyn Subscribe>,
+    ) -> Result<(), RequestError> {
+        let wanted = sorted(resources);
+        let mut state = self.state.lock().await;
+        let runs = state.task.as_ref().is_some_and(|task| !task.is_finished());
+        if runs && state.resources == wanted {
+            return Ok(());
+        }
+        let Some(filter) = filter(facts, &wanted) else {
+            *state = State { resources: wanted, task: None };
+            return Ok(());
+        };
+        let (first, stands) = oneshot::channel();
+        let held = Held {
+            subscriber,
+            filter,
+            missed: missed(facts),
+            listener: Arc::clone(&self.listener),
+        };
+        let task = tasks::spawn("subscription", held.run(first));
+        match timeout(ACKNOWLEDGE, stands).await {
+            Ok(Ok(Err(error))) => return Err(error),
+            Ok(Ok(Ok(()))) | Err(_) => {}
+            Ok(Err(_)) => return Err(RequestError::Lost("the subscription ended".to_owned())),
+        }
+        *state = State { resources: wanted, task: Some(task) };
+        Ok(())
+    }
+
+    /// Legacy: what is new is subscribed to, what is gone is not any more.
+    pub(super) async fn subscribe(
+        &self,
+        connection: &dyn Connection,
+        resources: &[String],
+    ) -> Result<(), RequestError> {
+        if !connection.facts().flag("resources", "subscribe") {
+            return Ok(());
+        }
+        let wanted = sorted(resources);
+        let mut state = self.state.lock().await;
+        let gone: Vec<String> =
+            state.resources.iter().filter(|uri| !wanted.contains(uri)).cloned().collect();
+        for uri in gone {
+            // A server that cannot forget it will be ignored.
+            let _ = ask(connection, "resources/unsubscribe", &uri).await;
+            state.resources.retain(|known| *known != uri);
+        }
+        for uri in wanted {
+            if !state.resources.contains(&uri) {
+                ask(connection, "resources/subscribe", &uri).await?;
+                state.resources.push(uri);
+            }
+        }
+        Ok(())
+    }
+
+    /// What is subscribed to, and forgets it: for a session that has to be opened anew.
+    pub(super) async fn take_resources(&self) -> Vec<String> {
+        std::mem::take(&mut self.state.lock().await.resources)
+    }
+
+    pub(super) async fn stop(&self) {
+        self.state.lock().await.task = None;
+    }
+}
+
+async fn ask(connection: &dyn Connection, method: &str, uri: &str) -> Result<(), RequestError> {
+    let mut params = Object::new();
+    params.set_string("uri", uri);
+    let client = handshake::identity();
+    let request = Request { method, params, client: &client, mirrored: Vec::new(), events: None };
+    connection.request(request).await.map(drop)
+}
+
+/// One subscription that is opened again whenever it ends.
+struct Held {
+    subscriber: Arc<dyn Subscribe>,
+    filter: Box<RawValue>,
+    missed: Vec<&'static str>,
+    listener: Arc<dyn Listener>,
+}
+
+impl Held {
+    /// `first` is told how the first attempt went; if it failed, there is no second.
+    async fn run(self, first: oneshot::Sender<Result<(), RequestError>>) {
+        let mut first = Some(first);
+        let mut backoff = BACKOFF_FIRST;
+        loop {
+            let mut params = Object::new();
+            params.set("notifications", &*self.filter);
+            let client = handshake::identity();
+            let params = outgoing::params(params, crate::Revision::NEWEST, &client, None);
+            let (opened, stands) = oneshot::channel();
+            let mut listening = self.subscriber.listen(&params, opened);
+            let ended = tokio::select! {
+                ended = &mut listening => ended,
+                Ok(()) = stands => {
+                    backoff = BACKOFF_FIRST;
+                    match first.take() {
+                        Some(first) => drop(first.send(Ok(()))),
+                        None => self.announce_missed(),
+                    }
+                    listening.await
+                }
+            };
+            if let Some(first) = first.take() {
+                let failed = ended.err();
+                let failed =
+                    failed.unwrap_or_else(|| RequestError::Lost("it ended at once".into()));
+                let _ = first.send(Err(failed));
+                return;
+            }
+            if matches!(&ended, Err(RequestError::Refused(error)) if error.code == METHOD_NOT_FOUND)
+            {
+                return;
+            }
+            sleep(backoff).await;
+            backoff = (backoff * 2).min(BACKOFF_LAST);
+        }
+    }
+
+    fn announce_missed(&self) {
+        for method in &self.missed {
+            self.listener.notified(method, None);
+        }
+    }
+}
+
+#[async_trait]
+impl Subscribe for Dispatch {
+    async fn listen(&self, params: &str, opened: oneshot::Sender<()>) -> Result<(), RequestError> {
+        let entry =
+            Entry { kind: Kind::Subscription, acknowledged: Some(opened), ..Entry::default() };
+        let call = ("subscriptions/listen", params);
+        self.send_entry(call, entry, OnDrop::Cancel).await?.answer().await.map(drop)
+    }
+}
+
+/// List changes that the server offers, and the notifications that tell of them.
+const LISTS: [(&str, &str, &str); 3] = [
+    ("tools", "toolsListChanged", "notifications/tools/list_changed"),
+    ("prompts", "promptsListChanged", "notifications/prompts/list_changed"),
+    ("resources", "resourcesListChanged", "notifications/resources/list_changed"),
+];
+
+/// `None`: there is nothing that this server would tell.
+fn filter(facts: &ServerFacts, resources: &[String]) -> Option<Box<RawValue>> {
+    let mut filter = Object::new();
+    for (capability, key, _) in LISTS {
+        if facts.flag(capability, "listChanged") {
+            filter.set(key, json::raw("true".to_owned()));
+        }
+    }
+    if !resources.is_empty() && facts.flag("resources", "subscribe") {
+        filter.set("resourceSubscriptions", json::raw_value(&resources.into()));
+    }
+    (!filter.is_empty()).then(|| filter.to_raw())
+}
+
+/// What a client should look at again after a gap.
+pub(super) fn missed(facts: &ServerFacts) -> Vec<&'static str> {
+    let offered = LISTS.iter().filter(|(capability, ..)| facts.offers(capability));
+    offered.map(|(_, _, method)| *method).collect()
+}
+
+fn sorted(resources: &[String]) -> Vec<String> {
+    let mut sorted = resources.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    sorted
+}
