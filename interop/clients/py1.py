@@ -46,7 +46,9 @@ async def main() -> None:
                 # This generation does not tell the server by itself. The last request has the previous number.
                 params = types.CancelledNotificationParams(requestId=session._request_id - 1, reason="test")
                 await session.send_notification(
-                    types.ClientNotification(types.CancelledNotification(method="notifications/cancelled", params=params))
+                    types.ClientNotification(
+                        types.CancelledNotification(method="notifications/cancelled", params=params)
+                    )
                 )
 
             async def watch() -> None:

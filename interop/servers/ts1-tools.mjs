@@ -20,7 +20,9 @@ export function createMcpServer() {
 }
 
 function registerGrown(server, n) {
-  server.registerTool(`grown_${n}`, { description: 'A tool that appeared at run time' }, () => text(`I am number ${n}`));
+  server.registerTool(`grown_${n}`, { description: 'A tool that appeared at run time' }, () =>
+    text(`I am number ${n}`),
+  );
 }
 
 function registerTools(server) {
@@ -38,15 +40,12 @@ function registerTools(server) {
     },
     ({ a, b }) => structured({ sum: a + b }),
   );
-  server.registerTool(
-    'slow',
-    { description: 'Takes its time', inputSchema: { ms: z.number() } },
-    ({ ms }, extra) =>
-      workSlowly(ms, extra.signal, async (progress, total) => {
-        const progressToken = extra._meta?.progressToken;
-        if (progressToken === undefined) return;
-        await extra.sendNotification({ method: 'notifications/progress', params: { progressToken, progress, total } });
-      }),
+  server.registerTool('slow', { description: 'Takes its time', inputSchema: { ms: z.number() } }, ({ ms }, extra) =>
+    workSlowly(ms, extra.signal, async (progress, total) => {
+      const progressToken = extra._meta?.progressToken;
+      if (progressToken === undefined) return;
+      await extra.sendNotification({ method: 'notifications/progress', params: { progressToken, progress, total } });
+    }),
   );
   server.registerTool('cancelled_count', { description: 'How many slow calls were cancelled' }, () =>
     text(String(state.cancelled)),

@@ -36,7 +36,9 @@ function createMcpServer() {
 }
 
 function registerGrown(server, n) {
-  server.registerTool(`grown_${n}`, { description: 'A tool that appeared at run time' }, () => text(`I am number ${n}`));
+  server.registerTool(`grown_${n}`, { description: 'A tool that appeared at run time' }, () =>
+    text(`I am number ${n}`),
+  );
 }
 
 function registerTools(server) {
