@@ -21,6 +21,15 @@ pub enum Kind {
     ReadResource,
     GetPrompt,
     Complete,
+    Task(TaskVerb),
+}
+
+/// What can be done to a task that a server gave instead of an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TaskVerb {
+    Get,
+    Update,
+    Cancel,
 }
 
 impl Kind {
@@ -30,6 +39,9 @@ impl Kind {
             Self::ReadResource => "resources/read",
             Self::GetPrompt => "prompts/get",
             Self::Complete => "completion/complete",
+            Self::Task(TaskVerb::Get) => "tasks/get",
+            Self::Task(TaskVerb::Update) => "tasks/update",
+            Self::Task(TaskVerb::Cancel) => "tasks/cancel",
         }
     }
 }

@@ -74,8 +74,8 @@ impl<'a> Object<'a> {
     }
 
     /// Replaces the field in place, or appends it.
-    pub fn set(&mut self, key: impl Into<Cow<'a, str>>, value: impl Into<Cow<'a, RawValue>>) {
-        let (key, value) = (key.into(), value.into());
+    pub fn set(&mut self, key: impl Into<Cow<'a, str>>, value: Box<RawValue>) {
+        let (key, value) = (key.into(), Cow::Owned(value));
         match self.fields.iter_mut().find(|(name, _)| *name == key) {
             Some(field) => field.1 = value,
             None => self.fields.push((key, value)),
@@ -83,7 +83,7 @@ impl<'a> Object<'a> {
     }
 
     pub fn set_string(&mut self, key: impl Into<Cow<'a, str>>, value: &str) {
-        self.set(key, Cow::Owned(raw_string(value)));
+        self.set(key, raw_string(value));
     }
 
     pub fn remove(&mut self, key: &str) -> Option<Cow<'a, RawValue>> {
@@ -302,6 +302,31 @@ pub fn raw_string(text: &str) -> Box<RawValue> {
     let mut out = String::with_capacity(text.len() + 2);
     push_string(&mut out, text);
     raw(out)
+}
+
+/// The value with its keys in order, so that equal values have equal text.
+pub fn canonical(value: &Value) -> String {
+    match value {
+        Value::Object(fields) => {
+            let mut sorted: Vec<_> = fields.iter().collect();
+            sorted.sort_by_key(|(key, _)| *key);
+            let mut out = String::from("{");
+            for (at, (key, value)) in sorted.into_iter().enumerate() {
+                if at > 0 {
+                    out.push(',');
+                }
+                push_string(&mut out, key);
+                out.push(':');
+                out.push_str(&canonical(value));
+            }
+            out + "}"
+        }
+        Value::Array(items) => {
+            let items: Vec<String> = items.iter().map(canonical).collect();
+            format!("[{}]", items.join(","))
+        }
+        plain => plain.to_string(),
+    }
 }
 
 /// The value as a string, if it is one.

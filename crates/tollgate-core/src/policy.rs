@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use crate::call::{Kind, Request};
+use crate::call::{Kind, Request, TaskVerb};
 use crate::id::ServerId;
 use crate::json::{self, Object};
 use crate::schema::Violation;
@@ -64,8 +64,32 @@ pub enum Refusal {
     UnknownResource { uri: String },
     #[error("{}", invalid(.tool, .violations))]
     InvalidArguments { tool: Arc<Tool>, violations: Vec<Violation> },
+    #[error("there is no such task")]
+    UnknownTask,
     #[error("{0}")]
     BadParams(String),
+}
+
+/// A task of a server, as the gate gave it to this principal.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ticket {
+    pub server: ServerId,
+    /// As the server says it.
+    pub task: String,
+}
+
+/// Lets a request about a task through to its server, if the agent still sees that server.
+pub fn permit_task<'a>(
+    turn: &Turn,
+    verb: TaskVerb,
+    ticket: Ticket,
+    mut params: Object<'a>,
+) -> Result<Permitted<'a>, Refusal> {
+    if !turn.view.tools().iter().any(|tool| tool.id.server == ticket.server) {
+        return Err(Refusal::UnknownTask);
+    }
+    params.set_string("taskId", &ticket.task);
+    Ok(Permitted { kind: Kind::Task(verb), server: ticket.server, params, call: None })
 }
 
 /// Lets a request through to the server that can answer it, or says why not.
@@ -86,6 +110,8 @@ pub fn permit<'a>(turn: &Turn, request: Request<'a>) -> Result<Permitted<'a>, Re
             Ok(Permitted { kind, server, params, call: None })
         }
         Kind::Complete => permit_completion(turn, params),
+        // A task's own id says nothing about whose it is: [`permit_task`] wants its ticket.
+        Kind::Task(_) => Err(Refusal::UnknownTask),
     }
 }
 
