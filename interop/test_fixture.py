@@ -3,12 +3,13 @@
 import pytest
 
 from harness import suite
+from harness.pairs import LEGACY, MODERN
 from harness.upstreams import start_fixture, url_of
 
 
 @pytest.mark.parametrize(
     ("era", "revision"),
-    [("legacy", suite.LEGACY), ("modern", suite.MODERN), ("both", suite.LEGACY), ("both", suite.MODERN)],
+    [("legacy", LEGACY), ("modern", MODERN), ("both", LEGACY), ("both", MODERN)],
 )
 def test_fixture_conforms(era, revision):
     fixture = start_fixture(era)

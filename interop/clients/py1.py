@@ -37,6 +37,8 @@ async def main() -> None:
         inner = getattr(message, "root", None)
         if isinstance(inner, types.ToolListChangedNotification):
             heard.tools_changed.set()
+        if isinstance(inner, types.ResourceUpdatedNotification):
+            heard.resource_updated.set()
 
     async with transport(target) as streams:
         async with ClientSession(*streams, elicitation_callback=on_question, message_handler=on_message) as session:
@@ -51,8 +53,11 @@ async def main() -> None:
                     )
                 )
 
-            async def watch() -> None:
+            async def watch_tools() -> None:
                 """Changes come unasked on the stream of the session."""
+
+            async def watch_resource(uri: str) -> None:
+                await session.subscribe_resource(AnyUrl(uri))
 
             peer = Peer(
                 client=session,
@@ -60,7 +65,8 @@ async def main() -> None:
                 prompt_ref=lambda name: types.PromptReference(type="ref/prompt", name=name),
                 uri=AnyUrl,
                 cancel=cancel,
-                watch=watch,
+                watch_tools=watch_tools,
+                watch_resource=watch_resource,
             )
             await run_steps(peer, heard, target.steps)
 

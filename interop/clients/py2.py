@@ -29,6 +29,8 @@ async def main() -> None:
     async def on_message(message) -> None:
         if isinstance(message, types.ToolListChangedNotification):
             heard.tools_changed.set()
+        if isinstance(message, types.ResourceUpdatedNotification):
+            heard.resource_updated.set()
 
     client = Client(
         server_of(target),
@@ -43,10 +45,18 @@ async def main() -> None:
         async def cancel() -> None:
             """Cancelling the task is enough: the SDK tells the server."""
 
-        async def watch() -> None:
+        modern = client.protocol_version >= "2026-07-28"
+
+        async def watch_tools() -> None:
             # On the handshake revisions changes come unasked.
-            if client.protocol_version >= "2026-07-28":
+            if modern:
                 await stack.enter_async_context(client.listen(tools_list_changed=True))
+
+        async def watch_resource(uri: str) -> None:
+            if modern:
+                await stack.enter_async_context(client.listen(resource_subscriptions=[uri]))
+            else:
+                await client.subscribe_resource(uri)
 
         peer = Peer(
             client=client,
@@ -54,7 +64,8 @@ async def main() -> None:
             prompt_ref=lambda name: types.PromptReference(name=name),
             uri=str,
             cancel=cancel,
-            watch=watch,
+            watch_tools=watch_tools,
+            watch_resource=watch_resource,
         )
         await run_steps(peer, heard, target.steps)
 

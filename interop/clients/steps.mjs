@@ -19,26 +19,33 @@ export function readOptions() {
   };
 }
 
+// Something that happens now and then, and that a step can wait for.
+class Signal {
+  #happened = false;
+  #waiting = [];
+
+  fire() {
+    this.#happened = true;
+    for (const wake of this.#waiting.splice(0)) wake();
+  }
+
+  async wait(ms) {
+    if (!this.#happened) await within(ms, new Promise((resolve) => this.#waiting.push(resolve)));
+    this.#happened = false;
+    return { heard: true };
+  }
+}
+
 // Filled by callbacks while steps run.
 export class Heard {
   questions = [];
   answer = undefined;
-  #changes = 0;
-  #waiting = [];
+  toolsChanged = new Signal();
+  resourceUpdated = new Signal();
 
   reply(message) {
     this.questions.push(message);
     return this.answer ?? { action: 'decline' };
-  }
-
-  toolsChanged() {
-    this.#changes += 1;
-    for (const wake of this.#waiting.splice(0)) wake();
-  }
-
-  async nextChange(ms) {
-    if (this.#changes === 0) await within(ms, new Promise((resolve) => this.#waiting.push(resolve)));
-    this.#changes = 0;
   }
 }
 
@@ -113,11 +120,15 @@ async function runStep(peer, heard, step) {
     case 'count_rises':
       return countRises(peer, heard, step);
     case 'watch_tools':
-      await peer.watch();
+      await peer.watchTools();
+      return {};
+    case 'watch_resource':
+      await peer.watchResource(step.uri);
       return {};
     case 'wait_tools_changed':
-      await heard.nextChange(step.timeout_ms ?? 5000);
-      return { changed: true };
+      return heard.toolsChanged.wait(step.timeout_ms ?? 5000);
+    case 'wait_resource_updated':
+      return heard.resourceUpdated.wait(step.timeout_ms ?? 5000);
     default:
       throw new Error(`unknown step ${step.do}`);
   }

@@ -8,8 +8,9 @@ import argparse
 import asyncio
 import json
 import sys
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from typing import Any, Awaitable, Callable
+from typing import Any
 
 
 @dataclass
@@ -21,7 +22,8 @@ class Peer:
     prompt_ref: Callable[[str], Any]
     uri: Callable[[str], Any]
     cancel: Callable[[], Awaitable[None]]
-    watch: Callable[[], Awaitable[None]]
+    watch_tools: Callable[[], Awaitable[None]]
+    watch_resource: Callable[[str], Awaitable[None]]
 
 
 @dataclass
@@ -31,6 +33,7 @@ class Heard:
     questions: list[str] = field(default_factory=list)
     answer: dict[str, Any] | None = None
     tools_changed: asyncio.Event = field(default_factory=asyncio.Event)
+    resource_updated: asyncio.Event = field(default_factory=asyncio.Event)
 
     def reply(self, message: str) -> dict[str, Any]:
         self.questions.append(message)
@@ -95,6 +98,12 @@ async def count_rises(peer: Peer, heard: Heard, step: dict[str, Any]) -> dict[st
     return {"rose": True, "during": inner}
 
 
+async def wait(event: asyncio.Event, step: dict[str, Any]) -> dict[str, Any]:
+    await asyncio.wait_for(event.wait(), step.get("timeout_ms", 5000) / 1000)
+    event.clear()
+    return {"heard": True}
+
+
 async def run_step(peer: Peer, heard: Heard, step: dict[str, Any]) -> dict[str, Any]:
     client = peer.client
     match step["do"]:
@@ -118,12 +127,15 @@ async def run_step(peer: Peer, heard: Heard, step: dict[str, Any]) -> dict[str, 
         case "count_rises":
             return await count_rises(peer, heard, step)
         case "watch_tools":
-            await peer.watch()
+            await peer.watch_tools()
+            return {}
+        case "watch_resource":
+            await peer.watch_resource(step["uri"])
             return {}
         case "wait_tools_changed":
-            await asyncio.wait_for(heard.tools_changed.wait(), step.get("timeout_ms", 5000) / 1000)
-            heard.tools_changed.clear()
-            return {"changed": True}
+            return await wait(heard.tools_changed, step)
+        case "wait_resource_updated":
+            return await wait(heard.resource_updated, step)
         case other:
             raise ValueError(f"unknown step {other}")
 

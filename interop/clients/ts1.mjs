@@ -4,7 +4,11 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { SSEClientTransport } from '@modelcontextprotocol/sdk/client/sse.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { ElicitRequestSchema, ToolListChangedNotificationSchema } from '@modelcontextprotocol/sdk/types.js';
+import {
+  ElicitRequestSchema,
+  ResourceUpdatedNotificationSchema,
+  ToolListChangedNotificationSchema,
+} from '@modelcontextprotocol/sdk/types.js';
 import { Heard, readOptions, runSteps } from './steps.mjs';
 
 const target = readOptions();
@@ -21,7 +25,8 @@ function transport() {
 
 const client = new Client({ name: 'interop-ts1', version: '1.0.0' }, { capabilities: { elicitation: {} } });
 client.setRequestHandler(ElicitRequestSchema, (request) => heard.reply(request.params.message));
-client.setNotificationHandler(ToolListChangedNotificationSchema, () => heard.toolsChanged());
+client.setNotificationHandler(ToolListChangedNotificationSchema, () => heard.toolsChanged.fire());
+client.setNotificationHandler(ResourceUpdatedNotificationSchema, () => heard.resourceUpdated.fire());
 
 const wire = transport();
 await client.connect(wire);
@@ -29,7 +34,8 @@ const peer = {
   client,
   protocol: wire.protocolVersion ?? client.getNegotiatedProtocolVersion?.() ?? '',
   callTool: (each, params, options) => each.callTool(params, undefined, options),
-  watch: async () => {}, // Changes come unasked on the stream of the session.
+  watchTools: async () => {}, // Changes come unasked on the stream of the session.
+  watchResource: (uri) => client.subscribeResource({ uri }),
 };
 await runSteps(peer, heard, target.steps);
 await wire.terminateSession?.();

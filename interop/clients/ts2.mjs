@@ -23,18 +23,22 @@ const client = new Client(
   { capabilities: { elicitation: {} }, versionNegotiation: { mode } },
 );
 client.setRequestHandler('elicitation/create', (request) => heard.reply(request.params.message));
-client.setNotificationHandler('notifications/tools/list_changed', () => heard.toolsChanged());
+client.setNotificationHandler('notifications/tools/list_changed', () => heard.toolsChanged.fire());
+client.setNotificationHandler('notifications/resources/updated', () => heard.resourceUpdated.fire());
 
 await client.connect(transport());
 const protocol = client.getNegotiatedProtocolVersion() ?? '';
+const modern = protocol >= MODERN;
 const peer = {
   client,
   protocol,
   callTool: (each, params, options) => each.callTool(params, options),
-  async watch() {
+  async watchTools() {
     // On the handshake revisions changes come unasked.
-    if (protocol >= MODERN) await client.listen({ toolsListChanged: true });
+    if (modern) await client.listen({ toolsListChanged: true });
   },
+  watchResource: (uri) =>
+    modern ? client.listen({ resourceSubscriptions: [uri] }) : client.subscribeResource({ uri }),
 };
 await runSteps(peer, heard, target.steps);
 await client.close();

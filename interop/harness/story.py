@@ -152,6 +152,6 @@ class Checks:
         assert story["complete"]["values"] == ["paris", "parma"]
 
     def test_a_new_tool_is_announced(self, story):
-        assert story["changed"]["changed"]
+        assert story["changed"]["heard"]
         grown = story.names.tool(story.text("grow"))
         assert grown in [tool["name"] for tool in story["tools_after"]["tools"]]

@@ -14,9 +14,6 @@ from harness.paths import CONFORMANCE, INTEROP, NODE
 # The suite names a folder of results after the scenario and the time.
 SCENARIO = re.compile(r"(server-)?(?P<name>.+)-\d{4}-\d\d-\d\dT[\d-]+Z$")
 
-LEGACY = "2025-11-25"
-MODERN = "2026-07-28"
-
 
 def run_server(url: str, revision: str, baseline: str) -> None:
     _run("server", ["--url", url], revision, baseline)

@@ -13,8 +13,8 @@ def start_http(name: str) -> Process:
     return Process([*program("servers", name), "--port", "0", "--name", name], r"is ready on (http://\S+)")
 
 
-def start_fixture(era: str) -> Process:
-    command = [str(NODE), str(INTEROP / "fixture" / "server.mjs"), "--port", "0", "--era", era]
+def start_fixture(era: str, *more: str) -> Process:
+    command = [str(NODE), str(INTEROP / "fixture" / "server.mjs"), "--port", "0", "--era", era, *more]
     return Process(command, r"is ready on (http://\S+)")
 
 
