@@ -3,16 +3,18 @@
 
 mod dispatch;
 mod handshake;
+mod http;
 mod inbound;
 mod listing;
 mod outgoing;
-pub mod pipe;
+mod pipe;
 mod table;
 mod watch;
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use ::http::{HeaderName, HeaderValue, StatusCode};
 use async_trait::async_trait;
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot};
@@ -23,7 +25,9 @@ use crate::meta::ClientFacts;
 use crate::{Era, Revision};
 
 pub use handshake::identity;
+pub use http::{HttpTarget, HttpTransport, connect as connect_http};
 pub use listing::{List, list_all};
+pub use pipe::{Pipe, connect as connect_pipe};
 
 /// One request to the server. Names are the server's own.
 pub struct Request<'a> {
@@ -175,11 +179,11 @@ impl Default for Options {
 #[async_trait]
 pub trait Credentials: Send + Sync {
     /// Headers to add to the next request, such as `authorization`.
-    async fn headers(&self) -> Result<Vec<(http::HeaderName, http::HeaderValue)>, String>;
+    async fn headers(&self) -> Result<Vec<(HeaderName, HeaderValue)>, String>;
 
     /// The server said 401 or 403; `challenge` is its `www-authenticate`. Whether to try again
     /// with the headers as they are then. Asked at most once per request.
-    async fn refused(&self, status: http::StatusCode, challenge: Option<&str>) -> bool;
+    async fn refused(&self, status: StatusCode, challenge: Option<&str>) -> bool;
 }
 
 /// One live connection. Implemented by each transport.

@@ -107,9 +107,9 @@ impl Watch {
         Ok(())
     }
 
-    /// What is subscribed to, and forgets it: for a session that has to be opened anew.
-    pub(super) async fn take_resources(&self) -> Vec<String> {
-        std::mem::take(&mut self.state.lock().await.resources)
+    /// What is subscribed to: for a session that has to be opened anew.
+    pub(super) async fn resources(&self) -> Vec<String> {
+        self.state.lock().await.resources.clone()
     }
 
     pub(super) async fn stop(&self) {
@@ -140,7 +140,7 @@ impl Held {
         let mut backoff = BACKOFF_FIRST;
         loop {
             let mut params = Object::new();
-            params.set("notifications", &*self.filter);
+            params.set("notifications", self.filter.to_owned());
             let client = handshake::identity();
             let params = outgoing::params(params, crate::Revision::NEWEST, &client, None);
             let (opened, stands) = oneshot::channel();

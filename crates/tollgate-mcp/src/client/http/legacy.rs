@@ -1,0 +1,392 @@
+//! Streamable HTTP of the legacy era: one session, opened again when the server has lost it.
+//! A dropped request is cancelled by a message of its own: closing the stream means nothing here.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use http::{HeaderValue, StatusCode};
+use parking_lot::Mutex;
+use serde_json::value::RawValue;
+use tokio::time::sleep;
+use tollgate_core::json::{self, Object};
+
+use super::body::{self, EventStream};
+use super::reply::{Reply, Resume, Waiting};
+use super::session::{self, Session};
+use super::wire::Wire;
+use crate::client::dispatch::cancelled;
+use crate::client::handshake::{self, Step};
+use crate::client::inbound::{Inbound, Outbox, Owner};
+use crate::client::table::{Entry, Kind};
+use crate::client::watch::{self, Watch};
+use crate::client::{
+    Answer, ConnectError, Connection, Request, RequestError, ServerFacts, outgoing,
+};
+use crate::code::ErrorObject;
+use crate::envelope::{Id, write};
+use crate::tasks::{Group, Task};
+use crate::{Revision, header};
+
+/// Streams that may be ending at one time.
+const DRAINS: usize = 64;
+/// How often in a row a stream is taken up again without a single event in it.
+const RESUMES: usize = 5;
+const RETRY_DEFAULT: Duration = Duration::from_secs(1);
+const RETRY_LONGEST: Duration = Duration::from_secs(30);
+
+pub(super) struct Legacy {
+    facts: ServerFacts,
+    core: Arc<Core>,
+    stream: Mutex<Option<Task>>,
+}
+
+/// What the connection and its own stream share.
+pub(super) struct Core {
+    pub session: Arc<Session>,
+    outbox: Arc<dyn Outbox>,
+    pub inbound: Inbound,
+    drains: Group,
+    limit: usize,
+    watch: Watch,
+    renewing: tokio::sync::Mutex<()>,
+}
+
+/// Why `initialize` did not lead to a session.
+pub(super) enum NoSession {
+    Failed(ConnectError),
+    /// 400, 404 or 405: perhaps the server speaks HTTP+SSE.
+    NotHere(String),
+}
+
+impl Legacy {
+    /// Must follow a successful [`Core::initialize`].
+    pub(super) fn new(core: Core, facts: ServerFacts) -> Self {
+        Self { facts, core: Arc::new(core), stream: Mutex::default() }
+    }
+}
+
+impl Core {
+    pub(super) fn new(wire: Arc<Wire>, inbound: Inbound, limit: usize) -> Self {
+        let session = Arc::new(Session::new(wire));
+        Self {
+            outbox: Arc::clone(&session) as Arc<dyn Outbox>,
+            session,
+            watch: Watch::new(Arc::clone(&inbound.listener)),
+            inbound,
+            drains: Group::new("drain", DRAINS),
+            limit,
+            renewing: tokio::sync::Mutex::default(),
+        }
+    }
+
+    /// Opens the session, at a lower revision if the server names one.
+    pub(super) async fn initialize(
+        &self,
+        mut asked: Revision,
+        pinned: Option<Revision>,
+    ) -> Result<ServerFacts, NoSession> {
+        loop {
+            let (reply, id) = self.ask_initialize(asked).await.map_err(NoSession::Failed)?;
+            let step = match reply {
+                Reply::Answer(Ok(result)) => {
+                    handshake::judge_initialize(asked, pinned, Ok(&result))
+                }
+                Reply::Answer(Err(error)) => {
+                    handshake::judge_initialize(asked, pinned, Err(&error))
+                }
+                Reply::Refused(status, error) => judge_status(asked, pinned, (status, error))?,
+                Reply::Cut(_) => {
+                    let reason = "the stream of `initialize` ended without an answer".to_owned();
+                    return Err(NoSession::Failed(ConnectError::Protocol(reason)));
+                }
+                Reply::Nonsense(reason) => {
+                    return Err(NoSession::Failed(ConnectError::Protocol(reason)));
+                }
+            };
+            match step {
+                Step::TryAgain(revision) => asked = revision,
+                Step::Unusable(reason) => {
+                    return Err(NoSession::Failed(ConnectError::Protocol(reason)));
+                }
+                Step::Agreed(facts) => {
+                    self.session.opened(id, facts.revision);
+                    self.inbound.agreed(facts.revision);
+                    let message = write::notification("notifications/initialized", "{}");
+                    let told = self.session.send(message).await;
+                    told.map_err(|error| NoSession::Failed(connect_error(error)))?;
+                    return Ok(facts);
+                }
+            }
+        }
+    }
+
+    async fn ask_initialize(
+        &self,
+        asked: Revision,
+    ) -> Result<(Reply, Option<HeaderValue>), ConnectError> {
+        let id = self.inbound.table.next_id();
+        let params = handshake::initialize_params(asked);
+        let message = write::request(&Id::number(id), "initialize", &params);
+        let headers = http::HeaderMap::new();
+        let response = self.session.wire.post(headers, message.into()).await?;
+        let session = session::id_of(&response);
+        let owner = Owner { id, events: None, wants_logs: false };
+        let reply = self.waiting(owner).read(response).await.map_err(connect_error)?;
+        Ok((reply, session))
+    }
+
+    fn waiting<'a>(&'a self, owner: Owner<'a>) -> Waiting<'a> {
+        Waiting {
+            owner,
+            inbound: &self.inbound,
+            outbox: &self.outbox,
+            drains: &self.drains,
+            limit: self.limit,
+        }
+    }
+
+    async fn exchange(&self, owner: Owner<'_>, body: Bytes) -> Result<Reply, RequestError> {
+        let generation = self.session.generation();
+        let response = self.session.wire.post(self.session.headers(), body.clone()).await?;
+        let reply = self.waiting(owner).read(response).await?;
+        if !self.is_session_lost(&reply) {
+            return Ok(reply);
+        }
+        // The server refused before it looked at the request, so sending it again is safe.
+        self.renew(generation).await?;
+        let response = self.session.wire.post(self.session.headers(), body).await?;
+        self.waiting(owner).read(response).await
+    }
+
+    /// 404 by the book; some answer 400 and complain of the session in words.
+    fn is_session_lost(&self, reply: &Reply) -> bool {
+        let Reply::Refused(status, error) = reply else { return false };
+        let complains = |error: &ErrorObject| error.message.to_lowercase().contains("session");
+        let lost = match *status {
+            StatusCode::NOT_FOUND => true,
+            StatusCode::BAD_REQUEST => error.as_ref().is_some_and(complains),
+            _ => false,
+        };
+        lost && self.session.has_id()
+    }
+
+    /// Opens a new session, unless somebody else did since `generation`.
+    async fn renew(&self, generation: u64) -> Result<(), RequestError> {
+        let _turn = self.renewing.lock().await;
+        if self.session.generation() != generation {
+            return Ok(());
+        }
+        let revision = self.inbound.revision();
+        let facts = match self.initialize(revision, Some(revision)).await {
+            Ok(facts) => facts,
+            Err(NoSession::Failed(ConnectError::Unauthorized(reason))) => {
+                return Err(RequestError::Unauthorized(reason));
+            }
+            Err(NoSession::Failed(error)) => return Err(RequestError::Lost(error.to_string())),
+            Err(NoSession::NotHere(reason)) => return Err(RequestError::Lost(reason)),
+        };
+        for uri in self.watch.resources().await {
+            let params = format!("{{\"uri\":{}}}", json::raw_string(&uri));
+            let id = Id::number(self.inbound.table.next_id());
+            self.session.send_later(write::request(&id, "resources/subscribe", &params));
+        }
+        for method in watch::missed(&facts) {
+            self.inbound.listener.notified(method, None);
+        }
+        Ok(())
+    }
+
+    /// Waits for the answer, across streams that the server closes on the way.
+    async fn answer(&self, owner: Owner<'_>, body: Bytes) -> Result<Box<RawValue>, RequestError> {
+        let mut reply = self.exchange(owner, body).await?;
+        let mut known = Resume::default();
+        let mut idle = 0;
+        loop {
+            let Reply::Cut(cut) = reply else { return reply.into_outcome() };
+            idle = if cut.events > 0 { 0 } else { idle + 1 };
+            known.last_id = cut.last_id.or(known.last_id);
+            known.retry = cut.retry.or(known.retry);
+            let Some(last_id) = known.last_id.as_deref().filter(|_| idle <= RESUMES) else {
+                return Reply::Cut(Resume::default()).into_outcome();
+            };
+            sleep(known.retry.unwrap_or(RETRY_DEFAULT).min(RETRY_LONGEST)).await;
+            reply = self.resume(owner, last_id).await?;
+        }
+    }
+
+    async fn resume(&self, owner: Owner<'_>, last_id: &str) -> Result<Reply, RequestError> {
+        let mut headers = self.session.headers();
+        let Ok(last_id) = HeaderValue::from_str(last_id) else {
+            return Ok(Reply::Cut(Resume::default()));
+        };
+        headers.insert(header::LAST_EVENT_ID, last_id);
+        match self.session.wire.get_stream(headers).await {
+            Ok(response) => self.waiting(owner).read(response).await,
+            // The server may be on its way back: one more attempt is used up.
+            Err(super::wire::Failed::Unreachable(_)) => Ok(Reply::Cut(Resume::default())),
+            Err(failed) => Err(failed.into()),
+        }
+    }
+
+    /// The server's own stream, for as long as the connection lives.
+    async fn follow(self: Arc<Self>) {
+        let mut last_id: Option<String> = None;
+        let mut pause = RETRY_DEFAULT;
+        loop {
+            let generation = self.session.generation();
+            let mut headers = self.session.headers();
+            if let Some(id) = last_id.as_deref().and_then(|id| HeaderValue::from_str(id).ok()) {
+                headers.insert(header::LAST_EVENT_ID, id);
+            }
+            if let Ok(response) = self.session.wire.get_stream(headers).await {
+                match response.status() {
+                    StatusCode::OK if body::is_event_stream(response.headers()) => {
+                        let mut stream = EventStream::new(response, self.limit);
+                        self.follow_stream(&mut stream).await;
+                        last_id = stream.last_id().map(str::to_owned).or(last_id);
+                        pause = stream.retry().unwrap_or(RETRY_DEFAULT);
+                    }
+                    StatusCode::NOT_FOUND if self.session.has_id() => {
+                        last_id = None;
+                        if self.renew(generation).await.is_ok() {
+                            pause = RETRY_DEFAULT;
+                        }
+                    }
+                    status if status.is_client_error() => return,
+                    _ => pause *= 2,
+                }
+            }
+            pause = pause.clamp(RETRY_DEFAULT / 10, RETRY_LONGEST);
+            sleep(pause).await;
+        }
+    }
+
+    async fn follow_stream(&self, stream: &mut EventStream) {
+        use crate::envelope::Message;
+        while let Some(event) = stream.next().await {
+            let data = match event {
+                Ok(event) if event.data.is_empty() => continue,
+                Ok(event) => event.data,
+                Err(fault) => {
+                    self.inbound.listener.garbage(&fault.to_string());
+                    continue;
+                }
+            };
+            match Message::parse(&data) {
+                Ok(Message::Notification { method, params }) => {
+                    self.inbound.notification(&method, params, None);
+                }
+                Ok(Message::Request(request)) => {
+                    self.inbound.request(&request, None, &self.outbox);
+                }
+                Ok(Message::Response { .. }) => {
+                    self.inbound.listener.garbage("an answer on the server's own stream");
+                }
+                Err(invalid) => self.inbound.listener.garbage(&invalid.error.message),
+            }
+        }
+    }
+}
+
+#[async_trait]
+impl Connection for Legacy {
+    fn facts(&self) -> &ServerFacts {
+        &self.facts
+    }
+
+    async fn request(&self, request: Request<'_>) -> Result<Answer, RequestError> {
+        let core = &*self.core;
+        let id = core.inbound.table.next_id();
+        let wants_logs = request.client.log_level.is_some();
+        let entry = Entry {
+            events: request.events.clone(),
+            wants_logs,
+            kind: Kind::of(request.method),
+            ..Entry::default()
+        };
+        core.inbound.table.insert(id, entry)?;
+        let mut given_up = GivenUp { core, id, is_over: false };
+        let owner = Owner { id, events: request.events.as_ref(), wants_logs };
+        let token = owner.events.map(|_| id);
+        let params = outgoing::params(request.params, self.facts.revision, request.client, token);
+        let message = write::request(&Id::number(id), request.method, &params);
+        let outcome = core.answer(owner, message.into()).await;
+        given_up.is_over = true;
+        outgoing::answer(self.facts.era(), outcome?)
+    }
+
+    async fn notify(&self, method: &str, params: Object<'_>) -> Result<(), RequestError> {
+        self.core.session.send(write::notification(method, &params.to_text())).await
+    }
+
+    async fn watch(&self, resources: &[String]) -> Result<(), RequestError> {
+        {
+            let mut stream = self.stream.lock();
+            if stream.is_none() {
+                let followed = Arc::clone(&self.core).follow();
+                *stream = Some(crate::tasks::spawn("server stream", followed));
+            }
+        }
+        self.core.watch.subscribe(self, resources).await
+    }
+
+    async fn close(&self) {
+        *self.stream.lock() = None;
+        self.core.inbound.table.close("the connection was closed");
+        self.core.session.close().await;
+    }
+}
+
+impl Drop for Legacy {
+    fn drop(&mut self) {
+        self.core.inbound.abandon_questions();
+        self.core.session.abandon();
+    }
+}
+
+/// Takes a request off the table; if nobody waited for its end, the server is told.
+struct GivenUp<'a> {
+    core: &'a Core,
+    id: u64,
+    is_over: bool,
+}
+
+impl Drop for GivenUp<'_> {
+    fn drop(&mut self) {
+        self.core.inbound.table.remove(self.id);
+        if !self.is_over {
+            self.core.session.send_later(cancelled(self.id));
+        }
+    }
+}
+
+/// A refused `initialize`: the revision, the place, or the server as a whole.
+fn judge_status(
+    asked: Revision,
+    pinned: Option<Revision>,
+    (status, error): (StatusCode, Option<ErrorObject>),
+) -> Result<Step, NoSession> {
+    let reason = super::reply::describe(status, error.as_ref());
+    if let Some(error) = &error
+        && let step @ Step::TryAgain(_) = handshake::judge_initialize(asked, pinned, Err(error))
+    {
+        return Ok(step);
+    }
+    match status.as_u16() {
+        400 | 404 | 405 => Err(NoSession::NotHere(reason)),
+        408 | 425 | 429 | 500.. => Err(NoSession::Failed(ConnectError::Unreachable(reason))),
+        _ => Err(NoSession::Failed(ConnectError::Protocol(reason))),
+    }
+}
+
+pub(super) fn connect_error(error: RequestError) -> ConnectError {
+    match error {
+        RequestError::Unauthorized(reason) => ConnectError::Unauthorized(reason),
+        RequestError::Lost(reason) => ConnectError::Unreachable(reason),
+        RequestError::Refused(_) | RequestError::TooLarge { .. } => {
+            ConnectError::Protocol(error.to_string())
+        }
+    }
+}

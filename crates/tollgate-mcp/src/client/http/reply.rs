@@ -1,0 +1,186 @@
+//! Reads the response to a POSTed request, JSON or events, until its answer is there.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Response, StatusCode};
+use hyper::body::Incoming;
+use serde_json::value::RawValue;
+
+use super::body::{self, EventStream};
+use crate::Revision;
+use crate::client::RequestError;
+use crate::client::inbound::{Inbound, Outbox, Owner};
+use crate::code::ErrorObject;
+use crate::envelope::Message;
+use crate::sse::Fault;
+use crate::tasks::Group;
+
+/// The largest body of a refusal that is read.
+const REFUSAL_LIMIT: usize = 64 << 10;
+
+/// What a response comes to.
+#[derive(Debug)]
+pub(super) enum Reply {
+    Answer(Result<Box<RawValue>, ErrorObject>),
+    /// A status other than 200, with the JSON-RPC error in its body if there was one.
+    Refused(StatusCode, Option<ErrorObject>),
+    /// The stream ended before the answer came.
+    Cut(Resume),
+    /// 200, but no answer to this request.
+    Nonsense(String),
+}
+
+/// Where a legacy stream can be taken up again.
+#[derive(Debug, Default)]
+pub(super) struct Resume {
+    pub last_id: Option<String>,
+    pub retry: Option<Duration>,
+    /// How many events came before the end.
+    pub events: usize,
+}
+
+/// A request that waits for its response, and what to do with all else that comes on its stream.
+pub(super) struct Waiting<'a> {
+    pub owner: Owner<'a>,
+    pub inbound: &'a Inbound,
+    pub outbox: &'a Arc<dyn Outbox>,
+    pub drains: &'a Group,
+    pub limit: usize,
+}
+
+impl Waiting<'_> {
+    pub(super) async fn read(&self, response: Response<Incoming>) -> Result<Reply, RequestError> {
+        let status = response.status();
+        if status != StatusCode::OK {
+            let body = body::whole(response.into_body(), REFUSAL_LIMIT).await.unwrap_or_default();
+            return Ok(Reply::Refused(status, error_in(&body)));
+        }
+        if body::is_event_stream(response.headers()) {
+            return self.read_stream(EventStream::new(response, self.limit)).await;
+        }
+        let bytes = body::whole(response.into_body(), self.limit).await?;
+        Ok(match self.take(&bytes) {
+            Taken::Answer(outcome) => Reply::Answer(outcome),
+            Taken::Broken(reason) => Reply::Nonsense(reason),
+            Taken::Other => Reply::Nonsense("the response does not answer the request".to_owned()),
+        })
+    }
+
+    pub(super) async fn read_stream(&self, mut stream: EventStream) -> Result<Reply, RequestError> {
+        let mut events = 0;
+        while let Some(event) = stream.next().await {
+            events += 1;
+            let data = match event {
+                Ok(event) if event.data.is_empty() || !is_message(event.name.as_deref()) => {
+                    continue;
+                }
+                Ok(event) => event.data,
+                Err(Fault::TooLarge { limit }) => return Err(RequestError::TooLarge { limit }),
+                Err(fault @ Fault::NotUtf8) => {
+                    self.inbound.listener.garbage(&fault.to_string());
+                    continue;
+                }
+            };
+            match self.take(data.as_bytes()) {
+                Taken::Answer(outcome) => {
+                    stream.finish(self.drains);
+                    return Ok(Reply::Answer(outcome));
+                }
+                Taken::Broken(reason) => self.inbound.listener.garbage(&reason),
+                Taken::Other => {}
+            }
+        }
+        let last_id = stream.last_id().map(str::to_owned);
+        Ok(Reply::Cut(Resume { last_id, retry: stream.retry(), events }))
+    }
+
+    /// One message: the answer, or something on the way to it.
+    fn take(&self, bytes: &[u8]) -> Taken {
+        if bytes.first() == Some(&b'[') && self.inbound.revision() == Revision::V2025_03_26 {
+            return self.take_batch(bytes);
+        }
+        match Message::parse_bytes(bytes) {
+            Ok(Message::Response { id, outcome }) => {
+                let ours = id.is_none_or(|id| id.as_json().parse() == Ok(self.owner.id));
+                match outcome {
+                    Ok(result) if ours => Taken::Answer(Ok(result.to_owned())),
+                    Err(error) if ours => Taken::Answer(Err(error)),
+                    Ok(_) | Err(_) => Taken::Broken("an answer to another request".to_owned()),
+                }
+            }
+            Ok(Message::Notification { method, params }) => {
+                self.inbound.notification(&method, params, Some(self.owner));
+                Taken::Other
+            }
+            Ok(Message::Request(request)) => {
+                self.inbound.request(&request, Some(self.owner), self.outbox);
+                Taken::Other
+            }
+            Err(invalid) => Taken::Broken(invalid.error.message),
+        }
+    }
+
+    fn take_batch(&self, bytes: &[u8]) -> Taken {
+        let batch: Vec<&RawValue> = match serde_json::from_slice(bytes) {
+            Ok(batch) => batch,
+            Err(error) => return Taken::Broken(format!("a batch that is not JSON: {error}")),
+        };
+        let mut answer = Taken::Other;
+        for message in batch.iter().filter(|message| !message.get().starts_with('[')) {
+            if let taken @ Taken::Answer(_) = self.take(message.get().as_bytes()) {
+                answer = taken;
+            }
+        }
+        answer
+    }
+}
+
+enum Taken {
+    Answer(Result<Box<RawValue>, ErrorObject>),
+    Other,
+    Broken(String),
+}
+
+impl Reply {
+    /// For a request that is not a probe: anything but an answer is a failure.
+    pub(super) fn into_outcome(self) -> Result<Box<RawValue>, RequestError> {
+        match self {
+            Self::Answer(outcome) => outcome.map_err(RequestError::Refused),
+            Self::Refused(status, Some(error)) if status.is_client_error() => {
+                Err(RequestError::Refused(error))
+            }
+            Self::Refused(status, error) => {
+                Err(RequestError::Lost(describe(status, error.as_ref())))
+            }
+            Self::Cut(_) => {
+                Err(RequestError::Lost("the server's stream ended without an answer".to_owned()))
+            }
+            Self::Nonsense(reason) => Err(RequestError::Lost(reason)),
+        }
+    }
+}
+
+/// What to say of a status that is no answer.
+pub(in crate::client) fn describe(status: StatusCode, error: Option<&ErrorObject>) -> String {
+    let code = status.as_u16();
+    match error {
+        _ if status.is_redirection() => {
+            format!("the server answered HTTP {code}: redirects are not followed")
+        }
+        Some(error) => format!("the server answered HTTP {code}: {}", error.message),
+        None => format!("the server answered HTTP {code}"),
+    }
+}
+
+fn is_message(name: Option<&str>) -> bool {
+    name.is_none_or(|name| name == "message")
+}
+
+fn error_in(body: &Bytes) -> Option<ErrorObject> {
+    match Message::parse_bytes(body) {
+        Ok(Message::Response { outcome: Err(error), .. }) => Some(error),
+        _ => None,
+    }
+}

@@ -1,0 +1,124 @@
+//! The session of a legacy server: its id, sent back with every request, and messages that are
+//! not requests.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use http::{HeaderMap, HeaderValue, Method, Response};
+use hyper::body::Incoming;
+use parking_lot::Mutex;
+use tokio::time::timeout;
+
+use super::body;
+use super::reply::describe;
+use super::wire::{Exchange, Wire};
+use crate::client::RequestError;
+use crate::client::inbound::Outbox;
+use crate::tasks::Group;
+use crate::{Revision, header};
+
+/// How long a message that nobody waits for may take.
+const ASIDE: Duration = Duration::from_secs(2);
+/// Such messages at one time.
+const ASIDES: usize = 256;
+const MAX_ID_BYTES: usize = 1024;
+
+pub(super) struct Session {
+    pub wire: Arc<Wire>,
+    revision: OnceLock<Revision>,
+    current: Mutex<Current>,
+    asides: Group,
+}
+
+#[derive(Default, Clone)]
+struct Current {
+    id: Option<HeaderValue>,
+    generation: u64,
+}
+
+impl Session {
+    pub(super) fn new(wire: Arc<Wire>) -> Self {
+        let asides = Group::new("message", ASIDES);
+        Self { wire, revision: OnceLock::new(), current: Mutex::default(), asides }
+    }
+
+    /// Takes the id that the answer to `initialize` came with; there may be none.
+    pub(super) fn opened(&self, id: Option<HeaderValue>, revision: Revision) {
+        let _ = self.revision.set(revision);
+        let mut current = self.current.lock();
+        current.id = id;
+        current.generation += 1;
+    }
+
+    /// Counts how often the session was opened.
+    pub(super) fn generation(&self) -> u64 {
+        self.current.lock().generation
+    }
+
+    pub(super) fn has_id(&self) -> bool {
+        self.current.lock().id.is_some()
+    }
+
+    pub(super) fn headers(&self) -> HeaderMap {
+        let mut headers = HeaderMap::with_capacity(6);
+        if let Some(id) = self.current.lock().id.clone() {
+            headers.insert(header::SESSION_ID, id);
+        }
+        let revision = self.revision.get().filter(|it| **it >= Revision::V2025_06_18);
+        if let Some(revision) = revision {
+            headers.insert(header::PROTOCOL_VERSION, HeaderValue::from_static(revision.as_str()));
+        }
+        headers
+    }
+
+    pub(super) fn abandon(&self) {
+        self.asides.abort_all();
+    }
+
+    /// Tells the server that the session is over, if it has one.
+    pub(super) async fn close(&self) {
+        if !self.has_id() {
+            return;
+        }
+        let exchange = Exchange {
+            method: Method::DELETE,
+            url: &self.wire.url,
+            headers: self.headers(),
+            body: bytes::Bytes::new(),
+        };
+        let _ = timeout(ASIDE, self.wire.send(exchange)).await;
+        self.current.lock().id = None;
+    }
+}
+
+/// The session id of a response, if it is one that can be sent back.
+pub(super) fn id_of(response: &Response<Incoming>) -> Option<HeaderValue> {
+    let id = response.headers().get(header::SESSION_ID)?;
+    (!id.is_empty() && id.len() <= MAX_ID_BYTES).then(|| id.clone())
+}
+
+#[async_trait]
+impl Outbox for Session {
+    async fn send(&self, message: String) -> Result<(), RequestError> {
+        let response = self.wire.post(self.headers(), message.into()).await?;
+        let status = response.status();
+        body::discard(response).await;
+        if status.is_success() { Ok(()) } else { Err(RequestError::Lost(describe(status, None))) }
+    }
+
+    fn send_later(&self, message: String) {
+        let (wire, headers) = (Arc::clone(&self.wire), self.headers());
+        let sent = self.asides.spawn(async move {
+            let post = async {
+                if let Ok(response) = wire.post(headers, message.into()).await {
+                    body::discard(response).await;
+                }
+            };
+            let _ = timeout(ASIDE, post).await;
+        });
+        if sent.is_err() {
+            tracing::debug!("a message was dropped: too many are on their way");
+        }
+    }
+}

@@ -1,0 +1,200 @@
+//! HTTP+SSE of 2024-11-05: one stream on which everything arrives, and a URL, named on it, to
+//! which everything is POSTed.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use http::uri::{Authority, PathAndQuery, Scheme};
+use http::{HeaderMap, StatusCode, Uri};
+use parking_lot::Mutex;
+use tokio::time::timeout;
+use tollgate_core::json::Object;
+
+use super::body::{self, EventStream};
+use super::reply::describe;
+use super::wire::Wire;
+use crate::client::dispatch::Dispatch;
+use crate::client::inbound::Outbox;
+use crate::client::watch::Watch;
+use crate::client::{
+    Answer, ConnectError, Connection, Listener, Options, Request, RequestError, ServerFacts,
+    SharedConnection, handshake,
+};
+use crate::sse::Event;
+use crate::tasks::{self, Group, Task};
+use crate::{Era, Revision};
+
+/// How long a message that nobody waits for may take.
+const ASIDE: Duration = Duration::from_secs(2);
+const ASIDES: usize = 256;
+
+pub(super) async fn connect(
+    wire: Arc<Wire>,
+    listener: Arc<dyn Listener>,
+    options: &Options,
+) -> Result<SharedConnection, ConnectError> {
+    let response = wire.get_stream(HeaderMap::new()).await?;
+    let status = response.status();
+    if status.is_server_error() {
+        return Err(ConnectError::Unreachable(describe(status, None)));
+    }
+    if status != StatusCode::OK || !body::is_event_stream(response.headers()) {
+        let reason = format!("no event stream is at this URL: HTTP {}", status.as_u16());
+        return Err(ConnectError::Protocol(reason));
+    }
+    let mut stream = EventStream::new(response, options.message_limit);
+    let endpoint = endpoint(&wire.url, &mut stream).await?;
+    let poster = Arc::new(Poster { wire, endpoint, asides: Group::new("message", ASIDES) });
+    let outbox = Arc::clone(&poster) as Arc<dyn Outbox>;
+    let dispatch = Arc::new(Dispatch::new(listener, outbox));
+    let reader = tasks::spawn("event stream", read_all(stream, Arc::clone(&dispatch)));
+    let pinned = options.pinned.filter(|pinned| pinned.era() == Era::Legacy);
+    let asked = pinned.unwrap_or(Revision::NEWEST_LEGACY);
+    let facts = handshake::initialize(&dispatch, asked, pinned).await?;
+    dispatch.inbound.agreed(facts.revision);
+    let told = dispatch.notify("notifications/initialized", Object::new()).await;
+    told.map_err(|error| ConnectError::Unreachable(error.to_string()))?;
+    let watch = Watch::new(Arc::clone(&dispatch.inbound.listener));
+    let reader = Mutex::new(Some(reader));
+    Ok(Arc::new(SseLegacy { facts, dispatch, poster, watch, reader }))
+}
+
+struct SseLegacy {
+    facts: ServerFacts,
+    dispatch: Arc<Dispatch>,
+    poster: Arc<Poster>,
+    watch: Watch,
+    reader: Mutex<Option<Task>>,
+}
+
+#[async_trait]
+impl Connection for SseLegacy {
+    fn facts(&self) -> &ServerFacts {
+        &self.facts
+    }
+
+    async fn request(&self, request: Request<'_>) -> Result<Answer, RequestError> {
+        self.dispatch.request(request).await
+    }
+
+    async fn notify(&self, method: &str, params: Object<'_>) -> Result<(), RequestError> {
+        self.dispatch.notify(method, params).await
+    }
+
+    async fn watch(&self, resources: &[String]) -> Result<(), RequestError> {
+        self.watch.subscribe(self, resources).await
+    }
+
+    fn late_answers(&self) -> u64 {
+        self.dispatch.inbound.table.late()
+    }
+
+    async fn close(&self) {
+        self.dispatch.end();
+        *self.reader.lock() = None;
+    }
+}
+
+impl Drop for SseLegacy {
+    fn drop(&mut self) {
+        self.dispatch.end();
+        self.poster.asides.abort_all();
+    }
+}
+
+async fn read_all(mut stream: EventStream, dispatch: Arc<Dispatch>) {
+    while let Some(event) = stream.next().await {
+        match event {
+            Ok(Event { name: Some(name), .. }) if name != "message" => {}
+            Ok(event) if event.data.is_empty() => {}
+            Ok(event) => dispatch.receive(event.data.as_bytes()),
+            Err(fault) => dispatch.inbound.listener.garbage(&fault.to_string()),
+        }
+    }
+    dispatch.close("the server's event stream ended");
+}
+
+/// POSTs messages to the URL that the server named.
+struct Poster {
+    wire: Arc<Wire>,
+    endpoint: Uri,
+    asides: Group,
+}
+
+#[async_trait]
+impl Outbox for Poster {
+    async fn send(&self, message: String) -> Result<(), RequestError> {
+        post(&self.wire, &self.endpoint, message).await
+    }
+
+    fn send_later(&self, message: String) {
+        let (wire, endpoint) = (Arc::clone(&self.wire), self.endpoint.clone());
+        let sent = self.asides.spawn(async move {
+            let _ = timeout(ASIDE, post(&wire, &endpoint, message)).await;
+        });
+        if sent.is_err() {
+            tracing::debug!("a message was dropped: too many are on their way");
+        }
+    }
+}
+
+async fn post(wire: &Wire, endpoint: &Uri, message: String) -> Result<(), RequestError> {
+    let response = wire.post_to(endpoint, HeaderMap::new(), message.into()).await?;
+    let status = response.status();
+    body::discard(response).await;
+    if status.is_success() { Ok(()) } else { Err(RequestError::Lost(describe(status, None))) }
+}
+
+/// The URL named by the first event. It must be of the same origin: credentials go there.
+async fn endpoint(base: &Uri, stream: &mut EventStream) -> Result<Uri, ConnectError> {
+    let refuse = |reason: &str| Err(ConnectError::Protocol(reason.to_owned()));
+    loop {
+        match stream.next().await {
+            Some(Ok(event)) if event.name.as_deref() == Some("endpoint") => {
+                let Some(url) = resolve(base, event.data.trim()) else {
+                    return refuse("the server's `endpoint` is not a URL of the same origin");
+                };
+                return Ok(url);
+            }
+            Some(Ok(event)) if is_other(&event) => {}
+            Some(_) => return refuse("the event stream does not begin with an `endpoint`"),
+            None => return refuse("the event stream ended before its `endpoint`"),
+        }
+    }
+}
+
+fn is_other(event: &Event) -> bool {
+    event.data.is_empty() || event.name.as_deref().is_some_and(|name| name != "message")
+}
+
+/// A URL as it may stand in a page of `base`; `None` if it leads elsewhere.
+fn resolve(base: &Uri, reference: &str) -> Option<Uri> {
+    let path = if reference.starts_with("//") {
+        return None;
+    } else if reference.starts_with('/') {
+        reference.to_owned()
+    } else if reference.contains("://") {
+        let url: Uri = reference.parse().ok()?;
+        return (origin(&url)? == origin(base)?).then_some(url);
+    } else {
+        let folder = base.path().rsplit_once('/').map_or("", |(folder, _)| folder);
+        format!("{folder}/{reference}")
+    };
+    let mut parts = base.clone().into_parts();
+    parts.path_and_query = Some(path.parse::<PathAndQuery>().ok()?);
+    Uri::from_parts(parts).ok()
+}
+
+fn origin(url: &Uri) -> Option<(Scheme, String, u16)> {
+    let scheme = url.scheme()?.clone();
+    let port = url.port_u16().unwrap_or(if scheme == Scheme::HTTPS { 443 } else { 80 });
+    let authority: &Authority = url.authority()?;
+    if authority.as_str().contains('@') {
+        return None;
+    }
+    Some((scheme, authority.host().to_ascii_lowercase(), port))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,224 @@
+//! HTTP requests to one server: pooled connections, credentials, no redirects.
+//! Knows headers and statuses, nothing of JSON-RPC.
+
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method, Response, StatusCode, Uri, header};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper_rustls::{ConfigBuilderExt, HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustls::crypto::ring;
+
+use super::HttpTarget;
+use crate::client::{ConnectError, Credentials, RequestError};
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+/// A peer that vanished is noticed within some twenty seconds.
+const KEEP_ALIVE_AFTER: Duration = Duration::from_secs(10);
+const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(3);
+const KEEP_ALIVE_TRIES: u32 = 3;
+
+/// Either of the two that a server may answer with.
+const ACCEPT_BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
+const ACCEPT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+
+pub(in crate::client) struct Wire {
+    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    pub url: Uri,
+    headers: HeaderMap,
+    credentials: Option<Arc<dyn Credentials>>,
+}
+
+/// Why no usable response came.
+#[derive(Debug)]
+pub(in crate::client) enum Failed {
+    Unreachable(String),
+    Unauthorized(String),
+}
+
+impl From<Failed> for RequestError {
+    fn from(failed: Failed) -> Self {
+        match failed {
+            Failed::Unreachable(message) => Self::Lost(message),
+            Failed::Unauthorized(message) => Self::Unauthorized(message),
+        }
+    }
+}
+
+impl From<Failed> for ConnectError {
+    fn from(failed: Failed) -> Self {
+        match failed {
+            Failed::Unreachable(message) => Self::Unreachable(message),
+            Failed::Unauthorized(message) => Self::Unauthorized(message),
+        }
+    }
+}
+
+/// One request; its headers come on top of the configured ones.
+pub(in crate::client) struct Exchange<'a> {
+    pub method: Method,
+    pub url: &'a Uri,
+    pub headers: HeaderMap,
+    pub body: Bytes,
+}
+
+impl Wire {
+    pub(in crate::client) fn new(target: HttpTarget) -> Result<Self, ConnectError> {
+        let secure = match target.url.scheme_str() {
+            Some("https") => true,
+            Some("http") => false,
+            _ => {
+                let message = "the URL must begin with `http://` or `https://`".to_owned();
+                return Err(ConnectError::Unreachable(message));
+            }
+        };
+        let tls = rustls::ClientConfig::builder_with_provider(ring::default_provider().into())
+            .with_safe_default_protocol_versions()
+            .map_err(|error| ConnectError::Unreachable(error.to_string()))?;
+        let tls = if secure {
+            tls.with_native_roots().map_err(|error| {
+                ConnectError::Unreachable(format!("no root certificates: {error}"))
+            })?
+        } else {
+            tls.with_root_certificates(rustls::RootCertStore::empty())
+        };
+        let connector = HttpsConnectorBuilder::new()
+            .with_tls_config(tls.with_no_client_auth())
+            .https_or_http()
+            .enable_http1()
+            .wrap_connector(plain_connector());
+        let client = Client::builder(TokioExecutor::new())
+            .pool_timer(TokioTimer::new())
+            .pool_idle_timeout(IDLE_TIMEOUT)
+            .build(connector);
+        Ok(Self {
+            client,
+            url: target.url,
+            headers: target.headers,
+            credentials: target.credentials,
+        })
+    }
+
+    /// POSTs a message to the server's own URL.
+    pub(in crate::client) async fn post(
+        &self,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<Response<Incoming>, Failed> {
+        self.post_to(&self.url, headers, body).await
+    }
+
+    pub(in crate::client) async fn post_to(
+        &self,
+        url: &Uri,
+        mut headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<Response<Incoming>, Failed> {
+        headers.insert(header::ACCEPT, ACCEPT_BOTH);
+        headers.insert(header::CONTENT_TYPE, JSON);
+        self.send(Exchange { method: Method::POST, url, headers, body }).await
+    }
+
+    /// Asks for an event stream.
+    pub(in crate::client) async fn get_stream(
+        &self,
+        mut headers: HeaderMap,
+    ) -> Result<Response<Incoming>, Failed> {
+        headers.insert(header::ACCEPT, ACCEPT_STREAM);
+        let body = Bytes::new();
+        self.send(Exchange { method: Method::GET, url: &self.url, headers, body }).await
+    }
+
+    /// Sends; if the server refuses the credentials and there are better ones, once more.
+    pub(in crate::client) async fn send(
+        &self,
+        exchange: Exchange<'_>,
+    ) -> Result<Response<Incoming>, Failed> {
+        let Some(credentials) = &self.credentials else {
+            let response = self.send_with(&exchange, Vec::new()).await?;
+            return match is_refusal(response.status()) {
+                true => Err(unauthorized(&response)),
+                false => Ok(response),
+            };
+        };
+        let mut may_ask = true;
+        loop {
+            let added = credentials.headers().await.map_err(Failed::Unauthorized)?;
+            let response = self.send_with(&exchange, added).await?;
+            if !is_refusal(response.status()) {
+                return Ok(response);
+            }
+            let challenge = challenge(&response);
+            if !may_ask || !credentials.refused(response.status(), challenge.as_deref()).await {
+                return Err(unauthorized(&response));
+            }
+            may_ask = false;
+        }
+    }
+
+    async fn send_with(
+        &self,
+        exchange: &Exchange<'_>,
+        credentials: Vec<(http::HeaderName, HeaderValue)>,
+    ) -> Result<Response<Incoming>, Failed> {
+        let mut request = http::Request::new(Full::new(exchange.body.clone()));
+        *request.method_mut() = exchange.method.clone();
+        *request.uri_mut() = exchange.url.clone();
+        let headers = request.headers_mut();
+        *headers = self.headers.clone();
+        headers.reserve(exchange.headers.len() + credentials.len());
+        for (name, value) in &exchange.headers {
+            headers.insert(name, value.clone());
+        }
+        for (name, value) in credentials {
+            headers.insert(name, value);
+        }
+        self.client.request(request).await.map_err(|error| Failed::Unreachable(explain(&error)))
+    }
+}
+
+fn plain_connector() -> HttpConnector {
+    let mut connector = HttpConnector::new();
+    connector.enforce_http(false);
+    connector.set_nodelay(true);
+    connector.set_connect_timeout(Some(CONNECT_TIMEOUT));
+    connector.set_keepalive(Some(KEEP_ALIVE_AFTER));
+    connector.set_keepalive_interval(Some(KEEP_ALIVE_EVERY));
+    connector.set_keepalive_retries(Some(KEEP_ALIVE_TRIES));
+    #[cfg(target_os = "linux")]
+    connector.set_tcp_user_timeout(Some(KEEP_ALIVE_AFTER * 2));
+    connector
+}
+
+fn is_refusal(status: StatusCode) -> bool {
+    matches!(status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN)
+}
+
+fn challenge(response: &Response<Incoming>) -> Option<String> {
+    let header = response.headers().get(header::WWW_AUTHENTICATE)?;
+    header.to_str().ok().map(str::to_owned)
+}
+
+fn unauthorized(response: &Response<Incoming>) -> Failed {
+    Failed::Unauthorized(format!("the server answered HTTP {}", response.status().as_u16()))
+}
+
+/// The whole chain of causes: the outermost alone says only "client error".
+fn explain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        text.push_str(": ");
+        text.push_str(&inner.to_string());
+        cause = inner.source();
+    }
+    text
+}
