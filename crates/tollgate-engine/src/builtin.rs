@@ -2,11 +2,15 @@
 //! servers that ship. Called by the executor only, after the gate let the call through.
 
 use async_trait::async_trait;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 pub mod dice;
 pub mod files;
+pub(crate) mod backend;
 pub mod table;
+
+#[cfg(test)]
+mod scratch;
 
 /// A tool in process. Also the door for tools of an embedding program.
 #[async_trait]
@@ -44,4 +48,19 @@ impl Failure {
 pub struct Server {
     pub name: &'static str,
     pub tools: Vec<Box<dyn Tool>>,
+}
+
+/// A text among the arguments; for tools whose schema asks for it.
+fn text_argument<'a>(arguments: &'a Map<String, Value>, name: &str) -> Result<&'a str, Failure> {
+    arguments
+        .get(name)
+        .and_then(Value::as_str)
+        .ok_or_else(|| Failure::new(format!("`{name}` must be given, as a string")))
+}
+
+/// The `_meta` of a tool that declares how long it takes, in milliseconds.
+fn latency(estimated: u32, longest: u32) -> Value {
+    json!({
+        "dev.tollgate/latency": { "estimatedDurationMs": estimated, "maxDurationMs": longest },
+    })
 }

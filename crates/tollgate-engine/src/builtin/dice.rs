@@ -1,0 +1,185 @@
+//! The server `dice`: `roll` for dice notation and `roll_table` for random tables.
+//! Chance is a value given at construction, so tests can decide how the dice fall.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::{Map, Value, json};
+
+use super::{Failure, Reply, Tool};
+use roll::Extra;
+use tables::Tables;
+
+mod expression;
+mod parse;
+mod roll;
+mod speech;
+mod table_file;
+pub mod tables;
+
+pub use table_file::Broken;
+
+/// Gives a number from 1 up to its argument, each as likely as the others.
+pub type Random = Arc<dyn Fn(u32) -> u32 + Send + Sync>;
+
+/// The generator of the running thread.
+pub fn thread_random() -> Random {
+    Arc::new(|sides| rand::random_range(1..=sides))
+}
+
+pub fn tools(tables: Tables, random: &Random) -> Vec<Box<dyn Tool>> {
+    vec![
+        Box::new(Roll { random: Arc::clone(random) }),
+        Box::new(RollTable { tables, random: Arc::clone(random) }),
+    ]
+}
+
+struct Roll {
+    random: Random,
+}
+
+#[async_trait]
+impl Tool for Roll {
+    fn definition(&self) -> Value {
+        json!({
+            "name": "roll",
+            "title": "Roll dice",
+            "description": ROLL_DESCRIPTION,
+            "inputSchema": {
+                "type": "object",
+                "properties": {
+                    "expression": {
+                        "type": "string",
+                        "description": "Dice notation, for example `2d6+3` or `1d20`",
+                        "minLength": 1,
+                        "maxLength": parse::MOST_BYTES,
+                    },
+                },
+                "required": ["expression"],
+                "additionalProperties": false,
+            },
+            "outputSchema": {
+                "type": "object",
+                "properties": {
+                    "expression": { "type": "string" },
+                    "rolls": { "type": "array", "items": { "type": "integer" } },
+                    "total": { "type": "integer" },
+                    "dropped": {
+                        "type": "array",
+                        "items": { "type": "integer" },
+                        "description": "Faces that were rolled again or do not count",
+                    },
+                    "limited": {
+                        "type": "boolean",
+                        "description": "True if explosions or rerolls ran into their limit",
+                    },
+                },
+                "required": ["expression", "rolls", "total"],
+            },
+            "annotations": annotations("Roll dice"),
+            "_meta": super::latency(5, 20),
+        })
+    }
+
+    async fn call(&self, arguments: &Map<String, Value>) -> Result<Reply, Failure> {
+        let text = super::text_argument(arguments, "expression")?;
+        let expression = parse::parse(text).map_err(|invalid| Failure::new(invalid.to_string()))?;
+        let text = text.trim();
+        let rolled = roll::roll(&expression, &mut |sides| (self.random)(sides));
+        let mut structured = json!({
+            "expression": text,
+            "rolls": rolled.kept(),
+            "total": rolled.total,
+        });
+        let dropped = rolled.dropped();
+        if !dropped.is_empty() {
+            structured["dropped"] = json!(dropped);
+        }
+        if rolled.extra == Extra::RanOut {
+            structured["limited"] = json!(true);
+        }
+        Ok(Reply { text: speech::sentence(text, &rolled), structured: Some(structured) })
+    }
+}
+
+const ROLL_DESCRIPTION: &str = "Rolls dice and says each die and the total. \
+    Understands sums and products of dice and numbers (2d6+3, 4d8-1, 1d6*10), advantage and \
+    disadvantage (1d20adv+5, dis), keep and drop (4d6kh3, 2d20kl1, 4d6dl1), explosions on the \
+    largest face (3d6!), rerolls (2d6r1, 2d6r<3; once per die with ro), percentile (d%) and \
+    fate dice (4dF). At most 1000 dice of 1000000 sides.";
+
+struct RollTable {
+    tables: Tables,
+    random: Random,
+}
+
+#[async_trait]
+impl Tool for RollTable {
+    fn definition(&self) -> Value {
+        json!({
+            "name": "roll_table",
+            "title": "Roll on a table",
+            "description": "Rolls on a named random table and says which entry came up.",
+            "inputSchema": {
+                "type": "object",
+                "properties": {
+                    "table_name": {
+                        "type": "string",
+                        "description": "Which table to roll on",
+                        "enum": self.tables.names().collect::<Vec<_>>(),
+                    },
+                },
+                "required": ["table_name"],
+                "additionalProperties": false,
+            },
+            "outputSchema": {
+                "type": "object",
+                "properties": {
+                    "table": { "type": "string" },
+                    "roll": { "type": "integer", "minimum": 1 },
+                    "result": { "type": "string" },
+                },
+                "required": ["table", "roll", "result"],
+            },
+            "annotations": annotations("Roll on a table"),
+            "_meta": super::latency(5, 20),
+        })
+    }
+
+    async fn call(&self, arguments: &Map<String, Value>) -> Result<Reply, Failure> {
+        let name = super::text_argument(arguments, "table_name")?;
+        let table = self.tables.get(name).ok_or_else(|| self.unknown(name))?;
+        let roll = (self.random)(table.sides());
+        let result = table.entry(roll);
+        Ok(Reply {
+            text: format!("{}, {roll}: {result}", name.replace('_', " ")),
+            structured: Some(json!({ "table": name, "roll": roll, "result": result })),
+        })
+    }
+}
+
+impl RollTable {
+    fn unknown(&self, name: &str) -> Failure {
+        let shown: String = name.chars().take(MOST_SHOWN).collect();
+        let known: Vec<String> = self.tables.names().map(|name| format!("`{name}`")).collect();
+        let known = known.join(", ");
+        Failure::new(format!("there is no table `{}`; use one of {known}", shown.escape_debug()))
+    }
+}
+
+/// Characters of an unknown name that are worth repeating.
+const MOST_SHOWN: usize = 64;
+
+/// A roll changes nothing, but no two are alike.
+fn annotations(title: &str) -> Value {
+    json!({
+        "title": title,
+        "readOnlyHint": true,
+        "destructiveHint": false,
+        "idempotentHint": false,
+        "openWorldHint": false,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+//! What a dice expression says, once it is known to be sound: a sum of products of dice and
+//! numbers. Made by the parser only; knows nothing of text or chance.
+
+/// Dice that one expression may write down in all.
+pub(crate) const MOST_DICE: u32 = 1_000;
+/// Sides of one die.
+pub(crate) const MOST_SIDES: u32 = 1_000_000;
+/// Explosions and rerolls of one expression in all.
+pub(crate) const MOST_EXTRA: u32 = 1_000;
+
+/// Invariant: its total fits an `i64`, however the dice fall.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Expression {
+    products: Vec<Product<Term>>,
+}
+
+impl Expression {
+    /// `None` if some fall of the dice could leave the range of `i64`.
+    pub(crate) fn new(products: Vec<Product<Term>>) -> Option<Self> {
+        products
+            .iter()
+            .try_fold(0_i64, |sum, product| sum.checked_add(product.value(Term::largest)?))?;
+        Some(Self { products })
+    }
+
+    pub(crate) fn products(&self) -> &[Product<Term>] {
+        &self.products
+    }
+}
+
+/// Factors with a sign, of terms as written or of values as they fell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Product<T> {
+    pub(crate) sign: Sign,
+    pub(crate) factors: Vec<T>,
+}
+
+impl<T> Product<T> {
+    /// The product without its sign, or `None` past the range of `i64`.
+    pub(crate) fn value(&self, of: impl Fn(&T) -> i64) -> Option<i64> {
+        self.factors.iter().try_fold(1_i64, |value, factor| value.checked_mul(of(factor)))
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sign {
+    Plus,
+    Minus,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Term {
+    /// Never negative.
+    Number(i64),
+    Dice(Dice),
+}
+
+impl Term {
+    /// No value of this term is farther from zero.
+    fn largest(&self) -> i64 {
+        match self {
+            Self::Number(number) => *number,
+            Self::Dice(dice) => i64::from(dice.count + MOST_EXTRA) * dice.faces.largest(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Dice {
+    /// 1 to [`MOST_DICE`].
+    pub(crate) count: u32,
+    pub(crate) faces: Faces,
+    pub(crate) reroll: Option<Reroll>,
+    pub(crate) explosion: Explosion,
+    pub(crate) selection: Selection,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Faces {
+    /// 1 up to this, itself at most [`MOST_SIDES`].
+    Numbered(u32),
+    /// -1, 0 or 1.
+    Fate,
+}
+
+impl Faces {
+    pub(crate) fn largest(self) -> i64 {
+        match self {
+            Self::Numbered(sides) => i64::from(sides),
+            Self::Fate => 1,
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Explosion {
+    None,
+    /// The largest face brings one more die.
+    OnLargest,
+}
+
+/// Which of the dice count. The number is at least 1 and leaves at least one die.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Selection {
+    All,
+    KeepHighest(u32),
+    KeepLowest(u32),
+    DropHighest(u32),
+    DropLowest(u32),
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Reroll {
+    pub(crate) times: Times,
+    pub(crate) lowest: u32,
+    /// Faces from `lowest` up to this one are rolled again.
+    pub(crate) highest: u32,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Times {
+    Once,
+    UntilItDiffers,
+}

@@ -1,0 +1,181 @@
+//! Lets the dice of an expression fall. Chance comes in as an argument, so a test can write
+//! down how they fall.
+
+use super::expression::{
+    Dice, Explosion, Expression, Faces, MOST_EXTRA, Product, Selection, Sign, Term, Times,
+};
+
+/// How an expression fell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Rolled {
+    /// In the order of the expression.
+    pub(crate) products: Vec<Product<Value>>,
+    pub(crate) total: i64,
+    pub(crate) extra: Extra,
+}
+
+impl Rolled {
+    /// The faces that count, in the order they fell.
+    pub(crate) fn kept(&self) -> Vec<i64> {
+        self.faces(|fallen| &fallen.kept)
+    }
+
+    /// The faces that were rolled again or dropped.
+    pub(crate) fn dropped(&self) -> Vec<i64> {
+        self.faces(|fallen| &fallen.dropped)
+    }
+
+    fn faces<'a>(&'a self, of: impl Fn(&'a Fallen) -> &'a Vec<i64>) -> Vec<i64> {
+        let values = self.products.iter().flat_map(|product| &product.factors);
+        let fallen = values.filter_map(|value| match value {
+            Value::Number(_) => None,
+            Value::Dice(fallen) => Some(fallen),
+        });
+        fallen.flat_map(of).copied().collect()
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Value {
+    Number(i64),
+    Dice(Fallen),
+}
+
+impl Value {
+    fn number(&self) -> i64 {
+        match self {
+            Self::Number(number) => *number,
+            Self::Dice(fallen) => fallen.kept.iter().sum(),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Fallen {
+    pub(crate) kept: Vec<i64>,
+    pub(crate) dropped: Vec<i64>,
+}
+
+/// Were there enough extra rolls for all explosions and rerolls?
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Extra {
+    Enough,
+    RanOut,
+}
+
+/// `random` gives a number from 1 up to its argument.
+pub(crate) fn roll(expression: &Expression, random: &mut dyn FnMut(u32) -> u32) -> Rolled {
+    let mut cup = Cup { random, extra_left: MOST_EXTRA, extra: Extra::Enough };
+    let products: Vec<_> = expression
+        .products()
+        .iter()
+        .map(|product| Product {
+            sign: product.sign,
+            factors: product.factors.iter().map(|term| cup.value(term)).collect(),
+        })
+        .collect();
+    Rolled { total: total(&products), products, extra: cup.extra }
+}
+
+fn total(products: &[Product<Value>]) -> i64 {
+    let sum = products.iter().try_fold(0_i64, |sum, product| {
+        let value = product.value(Value::number)?;
+        match product.sign {
+            Sign::Plus => sum.checked_add(value),
+            Sign::Minus => sum.checked_sub(value),
+        }
+    });
+    sum.expect("an expression's total fits however the dice fall")
+}
+
+struct Cup<'a> {
+    random: &'a mut dyn FnMut(u32) -> u32,
+    extra_left: u32,
+    extra: Extra,
+}
+
+impl Cup<'_> {
+    fn value(&mut self, term: &Term) -> Value {
+        match term {
+            Term::Number(number) => Value::Number(*number),
+            Term::Dice(dice) => Value::Dice(self.dice(dice)),
+        }
+    }
+
+    fn dice(&mut self, dice: &Dice) -> Fallen {
+        let mut fallen = Fallen::default();
+        for _ in 0..dice.count {
+            let mut face = self.die(dice, &mut fallen.dropped);
+            fallen.kept.push(face);
+            while explodes(dice, face) && self.take_extra() {
+                face = self.die(dice, &mut fallen.dropped);
+                fallen.kept.push(face);
+            }
+        }
+        select(&mut fallen, dice.selection);
+        fallen
+    }
+
+    /// One die, rerolled as often as it must be; what was rolled before goes to `dropped`.
+    fn die(&mut self, dice: &Dice, dropped: &mut Vec<i64>) -> i64 {
+        let mut face = self.face(dice.faces);
+        let Some(reroll) = dice.reroll else { return face };
+        let again = i64::from(reroll.lowest)..=i64::from(reroll.highest);
+        while again.contains(&face) && self.take_extra() {
+            dropped.push(face);
+            face = self.face(dice.faces);
+            if reroll.times == Times::Once {
+                break;
+            }
+        }
+        face
+    }
+
+    fn face(&mut self, faces: Faces) -> i64 {
+        match faces {
+            Faces::Numbered(sides) => i64::from((self.random)(sides)),
+            Faces::Fate => i64::from((self.random)(3)) - 2,
+        }
+    }
+
+    fn take_extra(&mut self) -> bool {
+        if self.extra_left == 0 {
+            self.extra = Extra::RanOut;
+            return false;
+        }
+        self.extra_left -= 1;
+        true
+    }
+}
+
+fn explodes(dice: &Dice, face: i64) -> bool {
+    dice.explosion == Explosion::OnLargest && face == dice.faces.largest()
+}
+
+/// Moves what does not count to `dropped`; what stays keeps its order.
+fn select(fallen: &mut Fallen, selection: Selection) {
+    let all = fallen.kept.len();
+    let mut by_face: Vec<usize> = (0..all).collect();
+    by_face.sort_by_key(|at| fallen.kept[*at]);
+    let kept = match selection {
+        Selection::All => return,
+        Selection::KeepHighest(n) => &by_face[all - n as usize..],
+        Selection::KeepLowest(n) => &by_face[..n as usize],
+        Selection::DropHighest(n) => &by_face[..all - n as usize],
+        Selection::DropLowest(n) => &by_face[n as usize..],
+    };
+    let mut counts = vec![false; all];
+    for at in kept {
+        counts[*at] = true;
+    }
+    for (face, counts) in std::mem::take(&mut fallen.kept).into_iter().zip(counts) {
+        if counts {
+            fallen.kept.push(face);
+        } else {
+            fallen.dropped.push(face);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,79 @@
+//! Says how the dice fell, in a sentence that can be read aloud.
+
+use super::expression::{MOST_EXTRA, Sign};
+use super::roll::{Extra, Fallen, Rolled, Value};
+
+/// More dice than this are summed up instead of listed.
+const MOST_LISTED: usize = 10;
+
+pub(crate) fn sentence(expression: &str, rolled: &Rolled) -> String {
+    let mut parts = Vec::new();
+    for (at, product) in rolled.products.iter().enumerate() {
+        let factors: Vec<String> = match &product.factors[..] {
+            [single] => vec![value(single)],
+            several => several.iter().map(factor).collect(),
+        };
+        let sign = match (at, product.sign) {
+            (0, _) => "",
+            (_, Sign::Plus) => "plus ",
+            (_, Sign::Minus) => "minus ",
+        };
+        parts.push(format!("{sign}{}", factors.join(" times ")));
+    }
+    let mut said = format!("{expression}: {}", parts.join(", "));
+    if !says_the_total(rolled) {
+        said.push_str(&format!(", makes {}", rolled.total));
+    }
+    said.push('.');
+    if rolled.extra == Extra::RanOut {
+        said.push_str(&format!(" Extra rolls ended at the limit of {MOST_EXTRA}."));
+    }
+    said
+}
+
+/// A single die or a single number is its own total.
+fn says_the_total(rolled: &Rolled) -> bool {
+    match &rolled.products[..] {
+        [product] => match &product.factors[..] {
+            [Value::Number(_)] => true,
+            [Value::Dice(fallen)] => fallen.kept.len() == 1 && fallen.dropped.is_empty(),
+            _ => false,
+        },
+        _ => false,
+    }
+}
+
+/// Says that several dice are added up before they are multiplied.
+fn factor(factor: &Value) -> String {
+    match factor {
+        Value::Dice(fallen) if fallen.kept.len() > 1 => format!("the sum of {}", value(factor)),
+        Value::Dice(_) | Value::Number(_) => value(factor),
+    }
+}
+
+fn value(value: &Value) -> String {
+    match value {
+        Value::Number(number) => number.to_string(),
+        Value::Dice(Fallen { kept, dropped }) if dropped.is_empty() => faces(kept),
+        Value::Dice(Fallen { kept, dropped }) => {
+            format!("{} (without {})", faces(kept), faces(dropped))
+        }
+    }
+}
+
+fn faces(faces: &[i64]) -> String {
+    match faces {
+        [] => "nothing".to_owned(),
+        [one] => one.to_string(),
+        many if many.len() > MOST_LISTED => {
+            format!("{} dice with a sum of {}", many.len(), many.iter().sum::<i64>())
+        }
+        [first @ .., last] => {
+            let first: Vec<String> = first.iter().map(ToString::to_string).collect();
+            format!("{} and {last}", first.join(", "))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,174 @@
+//! The server `files`: `read_file` and `write_file` in a directory they cannot leave.
+//! The blocking work runs on threads made for it.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::{Map, Value, json};
+
+use super::{Failure, Reply, Tool};
+use path::RelativePath;
+use quota::Quota;
+use sandbox::{Sandbox, SandboxError, Written};
+
+mod overlap;
+mod path;
+mod quota;
+mod sandbox;
+
+pub use overlap::overlaps;
+
+/// The directory is made when something is first written to it.
+pub fn tools(base: &Path) -> Vec<Box<dyn Tool>> {
+    tools_within(base, Quota::DEFAULT)
+}
+
+fn tools_within(base: &Path, quota: Quota) -> Vec<Box<dyn Tool>> {
+    let sandbox = Arc::new(Sandbox::new(base.to_owned(), quota));
+    vec![Box::new(WriteFile { sandbox: Arc::clone(&sandbox) }), Box::new(ReadFile { sandbox })]
+}
+
+struct WriteFile {
+    sandbox: Arc<Sandbox>,
+}
+
+#[async_trait]
+impl Tool for WriteFile {
+    fn definition(&self) -> Value {
+        json!({
+            "name": "write_file",
+            "title": "Write a file",
+            "description": "Writes a text file, up to 1 MiB, and makes the folders it needs. \
+                A file that is there already is replaced whole.",
+            "inputSchema": {
+                "type": "object",
+                "properties": {
+                    "path": path_schema(),
+                    "content": { "type": "string", "description": "The whole text of the file" },
+                },
+                "required": ["path", "content"],
+                "additionalProperties": false,
+            },
+            "outputSchema": {
+                "type": "object",
+                "properties": {
+                    "path": { "type": "string" },
+                    "bytes": { "type": "integer", "minimum": 0 },
+                    "created": { "type": "boolean", "description": "False if it was replaced" },
+                },
+                "required": ["path", "bytes", "created"],
+            },
+            "annotations": {
+                "title": "Write a file",
+                "readOnlyHint": false,
+                "destructiveHint": true,
+                "idempotentHint": true,
+                "openWorldHint": false,
+            },
+            "_meta": super::latency(20, 100),
+        })
+    }
+
+    async fn call(&self, arguments: &Map<String, Value>) -> Result<Reply, Failure> {
+        let path = path_argument(arguments)?;
+        let content = super::text_argument(arguments, "content")?.to_owned();
+        let bytes = content.len();
+        let shown = path.to_string();
+        let sandbox = Arc::clone(&self.sandbox);
+        let written = blocking(move || sandbox.write(&path, content.as_bytes())).await?;
+        let verb = match written {
+            Written::Created => "Wrote",
+            Written::Replaced => "Replaced",
+        };
+        Ok(Reply {
+            text: format!("{verb} {shown}, {bytes} {}.", plural(bytes)),
+            structured: Some(json!({
+                "path": shown,
+                "bytes": bytes,
+                "created": written == Written::Created,
+            })),
+        })
+    }
+}
+
+struct ReadFile {
+    sandbox: Arc<Sandbox>,
+}
+
+#[async_trait]
+impl Tool for ReadFile {
+    fn definition(&self) -> Value {
+        json!({
+            "name": "read_file",
+            "title": "Read a file",
+            "description": "Reads a text file, up to 1 MiB, that `write_file` wrote or somebody \
+                put into the same folder.",
+            "inputSchema": {
+                "type": "object",
+                "properties": { "path": path_schema() },
+                "required": ["path"],
+                "additionalProperties": false,
+            },
+            "outputSchema": {
+                "type": "object",
+                "properties": {
+                    "path": { "type": "string" },
+                    "bytes": { "type": "integer", "minimum": 0 },
+                    "content": { "type": "string" },
+                },
+                "required": ["path", "bytes", "content"],
+            },
+            "annotations": {
+                "title": "Read a file",
+                "readOnlyHint": true,
+                "destructiveHint": false,
+                "idempotentHint": true,
+                "openWorldHint": false,
+            },
+            "_meta": super::latency(20, 100),
+        })
+    }
+
+    async fn call(&self, arguments: &Map<String, Value>) -> Result<Reply, Failure> {
+        let path = path_argument(arguments)?;
+        let shown = path.to_string();
+        let sandbox = Arc::clone(&self.sandbox);
+        let content = blocking(move || sandbox.read(&path)).await?;
+        let text = if content.is_empty() { format!("`{shown}` is empty") } else { content.clone() };
+        let bytes = content.len();
+        let structured = json!({ "path": shown, "bytes": bytes, "content": content });
+        Ok(Reply { text, structured: Some(structured) })
+    }
+}
+
+fn path_schema() -> Value {
+    json!({
+        "type": "string",
+        "description": "Relative path with `/` between folders, for example `notes/today.md`",
+        "minLength": 1,
+        "maxLength": path::MOST_BYTES,
+    })
+}
+
+fn path_argument(arguments: &Map<String, Value>) -> Result<RelativePath, Failure> {
+    let text = super::text_argument(arguments, "path")?;
+    RelativePath::parse(text).map_err(|invalid| Failure::new(invalid.to_string()))
+}
+
+/// Runs to its end even if nobody waits any more, so a file is never half written.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, SandboxError> + Send + 'static,
+) -> Result<T, Failure> {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(done) => done.map_err(|error| Failure::new(error.to_string())),
+        Err(_) => Err(Failure::new("the file could not be worked on; try again")),
+    }
+}
+
+fn plural(bytes: usize) -> &'static str {
+    if bytes == 1 { "byte" } else { "bytes" }
+}
+
+#[cfg(test)]
+mod tests;

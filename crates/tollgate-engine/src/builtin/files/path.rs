@@ -1,0 +1,113 @@
+//! A path within the sandbox, checked as text. Nothing is decoded or resolved: a name means the
+//! bytes it is written with. Knows nothing of the file system.
+
+use std::fmt;
+
+pub(crate) const MOST_BYTES: usize = 1_024;
+pub(crate) const MOST_NAME_BYTES: usize = 255;
+/// Folders and the file itself.
+pub(crate) const MOST_NAMES: usize = 32;
+/// Names that begin so belong to files being written.
+pub(crate) const TEMPORARY: &str = ".tollgate-";
+
+/// Invariant: at least one name; no name is empty, `.`, `..` or holds a `/` or a NUL.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct RelativePath {
+    names: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum Invalid {
+    #[error("`path` must name a file, for example `notes/today.md`")]
+    Empty,
+    #[error("`path` is longer than {MOST_BYTES} bytes")]
+    TooLong,
+    #[error("`path` has more than {MOST_NAMES} parts")]
+    TooDeep,
+    #[error("a name in `path` is longer than {MOST_NAME_BYTES} bytes")]
+    NameTooLong,
+    #[error("`path` must be relative, for example `notes/today.md`")]
+    Absolute,
+    #[error("`path` must not contain `..`: files outside the folder cannot be reached")]
+    Parent,
+    #[error("`path` must not contain `.` or nothing between two `/`, nor end with `/`")]
+    EmptyName,
+    #[error("`path` must use `/` between folders, not `\\`")]
+    Backslash,
+    #[error("`path` must not contain line breaks or other invisible characters")]
+    Invisible,
+    #[error("a name in `path` must not end with a dot or start or end with a space")]
+    Edge,
+    #[error("a name in `path` must not begin with `{TEMPORARY}`")]
+    Reserved,
+}
+
+impl RelativePath {
+    pub(crate) fn parse(text: &str) -> Result<Self, Invalid> {
+        if text.len() > MOST_BYTES {
+            return Err(Invalid::TooLong);
+        }
+        if text.chars().any(is_invisible) {
+            return Err(Invalid::Invisible);
+        }
+        if text.contains('\\') {
+            return Err(Invalid::Backslash);
+        }
+        if text.starts_with('/') || starts_with_drive(text) {
+            return Err(Invalid::Absolute);
+        }
+        let text = text.strip_prefix("./").unwrap_or(text);
+        if matches!(text, "" | ".") {
+            return Err(Invalid::Empty);
+        }
+        let names: Vec<String> = text.split('/').map(str::to_owned).collect();
+        names.iter().try_for_each(|name| check_name(name))?;
+        if names.len() > MOST_NAMES {
+            return Err(Invalid::TooDeep);
+        }
+        Ok(Self { names })
+    }
+
+    /// The folders on the way and the name of the file.
+    pub(crate) fn split(&self) -> (&[String], &str) {
+        let (file, folders) = self.names.split_last().expect("a path has a name");
+        (folders, file)
+    }
+}
+
+impl fmt::Display for RelativePath {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.names.join("/"))
+    }
+}
+
+fn check_name(name: &str) -> Result<(), Invalid> {
+    match name {
+        ".." => Err(Invalid::Parent),
+        "" | "." => Err(Invalid::EmptyName),
+        _ if name.len() > MOST_NAME_BYTES => Err(Invalid::NameTooLong),
+        _ if name.ends_with('.') => Err(Invalid::Edge),
+        _ if name.starts_with(char::is_whitespace) => Err(Invalid::Edge),
+        _ if name.ends_with(char::is_whitespace) => Err(Invalid::Edge),
+        _ if name.starts_with(TEMPORARY) => Err(Invalid::Reserved),
+        _ => Ok(()),
+    }
+}
+
+/// Control characters, and those that make a name look like another one.
+fn is_invisible(character: char) -> bool {
+    character.is_control()
+        || matches!(
+            character,
+            '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}'..='\u{200f}'
+                | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}'
+        )
+}
+
+/// `C:` and the like; a slip from another system, not a name that anyone means.
+fn starts_with_drive(text: &str) -> bool {
+    matches!(text.as_bytes(), [letter, b':', ..] if letter.is_ascii_alphabetic())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,228 @@
+//! A directory whose files can be read and replaced, and that no path leads out of. Every name
+//! is opened from the open folder above it and no link is followed, so there is no moment at
+//! which a folder could be swapped for a way out. Blocks; called on threads made for it.
+
+use std::fs::{DirBuilder, File};
+use std::io::{Read as _, Write as _};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::PathBuf;
+
+use parking_lot::Mutex;
+use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, Stat};
+use rustix::io::Errno;
+use rustix::path::Arg;
+
+use super::path::{RelativePath, TEMPORARY};
+use super::quota::{Change, Quota, Usage};
+
+mod problem;
+
+pub(crate) use problem::{Problem, SandboxError};
+
+pub(crate) struct Sandbox {
+    base: PathBuf,
+    quota: Quota,
+    /// Held while writing, so that the count is true. `None`: not counted yet, or not sure.
+    usage: Mutex<Option<Usage>>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Written {
+    Created,
+    Replaced,
+}
+
+impl Sandbox {
+    pub(crate) fn new(base: PathBuf, quota: Quota) -> Self {
+        Self { base, quota, usage: Mutex::new(None) }
+    }
+
+    pub(crate) fn read(&self, path: &RelativePath) -> Result<String, SandboxError> {
+        self.read_text(path).map_err(|problem| SandboxError { path: path.to_string(), problem })
+    }
+
+    /// Replaces the file whole or leaves it as it was.
+    pub(crate) fn write(
+        &self,
+        path: &RelativePath,
+        content: &[u8],
+    ) -> Result<Written, SandboxError> {
+        self.replace(path, content)
+            .map_err(|problem| SandboxError { path: path.to_string(), problem })
+    }
+
+    fn read_text(&self, path: &RelativePath) -> Result<String, Problem> {
+        let (folders, name) = path.split();
+        let (folder, missing) = descend(self.open_base()?, folders)?;
+        if !missing.is_empty() {
+            return Err(Problem::Missing);
+        }
+        // Asked before opening too, because opening a device can already do something.
+        self.check(&rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW)?)?;
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | SAFE;
+        let file = rustix::fs::openat(&folder, name, flags, Mode::empty())?;
+        let size = self.check(&rustix::fs::fstat(&file)?)?;
+        if size > self.quota.file_bytes {
+            return Err(self.too_large());
+        }
+        let mut content = Vec::with_capacity(usize::try_from(size).unwrap_or(0));
+        // It may grow while it is read.
+        File::from(file).take(self.quota.file_bytes + 1).read_to_end(&mut content)?;
+        if content.len() as u64 > self.quota.file_bytes {
+            return Err(self.too_large());
+        }
+        String::from_utf8(content)
+            .map_err(|error| Problem::NotText { at: error.utf8_error().valid_up_to() })
+    }
+
+    fn replace(&self, path: &RelativePath, content: &[u8]) -> Result<Written, Problem> {
+        if content.len() as u64 > self.quota.file_bytes {
+            return Err(self.too_large());
+        }
+        let mut usage = self.usage.lock();
+        DirBuilder::new().recursive(true).mode(0o700).create(&self.base)?;
+        let base = self.open_base()?;
+        let (folders, name) = path.split();
+        let (folder, missing) = descend(base.try_clone()?, folders)?;
+        let old_size = match rustix::fs::statat(&folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(old) if missing.is_empty() => Some(self.check(&old)?),
+            Err(error) if missing.is_empty() && error != Errno::NOENT => return Err(error.into()),
+            _ => None,
+        };
+        let change = Change {
+            bytes_removed: old_size.unwrap_or(0),
+            bytes_added: content.len() as u64,
+            files_added: missing.len() as u64 + u64::from(old_size.is_none()),
+        };
+        let after = self.admit(&mut usage, &base, change)?;
+        let folder = make_folders(folder, missing)?;
+        Temporary::create(&folder)?.fill(content)?.rename(name)?;
+        *usage = Some(after);
+        Ok(if old_size.is_some() { Written::Replaced } else { Written::Created })
+    }
+
+    /// What the sandbox will hold. Leaves `usage` open until the change is made.
+    fn admit(
+        &self,
+        usage: &mut Option<Usage>,
+        base: &OwnedFd,
+        change: Change,
+    ) -> Result<Usage, Problem> {
+        let known = usage.take().filter(|known| self.quota.allows(known.after(change)));
+        let before = match known {
+            Some(known) => known,
+            None => Usage::count(base, self.quota)?,
+        };
+        let after = before.after(change);
+        if change.grows() && !self.quota.allows(after) {
+            return Err(Problem::Full(self.quota));
+        }
+        Ok(after)
+    }
+
+    fn open_base(&self) -> Result<OwnedFd, Problem> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(rustix::fs::openat(CWD, &self.base, flags, Mode::empty())?)
+    }
+
+    /// The size of what must be a regular file with one name.
+    fn check(&self, stat: &Stat) -> Result<u64, Problem> {
+        match FileType::from_raw_mode(stat.st_mode) {
+            FileType::RegularFile if stat.st_nlink > 1 => Err(Problem::HardLink),
+            FileType::RegularFile => u64::try_from(stat.st_size).map_err(|_| self.too_large()),
+            FileType::Symlink => Err(Problem::Link),
+            FileType::Directory => Err(Problem::Folder),
+            _ => Err(Problem::Special),
+        }
+    }
+
+    fn too_large(&self) -> Problem {
+        Problem::TooLarge { most: self.quota.file_bytes }
+    }
+}
+
+/// Never follow a link, never hand the file to a child process.
+const SAFE: OFlags = OFlags::NOFOLLOW.union(OFlags::CLOEXEC);
+
+/// Opens one folder by its plain name in another.
+pub(crate) fn open_folder(parent: impl AsFd, name: impl Arg) -> Result<OwnedFd, Errno> {
+    rustix::fs::openat(parent, name, OFlags::RDONLY | OFlags::DIRECTORY | SAFE, Mode::empty())
+}
+
+/// Goes down as far as there are folders; returns the last one and the names not found.
+fn descend(base: OwnedFd, folders: &[String]) -> Result<(OwnedFd, &[String]), Problem> {
+    let mut folder = base;
+    for (at, name) in folders.iter().enumerate() {
+        match open_folder(&folder, name.as_str()) {
+            Ok(next) => folder = next,
+            Err(Errno::NOENT) => return Ok((folder, &folders[at..])),
+            Err(Errno::NOTDIR | Errno::LOOP) => return Err(Problem::NotAFolder),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok((folder, &[]))
+}
+
+fn make_folders(parent: OwnedFd, names: &[String]) -> Result<OwnedFd, Problem> {
+    let mut folder = parent;
+    for name in names {
+        match rustix::fs::mkdirat(&folder, name.as_str(), Mode::RWXU) {
+            // Somebody else may have made it meanwhile; opening it tells whether it is a folder.
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+        folder = match open_folder(&folder, name.as_str()) {
+            Err(Errno::NOTDIR | Errno::LOOP) => return Err(Problem::NotAFolder),
+            opened => opened?,
+        };
+    }
+    Ok(folder)
+}
+
+/// A file in the making. Goes away again unless it is renamed.
+struct Temporary<'a> {
+    folder: &'a OwnedFd,
+    name: Option<String>,
+    file: File,
+}
+
+impl<'a> Temporary<'a> {
+    fn create(folder: &'a OwnedFd) -> Result<Self, Problem> {
+        let name = format!("{TEMPORARY}{:016x}.tmp", rand::random::<u64>());
+        let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | SAFE;
+        let private = Mode::RUSR | Mode::WUSR;
+        let file = rustix::fs::openat(folder, name.as_str(), flags, private)?;
+        let temporary = Self { folder, name: Some(name), file: File::from(file) };
+        // The umask of the process may have taken a bit.
+        rustix::fs::fchmod(&temporary.file, private)?;
+        Ok(temporary)
+    }
+
+    fn fill(mut self, content: &[u8]) -> Result<Self, Problem> {
+        self.file.write_all(content)?;
+        self.file.sync_all()?;
+        Ok(self)
+    }
+
+    fn rename(mut self, name: &str) -> Result<(), Problem> {
+        if let Some(own) = &self.name {
+            rustix::fs::renameat(self.folder, own.as_str(), self.folder, name)?;
+            self.name = None;
+        }
+        rustix::fs::fsync(self.folder)?;
+        Ok(())
+    }
+}
+
+impl Drop for Temporary<'_> {
+    fn drop(&mut self) {
+        if let Some(name) = &self.name {
+            // Best effort: the write has failed already, and its reason matters more.
+            let _ = rustix::fs::unlinkat(self.folder, name.as_str(), AtFlags::empty());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

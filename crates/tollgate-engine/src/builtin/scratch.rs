@@ -1,0 +1,34 @@
+//! A directory for one test, gone when the test ends.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+pub(crate) struct Scratch {
+    path: PathBuf,
+}
+
+impl Scratch {
+    pub(crate) fn new() -> Self {
+        let name = format!("tollgate-test-{:016x}", rand::random::<u64>());
+        let path = home().join(name);
+        fs::create_dir(&path).unwrap();
+        Self { path: path.canonicalize().unwrap() }
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // A test that failed may have left it half taken apart.
+        let _ = fs::remove_dir_all(&self.path);
+    }
+}
+
+/// In memory where there is such a place: thousands of synced writes would take their time.
+fn home() -> PathBuf {
+    let memory = PathBuf::from("/dev/shm");
+    if memory.is_dir() { memory } else { std::env::temp_dir() }
+}
