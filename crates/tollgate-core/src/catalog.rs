@@ -2,6 +2,7 @@
 //! Built by the registry; read by views. Knows nothing of agents.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,8 +10,18 @@ use serde_json::value::RawValue;
 
 use crate::glob::Glob;
 use crate::id::{ExposedName, ServerId, ToolId, ToolName};
-use crate::names::{NamePattern, Owners};
+pub use crate::names::Origin;
+use crate::names::{NamePattern, Owned, Owners};
 use crate::tool::{Finding, Override, Tool};
+
+mod listed;
+mod prompts;
+mod resources;
+mod terms;
+mod tools;
+mod wanted;
+
+use wanted::Wanted;
 
 /// What one server says it has: the items of its lists, as they came.
 #[derive(Debug, Clone, Default)]
@@ -32,13 +43,6 @@ pub struct Rules {
     pub allow: Vec<Glob>,
     pub deny: Vec<Glob>,
     pub tools: BTreeMap<ToolName, Override>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
-    /// In process; tools keep their bare names and win every collision.
-    Builtin,
-    Upstream,
 }
 
 /// One server's part of the next catalogue, in the order of the config (built-in ones first).
@@ -116,12 +120,50 @@ pub enum ProblemKind {
     NameTaken { exposed: String, owner: ToolId },
     /// Text that hides something; it was taken out, the tool is served.
     Suspicious(Finding),
+    /// Stands in a list already, by this server or one before it; the first one counts.
+    ListedTwice { owner: ServerId },
+    /// The config has settings for it, and the server does not list it.
+    NoSuchTool,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { tool, kind } = self;
+        match kind {
+            ProblemKind::Rejected(reason) => write!(f, "`{tool}` is left out: {reason}"),
+            ProblemKind::NameTaken { exposed, owner } => write!(
+                f,
+                "`{tool}` is left out: the name `{exposed}` belongs to `{owner}`; \
+                 set `expose_as` for one of them"
+            ),
+            ProblemKind::Suspicious(finding) => write!(f, "`{tool}`: {finding}"),
+            ProblemKind::ListedTwice { owner } => {
+                write!(f, "`{tool}` is left out: `{owner}` lists it already")
+            }
+            ProblemKind::NoSuchTool => {
+                write!(f, "the config names `{tool}`, and the server has no such tool")
+            }
+        }
+    }
 }
 
 impl Catalog {
     /// Merges all offers. `owners` remembers who had which name, so that no name changes hands.
-    pub fn build(inputs: &Inputs<'_>, _owners: &mut Owners) -> Self {
-        Self { version: inputs.version, ..Self::default() }
+    pub fn build(inputs: &Inputs<'_>, owners: &mut Owners) -> Self {
+        let mut problems = Vec::new();
+        let mut wanted = Wanted::default();
+        let tools = tools::read(inputs, &mut wanted, &mut problems);
+        let prompts = prompts::read(inputs, &mut wanted, &mut problems);
+        release(owners, inputs.offers, &wanted);
+        let (resources, templates) = resources::merge(inputs, &mut problems);
+        Self {
+            version: inputs.version,
+            tools: tools::settle(tools, owners, &mut problems),
+            prompts: prompts::settle(prompts, owners, &mut problems),
+            resources,
+            templates,
+            problems,
+        }
     }
 
     pub fn tool(&self, exposed: &str) -> Option<&Arc<Tool>> {
@@ -129,3 +171,18 @@ impl Catalog {
         Some(&self.tools[at])
     }
 }
+
+/// A name is free again once its server is gone from the config, or is here and no longer asks
+/// for that name. An absent server keeps all of its names.
+fn release(owners: &mut Owners, offers: &[Offer], wanted: &Wanted) {
+    owners.retain(|Owned { kind, exposed, owner }| {
+        match offers.iter().find(|offer| offer.rules.server == owner.server) {
+            None => false,
+            Some(offer) if !offer.present => true,
+            Some(_) => wanted.is(*kind, owner, exposed),
+        }
+    });
+}
+
+#[cfg(test)]
+mod tests;

@@ -11,6 +11,7 @@ pub mod glob;
 pub mod id;
 pub mod json;
 pub mod names;
+pub mod nearest;
 pub mod plan;
 pub mod policy;
 pub mod schema;

@@ -1,66 +1,204 @@
-//! Joins names for the wire and remembers who owns which.
-use crate::catalog::Origin;
-use crate::id::ExposedName;
-use crate::id::{ServerId, ToolId, ToolName};
+//! Joins the names of servers and tools into the names that models see, and remembers who owns
+//! which. Called by the catalogue. A name that was made here is looked up, never taken apart.
 
-/// How exposed names are made.
+use sha2::{Digest, Sha256};
+
+use crate::id::{ExposedName, ServerId, ToolName};
+
+mod owners;
+pub use owners::{Kind, Owned, Owners};
+
+/// Where a server's tools run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Origin {
+    /// In process; tools keep their bare names and come first where a name is new.
+    Builtin,
+    Upstream,
+}
+
+/// How exposed names are made of a server's and a tool's.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NamePattern(String);
+pub enum NamePattern {
+    /// `{tool}`: for a single upstream, whose names stay as they are.
+    PassThrough,
+    Joined(Joined),
+}
 
+/// Invariant: has `{tool}`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Joined(Vec<Piece>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Piece {
+    Text(String),
+    Server,
+    Tool,
+}
+
+/// Why a text is no pattern of names.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct BadPattern(String);
+pub enum BadPattern {
+    #[error("the pattern needs `{{tool}}`, or all tools would have one name")]
+    NoTool,
+    #[error("the pattern has the unknown placeholder `{0}`; use `{{server}}` and `{{tool}}`")]
+    Placeholder(String),
+    #[error("the pattern has the character {0:?}; use letters, digits and `_`")]
+    Character(char),
+    #[error("the pattern must start with a letter or a placeholder")]
+    Start,
+}
 
 impl NamePattern {
     pub fn parse(text: &str) -> Result<Self, BadPattern> {
-        Ok(Self(text.to_owned()))
+        if text == "{tool}" {
+            return Ok(Self::PassThrough);
+        }
+        let mut pieces = Vec::new();
+        let mut rest = text;
+        while !rest.is_empty() {
+            let (piece, after) = piece(rest)?;
+            pieces.push(piece);
+            rest = after;
+        }
+        if !pieces.contains(&Piece::Tool) {
+            return Err(BadPattern::NoTool);
+        }
+        match pieces.first() {
+            Some(Piece::Text(text)) if !text.starts_with(|c: char| c.is_ascii_alphabetic()) => {
+                Err(BadPattern::Start)
+            }
+            _ => Ok(Self::Joined(Joined(pieces))),
+        }
     }
 }
 
 impl Default for NamePattern {
+    /// `{server}_{tool}`
     fn default() -> Self {
-        Self("{server}_{tool}".to_owned())
+        Self::Joined(Joined(vec![Piece::Server, Piece::Text("_".to_owned()), Piece::Tool]))
     }
 }
 
+fn piece(rest: &str) -> Result<(Piece, &str), BadPattern> {
+    if let Some(inside) = rest.strip_prefix('{') {
+        let (name, after) =
+            inside.split_once('}').ok_or_else(|| BadPattern::Placeholder(rest.to_owned()))?;
+        return match name {
+            "server" => Ok((Piece::Server, after)),
+            "tool" => Ok((Piece::Tool, after)),
+            _ => Err(BadPattern::Placeholder(format!("{{{name}}}"))),
+        };
+    }
+    let (text, after) = rest.split_at(rest.find('{').unwrap_or(rest.len()));
+    match text.chars().find(|c| !c.is_ascii_alphanumeric() && *c != '_') {
+        Some(found) => Err(BadPattern::Character(found)),
+        None => Ok((Piece::Text(text.to_owned()), after)),
+    }
+}
+
+/// The name under which models see a tool. The same input gives the same name, always;
+/// two inputs may give one name, which [`Owners`] then refuses to the second.
 pub fn expose(
-    _pattern: &NamePattern,
-    _origin: Origin,
+    pattern: &NamePattern,
+    origin: Origin,
     server: &ServerId,
     tool: &ToolName,
 ) -> ExposedName {
-    ExposedName::parse(&format!("{server}_{tool}")).expect("a valid name")
-}
-
-/// Tools and prompts have names apart from each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
-    Tool,
-    Prompt,
-}
-
-/// One name and its owner.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Owned {
-    pub kind: Kind,
-    pub exposed: ExposedName,
-    pub owner: ToolId,
-}
-
-/// Who owns which name.
-#[derive(Debug, Clone, Default)]
-pub struct Owners {
-    owned: Vec<Owned>,
-}
-
-impl Owners {
-    pub fn iter(&self) -> impl Iterator<Item = &Owned> {
-        self.owned.iter()
+    let joined = match (origin, pattern) {
+        (Origin::Builtin, _) => tool.as_str().to_owned(),
+        (Origin::Upstream, NamePattern::PassThrough) => {
+            if let Ok(name) = ExposedName::passed_through(tool.as_str()) {
+                return name;
+            }
+            tool.as_str().to_owned()
+        }
+        (Origin::Upstream, NamePattern::Joined(Joined(pieces))) => pieces
+            .iter()
+            .map(|piece| match piece {
+                Piece::Text(text) => text,
+                Piece::Server => server.as_str(),
+                Piece::Tool => tool.as_str(),
+            })
+            .collect(),
+    };
+    let mut name: String = joined.chars().map(fold).collect();
+    if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
+        name.insert_str(0, "t_");
     }
+    if name.len() > ExposedName::MAX {
+        name.truncate(ExposedName::MAX - 9);
+        name.push_str(&mark(server, tool));
+    }
+    ExposedName::parse(&name).expect("folded to letters, digits and `_`, with a letter first")
 }
 
-impl FromIterator<Owned> for Owners {
-    fn from_iter<I: IntoIterator<Item = Owned>>(owned: I) -> Self {
-        Self { owned: owned.into_iter().collect() }
-    }
+/// Tells long names apart that begin alike.
+fn mark(server: &ServerId, tool: &ToolName) -> String {
+    let mut hash = Sha256::new();
+    hash.update(server.as_str());
+    hash.update([0]);
+    hash.update(tool.as_str());
+    let hash: [u8; 32] = hash.finalize().into();
+    hash[..4].iter().fold("_".to_owned(), |text, byte| format!("{text}{byte:02x}"))
 }
+
+/// The ASCII letter that a character is or looks like, else `_`.
+fn fold(c: char) -> char {
+    if c.is_ascii_alphanumeric() || c == '_' {
+        return c;
+    }
+    let code = u32::from(c);
+    if let 0xff01..=0xff5e = code {
+        return char::from_u32(code - 0xfee0).map_or('_', fold);
+    }
+    LOOK_ALIKES.iter().find_map(|(twins, latin)| twins.contains(c).then_some(*latin)).unwrap_or('_')
+}
+
+/// Letters of other scripts that no reader tells from a Latin one.
+const LOOK_ALIKES: &[(&str, char)] = &[
+    ("аαɑ", 'a'),
+    ("ЬƄ", 'b'),
+    ("сϲⅽ", 'c'),
+    ("ԁⅾ", 'd'),
+    ("еєҽ", 'e'),
+    ("ɡց", 'g'),
+    ("һհ", 'h'),
+    ("іιıⅰ", 'i'),
+    ("јϳ", 'j'),
+    ("кκ", 'k'),
+    ("ӏⅼ", 'l'),
+    ("мⅿ", 'm'),
+    ("пո", 'n'),
+    ("оοօσ", 'o'),
+    ("рρ", 'p'),
+    ("ԛզ", 'q'),
+    ("гᴦ", 'r'),
+    ("ѕꜱ", 's'),
+    ("тτ", 't'),
+    ("υսᴜ", 'u'),
+    ("νѵⅴ", 'v'),
+    ("ԝωա", 'w'),
+    ("хχⅹ", 'x'),
+    ("уγү", 'y'),
+    ("ᴢ", 'z'),
+    ("АΑ", 'A'),
+    ("ВΒ", 'B'),
+    ("СϹⅭ", 'C'),
+    ("ЕΕ", 'E'),
+    ("НΗ", 'H'),
+    ("ІΙӀⅠ", 'I'),
+    ("ЈͿ", 'J'),
+    ("КΚK", 'K'),
+    ("МΜⅯ", 'M'),
+    ("Ν", 'N'),
+    ("ОΟՕ", 'O'),
+    ("РΡ", 'P'),
+    ("ЅՏ", 'S'),
+    ("ТΤ", 'T'),
+    ("ХΧⅩ", 'X'),
+    ("УΥҮ", 'Y'),
+    ("Ζ", 'Z'),
+];
+
+#[cfg(test)]
+mod tests;

@@ -1,51 +1,227 @@
-//! Checks arguments and results against a tool's JSON schema.
+//! Checks arguments and results against a tool's JSON schema, which a stranger wrote.
+//!
+//! Its size, its references, its patterns and the work that a check can cost are bounded before
+//! it is used. Called by the catalogue (compile) and the gate (check). Never fetches anything.
+
 use std::fmt;
+use std::io::{self, Write};
 use std::sync::Arc;
 
+use jsonschema::{Draft, PatternOptions, Retrieve, Uri, Validator};
 use serde_json::Value;
+
+mod graph;
+pub(crate) mod shape;
+mod violation;
+mod work;
+
+pub use violation::Violation;
+
+use graph::Graph;
+use work::{Cost, Work};
+
+/// Bytes of one schema, written without blanks.
+pub const MAX_TEXT: usize = 64 * 1024;
+const MAX_PATTERN: usize = 1024;
+/// Compiled size that all patterns of one schema share, and that one alone may have.
+const ALL_PATTERNS: usize = 4 * 1024 * 1024;
+const ONE_PATTERN: usize = 512 * 1024;
+/// Nesting of the JSON itself, data in `enum` or `default` included.
+const MAX_NESTING: usize = 128;
 
 /// A compiled schema; cloning shares it.
 #[derive(Clone)]
 pub struct Schema {
-    inner: Arc<Value>,
+    compiled: Arc<Compiled>,
 }
 
-impl fmt::Debug for Schema {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}", self.inner)
-    }
+struct Compiled {
+    schema: Value,
+    validator: Validator,
+    work: Work,
 }
 
 /// Why a schema cannot be used.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadSchema {
-    #[error("{0}")]
+    #[error("the schema has {size} bytes; the limit is {limit}")]
+    TooLong { size: usize, limit: usize },
+    #[error("the schema is nested deeper than {limit} levels")]
+    TooDeep { limit: usize },
+    #[error("the schema has more than {limit} subschemas")]
+    TooManySubschemas { limit: usize },
+    #[error("up to {found} schemas refer to one another in a row; the limit is {limit}")]
+    LongPath { found: usize, limit: usize },
+    #[error("`$schema` names the unknown dialect `{0}`")]
+    Dialect(String),
+    #[error("`$ref` to `{0}` leaves the schema; nothing is fetched")]
+    Outside(String),
+    #[error("`$ref` to `{0}` points to no schema")]
+    Nowhere(String),
+    #[error("an inner `$id` together with `$ref` is not supported")]
+    InnerId,
+    #[error("a `$ref` leads back to itself without end")]
+    Endless,
+    #[error("checking against this schema could take too long")]
+    TooMuchWork,
+    #[error("a pattern has {size} bytes; the limit is {limit}")]
+    LongPattern { size: usize, limit: usize },
+    #[error("not a valid schema: {0}")]
     Invalid(String),
 }
 
-/// One thing that is wrong with the arguments, in words for a model.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Violation {
-    /// Where in the arguments, as `filter.tags[2]`; empty for the whole.
-    pub path: String,
-    pub message: String,
+impl Schema {
+    /// Compiles a schema of any root type, within the bounds of this module.
+    pub fn compile(schema: &Value) -> Result<Self, BadSchema> {
+        if !schema.is_object() && !schema.is_boolean() {
+            return Err(BadSchema::Invalid("a schema is an object, `true` or `false`".to_owned()));
+        }
+        if is_deeper(schema, MAX_NESTING) {
+            return Err(BadSchema::TooDeep { limit: MAX_NESTING });
+        }
+        let size = size_of(schema);
+        if size > MAX_TEXT {
+            return Err(BadSchema::TooLong { size, limit: MAX_TEXT });
+        }
+        let draft = draft(schema)?;
+        let work = Work::of(&Graph::of(schema)?)?;
+        let share = pattern_share(schema)?;
+        let schema = without_root_id(schema);
+        let validator = jsonschema::options()
+            .with_draft(draft)
+            .with_retriever(Refuse)
+            .should_validate_formats(false)
+            .with_pattern_options(PatternOptions::regex().size_limit(share).dfa_size_limit(share))
+            .build(&schema)
+            .map_err(|error| BadSchema::Invalid(short(&error.masked().to_string())))?;
+        Ok(Self { compiled: Arc::new(Compiled { schema, validator, work }) })
+    }
+
+    /// At most five violations, in words that help a model to do better.
+    pub fn check(&self, instance: &Value) -> Result<(), Vec<Violation>> {
+        let Compiled { schema, validator, work } = &*self.compiled;
+        if work.cost(instance) == Cost::TooMuch {
+            return Err(vec![Violation::whole("nested too deep, or too large, for this schema")]);
+        }
+        if validator.is_valid(instance) {
+            return Ok(());
+        }
+        if !work.allows_details(instance) {
+            return Err(vec![Violation::whole("does not match the schema")]);
+        }
+        Err(violation::describe(schema, validator.iter_errors(instance)))
+    }
 }
 
-impl fmt::Display for Violation {
+impl fmt::Debug for Schema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.path.as_str() {
-            "" => f.write_str(&self.message),
-            path => write!(f, "`{path}`: {}", self.message),
+        write!(f, "Schema({})", short(&self.compiled.schema.to_string()))
+    }
+}
+
+/// References stay inside the document; this is the second lock on that door.
+struct Refuse;
+
+impl Retrieve for Refuse {
+    fn retrieve(
+        &self,
+        uri: &Uri<String>,
+    ) -> Result<Value, Box<dyn std::error::Error + Send + Sync>> {
+        Err(format!("nothing is fetched, not even `{uri}`").into())
+    }
+}
+
+fn draft(schema: &Value) -> Result<Draft, BadSchema> {
+    let Some(named) = schema.get("$schema") else { return Ok(Draft::Draft202012) };
+    let name = named.as_str().unwrap_or_default();
+    let rest = name
+        .trim_end_matches('#')
+        .split_once("://")
+        .map_or("", |(scheme, rest)| if matches!(scheme, "http" | "https") { rest } else { "" });
+    match rest {
+        "json-schema.org/draft/2020-12/schema" => Ok(Draft::Draft202012),
+        "json-schema.org/draft/2019-09/schema" => Ok(Draft::Draft201909),
+        "json-schema.org/draft-07/schema" => Ok(Draft::Draft7),
+        "json-schema.org/draft-06/schema" => Ok(Draft::Draft6),
+        "json-schema.org/draft-04/schema" => Ok(Draft::Draft4),
+        _ => Err(BadSchema::Dialect(short(&named.to_string()))),
+    }
+}
+
+/// The compiled size that each pattern may have. Too long ones are refused.
+fn pattern_share(schema: &Value) -> Result<usize, BadSchema> {
+    let mut count = 0;
+    let mut longest = 0;
+    let mut rest = vec![schema];
+    while let Some(value) = rest.pop() {
+        match value {
+            Value::Array(items) => rest.extend(items),
+            Value::Object(fields) => {
+                let one = fields.get("pattern").and_then(Value::as_str);
+                let many = fields.get("patternProperties").and_then(Value::as_object);
+                let keys = many.into_iter().flat_map(|many| many.keys().map(String::as_str));
+                for pattern in one.into_iter().chain(keys) {
+                    count += 1;
+                    longest = longest.max(pattern.len());
+                }
+                rest.extend(fields.values());
+            }
+            _ => {}
         }
     }
-}
-
-impl Schema {
-    pub fn compile(schema: &Value) -> Result<Self, BadSchema> {
-        Ok(Self { inner: Arc::new(schema.clone()) })
-    }
-
-    pub fn check(&self, _instance: &Value) -> Result<(), Vec<Violation>> {
-        Ok(())
+    match longest > MAX_PATTERN {
+        true => Err(BadSchema::LongPattern { size: longest, limit: MAX_PATTERN }),
+        false => Ok((ALL_PATTERNS / count.max(1)).min(ONE_PATTERN)),
     }
 }
+
+/// All references start with `#`; a base of its own would only be one more thing to resolve.
+fn without_root_id(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    if let Value::Object(fields) = &mut schema {
+        for id in ["$id", "id"] {
+            if fields.get(id).is_some_and(Value::is_string) {
+                fields.shift_remove(id);
+            }
+        }
+    }
+    schema
+}
+
+fn is_deeper(value: &Value, limit: usize) -> bool {
+    let Some(below) = limit.checked_sub(1) else { return true };
+    match value {
+        Value::Array(items) => items.iter().any(|item| is_deeper(item, below)),
+        Value::Object(fields) => fields.values().any(|field| is_deeper(field, below)),
+        _ => false,
+    }
+}
+
+fn size_of(value: &Value) -> usize {
+    struct Count(usize);
+    impl Write for Count {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0 += bytes.len();
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let mut count = Count(0);
+    match serde_json::to_writer(&mut count, value) {
+        Ok(()) => count.0,
+        Err(_) => usize::MAX,
+    }
+}
+
+/// Enough of a text to recognise it by.
+fn short(text: &str) -> String {
+    match text.char_indices().nth(200) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -9,6 +9,10 @@ use crate::id::{ExposedName, ToolId};
 use crate::schema::Schema;
 
 mod definition;
+mod headers;
+pub mod hidden;
+pub(crate) mod scrub;
+
 pub use definition::{
     Annotations, Declared, Definition, Finding, FindingKind, HeaderKind, HeaderParameter, Rejected,
 };
@@ -26,6 +30,8 @@ pub struct Tool {
     pub output: Option<Schema>,
     /// SHA-256 over what the server said, in canonical form: changes when the server changes it.
     pub hash: ContentHash,
+    /// SHA-256 over the very text that the server sent: equal text need not be read again.
+    pub(crate) source: ContentHash,
     /// The tool as JSON under its exposed name, ready to be listed.
     pub listed: Listed,
 }

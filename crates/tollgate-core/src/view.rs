@@ -7,7 +7,16 @@ use crate::agent::Agent;
 use crate::budget::Tier;
 use crate::catalog::{Catalog, Prompt, Resource, Template};
 use crate::id::{AgentId, ServerId};
+use crate::nearest;
 use crate::tool::Tool;
+
+mod pages;
+mod template;
+
+pub use pages::{BadCursor, Form, List, Page};
+
+use pages::Pages;
+use template::matches;
 
 #[derive(Debug)]
 pub struct View {
@@ -15,52 +24,31 @@ pub struct View {
     pub tier: Tier,
     /// Of the catalogue.
     pub version: u64,
+    /// By exposed name.
     tools: Vec<Arc<Tool>>,
     prompts: Vec<Arc<Prompt>>,
+    /// By URI.
     resources: Vec<Arc<Resource>>,
     templates: Vec<Arc<Template>>,
+    pages: Pages,
 }
-
-/// The four lists of MCP.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum List {
-    Tools,
-    Prompts,
-    Resources,
-    Templates,
-}
-
-/// Which protocol era the items are written for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Form {
-    Modern,
-    Legacy,
-}
-
-/// One page of a list.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Page<'a> {
-    /// A JSON array.
-    pub items: &'a str,
-    /// The cursor of the page after this one.
-    pub next: Option<&'a str>,
-}
-
-/// The cursor is not one of this list as it stands now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("the cursor does not belong to this list, or the list has changed; start again without it")]
-pub struct BadCursor;
 
 impl View {
+    /// All that `agent` is allowed, in the catalogue's order. Tiers do not hide anything yet.
     pub fn build(catalog: &Arc<Catalog>, agent: &Agent, tier: Tier) -> Self {
+        let tools = catalog.tools.iter().filter(|it| agent.may_see(it.exposed.as_str()));
+        let prompts = catalog.prompts.iter().filter(|it| agent.may_see(it.exposed.as_str()));
+        let resources = catalog.resources.iter().filter(|it| agent.may_see(it.exposed.as_str()));
+        let templates = catalog.templates.iter().filter(|it| agent.may_see(it.exposed.as_str()));
         Self {
             agent: agent.id.clone(),
             tier,
             version: catalog.version,
-            tools: catalog.tools.clone(),
-            prompts: catalog.prompts.clone(),
-            resources: catalog.resources.clone(),
-            templates: catalog.templates.clone(),
+            tools: tools.cloned().collect(),
+            prompts: prompts.cloned().collect(),
+            resources: resources.cloned().collect(),
+            templates: templates.cloned().collect(),
+            pages: Pages::default(),
         }
     }
 
@@ -69,7 +57,8 @@ impl View {
     }
 
     pub fn tool(&self, exposed: &str) -> Option<&Arc<Tool>> {
-        self.tools.iter().find(|tool| tool.exposed.as_str() == exposed)
+        let at = self.tools.binary_search_by(|it| it.exposed.as_str().cmp(exposed)).ok()?;
+        Some(&self.tools[at])
     }
 
     pub fn prompts(&self) -> &[Arc<Prompt>] {
@@ -77,7 +66,8 @@ impl View {
     }
 
     pub fn prompt(&self, exposed: &str) -> Option<&Arc<Prompt>> {
-        self.prompts.iter().find(|prompt| prompt.exposed.as_str() == exposed)
+        let at = self.prompts.binary_search_by(|it| it.exposed.as_str().cmp(exposed)).ok()?;
+        Some(&self.prompts[at])
     }
 
     pub fn resources(&self) -> &[Arc<Resource>] {
@@ -88,27 +78,51 @@ impl View {
         &self.templates
     }
 
-    pub fn resource_route(&self, _uri: &str) -> Option<&ServerId> {
-        None
+    /// The server to ask for `uri`: the one that lists it, else one whose template fits, else
+    /// the only one here that has resources at all (it may serve more than it lists).
+    pub fn resource_route(&self, uri: &str) -> Option<&ServerId> {
+        if let Ok(at) = self.resources.binary_search_by(|it| it.uri.as_str().cmp(uri)) {
+            return Some(&self.resources[at].server);
+        }
+        if let Some(template) = self.templates.iter().find(|it| matches(&it.pattern, uri)) {
+            return Some(&template.server);
+        }
+        let listed = self.resources.iter().map(|it| &it.server);
+        let mut servers = listed.chain(self.templates.iter().map(|it| &it.server));
+        let only = servers.next()?;
+        servers.all(|server| server == only).then_some(only)
     }
 
-    pub fn nearest(&self, _name: &str) -> Vec<&str> {
-        Vec::new()
+    /// Up to three tools here that `name` may have meant.
+    pub fn nearest(&self, name: &str) -> Vec<&str> {
+        nearest::nearest(name, self.tools.iter().map(|it| it.exposed.as_str()))
     }
 
+    /// One page of a list, written once and kept. Without a cursor: the first.
     pub fn page(
         &self,
-        _list: List,
-        _form: Form,
+        list: List,
+        form: Form,
         cursor: Option<&str>,
     ) -> Result<Page<'_>, BadCursor> {
-        match cursor {
-            None => Ok(Page { items: "[]", next: None }),
-            Some(_) => Err(BadCursor),
-        }
+        pages::select(self.pages.of(list, form, || self.items(list, form)), cursor)
     }
 
-    pub fn digest(&self, _list: List) -> [u8; 16] {
-        [0; 16]
+    /// Changes when, and only when, this list changes for this view.
+    pub fn digest(&self, list: List) -> [u8; 16] {
+        self.pages.digest(list, || self.items(list, Form::Modern))
+    }
+
+    fn items(&self, list: List, form: Form) -> Vec<&str> {
+        match (list, form) {
+            (List::Tools, Form::Modern) => self.tools.iter().map(|it| &*it.listed.modern).collect(),
+            (List::Tools, Form::Legacy) => self.tools.iter().map(|it| &*it.listed.legacy).collect(),
+            (List::Prompts, _) => self.prompts.iter().map(|it| &*it.listed).collect(),
+            (List::Resources, _) => self.resources.iter().map(|it| &*it.listed).collect(),
+            (List::Templates, _) => self.templates.iter().map(|it| &*it.listed).collect(),
+        }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,16 +3,19 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
 use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
 
+use super::{ContentHash, headers, scrub};
 use crate::id::ToolName;
-use crate::json::{Malformed, Object};
-use crate::tool::ContentHash;
+use crate::json::{self, Malformed, Object};
+use crate::schema;
 
 /// One tool in the words of its server, after hidden text was taken out.
 #[derive(Debug)]
 pub struct Definition {
+    /// Byte for byte as the server says it, whatever is in it.
     pub name: ToolName,
     pub title: Option<String>,
     pub description: Option<String>,
@@ -25,6 +28,7 @@ pub struct Definition {
     pub findings: Vec<Finding>,
     /// Every field, known or not, in the order in which it came.
     pub fields: Object<'static>,
+    /// SHA-256 over what the server said, in canonical form (hidden text included).
     pub hash: ContentHash,
 }
 
@@ -72,7 +76,9 @@ pub struct Finding {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FindingKind {
+    /// Control characters, escape sequences of terminals among them.
     Control,
+    /// Unicode tags: a whole hidden alphabet.
     Tag,
     Bidi,
     ZeroWidth,
@@ -80,20 +86,227 @@ pub enum FindingKind {
     PrivateUse,
     /// A description over the limit was cut.
     Cut,
-    /// A declared value of ours that cannot be used was ignored.
+    /// A declared duration that cannot be used was ignored.
     Ignored,
 }
 
 /// Why a definition cannot be served at all.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Rejected {
-    #[error("not a tool definition: {0}")]
+    #[error("not a definition: {0}")]
     Malformed(#[from] Malformed),
+    #[error("a key only looks like `{0}`")]
+    Twin(&'static str),
+    #[error("it has no `{0}`")]
+    Missing(&'static str),
+    #[error("`{field}` must be {expected}")]
+    Type { field: &'static str, expected: &'static str },
+    #[error("its name has {0} characters; 1 to {limit} are allowed", limit = Definition::MAX_NAME)]
+    NameLength(usize),
+    #[error("`{field}` has {size} bytes; the limit is {limit}")]
+    TooLong { field: &'static str, size: usize, limit: usize },
+    #[error("`inputSchema` must have `type: \"object\"` at its root")]
+    NotAnObject,
+    #[error("the header of `{pointer}` cannot be used: {reason}")]
+    Header { pointer: String, reason: &'static str },
 }
 
+const KNOWN: &[&str] =
+    &["name", "title", "description", "inputSchema", "outputSchema", "annotations", "_meta"];
+
 impl Definition {
+    pub const MAX_NAME: usize = 128;
+    pub const MAX_DESCRIPTION: usize = 4 * 1024;
+    /// Of all but the description, so that icons and `_meta` have a limit too.
+    pub const MAX_TEXT: usize = 256 * 1024;
+
     pub fn intake(raw: &RawValue) -> Result<Self, Rejected> {
-        let _ = raw;
-        Err(Rejected::Malformed(Malformed("not yet".to_owned())))
+        let object = Object::parse(raw.get())?;
+        if let Some(twin) = object.twin_of(KNOWN) {
+            return Err(Rejected::Twin(twin));
+        }
+        check_sizes(raw, &object)?;
+        let mut whole = json::value(raw.get())?;
+        let hash = canonical_hash(&whole);
+        let name = name(&whole)?;
+        let mut findings = scrub::scrub(&mut whole, raw.get())?;
+        let mut fields = scrub::fields(&whole, raw.get(), &findings)?;
+        let Value::Object(mut whole) = whole else { return Err(Rejected::Missing("name")) };
+        let input_schema = whole.remove("inputSchema").ok_or(Rejected::Missing("inputSchema"))?;
+        if input_schema.get("type").and_then(Value::as_str) != Some("object") {
+            return Err(Rejected::NotAnObject);
+        }
+        let mut description = text(&whole, "description")?;
+        if let Some(cut) = description.as_deref().and_then(cut) {
+            fields.set_string("description", &cut);
+            description = Some(cut);
+            findings.push(Finding { kind: FindingKind::Cut, at: "/description".to_owned() });
+        }
+        Ok(Self {
+            name,
+            title: text(&whole, "title")?,
+            description,
+            headers: headers::parameters(&input_schema)?,
+            input_schema,
+            output_schema: output_schema(&mut whole)?,
+            annotations: annotations(&whole)?,
+            declared: declared(&whole, &mut findings)?,
+            findings,
+            fields,
+            hash,
+        })
     }
 }
+
+impl std::fmt::Display for Finding {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let what = match self.kind {
+            FindingKind::Control => "control characters",
+            FindingKind::Tag => "invisible tag characters",
+            FindingKind::Bidi => "characters that turn the direction of writing",
+            FindingKind::ZeroWidth => "characters without width",
+            FindingKind::VariationSelector => "stray variation selectors",
+            FindingKind::PrivateUse => "private-use characters",
+            FindingKind::Cut => return write!(f, "`{}` was too long and was cut", self.at),
+            FindingKind::Ignored => return write!(f, "`{}` cannot be used, ignored", self.at),
+        };
+        write!(f, "`{}` had {what}; they were taken out", self.at)
+    }
+}
+
+fn check_sizes(raw: &RawValue, object: &Object<'_>) -> Result<(), Rejected> {
+    let of = |field| object.get(field).map_or(0, |value| value.get().len());
+    for field in ["inputSchema", "outputSchema"] {
+        let (size, limit) = (of(field), schema::MAX_TEXT);
+        if size > limit {
+            return Err(Rejected::TooLong { field, size, limit });
+        }
+    }
+    let (size, limit) = (raw.get().len() - of("description"), Definition::MAX_TEXT);
+    match size > limit {
+        true => Err(Rejected::TooLong { field: "definition", size, limit }),
+        false => Ok(()),
+    }
+}
+
+fn name(whole: &Value) -> Result<ToolName, Rejected> {
+    let name = whole.get("name").ok_or(Rejected::Missing("name"))?;
+    let name = name.as_str().ok_or(Rejected::Type { field: "name", expected: "a string" })?;
+    match name.chars().count() {
+        1..=Definition::MAX_NAME => Ok(ToolName::new(name)),
+        length => Err(Rejected::NameLength(length)),
+    }
+}
+
+/// An optional string; `null` counts as absent.
+fn text(fields: &Map<String, Value>, field: &'static str) -> Result<Option<String>, Rejected> {
+    match fields.get(field) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(_) => Err(Rejected::Type { field, expected: "a string" }),
+    }
+}
+
+fn object<'a>(
+    fields: &'a Map<String, Value>,
+    field: &'static str,
+) -> Result<Option<&'a Map<String, Value>>, Rejected> {
+    match fields.get(field) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Object(object)) => Ok(Some(object)),
+        Some(_) => Err(Rejected::Type { field, expected: "an object" }),
+    }
+}
+
+/// `text` at its limit with a mark, if it is longer.
+fn cut(text: &str) -> Option<String> {
+    let limit = Definition::MAX_DESCRIPTION;
+    (text.len() > limit).then(|| {
+        let end = text.floor_char_boundary(limit - "…".len());
+        format!("{}…", &text[..end])
+    })
+}
+
+fn output_schema(whole: &mut Map<String, Value>) -> Result<Option<Value>, Rejected> {
+    match whole.remove("outputSchema") {
+        None | Some(Value::Null) => Ok(None),
+        Some(schema @ (Value::Object(_) | Value::Bool(_))) => Ok(Some(schema)),
+        Some(_) => Err(Rejected::Type { field: "outputSchema", expected: "a schema" }),
+    }
+}
+
+fn annotations(whole: &Map<String, Value>) -> Result<Annotations, Rejected> {
+    let Some(given) = object(whole, "annotations")? else { return Ok(Annotations::default()) };
+    let hint = |field| match given.get(field) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::Bool(hint)) => Ok(Some(*hint)),
+        Some(_) => Err(Rejected::Type { field, expected: "true or false" }),
+    };
+    Ok(Annotations {
+        title: text(given, "title")?,
+        read_only: hint("readOnlyHint")?,
+        destructive: hint("destructiveHint")?,
+        idempotent: hint("idempotentHint")?,
+        open_world: hint("openWorldHint")?,
+    })
+}
+
+fn declared(whole: &Map<String, Value>, findings: &mut Vec<Finding>) -> Result<Declared, Rejected> {
+    let Some(meta) = object(whole, "_meta")? else { return Ok(Declared::default()) };
+    let mut duration = |group: &str, field: &str, unit: f64| {
+        let value = meta.get(group)?.get(field)?;
+        // A day is beyond every limit here, and keeps the arithmetic small.
+        let seconds = value.as_f64().map(|it| it * unit).filter(|it| *it > 0.0);
+        if seconds.is_none() {
+            let at = format!("/_meta/{}/{field}", scrub::escape(group));
+            findings.push(Finding { kind: FindingKind::Ignored, at });
+        }
+        seconds.map(|it| Duration::from_secs_f64(it.min(86_400.0)))
+    };
+    Ok(Declared {
+        estimated: duration("dev.tollgate/latency", "estimatedDurationMs", 0.001),
+        max: duration("dev.tollgate/latency", "maxDurationMs", 0.001),
+        cacheable: duration("dev.tollgate/cache", "cacheableSeconds", 1.0),
+    })
+}
+
+fn canonical_hash(value: &Value) -> ContentHash {
+    let mut text = String::new();
+    canonical(value, &mut text);
+    ContentHash(Sha256::digest(text.as_bytes()).into())
+}
+
+/// Keys sorted, no blanks: the order in which a server happens to write does not count.
+fn canonical(value: &Value, out: &mut String) {
+    match value {
+        Value::Object(fields) => {
+            let mut sorted: Vec<_> = fields.iter().collect();
+            sorted.sort_unstable_by_key(|(key, _)| *key);
+            out.push('{');
+            for (at, (key, value)) in sorted.into_iter().enumerate() {
+                if at > 0 {
+                    out.push(',');
+                }
+                json::push_string(out, key);
+                out.push(':');
+                canonical(value, out);
+            }
+            out.push('}');
+        }
+        Value::Array(items) => {
+            out.push('[');
+            for (at, item) in items.iter().enumerate() {
+                if at > 0 {
+                    out.push(',');
+                }
+                canonical(item, out);
+            }
+            out.push(']');
+        }
+        Value::String(text) => json::push_string(out, text),
+        scalar => out.push_str(&scalar.to_string()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

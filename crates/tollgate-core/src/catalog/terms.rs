@@ -1,0 +1,40 @@
+//! What holds for calls of a tool: the operator's word, then the server's where it may count.
+
+use std::time::Duration;
+
+use super::Rules;
+use crate::tool::{Annotations, Definition, Effect, Override, Terms};
+
+/// Above this a server's own estimate makes a tool slower than the default, never faster.
+const UNTRUSTED_ESTIMATE: Duration = Duration::from_millis(1_500);
+
+/// An untrusted server can only tighten: a shorter limit, a longer estimate.
+pub(super) fn terms(rules: &Rules, said: &Override, definition: &Definition) -> Terms {
+    let (declared, hints) = (&definition.declared, &definition.annotations);
+    let believed = |estimate: &Duration| rules.trusted || *estimate > UNTRUSTED_ESTIMATE;
+    let safe_to_repeat =
+        rules.trusted && (hints.idempotent == Some(true) || hints.read_only == Some(true));
+    let idempotent = said.idempotent.unwrap_or(safe_to_repeat);
+    let cacheable = declared.cacheable.filter(|_| rules.trusted && idempotent);
+    Terms {
+        estimated: said.estimated.or(declared.estimated.filter(believed)),
+        max: said.max.or(declared.max),
+        timeout: rules.timeout,
+        effect: effect(rules, hints),
+        idempotent,
+        cacheable: said.cacheable.or(cacheable).unwrap_or_default(),
+        approval: said.approval.unwrap_or_default(),
+        speech: said.speech.clone(),
+        probe: said.probe.clone(),
+        rate_limit: said.rate_limit,
+    }
+}
+
+/// By MCP a tool that says nothing is destructive. That it only reads is believed where trusted.
+fn effect(rules: &Rules, hints: &Annotations) -> Effect {
+    match (hints.read_only, hints.destructive) {
+        (Some(true), _) if rules.trusted => Effect::ReadOnly,
+        (Some(true), _) | (_, Some(false)) => Effect::Mutating,
+        (_, None | Some(true)) => Effect::Destructive,
+    }
+}

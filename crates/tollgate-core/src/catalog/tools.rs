@@ -1,0 +1,224 @@
+//! From listings to the tools of the catalogue: read, judged, named. A tool whose text did not
+//! change since the previous catalogue keeps its compiled schemas.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use sha2::{Digest, Sha256};
+
+use super::wanted::Wanted;
+use super::{Catalog, Inputs, Offer, Origin, Problem, ProblemKind, Rules, listed, terms};
+use crate::glob;
+use crate::id::{ExposedName, ServerId, ToolId, ToolName};
+use crate::json::Object;
+use crate::names::{Kind, Owners, expose};
+use crate::schema::Schema;
+use crate::tool::{ContentHash, Definition, Override, Tool};
+
+/// A usable tool that has no name yet.
+pub(super) struct Candidate<'a> {
+    rules: &'a Rules,
+    /// Place of the server among the offers.
+    rank: usize,
+    id: ToolId,
+    exposed: ExposedName,
+    read: Read,
+    source: ContentHash,
+    previous: Option<Arc<Tool>>,
+}
+
+/// What reading gives, and what an unchanged text need not give again.
+struct Read {
+    definition: Arc<Definition>,
+    input: Schema,
+    output: Option<Schema>,
+}
+
+pub(super) fn read<'a>(
+    inputs: &Inputs<'a>,
+    wanted: &mut Wanted,
+    problems: &mut Vec<Problem>,
+) -> Vec<Candidate<'a>> {
+    let previous = Previous::of(inputs.previous);
+    let mut candidates = Vec::new();
+    for (rank, offer) in inputs.offers.iter().enumerate().filter(|(_, offer)| offer.present) {
+        let mut reader = Reader { inputs, offer, rank, previous: &previous, wanted, problems };
+        reader.read(&mut candidates);
+    }
+    candidates
+}
+
+/// Hands out the names and finishes those tools that got theirs. Sorted by exposed name.
+pub(super) fn settle(
+    mut candidates: Vec<Candidate<'_>>,
+    owners: &mut Owners,
+    problems: &mut Vec<Problem>,
+) -> Vec<Arc<Tool>> {
+    let turn = |it: &Candidate<'_>| (it.rules.origin != Origin::Builtin, it.rank);
+    candidates.sort_by(|a, b| (turn(a), &a.id.tool).cmp(&(turn(b), &b.id.tool)));
+    let mut tools = Vec::with_capacity(candidates.len());
+    for candidate in candidates {
+        match owners.claim(Kind::Tool, &candidate.exposed, &candidate.id) {
+            Ok(()) => tools.push(candidate.finish()),
+            Err(owner) => {
+                let exposed = candidate.exposed.to_string();
+                let kind = ProblemKind::NameTaken { exposed, owner };
+                problems.push(Problem { tool: candidate.id, kind });
+            }
+        }
+    }
+    tools.sort_by(|a, b| a.exposed.cmp(&b.exposed));
+    tools
+}
+
+struct Reader<'a, 'r> {
+    inputs: &'r Inputs<'a>,
+    offer: &'a Offer,
+    rank: usize,
+    previous: &'r Previous,
+    wanted: &'r mut Wanted,
+    problems: &'r mut Vec<Problem>,
+}
+
+impl<'a> Reader<'a, '_> {
+    fn read(&mut self, candidates: &mut Vec<Candidate<'a>>) {
+        let rules = &*self.offer.rules;
+        let mut seen = HashSet::new();
+        for (at, raw) in self.offer.listing.tools.iter().enumerate() {
+            let name = name_of(raw, at);
+            seen.insert(name.clone());
+            if is_allowed(rules, &name) {
+                candidates.extend(self.tool(raw, name));
+            }
+        }
+        for name in rules.tools.keys().filter(|name| !seen.contains(*name)) {
+            let tool = ToolId { server: rules.server.clone(), tool: name.clone() };
+            self.problems.push(Problem { tool, kind: ProblemKind::NoSuchTool });
+        }
+    }
+
+    fn tool(&mut self, raw: &RawValue, name: ToolName) -> Option<Candidate<'a>> {
+        let rules = &*self.offer.rules;
+        let id = ToolId { server: rules.server.clone(), tool: name };
+        let exposed = exposed(self.inputs, rules, &id.tool);
+        if !self.wanted.note(Kind::Tool, &id, &exposed) {
+            self.problem(&id, ProblemKind::ListedTwice { owner: rules.server.clone() });
+            return None;
+        }
+        let source = ContentHash(Sha256::digest(raw.get().as_bytes()).into());
+        let previous = self.previous.tool(&id, source);
+        let read = match &previous {
+            Some(tool) => Read::again(tool),
+            None => match Read::first(raw) {
+                Ok(read) => read,
+                Err(reason) => {
+                    self.problem(&id, ProblemKind::Rejected(reason));
+                    return None;
+                }
+            },
+        };
+        for finding in &read.definition.findings {
+            self.problem(&id, ProblemKind::Suspicious(finding.clone()));
+        }
+        Some(Candidate { rules, rank: self.rank, id, exposed, read, source, previous })
+    }
+
+    fn problem(&mut self, id: &ToolId, kind: ProblemKind) {
+        self.problems.push(Problem { tool: id.clone(), kind });
+    }
+}
+
+impl Read {
+    fn first(raw: &RawValue) -> Result<Self, String> {
+        let definition = Definition::intake(raw).map_err(|rejected| rejected.to_string())?;
+        let input = Schema::compile(&definition.input_schema)
+            .map_err(|bad| format!("`inputSchema`: {bad}"))?;
+        let output = definition.output_schema.as_ref().map(Schema::compile).transpose();
+        let output = output.map_err(|bad| format!("`outputSchema`: {bad}"))?;
+        Ok(Self { definition: Arc::new(definition), input, output })
+    }
+
+    fn again(tool: &Tool) -> Self {
+        Self {
+            definition: Arc::clone(&tool.definition),
+            input: tool.input.clone(),
+            output: tool.output.clone(),
+        }
+    }
+}
+
+impl Candidate<'_> {
+    fn finish(self) -> Arc<Tool> {
+        let Read { definition, input, output } = self.read;
+        let nothing_said = Override::default();
+        let said = self.rules.tools.get(&self.id.tool).unwrap_or(&nothing_said);
+        let terms = terms::terms(self.rules, said, &definition);
+        let description = said.description.clone().or_else(|| definition.description.clone());
+        let same = |tool: &Arc<Tool>| {
+            tool.exposed == self.exposed && tool.terms == terms && tool.description == description
+        };
+        if let Some(previous) = self.previous.filter(same) {
+            return previous;
+        }
+        Arc::new(Tool {
+            listed: listed::listed(&definition, &self.exposed, description.as_deref()),
+            hash: definition.hash,
+            id: self.id,
+            exposed: self.exposed,
+            definition,
+            description,
+            terms,
+            input,
+            output,
+            source: self.source,
+        })
+    }
+}
+
+/// The tools of the catalogue before this one, by what they are and how they were written.
+struct Previous {
+    tools: HashMap<ServerId, HashMap<ToolName, Arc<Tool>>>,
+}
+
+impl Previous {
+    fn of(catalog: Option<&Catalog>) -> Self {
+        let mut tools: HashMap<ServerId, HashMap<ToolName, Arc<Tool>>> = HashMap::new();
+        for tool in catalog.into_iter().flat_map(|catalog| &catalog.tools) {
+            let server = tools.entry(tool.id.server.clone()).or_default();
+            server.insert(tool.id.tool.clone(), Arc::clone(tool));
+        }
+        Self { tools }
+    }
+
+    fn tool(&self, id: &ToolId, source: ContentHash) -> Option<Arc<Tool>> {
+        let tool = self.tools.get(&id.server)?.get(&id.tool)?;
+        (tool.source == source).then(|| Arc::clone(tool))
+    }
+}
+
+/// `expose_as`, else what the pattern makes of it.
+fn exposed(inputs: &Inputs<'_>, rules: &Rules, name: &ToolName) -> ExposedName {
+    match rules.tools.get(name).and_then(|said| said.expose_as.clone()) {
+        Some(exposed) => exposed,
+        None => expose(inputs.pattern, rules.origin, &rules.server, name),
+    }
+}
+
+fn is_allowed(rules: &Rules, name: &ToolName) -> bool {
+    let allowed = rules.allow.is_empty() || glob::any(&rules.allow, name.as_str());
+    allowed && !glob::any(&rules.deny, name.as_str())
+}
+
+/// The name even of a tool that cannot be used, so that people can find it. A name over the
+/// limit is cut (the definition is refused for it anyway).
+pub(super) fn name_of(raw: &RawValue, at: usize) -> ToolName {
+    let name = Object::parse(raw.get()).ok().and_then(|object| {
+        let name = object.string("name").filter(|name| !name.is_empty())?;
+        Some(match name.char_indices().nth(Definition::MAX_NAME) {
+            Some((end, _)) => format!("{}…", &name[..end]),
+            None => name.into_owned(),
+        })
+    });
+    ToolName::new(&name.unwrap_or_else(|| format!("(item {} of the list)", at + 1)))
+}

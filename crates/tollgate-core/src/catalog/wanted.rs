@@ -1,0 +1,22 @@
+//! The names that present servers ask for in this build, whether or not they get them.
+
+use std::collections::HashMap;
+
+use crate::id::{ExposedName, ToolId};
+use crate::names::Kind;
+
+#[derive(Debug, Default)]
+pub(super) struct Wanted {
+    names: HashMap<(Kind, ToolId), ExposedName>,
+}
+
+impl Wanted {
+    /// `false` if this tool has asked before.
+    pub(super) fn note(&mut self, kind: Kind, id: &ToolId, exposed: &ExposedName) -> bool {
+        self.names.insert((kind, id.clone()), exposed.clone()).is_none()
+    }
+
+    pub(super) fn is(&self, kind: Kind, id: &ToolId, exposed: &ExposedName) -> bool {
+        self.names.get(&(kind, id.clone())) == Some(exposed)
+    }
+}

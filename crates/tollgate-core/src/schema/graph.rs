@@ -1,0 +1,257 @@
+//! A schema as a graph of subschemas and references, within bounds on its size and shape.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::BadSchema;
+use super::shape::{Target, subschemas};
+
+pub(crate) const MAX_SUBSCHEMAS: usize = 2_000;
+pub(crate) const MAX_DEPTH: usize = 32;
+/// Schemas on one path of references; the compiler recurses along it.
+const MAX_PATH: usize = 256;
+
+/// All subschemas. The first is the root.
+#[derive(Debug)]
+pub(crate) struct Graph<'a> {
+    pub(crate) nodes: Vec<Node<'a>>,
+    /// In-place order: whoever applies another in place stands before it.
+    pub(crate) order: Vec<usize>,
+    /// Most schemas that stand in place of one another in a row.
+    pub(crate) chain: usize,
+    pub(crate) has_references: bool,
+}
+
+#[derive(Debug, Default)]
+pub(crate) struct Node<'a> {
+    /// Applied to the same instance, references included.
+    pub(crate) in_place: Vec<usize>,
+    /// Applied to parts of the instance.
+    pub(crate) parts: Vec<(Target<'a>, usize)>,
+    /// Compiled on the way, though applied to nothing by itself.
+    idle: Vec<usize>,
+    /// Looks a second time at everything that stands in place.
+    pub(crate) is_unevaluated: bool,
+}
+
+impl<'a> Graph<'a> {
+    pub(crate) fn of(root: &'a Value) -> Result<Self, BadSchema> {
+        let mut reader = Reader::of(root);
+        reader.add(root, 1)?;
+        reader.resolve()?;
+        let has_references = reader.seen > 0;
+        let nodes = reader.nodes;
+        let (order, chain) = order(&nodes).ok_or(BadSchema::Endless)?;
+        let longest = longest_path(&nodes);
+        if longest > MAX_PATH {
+            return Err(BadSchema::LongPath { found: longest, limit: MAX_PATH });
+        }
+        Ok(Self { nodes, order, chain, has_references })
+    }
+}
+
+struct Reader<'a> {
+    root: &'a Value,
+    nodes: Vec<Node<'a>>,
+    /// By address: the tree is borrowed for as long as this lives.
+    known: HashMap<usize, usize>,
+    anchors: HashMap<&'a str, usize>,
+    references: Vec<(usize, &'a str)>,
+    /// References seen so far, resolved or not.
+    seen: usize,
+    has_inner_id: bool,
+}
+
+impl<'a> Reader<'a> {
+    fn of(root: &'a Value) -> Self {
+        Self {
+            root,
+            nodes: Vec::new(),
+            known: HashMap::new(),
+            anchors: HashMap::new(),
+            references: Vec::new(),
+            seen: 0,
+            has_inner_id: false,
+        }
+    }
+
+    fn add(&mut self, schema: &'a Value, depth: usize) -> Result<usize, BadSchema> {
+        if depth > MAX_DEPTH {
+            return Err(BadSchema::TooDeep { limit: MAX_DEPTH });
+        }
+        if self.nodes.len() == MAX_SUBSCHEMAS {
+            return Err(BadSchema::TooManySubschemas { limit: MAX_SUBSCHEMAS });
+        }
+        let at = self.nodes.len();
+        self.nodes.push(Node::default());
+        self.known.insert(address(schema), at);
+        let Value::Object(fields) = schema else { return Ok(at) };
+        self.keywords(at, fields);
+        for step in subschemas(fields) {
+            let child = match self.known.get(&address(step.schema)) {
+                Some(known) => *known,
+                None => self.add(step.schema, depth + 1)?,
+            };
+            let node = &mut self.nodes[at];
+            node.is_unevaluated |= step.keyword.starts_with("unevaluated");
+            match step.target {
+                Target::Same => node.in_place.push(child),
+                Target::Nothing => node.idle.push(child),
+                target => node.parts.push((target, child)),
+            }
+        }
+        Ok(at)
+    }
+
+    fn keywords(&mut self, at: usize, fields: &'a Map<String, Value>) {
+        for keyword in ["$ref", "$dynamicRef", "$recursiveRef"] {
+            if let Some(Value::String(reference)) = fields.get(keyword) {
+                self.references.push((at, reference));
+                self.seen += 1;
+            }
+        }
+        for keyword in ["$anchor", "$dynamicAnchor"] {
+            if let Some(Value::String(anchor)) = fields.get(keyword) {
+                self.anchors.entry(anchor).or_insert(at);
+            }
+        }
+        self.has_inner_id |=
+            at > 0 && ["$id", "id"].iter().any(|id| fields.get(*id).is_some_and(Value::is_string));
+    }
+
+    /// Ties every reference to its target. Targets at odd places are read as schemas too.
+    fn resolve(&mut self) -> Result<(), BadSchema> {
+        while let Some((from, reference)) = self.references.pop() {
+            let target = match self.target(reference)? {
+                Found::Node(node) => node,
+                Found::Value(value) => match self.known.get(&address(value)) {
+                    Some(known) => *known,
+                    None => self.add(value, 1)?,
+                },
+            };
+            self.nodes[from].in_place.push(target);
+        }
+        // With a second base `#` would mean another document to the compiler than it does here.
+        match self.seen > 0 && self.has_inner_id {
+            true => Err(BadSchema::InnerId),
+            false => Ok(()),
+        }
+    }
+
+    fn target(&self, reference: &str) -> Result<Found<'a>, BadSchema> {
+        let outside = || BadSchema::Outside(short(reference));
+        let nowhere = || BadSchema::Nowhere(short(reference));
+        let fragment = reference.strip_prefix('#').ok_or_else(outside)?;
+        let fragment = decode(fragment).ok_or_else(nowhere)?;
+        if fragment.is_empty() || fragment.starts_with('/') {
+            let value = self.root.pointer(&fragment).ok_or_else(nowhere)?;
+            return match value {
+                Value::Object(_) | Value::Bool(_) => Ok(Found::Value(value)),
+                _ => Err(nowhere()),
+            };
+        }
+        self.anchors.get(&*fragment).map(|node| Found::Node(*node)).ok_or_else(nowhere)
+    }
+}
+
+enum Found<'a> {
+    Node(usize),
+    Value(&'a Value),
+}
+
+fn address(value: &Value) -> usize {
+    std::ptr::from_ref(value).addr()
+}
+
+fn short(text: &str) -> String {
+    text.chars().take(80).collect()
+}
+
+/// Percent-decoding, as for the fragment of a URI.
+fn decode(fragment: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(fragment.len());
+    let mut rest = fragment.bytes();
+    while let Some(byte) = rest.next() {
+        if byte != b'%' {
+            bytes.push(byte);
+            continue;
+        }
+        let digit = |byte: u8| char::from(byte).to_digit(16);
+        let value = digit(rest.next()?)? * 16 + digit(rest.next()?)?;
+        bytes.push(u8::try_from(value).ok()?);
+    }
+    String::from_utf8(bytes).ok()
+}
+
+/// An in-place order and its longest chain; `None` if a schema stands in place of itself.
+fn order(nodes: &[Node<'_>]) -> Option<(Vec<usize>, usize)> {
+    let mut waiting = vec![0_usize; nodes.len()];
+    for child in nodes.iter().flat_map(|node| &node.in_place) {
+        waiting[*child] += 1;
+    }
+    let mut order: Vec<usize> = (0..nodes.len()).filter(|at| waiting[*at] == 0).collect();
+    let mut chain = vec![1_usize; nodes.len()];
+    let mut next = 0;
+    while let Some(at) = order.get(next).copied() {
+        next += 1;
+        for child in &nodes[at].in_place {
+            chain[*child] = chain[*child].max(chain[at] + 1);
+            waiting[*child] -= 1;
+            if waiting[*child] == 0 {
+                order.push(*child);
+            }
+        }
+    }
+    let longest = chain.into_iter().max().unwrap_or(1);
+    (order.len() == nodes.len()).then_some((order, longest))
+}
+
+/// An upper bound on the schemas along any path: whatever is on a cycle counts once.
+fn longest_path(nodes: &[Node<'_>]) -> usize {
+    let edges: Vec<Vec<usize>> = nodes
+        .iter()
+        .map(|node| {
+            let parts = node.parts.iter().map(|(_, child)| child);
+            node.in_place.iter().chain(&node.idle).chain(parts).copied().collect()
+        })
+        .collect();
+    let mut reversed = vec![Vec::new(); nodes.len()];
+    for (from, targets) in edges.iter().enumerate() {
+        for target in targets {
+            reversed[*target].push(from);
+        }
+    }
+    let (before, head) = peel(&edges, &vec![false; nodes.len()]);
+    let (both, tail) = peel(&reversed, &before);
+    head + tail + both.iter().filter(|gone| !**gone).count()
+}
+
+/// Takes away, again and again, what nothing points to: who is gone, and in how many rounds.
+fn peel(edges: &[Vec<usize>], already: &[bool]) -> (Vec<bool>, usize) {
+    let mut gone = already.to_vec();
+    let mut waiting = vec![0_usize; edges.len()];
+    for (_, targets) in edges.iter().enumerate().filter(|(from, _)| !already[*from]) {
+        for target in targets {
+            waiting[*target] += 1;
+        }
+    }
+    let free = |at: &usize| waiting[*at] == 0 && !already[*at];
+    let mut round: Vec<usize> = (0..edges.len()).filter(free).collect();
+    let mut rounds = 0;
+    while !round.is_empty() {
+        rounds += 1;
+        let mut next = Vec::new();
+        for at in round {
+            gone[at] = true;
+            for target in &edges[at] {
+                waiting[*target] -= 1;
+                if waiting[*target] == 0 && !gone[*target] {
+                    next.push(*target);
+                }
+            }
+        }
+        round = next;
+    }
+    (gone, rounds)
+}

@@ -1,0 +1,101 @@
+//! Arguments that MCP clients repeat as headers (`x-mcp-header`): found and checked.
+
+use serde_json::{Map, Value};
+
+use super::definition::{HeaderKind, HeaderParameter, Rejected};
+use super::scrub::escape;
+use crate::schema::shape::subschemas;
+
+const KEYWORD: &str = "x-mcp-header";
+
+/// All header parameters of a tool. One that breaks the rules of MCP costs the tool.
+pub(crate) fn parameters(schema: &Value) -> Result<Vec<HeaderParameter>, Rejected> {
+    let mut found = Vec::new();
+    if let Value::Object(root) = schema {
+        if root.contains_key(KEYWORD) {
+            return Err(broken("", "only a property can be a header"));
+        }
+        walk(root, "", &mut found)?;
+    }
+    Ok(found)
+}
+
+fn walk(
+    schema: &Map<String, Value>,
+    pointer: &str,
+    found: &mut Vec<HeaderParameter>,
+) -> Result<(), Rejected> {
+    for step in subschemas(schema) {
+        let Value::Object(inner) = step.schema else { continue };
+        let Some(key) = step.property() else {
+            elsewhere(inner, pointer)?;
+            continue;
+        };
+        let pointer = format!("{pointer}/{}", escape(key));
+        if let Some(header) = inner.get(KEYWORD) {
+            let parameter = parameter(inner, header, &pointer)?;
+            let taken = found.iter().any(|it| it.header.eq_ignore_ascii_case(&parameter.header));
+            if taken {
+                return Err(broken(&pointer, "another property has the same header"));
+            }
+            found.push(parameter);
+        }
+        walk(inner, &pointer, found)?;
+    }
+    Ok(())
+}
+
+/// Below anything but `properties` no header may stand: the client could not find its value.
+fn elsewhere(schema: &Map<String, Value>, pointer: &str) -> Result<(), Rejected> {
+    if schema.contains_key(KEYWORD) {
+        return Err(broken(pointer, "it is not reached by `properties` alone"));
+    }
+    for step in subschemas(schema) {
+        if let Value::Object(inner) = step.schema {
+            elsewhere(inner, pointer)?;
+        }
+    }
+    Ok(())
+}
+
+fn parameter(
+    schema: &Map<String, Value>,
+    header: &Value,
+    pointer: &str,
+) -> Result<HeaderParameter, Rejected> {
+    let header = header.as_str().unwrap_or_default();
+    let is_token = !header.is_empty()
+        && header.bytes().all(|b| b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b));
+    if !is_token {
+        return Err(broken(pointer, "it is not a header name"));
+    }
+    let kind = kind(schema.get("type"))
+        .ok_or_else(|| broken(pointer, "its type must be string, integer or boolean"))?;
+    Ok(HeaderParameter { pointer: pointer.to_owned(), header: header.to_owned(), kind })
+}
+
+/// One of the three types; `null` beside it only says that the argument may be left out.
+fn kind(declared: Option<&Value>) -> Option<HeaderKind> {
+    let name = match declared? {
+        Value::String(name) => name.as_str(),
+        Value::Array(names) => {
+            let mut names = names.iter().filter_map(Value::as_str).filter(|name| *name != "null");
+            let name = names.next()?;
+            if names.next().is_some() {
+                return None;
+            }
+            name
+        }
+        _ => return None,
+    };
+    match name {
+        "string" => Some(HeaderKind::String),
+        "integer" => Some(HeaderKind::Integer),
+        "boolean" => Some(HeaderKind::Boolean),
+        _ => None,
+    }
+}
+
+fn broken(pointer: &str, reason: &'static str) -> Rejected {
+    Rejected::Header { pointer: pointer.to_owned(), reason }
+}
