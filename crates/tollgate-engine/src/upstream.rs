@@ -8,6 +8,24 @@ use tollgate_core::catalog::Listing;
 use tollgate_core::id::ServerId;
 use tollgate_mcp::Revision;
 
+mod agenda;
+mod auth;
+mod connect;
+mod garbage;
+mod handle;
+mod listing;
+mod mailbox;
+mod ping;
+mod process;
+mod session;
+mod shared;
+mod stored;
+mod supervisor;
+mod turnstile;
+
+pub use handle::{Context, Upstream};
+pub use process::sweep_orphans;
+
 /// What the registry is told, over a bounded queue.
 #[derive(Debug)]
 pub struct Update {

@@ -1,0 +1,51 @@
+//! Credentials for servers that are reached over HTTP.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use http::header::AUTHORIZATION;
+use http::{HeaderName, HeaderValue, StatusCode};
+use tollgate_core::secret::Secret;
+use tollgate_mcp::client::Credentials;
+
+use crate::clock::Clock;
+use crate::settings::{Auth, Endpoint};
+
+/// What the settings of an endpoint ask for.
+pub(super) fn credentials(
+    endpoint: &Endpoint,
+    _clock: &Arc<dyn Clock>,
+) -> Option<Arc<dyn Credentials>> {
+    match &endpoint.auth {
+        Auth::None => None,
+        Auth::Token(token) => Some(Arc::new(Token(token.clone()))),
+        Auth::OAuth(_) => None,
+    }
+}
+
+/// A token that never changes.
+struct Token(Secret);
+
+#[async_trait]
+impl Credentials for Token {
+    async fn headers(&self) -> Result<Vec<(HeaderName, HeaderValue)>, String> {
+        Ok(vec![(AUTHORIZATION, bearer(&self.0)?)])
+    }
+
+    async fn refused(&self, _: StatusCode, _: Option<&str>) -> bool {
+        false
+    }
+}
+
+/// Written in the config with or without the word Bearer.
+fn bearer(token: &Secret) -> Result<HeaderValue, String> {
+    let token = token.reveal().trim();
+    let bare = match token.split_once(' ') {
+        Some((scheme, rest)) if scheme.eq_ignore_ascii_case("bearer") => rest.trim_start(),
+        _ => token,
+    };
+    let mut value = HeaderValue::try_from(format!("Bearer {bare}"))
+        .map_err(|_| "the token has characters that no header may hold".to_owned())?;
+    value.set_sensitive(true);
+    Ok(value)
+}

@@ -1,0 +1,264 @@
+//! How a server is reached. The only file here that names transports.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use http::{HeaderMap, HeaderName, HeaderValue, Uri};
+use parking_lot::Mutex;
+use tollgate_mcp::client::{
+    ConnectError, Credentials, HttpTarget, HttpTransport, Listener, Options, SharedConnection,
+    connect_http, connect_pipe,
+};
+use tollgate_mcp::{Era, Revision};
+
+use super::agenda::Nature;
+use super::auth;
+use super::process::{Log, Pipes, Process};
+use crate::clock::Clock;
+use crate::settings::{Command, Endpoint, Protocol, Server, Transport};
+
+/// The end of a child may be noticed so much later than that of its pipe.
+const EXIT_PATIENCE: Duration = Duration::from_millis(200);
+/// A remote server is up or it is not; a child may have to be fetched first.
+const HTTP_HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// Makes connections to one server, one at a time.
+#[async_trait]
+pub(super) trait Connector: Send + Sync {
+    async fn connect(&self, listener: Arc<dyn Listener>) -> Result<Link, Trouble>;
+
+    fn nature(&self) -> Nature;
+}
+
+/// A connection, and the child at the other end if it is one.
+pub(super) struct Link {
+    pub(super) connection: SharedConnection,
+    pub(super) process: Option<Process>,
+}
+
+/// Why a server is not in service, in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Trouble {
+    pub(super) reason: String,
+    pub(super) kind: TroubleKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum TroubleKind {
+    /// Not there; it may be back any moment.
+    Down,
+    /// There, but it will not have us: credentials, protocol. Trying often changes nothing.
+    Refused,
+}
+
+impl Trouble {
+    pub(super) fn down(reason: impl Into<String>) -> Self {
+        Self { reason: reason.into(), kind: TroubleKind::Down }
+    }
+}
+
+impl From<ConnectError> for Trouble {
+    fn from(error: ConnectError) -> Self {
+        let kind = match error {
+            ConnectError::Unreachable(_) | ConnectError::DiedOnProbe(_) => TroubleKind::Down,
+            ConnectError::Unauthorized(_) | ConnectError::Protocol(_) => TroubleKind::Refused,
+        };
+        Self { reason: error.to_string(), kind }
+    }
+}
+
+/// The connector that a server's settings ask for.
+pub(super) fn connector(
+    server: &Server,
+    log: &Arc<Log>,
+    clock: &Arc<dyn Clock>,
+) -> Arc<dyn Connector> {
+    let pinned = match server.protocol {
+        Protocol::Auto => None,
+        Protocol::Pinned(revision) => Some(revision),
+    };
+    match &server.transport {
+        Transport::Stdio(command) => Arc::new(Stdio {
+            command: command.clone(),
+            pinned,
+            learned: Mutex::new(None),
+            log: Arc::clone(log),
+            clock: Arc::clone(clock),
+        }),
+        Transport::StreamableHttp(endpoint) => {
+            Arc::new(Http::new(endpoint, HttpTransport::Streamable, pinned, clock))
+        }
+        Transport::Sse(endpoint) => {
+            Arc::new(Http::new(endpoint, HttpTransport::Sse, pinned, clock))
+        }
+    }
+}
+
+struct Http {
+    /// Checked when the connection is made: what cannot be sent is a reason to show.
+    endpoint: Endpoint,
+    transport: HttpTransport,
+    pinned: Option<Revision>,
+    /// Kept from one connection to the next, and with them the tokens they hold.
+    credentials: Option<Arc<dyn Credentials>>,
+}
+
+impl Http {
+    fn new(
+        endpoint: &Endpoint,
+        transport: HttpTransport,
+        pinned: Option<Revision>,
+        clock: &Arc<dyn Clock>,
+    ) -> Self {
+        let credentials = auth::credentials(endpoint, clock);
+        Self { endpoint: endpoint.clone(), transport, pinned, credentials }
+    }
+
+    fn target(&self) -> Result<HttpTarget, String> {
+        let url: Uri = self.endpoint.url.parse().map_err(|_| "the URL is not one".to_owned())?;
+        let mut headers = HeaderMap::new();
+        for (name, value) in &self.endpoint.headers {
+            let unfit = || format!("the header `{name}` cannot be sent");
+            let key = HeaderName::try_from(name).map_err(|_| unfit())?;
+            let mut value = HeaderValue::try_from(value.reveal()).map_err(|_| unfit())?;
+            value.set_sensitive(true);
+            headers.append(key, value);
+        }
+        let credentials = self.credentials.clone();
+        Ok(HttpTarget { url, transport: self.transport, headers, credentials })
+    }
+}
+
+#[async_trait]
+impl Connector for Http {
+    async fn connect(&self, listener: Arc<dyn Listener>) -> Result<Link, Trouble> {
+        let refused = |reason| Trouble { reason, kind: TroubleKind::Refused };
+        let target = self.target().map_err(refused)?;
+        let options = Options {
+            pinned: self.pinned,
+            handshake_timeout: HTTP_HANDSHAKE,
+            ..Options::default()
+        };
+        let connection = connect_http(target, listener, &options).await?;
+        Ok(Link { connection, process: None })
+    }
+
+    fn nature(&self) -> Nature {
+        Nature::Remote
+    }
+}
+
+struct Stdio {
+    command: Command,
+    pinned: Option<Revision>,
+    /// The legacy revision it spoke last time: saves the probe, which some do not survive.
+    learned: Mutex<Option<Revision>>,
+    log: Arc<Log>,
+    clock: Arc<dyn Clock>,
+}
+
+#[async_trait]
+impl Connector for Stdio {
+    async fn connect(&self, listener: Arc<dyn Listener>) -> Result<Link, Trouble> {
+        if let Some(pinned) = self.pinned {
+            return self.attempt(&listener, Some(pinned)).await.map_err(Failed::into_trouble);
+        }
+        let learned = *self.learned.lock();
+        let linked = match self.attempt(&listener, learned).await {
+            Ok(link) => Ok(link),
+            Err(failed) => {
+                *self.learned.lock() = None;
+                match (failed, learned) {
+                    (Failed::DiedOnProbe(trouble), None) => {
+                        self.without_probe(&listener).await.ok_or(trouble)
+                    }
+                    (Failed::Refused(_), Some(_)) => {
+                        self.attempt(&listener, None).await.map_err(Failed::into_trouble)
+                    }
+                    (failed, _) => Err(failed.into_trouble()),
+                }
+            }
+        };
+        if let Ok(link) = &linked {
+            let revision = link.connection.facts().revision;
+            *self.learned.lock() = (revision.era() == Era::Legacy).then_some(revision);
+        }
+        linked
+    }
+
+    fn nature(&self) -> Nature {
+        Nature::Child
+    }
+}
+
+/// Why one start came to nothing.
+enum Failed {
+    /// It left when it was asked for its era.
+    DiedOnProbe(Trouble),
+    Refused(Trouble),
+    Other(Trouble),
+}
+
+impl Failed {
+    fn into_trouble(self) -> Trouble {
+        match self {
+            Self::DiedOnProbe(trouble) | Self::Refused(trouble) | Self::Other(trouble) => trouble,
+        }
+    }
+}
+
+impl Stdio {
+    async fn attempt(
+        &self,
+        listener: &Arc<dyn Listener>,
+        pinned: Option<Revision>,
+    ) -> Result<Link, Failed> {
+        let options = Options { pinned, ..Options::default() };
+        let (mut process, pipes) = Process::spawn(&self.command, &self.log, &self.clock)
+            .map_err(|error| Failed::Other(Trouble::down(chain(&error))))?;
+        let Pipes { stdin, stdout } = pipes;
+        let error = match connect_pipe(stdout, stdin, Arc::clone(listener), &options).await {
+            Ok(connection) => return Ok(Link { connection, process: Some(process) }),
+            Err(error) => error,
+        };
+        let exited = tokio::time::timeout(EXIT_PATIENCE, process.exited()).await.is_ok();
+        let ended = process.stop().await;
+        let died_on_probe = matches!(error, ConnectError::DiedOnProbe(_));
+        let mut trouble = Trouble::from(error);
+        if exited {
+            trouble.reason = format!("{ended}, during the handshake");
+        } else if let Some(line) = ended.last_words {
+            trouble.reason = format!("{}; stderr: {line}", trouble.reason);
+        }
+        Err(match trouble.kind {
+            _ if died_on_probe => Failed::DiedOnProbe(trouble),
+            TroubleKind::Refused => Failed::Refused(trouble),
+            TroubleKind::Down => Failed::Other(trouble),
+        })
+    }
+
+    /// Some servers leave at the first message they do not know: ask those the old way, for each
+    /// of the old revisions, since one that is named must be the one that is spoken.
+    async fn without_probe(&self, listener: &Arc<dyn Listener>) -> Option<Link> {
+        for revision in Revision::ALL.into_iter().rev().filter(|it| it.era() == Era::Legacy) {
+            match self.attempt(listener, Some(revision)).await {
+                Ok(link) => return Some(link),
+                Err(Failed::Refused(_)) => {}
+                Err(Failed::DiedOnProbe(_) | Failed::Other(_)) => return None,
+            }
+        }
+        None
+    }
+}
+
+/// An error with its causes, on one line.
+fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut next = error.source();
+    while let Some(cause) = next {
+        text = format!("{text}: {cause}");
+        next = cause.source();
+    }
+    text
+}

@@ -1,0 +1,249 @@
+//! The handle of one server: cheap to share, answers at once what it can, and asks the
+//! supervisor for the rest.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use tokio::sync::{mpsc, oneshot, watch};
+use tollgate_core::breaker::Outcome;
+use tollgate_core::id::ServerId;
+use tollgate_core::secret::Secret;
+use tollgate_mcp::Era;
+use tollgate_mcp::client::{Answer, Request, RequestError};
+use tollgate_mcp::tasks::{self, Task};
+
+use super::connect::{self, Connector};
+use super::ping::ping;
+use super::process::Log;
+use super::shared::{Live, Shared};
+use super::stored::Stored;
+use super::supervisor::{Life, Order, Supervisor};
+use super::{State, Status, Updates};
+use crate::backend::{Backend, Failure, Job};
+use crate::clock::Clock;
+use crate::servers::{TestReport, Verdict};
+use crate::settings::{Server, Start, Transport, Wanted};
+use crate::watches::Watched;
+
+/// Orders that may wait for a supervisor that is busy.
+const ORDERS: usize = 32;
+/// How long a test waits for a server that has to be started for it.
+const TEST_PATIENCE: Duration = Duration::from_secs(45);
+
+/// What all servers of a gateway share.
+#[derive(Clone)]
+pub struct Context {
+    pub clock: Arc<dyn Clock>,
+    pub updates: Updates,
+    /// Where state lives that outlasts the process.
+    pub data: PathBuf,
+}
+
+/// Dropping it kills the server; [`Upstream::stop`] ends it in good order.
+pub struct Upstream {
+    shared: Arc<Shared>,
+    transport: &'static str,
+    start: Start,
+    wanted: Wanted,
+    orders: mpsc::Sender<Order>,
+    _supervisor: Option<Task>,
+}
+
+impl Upstream {
+    /// Returns at once; the server comes up on its own. Must be called within a runtime.
+    pub fn start(server: Server, context: &Context) -> Arc<Self> {
+        let log = Arc::new(Log::new(server.id.clone(), secrets(&server)));
+        let connector = connect::connector(&server, &log, &context.clock);
+        Self::supervised(server, context, log, connector)
+    }
+
+    pub(super) fn supervised(
+        server: Server,
+        context: &Context,
+        log: Arc<Log>,
+        connector: Arc<dyn Connector>,
+    ) -> Arc<Self> {
+        let Server { id, transport, state, start, restart, .. } = server;
+        let shared = Arc::new(Shared::new(id, Arc::clone(&context.clock), log));
+        let (orders, queue) = mpsc::channel(ORDERS);
+        let supervisor = match state {
+            Wanted::Disabled => {
+                shared.set(State::Disabled, "disabled in the config", |_| {});
+                None
+            }
+            Wanted::Enabled => {
+                let stored = Stored::new(&context.data, &shared.server, &transport);
+                let supervisor = Supervisor {
+                    shared: Arc::clone(&shared),
+                    life: Life::new(restart, connector.nature()),
+                    connector,
+                    orders: queue,
+                    updates: context.updates.clone(),
+                    stored: (start == Start::Lazy).then_some(stored),
+                };
+                Some(tasks::spawn("supervisor", supervisor.run()))
+            }
+        };
+        let transport = name(&transport);
+        Arc::new(Self { shared, transport, start, wanted: state, orders, _supervisor: supervisor })
+    }
+
+    pub fn id(&self) -> &ServerId {
+        &self.shared.server
+    }
+
+    pub fn transport(&self) -> &'static str {
+        self.transport
+    }
+
+    pub fn status(&self) -> Status {
+        self.shared.status()
+    }
+
+    pub fn changes(&self) -> watch::Receiver<Status> {
+        self.shared.subscribe()
+    }
+
+    /// The last lines on stderr, oldest first.
+    pub fn logs(&self) -> Vec<String> {
+        self.shared.log.lines()
+    }
+
+    /// Waits until it is known whether the server comes up.
+    pub async fn settled(&self) {
+        let mut changes = self.shared.subscribe();
+        let _ = changes.wait_for(|status| status.state != State::Starting).await;
+    }
+
+    /// Stops the server if it runs, forgets its failures, and starts it afresh. Returns once the
+    /// old one is gone; says `false` if the server is disabled or was stopped.
+    pub async fn restart(&self) -> bool {
+        self.order(Order::Restart).await
+    }
+
+    /// Ends the server for good; returns once it is gone.
+    pub async fn stop(&self) {
+        self.order(Order::Stop).await;
+    }
+
+    /// Asks the server whether it lives; one that is not running is started for it.
+    pub async fn test(&self) -> TestReport {
+        let begun = self.shared.clock.now();
+        let outcome = self.tested().await;
+        let status = self.status();
+        let took = self.shared.clock.now().duration_since(begun);
+        let (verdict, message) = match outcome {
+            Ok(()) => (Verdict::Works, status.reason),
+            Err(reason) => (Verdict::Fails, reason),
+        };
+        TestReport { verdict, message, protocol: status.revision, tools: status.tools, took }
+    }
+
+    async fn tested(&self) -> Result<(), String> {
+        if let Some(live) = self.shared.live.load_full() {
+            return ping(&*live.connection).await;
+        }
+        let mut changes = self.shared.subscribe();
+        changes.mark_unchanged();
+        if changes.borrow().state != State::Starting && !self.restart().await {
+            return Err(self.status().reason);
+        }
+        let settled = changes.wait_for(|_| self.shared.live.load().is_some() || self.is_down());
+        match tokio::time::timeout(TEST_PATIENCE, settled).await {
+            Ok(_) if self.shared.live.load().is_some() => Ok(()),
+            Ok(_) => Err(self.status().reason),
+            Err(_) => Err(format!("not up within {} s", TEST_PATIENCE.as_secs())),
+        }
+    }
+
+    fn is_down(&self) -> bool {
+        matches!(self.status().state, State::Offline | State::Failed | State::Disabled)
+    }
+
+    /// Whether the order was carried out.
+    async fn order(&self, order: impl FnOnce(oneshot::Sender<()>) -> Order) -> bool {
+        let (reply, done) = oneshot::channel();
+        self.orders.send(order(reply)).await.is_ok() && done.await.is_ok()
+    }
+
+    /// The connection to use now. A lazy server is woken and waited for, which the caller's own
+    /// deadline bounds; any other that is not in service is refused at once.
+    async fn live(&self) -> Result<Arc<Live>, Failure> {
+        if let Some(live) = self.shared.live.load_full() {
+            return Ok(live);
+        }
+        let mut changes = self.shared.subscribe();
+        let _ = self.orders.try_send(Order::Wake);
+        if self.start == Start::Lazy && self.wanted == Wanted::Enabled {
+            let coming = |status: &Status| matches!(status.state, State::Ready | State::Starting);
+            while coming(&changes.borrow_and_update()) {
+                if let Some(live) = self.shared.live.load_full() {
+                    return Ok(live);
+                }
+                if changes.changed().await.is_err() {
+                    break;
+                }
+            }
+        }
+        let status = self.status();
+        let live = self.shared.live.load_full();
+        live.ok_or(Failure::Offline { state: status.state.as_str(), reason: status.reason })
+    }
+}
+
+#[async_trait]
+impl Backend for Upstream {
+    async fn run(&self, job: Job<'_>) -> Result<Answer, Failure> {
+        let live = self.live().await?;
+        let pass = live.turnstile.enter().await?;
+        let Job { method, params, arguments: _, client, mirrored, events } = job;
+        let request = Request { method, params, client, mirrored, events };
+        let outcome = live.connection.request(request).await;
+        pass.give_back(match &outcome {
+            Ok(_) | Err(RequestError::Refused(_) | RequestError::TooLarge { .. }) => {
+                Outcome::Answered
+            }
+            Err(RequestError::Lost(_) | RequestError::Unauthorized(_)) => Outcome::Failed,
+        });
+        outcome.map_err(Failure::from)
+    }
+
+    fn era(&self) -> Era {
+        self.shared.live.load().as_ref().map_or(Era::Legacy, |live| live.connection.facts().era())
+    }
+}
+
+impl Watched for Upstream {
+    fn watch_resources(&self, uris: Vec<String>) {
+        self.shared.watched.send_replace(uris);
+    }
+}
+
+impl From<RequestError> for Failure {
+    fn from(error: RequestError) -> Self {
+        match error {
+            RequestError::Refused(error) => Self::Refused(error),
+            RequestError::Lost(reason) => Self::Lost(reason),
+            RequestError::Unauthorized(reason) => Self::Unauthorized(reason),
+            RequestError::TooLarge { limit } => Self::TooLarge { limit },
+        }
+    }
+}
+
+fn name(transport: &Transport) -> &'static str {
+    match transport {
+        Transport::Stdio(_) => "stdio",
+        Transport::StreamableHttp(_) => "streamable-http",
+        Transport::Sse(_) => "sse",
+    }
+}
+
+/// What must not show in the lines that a server writes.
+fn secrets(server: &Server) -> Vec<Secret> {
+    match &server.transport {
+        Transport::Stdio(command) => command.env.values().cloned().collect(),
+        Transport::StreamableHttp(_) | Transport::Sse(_) => Vec::new(),
+    }
+}

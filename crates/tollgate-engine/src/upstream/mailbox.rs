@@ -1,0 +1,104 @@
+//! What comes up about one connection between two looks of its supervisor. Coalesced, so it is
+//! bounded however much a server says, and nobody who writes into it ever waits.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use serde_json::value::RawValue;
+use tokio::sync::Notify;
+use tollgate_core::json::Object;
+use tollgate_mcp::client::Listener;
+
+use super::process::Log;
+
+/// More changed resources than this between two looks, and the rest is forgotten.
+const MOST_UPDATED: usize = 4096;
+/// What is kept of a log message of the server.
+const MOST_LOGGED: usize = 1024;
+
+pub(super) struct Mailbox {
+    mail: Mutex<Mail>,
+    arrived: Notify,
+    log: Arc<Log>,
+}
+
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Mail {
+    /// A list of the server changed.
+    pub(super) changed: bool,
+    pub(super) updated: BTreeSet<String>,
+    /// Lines that were not MCP.
+    pub(super) garbage: u32,
+    /// A call failed or got no answer: is anybody there?
+    pub(super) doubts: u32,
+    pub(super) closed: Option<String>,
+}
+
+impl Mailbox {
+    pub(super) fn new(log: Arc<Log>) -> Self {
+        Self { mail: Mutex::default(), arrived: Notify::new(), log }
+    }
+
+    /// Waits until there is mail. Cancel-safe.
+    pub(super) async fn arrived(&self) {
+        self.arrived.notified().await;
+    }
+
+    pub(super) fn take(&self) -> Mail {
+        std::mem::take(&mut *self.mail.lock())
+    }
+
+    pub(super) fn doubt(&self) {
+        self.put(|mail| mail.doubts = mail.doubts.saturating_add(1));
+    }
+
+    /// The breaker opened or closed: worth a look, though nothing was written.
+    pub(super) fn breaker_moved(&self) {
+        self.arrived.notify_one();
+    }
+
+    fn put(&self, change: impl FnOnce(&mut Mail)) {
+        change(&mut self.mail.lock());
+        self.arrived.notify_one();
+    }
+}
+
+impl Listener for Mailbox {
+    fn notified(&self, method: &str, params: Option<&RawValue>) {
+        match method {
+            "notifications/tools/list_changed"
+            | "notifications/resources/list_changed"
+            | "notifications/prompts/list_changed" => self.put(|mail| mail.changed = true),
+            "notifications/resources/updated" => {
+                let params = params.and_then(|params| Object::parse(params.get()).ok());
+                let uri = params.and_then(|params| Some(params.string("uri")?.into_owned()));
+                if let Some(uri) = uri {
+                    self.put(|mail| {
+                        if mail.updated.len() < MOST_UPDATED {
+                            mail.updated.insert(uri);
+                        }
+                    });
+                }
+            }
+            "notifications/message" => {
+                let text = params.map_or("", RawValue::get).as_bytes();
+                self.log.push(&text[..text.len().min(MOST_LOGGED)]);
+            }
+            _ => {}
+        }
+    }
+
+    fn closed(&self, reason: &str) {
+        self.put(|mail| mail.closed = Some(reason.to_owned()));
+    }
+
+    fn garbage(&self, what: &str) {
+        let what = what.as_bytes();
+        self.log.push(&what[..what.len().min(MOST_LOGGED)]);
+        self.put(|mail| mail.garbage = mail.garbage.saturating_add(1));
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,28 @@
+//! Whether anybody is there.
+
+use std::time::Duration;
+
+use tollgate_core::json::Object;
+use tollgate_mcp::Era;
+use tollgate_mcp::client::{Connection, Request, RequestError, identity};
+
+/// How long a server may take to say that it lives.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Any answer will do, also an error. The reason is one to tell people.
+pub(super) async fn ping(connection: &dyn Connection) -> Result<(), String> {
+    let method = match connection.facts().era() {
+        Era::Legacy => "ping",
+        Era::Modern => "server/discover",
+    };
+    let client = identity();
+    let params = Object::new();
+    let request = Request { method, params, client: &client, mirrored: Vec::new(), events: None };
+    match tokio::time::timeout(PATIENCE, connection.request(request)).await {
+        Err(_) => Err(format!("no answer to a ping within {} s", PATIENCE.as_secs())),
+        Ok(Ok(_) | Err(RequestError::Refused(_) | RequestError::TooLarge { .. })) => Ok(()),
+        Ok(Err(error @ (RequestError::Lost(_) | RequestError::Unauthorized(_)))) => {
+            Err(error.to_string())
+        }
+    }
+}

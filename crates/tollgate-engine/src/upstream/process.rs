@@ -1,0 +1,199 @@
+//! A server that runs as a child of ours: started clean, drained, and stopped with everything
+//! that it started. Used by the stdio connector only; knows pipes and signals, not MCP.
+
+use std::fmt;
+use std::os::unix::process::ExitStatusExt;
+use std::process::{ExitStatus, Stdio};
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+use tokio::process::{Child, ChildStdin, ChildStdout};
+use tollgate_mcp::tasks::{self, Task};
+
+use crate::clock::Clock;
+use crate::settings::Command;
+
+mod environment;
+mod log;
+mod program;
+mod strays;
+
+pub(super) use log::Log;
+use program::SpawnError;
+pub use strays::sweep_orphans;
+
+use strays::{Mark, Relative};
+
+/// How long a server may take to leave once its stdin is closed.
+const AFTER_EOF: Duration = Duration::from_millis(1500);
+/// And how long once it was asked by SIGTERM.
+const AFTER_TERM: Duration = Duration::from_secs(1);
+/// What it wrote before its end may take this long to be read.
+const LAST_WORDS: Duration = Duration::from_millis(100);
+const LOOK_AGAIN: Duration = Duration::from_millis(10);
+
+/// Dropping it kills the whole process group at once; [`Process::stop`] does it in good order.
+pub(super) struct Process {
+    child: Child,
+    group: Pid,
+    mark: Arc<Mark>,
+    stopped: bool,
+    log: Arc<Log>,
+    /// Where in the log this start began.
+    log_from: u64,
+    /// Ends when the last writer is gone.
+    stderr: Task,
+}
+
+/// How a child ended.
+#[derive(Debug)]
+pub(super) struct Ended {
+    pub(super) status: Option<ExitStatus>,
+    /// The last line on stderr, if it wrote any.
+    pub(super) last_words: Option<String>,
+}
+
+/// The child's ends of the conversation. Dropping `stdin` is what asks it to leave.
+pub(super) struct Pipes {
+    pub(super) stdin: ChildStdin,
+    pub(super) stdout: ChildStdout,
+}
+
+impl Process {
+    /// Runs the words as they are, without a shell.
+    pub(super) fn spawn(
+        command: &Command,
+        log: &Arc<Log>,
+        clock: &Arc<dyn Clock>,
+    ) -> Result<(Self, Pipes), SpawnError> {
+        let mark = Arc::new(Mark::new());
+        let mut environment = environment::of(command)?;
+        let program = program::resolve(command, &environment)?;
+        environment.insert(strays::MARK.into(), mark.as_str().into());
+        let mut builder = tokio::process::Command::new(&program);
+        builder
+            .arg0(&command.words[0])
+            .args(&command.words[1..])
+            .env_clear()
+            .envs(environment)
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true);
+        if let Some(cwd) = &command.cwd {
+            builder.current_dir(cwd);
+        }
+        let mut child =
+            builder.spawn().map_err(|error| program::explain(command, &program, &error))?;
+        let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+        let group = group.expect("a child that was not waited for has an id");
+        let stdin = child.stdin.take().expect("stdin is piped");
+        let stdout = child.stdout.take().expect("stdout is piped");
+        let stderr = child.stderr.take().expect("stderr is piped");
+        let drain = log::drain(stderr, Arc::clone(log), Arc::clone(clock));
+        let process = Self {
+            child,
+            group,
+            mark,
+            stopped: false,
+            log: Arc::clone(log),
+            log_from: log.position(),
+            stderr: tasks::spawn("stderr", drain),
+        };
+        Ok((process, Pipes { stdin, stdout }))
+    }
+
+    pub(super) fn id(&self) -> u32 {
+        self.group.as_raw_pid().cast_unsigned()
+    }
+
+    /// Waits for the child's own end. What it started may live on. Cancel-safe.
+    pub(super) async fn exited(&mut self) -> Option<ExitStatus> {
+        self.child.wait().await.ok()
+    }
+
+    /// Waits, asks, and kills: the group first, then whoever left it. Closing stdin is up to the
+    /// holder of the pipes, and comes before this.
+    pub(super) async fn stop(mut self) -> Ended {
+        let family = self.family();
+        if tokio::time::timeout(AFTER_EOF, self.child.wait()).await.is_err() || self.group_lives() {
+            self.signal(Signal::TERM);
+            let _ = tokio::time::timeout(AFTER_TERM, self.group_gone()).await;
+        }
+        self.signal(Signal::KILL);
+        let status = self.child.wait().await.ok();
+        self.sweep(family).await;
+        self.stopped = true;
+        let _ = tokio::time::timeout(LAST_WORDS, self.stderr.finished()).await;
+        Ended { status, last_words: self.log.last_since(self.log_from) }
+    }
+
+    /// Who descends from the child. Nobody once it was waited for: its id may be another's.
+    fn family(&self) -> Vec<Relative> {
+        self.child.id().map(strays::descendants).unwrap_or_default()
+    }
+
+    async fn group_gone(&mut self) {
+        let _ = self.child.wait().await;
+        while self.group_lives() {
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    }
+
+    fn group_lives(&self) -> bool {
+        test_kill_process_group(self.group).is_ok()
+    }
+
+    fn signal(&self, signal: Signal) {
+        // It fails when nobody is left, which is what we want.
+        let _ = kill_process_group(self.group, signal);
+    }
+
+    /// Kills those who left the group, until none is found any more.
+    async fn sweep(&self, family: Vec<Relative>) {
+        let mark = Arc::clone(&self.mark);
+        let look = move || {
+            for _ in 0..100 {
+                if strays::kill(&mark, &family) == 0 {
+                    return;
+                }
+                std::thread::sleep(LOOK_AGAIN);
+            }
+        };
+        let _ = tokio::task::spawn_blocking(look).await;
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        if self.stopped {
+            return;
+        }
+        let family = self.family();
+        if self.child.id().is_some() {
+            self.signal(Signal::KILL);
+        }
+        strays::kill(&self.mark, &family);
+    }
+}
+
+impl fmt::Display for Ended {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let code = self.status.and_then(|status| status.code());
+        let signal = self.status.and_then(|status| status.signal());
+        match (code, signal) {
+            (Some(code), _) => write!(f, "exited with status {code}")?,
+            (None, Some(signal)) => write!(f, "was killed by signal {signal}")?,
+            (None, None) => f.write_str("ended")?,
+        }
+        match &self.last_words {
+            Some(line) => write!(f, "; its last words: {line}"),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,184 @@
+//! What a server says on stderr: always read, kept in a ring, logged at a bounded rate.
+//! Declared secrets and control characters are taken out before anybody sees a line.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tollgate_core::id::ServerId;
+use tollgate_core::secret::Secret;
+use tracing::{info, warn};
+
+use crate::clock::Clock;
+
+/// Lines kept per server.
+const KEPT: usize = 100;
+const LINES_PER_SECOND: u32 = 200;
+/// A longer line is cut.
+const LINE_BYTES: usize = 4096;
+/// Shorter values are too likely to be ordinary words.
+const SHORTEST_SECRET: usize = 6;
+
+/// The last lines of one server, over all of its starts.
+pub(in crate::upstream) struct Log {
+    server: ServerId,
+    secrets: Vec<Secret>,
+    ring: Mutex<Ring>,
+}
+
+#[derive(Default)]
+struct Ring {
+    lines: VecDeque<String>,
+    /// How many lines there ever were.
+    total: u64,
+}
+
+impl Log {
+    pub(in crate::upstream) fn new(server: ServerId, secrets: Vec<Secret>) -> Self {
+        Self { server, secrets, ring: Mutex::default() }
+    }
+
+    /// Oldest first.
+    pub(in crate::upstream) fn lines(&self) -> Vec<String> {
+        self.ring.lock().lines.iter().cloned().collect()
+    }
+
+    /// How many lines there were so far.
+    pub(super) fn position(&self) -> u64 {
+        self.ring.lock().total
+    }
+
+    /// The last line that says something, if it came after `position`.
+    pub(super) fn last_since(&self, position: u64) -> Option<String> {
+        let ring = self.ring.lock();
+        let new = usize::try_from(ring.total.saturating_sub(position)).unwrap_or(usize::MAX);
+        ring.lines.iter().rev().take(new).find(|line| !line.trim().is_empty()).cloned()
+    }
+
+    pub(in crate::upstream) fn push(&self, line: &[u8]) {
+        let line = self.presentable(line);
+        let mut ring = self.ring.lock();
+        if ring.lines.len() == KEPT {
+            ring.lines.pop_front();
+        }
+        ring.lines.push_back(line);
+        ring.total += 1;
+    }
+
+    fn presentable(&self, line: &[u8]) -> String {
+        let mut text = without_controls(&String::from_utf8_lossy(line));
+        for secret in self.secrets.iter().map(Secret::reveal) {
+            if secret.len() >= SHORTEST_SECRET && text.contains(secret) {
+                text = text.replace(secret, "<secret>");
+            }
+        }
+        text
+    }
+}
+
+/// Reads until the last writer is gone, however much it is.
+pub(super) async fn drain(
+    mut stderr: impl AsyncRead + Unpin,
+    log: Arc<Log>,
+    clock: Arc<dyn Clock>,
+) {
+    let mut rate = Rate::new(clock.now());
+    let mut pending = Vec::new();
+    let mut buffer = vec![0; 64 << 10];
+    while let Ok(size @ 1..) = stderr.read(&mut buffer).await {
+        let mut lines: Vec<&[u8]> = buffer[..size].split(|byte| *byte == b'\n').collect();
+        let unfinished = lines.pop().unwrap_or_default();
+        if let Some((first, others)) = lines.split_first() {
+            keep(&mut pending, first);
+            take(&log, &mut rate, &[&pending], clock.now());
+            take(&log, &mut rate, others, clock.now());
+            pending.clear();
+        }
+        keep(&mut pending, unfinished);
+    }
+    if !pending.is_empty() {
+        take(&log, &mut rate, &[&pending], clock.now());
+    }
+}
+
+/// Of a flood only the last lines are kept, and the first ones of each second logged.
+fn take(log: &Log, rate: &mut Rate, lines: &[&[u8]], now: Instant) {
+    let kept_from = lines.len().saturating_sub(KEPT);
+    for (at, line) in lines.iter().enumerate() {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        let line = &line[..line.len().min(LINE_BYTES)];
+        if at >= kept_from {
+            log.push(line);
+        }
+        match rate.next(now) {
+            Verdict::Log => info!(server = %log.server, "stderr: {}", log.presentable(line)),
+            Verdict::LogAfterGap(dropped) => {
+                warn!(server = %log.server, dropped, "stderr: too many lines, some were not logged");
+                info!(server = %log.server, "stderr: {}", log.presentable(line));
+            }
+            Verdict::Drop => {}
+        }
+    }
+}
+
+fn keep(pending: &mut Vec<u8>, part: &[u8]) {
+    let room = LINE_BYTES.saturating_sub(pending.len());
+    pending.extend_from_slice(&part[..part.len().min(room)]);
+}
+
+/// So many lines a second, no more.
+#[derive(Debug)]
+struct Rate {
+    second: Instant,
+    used: u32,
+    dropped: u64,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+enum Verdict {
+    Log,
+    /// The first line after so many were dropped.
+    LogAfterGap(u64),
+    Drop,
+}
+
+impl Rate {
+    fn new(now: Instant) -> Self {
+        Self { second: now, used: 0, dropped: 0 }
+    }
+
+    fn next(&mut self, now: Instant) -> Verdict {
+        if now.duration_since(self.second) >= Duration::from_secs(1) {
+            self.second = now;
+            self.used = 0;
+        }
+        if self.used >= LINES_PER_SECOND {
+            self.dropped += 1;
+            return Verdict::Drop;
+        }
+        self.used += 1;
+        match std::mem::take(&mut self.dropped) {
+            0 => Verdict::Log,
+            dropped => Verdict::LogAfterGap(dropped),
+        }
+    }
+}
+
+/// Takes out terminal sequences and other control characters.
+fn without_controls(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut letters = text.chars().peekable();
+    while let Some(letter) = letters.next() {
+        if letter == '\u{1b}' && letters.next_if_eq(&'[').is_some() {
+            while letters.next().is_some_and(|it| !('@'..='~').contains(&it)) {}
+        } else if letter == '\t' || !letter.is_control() {
+            out.push(letter);
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+//! Finds what a child started and left behind: by descent, and by a mark in the environment that
+//! survives `setsid` and double forks. Reads `/proc`; where there is none, nobody is found.
+
+use std::collections::{HashMap, HashSet};
+use std::fs;
+
+use rustix::process::{Pid, Signal, kill_process};
+
+/// The variable every child carries: which gateway started it, and which start it was.
+pub(super) const MARK: &str = "TOLLGATE_CHILD";
+
+/// Invariant: unique to one start of one child. Reads `<pid>-<start time>-<random>`.
+pub(super) struct Mark(String);
+
+impl Mark {
+    pub(super) fn new() -> Self {
+        let own = std::process::id();
+        let started = stat(own).map_or(0, |stat| stat.started);
+        Self(format!("{own}-{started}-{:016x}", rand::random::<u64>()))
+    }
+
+    pub(super) fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// A process, told apart from a later one with the same id.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Relative {
+    id: u32,
+    started: u64,
+}
+
+/// Everyone below `root`, as of now.
+pub(super) fn descendants(root: u32) -> Vec<Relative> {
+    let mut children: HashMap<u32, Vec<Relative>> = HashMap::new();
+    for id in processes() {
+        if let Some(stat) = stat(id) {
+            let relative = Relative { id, started: stat.started };
+            children.entry(stat.parent).or_default().push(relative);
+        }
+    }
+    let mut found = Vec::new();
+    let mut next = vec![root];
+    while let Some(parent) = next.pop() {
+        for child in children.remove(&parent).unwrap_or_default() {
+            next.push(child.id);
+            found.push(child);
+        }
+    }
+    found
+}
+
+/// Kills all who carry the mark, the family as it was, and everyone below them.
+/// Says how many were still alive.
+pub(super) fn kill(mark: &Mark, family: &[Relative]) -> usize {
+    let mut doomed: HashSet<u32> = family
+        .iter()
+        .filter(|it| stat(it.id).is_some_and(|now| now.started == it.started && now.alive))
+        .map(|it| it.id)
+        .collect();
+    doomed.extend(processes().filter(|id| mark_of(*id).as_deref() == Some(mark.as_str())));
+    for id in doomed.clone() {
+        doomed.extend(descendants(id).into_iter().map(|below| below.id));
+    }
+    doomed.retain(|id| stat(*id).is_some_and(|now| now.alive));
+    for id in &doomed {
+        end(*id);
+    }
+    doomed.len()
+}
+
+/// Kills what an earlier gateway left behind because it was killed itself. Only processes that
+/// carry the mark of a gateway that is no more, in our own process namespace.
+pub fn sweep_orphans() -> usize {
+    let Ok(namespace) = fs::read_link("/proc/self/ns/pid") else {
+        return 0;
+    };
+    let orphans = processes().filter(|id| {
+        fs::read_link(format!("/proc/{id}/ns/pid")).is_ok_and(|theirs| theirs == namespace)
+            && mark_of(*id).is_some_and(|mark| !gateway_lives(&mark))
+    });
+    orphans.map(end).count()
+}
+
+fn gateway_lives(mark: &str) -> bool {
+    let mut parts = mark.split('-').map(str::parse::<u64>);
+    let (Some(Ok(id)), Some(Ok(started))) = (parts.next(), parts.next()) else {
+        return true;
+    };
+    let now = u32::try_from(id).ok().and_then(stat);
+    now.is_some_and(|now| now.alive && now.started == started)
+}
+
+fn mark_of(id: u32) -> Option<String> {
+    let environment = fs::read(format!("/proc/{id}/environ")).ok()?;
+    let mark = environment
+        .split(|byte| *byte == 0)
+        .find_map(|entry| entry.strip_prefix(MARK.as_bytes())?.strip_prefix(b"="))?;
+    String::from_utf8(mark.to_vec()).ok()
+}
+
+struct Stat {
+    parent: u32,
+    /// In clock ticks since boot.
+    started: u64,
+    alive: bool,
+}
+
+fn stat(id: u32) -> Option<Stat> {
+    let text = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
+    // The name in parentheses may hold anything, also parentheses.
+    let mut fields = text.rsplit_once(')')?.1.split_ascii_whitespace();
+    let alive = !matches!(fields.next()?, "Z" | "X");
+    let parent = fields.next()?.parse().ok()?;
+    let started = fields.nth(17)?.parse().ok()?;
+    Some(Stat { parent, started, alive })
+}
+
+fn processes() -> impl Iterator<Item = u32> {
+    let own = std::process::id();
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(move |it| it.file_name().to_str()?.parse().ok().filter(|id| *id != own))
+}
+
+fn end(id: u32) {
+    if let Some(pid) = Pid::from_raw(id.cast_signed()) {
+        let _ = kill_process(pid, Signal::KILL);
+    }
+}

@@ -1,0 +1,77 @@
+//! What the handle of a server and its supervisor both see: how it stands, and the connection
+//! that calls go through. The supervisor alone writes.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwapOption;
+use tokio::sync::watch;
+use tollgate_core::id::ServerId;
+use tollgate_mcp::client::SharedConnection;
+
+use super::mailbox::Mailbox;
+use super::process::Log;
+use super::turnstile::Turnstile;
+use super::{State, Status};
+use crate::clock::Clock;
+
+pub(super) struct Shared {
+    pub(super) server: ServerId,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) log: Arc<Log>,
+    pub(super) live: ArcSwapOption<Live>,
+    /// Resources that somebody watches.
+    pub(super) watched: watch::Sender<Vec<String>>,
+    status: watch::Sender<Status>,
+}
+
+/// A connection in service. A new one, with a fresh breaker, after every reconnect.
+pub(super) struct Live {
+    pub(super) connection: SharedConnection,
+    pub(super) mailbox: Arc<Mailbox>,
+    pub(super) turnstile: Turnstile,
+}
+
+impl Shared {
+    pub(super) fn new(server: ServerId, clock: Arc<dyn Clock>, log: Arc<Log>) -> Self {
+        let status = Status {
+            state: State::Starting,
+            reason: "not started yet".to_owned(),
+            since: clock.wall(),
+            restarts: 0,
+            revision: None,
+            tools: 0,
+            last_error: None,
+            pid: None,
+        };
+        Self {
+            server,
+            clock,
+            log,
+            live: ArcSwapOption::empty(),
+            watched: watch::Sender::default(),
+            status: watch::Sender::new(status),
+        }
+    }
+
+    pub(super) fn status(&self) -> Status {
+        self.status.borrow().clone()
+    }
+
+    pub(super) fn subscribe(&self) -> watch::Receiver<Status> {
+        self.status.subscribe()
+    }
+
+    /// Moves to `state`; `more` sets the rest. `since` stays if the state does.
+    pub(super) fn set(&self, state: State, reason: &str, more: impl FnOnce(&mut Status)) {
+        let wall = self.clock.wall();
+        self.status.send_modify(|status| {
+            if status.state != state {
+                tracing::info!(server = %self.server, state = state.as_str(), reason, "server");
+                status.state = state;
+                status.since = wall;
+            }
+            reason.clone_into(&mut status.reason);
+            more(status);
+        });
+    }
+}
