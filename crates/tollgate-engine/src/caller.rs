@@ -74,7 +74,4 @@ pub enum CallError {
     /// `requestState` that was not given by this gateway to this caller for this request.
     #[error("{0}")]
     BadState(&'static str),
-    /// A task handle that is not the caller's.
-    #[error("there is no such task")]
-    UnknownTask,
 }

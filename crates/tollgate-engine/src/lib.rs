@@ -1,8 +1,24 @@
 //! The engine: the gate through which every call passes, the registry of what there is to call,
 //! and the backends that run it. Knows no HTTP front, no model provider, no config file.
 
+mod answer;
 pub mod backend;
 pub mod builtin;
+pub mod caller;
 pub mod clock;
+mod dialogue;
+mod executor;
+pub mod gate;
+mod mirror;
+mod owners;
+pub mod record;
+mod registry;
+mod seal;
+pub mod servers;
 pub mod settings;
+mod start;
+mod tickets;
 pub mod upstream;
+pub mod watches;
+
+pub use start::{Parts, Running, start};

@@ -1,11 +1,15 @@
 //! One record per call, for everything that observes calls: logs now, metrics, audit and feeds
 //! later. Stages do not log; the gate makes the record when the call is over.
 
-use std::time::{Duration, SystemTime};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
 
-use tollgate_core::call::Status;
+use tollgate_core::call::{Kind, Request, Status};
 use tollgate_core::id::{AgentId, ServerId};
-use tollgate_core::turn::Principal;
+use tollgate_core::turn::{Principal, Turn};
+
+use crate::caller::{CallError, Reply};
+use crate::clock::Clock;
 
 #[derive(Debug, Clone)]
 pub struct CallRecord {
@@ -76,5 +80,73 @@ impl Observer for Log {
             bytes = record.result_bytes,
             "call done"
         );
+    }
+}
+
+/// Makes the records.
+pub(crate) struct Recorder {
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) observers: Vec<Box<dyn Observer>>,
+}
+
+/// A call under way. One that is dropped before it is finished was cancelled.
+pub(crate) struct Recording<'r> {
+    recorder: &'r Recorder,
+    record: CallRecord,
+    began: Instant,
+}
+
+impl Recorder {
+    pub(crate) fn begin(&self, turn: &Turn, request: &Request<'_>) -> Recording<'_> {
+        let key = match request.kind {
+            Kind::ReadResource => "uri",
+            Kind::Task(_) => "taskId",
+            Kind::CallTool | Kind::GetPrompt | Kind::Complete => "name",
+        };
+        let name = request.params.string(key).unwrap_or_default();
+        let record = CallRecord {
+            at: self.clock.wall(),
+            principal: turn.principal.clone(),
+            agent: turn.view.agent.clone(),
+            method: request.kind.method(),
+            name: name.chars().take(128).collect(),
+            server: None,
+            tool: None,
+            tier: turn.view.tier,
+            catalog_version: turn.view.version,
+            end: End::Cancelled,
+            duration: Duration::ZERO,
+            result_bytes: 0,
+        };
+        Recording { recorder: self, record, began: self.clock.now() }
+    }
+}
+
+impl Recording<'_> {
+    pub(crate) fn target(&mut self, server: &ServerId, tool: Option<&str>) {
+        self.record.server = Some(server.clone());
+        self.record.tool = tool.map(str::to_owned);
+    }
+
+    pub(crate) fn finish(mut self, reply: &Result<Reply, CallError>) {
+        let (end, bytes) = match reply {
+            Ok(Reply::Tool(outcome)) => (End::Tool(outcome.status), outcome.result.get().len()),
+            Ok(Reply::Result(result)) => (End::Answered, result.get().len()),
+            Ok(Reply::InputRequired(result)) => (End::InputRequired, result.get().len()),
+            Ok(Reply::Task(result)) => (End::Task, result.get().len()),
+            Err(_) => (End::Failed, 0),
+        };
+        self.record.end = end;
+        self.record.result_bytes = bytes;
+    }
+}
+
+impl Drop for Recording<'_> {
+    fn drop(&mut self) {
+        let now = self.recorder.clock.now();
+        self.record.duration = now.saturating_duration_since(self.began);
+        for observer in &self.recorder.observers {
+            observer.observe(&self.record);
+        }
     }
 }

@@ -1,0 +1,157 @@
+//! From how a call came out of its backend to what the gate replies. A tool that failed, hung or
+//! is away becomes an outcome with a text that helps the model; nothing here is an exception.
+
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+use tollgate_core::call::{Kind, Outcome, Status};
+use tollgate_core::json::{self, Object};
+use tollgate_core::plan::Planned;
+use tollgate_core::shaping::{self, Caps};
+use tollgate_mcp::client::{Answer, AnswerKind};
+use tollgate_mcp::code::{self, ErrorObject};
+use tollgate_mcp::meta::TASKS_EXTENSION;
+
+use crate::backend::Failure;
+use crate::caller::{CallError, Caller, Dialogue, Reply};
+use crate::dialogue::rounds::{self, Asking};
+use crate::executor::Ran;
+use crate::tickets::Tickets;
+
+/// Everything that is known about a call when it is over.
+pub(crate) struct Finish<'f> {
+    pub(crate) planned: &'f Planned<'f>,
+    pub(crate) caller: &'f Caller<'f>,
+    pub(crate) took: Duration,
+    pub(crate) caps: &'f Caps,
+    pub(crate) tickets: Tickets<'f>,
+}
+
+/// A tool call that ended before anything was sent.
+pub(crate) fn failed(status: Status, message: &str) -> Reply {
+    Reply::Tool(shaping::failure(status, message, Duration::ZERO))
+}
+
+impl Finish<'_> {
+    pub(crate) fn reply(&self, ran: Ran) -> Result<Reply, CallError> {
+        match ran {
+            Ran::Answered(Ok(answer)) => self.answered(answer),
+            Ran::Answered(Err(failure)) => self.failed(failure),
+            Ran::InputRequired(result) => Ok(Reply::InputRequired(result)),
+            Ran::TimedOut => {
+                let took = self.took.as_millis();
+                let what = format!("`{}` did not answer within {took} ms", self.name());
+                self.unanswered(Status::Timeout, what, None)
+            }
+        }
+    }
+
+    fn answered(&self, answer: Answer) -> Result<Reply, CallError> {
+        let request = self.planned.permitted();
+        match (answer.kind, request.tool()) {
+            (AnswerKind::Complete, Some(tool)) => {
+                Ok(Reply::Tool(shaping::shape(tool, answer.result, self.took, self.caps)))
+            }
+            (AnswerKind::Complete, None) => Ok(Reply::Result(answer.result)),
+            (AnswerKind::Task, _) if matches!(request.kind(), Kind::Task(_)) => {
+                Ok(Reply::Result(answer.result))
+            }
+            (AnswerKind::Task, Some(_)) if self.caller.client.has_extension(TASKS_EXTENSION) => {
+                match self.tickets.close(request.server(), &answer.result) {
+                    Some(task) => Ok(Reply::Task(task)),
+                    None => self.refused_answer("a task without an id"),
+                }
+            }
+            (AnswerKind::Task, _) => self.refused_answer("a task, which nobody asked for"),
+            (AnswerKind::InputRequired, _) => {
+                self.refused_answer("a question, and nobody is there to answer it")
+            }
+        }
+    }
+
+    fn refused_answer(&self, what: &str) -> Result<Reply, CallError> {
+        let message = format!("`{}` answered with {what}", self.name());
+        self.unanswered(Status::Error, message, None)
+    }
+
+    fn failed(&self, failure: Failure) -> Result<Reply, CallError> {
+        let server = self.planned.permitted().server();
+        let (status, message, hint) = match failure {
+            Failure::Refused(error) => return self.upstream_error(error),
+            Failure::Offline { state, reason } => {
+                (Status::Offline, format!("server `{server}` is {state}: {reason}"), None)
+            }
+            Failure::Resting { reason, retry_after } => {
+                let hint = format!("try again in {} s", retry_after.as_secs().max(1));
+                (Status::Offline, format!("server `{server}` is resting: {reason}"), Some(hint))
+            }
+            Failure::Lost(why) => {
+                let what = format!(
+                    "server `{server}` broke off before it answered ({why}); whether the call had \
+                     its effect is not known"
+                );
+                (Status::Error, what, None)
+            }
+            Failure::Unauthorized(why) => {
+                (Status::Error, format!("server `{server}` refused our credentials: {why}"), None)
+            }
+            Failure::TooLarge { limit } => {
+                let what = format!("the answer of `{}` is larger than {limit} bytes", self.name());
+                (Status::Error, what, Some("ask for less".to_owned()))
+            }
+        };
+        self.unanswered(status, message, hint)
+    }
+
+    /// The server's own error goes on as it is, but a URL that must be visited first becomes a
+    /// question where the caller can be asked one.
+    fn upstream_error(&self, error: ErrorObject) -> Result<Reply, CallError> {
+        let asks = error.code == code::URL_ELICITATION_REQUIRED
+            && matches!(self.caller.dialogue, Dialogue::Rounds(_));
+        match asks.then(|| url_questions(error.data.as_deref())).flatten() {
+            Some(questions) => Ok(Reply::InputRequired(rounds::input_required(&questions, None))),
+            None => Err(CallError::Upstream(error)),
+        }
+    }
+
+    fn unanswered(
+        &self,
+        status: Status,
+        message: String,
+        retry_hint: Option<String>,
+    ) -> Result<Reply, CallError> {
+        if self.planned.permitted().tool().is_none() {
+            return Err(CallError::Unanswered { message });
+        }
+        let outcome = shaping::failure(status, &message, self.took);
+        Ok(Reply::Tool(Outcome { retry_hint, ..outcome }))
+    }
+
+    fn name(&self) -> String {
+        let request = self.planned.permitted();
+        match request.tool() {
+            Some(tool) => tool.exposed.to_string(),
+            None => request.server().to_string(),
+        }
+    }
+}
+
+fn url_questions(data: Option<&RawValue>) -> Option<Vec<Asking>> {
+    let data = Object::parse(data?.get()).ok()?;
+    let items: Vec<&RawValue> = serde_json::from_str(data.get("elicitations")?.get()).ok()?;
+    let asking = |(at, item): (usize, &RawValue)| {
+        let item = Object::parse(item.get()).ok()?;
+        let mut params = Object::new();
+        params.set_string("mode", "url");
+        params.set_string("url", &item.string("url")?);
+        params.set_string("message", &item.string("message").unwrap_or_default());
+        Some(Asking {
+            key: format!("u{}", at + 1),
+            method: "elicitation/create".to_owned(),
+            params: Some(json::raw(params.to_text())),
+        })
+    };
+    let questions: Vec<Asking> =
+        items.into_iter().enumerate().map(asking).collect::<Option<_>>()?;
+    (!questions.is_empty()).then_some(questions)
+}

@@ -1,0 +1,85 @@
+//! Lets tools in this process be run like any other server.
+
+use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
+
+use async_trait::async_trait;
+use futures_util::FutureExt as _;
+use serde_json::{Map, Value};
+use tollgate_core::catalog::Listing;
+use tollgate_core::json;
+use tollgate_mcp::Era;
+use tollgate_mcp::client::{Answer, AnswerKind};
+use tollgate_mcp::code::{self, ErrorObject};
+
+use super::{Reply, Server, Tool};
+use crate::backend::{Backend, Failure, Job};
+
+pub(crate) struct BuiltinBackend {
+    tools: HashMap<String, Box<dyn Tool>>,
+}
+
+impl BuiltinBackend {
+    /// The backend, and what it offers.
+    pub(crate) fn new(server: Server) -> (Self, Listing) {
+        let mut listing = Listing::default();
+        let mut tools = HashMap::new();
+        for tool in server.tools {
+            let definition = tool.definition();
+            let name = definition.get("name").and_then(Value::as_str).unwrap_or_default();
+            listing.tools.push(json::raw_value(&definition));
+            tools.insert(name.to_owned(), tool);
+        }
+        (Self { tools }, listing)
+    }
+}
+
+#[async_trait]
+impl Backend for BuiltinBackend {
+    async fn run(&self, job: Job<'_>) -> Result<Answer, Failure> {
+        let tool = match (job.method, job.params.string("name")) {
+            ("tools/call", Some(name)) => self.tools.get(&*name),
+            _ => None,
+        };
+        let Some(tool) = tool else {
+            let error = ErrorObject::new(code::METHOD_NOT_FOUND, "built-in servers have tools only");
+            return Err(Failure::Refused(error));
+        };
+        let none = Map::new();
+        let arguments = job.arguments.and_then(Value::as_object).unwrap_or(&none);
+        // One tool that panics fails one call.
+        let reply = AssertUnwindSafe(tool.call(arguments)).catch_unwind().await;
+        let result = match reply {
+            Ok(Ok(reply)) => success(&reply),
+            Ok(Err(failure)) => failed(&failure.message),
+            Err(_) => failed("the tool broke down; this is a fault in the tool, not in the call"),
+        };
+        Ok(Answer { kind: AnswerKind::Complete, result: json::raw(result) })
+    }
+
+    fn era(&self) -> Era {
+        Era::Modern
+    }
+}
+
+fn success(reply: &Reply) -> String {
+    let mut out = content(&reply.text);
+    if let Some(structured) = &reply.structured {
+        out.push_str(",\"structuredContent\":");
+        out.push_str(&structured.to_string());
+    }
+    out.push('}');
+    out
+}
+
+fn failed(message: &str) -> String {
+    content(message) + ",\"isError\":true}"
+}
+
+fn content(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 128);
+    out.push_str("{\"content\":[{\"type\":\"text\",\"text\":");
+    json::push_string(&mut out, text);
+    out.push_str("}]");
+    out
+}

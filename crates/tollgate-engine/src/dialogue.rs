@@ -1,0 +1,190 @@
+//! Questions that a server asks in the middle of a call, and how they reach whoever called.
+//! Legacy servers ask while they work; modern ones answer `input_required` and are asked again.
+//! Legacy clients are asked live; modern ones come back with answers. All four pairs meet here.
+
+use std::collections::VecDeque;
+use std::future::Future;
+use std::pin::Pin;
+use std::time::{Duration, Instant};
+
+use serde_json::value::RawValue;
+use tokio::sync::{mpsc, oneshot};
+use tollgate_core::json::{self, Object};
+use tollgate_mcp::client::{Answer, Event, Events, Question};
+use tollgate_mcp::code::{self, ErrorObject};
+use tollgate_mcp::meta::ClientFacts;
+
+use crate::backend::Failure;
+use crate::clock::Clock;
+
+pub(crate) mod parking;
+pub(crate) mod rounds;
+
+/// How many events of one call may wait for their reader.
+pub(crate) const EVENT_QUEUE: usize = 64;
+/// How long a person may take to answer, whatever the tool's own limits.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(300);
+
+/// A backend's answer still to come.
+pub(crate) type Running<'r> = Pin<&'r mut (dyn Future<Output = Result<Answer, Failure>> + Send)>;
+
+/// What happens next in a call that is watched.
+pub(crate) enum Step {
+    Ended(Result<Answer, Failure>),
+    Asked(Question),
+    TimedOut,
+}
+
+/// Waits for the next thing to happen, passing progress and logs on meanwhile.
+pub(crate) async fn step(
+    running: &mut Running<'_>,
+    events: &mut mpsc::Receiver<Event>,
+    listener: Option<&Events>,
+    until: Instant,
+) -> Step {
+    loop {
+        tokio::select! {
+            biased;
+            Some(event) = events.recv() => {
+                if let Some(question) = pass_on(event, listener) {
+                    return Step::Asked(question);
+                }
+            }
+            ended = &mut *running => {
+                // What was said before the answer is heard before it.
+                while let Ok(event) = events.try_recv() {
+                    pass_on(event, listener);
+                }
+                return Step::Ended(ended);
+            }
+            () = tokio::time::sleep_until(until.into()) => return Step::TimedOut,
+        }
+    }
+}
+
+/// A slow reader loses progress, not the call.
+fn pass_on(event: Event, listener: Option<&Events>) -> Option<Question> {
+    match event {
+        Event::Question(question) => Some(question),
+        told => {
+            if let Some(listener) = listener {
+                let _ = listener.try_send(told);
+            }
+            None
+        }
+    }
+}
+
+/// The clock of a call. It stands still while a person is asked; the turn's wall does not.
+pub(crate) struct Timer<'c> {
+    pub(crate) clock: &'c dyn Clock,
+    pub(crate) deadline: Instant,
+    pub(crate) wall: Option<Instant>,
+}
+
+impl Timer<'_> {
+    pub(crate) fn until(&self) -> Instant {
+        self.wall.map_or(self.deadline, |wall| wall.min(self.deadline))
+    }
+
+    /// Runs `asking` off the clock of the call.
+    pub(crate) async fn paused<T>(&mut self, asking: impl Future<Output = T>) -> Option<T> {
+        let began = self.clock.now();
+        let patience = began + PATIENCE;
+        let limit = self.wall.map_or(patience, |wall| wall.min(patience));
+        let answer = tokio::time::timeout_at(limit.into(), asking).await.ok();
+        self.deadline += self.clock.now().saturating_duration_since(began);
+        answer
+    }
+}
+
+/// How a watched call ended.
+pub(crate) enum Ended {
+    Answered(Result<Answer, Failure>),
+    TimedOut,
+}
+
+/// Watches a call of a legacy server for a caller that can be asked live.
+pub(crate) async fn live(
+    mut running: Running<'_>,
+    events: &mut mpsc::Receiver<Event>,
+    caller: &Events,
+    timer: &mut Timer<'_>,
+) -> Ended {
+    let mut waiting = VecDeque::new();
+    loop {
+        let question = match waiting.pop_front() {
+            Some(question) => question,
+            None => match step(&mut running, events, Some(caller), timer.until()).await {
+                Step::Ended(answer) => return Ended::Answered(answer),
+                Step::TimedOut => return Ended::TimedOut,
+                Step::Asked(question) => question,
+            },
+        };
+        let Question { method, params, reply } = question;
+        let far = timer.clock.now() + PATIENCE * 2;
+        let ask = async {
+            let answer = ask(caller, method, params);
+            tokio::pin!(answer);
+            loop {
+                tokio::select! {
+                    biased;
+                    answer = &mut answer => { let _ = reply.send(answer); return None; }
+                    next = step(&mut running, events, Some(caller), far) => match next {
+                        Step::Asked(another) => waiting.push_back(another),
+                        // The server no longer waits for the answer.
+                        Step::Ended(ended) => return Some(Ended::Answered(ended)),
+                        Step::TimedOut => return Some(Ended::TimedOut),
+                    },
+                }
+            }
+        };
+        match timer.paused(ask).await {
+            None => return Ended::TimedOut,
+            Some(Some(ended)) => return ended,
+            Some(None) => {}
+        }
+    }
+}
+
+/// Puts one question to a caller that listens.
+pub(crate) async fn ask(
+    caller: &Events,
+    method: String,
+    params: Option<Box<RawValue>>,
+) -> Result<Box<RawValue>, ErrorObject> {
+    let nobody = || ErrorObject::new(code::INTERNAL_ERROR, "the client did not answer");
+    let (reply, answer) = oneshot::channel();
+    let question = Event::Question(Question { method, params, reply });
+    caller.send(question).await.map_err(|_| nobody())?;
+    answer.await.unwrap_or_else(|_| Err(nobody()))
+}
+
+/// The capability that a client needs to be asked this, as `clientCapabilities` would name it;
+/// `None` if it has it.
+pub(crate) fn missing_capability(
+    client: &ClientFacts,
+    method: &str,
+    params: Option<&RawValue>,
+) -> Option<(&'static str, Box<RawValue>)> {
+    let (capability, part) = match method {
+        "elicitation/create" => {
+            let params = params.and_then(|params| Object::parse(params.get()).ok());
+            let url = params.is_some_and(|it| it.string("mode").as_deref() == Some("url"));
+            ("elicitation", url.then_some("url"))
+        }
+        "sampling/createMessage" => ("sampling", None),
+        "roots/list" => ("roots", None),
+        _ => return None,
+    };
+    let declared = client.capability(capability);
+    let has = match (&declared, part) {
+        (None, _) => false,
+        (Some(_), None) => true,
+        (Some(declared), Some(part)) => {
+            Object::parse(declared.get()).is_ok_and(|object| object.contains(part))
+        }
+    };
+    let inner = part.map_or_else(|| "{}".to_owned(), |part| format!("{{\"{part}\":{{}}}}"));
+    (!has).then(|| (capability, json::raw(format!("{{\"{capability}\":{inner}}}"))))
+}

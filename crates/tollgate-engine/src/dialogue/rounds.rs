@@ -1,0 +1,167 @@
+//! Multi-round-trip questions: reading `input_required`, writing it, and the sealed state that
+//! ties an answer to the call it belongs to.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tollgate_core::json::{self, Object};
+use tollgate_core::policy::Permitted;
+use tollgate_core::turn::Principal;
+use tollgate_mcp::client::Events;
+use tollgate_mcp::code::ErrorObject;
+
+use super::{PATIENCE, ask};
+use crate::caller::{CallError, Retry};
+use crate::seal::Seal;
+
+/// More rounds than this and a server is asking for ever.
+pub(crate) const MOST_ROUNDS: usize = 10;
+
+/// What a server wants to know before it answers.
+pub(crate) struct Wanted {
+    pub(crate) requests: Vec<Asking>,
+    pub(crate) state: Option<String>,
+}
+
+/// One question of a round, under the key that its answer must bear.
+pub(crate) struct Asking {
+    pub(crate) key: String,
+    pub(crate) method: String,
+    pub(crate) params: Option<Box<RawValue>>,
+}
+
+impl Wanted {
+    pub(crate) fn read(result: &RawValue) -> Option<Self> {
+        let result = Object::parse(result.get()).ok()?;
+        let mut requests = Vec::new();
+        for (key, request) in result.object("inputRequests").unwrap_or_default().iter() {
+            let request = Object::parse(request.get()).ok()?;
+            requests.push(Asking {
+                key: key.to_owned(),
+                method: request.string("method")?.into_owned(),
+                params: request.get("params").map(ToOwned::to_owned),
+            });
+        }
+        let state = result.string("requestState").map(std::borrow::Cow::into_owned);
+        (state.is_some() || !requests.is_empty()).then_some(Self { requests, state })
+    }
+}
+
+/// An `input_required` result of our own making.
+pub(crate) fn input_required(requests: &[Asking], state: Option<&str>) -> Box<RawValue> {
+    let mut all = Object::new();
+    for asking in requests {
+        let mut request = Object::new();
+        request.set_string("method", &asking.method);
+        let params = asking.params.clone();
+        request.set("params", params.unwrap_or_else(|| json::raw("{}".to_owned())));
+        all.set(asking.key.clone(), request.to_raw());
+    }
+    let mut result = Object::new();
+    result.set_string("resultType", "input_required");
+    if !all.is_empty() {
+        result.set("inputRequests", all.to_raw());
+    }
+    if let Some(state) = state {
+        result.set_string("requestState", state);
+    }
+    result.to_raw()
+}
+
+/// Puts all questions of a round to a caller that can be asked live.
+pub(crate) async fn ask_all(
+    caller: &Events,
+    wanted: Wanted,
+) -> Result<Retry, ErrorObject> {
+    let mut responses = Object::new();
+    for asking in wanted.requests {
+        let is_elicitation = asking.method == "elicitation/create";
+        let answer = match ask(caller, asking.method, asking.params).await {
+            Ok(answer) => answer,
+            // Somebody who cannot answer has not agreed.
+            Err(_) if is_elicitation => json::raw("{\"action\":\"cancel\"}".to_owned()),
+            Err(error) => return Err(error),
+        };
+        responses.set(asking.key, answer);
+    }
+    let responses = (!responses.is_empty()).then(|| responses.to_raw());
+    Ok(Retry { state: wanted.state, responses })
+}
+
+/// The params of a retry: the same request, with the answers and the server's own state.
+pub(crate) fn with_answers<'a>(params: &Object<'a>, retry: &Retry) -> Object<'a> {
+    let mut params = params.clone();
+    if let Some(responses) = &retry.responses {
+        params.set("inputResponses", responses.clone());
+    }
+    if let Some(state) = &retry.state {
+        params.set_string("requestState", state);
+    }
+    params
+}
+
+/// What the state that a client carries says, once opened.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    /// The call waits here, under this number.
+    Parked(u64),
+    /// The server keeps its own state; this is it.
+    Inner(String),
+}
+
+/// Binds state to principal, request and time.
+pub(crate) struct Sealer<'s> {
+    pub(crate) seal: &'s Seal,
+    pub(crate) principal: &'s Principal,
+    pub(crate) now: SystemTime,
+}
+
+impl Sealer<'_> {
+    pub(crate) fn close(&self, state: &State, request: &Permitted<'_>) -> String {
+        let (kind, content) = match state {
+            State::Parked(id) => ("parked", json!(id)),
+            State::Inner(text) => ("inner", json!(text)),
+        };
+        let until = seconds(self.now) + PATIENCE.as_secs();
+        let digest = digest(request);
+        let content = json!({"k": kind, "c": content, "d": digest, "x": until});
+        self.seal.close(self.principal.as_str(), &content.to_string())
+    }
+
+    pub(crate) fn open(&self, text: &str, request: &Permitted<'_>) -> Result<State, CallError> {
+        let forged = CallError::BadState("`requestState` is not one that this server gave you");
+        let content = self.seal.open(self.principal.as_str(), text);
+        let Some(Ok(content)) = content.map(|text| serde_json::from_str::<Value>(&text)) else {
+            return Err(forged);
+        };
+        if content["x"].as_u64().is_none_or(|until| until < seconds(self.now)) {
+            return Err(CallError::BadState("`requestState` has expired; start the call again"));
+        }
+        if content["d"].as_str() != Some(&digest(request)) {
+            return Err(CallError::BadState("`requestState` belongs to another request"));
+        }
+        match (content["k"].as_str(), &content["c"]) {
+            (Some("parked"), id) => id.as_u64().map(State::Parked).ok_or(forged),
+            (Some("inner"), Value::String(text)) => Ok(State::Inner(text.clone())),
+            _ => Err(forged),
+        }
+    }
+}
+
+fn seconds(time: SystemTime) -> u64 {
+    time.duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO).as_secs()
+}
+
+/// Names the request, however its JSON is spelled: method, server, what is called, with what.
+fn digest(request: &Permitted<'_>) -> String {
+    let params = request.params();
+    let part = |key: &str| {
+        let text = params.get(key).map_or("null", RawValue::get);
+        json::canonical(&json::value(text).unwrap_or(Value::Null))
+    };
+    let parts = [part("name"), part("uri"), part("arguments")];
+    let whole = format!("{} {} {}", request.kind().method(), request.server(), parts.join(" "));
+    let hash = ring::digest::digest(&ring::digest::SHA256, whole.as_bytes());
+    hash.as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
+}

@@ -1,0 +1,216 @@
+//! The door. Every call, from every front, passes `view → permit → plan → run → shape` here;
+//! there is no other way to a backend.
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use tokio::sync::{broadcast, watch};
+use tollgate_core::agent::Agent;
+use tollgate_core::budget::{Deadline, Limits, Tier};
+use tollgate_core::call::{Request, Status, TaskVerb};
+use tollgate_core::catalog::Catalog;
+use tollgate_core::id::AgentId;
+use tollgate_core::json::Object;
+use tollgate_core::policy::{self, Permitted, Refusal};
+use tollgate_core::shaping::{self, Caps};
+use tollgate_core::turn::{Principal, Turn};
+use tollgate_core::{plan, turn};
+
+use crate::answer;
+use crate::caller::{CallError, Caller, Reply};
+use crate::clock::Clock;
+use crate::executor::Executor;
+use crate::record::{Recorder, Recording};
+use crate::registry::Registry;
+use crate::servers::{ServerStatus, Servers, TestReport};
+use crate::tickets::Tickets;
+use crate::watches::{ResourceWatch, Watches};
+
+pub struct Gate {
+    pub(crate) registry: Arc<Registry>,
+    pub(crate) executor: Executor,
+    pub(crate) servers: Servers,
+    pub(crate) watches: Arc<Watches>,
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) recorder: Recorder,
+    pub(crate) limits: Limits,
+    pub(crate) caps: Caps,
+    pub(crate) agents: Vec<Agent>,
+    pub(crate) default_agent: AgentId,
+}
+
+/// Who asks for a turn, and with what wishes.
+#[derive(Debug, Clone)]
+pub struct Asked<'a> {
+    pub principal: Principal,
+    /// `None`: the default agent.
+    pub agent: Option<&'a str>,
+    /// `None`: the agent's ceiling.
+    pub tier: Option<Tier>,
+    pub deadline: Option<Deadline>,
+}
+
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("there is no agent `{name}`; known are: {}", .known.join(", "))]
+pub struct UnknownAgent {
+    pub name: String,
+    pub known: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Readiness {
+    Ready,
+    Starting,
+}
+
+impl Gate {
+    /// Opens a turn: what this agent may see and call, from now on and until it ends.
+    pub fn turn(&self, asked: Asked<'_>) -> Result<Turn, UnknownAgent> {
+        let name = asked.agent.unwrap_or_else(|| self.default_agent.as_str());
+        let Some(view) = self.registry.current().view(name, asked.tier) else {
+            let name = name.chars().take(64).collect();
+            let known = self.agents.iter().map(|agent| agent.id.to_string()).collect();
+            return Err(UnknownAgent { name, known });
+        };
+        Ok(turn::Turn { principal: asked.principal, view, deadline: asked.deadline })
+    }
+
+    /// Runs one request. Dropping the future cancels it at the server.
+    pub async fn call(
+        &self,
+        turn: &Turn,
+        request: Request<'_>,
+        caller: Caller<'_>,
+    ) -> Result<Reply, CallError> {
+        let mut recording = self.recorder.begin(turn, &request);
+        let reply = match policy::permit(turn, request) {
+            Ok(permitted) => self.run(turn, permitted, &caller, &mut recording).await,
+            Err(Refusal::InvalidArguments { tool, violations }) => {
+                recording.target(&tool.id.server, Some(tool.id.tool.as_str()));
+                let refusal = Refusal::InvalidArguments { tool, violations };
+                Ok(answer::failed(Status::InvalidArguments, &refusal.to_string()))
+            }
+            Err(refusal) => Err(refusal.into()),
+        };
+        recording.finish(&reply);
+        reply
+    }
+
+    /// Runs independent calls side by side. The outcomes come in the order of the calls.
+    pub async fn call_all(
+        &self,
+        turn: &Turn,
+        requests: Vec<Request<'_>>,
+        caller: Caller<'_>,
+    ) -> Vec<Result<Reply, CallError>> {
+        let calls = requests.into_iter().map(|request| self.call(turn, request, caller.clone()));
+        futures_util::future::join_all(calls).await
+    }
+
+    /// Asks after, feeds or cancels a task that an earlier call was answered with.
+    pub async fn task(
+        &self,
+        turn: &Turn,
+        verb: TaskVerb,
+        params: Object<'_>,
+        caller: Caller<'_>,
+    ) -> Result<Box<RawValue>, CallError> {
+        let tickets = Tickets { seal: &self.executor.seal, principal: &turn.principal };
+        let shown = params.string("taskId").unwrap_or_default().into_owned();
+        let ticket = tickets.open(&shown).ok_or(Refusal::UnknownTask)?;
+        let request = Request { kind: tollgate_core::call::Kind::Task(verb), params };
+        let mut recording = self.recorder.begin(turn, &request);
+        let permitted = policy::permit_task(turn, verb, ticket, request.params)?;
+        let reply = self.run(turn, permitted, &caller, &mut recording).await;
+        recording.finish(&reply);
+        match reply? {
+            Reply::Result(result) => Ok(Tickets::shown_as(&result, &shown)),
+            Reply::Tool(_) | Reply::InputRequired(_) | Reply::Task(_) => {
+                Err(CallError::Unanswered { message: "the server lost the task".to_owned() })
+            }
+        }
+    }
+
+    async fn run(
+        &self,
+        turn: &Turn,
+        permitted: Permitted<'_>,
+        caller: &Caller<'_>,
+        recording: &mut Recording<'_>,
+    ) -> Result<Reply, CallError> {
+        let tool_name = permitted.tool().map(|tool| tool.id.tool.clone());
+        recording.target(permitted.server(), tool_name.as_ref().map(|name| name.as_str()));
+        let is_tool = permitted.tool().is_some();
+        let planned = match plan::plan(turn, permitted, self.clock.now(), self.limits) {
+            Ok(planned) => planned,
+            Err(late) if is_tool => return Ok(answer::failed(Status::Timeout, &late.to_string())),
+            Err(late) => return Err(late.into()),
+        };
+        let ran = self.executor.run(&turn.principal, &planned, caller).await?;
+        let took = self.clock.now().saturating_duration_since(planned.started());
+        let tickets = Tickets { seal: &self.executor.seal, principal: &turn.principal };
+        let finish = answer::Finish { planned: &planned, caller, took, caps: &self.caps, tickets };
+        finish.reply(ran)
+    }
+
+    /// Changes with every new catalogue.
+    pub fn changes(&self) -> watch::Receiver<u64> {
+        self.registry.changes()
+    }
+
+    /// URIs of resources that changed, among those that someone watches.
+    pub fn resource_updates(&self) -> broadcast::Receiver<Arc<str>> {
+        self.registry.resource_updates()
+    }
+
+    /// Has the server tell of changes of this resource for as long as the watch is held.
+    pub fn watch_resource(&self, turn: &Turn, uri: &str) -> Result<ResourceWatch, CallError> {
+        let unknown = || Refusal::UnknownResource { uri: uri.chars().take(80).collect() };
+        let server = turn.view.resource_route(uri).ok_or_else(unknown)?;
+        Ok(self.watches.hold(server, uri))
+    }
+
+    pub fn catalog(&self) -> Arc<Catalog> {
+        Arc::clone(&self.registry.current().catalog)
+    }
+
+    pub fn agents(&self) -> &[Agent] {
+        &self.agents
+    }
+
+    pub fn servers(&self) -> Vec<ServerStatus> {
+        self.servers.statuses()
+    }
+
+    /// Connects to the server afresh and says how that went; `None` if there is none of the name.
+    pub async fn test(&self, server: &str) -> Option<TestReport> {
+        self.servers.test(server).await
+    }
+
+    pub fn is_ready(&self) -> Readiness {
+        self.servers.readiness()
+    }
+
+    /// Waits until every server that starts eagerly has come up or failed, but not for ever.
+    pub async fn settled(&self) {
+        self.servers.settled(&mut self.registry.changes()).await;
+    }
+
+    /// Ends all servers in good order.
+    pub async fn stop(&self) {
+        self.servers.stop().await;
+    }
+}
+
+/// The speakable form and the data of an outcome, by the tool's own rules of speech.
+pub fn spoken(turn: &Turn, name: &str, outcome: &tollgate_core::call::Outcome) -> Spoken {
+    let data = shaping::data(&outcome.result);
+    let speech = turn.view.tool(name).map(|tool| tool.terms.speech.clone()).unwrap_or_default();
+    Spoken { message: shaping::spoken(&speech, outcome, &data), data }
+}
+
+#[derive(Debug)]
+pub struct Spoken {
+    pub message: String,
+    pub data: serde_json::Value,
+}

@@ -1,0 +1,219 @@
+//! Keeps the catalogue: takes what servers offer, builds the next snapshot, swaps it in whole.
+//! Readers never lock. Knows nothing of connections; servers tell it what changed.
+
+use std::collections::HashMap;
+use std::sync::{Arc, OnceLock};
+
+use arc_swap::ArcSwap;
+use tokio::sync::{broadcast, mpsc, watch};
+use tollgate_core::agent::Agent;
+use tollgate_core::budget::Tier;
+use tollgate_core::catalog::{Catalog, Inputs, Listing, Offer, ProblemKind, Rules};
+use tollgate_core::id::{AgentId, ServerId};
+use tollgate_core::names::{NamePattern, Owners};
+use tollgate_core::view::View;
+
+use crate::owners;
+use crate::upstream::{Change, Update, Updates};
+
+/// How many updates may wait; servers then wait to tell more.
+const QUEUE: usize = 256;
+/// Readers that fall behind so far miss updates of resources.
+const RESOURCE_QUEUE: usize = 256;
+
+/// One catalogue and the views of it, made on first use and then shared.
+pub(crate) struct Generation {
+    pub(crate) catalog: Arc<Catalog>,
+    agents: Arc<[Agent]>,
+    /// One slot for each agent and tier.
+    views: Box<[OnceLock<Arc<View>>]>,
+}
+
+impl Generation {
+    fn new(catalog: Arc<Catalog>, agents: Arc<[Agent]>) -> Self {
+        let views = (0..agents.len() * Tier::ALL.len()).map(|_| OnceLock::new()).collect();
+        Self { catalog, agents, views }
+    }
+
+    /// `None` if there is no such agent.
+    pub(crate) fn view(&self, agent: &str, tier: Option<Tier>) -> Option<Arc<View>> {
+        let at = self.agents.iter().position(|known| known.id.as_str() == agent)?;
+        let agent = &self.agents[at];
+        let tier = tier.map_or(agent.ceiling, |tier| tier.min(agent.ceiling));
+        let slot = &self.views[at * Tier::ALL.len() + tier as usize];
+        Some(Arc::clone(slot.get_or_init(|| Arc::new(View::build(&self.catalog, agent, tier)))))
+    }
+}
+
+/// The reading side, shared by everyone.
+pub(crate) struct Registry {
+    current: ArcSwap<Generation>,
+    version: watch::Sender<u64>,
+    resources: broadcast::Sender<Arc<str>>,
+}
+
+impl Registry {
+    pub(crate) fn current(&self) -> arc_swap::Guard<Arc<Generation>> {
+        self.current.load()
+    }
+
+    pub(crate) fn changes(&self) -> watch::Receiver<u64> {
+        self.version.subscribe()
+    }
+
+    pub(crate) fn resource_updates(&self) -> broadcast::Receiver<Arc<str>> {
+        self.resources.subscribe()
+    }
+
+    fn publish(&self, generation: Generation) {
+        let version = generation.catalog.version;
+        self.current.store(Arc::new(generation));
+        self.version.send_replace(version);
+    }
+}
+
+/// What a registry is made of.
+pub(crate) struct Plan {
+    /// In the order of the config, built-in servers first.
+    pub(crate) rules: Vec<Arc<Rules>>,
+    pub(crate) agents: Vec<Agent>,
+    pub(crate) pattern: NamePattern,
+    /// Where owners of names are remembered; `None` forgets them with the process.
+    pub(crate) owners: Option<std::path::PathBuf>,
+}
+
+/// The writing side: one task owns it.
+pub(crate) struct Keeper {
+    registry: Arc<Registry>,
+    updates: mpsc::Receiver<Update>,
+    offers: Vec<Offer>,
+    places: HashMap<ServerId, usize>,
+    agents: Arc<[Agent]>,
+    pattern: NamePattern,
+    owners: Owners,
+    owners_file: Option<std::path::PathBuf>,
+}
+
+/// An empty registry, the task that fills it, and the queue that feeds the task.
+pub(crate) fn registry(plan: Plan) -> (Arc<Registry>, Keeper, Updates) {
+    let agents: Arc<[Agent]> = plan.agents.into();
+    let empty = Generation::new(Arc::new(Catalog::default()), Arc::clone(&agents));
+    let registry = Arc::new(Registry {
+        current: ArcSwap::from_pointee(empty),
+        version: watch::Sender::new(0),
+        resources: broadcast::Sender::new(RESOURCE_QUEUE),
+    });
+    let (sender, updates) = mpsc::channel(QUEUE);
+    let absent = |rules: Arc<Rules>| Offer { rules, listing: Arc::default(), present: false };
+    let offers: Vec<Offer> = plan.rules.into_iter().map(absent).collect();
+    let place = |(at, offer): (usize, &Offer)| (offer.rules.server.clone(), at);
+    let keeper = Keeper {
+        registry: Arc::clone(&registry),
+        updates,
+        places: offers.iter().enumerate().map(place).collect(),
+        offers,
+        agents,
+        pattern: plan.pattern,
+        owners: plan.owners.as_deref().map(owners::load).unwrap_or_default(),
+        owners_file: plan.owners,
+    };
+    (registry, keeper, sender)
+}
+
+impl Keeper {
+    /// Puts in what needs no connection, so that the first snapshot already has it.
+    pub(crate) fn offer(&mut self, server: &ServerId, listing: Listing) {
+        self.apply(Update { server: server.clone(), change: Change::Listed(Arc::new(listing)) });
+    }
+
+    /// Builds a snapshot whenever something changed, until nobody can tell it anything any more.
+    pub(crate) async fn run(mut self) {
+        loop {
+            self = self.rebuild().await;
+            let mut changed = false;
+            while !changed {
+                let Some(update) = self.updates.recv().await else { return };
+                changed = self.apply(update);
+                // Servers that start together are merged into one snapshot.
+                while let Ok(update) = self.updates.try_recv() {
+                    changed |= self.apply(update);
+                }
+            }
+        }
+    }
+
+    /// Whether the catalogue has to be built again.
+    fn apply(&mut self, update: Update) -> bool {
+        let Some(offer) = self.places.get(&update.server).map(|at| &mut self.offers[*at]) else {
+            return false;
+        };
+        match update.change {
+            Change::Listed(listing) => {
+                offer.listing = listing;
+                offer.present = true;
+                true
+            }
+            Change::Gone => std::mem::replace(&mut offer.present, false),
+            Change::ResourceUpdated(uri) => {
+                // Nobody listening is fine.
+                let _ = self.registry.resources.send(uri.into());
+                false
+            }
+        }
+    }
+
+    /// Compiling schemas takes its time: not on a thread that serves calls.
+    async fn rebuild(mut self) -> Self {
+        let build = move || {
+            self.build_and_publish();
+            self
+        };
+        tokio::task::spawn_blocking(build).await.expect("building a catalogue does not panic")
+    }
+
+    fn build_and_publish(&mut self) {
+        let previous = Arc::clone(&self.registry.current().catalog);
+        let inputs = Inputs {
+            version: previous.version + 1,
+            offers: &self.offers,
+            pattern: &self.pattern,
+            previous: Some(&previous),
+        };
+        let before: Vec<_> = self.owners.iter().cloned().collect();
+        let catalog = Catalog::build(&inputs, &mut self.owners);
+        if let Some(file) = &self.owners_file
+            && !self.owners.iter().eq(before.iter())
+        {
+            owners::save(file, &self.owners);
+        }
+        report(&previous, &catalog);
+        self.registry.publish(Generation::new(Arc::new(catalog), Arc::clone(&self.agents)));
+    }
+}
+
+/// Says once what is new: problems, and tools whose definition changed under the same name.
+fn report(previous: &Catalog, next: &Catalog) {
+    for problem in next.problems.iter().filter(|problem| !previous.problems.contains(problem)) {
+        match &problem.kind {
+            ProblemKind::Suspicious(_) => {
+                tracing::warn!(tool = %problem.tool, "{problem}");
+            }
+            _ => tracing::warn!(tool = %problem.tool, "left out: {problem}"),
+        }
+    }
+    for tool in &next.tools {
+        let known = previous.tool(tool.exposed.as_str());
+        if known.is_some_and(|known| known.id == tool.id && known.hash != tool.hash) {
+            tracing::warn!(tool = %tool.id, hash = %tool.hash, "the server changed this tool");
+        }
+    }
+}
+
+/// The agent that a request gets which names none.
+pub(crate) fn default_agent(agents: &[Agent], configured: Option<&AgentId>) -> AgentId {
+    match (configured, agents) {
+        (Some(id), _) => id.clone(),
+        (None, [first, ..]) => first.id.clone(),
+        (None, []) => Agent::implicit().id,
+    }
+}

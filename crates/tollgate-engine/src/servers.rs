@@ -1,0 +1,120 @@
+//! All servers of this gateway, for those who watch over them: state, test, stop.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, SystemTime};
+
+use tokio::sync::watch;
+use tollgate_core::id::ServerId;
+use tollgate_mcp::Revision;
+
+use crate::gate::Readiness;
+use crate::upstream::{State, Status, Upstream};
+
+/// How long a start waits for servers that neither come up nor fail.
+const GRACE: Duration = Duration::from_millis(2_500);
+
+pub(crate) struct Servers {
+    builtin: Vec<(ServerId, usize)>,
+    upstreams: Vec<Arc<Upstream>>,
+    started: SystemTime,
+    settled: AtomicBool,
+}
+
+#[derive(Debug, Clone)]
+pub struct ServerStatus {
+    pub id: ServerId,
+    pub transport: &'static str,
+    pub status: Status,
+}
+
+/// How a fresh connection to a server went.
+#[derive(Debug, Clone)]
+pub struct TestReport {
+    pub verdict: Verdict,
+    pub message: String,
+    pub protocol: Option<Revision>,
+    pub tools: usize,
+    pub took: Duration,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    Works,
+    Fails,
+}
+
+impl Servers {
+    pub(crate) fn new(
+        builtin: Vec<(ServerId, usize)>,
+        upstreams: Vec<Arc<Upstream>>,
+        started: SystemTime,
+    ) -> Self {
+        Self { builtin, upstreams, started, settled: AtomicBool::new(false) }
+    }
+
+    pub(crate) fn statuses(&self) -> Vec<ServerStatus> {
+        let builtin = self.builtin.iter().map(|(id, tools)| ServerStatus {
+            id: id.clone(),
+            transport: "in-process",
+            status: self.builtin_status(*tools),
+        });
+        let upstream = self.upstreams.iter().map(|upstream| ServerStatus {
+            id: upstream.id().clone(),
+            transport: upstream.transport(),
+            status: upstream.status(),
+        });
+        builtin.chain(upstream).collect()
+    }
+
+    pub(crate) async fn test(&self, server: &str) -> Option<TestReport> {
+        if let Some((_, tools)) = self.builtin.iter().find(|(id, _)| id.as_str() == server) {
+            return Some(TestReport {
+                verdict: Verdict::Works,
+                message: "runs in this process".to_owned(),
+                protocol: None,
+                tools: *tools,
+                took: Duration::ZERO,
+            });
+        }
+        let upstream = self.upstreams.iter().find(|upstream| upstream.id().as_str() == server)?;
+        Some(upstream.test().await)
+    }
+
+    pub(crate) fn readiness(&self) -> Readiness {
+        if self.settled.load(Ordering::Relaxed) { Readiness::Ready } else { Readiness::Starting }
+    }
+
+    /// Waits for the eager servers, each in its own time, and for the registry to have them.
+    pub(crate) async fn settled(&self, catalog: &mut watch::Receiver<u64>) {
+        let all = futures_util::future::join_all(self.upstreams.iter().map(|it| it.settled()));
+        if tokio::time::timeout(GRACE, all).await.is_ok() {
+            // The last server's tools are in the queue; they are published in a moment.
+            let published = async { while self.missing_tools() && catalog.changed().await.is_ok() {} };
+            let _ = tokio::time::timeout(Duration::from_millis(200), published).await;
+        }
+        self.settled.store(true, Ordering::Relaxed);
+    }
+
+    fn missing_tools(&self) -> bool {
+        let coming = |it: &Arc<Upstream>| it.status().state == State::Starting;
+        self.upstreams.iter().any(coming)
+    }
+
+    pub(crate) async fn stop(&self) {
+        futures_util::future::join_all(self.upstreams.iter().map(|it| it.stop())).await;
+    }
+
+    fn builtin_status(&self, tools: usize) -> Status {
+        Status {
+            state: State::Ready,
+            reason: "runs in this process".to_owned(),
+            since: self.started,
+            restarts: 0,
+            revision: None,
+            tools,
+            last_error: None,
+            pid: None,
+        }
+    }
+}

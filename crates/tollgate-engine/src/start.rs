@@ -1,0 +1,128 @@
+//! Builds a gate from settings: registry, backends, supervisors. The only place that knows how
+//! the parts of the engine fit together.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tollgate_core::agent::Agent;
+use tollgate_core::catalog::{Origin, Rules};
+use tollgate_core::glob::Glob;
+use tollgate_core::id::ServerId;
+use tollgate_core::shaping::Caps;
+use tollgate_mcp::tasks::{self, Task};
+
+use crate::backend::Backend;
+use crate::builtin;
+use crate::builtin::backend::BuiltinBackend;
+use crate::clock::{Clock, SystemClock};
+use crate::dialogue::parking::Parking;
+use crate::executor::Executor;
+use crate::gate::Gate;
+use crate::record::{Observer, Recorder};
+use crate::registry::{self, Plan};
+use crate::seal::Seal;
+use crate::servers::Servers;
+use crate::settings::{Server, Settings};
+use crate::upstream::{Context, Upstream};
+use crate::watches::{Watched, Watches};
+
+/// What an embedding program may bring along.
+#[derive(Default)]
+pub struct Parts {
+    /// Tools of its own, beside the built-in ones.
+    pub tools: Vec<builtin::Server>,
+    pub observers: Vec<Box<dyn Observer>>,
+}
+
+/// A gate, and the task that keeps its catalogue; the gate serves for as long as that is held.
+pub struct Running {
+    pub gate: Arc<Gate>,
+    _keeper: Task,
+}
+
+const BUILTIN_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Starts everything. Returns at once; servers come up on their own, see [`Gate::settled`].
+pub fn start(settings: Settings, parts: Parts) -> Running {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let mut servers = builtin::table::servers(&settings.builtin);
+    servers.extend(parts.tools);
+    let agents = match settings.agents {
+        agents if agents.is_empty() => vec![Agent::implicit()],
+        agents => agents,
+    };
+    let builtin_rules = servers.iter().map(builtin_rules);
+    let upstream_rules = settings.servers.iter().map(rules);
+    let (registry, mut keeper, updates) = registry::registry(Plan {
+        rules: builtin_rules.chain(upstream_rules).map(Arc::new).collect(),
+        agents: agents.clone(),
+        pattern: settings.names,
+        owners: Some(settings.data.join("names.json")),
+    });
+
+    let mut backends: HashMap<ServerId, Arc<dyn Backend>> = HashMap::new();
+    let mut counted = Vec::new();
+    for server in servers {
+        let id = server_id(&server);
+        let (backend, listing) = BuiltinBackend::new(server);
+        counted.push((id.clone(), listing.tools.len()));
+        keeper.offer(&id, listing);
+        backends.insert(id, Arc::new(backend));
+    }
+    let context = Context { updates, clock: Arc::clone(&clock), data: settings.data };
+    let mut upstreams = Vec::new();
+    let mut watched: HashMap<ServerId, Arc<dyn Watched>> = HashMap::new();
+    for server in settings.servers {
+        let upstream = Upstream::start(server, &context);
+        backends.insert(upstream.id().clone(), Arc::<Upstream>::clone(&upstream));
+        watched.insert(upstream.id().clone(), Arc::<Upstream>::clone(&upstream));
+        upstreams.push(upstream);
+    }
+    let gate = Gate {
+        registry,
+        servers: Servers::new(counted, upstreams, clock.wall()),
+        watches: Arc::new(Watches::new(watched)),
+        recorder: Recorder { clock: Arc::clone(&clock), observers: parts.observers },
+        limits: settings.limits,
+        caps: Caps::default(),
+        default_agent: registry::default_agent(&agents, settings.default_agent.as_ref()),
+        agents,
+        executor: Executor {
+            backends,
+            clock: Arc::clone(&clock),
+            seal: Seal::new(),
+            parking: Parking::default(),
+        },
+        clock,
+    };
+    Running { gate: Arc::new(gate), _keeper: tasks::spawn("registry", keeper.run()) }
+}
+
+fn rules(server: &Server) -> Rules {
+    Rules {
+        server: server.id.clone(),
+        origin: Origin::Upstream,
+        trusted: server.trusted,
+        timeout: server.timeout,
+        allow: server.allow.clone(),
+        deny: server.deny.clone(),
+        tools: server.tools.clone(),
+    }
+}
+
+fn builtin_rules(server: &builtin::Server) -> Rules {
+    Rules {
+        server: server_id(server),
+        origin: Origin::Builtin,
+        trusted: true,
+        timeout: BUILTIN_TIMEOUT,
+        allow: vec![Glob::new("*")],
+        deny: Vec::new(),
+        tools: BTreeMap::new(),
+    }
+}
+
+fn server_id(server: &builtin::Server) -> ServerId {
+    ServerId::parse(server.name).expect("built-in servers have valid names")
+}

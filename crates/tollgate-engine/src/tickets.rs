@@ -1,0 +1,42 @@
+//! Task handles as clients see them: sealed for one principal, so that nobody can guess or borrow
+//! one, and the gate needs no table of them.
+
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tollgate_core::id::ServerId;
+use tollgate_core::json::Object;
+use tollgate_core::policy::Ticket;
+use tollgate_core::turn::Principal;
+
+use crate::seal::Seal;
+
+pub(crate) struct Tickets<'t> {
+    pub(crate) seal: &'t Seal,
+    pub(crate) principal: &'t Principal,
+}
+
+impl Tickets<'_> {
+    /// The task result with our handle in place of the server's.
+    pub(crate) fn close(&self, server: &ServerId, result: &RawValue) -> Option<Box<RawValue>> {
+        let result = Object::parse(result.get()).ok()?;
+        let content = json!({"server": server.as_str(), "task": result.string("taskId")?});
+        let handle = self.seal.close(self.principal.as_str(), &content.to_string());
+        Some(Self::shown_as(&result.to_raw(), &handle))
+    }
+
+    pub(crate) fn open(&self, handle: &str) -> Option<Ticket> {
+        let content = self.seal.open(self.principal.as_str(), handle)?;
+        let content: Value = serde_json::from_str(&content).ok()?;
+        let server = ServerId::parse(content["server"].as_str()?).ok()?;
+        Some(Ticket { server, task: content["task"].as_str()?.to_owned() })
+    }
+
+    /// The result under the handle that the client knows.
+    pub(crate) fn shown_as(result: &RawValue, handle: &str) -> Box<RawValue> {
+        let Ok(mut result) = Object::parse(result.get()) else { return result.to_owned() };
+        if result.contains("taskId") {
+            result.set_string("taskId", handle);
+        }
+        result.to_raw()
+    }
+}

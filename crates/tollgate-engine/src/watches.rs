@@ -1,0 +1,91 @@
+//! Who wants to hear of changes of which resources: counted, so that a server is asked once and
+//! told to stop when the last one left.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tollgate_core::id::ServerId;
+
+/// Told the whole set of a server's watched URIs whenever it changes. Must not block.
+pub(crate) trait Watched: Send + Sync {
+    fn watch_resources(&self, uris: Vec<String>);
+}
+
+pub struct Watches {
+    servers: HashMap<ServerId, Arc<dyn Watched>>,
+    held: Mutex<HashMap<ServerId, BTreeMap<String, usize>>>,
+}
+
+/// Held for as long as someone wants to hear of the resource.
+pub struct ResourceWatch {
+    watches: Arc<Watches>,
+    server: ServerId,
+    uri: String,
+}
+
+impl Watches {
+    pub(crate) fn new(servers: HashMap<ServerId, Arc<dyn Watched>>) -> Self {
+        Self { servers, held: Mutex::default() }
+    }
+
+    pub(crate) fn hold(self: &Arc<Self>, server: &ServerId, uri: &str) -> ResourceWatch {
+        self.change(server, |held| *held.entry(uri.to_owned()).or_default() += 1);
+        ResourceWatch { watches: Arc::clone(self), server: server.clone(), uri: uri.to_owned() }
+    }
+
+    /// Told under the lock: two changes must not overtake each other.
+    fn change(&self, server: &ServerId, change: impl FnOnce(&mut BTreeMap<String, usize>)) {
+        let mut all = self.held.lock();
+        let held = all.entry(server.clone()).or_default();
+        let before = held.len();
+        change(held);
+        if held.len() != before
+            && let Some(watched) = self.servers.get(server)
+        {
+            watched.watch_resources(held.keys().cloned().collect());
+        }
+    }
+}
+
+impl Drop for ResourceWatch {
+    fn drop(&mut self) {
+        self.watches.change(&self.server, |held| {
+            if let Some(count) = held.get_mut(&self.uri) {
+                *count -= 1;
+                if *count == 0 {
+                    held.remove(&self.uri);
+                }
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Arc, HashMap, Mutex, ServerId, Watched, Watches};
+
+    #[derive(Default)]
+    struct Told(Mutex<Vec<String>>);
+
+    impl Watched for Told {
+        fn watch_resources(&self, uris: Vec<String>) {
+            self.0.lock().push(uris.join(" "));
+        }
+    }
+
+    #[test]
+    fn a_server_is_told_when_the_first_comes_and_the_last_leaves() {
+        let server = ServerId::parse("docs").unwrap();
+        let told = Arc::new(Told::default());
+        let watched: Arc<dyn Watched> = Arc::<Told>::clone(&told);
+        let watches = Arc::new(Watches::new(HashMap::from([(server.clone(), watched)])));
+        let first = watches.hold(&server, "a:1");
+        let second = watches.hold(&server, "a:1");
+        let other = watches.hold(&server, "b:2");
+        drop(first);
+        drop(other);
+        drop(second);
+        assert_eq!(*told.0.lock(), ["a:1", "a:1 b:2", "a:1", ""]);
+    }
+}
