@@ -1,3 +1,5 @@
+use proptest::prelude::{any, prop, proptest};
+
 use super::{Id, Message, write};
 use crate::code::ErrorObject;
 
@@ -67,4 +69,32 @@ fn what_is_written_reads_back() {
     assert_eq!(read(&write::result(&id, "[1]")), "result Some(9) [1]");
     let error = ErrorObject::new(-32601, "no \"such\" method");
     assert_eq!(read(&write::error(Some(&id), &error)), "failure Some(9) -32601 no \"such\" method");
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_are_read_or_refused_without_a_panic(
+        bytes in prop::collection::vec(any::<u8>(), 0..200),
+    ) {
+        let _ = Message::parse_bytes(&bytes);
+    }
+
+    #[test]
+    fn any_mix_of_envelope_parts_is_read_or_refused_without_a_panic(
+        parts in prop::collection::vec(prop::sample::select(vec![
+            "{", "}", "[", "]", ",", ":", "\"jsonrpc\"", "\"2.0\"", "\"id\"", "1", "-0", "1e9",
+            "\"method\"", "\"a\"", "\"params\"", "{}", "null", "\"result\"", "\"error\"",
+            "\"ID\"", "\"\\u0069d\"", " ", "true", "\u{feff}",
+        ]), 0..24),
+    ) {
+        let _ = Message::parse(&parts.concat());
+    }
+
+    #[test]
+    fn any_id_of_ours_comes_back_as_it_went(number in any::<u64>()) {
+        let text = write::result(&Id::number(number), "{}");
+        if number <= i64::MAX as u64 {
+            assert_eq!(read(&text), format!("result Some({number}) {{}}"));
+        }
+    }
 }

@@ -1,1 +1,99 @@
+use proptest::prelude::{any, prop, proptest};
+use tokio::io::AsyncWriteExt;
 
+use super::{Line, Lines};
+
+/// Lines as text; one that is too long as `>head`, its end as `<tail`.
+fn read(pieces: Vec<Vec<u8>>, limit: usize) -> Vec<String> {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async move {
+        let (reader, mut writer) = tokio::io::duplex(16);
+        let write = async move {
+            for piece in pieces {
+                writer.write_all(&piece).await.unwrap();
+            }
+        };
+        let mut lines = Lines::new(reader, limit);
+        let read = async {
+            let mut out = Vec::new();
+            while let Some(line) = lines.next().await.unwrap() {
+                out.push(match line {
+                    Line::Text(text) => String::from_utf8_lossy(&text).into_owned(),
+                    Line::TooLong { head } => format!(">{}", String::from_utf8_lossy(&head)),
+                    Line::Skipped { tail } => format!("<{}", String::from_utf8_lossy(&tail)),
+                });
+            }
+            out
+        };
+        tokio::join!(write, read).1
+    })
+}
+
+fn check(text: &str, expected: &[&str]) {
+    assert_eq!(read(vec![text.into()], 20), expected, "in one piece");
+    let bytes = text.bytes().map(|byte| vec![byte]).collect();
+    assert_eq!(read(bytes, 20), expected, "byte by byte");
+}
+
+#[test]
+fn lines_come_one_by_one() {
+    check("a\nb\n", &["a", "b"]);
+    check("", &[]);
+}
+
+#[test]
+fn b_io_03_line_ends_nul_and_a_missing_newline_at_the_end_are_tolerated() {
+    check("a\r\nb\r\n", &["a", "b"]);
+    check("\n\r\n \n\0\n\0a\0\n", &["a"]);
+    check("a\nb", &["a", "b"]);
+    check("a\rb\n", &["a\rb"]);
+}
+
+#[test]
+fn b_io_04_a_line_over_the_limit_is_skipped_and_reading_goes_on() {
+    let long = "x".repeat(100);
+    let text = format!("a\n{long}\nb\n");
+    let byte_by_byte = text.bytes().map(|byte| vec![byte]).collect();
+    for lines in [read(byte_by_byte, 20), read(vec![text.clone().into()], 20)] {
+        let starts: Vec<_> = lines.iter().map(|line| &line[..1]).collect();
+        assert_eq!(starts, ["a", ">", "<", "b"]);
+    }
+    assert_eq!(read(vec![long.into()], 20).len(), 2, "its end may be that of the stream");
+    check(&format!("{}\nb\n", "x".repeat(20)), &["x".repeat(20).as_str(), "b"]);
+}
+
+#[test]
+fn a_line_over_the_limit_that_came_at_once_is_reported_alike() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async {
+        let text = format!("{}END\nb\n", "x".repeat(30));
+        let mut lines = Lines::new(text.as_bytes(), 20);
+        assert!(matches!(lines.next().await.unwrap(), Some(Line::TooLong { .. })));
+        let Some(Line::Skipped { tail }) = lines.next().await.unwrap() else { panic!("no end") };
+        assert!(tail.ends_with(b"END"));
+        assert_eq!(lines.next().await.unwrap(), Some(Line::Text("b".into())));
+        assert_eq!(lines.next().await.unwrap(), None);
+    });
+}
+
+#[test]
+fn memory_is_bounded_by_the_limit_and_given_back() {
+    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    runtime.block_on(async {
+        let endless = tokio::io::AsyncReadExt::take(tokio::io::repeat(b'x'), 64 << 20);
+        let mut lines = Lines::new(endless, 1 << 20);
+        assert!(matches!(lines.next().await.unwrap(), Some(Line::TooLong { .. })));
+        assert!(matches!(lines.next().await.unwrap(), Some(Line::Skipped { .. })));
+        assert!(lines.buffer.capacity() <= 4 << 20, "{}", lines.buffer.capacity());
+    });
+}
+
+proptest! {
+    #[test]
+    fn any_bytes_read_without_a_panic(
+        bytes in prop::collection::vec(any::<u8>(), 0..300),
+        size in 1_usize..40,
+    ) {
+        read(bytes.chunks(size).map(<[u8]>::to_vec).collect(), 30);
+    }
+}
