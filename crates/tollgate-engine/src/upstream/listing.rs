@@ -86,5 +86,3 @@ pub(super) fn same(one: &Listing, other: &Listing) -> bool {
     })
 }
 
-#[cfg(test)]
-mod tests;

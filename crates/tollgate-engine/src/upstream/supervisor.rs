@@ -320,5 +320,3 @@ pub(super) async fn part(link: Link) -> Option<process::Ended> {
     }
 }
 
-#[cfg(test)]
-mod tests;

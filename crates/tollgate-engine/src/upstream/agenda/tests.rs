@@ -1,1 +1,71 @@
+use super::*;
+use crate::clock::{Clock, SystemClock};
 
+fn seconds(count: u64) -> Duration {
+    Duration::from_secs(count)
+}
+
+/// Everything due at that moment, in order.
+fn due(agenda: &mut Agenda, now: Instant) -> Vec<Chore> {
+    std::iter::from_fn(|| agenda.due(now)).collect()
+}
+
+fn begun(nature: Nature) -> (Agenda, Instant) {
+    let now = SystemClock.now();
+    let mut agenda = Agenda::new(nature, now);
+    assert_eq!(due(&mut agenda, now), [Chore::Watch]);
+    (agenda, now)
+}
+
+#[test]
+fn r_24_a_thousand_changes_a_second_cost_one_list_a_second() {
+    let (mut agenda, start) = begun(Nature::Child);
+    let mut lists = 0;
+    for at in 0..5000 {
+        let now = start + Duration::from_millis(at);
+        agenda.changed(now);
+        lists += due(&mut agenda, now).len();
+    }
+    assert_eq!(lists, 4);
+}
+
+#[test]
+fn a_lone_change_is_listed_at_once() {
+    let (mut agenda, start) = begun(Nature::Child);
+    let now = start + seconds(10);
+    agenda.changed(now);
+    assert_eq!(agenda.wake_at(), now);
+    assert_eq!(due(&mut agenda, now), [Chore::List]);
+}
+
+#[test]
+fn lists_are_read_again_every_five_minutes() {
+    let (mut agenda, start) = begun(Nature::Child);
+    assert_eq!(agenda.wake_at(), start + seconds(300));
+    assert_eq!(due(&mut agenda, start + seconds(299)), []);
+    assert_eq!(due(&mut agenda, start + seconds(300)), [Chore::List]);
+    assert_eq!(agenda.wake_at(), start + seconds(600));
+}
+
+#[test]
+fn r_20_a_remote_server_in_use_is_asked_every_fifteen_seconds() {
+    let (mut agenda, start) = begun(Nature::Remote);
+    assert_eq!(agenda.wake_at(), start + seconds(15));
+    assert_eq!(due(&mut agenda, start + seconds(15)), [Chore::Ping]);
+    agenda.pinged(start + seconds(15), 3);
+    assert_eq!(agenda.wake_at(), start + seconds(30));
+    assert_eq!(due(&mut agenda, start + seconds(30)), [Chore::Ping]);
+    agenda.pinged(start + seconds(30), 0);
+    assert_eq!(agenda.wake_at(), start + seconds(90));
+}
+
+#[test]
+fn a_doubt_is_looked_into_at_once_but_not_again_and_again() {
+    let (mut agenda, start) = begun(Nature::Child);
+    agenda.doubt(start);
+    assert_eq!(due(&mut agenda, start), [Chore::Ping]);
+    agenda.doubt(start);
+    assert_eq!(due(&mut agenda, start + Duration::from_millis(499)), []);
+    assert_eq!(due(&mut agenda, start + Duration::from_millis(500)), [Chore::Ping]);
+    assert_eq!(due(&mut agenda, start + seconds(100)), []);
+}

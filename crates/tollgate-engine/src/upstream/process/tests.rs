@@ -1,1 +1,269 @@
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+use std::path::PathBuf;
 
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+use tollgate_core::id::ServerId;
+use tollgate_core::secret::Secret;
+
+use super::*;
+use crate::clock::SystemClock;
+
+fn command(words: &[&str]) -> Command {
+    let words = words.iter().map(|&word| word.to_owned()).collect();
+    Command { words, env: BTreeMap::new(), cwd: None }
+}
+
+fn log() -> Arc<Log> {
+    Arc::new(Log::new(ServerId::parse("child").unwrap(), Vec::new()))
+}
+
+fn clock() -> Arc<dyn Clock> {
+    Arc::new(SystemClock)
+}
+
+fn spawn(command: &Command) -> Result<(Process, Pipes), SpawnError> {
+    Process::spawn(command, &log(), &clock())
+}
+
+/// A directory that is gone after the test.
+struct Directory(PathBuf);
+
+impl Directory {
+    fn new() -> Self {
+        let path = std::env::temp_dir().join(format!("tollgate-{:016x}", rand::random::<u64>()));
+        fs::create_dir_all(&path).unwrap();
+        Self(path)
+    }
+
+    fn file(&self, name: &str, content: &str, mode: u32) -> String {
+        let path = self.0.join(name);
+        fs::write(&path, content).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+        path.to_str().unwrap().to_owned()
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+async fn output(command: &Command) -> String {
+    let (mut process, mut pipes) = spawn(command).unwrap();
+    let mut text = String::new();
+    pipes.stdout.read_to_string(&mut text).await.unwrap();
+    process.exited().await;
+    text
+}
+
+/// Everybody alive who carries the mark of this start.
+fn strays(process_mark: &Mark) -> usize {
+    strays::kill(process_mark, &[])
+}
+
+/// Runs the script, waits for its `ready`, stops it, and shows who is left.
+async fn check_stop(script: &str, most: Duration) {
+    let (process, pipes) = spawn(&command(&["python3", "-c", script])).unwrap();
+    let mark = Arc::clone(&process.mark);
+    let mut lines = BufReader::new(pipes.stdout).lines();
+    assert_eq!(lines.next_line().await.unwrap().as_deref(), Some("ready"), "{script}");
+    let begun = clock().now();
+    drop(pipes.stdin);
+    process.stop().await;
+    let took = clock().now().duration_since(begun);
+    assert_eq!(strays(&mark), 0, "somebody is left of {script}");
+    assert!(took < most, "{script} took {took:?}");
+}
+
+#[test]
+fn b_io_13_what_cannot_be_started_says_why() {
+    let place = Directory::new();
+    let directory = place.0.to_str().unwrap().to_owned();
+    let plain = place.file("plain", "#!/bin/sh\n", 0o644);
+    let empty = place.file("empty", "", 0o755);
+    let orphan = place.file("orphan", "#!/nowhere/python9 -u\n", 0o755);
+    let check = |words: &[&str], expected: &str| {
+        let Err(error) = spawn(&command(words)) else { panic!("{words:?} was started") };
+        assert_eq!(error.to_string(), expected);
+    };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let _inside = runtime.enter();
+    check(&["no-such-program"], "`no-such-program` was not found in PATH");
+    check(&["/no/such/program"], "`/no/such/program` does not exist");
+    check(&[&directory], &format!("`{directory}` is a directory, not a program"));
+    check(&[&plain], &format!("`{plain}` is not executable (try `chmod +x`)"));
+    check(&[&empty], &format!("`{empty}` is empty, not a program"));
+    check(
+        &[&orphan],
+        &format!("`{orphan}` needs the interpreter `/nowhere/python9`, which does not exist"),
+    );
+    check(&["sh", "a\0b"], "an argument of `sh` has a NUL in it");
+    let nowhere = Command { cwd: Some("/no/such/place".into()), ..command(&["sh"]) };
+    let error = spawn(&nowhere).err().unwrap().to_string();
+    assert_eq!(error, "the working directory `/no/such/place` is not a directory");
+}
+
+#[tokio::test]
+async fn s_01_the_words_are_passed_on_as_they_are() {
+    let words = ["python3", "-c", "import sys; print(sys.argv[1:])", "$HOME; `id`", "a  b", ""];
+    assert_eq!(output(&command(&words)).await, "['$HOME; `id`', 'a  b', '']\n");
+}
+
+#[tokio::test]
+async fn s_03_the_environment_is_clean_but_for_what_is_declared() {
+    let mut declared = command(&["cat", "/proc/self/environ"]);
+    declared.env.insert("API_KEY".to_owned(), Secret::new("k-123"));
+    let shown = output(&declared).await;
+    let shown: BTreeSet<&str> =
+        shown.split_terminator('\0').filter_map(|it| Some(it.split_once('=')?.0)).collect();
+    let harmless = [
+        "HOME", "LANG", "LC_ALL", "LC_CTYPE", "LOGNAME", "PATH", "SHELL", "TERM", "TMPDIR", "TZ",
+        "USER",
+    ];
+    let mut expected: BTreeSet<&str> =
+        harmless.into_iter().filter(|name| std::env::var_os(name).is_some()).collect();
+    expected.extend(["API_KEY", "TOLLGATE_CHILD"]);
+    assert_eq!(shown, expected);
+    // Cargo gave the test more than that; a gateway's secrets would come the same way.
+    assert!(std::env::var_os("CARGO_MANIFEST_DIR").is_some());
+}
+
+#[tokio::test]
+async fn s_03_bad_variables_are_refused_by_name_only() {
+    let mut bad = command(&["sh"]);
+    bad.env.insert("A=B".to_owned(), Secret::new("topsecret"));
+    let error = spawn(&bad).err().unwrap().to_string();
+    assert_eq!(error, "the variable `A=B` cannot be passed on: `=` or NUL in it");
+}
+
+#[tokio::test]
+async fn a_relative_program_is_found_from_the_working_directory() {
+    let place = Directory::new();
+    fs::create_dir(place.0.join("bin")).unwrap();
+    place.file("bin/hello", "#!/bin/sh\necho \"hello from $(basename \"$(pwd)\")\"\n", 0o755);
+    let name = place.0.file_name().unwrap().to_str().unwrap().to_owned();
+    let here = Command { cwd: Some(place.0.clone()), ..command(&["bin/hello"]) };
+    assert_eq!(output(&here).await, format!("hello from {name}\n"));
+}
+
+#[tokio::test]
+async fn a_server_that_heeds_the_end_of_its_input_is_not_signalled() {
+    let polite = "import sys; print('ready', flush=True); sys.stdin.read()";
+    check_stop(polite, AFTER_EOF).await;
+}
+
+#[tokio::test]
+async fn s_04_r_21_servers_that_ignore_signals_and_hide_are_gone_after_a_stop() {
+    let stubborn = "
+import signal, time
+for name in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT): signal.signal(name, signal.SIG_IGN)
+print('ready', flush=True)
+while True: time.sleep(60)";
+    let own_session = "
+import os, signal, time
+if os.fork() == 0:
+    os.setsid()
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    print('ready', flush=True)
+while True: time.sleep(60)";
+    let daemon = "
+import os, signal, time
+if os.fork() == 0:
+    os.setsid()
+    if os.fork() == 0:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        os.closerange(2, 100)
+        print('ready', flush=True)
+        while True: time.sleep(60)
+    os._exit(0)
+while True: time.sleep(60)";
+    let early_leaver = "
+import os, time
+if os.fork() == 0:
+    print('ready', flush=True)
+    while True: time.sleep(60)";
+    let within = Duration::from_secs(3);
+    tokio::join!(
+        check_stop(stubborn, within),
+        check_stop(own_session, within),
+        check_stop(daemon, within),
+        check_stop(early_leaver, within),
+    );
+}
+
+#[tokio::test]
+async fn s_04_dropping_without_a_stop_kills_the_whole_group() {
+    let script = "
+import os, signal, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+os.fork()
+print('ready', flush=True)
+while True: time.sleep(60)";
+    let (process, pipes) = spawn(&command(&["python3", "-c", script])).unwrap();
+    let mark = Arc::clone(&process.mark);
+    let mut lines = BufReader::new(pipes.stdout).lines();
+    for _ in 0..2 {
+        lines.next_line().await.unwrap();
+    }
+    drop(process);
+    // Killed is killed; the kernel may take a moment to clear the table.
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    assert_eq!(strays(&mark), 0);
+}
+
+#[tokio::test]
+async fn s_04_children_of_a_gateway_that_was_killed_are_swept_by_the_next() {
+    let mut orphan = std::process::Command::new("sleep")
+        .arg("60")
+        .env(strays::MARK, "999999999-1-0")
+        .spawn()
+        .unwrap();
+    assert!(sweep_orphans() >= 1);
+    assert!(!orphan.wait().unwrap().success());
+}
+
+#[tokio::test]
+async fn a_living_gateways_children_are_not_swept() {
+    let (mut process, _pipes) = spawn(&command(&["sleep", "60"])).unwrap();
+    sweep_orphans();
+    let early = tokio::time::timeout(Duration::from_millis(100), process.exited()).await;
+    assert!(early.is_err());
+}
+
+#[tokio::test]
+async fn b_io_1_the_end_and_the_last_words_are_told() {
+    let check = async |script: &str, expected: &str| {
+        let log = log();
+        log.push(b"from an earlier start");
+        let (mut process, _pipes) =
+            Process::spawn(&command(&["sh", "-c", script]), &log, &clock()).unwrap();
+        process.exited().await;
+        assert_eq!(process.stop().await.to_string(), expected);
+    };
+    check("exit 0", "exited with status 0").await;
+    check("echo no key given >&2; exit 137", "exited with status 137; its last words: no key given")
+        .await;
+    check("kill -9 $$", "was killed by signal 9").await;
+}
+
+#[tokio::test]
+async fn r_19_a_flood_on_stderr_never_blocks_the_server() {
+    let script = "
+import sys
+line = 'x' * 99 + '\\n'
+for _ in range(300): sys.stderr.write(line * 1000)
+sys.stderr.write('the end\\n')
+print('done', flush=True)";
+    let log = log();
+    let command = command(&["python3", "-c", script]);
+    let (process, mut pipes) = Process::spawn(&command, &log, &clock()).unwrap();
+    let mut text = String::new();
+    pipes.stdout.read_to_string(&mut text).await.unwrap();
+    assert_eq!(text, "done\n");
+    let ended = process.stop().await;
+    assert_eq!(ended.last_words.as_deref(), Some("the end"));
+    assert_eq!(log.lines().len(), 100);
+}

@@ -1,0 +1,5 @@
+//! Servers under supervision: `fake` ones on a paused clock, and `child`ren that are real.
+
+mod child;
+mod fake;
+mod life;

@@ -1,0 +1,349 @@
+//! The life of a server, on a paused clock.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use super::super::State;
+use super::super::agenda::Nature;
+use super::super::connect::{Trouble, TroubleKind};
+use super::fake::{Fake, Reply, Stage, params, server};
+use crate::backend::Failure;
+use crate::clock::{Clock, SystemClock};
+use crate::servers::Verdict;
+use crate::settings::{RestartPolicy, Start, Wanted};
+use crate::watches::Watched;
+
+fn seconds(count: u64) -> Duration {
+    Duration::from_secs(count)
+}
+
+fn offline(outcome: Result<String, Failure>) -> String {
+    match outcome {
+        Err(Failure::Offline { state, reason }) => format!("{state}: {reason}"),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_server_comes_up_and_serves() {
+    let mut stage = Stage::new(Nature::Child);
+    stage.upstream.settled().await;
+    stage.until(State::Ready).await;
+    assert_eq!(stage.told(), "listed 2");
+    let status = stage.upstream.status();
+    assert_eq!((status.tools, status.restarts, status.reason.as_str()), (2, 0, "in service"));
+    assert_eq!(stage.call().await.unwrap(), r#"{"content":[]}"#);
+    stage.upstream.stop().await;
+    assert_eq!(stage.told(), "gone");
+    assert_eq!(offline(stage.call().await), "offline: stopped");
+    assert!(!stage.upstream.restart().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn r_22_a_crash_loop_is_paused_longer_and_longer_then_failed_then_tried_every_minute() {
+    let mut stage = Stage::new(Nature::Child);
+    stage.fake.now(|it| it.connects = Err(Trouble::down("exited with status 1")));
+    let start = SystemClock.now();
+    stage.until(State::Failed).await;
+    let took = SystemClock.now().duration_since(start);
+    assert!(took > Duration::from_millis(11_600) && took < Duration::from_millis(15_600), "{took:?}");
+    assert_eq!((stage.fake.connects(), stage.told().as_str()), (6, ""));
+    assert_eq!(offline(stage.call().await), "failed: exited with status 1");
+
+    tokio::time::sleep(seconds(121)).await;
+    assert_eq!(stage.fake.connects(), 8);
+    stage.fake.now(|it| it.connects = Ok(()));
+    stage.until(State::Ready).await;
+    assert_eq!(stage.told(), "listed 2");
+    assert_eq!(stage.upstream.status().restarts, 8);
+}
+
+#[tokio::test(start_paused = true)]
+async fn r_22_a_healthy_minute_forgets_the_crashes() {
+    let mut stage = Stage::new(Nature::Child);
+    for _ in 0..20 {
+        stage.until(State::Ready).await;
+        tokio::time::sleep(seconds(61)).await;
+        stage.fake.breaks();
+        stage.until(State::Offline).await;
+    }
+    stage.until(State::Ready).await;
+    assert!(stage.told().ends_with("gone, listed 2"));
+    assert_eq!(stage.upstream.status().restarts, 20);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_broken_connection_withdraws_the_tools_until_it_is_back() {
+    let mut stage = Stage::new(Nature::Child);
+    stage.until(State::Ready).await;
+    stage.fake.breaks();
+    stage.until(State::Offline).await;
+    assert_eq!(stage.told(), "listed 2, gone");
+    assert_eq!(offline(stage.call().await), "offline: the server closed its output");
+    stage.until(State::Ready).await;
+    assert_eq!(stage.told(), "listed 2");
+    let last = stage.upstream.status().last_error;
+    assert_eq!(last.as_deref(), Some("the server closed its output"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_child_that_must_not_be_restarted_stays_down_until_asked_for() {
+    let stage = Stage::with(Nature::Child, |it| it.restart.policy = RestartPolicy::Never);
+    stage.until(State::Ready).await;
+    stage.fake.breaks();
+    stage.until(State::Offline).await;
+    tokio::time::sleep(seconds(600)).await;
+    assert_eq!(stage.fake.connects(), 1);
+    assert!(stage.upstream.restart().await);
+    stage.until(State::Ready).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn r_23_a_remote_server_is_back_in_service_two_seconds_after_it_is_there() {
+    let mut stage = Stage::new(Nature::Remote);
+    stage.until(State::Ready).await;
+    stage.fake.now(|it| {
+        it.calls = Reply::Lose;
+        it.pings = Reply::Lose;
+        it.connects = Err(Trouble::down("connection refused"));
+    });
+    assert!(matches!(stage.call().await, Err(Failure::Lost(_))));
+    stage.until(State::Offline).await;
+    assert_eq!(stage.told(), "listed 2, gone");
+    tokio::time::sleep(seconds(60)).await;
+    stage.fake.now(|it| {
+        it.calls = Reply::Answer;
+        it.connects = Ok(());
+        it.tools.push("three");
+    });
+    let back = SystemClock.now();
+    stage.until(State::Ready).await;
+    assert!(SystemClock.now().duration_since(back) <= seconds(2));
+    assert_eq!(stage.told(), "listed 3");
+    stage.call().await.unwrap();
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_brings_the_next_try_to_a_remote_server_forward() {
+    let stage = Stage::new(Nature::Remote);
+    let refused = Trouble { reason: "401".to_owned(), kind: TroubleKind::Refused };
+    stage.fake.now(|it| it.connects = Err(refused));
+    stage.until(State::Failed).await;
+    stage.fake.now(|it| it.connects = Ok(()));
+    assert_eq!(offline(stage.call().await), "failed: 401");
+    let start = SystemClock.now();
+    stage.until(State::Ready).await;
+    assert!(SystemClock.now().duration_since(start) <= Duration::from_millis(250));
+}
+
+#[tokio::test(start_paused = true)]
+async fn r_17_a_server_that_fails_calls_but_answers_pings_rests_and_recovers() {
+    let mut stage = Stage::new(Nature::Remote);
+    stage.until(State::Ready).await;
+    stage.fake.now(|it| it.calls = Reply::Lose);
+    for _ in 0..5 {
+        assert!(matches!(stage.call().await, Err(Failure::Lost(_))));
+    }
+    assert!(matches!(stage.call().await, Err(Failure::Resting { .. })));
+    stage.until(State::Degraded).await;
+    let reason = stage.upstream.status().reason;
+    assert_eq!(reason, "too many calls failed lately; more are refused for now");
+    stage.fake.now(|it| it.calls = Reply::Answer);
+    tokio::time::sleep(seconds(1)).await;
+    stage.call().await.unwrap();
+    stage.until(State::Ready).await;
+    assert_eq!((stage.told().as_str(), stage.fake.connects()), ("listed 2", 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn errors_of_the_server_itself_never_open_the_breaker() {
+    let stage = Stage::new(Nature::Remote);
+    stage.until(State::Ready).await;
+    stage.fake.now(|it| it.calls = Reply::Refuse);
+    for _ in 0..50 {
+        assert!(matches!(stage.call().await, Err(Failure::Refused(_))));
+    }
+    assert_eq!(stage.upstream.status().state, State::Ready);
+}
+
+#[tokio::test(start_paused = true)]
+async fn r_15_a_child_that_answers_nobody_is_restarted_after_three_silent_timeouts() {
+    let mut stage = Stage::new(Nature::Child);
+    stage.until(State::Ready).await;
+    stage.fake.now(|it| (it.calls, it.pings) = (Reply::Silence, Reply::Silence));
+    for _ in 0..3 {
+        assert!(stage.call_within(seconds(1)).await.is_none());
+    }
+    stage.until(State::Offline).await;
+    assert_eq!(stage.upstream.status().reason, "no answer to a ping within 3 s");
+    stage.until(State::Ready).await;
+    assert_eq!((stage.told().as_str(), stage.fake.connects()), ("listed 2, gone, listed 2", 2));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_child_with_one_slow_tool_is_left_alone() {
+    let stage = Stage::new(Nature::Child);
+    stage.until(State::Ready).await;
+    stage.fake.now(|it| it.calls = Reply::Silence);
+    for _ in 0..12 {
+        assert!(stage.call_within(seconds(1)).await.is_none());
+    }
+    tokio::time::sleep(seconds(10)).await;
+    assert_eq!((stage.upstream.status().state, stage.fake.connects()), (State::Ready, 1));
+}
+
+#[tokio::test(start_paused = true)]
+async fn r_24_announced_changes_are_listed_once_a_second_and_told_if_they_are_any() {
+    let mut stage = Stage::new(Nature::Child);
+    stage.until(State::Ready).await;
+    tokio::time::sleep(seconds(5)).await;
+    let listener = stage.fake.listener();
+    for _ in 0..1000 {
+        listener.notified("notifications/tools/list_changed", None);
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    tokio::time::sleep(seconds(5)).await;
+    let lists = stage.fake.lists.load(Ordering::Relaxed);
+    assert!((2..=4).contains(&lists), "{lists}");
+    assert_eq!(stage.told(), "listed 2");
+    stage.fake.now(|it| it.tools.push("three"));
+    listener.notified("notifications/tools/list_changed", None);
+    tokio::time::sleep(seconds(2)).await;
+    assert_eq!((stage.told().as_str(), stage.upstream.status().tools), ("listed 3", 3));
+}
+
+#[tokio::test(start_paused = true)]
+async fn lists_are_read_again_every_five_minutes() {
+    let mut stage = Stage::new(Nature::Child);
+    stage.until(State::Ready).await;
+    stage.fake.now(|it| it.tools.push("three"));
+    tokio::time::sleep(seconds(301)).await;
+    assert_eq!(stage.told(), "listed 2, listed 3");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_list_that_fails_costs_only_its_part() {
+    let mut stage = Stage::new(Nature::Child);
+    stage.fake.now(|it| it.prompts = Reply::Refuse);
+    stage.until(State::Degraded).await;
+    assert_eq!(stage.told(), "listed 2");
+    let reason = stage.upstream.status().reason;
+    assert_eq!(reason, "`prompts/list` failed: not today (-32000)");
+    stage.call().await.unwrap();
+    stage.fake.now(|it| it.prompts = Reply::Answer);
+    stage.fake.listener().notified("notifications/prompts/list_changed", None);
+    stage.until(State::Ready).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_silent_list_costs_only_its_part_after_its_time() {
+    let mut stage = Stage::new(Nature::Child);
+    stage.fake.now(|it| it.prompts = Reply::Silence);
+    stage.until(State::Degraded).await;
+    assert_eq!(stage.told(), "listed 2");
+    let reason = stage.upstream.status().reason;
+    assert_eq!(reason, "`prompts/list` failed: no answer within 30 s (-32603)");
+}
+
+#[tokio::test(start_paused = true)]
+async fn r_18_garbage_degrades_for_as_long_as_it_comes() {
+    let stage = Stage::new(Nature::Child);
+    stage.until(State::Ready).await;
+    for _ in 0..21 {
+        stage.fake.listener().garbage("npm warn deprecated");
+    }
+    stage.until(State::Degraded).await;
+    assert_eq!(stage.upstream.status().reason, "21 lines within a minute were not MCP");
+    assert_eq!(stage.upstream.logs().len(), 21);
+    stage.call().await.unwrap();
+    stage.until(State::Ready).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_union_of_watched_resources_follows_the_server_through_restarts() {
+    let mut stage = Stage::new(Nature::Child);
+    stage.until(State::Ready).await;
+    stage.upstream.watch_resources(vec!["a:1".to_owned(), "b:2".to_owned()]);
+    tokio::time::sleep(seconds(1)).await;
+    let updated = params(r#"{"uri":"a:1"}"#);
+    stage.fake.listener().notified("notifications/resources/updated", Some(&updated));
+    tokio::time::sleep(seconds(1)).await;
+    assert_eq!(stage.told(), "listed 2, updated a:1");
+    stage.upstream.restart().await;
+    stage.until(State::Ready).await;
+    tokio::time::sleep(seconds(1)).await;
+    assert_eq!(*stage.fake.watched.lock(), ["", "a:1 b:2", "a:1 b:2"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_disabled_server_says_so() {
+    let stage = Stage::with(Nature::Child, |it| it.state = Wanted::Disabled);
+    stage.upstream.settled().await;
+    assert_eq!(offline(stage.call().await), "disabled: disabled in the config");
+    let report = stage.upstream.test().await;
+    assert_eq!((report.verdict, report.message.as_str()), (Verdict::Fails, "disabled in the config"));
+    assert_eq!(stage.fake.connects(), 0);
+    stage.upstream.stop().await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_test_pings_the_live_and_starts_the_dead() {
+    let stage = Stage::new(Nature::Child);
+    stage.fake.now(|it| it.connects = Err(Trouble::down("`x` was not found in PATH")));
+    stage.until(State::Failed).await;
+    let report = stage.upstream.test().await;
+    assert_eq!(report.message, "`x` was not found in PATH");
+    stage.fake.now(|it| it.connects = Ok(()));
+    let report = stage.upstream.test().await;
+    assert_eq!((report.verdict, report.tools), (Verdict::Works, 2));
+    let connects = stage.fake.connects();
+    assert_eq!(stage.upstream.test().await.verdict, Verdict::Works);
+    stage.fake.now(|it| it.pings = Reply::Silence);
+    let report = stage.upstream.test().await;
+    assert_eq!(report.message, "no answer to a ping within 3 s");
+    assert_eq!(stage.fake.connects(), connects);
+}
+
+#[tokio::test]
+async fn r_22_a_lazy_server_shows_stored_tools_and_starts_on_first_use() {
+    let data = std::env::temp_dir().join(format!("tollgate-{:016x}", rand::random::<u64>()));
+    let lazy = || {
+        let mut lazy = server();
+        lazy.start = Start::Lazy;
+        lazy
+    };
+    // The first time there is no other way to learn its tools than to start it.
+    let mut first = Stage::start(Fake::new(Nature::Child), lazy(), &data);
+    first.until(State::Ready).await;
+    assert_eq!((first.told().as_str(), first.fake.connects()), ("listed 2", 1));
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    first.upstream.stop().await;
+
+    let mut second = Stage::start(Fake::new(Nature::Child), lazy(), &data);
+    second.until(State::Ready).await;
+    assert_eq!((second.told().as_str(), second.fake.connects()), ("listed 2", 0));
+    let status = second.upstream.status();
+    assert_eq!((status.tools, status.reason.as_str()), (2, "asleep; starts on first use"));
+    let (one, other) = tokio::join!(second.call(), second.call());
+    assert!(one.is_ok() && other.is_ok());
+    assert_eq!((second.told().as_str(), second.fake.connects()), ("", 1));
+
+    let mut third = Stage::start(Fake::new(Nature::Child), lazy(), &data);
+    third.until(State::Ready).await;
+    third.fake.now(|it| it.connects = Err(Trouble::down("exited with status 1")));
+    assert_eq!(offline(third.call().await), "offline: exited with status 1");
+    assert_eq!(third.told(), "listed 2, gone");
+    let _ = std::fs::remove_dir_all(&data);
+}
+
+#[tokio::test(start_paused = true)]
+async fn orders_are_heard_while_a_server_hangs_in_its_start() {
+    let stage = Stage::new(Nature::Child);
+    stage.fake.now(|it| it.lists = Reply::Silence);
+    tokio::time::sleep(seconds(1)).await;
+    assert_eq!(stage.upstream.status().state, State::Starting);
+    let start = SystemClock.now();
+    stage.upstream.stop().await;
+    assert!(SystemClock.now().duration_since(start) < seconds(1));
+    assert_eq!(stage.upstream.status().reason, "stopped");
+}
