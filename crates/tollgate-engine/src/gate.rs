@@ -14,7 +14,7 @@ use tollgate_core::json::Object;
 use tollgate_core::policy::{self, Permitted, Refusal};
 use tollgate_core::shaping::{self, Caps};
 use tollgate_core::turn::{Principal, Turn};
-use tollgate_core::{plan, turn};
+use tollgate_core::plan;
 
 use crate::answer;
 use crate::caller::{CallError, Caller, Reply};
@@ -72,7 +72,7 @@ impl Gate {
             let known = self.agents.iter().map(|agent| agent.id.to_string()).collect();
             return Err(UnknownAgent { name, known });
         };
-        Ok(turn::Turn { principal: asked.principal, view, deadline: asked.deadline })
+        Ok(Turn { principal: asked.principal, view, deadline: asked.deadline })
     }
 
     /// Runs one request. Dropping the future cancels it at the server.
@@ -214,3 +214,6 @@ pub struct Spoken {
     pub message: String,
     pub data: serde_json::Value,
 }
+
+#[cfg(test)]
+mod tests;

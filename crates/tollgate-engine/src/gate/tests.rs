@@ -1,0 +1,217 @@
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+use tollgate_core::agent::Agent;
+use tollgate_core::budget::{Deadline, Limits};
+use tollgate_core::call::{Kind, Request, Status, TaskVerb};
+use tollgate_core::catalog::{Listing, Origin, Rules};
+use tollgate_core::glob::Glob;
+use tollgate_core::id::{AgentId, ServerId};
+use tollgate_core::json::{Object, raw, raw_value};
+use tollgate_core::names::NamePattern;
+use tollgate_core::policy::Refusal;
+use tollgate_core::shaping::Caps;
+use tollgate_core::turn::{Principal, Turn};
+use tollgate_mcp::Era;
+use tollgate_mcp::client::{Answer, AnswerKind, Event, Events};
+use tollgate_mcp::meta::ClientFacts;
+use tollgate_mcp::tasks::{self, Task};
+
+use super::{Asked, Gate};
+use crate::backend::{Backend, Failure, Job};
+use crate::caller::{CallError, Caller, Dialogue, Reply, Retry};
+use crate::clock::{Clock, SystemClock};
+use crate::dialogue::{ask, parking::Parking};
+use crate::executor::Executor;
+use crate::record::{CallRecord, Observer, Recorder};
+use crate::registry::{self, Plan};
+use crate::seal::Seal;
+use crate::servers::Servers;
+use crate::watches::Watches;
+
+mod dialogue;
+mod door;
+
+/// What a scripted server gets to see of a job.
+struct Seen {
+    name: String,
+    params: Value,
+    events: Option<Events>,
+}
+
+type Script = Box<dyn Fn(Seen) -> BoxFuture<'static, Result<Answer, Failure>> + Send + Sync>;
+
+/// A server that does what the test says. Counts the calls that were begun and dropped.
+struct Scripted {
+    era: Era,
+    script: Script,
+    dropped: Arc<Mutex<usize>>,
+}
+
+struct CountDrop(Arc<Mutex<usize>>, bool);
+
+impl Drop for CountDrop {
+    fn drop(&mut self) {
+        if !self.1 {
+            *self.0.lock() += 1;
+        }
+    }
+}
+
+#[async_trait]
+impl Backend for Scripted {
+    async fn run(&self, job: Job<'_>) -> Result<Answer, Failure> {
+        let params: Value = serde_json::from_str(&job.params.to_text()).unwrap();
+        let name = params["name"].as_str().unwrap_or_default().to_owned();
+        let mut guard = CountDrop(Arc::clone(&self.dropped), false);
+        let answer = (self.script)(Seen { name, params, events: job.events }).await;
+        guard.1 = true;
+        answer
+    }
+
+    fn era(&self) -> Era {
+        self.era
+    }
+}
+
+/// A gate over one scripted server `s` with the tools `a`, `b`, `hidden`; the agent sees all but
+/// the hidden one.
+struct TestGate {
+    gate: Arc<Gate>,
+    dropped: Arc<Mutex<usize>>,
+    records: Arc<Mutex<Vec<String>>>,
+    _keeper: Task,
+}
+
+struct Remember(Arc<Mutex<Vec<String>>>);
+
+impl Observer for Remember {
+    fn observe(&self, record: &CallRecord) {
+        self.0.lock().push(format!("{} {}", record.name, record.end.as_str()));
+    }
+}
+
+async fn gate<F>(era: Era, script: F) -> TestGate
+where
+    F: Fn(Seen) -> BoxFuture<'static, Result<Answer, Failure>> + Send + Sync + 'static,
+{
+    let server = ServerId::parse("s").unwrap();
+    let tool = |name: &str| {
+        raw_value(&json!({
+            "name": name,
+            "inputSchema": {
+                "type": "object",
+                "properties": {"n": {"type": "integer"}},
+            },
+        }))
+    };
+    let listing =
+        Listing { tools: ["a", "b", "hidden"].map(tool).into(), ..Listing::default() };
+    let rules = Rules {
+        server: server.clone(),
+        origin: Origin::Upstream,
+        trusted: false,
+        timeout: Duration::from_secs(10),
+        allow: vec![Glob::new("*")],
+        deny: Vec::new(),
+        tools: std::collections::BTreeMap::new(),
+    };
+    let agent = Agent { tools: vec![Glob::new("s_a"), Glob::new("s_b")], ..Agent::implicit() };
+    let (registry, mut keeper, _updates) = registry::registry(Plan {
+        rules: vec![Arc::new(rules)],
+        agents: vec![agent.clone()],
+        pattern: NamePattern::parse("{server}_{tool}").unwrap(),
+        owners: None,
+    });
+    keeper.offer(&server, listing);
+    let mut changes = registry.changes();
+    let keeper = tasks::spawn("registry", async move {
+        keeper.run().await;
+        drop(_updates);
+    });
+    changes.changed().await.unwrap();
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let dropped = Arc::new(Mutex::new(0));
+    let records = Arc::new(Mutex::new(Vec::new()));
+    let backend: Arc<dyn Backend> =
+        Arc::new(Scripted { era, script: Box::new(script), dropped: Arc::clone(&dropped) });
+    let gate = Gate {
+        registry,
+        servers: Servers::new(Vec::new(), Vec::new(), clock.wall()),
+        watches: Arc::new(Watches::new(HashMap::new())),
+        recorder: Recorder {
+            clock: Arc::clone(&clock),
+            observers: vec![Box::new(Remember(Arc::clone(&records)))],
+        },
+        limits: Limits::default(),
+        caps: Caps::default(),
+        default_agent: agent.id.clone(),
+        agents: vec![agent],
+        executor: Executor {
+            backends: HashMap::from([(server, backend)]),
+            clock: Arc::clone(&clock),
+            seal: Seal::new(),
+            parking: Parking::default(),
+        },
+        clock,
+    };
+    TestGate { gate: Arc::new(gate), dropped, records, _keeper: keeper }
+}
+
+impl TestGate {
+    fn turn(&self) -> Turn {
+        self.turn_of("ada")
+    }
+
+    fn turn_of(&self, principal: &str) -> Turn {
+        let principal = Principal::named(principal);
+        let asked = Asked { principal, agent: None, tier: None, deadline: None };
+        self.gate.turn(asked).unwrap()
+    }
+
+    async fn call(&self, params: &str, caller: Caller<'_>) -> Result<Reply, CallError> {
+        self.gate.call(&self.turn(), request(params), caller).await
+    }
+}
+
+fn request(params: &str) -> Request<'_> {
+    Request { kind: Kind::CallTool, params: Object::parse(params).unwrap() }
+}
+
+fn text(text: &str) -> Answer {
+    let result = json!({"content": [{"type": "text", "text": text}]});
+    Answer { kind: AnswerKind::Complete, result: raw_value(&result) }
+}
+
+fn asking(result: &Value) -> Answer {
+    Answer { kind: AnswerKind::InputRequired, result: raw_value(result) }
+}
+
+/// What a reply says, short: `ok hello`, `timeout …`.
+fn said(reply: &Result<Reply, CallError>) -> String {
+    match reply {
+        Ok(Reply::Tool(outcome)) => {
+            let result: Value = serde_json::from_str(outcome.result.get()).unwrap();
+            let text = result["content"][0]["text"].as_str().unwrap_or_default();
+            format!("{} {text}", outcome.status)
+        }
+        Ok(Reply::Result(result) | Reply::Task(result)) => result.get().to_owned(),
+        Ok(Reply::InputRequired(_)) => "input required".to_owned(),
+        Err(error) => format!("error: {error}"),
+    }
+}
+
+fn nobody() -> ClientFacts {
+    ClientFacts::default()
+}
+
+fn someone() -> ClientFacts {
+    ClientFacts { capabilities: Some(raw(r#"{"elicitation":{}}"#.to_owned())), ..nobody() }
+}

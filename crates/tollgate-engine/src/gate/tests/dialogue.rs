@@ -1,0 +1,221 @@
+//! Questions in the middle of a call: the four pairs of eras.
+
+use super::*;
+
+const QUESTION: &str = r#"{"message":"Your name?","requestedSchema":{"type":"object"}}"#;
+
+/// A legacy server that asks once, and answers with what it was told.
+fn legacy_asker(seen: Seen) -> BoxFuture<'static, Result<Answer, Failure>> {
+    Box::pin(async move {
+        let events = seen.events.expect("someone can be asked");
+        let params = Some(raw(QUESTION.to_owned()));
+        let answer = ask(&events, "elicitation/create".to_owned(), params).await;
+        Ok(text(&answer.map_or_else(|error| error.message, |raw| raw.get().to_owned())))
+    })
+}
+
+/// A modern server that asks until it is told, keeping count in its own state.
+fn modern_asker(seen: Seen) -> BoxFuture<'static, Result<Answer, Failure>> {
+    Box::pin(async move {
+        Ok(match seen.params.get("inputResponses") {
+            Some(answers) => text(&format!("{} {}", seen.params["requestState"], answers["name"])),
+            None => asking(&json!({
+                "resultType": "input_required",
+                "inputRequests": {"name": {"method": "elicitation/create", "params": {}}},
+                "requestState": "inner",
+            })),
+        })
+    })
+}
+
+/// Answers every question with `Ada`, after so long.
+fn person(after: Duration) -> (Events, Task) {
+    let (events, mut received) = mpsc::channel(8);
+    let task = tasks::spawn("person", async move {
+        while let Some(event) = received.recv().await {
+            if let Event::Question(question) = event {
+                tokio::time::sleep(after).await;
+                let _ = question.reply.send(Ok(raw("\"Ada\"".to_owned())));
+            }
+        }
+    });
+    (events, task)
+}
+
+fn rounds(state: Option<&str>, responses: Option<&str>) -> Dialogue {
+    let responses: Option<Box<RawValue>> = responses.map(|text| raw(text.to_owned()));
+    Dialogue::Rounds(Retry { state: state.map(str::to_owned), responses })
+}
+
+fn required(reply: Result<Reply, CallError>) -> (Value, String) {
+    let Ok(Reply::InputRequired(result)) = reply else { panic!("not asked: {reply:?}") };
+    let result: Value = serde_json::from_str(result.get()).unwrap();
+    let state = result["requestState"].as_str().unwrap().to_owned();
+    (result, state)
+}
+
+#[tokio::test(start_paused = true)]
+async fn legacy_to_legacy_asks_live_and_the_clock_stands_still_meanwhile() {
+    let test = gate(Era::Legacy, legacy_asker).await;
+    let client = someone();
+    let (events, _person) = person(Duration::from_secs(60));
+    let caller = Caller { client: &client, events: Some(events), dialogue: Dialogue::Live };
+    assert_eq!(said(&test.call(r#"{"name":"s_a"}"#, caller).await), "ok \"Ada\"");
+
+    let (events, _person) = person(Duration::from_secs(3_600));
+    let caller = Caller { client: &client, events: Some(events), dialogue: Dialogue::Live };
+    let reply = said(&test.call(r#"{"name":"s_a"}"#, caller).await);
+    assert!(reply.starts_with("timeout"), "nobody is waited for without end: {reply}");
+}
+
+#[tokio::test]
+async fn legacy_to_modern_runs_the_rounds_for_the_client() {
+    let test = gate(Era::Modern, modern_asker).await;
+    let client = someone();
+    let (events, _person) = person(Duration::ZERO);
+    let caller = Caller { client: &client, events: Some(events), dialogue: Dialogue::Live };
+    assert_eq!(said(&test.call(r#"{"name":"s_a"}"#, caller).await), "ok \"inner\" \"Ada\"");
+}
+
+#[tokio::test]
+async fn b_re_09_a_server_that_asks_without_end_is_given_up() {
+    let test = gate(Era::Modern, |_| {
+        let again = json!({"resultType": "input_required", "requestState": "again"});
+        Box::pin(async move { Ok(asking(&again)) })
+    })
+    .await;
+    let client = someone();
+    let (events, _person) = person(Duration::ZERO);
+    let caller = Caller { client: &client, events: Some(events), dialogue: Dialogue::Live };
+    let reply = said(&test.call(r#"{"name":"s_a"}"#, caller).await);
+    assert!(reply.contains("asked more than 10 times"), "{reply}");
+}
+
+#[tokio::test]
+async fn s_14_modern_to_modern_seals_the_servers_state_for_principal_and_request() {
+    let test = gate(Era::Modern, modern_asker).await;
+    let client = someone();
+    let call = async |params: &str, turn: &Turn, dialogue: Dialogue| {
+        let caller = Caller { client: &client, events: None, dialogue };
+        test.gate.call(turn, request(params), caller).await
+    };
+    let turn = test.turn();
+    let first = call(r#"{"name":"s_a","arguments":{"n":1}}"#, &turn, rounds(None, None)).await;
+    let (result, state) = required(first);
+    assert_eq!(result["inputRequests"]["name"]["method"], "elicitation/create");
+    assert_ne!(state, "inner");
+
+    let answers = Some(r#"{"name":"Ada"}"#);
+    let again = rounds(Some(&state), answers);
+    let reply = call(r#"{"arguments":{"n":1},"name":"s_a"}"#, &turn, again.clone()).await;
+    assert_eq!(said(&reply), "ok \"inner\" \"Ada\"");
+
+    let other = call(r#"{"name":"s_a","arguments":{"n":2}}"#, &turn, again.clone()).await;
+    assert_eq!(said(&other), "error: `requestState` belongs to another request");
+    let thief = test.turn_of("bob");
+    let stolen = call(r#"{"name":"s_a","arguments":{"n":1}}"#, &thief, again).await;
+    assert_eq!(said(&stolen), "error: `requestState` is not one that this server gave you");
+    let forged = rounds(Some("inner"), answers);
+    let forged = call(r#"{"name":"s_a","arguments":{"n":1}}"#, &turn, forged).await;
+    assert!(matches!(forged, Err(CallError::BadState(_))));
+}
+
+#[tokio::test]
+async fn modern_to_legacy_parks_the_call_until_the_caller_is_back() {
+    let test = gate(Era::Legacy, legacy_asker).await;
+    let client = someone();
+    let call = async |dialogue: Dialogue| {
+        let caller = Caller { client: &client, events: None, dialogue };
+        test.call(r#"{"name":"s_a"}"#, caller).await
+    };
+    let (result, state) = required(call(rounds(None, None)).await);
+    assert_eq!(result["inputRequests"]["q1"]["params"]["message"], "Your name?");
+    assert_eq!(*test.dropped.lock(), 0, "the call goes on at the server");
+
+    // B-JR 29, conformance missing-input-response: what was not answered is asked again.
+    let (result, second) = required(call(rounds(Some(&state), Some("{}"))).await);
+    assert!(result["inputRequests"].get("q1").is_some());
+    assert_ne!(second, state);
+    let used = call(rounds(Some(&state), Some(r#"{"q1":1}"#))).await;
+    assert!(matches!(used, Err(CallError::BadState(_))), "a ticket is good once");
+
+    let answers = r#"{"q1":{"action":"accept"},"unasked":1}"#;
+    let reply = call(rounds(Some(&second), Some(answers))).await;
+    assert_eq!(said(&reply), r#"ok {"action":"accept"}"#);
+}
+
+#[tokio::test]
+async fn questions_that_come_together_are_asked_together() {
+    let test = gate(Era::Legacy, |seen| {
+        Box::pin(async move {
+            let events = seen.events.expect("someone can be asked");
+            let one = ask(&events, "elicitation/create".to_owned(), None);
+            let two = ask(&events, "elicitation/create".to_owned(), None);
+            let (one, two) = tokio::join!(one, two);
+            Ok(text(&format!("{} {}", one.unwrap(), two.unwrap())))
+        })
+    })
+    .await;
+    let client = someone();
+    let caller = Caller { client: &client, events: None, dialogue: rounds(None, None) };
+    let (result, state) = required(test.call(r#"{"name":"s_a"}"#, caller).await);
+    assert_eq!(result["inputRequests"].as_object().unwrap().len(), 2);
+    let dialogue = rounds(Some(&state), Some(r#"{"q1":1,"q2":2}"#));
+    let caller = Caller { client: &client, events: None, dialogue };
+    assert_eq!(said(&test.call(r#"{"name":"s_a"}"#, caller).await), "ok 1 2");
+}
+
+#[tokio::test]
+async fn a_question_beyond_what_the_client_can_do_is_refused_by_name() {
+    let test = gate(Era::Legacy, |seen| {
+        Box::pin(async move {
+            let events = seen.events.expect("someone can be asked");
+            let answer = ask(&events, "sampling/createMessage".to_owned(), None).await;
+            Ok(text(&format!("{answer:?}")))
+        })
+    })
+    .await;
+    let client = someone();
+    let caller = Caller { client: &client, events: None, dialogue: rounds(None, None) };
+    let reply = test.call(r#"{"name":"s_a"}"#, caller).await;
+    let Err(CallError::MissingCapability { required, .. }) = reply else { panic!("{reply:?}") };
+    assert_eq!(required.get(), r#"{"sampling":{}}"#);
+    tokio::task::yield_now().await;
+    assert_eq!(*test.dropped.lock(), 1, "the call is given up at the server too");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_parked_call_that_nobody_comes_back_for_ends() {
+    let test = gate(Era::Legacy, legacy_asker).await;
+    let client = someone();
+    let caller = Caller { client: &client, events: None, dialogue: rounds(None, None) };
+    let (_, state) = required(test.call(r#"{"name":"s_a"}"#, caller).await);
+    tokio::time::sleep(Duration::from_secs(400)).await;
+    assert_eq!(*test.dropped.lock(), 1);
+    let dialogue = rounds(Some(&state), Some(r#"{"q1":1}"#));
+    let caller = Caller { client: &client, events: None, dialogue };
+    let reply = test.call(r#"{"name":"s_a"}"#, caller).await;
+    assert!(!matches!(&reply, Ok(Reply::Tool(outcome)) if outcome.status == Status::Ok));
+}
+
+#[tokio::test]
+async fn a_url_that_must_be_visited_first_becomes_a_question() {
+    let test = gate(Era::Legacy, |_| {
+        let data = json!({"elicitations": [{"mode": "url", "url": "https://x.example/go",
+            "message": "Sign in", "elicitationId": "e1"}]});
+        let error = tollgate_mcp::code::ErrorObject::new(-32042, "visit first");
+        let error = error.with_data(raw_value(&data));
+        Box::pin(async move { Err(Failure::Refused(error)) })
+    })
+    .await;
+    let client = someone();
+    let caller = Caller { client: &client, events: None, dialogue: rounds(None, None) };
+    let Ok(Reply::InputRequired(result)) = test.call(r#"{"name":"s_a"}"#, caller).await else {
+        panic!("a question was expected");
+    };
+    let result: Value = serde_json::from_str(result.get()).unwrap();
+    assert_eq!(result["inputRequests"]["u1"]["params"]["url"], "https://x.example/go");
+    let live = Caller { client: &client, events: None, dialogue: Dialogue::Live };
+    let reply = test.call(r#"{"name":"s_a"}"#, live).await;
+    assert!(matches!(reply, Err(CallError::Upstream(error)) if error.code == -32042));
+}

@@ -1,0 +1,152 @@
+//! The door itself: who gets through, in what time, and what is said about it.
+
+use super::*;
+
+#[tokio::test(start_paused = true)]
+async fn results_come_in_the_order_of_the_calls_and_cost_the_slowest() {
+    let test = gate(Era::Modern, |seen| {
+        Box::pin(async move {
+            let wait = if seen.name == "a" { 900 } else { 100 };
+            tokio::time::sleep(Duration::from_millis(wait)).await;
+            Ok(text(&seen.name))
+        })
+    })
+    .await;
+    let clock = SystemClock;
+    let began = clock.now();
+    let client = nobody();
+    let calls = vec![request(r#"{"name":"s_a"}"#), request(r#"{"name":"s_b"}"#)];
+    let replies = test.gate.call_all(&test.turn(), calls, Caller::silent(&client)).await;
+    let said: Vec<String> = replies.iter().map(said).collect();
+    assert_eq!(said, ["ok a", "ok b"]);
+    assert_eq!((clock.now() - began).as_millis(), 900);
+}
+
+#[tokio::test]
+async fn s_29_what_is_not_in_the_view_cannot_be_called() {
+    let test = gate(Era::Modern, |_| Box::pin(async { panic!("nothing may reach the server") })).await;
+    let client = nobody();
+    for name in ["s_hidden", "hidden", "s_A", "nope", "", "s_a "] {
+        let params = json!({"name": name}).to_string();
+        let reply = test.call(&params, Caller::silent(&client)).await;
+        assert!(matches!(reply, Err(CallError::Refused(Refusal::UnknownTool { .. }))), "{name}");
+    }
+    let asked = Asked { principal: Principal::local(), agent: Some("nobody"), tier: None, deadline: None };
+    assert!(test.gate.turn(asked).is_err());
+    assert!(AgentId::parse("default").is_ok());
+}
+
+#[tokio::test]
+async fn b_jr_26_bad_arguments_are_an_answer_and_never_reach_the_server() {
+    let test = gate(Era::Modern, |_| Box::pin(async { Ok(text("reached")) })).await;
+    let client = nobody();
+    let check = async |arguments: &str, expected: &str| {
+        let params = format!(r#"{{"name":"s_a","arguments":{arguments}}}"#);
+        let reply = said(&test.call(&params, Caller::silent(&client)).await);
+        assert!(reply.starts_with(expected), "{arguments}: {reply}");
+    };
+    check(r#"{"n":"x"}"#, "invalid_arguments the arguments for `s_a`").await;
+    check(r#""text""#, "invalid_arguments").await;
+    check("[]", "invalid_arguments").await;
+    check("null", "ok reached").await;
+    check(r#"{"n":1,"n":2}"#, "error: `arguments` cannot be read: key `n` stands twice").await;
+    check(r#"{"extra":{"__proto__":1}}"#, "ok reached").await;
+    let deep = format!("{}{}", "[".repeat(500), "]".repeat(500));
+    check(&deep, "error: `arguments` cannot be read").await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn r_15_a_hanging_tool_is_given_up_in_time_and_told_so() {
+    let test = gate(Era::Modern, |_| Box::pin(std::future::pending())).await;
+    let client = nobody();
+    let reply = test.call(r#"{"name":"s_a"}"#, Caller::silent(&client)).await;
+    assert_eq!(said(&reply), "timeout `s_a` did not answer within 10000 ms");
+    assert_eq!(*test.dropped.lock(), 1, "the server was told by dropping the call");
+
+    let deadline = Deadline::after(SystemClock.now(), Duration::from_millis(500));
+    let turn = Turn { deadline: Some(deadline), ..test.turn() };
+    let began = SystemClock.now();
+    let reply = test.gate.call(&turn, request(r#"{"name":"s_a"}"#), Caller::silent(&client)).await;
+    assert_eq!(said(&reply), "timeout `s_a` did not answer within 500 ms");
+    assert_eq!((SystemClock.now() - began).as_millis(), 500);
+    let late = test.gate.call(&turn, request(r#"{"name":"s_a"}"#), Caller::silent(&client)).await;
+    assert_eq!(said(&late), "timeout the time for this turn is over");
+}
+
+#[tokio::test]
+async fn a_server_that_is_away_or_breaks_off_becomes_a_helpful_result() {
+    let test = gate(Era::Modern, |seen| {
+        Box::pin(async move {
+            Err(match seen.name.as_str() {
+                "a" => Failure::Offline { state: "failed", reason: "exit status: 1".to_owned() },
+                _ => Failure::Lost("end of file".to_owned()),
+            })
+        })
+    })
+    .await;
+    let client = nobody();
+    let away = test.call(r#"{"name":"s_a"}"#, Caller::silent(&client)).await;
+    assert_eq!(said(&away), "offline server `s` is failed: exit status: 1");
+    let lost = said(&test.call(r#"{"name":"s_b"}"#, Caller::silent(&client)).await);
+    assert!(lost.starts_with("error server `s` broke off before it answered (end of file)"));
+}
+
+#[tokio::test]
+async fn r_36_every_call_leaves_exactly_one_record() {
+    let test = gate(Era::Modern, |seen| {
+        Box::pin(async move {
+            if seen.name == "b" {
+                std::future::pending::<()>().await;
+            }
+            Ok(text("fine"))
+        })
+    })
+    .await;
+    let client = nobody();
+    let _ = test.call(r#"{"name":"s_a"}"#, Caller::silent(&client)).await;
+    let _ = test.call(r#"{"name":"s_a","arguments":{"n":"x"}}"#, Caller::silent(&client)).await;
+    let _ = test.call(r#"{"name":"nope"}"#, Caller::silent(&client)).await;
+    let hanging = test.call(r#"{"name":"s_b"}"#, Caller::silent(&client));
+    assert!(tokio::time::timeout(Duration::from_millis(20), hanging).await.is_err());
+    assert_eq!(
+        *test.records.lock(),
+        ["s_a ok", "s_a invalid_arguments", "nope failed", "s_b cancelled"]
+    );
+}
+
+#[tokio::test]
+async fn s_14_task_handles_are_sealed_and_belong_to_one_principal() {
+    let test = gate(Era::Modern, |seen| {
+        Box::pin(async move {
+            if seen.params.get("taskId").is_some() {
+                assert_eq!(seen.params["taskId"], "inner-7", "the server sees its own id");
+                let result = json!({"resultType": "complete", "taskId": "inner-7", "status": "working"});
+                return Ok(Answer { kind: AnswerKind::Complete, result: raw_value(&result) });
+            }
+            let result = json!({"resultType": "task", "taskId": "inner-7", "status": "working"});
+            Ok(Answer { kind: AnswerKind::Task, result: raw_value(&result) })
+        })
+    })
+    .await;
+    let capable = r#"{"extensions":{"io.modelcontextprotocol/tasks":{}}}"#.to_owned();
+    let client = ClientFacts { capabilities: Some(raw(capable)), ..nobody() };
+    let plain = nobody();
+    let refused = said(&test.call(r#"{"name":"s_a"}"#, Caller::silent(&plain)).await);
+    assert_eq!(refused, "error `s_a` answered with a task, which nobody asked for");
+
+    let Ok(Reply::Task(task)) = test.call(r#"{"name":"s_a"}"#, Caller::silent(&client)).await else {
+        panic!("a task was expected");
+    };
+    let task: Value = serde_json::from_str(task.get()).unwrap();
+    let handle = task["taskId"].as_str().unwrap();
+    assert_ne!(handle, "inner-7");
+    let params = json!({"taskId": handle}).to_string();
+    let get = async |principal: &str| {
+        let params = Object::parse(&params).unwrap();
+        let turn = test.turn_of(principal);
+        test.gate.task(&turn, TaskVerb::Get, params, Caller::silent(&client)).await
+    };
+    let seen: Value = serde_json::from_str(get("ada").await.unwrap().get()).unwrap();
+    assert_eq!(seen["taskId"], handle);
+    assert!(matches!(get("bob").await, Err(CallError::Refused(Refusal::UnknownTask))));
+}

@@ -1,0 +1,42 @@
+//! Reads the repository as text, for the tests that guard its shape.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// A file of the repository, by its path from the root.
+#[derive(Debug)]
+pub struct Source {
+    pub path: String,
+    pub text: String,
+}
+
+/// The root of the repository.
+pub fn root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.ancestors().nth(2).expect("crates/tollgate-testkit has two parents").to_owned()
+}
+
+/// All files below `folder` that end in `ending`, sorted.
+pub fn sources(folder: &str, ending: &str) -> Vec<Source> {
+    let mut found = Vec::new();
+    collect(&root().join(folder), ending, &mut found);
+    found.sort_by(|a, b| a.path.cmp(&b.path));
+    found
+}
+
+fn collect(folder: &Path, ending: &str, found: &mut Vec<Source>) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let path = entry.path();
+        let name = entry.file_name();
+        let skip = ["target", "node_modules", ".venv", ".git"];
+        if path.is_dir() && !skip.iter().any(|it| name == *it) {
+            collect(&path, ending, found);
+        } else if name.to_string_lossy().ends_with(ending)
+            && let Ok(text) = fs::read_to_string(&path)
+        {
+            let path = path.strip_prefix(root()).unwrap_or(&path).display().to_string();
+            found.push(Source { path, text });
+        }
+    }
+}

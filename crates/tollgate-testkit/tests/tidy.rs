@@ -1,0 +1,200 @@
+//! House rules as tests: who may name whom, how long files get, what documents promise.
+
+use std::collections::BTreeSet;
+
+use tollgate_testkit::{Source, root, sources};
+
+/// Which crates a crate may depend on. Anything else is a change of the architecture.
+const CRATES: &[(&str, &[&str])] = &[
+    ("tollgate-core", &[]),
+    ("tollgate-mcp", &["tollgate-core"]),
+    ("tollgate-engine", &["tollgate-core", "tollgate-mcp"]),
+    ("tollgate-server", &["tollgate-core", "tollgate-mcp", "tollgate-engine"]),
+    ("tollgate", &["tollgate-core", "tollgate-mcp", "tollgate-engine", "tollgate-server"]),
+    ("tollgate-bench", &["tollgate-core", "tollgate-mcp", "tollgate-engine"]),
+    ("tollgate-testkit", &[]),
+];
+
+/// Who may use a library that must not spread.
+const LIBRARIES: &[(&str, &[&str])] = &[
+    ("axum", &["tollgate-server"]),
+    ("rmcp", &["tollgate-engine"]),
+    ("tokio", &["tollgate-mcp", "tollgate-engine", "tollgate-server", "tollgate", "tollgate-bench"]),
+];
+
+/// Modules of a crate, bottom first: a module names only modules that stand before it.
+const LAYERS: &[(&str, &[&str])] = &[
+    (
+        "tollgate-core",
+        &[
+            "glob", "secret", "json", "id", "nearest", "budget", "backoff", "breaker", "agent",
+            "schema", "tool", "names", "catalog", "view", "turn", "call", "policy", "plan",
+            "shaping",
+        ],
+    ),
+    (
+        "tollgate-engine",
+        &[
+            "clock", "settings", "backend", "caller", "seal", "owners", "record", "builtin",
+            "mirror", "tickets", "dialogue", "watches", "upstream", "registry", "executor",
+            "answer", "servers", "gate", "start",
+        ],
+    ),
+];
+
+/// Files that may be longer than a reader likes, each with its reason. This list only shrinks.
+const LONG: &[(&str, &str)] = &[];
+
+const LONGEST: usize = 500;
+
+#[test]
+fn crates_depend_only_downwards() {
+    for (name, allowed) in CRATES {
+        let manifest = read(&format!("crates/{name}/Cargo.toml"));
+        let dependencies = section(&manifest, "[dependencies]");
+        for (other, _) in CRATES {
+            let named = dependencies.iter().any(|line| key(line) == *other);
+            assert!(!named || allowed.contains(other), "{name} must not depend on {other}");
+        }
+        for (library, users) in LIBRARIES {
+            let named = dependencies.iter().any(|line| key(line) == *library);
+            assert!(!named || users.contains(name), "{name} must not use {library}");
+        }
+    }
+}
+
+#[test]
+fn every_crate_is_in_the_map() {
+    let known: BTreeSet<&str> = CRATES.iter().map(|(name, _)| *name).collect();
+    for manifest in sources("crates", "Cargo.toml") {
+        let name = manifest.path.split('/').nth(1).expect("crates/<name>/Cargo.toml");
+        assert!(known.contains(name), "{name} is not in the map of crates");
+    }
+}
+
+#[test]
+fn modules_only_name_modules_below_them() {
+    for (krate, layers) in LAYERS {
+        let folder = format!("crates/{krate}/src/");
+        for source in sources(&folder, ".rs").iter().filter(|source| !is_test(source)) {
+            let inside = source.path.strip_prefix(&folder).expect("it was found there");
+            let module = inside.split('/').next().unwrap_or(inside).trim_end_matches(".rs");
+            if module == "lib" {
+                continue;
+            }
+            let Some(own) = layers.iter().position(|layer| *layer == module) else {
+                panic!("{}: module `{module}` has no place in the layers", source.path);
+            };
+            for above in &layers[own + 1..] {
+                let names = source.text.contains(&format!("crate::{above}::"))
+                    || source.text.contains(&format!("crate::{above};"));
+                assert!(!names, "{} names `{above}`, which stands above it", source.path);
+            }
+        }
+    }
+}
+
+#[test]
+fn files_have_one_job_and_say_which() {
+    for source in sources("crates", ".rs") {
+        assert!(source.text.starts_with("//!") || is_test(&source), "{}: no `//!`", source.path);
+        let lines = source.text.lines().count();
+        let excused = LONG.iter().any(|(path, _)| *path == source.path);
+        let fits = lines <= LONGEST || excused || is_test(&source);
+        assert!(fits, "{} has {lines} lines; more than {LONGEST} is two jobs", source.path);
+        let name = source.path.rsplit('/').next().unwrap_or_default();
+        let vague = ["utils.rs", "helpers.rs", "common.rs", "types.rs", "misc.rs"];
+        assert!(!vague.contains(&name), "{}: the name says nothing", source.path);
+    }
+    for (path, _) in LONG {
+        let still = read(path).lines().count() > LONGEST;
+        assert!(still, "{path} is short enough now: take it off the list");
+    }
+}
+
+#[test]
+fn nothing_is_left_undone_or_skipped() {
+    // Put together here, so that this file does not find itself.
+    let marks = [["FIX", "ME"], ["todo", "!("], ["unimplemented", "!("], ["#[ig", "nore"]];
+    for source in sources("crates", ".rs") {
+        for [one, two] in marks {
+            let mark = format!("{one}{two}");
+            assert!(!source.text.contains(&mark), "{} has {mark}", source.path);
+        }
+    }
+}
+
+#[test]
+fn paths_in_documents_exist() {
+    let files: Vec<String> =
+        ["rs", "md", "yaml", "toml", "py"].iter().flat_map(|it| paths(it)).collect();
+    for document in ["README.md", "ARCHITECTURE.md"] {
+        for word in read(document).split('`').skip(1).step_by(2) {
+            let looks = [".rs", ".md", ".yaml", ".toml"].iter().any(|ending| word.ends_with(ending));
+            let plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c));
+            if looks && plain && word != "tollgate.yaml" {
+                let suffix = format!("/{word}");
+                let found = files.iter().any(|file| file == word || file.ends_with(&suffix));
+                assert!(found, "{document} names `{word}`, which does not exist");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_refusal_is_in_the_list_of_errors() {
+    let listed = read("docs/errors.md");
+    for (file, name) in [
+        ("crates/tollgate-core/src/policy.rs", "pub enum Refusal"),
+        ("crates/tollgate-engine/src/caller.rs", "pub enum CallError"),
+    ] {
+        for variant in variants(&read(file), name) {
+            assert!(listed.contains(&variant), "docs/errors.md does not list `{variant}`");
+        }
+    }
+}
+
+/// S-06: a sample that fetches whatever is newest is a hole in the supply chain.
+#[test]
+fn s_06_samples_pin_what_they_run() {
+    for source in sources("docs", ".yaml").into_iter().chain(sources("examples", ".yaml")) {
+        for line in source.text.lines().filter(|line| line.contains("npx")) {
+            let pinned = line.split('"').any(|word| word.trim_start_matches('@').contains('@'));
+            assert!(pinned, "{}: `{}` runs an unpinned package", source.path, line.trim());
+        }
+    }
+}
+
+fn is_test(source: &Source) -> bool {
+    source.path.contains("/tests/") || source.path.ends_with("tests.rs")
+}
+
+fn paths(ending: &str) -> Vec<String> {
+    sources("", &format!(".{ending}")).into_iter().map(|source| source.path).collect()
+}
+
+fn read(path: &str) -> String {
+    std::fs::read_to_string(root().join(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+fn section<'t>(manifest: &'t str, header: &str) -> Vec<&'t str> {
+    let after = manifest.split(header).nth(1).unwrap_or_default();
+    after.lines().skip(1).take_while(|line| !line.starts_with('[')).collect()
+}
+
+fn key(line: &str) -> &str {
+    line.split(['.', '=', ' ']).next().unwrap_or_default()
+}
+
+/// The names of an enum's variants: lines one level in that begin with a capital.
+fn variants(text: &str, name: &str) -> Vec<String> {
+    let body = text.split(name).nth(1).unwrap_or_default();
+    let body = body.split("\n}").next().unwrap_or_default();
+    body.lines()
+        .filter(|line| line.starts_with("    ") && !line.starts_with("     "))
+        .map(|line| line.trim())
+        .filter(|line| line.starts_with(|c: char| c.is_ascii_uppercase()))
+        .map(|line| line.split(|c: char| !c.is_ascii_alphanumeric()).next().unwrap_or_default())
+        .map(str::to_owned)
+        .collect()
+}
