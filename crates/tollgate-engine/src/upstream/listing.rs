@@ -85,4 +85,3 @@ pub(super) fn same(one: &Listing, other: &Listing) -> bool {
         one.len() == other.len() && one.iter().zip(other).all(|(a, b)| a.get() == b.get())
     })
 }
-

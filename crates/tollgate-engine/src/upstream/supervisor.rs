@@ -319,4 +319,3 @@ pub(super) async fn part(link: Link) -> Option<process::Ended> {
         None => None,
     }
 }
-

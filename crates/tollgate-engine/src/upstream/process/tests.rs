@@ -244,8 +244,11 @@ async fn b_io_1_the_end_and_the_last_words_are_told() {
         assert_eq!(process.stop().await.to_string(), expected);
     };
     check("exit 0", "exited with status 0").await;
-    check("echo no key given >&2; exit 137", "exited with status 137; its last words: no key given")
-        .await;
+    check(
+        "echo no key given >&2; exit 137",
+        "exited with status 137; its last words: no key given",
+    )
+    .await;
     check("kill -9 $$", "was killed by signal 9").await;
 }
 

@@ -138,7 +138,9 @@ impl Stage {
         let mut changes = self.upstream.changes();
         let reached = changes.wait_for(|status| status.state == state);
         let reached = tokio::time::timeout(Duration::from_secs(600), reached).await;
-        reached.unwrap_or_else(|_| panic!("never {state:?}: {:?}", self.upstream.status())).unwrap();
+        reached
+            .unwrap_or_else(|_| panic!("never {state:?}: {:?}", self.upstream.status()))
+            .unwrap();
     }
 
     /// What the registry was told since the last time, as text.

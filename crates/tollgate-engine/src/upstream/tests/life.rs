@@ -46,7 +46,10 @@ async fn r_22_a_crash_loop_is_paused_longer_and_longer_then_failed_then_tried_ev
     let start = SystemClock.now();
     stage.until(State::Failed).await;
     let took = SystemClock.now().duration_since(start);
-    assert!(took > Duration::from_millis(11_600) && took < Duration::from_millis(15_600), "{took:?}");
+    assert!(
+        took > Duration::from_millis(11_600) && took < Duration::from_millis(15_600),
+        "{took:?}"
+    );
     assert_eq!((stage.fake.connects(), stage.told().as_str()), (6, ""));
     assert_eq!(offline(stage.call().await), "failed: exited with status 1");
 
@@ -281,7 +284,10 @@ async fn a_disabled_server_says_so() {
     stage.upstream.settled().await;
     assert_eq!(offline(stage.call().await), "disabled: disabled in the config");
     let report = stage.upstream.test().await;
-    assert_eq!((report.verdict, report.message.as_str()), (Verdict::Fails, "disabled in the config"));
+    assert_eq!(
+        (report.verdict, report.message.as_str()),
+        (Verdict::Fails, "disabled in the config")
+    );
     assert_eq!(stage.fake.connects(), 0);
     stage.upstream.stop().await;
 }
