@@ -54,7 +54,7 @@ fn b_io_04_a_line_over_the_limit_is_skipped_and_reading_goes_on() {
     let long = "x".repeat(100);
     let text = format!("a\n{long}\nb\n");
     let byte_by_byte = text.bytes().map(|byte| vec![byte]).collect();
-    for lines in [read(byte_by_byte, 20), read(vec![text.clone().into()], 20)] {
+    for lines in [read(byte_by_byte, 20), read(vec![text.into()], 20)] {
         let starts: Vec<_> = lines.iter().map(|line| &line[..1]).collect();
         assert_eq!(starts, ["a", ">", "<", "b"]);
     }

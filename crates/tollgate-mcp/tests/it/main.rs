@@ -1,5 +1,20 @@
 //! The client against scripted servers, over pipes and over HTTP.
 
+#[cfg(test)]
 mod era;
+#[cfg(test)]
+mod http_era;
+#[cfg(test)]
+mod http_legacy;
+#[cfg(test)]
+mod http_modern;
+#[cfg(test)]
+mod http_server;
+#[cfg(test)]
+mod listing;
+#[cfg(test)]
 mod pipe;
+#[cfg(test)]
 mod support;
+#[cfg(test)]
+mod watch;

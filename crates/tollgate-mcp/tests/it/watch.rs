@@ -1,0 +1,151 @@
+//! Changes of a server keep coming, over each transport and in each era.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::time::sleep;
+use tollgate_mcp::client::{Connection, RequestError};
+
+use crate::http_server::{Seen, Server};
+use crate::support::{Connected, Peer, legacy, modern};
+
+const SUBSCRIPTION: &str = "io.modelcontextprotocol/subscriptionId";
+
+fn acknowledged(id: &Value) -> Value {
+    note("notifications/subscriptions/acknowledged", id)
+}
+
+fn note(method: &str, id: &Value) -> Value {
+    json!({"jsonrpc": "2.0", "method": method, "params": {"_meta": {SUBSCRIPTION: id}}})
+}
+
+async fn accept(peer: &mut Peer) -> Value {
+    let listen = peer.expect("subscriptions/listen").await;
+    peer.send(&acknowledged(&listen["id"])).await;
+    listen
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_modern_pipe_holds_one_subscription_and_replaces_it_new_first() {
+    let Connected { client, mut peer, recorder } = modern().await;
+    let (watched, listen) = tokio::join!(client.watch(&[]), accept(&mut peer));
+    watched.unwrap();
+    assert_eq!(listen["params"]["notifications"], json!({"toolsListChanged": true}));
+    peer.send(&note("notifications/tools/list_changed", &listen["id"])).await;
+    recorder.wait_for("tools/list_changed").await;
+    client.watch(&[]).await.unwrap();
+
+    let uris = ["b".to_owned(), "a".to_owned()];
+    let (watched, second) = tokio::join!(client.watch(&uris), accept(&mut peer));
+    watched.unwrap();
+    let wanted = json!({"toolsListChanged": true, "resourceSubscriptions": ["a", "b"]});
+    assert_eq!(second["params"]["notifications"], wanted);
+    let cancelled = peer.expect("notifications/cancelled").await;
+    assert_eq!(cancelled["params"]["requestId"], listen["id"]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_subscription_that_ends_is_opened_again_and_what_was_missed_announced() {
+    let Connected { client, mut peer, recorder } = modern().await;
+    let (watched, listen) = tokio::join!(client.watch(&[]), accept(&mut peer));
+    watched.unwrap();
+    peer.answer(&listen, &json!({"resultType": "complete"})).await;
+    let listen = accept(&mut peer).await;
+    recorder.wait_for("tools/list_changed").await;
+    let params = json!({"requestId": listen["id"]});
+    let method = "notifications/cancelled";
+    peer.send(&json!({"jsonrpc": "2.0", "method": method, "params": params})).await;
+    accept(&mut peer).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_refused_subscription_is_an_error_and_not_repeated() {
+    let Connected { client, mut peer, .. } = modern().await;
+    let refuse = async {
+        let listen = peer.expect("subscriptions/listen").await;
+        peer.refuse(&listen, -32601, &Value::Null).await;
+    };
+    let (watched, ()) = tokio::join!(client.watch(&[]), refuse);
+    assert!(matches!(watched, Err(RequestError::Refused(_))));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_legacy_pipe_subscribes_by_difference() {
+    let Connected { client, mut peer, .. } = legacy().await;
+    let serve = async {
+        let mut seen = Vec::new();
+        for _ in 0..4 {
+            let request = peer.next().await.unwrap();
+            seen.push(format!("{} {}", request["method"], request["params"]["uri"]));
+            peer.answer(&request, &json!({})).await;
+        }
+        seen
+    };
+    let watch = async {
+        client.watch(&["a".to_owned(), "b".to_owned()]).await.unwrap();
+        client.watch(&["b".to_owned(), "c".to_owned()]).await.unwrap();
+    };
+    let ((), seen) = tokio::join!(watch, serve);
+    assert_eq!(
+        seen,
+        [
+            r#""resources/subscribe" "a""#,
+            r#""resources/subscribe" "b""#,
+            r#""resources/unsubscribe" "a""#,
+            r#""resources/subscribe" "c""#,
+        ]
+    );
+}
+
+#[tokio::test]
+async fn modern_http_holds_a_stream_and_opens_it_again() {
+    let server = Server::modern(|seen: Seen, reply| async move {
+        let id = &seen.body["id"];
+        let reply = reply.stream().await.event(&acknowledged(id)).await;
+        let reply = reply.event(&note("notifications/tools/list_changed", id)).await;
+        reply.hang_up()
+    });
+    let server = server.await;
+    let (connection, recorder) = server.connect().await;
+    connection.watch(&[]).await.unwrap();
+    recorder.wait_for("tools/list_changed").await;
+    sleep(Duration::from_millis(600)).await;
+    let listens = server.seen("subscriptions/listen");
+    assert!(listens.len() >= 2, "{}", listens.len());
+    assert_eq!(listens[0].header("mcp-method"), Some("subscriptions/listen"));
+    drop(connection);
+    let count = server.seen("subscriptions/listen").len();
+    sleep(Duration::from_millis(700)).await;
+    assert_eq!(server.seen("subscriptions/listen").len(), count, "it ends with the connection");
+}
+
+#[tokio::test]
+async fn legacy_http_follows_the_servers_own_stream_from_the_first_watch() {
+    let opened = Arc::new(AtomicUsize::new(0));
+    let server = Server::legacy(move |seen, reply| {
+        let first = seen.verb == "GET" && opened.fetch_add(1, Ordering::Relaxed) == 0;
+        async move {
+            if !first {
+                return reply.respond(405, "", b"").await;
+            }
+            let changed = json!({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"});
+            let ping = json!({"jsonrpc": "2.0", "id": 3, "method": "ping"});
+            let reply = reply.stream().await.chunk("id: 9\nretry: 10\n\n").await;
+            reply.event(&changed).await.event(&ping).await.end().await
+        }
+    });
+    let server = server.await;
+    let (connection, recorder) = server.connect().await;
+    assert!(server.seen("GET").is_empty());
+    connection.watch(&[]).await.unwrap();
+    connection.watch(&[]).await.unwrap();
+    recorder.wait_for("tools/list_changed").await;
+    sleep(Duration::from_millis(400)).await;
+    let gets = server.seen("GET");
+    assert_eq!(gets.len(), 2, "405 ends it");
+    assert_eq!(gets[1].header("last-event-id"), Some("9"));
+    let pong = server.requests.lock().iter().any(|seen| seen.body["result"] == json!({}));
+    assert!(pong, "pings are answered");
+}
