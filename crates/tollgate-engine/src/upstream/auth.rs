@@ -1,4 +1,5 @@
-//! Credentials for servers that are reached over HTTP.
+//! Credentials for servers that are reached over HTTP. Tokens and secrets stay in here: they go
+//! into headers and forms, never into an error or a log.
 
 use std::sync::Arc;
 
@@ -11,15 +12,27 @@ use tollgate_mcp::client::Credentials;
 use crate::clock::Clock;
 use crate::settings::{Auth, Endpoint};
 
+mod challenge;
+mod client_credentials;
+mod discovery;
+mod fetch;
+mod place;
+mod token;
+
+use client_credentials::ClientCredentialsGrant;
+
 /// What the settings of an endpoint ask for.
 pub(super) fn credentials(
     endpoint: &Endpoint,
-    _clock: &Arc<dyn Clock>,
+    clock: &Arc<dyn Clock>,
 ) -> Option<Arc<dyn Credentials>> {
     match &endpoint.auth {
         Auth::None => None,
         Auth::Token(token) => Some(Arc::new(Token(token.clone()))),
-        Auth::OAuth(_) => None,
+        Auth::OAuth(config) => {
+            let grant = ClientCredentialsGrant::new(config, &endpoint.url, Arc::clone(clock));
+            Some(Arc::new(grant))
+        }
     }
 }
 
@@ -37,7 +50,7 @@ impl Credentials for Token {
     }
 }
 
-/// Written in the config with or without the word Bearer.
+/// Written with or without the word Bearer.
 fn bearer(token: &Secret) -> Result<HeaderValue, String> {
     let token = token.reveal().trim();
     let bare = match token.split_once(' ') {
@@ -49,3 +62,6 @@ fn bearer(token: &Secret) -> Result<HeaderValue, String> {
     value.set_sensitive(true);
     Ok(value)
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,143 @@
+//! Finds the token endpoint of a server: protected-resource metadata (RFC 9728), then the
+//! metadata of its authorization server (RFC 8414, or OpenID Connect), each checked for who it is.
+
+use serde_json::Value;
+
+use super::challenge::Challenge;
+use super::fetch::Fetch;
+use super::place::Place;
+
+/// Where and how to ask for a token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct TokenEndpoint {
+    pub(super) url: String,
+    pub(super) resource: String,
+    pub(super) method: Method,
+    /// What the server asks for, if the config does not say.
+    pub(super) scopes: Vec<String>,
+}
+
+/// How the client proves who it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Method {
+    Basic,
+    Post,
+    /// Not said: basic, as every server must know it, then post.
+    Either,
+}
+
+struct Resource {
+    name: String,
+    issuers: Vec<String>,
+    scopes: Vec<String>,
+}
+
+pub(super) async fn discover(
+    fetch: &Fetch,
+    server: &Place,
+    challenge: &Challenge,
+) -> Result<TokenEndpoint, String> {
+    let resource = resource(fetch, server, challenge).await?;
+    let (name, issuers, offered) = match resource {
+        Some(found) => (found.name, found.issuers, found.scopes),
+        // Before protected-resource metadata the server was its own authorization server.
+        None => (server.resource(), vec![server.origin.clone()], Vec::new()),
+    };
+    let mut trouble = "the server names no authorization server".to_owned();
+    for issuer in issuers.iter().take(4) {
+        match authorization_server(fetch, server, issuer).await {
+            Ok((url, method)) => {
+                let asked = &challenge.scopes;
+                let scopes = if asked.is_empty() { offered } else { asked.clone() };
+                return Ok(TokenEndpoint { url, resource: name, method, scopes });
+            }
+            Err(reason) => trouble = reason,
+        }
+    }
+    Err(trouble)
+}
+
+async fn resource(
+    fetch: &Fetch,
+    server: &Place,
+    challenge: &Challenge,
+) -> Result<Option<Resource>, String> {
+    const NAME: &str = "oauth-protected-resource";
+    let mut places = vec![server.inserted(NAME), server.at_root(NAME)];
+    if let Some(named) = &challenge.resource_metadata {
+        // A server may say where on itself; it may not send us elsewhere.
+        if Place::parse(named)?.origin != server.origin {
+            return Err("the server's challenge points to another origin".to_owned());
+        }
+        places.insert(0, named.clone());
+    }
+    places.dedup();
+    for place in places {
+        let fetched = fetch.get(&place).await?;
+        if let (true, Some(body)) = (fetched.status.is_success(), &fetched.body) {
+            return read_resource(server, body).map(Some);
+        }
+    }
+    Ok(None)
+}
+
+fn read_resource(server: &Place, body: &Value) -> Result<Resource, String> {
+    let name = body.get("resource").and_then(Value::as_str);
+    let name = name.ok_or("the resource metadata does not say which resource it is about")?;
+    if !Place::parse(name)?.covers(server) {
+        return Err("the resource metadata is about another resource".to_owned());
+    }
+    Ok(Resource {
+        name: name.to_owned(),
+        issuers: strings(body, "authorization_servers"),
+        scopes: strings(body, "scopes_supported"),
+    })
+}
+
+async fn authorization_server(
+    fetch: &Fetch,
+    server: &Place,
+    issuer: &str,
+) -> Result<(String, Method), String> {
+    let place = Place::parse(issuer)?;
+    place.may_get_secrets_from(server)?;
+    let mut places = vec![
+        place.inserted("oauth-authorization-server"),
+        place.inserted("openid-configuration"),
+        place.appended("openid-configuration"),
+    ];
+    places.dedup();
+    for url in places {
+        let fetched = fetch.get(&url).await?;
+        if let (true, Some(body)) = (fetched.status.is_success(), &fetched.body) {
+            return read_authorization_server(server, issuer, body);
+        }
+    }
+    Err(format!("no metadata of the authorization server `{}`", place.origin))
+}
+
+fn read_authorization_server(
+    server: &Place,
+    issuer: &str,
+    body: &Value,
+) -> Result<(String, Method), String> {
+    if body.get("issuer").and_then(Value::as_str) != Some(issuer) {
+        return Err("the authorization server's metadata names another issuer".to_owned());
+    }
+    let url = body.get("token_endpoint").and_then(Value::as_str);
+    let url = url.ok_or("the authorization server names no token endpoint")?;
+    Place::parse(url)?.may_get_secrets_from(server)?;
+    let methods = strings(body, "token_endpoint_auth_methods_supported");
+    let knows = |name: &str| methods.iter().any(|method| method == name);
+    let method = match (knows("client_secret_basic"), knows("client_secret_post")) {
+        (true, _) => Method::Basic,
+        (false, true) => Method::Post,
+        (false, false) => Method::Either,
+    };
+    Ok((url.to_owned(), method))
+}
+
+fn strings(body: &Value, key: &str) -> Vec<String> {
+    let items = body.get(key).and_then(Value::as_array).into_iter().flatten();
+    items.filter_map(Value::as_str).map(str::to_owned).take(64).collect()
+}

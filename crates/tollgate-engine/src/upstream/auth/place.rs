@@ -1,0 +1,72 @@
+//! URLs as far as OAuth needs them: where well-known documents are, and where secrets may go.
+
+use http::Uri;
+
+/// An absolute http(s) URL, without query and fragment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Place {
+    /// `https://host:port`
+    pub(super) origin: String,
+    /// Empty, or begins with `/` and does not end with one.
+    pub(super) path: String,
+    host: String,
+    secure: bool,
+}
+
+impl Place {
+    pub(super) fn parse(url: &str) -> Result<Self, String> {
+        let unfit = || "a URL in the OAuth metadata is not one that can be used".to_owned();
+        let uri: Uri = url.split('#').next().unwrap_or(url).parse().map_err(|_| unfit())?;
+        let scheme = uri.scheme_str().ok_or_else(unfit)?;
+        let authority = uri.authority().ok_or_else(unfit)?;
+        if !matches!(scheme, "http" | "https") || authority.as_str().contains('@') {
+            return Err(unfit());
+        }
+        Ok(Self {
+            origin: format!("{scheme}://{}", authority.as_str().to_ascii_lowercase()),
+            path: uri.path().trim_end_matches('/').to_owned(),
+            host: authority.host().to_ascii_lowercase(),
+            secure: scheme == "https",
+        })
+    }
+
+    /// The canonical URI of a resource (RFC 8707): no fragment, no trailing slash.
+    pub(super) fn resource(&self) -> String {
+        format!("{}{}", self.origin, self.path)
+    }
+
+    /// With the name put between host and path (RFC 8414, RFC 9728).
+    pub(super) fn inserted(&self, name: &str) -> String {
+        format!("{}/.well-known/{name}{}", self.origin, self.path)
+    }
+
+    pub(super) fn at_root(&self, name: &str) -> String {
+        format!("{}/.well-known/{name}", self.origin)
+    }
+
+    /// With the name after the path (OpenID Connect discovery).
+    pub(super) fn appended(&self, name: &str) -> String {
+        format!("{}{}/.well-known/{name}", self.origin, self.path)
+    }
+
+    /// Whether `other` is this place, or below it.
+    pub(super) fn covers(&self, other: &Self) -> bool {
+        self.origin == other.origin
+            && other.path.strip_prefix(&self.path).is_some_and(|rest| {
+                rest.is_empty() || rest.starts_with('/') || self.path.is_empty()
+            })
+    }
+
+    /// Secrets go over TLS; without, only from this machine to itself.
+    pub(super) fn may_get_secrets_from(&self, server: &Self) -> Result<(), String> {
+        if self.secure || self.is_local() && server.is_local() {
+            Ok(())
+        } else {
+            Err(format!("`{}` is not https, so no credentials are sent there", self.origin))
+        }
+    }
+
+    fn is_local(&self) -> bool {
+        matches!(self.host.as_str(), "localhost" | "127.0.0.1" | "[::1]")
+    }
+}

@@ -1,0 +1,81 @@
+//! Reads the answer of a token endpoint. Pure; what it says in errors is safe to show.
+
+use std::time::Duration;
+
+use http::HeaderValue;
+use serde_json::Value;
+use tollgate_core::secret::Secret;
+
+use super::bearer;
+use super::fetch::Fetched;
+
+/// Whatever a server says, nothing is believed for longer than this.
+const LONGEST_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
+/// A token is renewed this long before its end, or a tenth of its life if that is less.
+const MARGIN: Duration = Duration::from_secs(60);
+
+#[derive(Debug, Clone)]
+pub(super) struct AccessToken {
+    pub(super) header: HeaderValue,
+    /// `None`: until it is refused.
+    pub(super) life: Option<Duration>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Refusal {
+    /// The way in which the client proved who it is may be the wrong one.
+    InvalidClient(String),
+    Other(String),
+}
+
+impl AccessToken {
+    /// After how long to ask for the next one.
+    pub(super) fn renew_after(&self) -> Option<Duration> {
+        self.life.map(|life| life - MARGIN.min(life / 10))
+    }
+}
+
+pub(super) fn read(fetched: &Fetched) -> Result<AccessToken, Refusal> {
+    let other = |text: &str| Err(Refusal::Other(text.to_owned()));
+    let status = fetched.status.as_u16();
+    let Some(body) = &fetched.body else {
+        return other(&format!("the token endpoint answered HTTP {status} without JSON"));
+    };
+    if let Some(error) = body.get("error") {
+        let code: String =
+            error.as_str().unwrap_or("error").chars().filter(|it| shown(*it)).take(64).collect();
+        let words = format!("the token endpoint answered `{code}`");
+        return Err(match code.as_str() {
+            "invalid_client" => Refusal::InvalidClient(words),
+            _ => Refusal::Other(words),
+        });
+    }
+    if !fetched.status.is_success() {
+        return other(&format!("the token endpoint answered HTTP {status}"));
+    }
+    if let Some(kind) = body.get("token_type")
+        && !kind.as_str().is_some_and(|kind| kind.eq_ignore_ascii_case("bearer"))
+    {
+        return other("the token endpoint gave a token that is not a bearer token");
+    }
+    let Some(token) = body.get("access_token").and_then(Value::as_str).filter(|it| !it.is_empty())
+    else {
+        return other("the token endpoint gave no access token");
+    };
+    let header = bearer(&Secret::new(token)).map_err(Refusal::Other)?;
+    Ok(AccessToken { header, life: body.get("expires_in").and_then(life) })
+}
+
+/// A number, or a number in quotes; nothing sensible counts as not said.
+fn life(value: &Value) -> Option<Duration> {
+    let seconds = match value {
+        Value::String(text) => text.trim().parse().ok()?,
+        other => other.as_f64()?,
+    };
+    let seconds = (seconds > 0.0).then_some(seconds)?;
+    Some(Duration::from_secs_f64(seconds.min(LONGEST_LIFE.as_secs_f64())))
+}
+
+fn shown(letter: char) -> bool {
+    letter.is_ascii_alphanumeric() || "_-.".contains(letter)
+}
