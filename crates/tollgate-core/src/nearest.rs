@@ -7,7 +7,7 @@ pub fn nearest<'k>(wanted: &str, known: impl IntoIterator<Item = &'k str>) -> Ve
     if wanted.is_empty() || wanted.len() > 256 {
         return Vec::new();
     }
-    let limit = (wanted.len() / 3).clamp(1, 8);
+    let limit = wanted.len().div_ceil(3).clamp(1, 8);
     let mut near: Vec<(usize, &str)> = known
         .into_iter()
         .filter_map(|name| Some((distance_of_names(&wanted, &fold(name), limit)?, name)))

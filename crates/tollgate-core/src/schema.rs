@@ -93,7 +93,10 @@ impl Schema {
             .should_validate_formats(false)
             .with_pattern_options(PatternOptions::regex().size_limit(share).dfa_size_limit(share))
             .build(&schema)
-            .map_err(|error| BadSchema::Invalid(short(&error.masked().to_string())))?;
+            .map_err(|error| {
+                let (what, at) = (short(&error.to_string()), error.instance_path());
+                BadSchema::Invalid(format!("{what} (at `{at}`)"))
+            })?;
         Ok(Self { compiled: Arc::new(Compiled { schema, validator, work }) })
     }
 

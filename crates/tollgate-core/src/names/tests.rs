@@ -1,1 +1,184 @@
-//! Tests.
+//! How names are made, and that no two tools ever share one.
+
+use proptest::prelude::*;
+
+use super::{BadPattern, Kind, NamePattern, Origin, Owned, Owners, expose};
+use crate::id::{ExposedName, ServerId, ToolId, ToolName};
+
+fn exposed(pattern: &str, server: &str, tool: &str) -> String {
+    let pattern = NamePattern::parse(pattern).unwrap();
+    let server = ServerId::parse(server).unwrap();
+    expose(&pattern, Origin::Upstream, &server, &ToolName::new(tool)).to_string()
+}
+
+fn id(server: &str, tool: &str) -> ToolId {
+    ToolId { server: ServerId::parse(server).unwrap(), tool: ToolName::new(tool) }
+}
+
+fn name(text: &str) -> ExposedName {
+    ExposedName::passed_through(text).unwrap()
+}
+
+#[test]
+fn patterns_join_server_and_tool() {
+    for (pattern, expected) in [
+        ("{server}_{tool}", "web_search"),
+        ("mcp_{server}_{tool}", "mcp_web_search"),
+        ("{tool}_by_{server}", "search_by_web"),
+        ("{tool}", "search"),
+        ("x{tool}", "xsearch"),
+    ] {
+        assert_eq!(exposed(pattern, "web", "search"), expected);
+    }
+    assert_eq!(NamePattern::default(), NamePattern::parse("{server}_{tool}").unwrap());
+    assert_eq!(NamePattern::parse("{tool}"), Ok(NamePattern::PassThrough));
+}
+
+#[test]
+fn patterns_that_cannot_work_are_refused_with_a_reason() {
+    for (pattern, expected) in [
+        ("", BadPattern::NoTool),
+        ("{server}", BadPattern::NoTool),
+        ("{server}_{name}", BadPattern::Placeholder("{name}".to_owned())),
+        ("{tool", BadPattern::Placeholder("{tool".to_owned())),
+        ("{server}-{tool}", BadPattern::Character('-')),
+        ("{tool}}", BadPattern::Character('}')),
+        ("_{tool}", BadPattern::Start),
+        ("1{tool}", BadPattern::Start),
+    ] {
+        assert_eq!(NamePattern::parse(pattern), Err(expected), "{pattern}");
+    }
+    let said = NamePattern::parse("{server}").unwrap_err().to_string();
+    assert_eq!(said, "the pattern needs `{tool}`, or all tools would have one name");
+}
+
+#[test]
+fn b_sc_12_any_name_becomes_one_that_providers_take() {
+    for (tool, expected) in [
+        ("a.b", "s_a_b"),
+        ("a/b-c", "s_a_b_c"),
+        ("a\nb", "s_a_b"),
+        ("ｓｅａｒｃｈ！", "s_search_"),
+        ("раураl", "s_paypal"),
+        ("Ѕеаrсh", "s_Search"),
+        ("搜索", "s___"),
+        ("🎲", "s__"),
+    ] {
+        assert_eq!(exposed("{server}_{tool}", "s", tool), expected, "{tool}");
+    }
+    assert_eq!(exposed("x_{tool}", "my-server", "t"), "x_t");
+    assert_eq!(exposed("{server}_{tool}", "my-server", "t"), "my_server_t");
+    assert_eq!(exposed("{tool}_{server}", "s", "9lives"), "t_9lives_s");
+}
+
+#[test]
+fn long_names_keep_their_head_and_end_in_a_mark_of_their_own() {
+    let one = exposed("{server}_{tool}", "s", &"x".repeat(300));
+    let two = exposed("{server}_{tool}", "s", &("x".repeat(299) + "y"));
+    assert_eq!(one.len(), 64);
+    assert_eq!(one[..55], two[..55]);
+    assert_ne!(one, two);
+    assert_eq!(one, exposed("{server}_{tool}", "s", &"x".repeat(300)));
+    assert_eq!(exposed("{server}_{tool}", "s", &"x".repeat(62)).len(), 64);
+    assert!(exposed("{server}_{tool}", "s", &"x".repeat(62)).ends_with("xx"));
+}
+
+#[test]
+fn passed_through_names_stay_as_they_are_where_mcp_allows_them() {
+    for tool in ["Get-Weather", "a.b/c", "9lives", &"x".repeat(128)] {
+        assert_eq!(exposed("{tool}", "s", tool), tool);
+    }
+    assert_eq!(exposed("{tool}", "s", "a b"), "a_b");
+    assert_eq!(exposed("{tool}", "s", "é"), "t__");
+    assert_eq!(exposed("{tool}", "s", &"x".repeat(129)).len(), 64);
+}
+
+#[test]
+fn built_in_tools_have_bare_names() {
+    let pattern = NamePattern::default();
+    let server = ServerId::parse("builtin").unwrap();
+    let made = expose(&pattern, Origin::Builtin, &server, &ToolName::new("roll"));
+    assert_eq!(made.as_str(), "roll");
+}
+
+#[test]
+fn s_26_two_servers_cannot_make_one_name() {
+    // The known attack: `a_b` + `c` and `a` + `b_c` join to the same text.
+    assert_eq!(exposed("{server}_{tool}", "a_b", "c"), exposed("{server}_{tool}", "a", "b_c"));
+    let mut owners = Owners::default();
+    let (first, second) = (id("a_b", "c"), id("a", "b_c"));
+    assert_eq!(owners.claim(Kind::Tool, &name("a_b_c"), &first), Ok(()));
+    assert_eq!(owners.claim(Kind::Tool, &name("a_b_c"), &second), Err(first.clone()));
+    assert_eq!(owners.claim(Kind::Tool, &name("A_b_C"), &second), Err(first.clone()));
+    assert_eq!(owners.claim(Kind::Tool, &name("a_b_c"), &first), Ok(()));
+    assert_eq!(owners.claim(Kind::Prompt, &name("a_b_c"), &second), Ok(()));
+}
+
+#[test]
+fn s_26_look_alikes_of_another_server_are_taken_too() {
+    let mut owners = Owners::default();
+    owners.claim(Kind::Tool, &name("pay_online_1o"), &id("bank", "pay")).unwrap();
+    for twin in ["pay_on1ine_1o", "pay_online_l0", "PAY_0NLINE_IO", "pay-online.1o"] {
+        let taken = owners.claim(Kind::Tool, &name(twin), &id("evil", "pay"));
+        assert_eq!(taken, Err(id("bank", "pay")), "{twin}");
+    }
+    // One server may have `v1` and `vl`; they are its own to tell apart.
+    assert_eq!(owners.claim(Kind::Tool, &name("pay_online_lo"), &id("bank", "pay2")), Ok(()));
+    owners.retain(|owned| owned.owner.tool.as_str() != "pay");
+    let still = owners.claim(Kind::Tool, &name("pay_online_1o"), &id("evil", "pay"));
+    assert_eq!(still, Err(id("bank", "pay2")));
+    owners.retain(|_| false);
+    assert_eq!(owners.claim(Kind::Tool, &name("pay_online_1o"), &id("evil", "pay")), Ok(()));
+}
+
+#[test]
+fn what_was_written_down_is_read_back_the_same() {
+    let mut owners = Owners::default();
+    for (exposed, owner) in [("b", id("s", "b")), ("a", id("s", "a")), ("c", id("t", "c"))] {
+        owners.claim(Kind::Tool, &name(exposed), &owner).unwrap();
+    }
+    let written: Vec<Owned> = owners.iter().cloned().collect();
+    let order: Vec<_> = written.iter().map(|owned| owned.exposed.as_str()).collect();
+    assert_eq!(order, ["a", "b", "c"]);
+    let mut twice = written.clone();
+    twice.push(Owned { kind: Kind::Tool, exposed: name("A"), owner: id("evil", "a") });
+    assert_eq!(twice.into_iter().collect::<Owners>(), owners);
+}
+
+fn any_tool() -> impl Strategy<Value = String> {
+    prop_oneof!["[a-cA-C_.-]{1,6}", "[a-z0-9_./-]{1,300}", "\\PC{1,80}", "[аеорсх０-９ａ-ｚ]{1,8}",]
+}
+
+proptest! {
+    #[test]
+    fn s_26_every_exposed_name_is_one_that_providers_take(
+        server in "[a-zA-Z][a-zA-Z0-9_-]{0,63}",
+        tool in any_tool(),
+    ) {
+        let server = ServerId::parse(&server).unwrap();
+        let tool = ToolName::new(&tool);
+        let pattern = NamePattern::default();
+        let made = expose(&pattern, Origin::Upstream, &server, &tool);
+        prop_assert!(ExposedName::parse(made.as_str()).is_ok());
+        prop_assert_eq!(&made, &expose(&pattern, Origin::Upstream, &server, &tool));
+    }
+
+    #[test]
+    fn s_26_no_two_owners_share_a_name_even_by_case(
+        claims in prop::collection::vec(("[ab][ab_]{0,2}", any_tool()), 1..40),
+    ) {
+        let mut owners = Owners::default();
+        let pattern = NamePattern::default();
+        for (server, tool) in &claims {
+            let owner = id(server, tool);
+            let made = expose(&pattern, Origin::Upstream, &owner.server, &owner.tool);
+            let _ = owners.claim(Kind::Tool, &made, &owner);
+        }
+        let mut names: Vec<String> =
+            owners.iter().map(|owned| owned.exposed.as_str().to_ascii_lowercase()).collect();
+        let count = names.len();
+        names.sort();
+        names.dedup();
+        prop_assert_eq!(names.len(), count);
+    }
+}

@@ -123,6 +123,10 @@ impl<'a> Reader<'a> {
     /// Ties every reference to its target. Targets at odd places are read as schemas too.
     fn resolve(&mut self) -> Result<(), BadSchema> {
         while let Some((from, reference)) = self.references.pop() {
+            // With a second base `#` would mean another document to the compiler than here.
+            if self.has_inner_id {
+                return Err(BadSchema::InnerId);
+            }
             let target = match self.target(reference)? {
                 Found::Node(node) => node,
                 Found::Value(value) => match self.known.get(&address(value)) {
@@ -132,7 +136,6 @@ impl<'a> Reader<'a> {
             };
             self.nodes[from].in_place.push(target);
         }
-        // With a second base `#` would mean another document to the compiler than it does here.
         match self.seen > 0 && self.has_inner_id {
             true => Err(BadSchema::InnerId),
             false => Ok(()),

@@ -1,1 +1,177 @@
-//! Tests.
+//! What an agent sees, and that it is exactly what it may call.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{BadCursor, Form, List, View, matches};
+use crate::agent::Agent;
+use crate::budget::Tier;
+use crate::catalog::{Catalog, Inputs, Listing, Offer, Origin, Rules};
+use crate::glob::Glob;
+use crate::id::ServerId;
+use crate::json::raw_value;
+use crate::names::{NamePattern, Owners};
+
+fn offer(server: &str, listing: Listing) -> Offer {
+    let rules = Rules {
+        server: ServerId::parse(server).unwrap(),
+        origin: Origin::Upstream,
+        trusted: false,
+        timeout: Duration::from_secs(10),
+        allow: Vec::new(),
+        deny: Vec::new(),
+        tools: BTreeMap::new(),
+    };
+    Offer { rules: Arc::new(rules), listing: Arc::new(listing), present: true }
+}
+
+fn tools(names: impl IntoIterator<Item = String>) -> Listing {
+    let tool = |name: String| raw_value(&json!({"name": name, "inputSchema": {"type": "object"}}));
+    Listing { tools: names.into_iter().map(tool).collect(), ..Listing::default() }
+}
+
+fn catalog(offers: &[Offer]) -> Arc<Catalog> {
+    let pattern = NamePattern::default();
+    let inputs = Inputs { version: 7, offers, pattern: &pattern, previous: None };
+    Arc::new(Catalog::build(&inputs, &mut Owners::default()))
+}
+
+fn view(offers: &[Offer], globs: &[&str]) -> View {
+    let tools = globs.iter().map(|glob| Glob::new(*glob)).collect();
+    View::build(&catalog(offers), &Agent { tools, ..Agent::implicit() }, Tier::Standard)
+}
+
+fn names(page: &str) -> Vec<String> {
+    let items: Vec<Value> = serde_json::from_str(page).unwrap();
+    items.iter().map(|item| item["name"].as_str().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn s_29_what_is_listed_is_what_can_be_called() {
+    let listing = || tools(["read", "write", "wipe"].map(str::to_owned));
+    let offers = [offer("files", listing()), offer("notes", listing())];
+    let view = view(&offers, &["files_*", "notes_read"]);
+    let listed = names(view.page(List::Tools, Form::Modern, None).unwrap().items);
+    assert_eq!(listed, ["files_read", "files_wipe", "files_write", "notes_read"]);
+    for name in ["files_read", "files_wipe", "files_write", "notes_read"] {
+        assert_eq!(view.tool(name).unwrap().exposed.as_str(), name);
+    }
+    for name in ["notes_wipe", "read", "files", "FILES_READ", "", "files_read "] {
+        assert!(view.tool(name).is_none(), "{name}");
+    }
+    assert_eq!((view.version, view.tier), (7, Tier::Standard));
+}
+
+#[test]
+fn nothing_allowed_is_nothing_seen() {
+    let view = view(&[offer("s", tools(["a".to_owned()]))], &[]);
+    assert!(view.tools().is_empty());
+    let page = view.page(List::Tools, Form::Legacy, None).unwrap();
+    assert_eq!((page.items, page.next), ("[]", None));
+}
+
+#[test]
+fn names_that_are_not_there_bring_up_near_ones_that_are_visible() {
+    let offers = [offer("dice", tools(["roll", "roll_table", "secret_roll"].map(str::to_owned)))];
+    let view = view(&offers, &["dice_roll*"]);
+    assert_eq!(view.nearest("dice_rol"), ["dice_roll", "dice_roll_table"]);
+    assert_eq!(view.nearest("roll"), ["dice_roll"]);
+    assert!(view.nearest("secret_roll").iter().all(|name| !name.contains("secret")));
+}
+
+#[test]
+fn long_lists_come_in_pages_whose_cursors_fit_nowhere_else() {
+    let many = |extra: usize| tools((0..2_300 + extra).map(|at| format!("t{at:05}")));
+    let view_of = |extra| view(&[offer("s", many(extra))], &["*"]);
+    let view = view_of(0);
+    let mut seen = Vec::new();
+    let mut cursor: Option<String> = None;
+    loop {
+        let page = view.page(List::Tools, Form::Modern, cursor.as_deref()).unwrap();
+        seen.push(names(page.items).len());
+        match page.next {
+            Some(next) => cursor = Some(next.to_owned()),
+            None => break,
+        }
+    }
+    assert_eq!(seen, [1000, 1000, 300]);
+    let cursor = cursor.unwrap();
+    let cursor = cursor.as_str();
+    for forged in
+        ["", "0", "1000", "1000-0000000000000000", "3000-", &cursor.replace("2000", "2001")]
+    {
+        assert_eq!(view.page(List::Tools, Form::Modern, Some(forged)), Err(BadCursor), "{forged}");
+    }
+    assert_eq!(view.page(List::Prompts, Form::Modern, Some(cursor)), Err(BadCursor));
+    assert_eq!(view.page(List::Tools, Form::Legacy, Some(cursor)), Err(BadCursor));
+    assert_eq!(view_of(1).page(List::Tools, Form::Modern, Some(cursor)), Err(BadCursor));
+    // The same content again, as after a restart: the cursor still holds.
+    assert!(view_of(0).page(List::Tools, Form::Modern, Some(cursor)).is_ok());
+}
+
+#[test]
+fn digests_tell_whether_a_list_changed_for_this_view() {
+    let before = [offer("s", tools(["a", "b"].map(str::to_owned)))];
+    let after = [offer("s", tools(["a", "b", "c"].map(str::to_owned)))];
+    let digest = |offers, glob| view(offers, &[glob]).digest(List::Tools);
+    assert_eq!(digest(&before, "s_a"), digest(&after, "s_a"));
+    assert_ne!(digest(&before, "*"), digest(&after, "*"));
+    let view = view(&before, &["*"]);
+    assert_ne!(view.digest(List::Tools), view.digest(List::Prompts));
+    assert_eq!(view.digest(List::Tools), view.digest(List::Tools));
+}
+
+#[test]
+fn uris_find_their_server_by_list_then_template_then_the_only_one() {
+    let raw = |items: &[Value]| items.iter().map(raw_value).collect::<Vec<_>>();
+    let files = Listing {
+        resources: raw(&[json!({"uri": "file:///a", "name": "a"})]),
+        ..Listing::default()
+    };
+    let rows = Listing {
+        templates: raw(&[json!({"uriTemplate": "db://{table}/{+rest}", "name": "row"})]),
+        prompts: raw(&[json!({"name": "p"})]),
+        ..Listing::default()
+    };
+    let offers =
+        [offer("files", files), offer("rows", rows), offer("other", tools(["x".to_owned()]))];
+    let route = |globs: &[&str], uri: &str| {
+        view(&offers, globs).resource_route(uri).map(ToString::to_string)
+    };
+    assert_eq!(route(&["*"], "file:///a").as_deref(), Some("files"));
+    assert_eq!(route(&["*"], "db://users/1/name").as_deref(), Some("rows"));
+    assert_eq!(route(&["*"], "file:///b"), None);
+    assert_eq!(route(&["files_*"], "file:///b").as_deref(), Some("files"));
+    assert_eq!(route(&["other_*"], "file:///a"), None);
+    let view = view(&offers, &["rows_*"]);
+    assert_eq!((view.resources().len(), view.templates().len(), view.prompts().len()), (0, 1, 1));
+    assert!(view.prompt("rows_p").is_some() && view.prompt("p").is_none());
+}
+
+#[test]
+fn templates_match_what_they_can_expand_to() {
+    for (pattern, uri, expected) in [
+        ("a://{x}", "a://1", true),
+        ("a://{x}", "a://", false),
+        ("a://{x}", "a://1/2", false),
+        ("a://{x}/b/{y}", "a://1/b/2", true),
+        ("a://{x}/b/{y}", "a://1/c/2", false),
+        ("a://{x}{y}", "a://12", true),
+        ("a://{+path}", "a://1/2/3?q", true),
+        ("a://h{/seg*}", "a://h/1/2", true),
+        ("a://h{/seg*}", "a://h", true),
+        ("a://h{?q,page}", "a://h?q=1&page=2", true),
+        ("a://h{?q}", "b://h?q=1", false),
+        ("a://{x", "a://{x", true),
+        ("a://ü{x}", "a://ü1", true),
+        ("", "", true),
+        ("", "a", false),
+    ] {
+        assert_eq!(matches(pattern, uri), expected, "{pattern} {uri}");
+    }
+    assert!(!matches(&"{+a}x".repeat(1_000), &"x".repeat(5_000).replace("xx", "xy")));
+    assert!(!matches("{+a}", &"x".repeat(10_000)));
+}
