@@ -1,0 +1,18 @@
+//! The fronts: MCP over HTTP and over pipes, a plain HTTP API, operations. They decode, ask the
+//! gate and encode; they decide nothing. axum and hyper's server stop here.
+
+mod auth;
+mod body;
+mod guard;
+mod limits;
+mod mcp;
+mod ops;
+mod problem;
+mod refusal;
+mod rest;
+mod router;
+mod serve;
+
+pub use limits::Limits;
+pub use mcp::stdio::{StdioError, serve_stdio};
+pub use serve::{Options, Server};

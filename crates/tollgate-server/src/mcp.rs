@@ -1,0 +1,113 @@
+//! The MCP front, for both eras and whatever carries it. `modern` and `legacy` say what a request
+//! means, `dress` how an answer looks; `http` and `stdio` carry the messages.
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use tokio_util::sync::CancellationToken;
+use tollgate_core::budget::Tier;
+use tollgate_core::json::Object;
+use tollgate_core::turn::{Principal, Turn};
+use tollgate_engine::clock::Clock;
+use tollgate_engine::gate::{Asked, Gate};
+use tollgate_mcp::tasks::Group;
+
+use crate::limits::Limits;
+use crate::refusal::Refused;
+
+pub(crate) mod dress;
+mod exchange;
+mod headers;
+pub(crate) mod http;
+mod legacy;
+mod listen;
+mod method;
+mod modern;
+mod session;
+pub(crate) mod stdio;
+mod voice;
+
+use session::Sessions;
+
+/// What all MCP requests share.
+pub(crate) struct Front {
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) limits: Limits,
+    pub(crate) sessions: Sessions,
+    /// Legacy calls whose client went away without cancelling them.
+    survivors: Arc<Group>,
+    /// Streams that would go on for ever end when it is cancelled.
+    pub(crate) stop: CancellationToken,
+}
+
+impl Front {
+    /// Must be called within a runtime.
+    pub(crate) fn new(gate: Arc<Gate>, clock: Arc<dyn Clock>, limits: Limits) -> Self {
+        Self {
+            gate,
+            sessions: Sessions::new(clock, &limits),
+            survivors: Arc::new(Group::new("legacy call", limits.in_flight)),
+            stop: CancellationToken::new(),
+            limits,
+        }
+    }
+}
+
+/// Who asks, for which agent, within which budget.
+#[derive(Debug, Clone)]
+pub(crate) struct Who {
+    pub(crate) principal: Principal,
+    pub(crate) agent: Option<Arc<str>>,
+    pub(crate) tier: Option<Tier>,
+}
+
+const META_AGENT: &str = "dev.tollgate/agent";
+const META_TIER: &str = "dev.tollgate/tier";
+const META_CONVERSATION: &str = "dev.tollgate/conversation";
+
+impl Who {
+    pub(crate) fn turn(&self, gate: &Gate) -> Result<Turn, Refused> {
+        let asked = Asked {
+            principal: self.principal.clone(),
+            agent: self.agent.as_deref(),
+            tier: self.tier,
+            deadline: None,
+        };
+        Ok(gate.turn(asked)?)
+    }
+
+    /// Adds what the request's `_meta` asks for. The route and the headers were there first.
+    fn with_wishes(mut self, meta: &Object<'_>) -> Result<Self, Refused> {
+        if self.agent.is_none() && meta.contains(META_AGENT) {
+            let agent = meta.string(META_AGENT);
+            self.agent = Some(agent.ok_or_else(|| wrong(META_AGENT, "a string"))?.into());
+        }
+        if self.tier.is_none() && meta.contains(META_TIER) {
+            let tier = meta.string(META_TIER).and_then(|text| Tier::parse(&text));
+            self.tier = Some(tier.ok_or_else(|| wrong(META_TIER, "fast, standard or deep"))?);
+        }
+        Ok(self)
+    }
+}
+
+/// What of a client's `_meta` goes on to a server: not what was for this hop, nor for us.
+fn passed_on(meta: &mut Object<'_>) -> Option<Box<RawValue>> {
+    tollgate_mcp::meta::strip_hop_keys(meta);
+    for key in [META_AGENT, META_TIER, META_CONVERSATION] {
+        meta.remove(key);
+    }
+    (!meta.is_empty()).then(|| meta.to_raw())
+}
+
+fn put_meta(params: &mut Object<'_>, meta: Option<Box<RawValue>>) {
+    match meta {
+        Some(meta) => params.set("_meta", meta),
+        None => {
+            params.remove("_meta");
+        }
+    }
+}
+
+fn wrong(key: &str, expected: &str) -> Refused {
+    Refused::bad_params(format!("`_meta` has a `{key}` that is not {expected}"))
+}

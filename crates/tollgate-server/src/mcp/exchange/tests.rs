@@ -1,0 +1,74 @@
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tollgate_mcp::tasks::Group;
+
+use super::{Answer, Carrier, Exchange, Line, Step};
+use crate::mcp::dress::Text;
+
+fn answer(text: &str) -> Answer {
+    Answer::said(Text::Whole(text.to_owned()))
+}
+
+/// Everything that an exchange says, in order.
+async fn all(mut exchange: Exchange) -> Vec<String> {
+    let mut said = Vec::new();
+    loop {
+        match exchange.next().await {
+            Step::Say(text) => said.push(text),
+            Step::Done(answer) => {
+                said.push(answer.text.map(Text::into_string).unwrap_or_default());
+                return said;
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn what_is_said_before_the_answer_is_heard_before_it() {
+    let exchange = Exchange::new(Line::new(Carrier::Http), |line| async move {
+        let sender = line.messages().expect("it can stream");
+        sender.send("one".into()).await.unwrap();
+        tokio::task::yield_now().await;
+        sender.send("two".into()).await.unwrap();
+        answer("end")
+    });
+    assert_eq!(all(exchange).await, ["one", "two", "end"]);
+    let exchange = Exchange::new(Line::new(Carrier::AnswerOnly), |line| async move {
+        assert!(line.messages().is_none());
+        answer("end")
+    });
+    assert_eq!(all(exchange).await, ["end"]);
+}
+
+/// Whether a call whose exchange is dropped in the middle still ends.
+async fn survives(carrier: Carrier) -> bool {
+    let survivors = Arc::new(Group::new("test", 4));
+    let ended = Arc::new(AtomicBool::new(false));
+    let (release, wait) = oneshot::channel::<()>();
+    let mut exchange = Exchange::new(Line::new(carrier), |line| {
+        let (survivors, ended) = (Arc::clone(&survivors), Arc::clone(&ended));
+        async move {
+            line.outlive(&survivors);
+            let _ = wait.await;
+            ended.store(true, Ordering::SeqCst);
+            answer("end")
+        }
+    });
+    let early = tokio::time::timeout(Duration::from_millis(5), exchange.next()).await;
+    assert!(early.is_err(), "the call waits");
+    drop(exchange);
+    let _ = release.send(());
+    for _ in 0..20 {
+        tokio::task::yield_now().await;
+    }
+    ended.load(Ordering::SeqCst)
+}
+
+#[tokio::test]
+async fn a_call_outlives_its_connection_but_not_its_pipe() {
+    assert!(survives(Carrier::Http).await);
+    assert!(!survives(Carrier::Pipe).await);
+}

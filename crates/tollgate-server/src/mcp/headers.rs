@@ -1,0 +1,90 @@
+//! Modern HTTP requests repeat parts of their body in headers, for proxies to route on. Whatever
+//! they repeat must be what the body says, or someone on the way saw another request than we do.
+
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use serde_json::value::RawValue;
+use tollgate_core::json::{self, Object};
+use tollgate_core::tool::Tool;
+use tollgate_mcp::code;
+use tollgate_mcp::header;
+
+use crate::refusal::Refused;
+
+/// The version header against the body's `_meta`.
+pub(super) fn check_version(headers: &HeaderMap, revision: &str) -> Result<(), Refused> {
+    let name = &header::PROTOCOL_VERSION;
+    let value = single(headers, name)?.ok_or_else(|| missing(name))?;
+    if value.as_bytes() == revision.as_bytes() { Ok(()) } else { Err(mismatch(name)) }
+}
+
+/// `Mcp-Method`, and `Mcp-Name` for the methods that have one.
+pub(super) fn check_standard(
+    headers: &HeaderMap,
+    method: &str,
+    params: &Object<'_>,
+) -> Result<(), Refused> {
+    let value = single(headers, &header::METHOD)?.ok_or_else(|| missing(&header::METHOD))?;
+    if value.as_bytes() != method.as_bytes() {
+        return Err(mismatch(&header::METHOD));
+    }
+    // A body without the field is refused for that, later.
+    let Some(named) = header::named_by(method).and_then(|key| params.get(key)) else {
+        return Ok(());
+    };
+    let value = single(headers, &header::NAME)?.ok_or_else(|| missing(&header::NAME))?;
+    if header::matches(value, named) { Ok(()) } else { Err(mismatch(&header::NAME)) }
+}
+
+/// `Mcp-Param-*` for the arguments that the tool's schema marks.
+pub(super) fn check_mirrored(
+    headers: &HeaderMap,
+    tool: &Tool,
+    params: &Object<'_>,
+) -> Result<(), Refused> {
+    if tool.definition.headers.is_empty() {
+        return Ok(());
+    }
+    // Arguments that cannot be read are refused for that, later.
+    let arguments = params.get("arguments").and_then(|raw| json::value(raw.get()).ok());
+    for parameter in &tool.definition.headers {
+        let Some(name) = header::param(&parameter.header) else { continue };
+        let value = arguments.as_ref().and_then(|all| all.pointer(&parameter.pointer));
+        match (value.filter(|value| !value.is_null()), single(headers, &name)?) {
+            (None, None) => {}
+            (Some(_), None) => return Err(missing(&name)),
+            (Some(value), Some(given)) if agrees(given, &json::raw_value(value)) => {}
+            (_, Some(_)) => return Err(mismatch(&name)),
+        }
+    }
+    Ok(())
+}
+
+fn agrees(given: &HeaderValue, value: &RawValue) -> bool {
+    header::matches(given, value)
+}
+
+fn single<'h>(
+    headers: &'h HeaderMap,
+    name: &HeaderName,
+) -> Result<Option<&'h HeaderValue>, Refused> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (first, None) => Ok(first),
+        (_, Some(_)) => Err(refused(format!("header `{name}` stands twice"))),
+    }
+}
+
+fn missing(name: &HeaderName) -> Refused {
+    refused(format!("header `{name}` is missing"))
+}
+
+fn mismatch(name: &HeaderName) -> Refused {
+    refused(format!("header `{name}` does not say the same as the body"))
+}
+
+fn refused(message: String) -> Refused {
+    Refused::new(StatusCode::BAD_REQUEST, code::HEADER_MISMATCH, message)
+}
+
+#[cfg(test)]
+mod tests;

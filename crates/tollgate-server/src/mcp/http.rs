@@ -1,0 +1,354 @@
+//! MCP over HTTP: one endpoint for both eras. An answer is plain JSON unless something has to be
+//! said before it; only then it becomes an event stream.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Path, Request, State};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use tollgate_core::budget::Tier;
+use tollgate_core::json::Object;
+use tollgate_mcp::envelope::{self, Message};
+use tollgate_mcp::header::{PROTOCOL_VERSION, SESSION_ID};
+use tollgate_mcp::meta;
+use tollgate_mcp::{Era, Revision};
+
+use super::exchange::{Answer, Carrier, Exchange, Line, Step};
+use super::method::{self, Method};
+use super::modern::{self, Ask};
+use super::session::Session;
+use super::{Front, Who, dress, legacy, listen};
+use crate::auth;
+use crate::body;
+use crate::problem::{Problem, Style};
+use crate::refusal::Refused;
+
+mod accept;
+mod stream;
+
+use accept::Accepts;
+
+pub(crate) async fn post(State(front): State<Arc<Front>>, request: Request) -> Response {
+    posted(front, None, request).await
+}
+
+pub(crate) async fn post_to_agent(
+    State(front): State<Arc<Front>>,
+    Path(agent): Path<String>,
+    request: Request,
+) -> Response {
+    posted(front, Some(agent), request).await
+}
+
+pub(crate) async fn get(State(front): State<Arc<Front>>, request: Request) -> Response {
+    stream_of_session(front, None, &request)
+}
+
+pub(crate) async fn get_for_agent(
+    State(front): State<Arc<Front>>,
+    Path(agent): Path<String>,
+    request: Request,
+) -> Response {
+    stream_of_session(front, Some(agent), &request)
+}
+
+pub(crate) async fn delete(State(front): State<Arc<Front>>, request: Request) -> Response {
+    end_of_session(&front, None, &request)
+}
+
+pub(crate) async fn delete_for_agent(
+    State(front): State<Arc<Front>>,
+    Path(agent): Path<String>,
+    request: Request,
+) -> Response {
+    end_of_session(&front, Some(agent), &request)
+}
+
+async fn posted(front: Arc<Front>, agent: Option<String>, request: Request) -> Response {
+    let (parts, body) = request.into_parts();
+    let headers = parts.headers;
+    let accepted = match Accepts::read(&headers) {
+        Accepts::Both => Carrier::Http,
+        Accepts::OnlyJson => Carrier::AnswerOnly,
+        Accepts::OnlyEvents | Accepts::Neither => return not_acceptable("application/json"),
+    };
+    let read = async {
+        let who = who(&headers, agent)?;
+        Ok((who, body::json(&headers, body, &front.limits).await?))
+    };
+    let (who, body) = match read.await {
+        Ok(read) => read,
+        Err(problem) => return Problem::response(&problem, Style::JsonRpc),
+    };
+    let keep_alive = front.limits.keep_alive;
+    let post = Post { who, headers, body };
+    let mut exchange = Exchange::new(Line::new(accepted), |line| serve(front, post, line));
+    match exchange.next().await {
+        Step::Done(answer) => plain(answer),
+        Step::Say(first) => stream::response(exchange, Some(first), keep_alive),
+    }
+}
+
+struct Post {
+    who: Who,
+    headers: HeaderMap,
+    body: Bytes,
+}
+
+/// Owns everything that the answer is made from, so that it can outlive the connection.
+async fn serve(front: Arc<Front>, post: Post, line: Arc<Line>) -> Answer {
+    let Post { who, headers, body } = post;
+    if body.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'[') {
+        return serve_batch(&front, &who, (&headers, &body), &line).await;
+    }
+    let message = match Message::parse_bytes(&body) {
+        Ok(message) => message,
+        Err(invalid) => {
+            let refused = Refused { status: StatusCode::BAD_REQUEST, error: invalid.error };
+            return Answer::refused(invalid.id.as_ref(), &refused);
+        }
+    };
+    match message {
+        Message::Request(request) => serve_request(&front, (who, &headers), request, &line).await,
+        Message::Notification { .. } | Message::Response { .. } => {
+            if session_id(&headers).is_none() && says_modern(&headers) {
+                return modern_aside(&message);
+            }
+            match find_session(&front, &who, &headers) {
+                Ok(session) => legacy::take(&front, &session, message, &line).await,
+                Err(refused) => Answer::refused(None, &refused),
+            }
+        }
+    }
+}
+
+async fn serve_request(
+    front: &Front,
+    (who, headers): (Who, &HeaderMap),
+    request: envelope::Request<'_>,
+    line: &Line,
+) -> Answer {
+    let envelope::Request { id, method, params } = request;
+    let params = match method::params(params) {
+        Ok(params) => params,
+        Err(refused) => return Answer::refused(Some(&id), &refused),
+    };
+    let is_modern = is_modern(headers, &method, &params);
+    let ask = Ask { id, method: &method, params };
+    if is_modern {
+        return modern::answer(front, modern::From { who, headers: Some(headers), line }, ask)
+            .await;
+    }
+    if ask.method == "initialize" {
+        return match session_id(headers).and_then(|id| front.sessions.find(id, &who)) {
+            Some(_) => Answer::refused(
+                Some(&ask.id),
+                &Refused::invalid("this session is initialized already"),
+            ),
+            None => legacy::initialize(front, who, &ask),
+        };
+    }
+    match find_session(front, &who, headers) {
+        Ok(session) => legacy::answer(front, &session, ask, line).await,
+        Err(refused) => Answer::refused(Some(&ask.id), &refused),
+    }
+}
+
+async fn serve_batch(
+    front: &Front,
+    who: &Who,
+    (headers, body): (&HeaderMap, &[u8]),
+    line: &Line,
+) -> Answer {
+    let no_batches = "messages come one by one in this protocol revision";
+    if session_id(headers).is_none() {
+        return legacy::refused(no_batches);
+    }
+    match (find_session(front, who, headers), std::str::from_utf8(body)) {
+        (Ok(session), Ok(text)) if session.revision == Revision::V2025_03_26 => {
+            legacy::batch(front, &session, text, line).await
+        }
+        (Ok(_), _) => legacy::refused(no_batches),
+        (Err(refused), _) => Answer::refused(None, &refused),
+    }
+}
+
+/// A modern notification is taken; a modern client has nothing to answer.
+fn modern_aside(message: &Message<'_>) -> Answer {
+    match message {
+        Message::Notification { .. } => Answer::nothing(),
+        Message::Request(_) | Message::Response { .. } => {
+            legacy::refused("nobody asked this client anything")
+        }
+    }
+}
+
+/// Requests say it themselves, by header or by `_meta`. `initialize` without `_meta` is legacy
+/// whatever the header says; so is what belongs to a session.
+fn is_modern(headers: &HeaderMap, method: &str, params: &Object<'_>) -> bool {
+    let by_header = says_modern(headers) && method != "initialize";
+    if by_header && (session_id(headers).is_none() || known_version(headers) == Some(Era::Modern)) {
+        return true;
+    }
+    Method::is_modern_only(method)
+        || params.object("_meta").is_some_and(|meta| meta.contains(meta::PROTOCOL_VERSION))
+}
+
+/// A version that is not one of the legacy ones. Unknown ones are left to the modern side, which
+/// can say what it speaks.
+fn says_modern(headers: &HeaderMap) -> bool {
+    headers.contains_key(PROTOCOL_VERSION) && known_version(headers) != Some(Era::Legacy)
+}
+
+fn known_version(headers: &HeaderMap) -> Option<Era> {
+    let text = headers.get(PROTOCOL_VERSION)?.to_str().ok()?;
+    Revision::parse(text).map(Revision::era)
+}
+
+fn session_id(headers: &HeaderMap) -> Option<&str> {
+    headers.get(SESSION_ID)?.to_str().ok()
+}
+
+fn find_session(front: &Front, who: &Who, headers: &HeaderMap) -> Result<Arc<Session>, Refused> {
+    let Some(id) = session_id(headers) else {
+        return Err(Refused::invalid(
+            "a request outside of a session needs `initialize` first, or the `_meta` of \
+             revision 2026-07-28",
+        ));
+    };
+    if headers.contains_key(PROTOCOL_VERSION) && known_version(headers) != Some(Era::Legacy) {
+        return Err(Refused::invalid("this `mcp-protocol-version` is not spoken in a session"));
+    }
+    let code = tollgate_mcp::code::INVALID_REQUEST;
+    front
+        .sessions
+        .find(id, who)
+        .ok_or_else(|| Refused::new(StatusCode::NOT_FOUND, code, "there is no such session"))
+}
+
+/// The route first, then the header.
+fn who(headers: &HeaderMap, agent: Option<String>) -> Result<Who, Problem> {
+    let bad = |detail| Problem::new(StatusCode::BAD_REQUEST, "bad_header", detail);
+    let text = |name: &str| headers.get(name).map(|value| value.to_str().ok());
+    let agent = match (agent, text("x-tollgate-agent")) {
+        (Some(agent), _) => Some(agent.into()),
+        (None, Some(named)) => {
+            Some(named.ok_or_else(|| bad("`x-tollgate-agent` is not a name"))?.into())
+        }
+        (None, None) => None,
+    };
+    let tier = match text("x-tollgate-tier") {
+        None => None,
+        Some(tier) => {
+            let tier = tier.and_then(Tier::parse);
+            Some(tier.ok_or_else(|| bad("`x-tollgate-tier` is fast, standard or deep"))?)
+        }
+    };
+    Ok(Who { principal: auth::principal(headers), agent, tier })
+}
+
+/// The stream on which a legacy session hears what no request of its own asked for.
+fn stream_of_session(front: Arc<Front>, agent: Option<String>, request: &Request) -> Response {
+    let headers = request.headers();
+    let session = match session_for(&front, agent, headers) {
+        Ok(session) => session,
+        Err(refused) => return refused.response(),
+    };
+    if matches!(Accepts::read(headers), Accepts::OnlyJson | Accepts::Neither) {
+        return not_acceptable("text/event-stream");
+    }
+    let keep_alive = front.limits.keep_alive;
+    let exchange = Exchange::new(Line::new(Carrier::Http), |line| async move {
+        if let Some(sender) = line.messages() {
+            listen::tell(&front, &session, sender).await;
+        }
+        Answer::nothing()
+    });
+    stream::response(exchange, None, keep_alive)
+}
+
+fn end_of_session(front: &Front, agent: Option<String>, request: &Request) -> Response {
+    match session_for(front, agent, request.headers()) {
+        Ok(session) => {
+            front.sessions.close(&session);
+            StatusCode::NO_CONTENT.into_response()
+        }
+        Err(refused) => refused.response(),
+    }
+}
+
+/// Why there is no session for a GET or a DELETE.
+enum NoSession {
+    /// Modern clients have none.
+    NotAllowed,
+    Problem(Problem),
+    Refused(Refused),
+}
+
+impl NoSession {
+    fn response(&self) -> Response {
+        match self {
+            Self::NotAllowed => {
+                let detail = "only POST, outside of a session";
+                let status = StatusCode::METHOD_NOT_ALLOWED;
+                let problem = Problem::new(status, "method_not_allowed", detail);
+                let mut response = problem.response(Style::JsonRpc);
+                response.headers_mut().insert(header::ALLOW, HeaderValue::from_static("POST"));
+                response
+            }
+            Self::Problem(problem) => problem.response(Style::JsonRpc),
+            Self::Refused(refused) => plain(Answer::refused(None, refused)),
+        }
+    }
+}
+
+fn session_for(
+    front: &Front,
+    agent: Option<String>,
+    headers: &HeaderMap,
+) -> Result<Arc<Session>, NoSession> {
+    if session_id(headers).is_none() || known_version(headers) == Some(Era::Modern) {
+        return Err(NoSession::NotAllowed);
+    }
+    let who = who(headers, agent).map_err(NoSession::Problem)?;
+    find_session(front, &who, headers).map_err(NoSession::Refused)
+}
+
+fn plain(answer: Answer) -> Response {
+    let Answer { status, session, text } = answer;
+    let Some(text) = text else { return status.into_response() };
+    let mut response = Response::new(text.into_body());
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if let Some(session) = session.and_then(|id| HeaderValue::from_str(&id).ok()) {
+        headers.insert(SESSION_ID, session);
+    }
+    response
+}
+
+fn not_acceptable(media: &'static str) -> Response {
+    let detail = format!("`accept` must allow `{media}`");
+    Problem::told(StatusCode::NOT_ACCEPTABLE, "not_acceptable", detail).response(Style::JsonRpc)
+}
+
+/// One event of a stream.
+fn event(text: String) -> Bytes {
+    let text = dress::on_one_line(text);
+    let mut out = String::with_capacity(text.len() + 24);
+    out.push_str("event: message\ndata: ");
+    out.push_str(&text);
+    out.push_str("\n\n");
+    out.into()
+}
+
+fn event_stream(body: Body) -> Response {
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}

@@ -1,0 +1,287 @@
+//! Requests of legacy clients, inside a session that `initialize` opened.
+
+use std::sync::Arc;
+
+use futures_util::future::{Abortable, join_all};
+use http::StatusCode;
+use serde_json::value::RawValue;
+use tollgate_core::call::{Kind, Request};
+use tollgate_core::json::Object;
+use tollgate_core::view::Form;
+use tollgate_engine::caller::{Caller, Dialogue, Reply};
+use tollgate_mcp::code;
+use tollgate_mcp::envelope::{Id, Message};
+use tollgate_mcp::meta::{self, ClientFacts};
+use tollgate_mcp::{Era, Revision};
+
+use super::dress::{self, PageOf, Text};
+use super::exchange::{Answer, Carrier, Line};
+use super::listen::Digests;
+use super::method::{self, Method};
+use super::modern::Ask;
+use super::session::{Opening, Session};
+use super::voice::{Hearer, Level, Voice};
+use super::{Front, Who, passed_on, put_meta};
+use crate::refusal::{Refused, Told, call_error};
+
+/// Reads `initialize`: what the client is, and which revision both speak.
+pub(super) fn opening(front: &Front, who: Who, params: &Object<'_>) -> Result<Opening, Refused> {
+    let requested = method::required_string(params, "protocolVersion")?;
+    let known = Revision::parse(&requested).filter(|revision| revision.era() == Era::Legacy);
+    let route = who.agent.clone();
+    let who = match params.object("_meta") {
+        Some(meta) => who.with_wishes(&meta)?,
+        None => who,
+    };
+    let capabilities = params.get("capabilities").filter(|raw| raw.get().starts_with('{'));
+    let client = ClientFacts {
+        capabilities: capabilities.map(ToOwned::to_owned),
+        info: params.get("clientInfo").map(ToOwned::to_owned),
+        log_level: None,
+    };
+    let told = Digests::of(&who.turn(&front.gate)?.view);
+    let revision = known.unwrap_or(Revision::NEWEST_LEGACY);
+    Ok(Opening { route, who, revision, client, told })
+}
+
+/// `initialize` over HTTP: opens a session that is found again by its id.
+pub(super) fn initialize(front: &Front, who: Who, ask: &Ask<'_>) -> Answer {
+    let opened = opening(front, who, &ask.params).and_then(|opening| {
+        front.sessions.open(opening).map_err(|full| {
+            Refused::new(StatusCode::SERVICE_UNAVAILABLE, code::INTERNAL_ERROR, full.to_string())
+        })
+    });
+    match opened {
+        Ok(session) => {
+            let text = dress::initialize(&ask.id, session.revision);
+            let id = Some(Arc::clone(&session.id));
+            Answer { session: id, ..Answer::said(Text::Whole(text)) }
+        }
+        Err(refused) => Answer::refused(Some(&ask.id), &refused),
+    }
+}
+
+/// One message of a session, whatever it is.
+pub(super) async fn take(
+    front: &Front,
+    session: &Arc<Session>,
+    message: Message<'_>,
+    line: &Line,
+) -> Answer {
+    match message {
+        Message::Request(request) => {
+            let id = request.id.clone();
+            match method::params(request.params) {
+                Ok(params) => {
+                    let ask = Ask { id: request.id, method: &request.method, params };
+                    answer(front, session, ask, line).await
+                }
+                Err(refused) => Answer::refused(Some(&id), &refused),
+            }
+        }
+        Message::Notification { method, params } => {
+            notified(session, &method, params);
+            Answer::nothing()
+        }
+        Message::Response { id, outcome } => {
+            if let Some(id) = id {
+                session.answered(&id, outcome);
+            }
+            Answer::nothing()
+        }
+    }
+}
+
+pub(super) async fn answer(
+    front: &Front,
+    session: &Arc<Session>,
+    ask: Ask<'_>,
+    line: &Line,
+) -> Answer {
+    let id = ask.id.clone();
+    match Method::parse(Era::Legacy, ask.method) {
+        Ok(Method::Call(kind)) => call(front, session, (kind, ask), line).await,
+        Ok(method) => Answer::from_result(&id, local(front, session, method, &ask)),
+        Err(refused) => Answer::refused(Some(&id), &refused),
+    }
+}
+
+/// What is answered here, without any server.
+fn local(
+    front: &Front,
+    session: &Arc<Session>,
+    method: Method,
+    ask: &Ask<'_>,
+) -> Result<Text, Refused> {
+    let done = || Ok(Text::Whole(dress::empty(&ask.id)));
+    match method {
+        Method::List(list) => {
+            let turn = session.who.turn(&front.gate)?;
+            let cursor = method::optional_string(&ask.params, "cursor")?;
+            let page = PageOf { form: Form::Legacy, cursor: cursor.as_deref() };
+            Ok(dress::list(&ask.id, &turn.view, list, page)?)
+        }
+        Method::Ping => done(),
+        Method::SetLevel => {
+            let name = method::required_string(&ask.params, "level")?;
+            let level = Level::parse(&name);
+            let level = level.ok_or_else(|| Refused::bad_params("there is no such `level`"))?;
+            session.set_log_level(&name, level);
+            done()
+        }
+        Method::Subscribe => {
+            let uri = method::required_string(&ask.params, "uri")?;
+            subscribe(front, session, uri)?;
+            done()
+        }
+        Method::Unsubscribe => {
+            session.unwatch(&method::required_string(&ask.params, "uri")?);
+            done()
+        }
+        Method::Initialize => Err(Refused::invalid("this session is initialized already")),
+        Method::Call(_) | Method::Discover | Method::Listen => {
+            Err(Refused::unknown_method(Era::Legacy, ask.method))
+        }
+    }
+}
+
+fn subscribe(front: &Front, session: &Session, uri: String) -> Result<(), Refused> {
+    if session.watches(&uri) {
+        return Ok(());
+    }
+    if session.watched_count() >= front.limits.watched_resources {
+        let limit = front.limits.watched_resources;
+        return Err(Refused::bad_params(format!("no more than {limit} resources can be watched")));
+    }
+    let turn = session.who.turn(&front.gate)?;
+    match front.gate.watch_resource(&turn, &uri) {
+        Ok(watch) => {
+            session.watch(uri, watch);
+            Ok(())
+        }
+        Err(error) => match call_error(Era::Legacy, Kind::ReadResource, error) {
+            Told::Error(refused) => Err(refused),
+            Told::Failure(message) => Err(Refused::bad_params(message)),
+        },
+    }
+}
+
+/// A request that goes through the gate, until it is answered or cancelled.
+async fn call(
+    front: &Front,
+    session: &Arc<Session>,
+    (kind, ask): (Kind, Ask<'_>),
+    line: &Line,
+) -> Answer {
+    let Some((_running, registration)) = session.begin(&ask.id) else {
+        let refused = Refused::invalid("a request with this `id` is still running");
+        return Answer::refused(Some(&ask.id), &refused);
+    };
+    line.outlive(&front.survivors);
+    let id = ask.id.clone();
+    match Abortable::new(run(front, session, (kind, ask), line), registration).await {
+        Ok(result) => Answer::from_result(&id, result.map(Text::Whole)),
+        // The client said that it wants no answer.
+        Err(futures_util::future::Aborted) => Answer::nothing(),
+    }
+}
+
+async fn run(
+    front: &Front,
+    session: &Arc<Session>,
+    (kind, ask): (Kind, Ask<'_>),
+    line: &Line,
+) -> Result<String, Refused> {
+    let Ask { id, mut params, .. } = ask;
+    let token = take_meta(&mut params)?;
+    let turn = session.who.turn(&front.gate)?;
+    let client = session.client();
+    let events = line.events(Voice { token, hearer: Hearer::Legacy(Arc::clone(session)) });
+    let dialogue = if events.is_some() { Dialogue::Live } else { Dialogue::Nobody };
+    let caller = Caller { client: &client, events, dialogue };
+    let result = match front.gate.call(&turn, Request { kind, params }, caller).await {
+        Ok(Reply::Tool(outcome)) => outcome.result,
+        Ok(Reply::Result(result)) => result,
+        Ok(Reply::InputRequired(_) | Reply::Task(_)) => {
+            let message = "the server answered with what this client cannot take";
+            return Err(Refused::new(StatusCode::OK, code::INTERNAL_ERROR, message));
+        }
+        Err(error) => match call_error(Era::Legacy, kind, error) {
+            Told::Failure(message) => dress::failure(&message),
+            Told::Error(refused) => return Err(refused),
+        },
+    };
+    Ok(dress::legacy_result(&id, &result))
+}
+
+/// The progress token; what else is in `_meta` and not of this hop goes on.
+fn take_meta(params: &mut Object<'_>) -> Result<Option<Box<RawValue>>, Refused> {
+    let Some(mut raw) = params.object("_meta") else { return Ok(None) };
+    let token =
+        meta::progress_token(&raw).map_err(|error| Refused { status: StatusCode::OK, error })?;
+    let rest = passed_on(&mut raw);
+    put_meta(params, rest);
+    Ok(token)
+}
+
+fn notified(session: &Session, method: &str, params: Option<&RawValue>) {
+    if method == "notifications/cancelled"
+        && let Some(id) = cancelled_id(params)
+    {
+        session.cancel(&id);
+    }
+}
+
+/// The request that a `notifications/cancelled` is about.
+pub(super) fn cancelled_id(params: Option<&RawValue>) -> Option<Id> {
+    let params = Object::parse(params?.get()).ok()?;
+    Id::parse(params.get("requestId")?).ok()
+}
+
+/// Several messages at once, which only 2025-03-26 knows. They run side by side; what servers
+/// say meanwhile is not passed on.
+pub(super) async fn batch(
+    front: &Front,
+    session: &Arc<Session>,
+    text: &str,
+    line: &Line,
+) -> Answer {
+    let items: Vec<&RawValue> = match serde_json::from_str::<Vec<&RawValue>>(text) {
+        Ok(items) if items.is_empty() => return refused("an empty batch asks for nothing"),
+        Ok(items) if items.len() > front.limits.batch => {
+            let limit = front.limits.batch;
+            return refused(format!("a batch has no more than {limit} messages"));
+        }
+        Ok(items) => items,
+        Err(error) => {
+            let error = Refused::new(
+                StatusCode::BAD_REQUEST,
+                code::PARSE_ERROR,
+                format!("not a JSON-RPC batch: {error}"),
+            );
+            return Answer::refused(None, &error);
+        }
+    };
+    line.outlive(&front.survivors);
+    let answers = join_all(items.into_iter().map(|item| one_of_batch(front, session, item))).await;
+    let texts: Vec<String> =
+        answers.into_iter().filter_map(|answer| answer.text.map(Text::into_string)).collect();
+    if texts.is_empty() {
+        return Answer::nothing();
+    }
+    Answer::said(Text::Whole(format!("[{}]", texts.join(","))))
+}
+
+async fn one_of_batch(front: &Front, session: &Arc<Session>, item: &RawValue) -> Answer {
+    match Message::parse(item.get()) {
+        Ok(message) => take(front, session, message, &Line::new(Carrier::AnswerOnly)).await,
+        Err(invalid) => {
+            let refused = Refused { status: StatusCode::BAD_REQUEST, error: invalid.error };
+            Answer::refused(invalid.id.as_ref(), &refused)
+        }
+    }
+}
+
+pub(super) fn refused(message: impl Into<String>) -> Answer {
+    Answer::refused(None, &Refused::invalid(message))
+}

@@ -1,0 +1,253 @@
+//! Tells clients of changes: modern ones on `subscriptions/listen`, legacy ones on the stream of
+//! their session. A list is only said to have changed if this client would see another one.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::{broadcast, mpsc, watch};
+use tollgate_core::json::{self, Object};
+use tollgate_core::turn::Turn;
+use tollgate_core::view::{List, View};
+use tollgate_engine::gate::Gate;
+use tollgate_engine::watches::ResourceWatch;
+use tollgate_mcp::envelope::{Id, write};
+use tollgate_mcp::meta::SUBSCRIPTION_ID;
+
+use super::dress::{self, Shape, Text};
+use super::exchange::Line;
+use super::session::Session;
+use super::voice::tagged;
+use super::{Front, Who};
+use crate::refusal::Refused;
+
+/// What the lists of a view looked like: tools, prompts, resources with their templates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Digests {
+    tools: [u8; 16],
+    prompts: [u8; 16],
+    resources: [[u8; 16]; 2],
+}
+
+impl Digests {
+    pub(super) fn of(view: &View) -> Self {
+        Self {
+            tools: view.digest(List::Tools),
+            prompts: view.digest(List::Prompts),
+            resources: [view.digest(List::Resources), view.digest(List::Templates)],
+        }
+    }
+
+    fn changes(self, next: Self) -> Vec<News> {
+        let lists = [
+            (self.tools != next.tools, News::Tools),
+            (self.prompts != next.prompts, News::Prompts),
+            (self.resources != next.resources, News::Resources),
+        ];
+        lists.into_iter().filter(|(changed, _)| *changed).map(|(_, news)| news).collect()
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum News {
+    Tools,
+    Prompts,
+    Resources,
+    Updated(Arc<str>),
+    /// So many resources changed that some were missed: any may have.
+    SomeUpdated,
+}
+
+impl News {
+    fn method(&self) -> &'static str {
+        match self {
+            Self::Tools => "notifications/tools/list_changed",
+            Self::Prompts => "notifications/prompts/list_changed",
+            Self::Resources => "notifications/resources/list_changed",
+            Self::Updated(_) | Self::SomeUpdated => "notifications/resources/updated",
+        }
+    }
+
+    fn message(&self, subscription: Option<&RawValue>) -> String {
+        let mut params = Object::new();
+        if let Self::Updated(uri) = self {
+            params.set_string("uri", uri);
+        }
+        write::notification(self.method(), &tagged(params, subscription))
+    }
+}
+
+/// Waits for news that concern one client.
+struct Watcher {
+    gate: Arc<Gate>,
+    who: Who,
+    told: Digests,
+    changes: watch::Receiver<u64>,
+    updates: broadcast::Receiver<Arc<str>>,
+}
+
+impl Watcher {
+    fn new(gate: &Arc<Gate>, who: Who, told: Digests) -> Self {
+        let mut changes = gate.changes();
+        // What happened since the client was last told is looked at first.
+        changes.mark_changed();
+        Self { gate: Arc::clone(gate), who, told, changes, updates: gate.resource_updates() }
+    }
+
+    /// `None` when there will be no more. Cancel-safe.
+    async fn next(&mut self) -> Option<Vec<News>> {
+        loop {
+            tokio::select! {
+                changed = self.changes.changed() => {
+                    changed.ok()?;
+                    let Ok(turn) = self.who.turn(&self.gate) else { continue };
+                    let now = Digests::of(&turn.view);
+                    let news = self.told.changes(now);
+                    self.told = now;
+                    if !news.is_empty() {
+                        return Some(news);
+                    }
+                }
+                update = self.updates.recv() => match update {
+                    Ok(uri) => return Some(vec![News::Updated(uri)]),
+                    Err(RecvError::Lagged(_)) => return Some(vec![News::SomeUpdated]),
+                    Err(RecvError::Closed) => return None,
+                },
+            }
+        }
+    }
+}
+
+/// What a modern client subscribed to, as far as it was accepted.
+struct Subscription {
+    lists: Vec<News>,
+    watched: HashMap<String, ResourceWatch>,
+}
+
+const LIST_FLAGS: &[(&str, News)] = &[
+    ("toolsListChanged", News::Tools),
+    ("promptsListChanged", News::Prompts),
+    ("resourcesListChanged", News::Resources),
+];
+
+impl Subscription {
+    fn accept(front: &Front, turn: &Turn, wanted: &Object<'_>) -> Result<Self, Refused> {
+        let is_wanted = |flag: &str| wanted.get(flag).is_some_and(|raw| raw.get() == "true");
+        let lists = LIST_FLAGS.iter().filter(|(flag, _)| is_wanted(flag));
+        let lists = lists.map(|(_, news)| news.clone()).collect();
+        let uris: Vec<String> = match wanted.get("resourceSubscriptions") {
+            None => Vec::new(),
+            Some(raw) => serde_json::from_str(raw.get()).map_err(|_| {
+                Refused::bad_params("`resourceSubscriptions` must be a list of strings")
+            })?,
+        };
+        let mut watched = HashMap::new();
+        for uri in uris.into_iter().take(front.limits.watched_resources) {
+            // What does not exist for this client is left out of what is acknowledged.
+            if let Ok(watch) = front.gate.watch_resource(turn, &uri) {
+                watched.insert(uri, watch);
+            }
+        }
+        Ok(Self { lists, watched })
+    }
+
+    fn acknowledged(&self) -> Object<'static> {
+        let mut accepted = Object::new();
+        for (flag, news) in LIST_FLAGS {
+            if self.lists.contains(news) {
+                accepted.set(*flag, json::raw("true".to_owned()));
+            }
+        }
+        if !self.watched.is_empty() {
+            let mut uris: Vec<&String> = self.watched.keys().collect();
+            uris.sort_unstable();
+            accepted.set("resourceSubscriptions", json::raw_value(&serde_json::json!(uris)));
+        }
+        let mut params = Object::new();
+        params.set("notifications", accepted.to_raw());
+        params
+    }
+
+    fn messages(&self, news: &News, subscription: Option<&RawValue>) -> Vec<String> {
+        match news {
+            News::Updated(uri) if !self.watched.contains_key(&**uri) => Vec::new(),
+            News::Updated(_) => vec![news.message(subscription)],
+            News::SomeUpdated => every(self.watched.keys(), subscription),
+            list if self.lists.contains(list) => vec![news.message(subscription)],
+            _ => Vec::new(),
+        }
+    }
+}
+
+fn every<'u>(
+    uris: impl Iterator<Item = &'u String>,
+    subscription: Option<&RawValue>,
+) -> Vec<String> {
+    uris.map(|uri| News::Updated(uri.as_str().into()).message(subscription)).collect()
+}
+
+/// `subscriptions/listen`: goes on until the client or the server stops.
+pub(super) async fn listen(
+    front: &Front,
+    (who, turn): (Who, &Turn),
+    (id, params): (&Id, &Object<'_>),
+    line: &Line,
+) -> Result<Text, Refused> {
+    let Some(wanted) = params.object("notifications") else {
+        return Err(Refused::bad_params("`notifications` must be an object"));
+    };
+    let subscription = Subscription::accept(front, turn, &wanted)?;
+    let sender = line
+        .messages()
+        .ok_or_else(|| Refused::invalid("`subscriptions/listen` needs `text/event-stream`"))?;
+    let mut watcher = Watcher::new(&front.gate, who, Digests::of(&turn.view));
+    let tag = id.to_raw();
+    let acknowledged = tagged(subscription.acknowledged(), Some(&tag));
+    let first = write::notification("notifications/subscriptions/acknowledged", &acknowledged);
+    let mut is_open = sender.send(first).await.is_ok();
+    while is_open {
+        let news = tokio::select! {
+            news = watcher.next() => news,
+            () = front.stop.cancelled() => None,
+            () = sender.closed() => None,
+        };
+        let Some(news) = news else { break };
+        for text in news.into_iter().flat_map(|news| subscription.messages(&news, Some(&tag))) {
+            is_open &= sender.send(text).await.is_ok();
+        }
+    }
+    let end = json::raw(format!("{{\"_meta\":{{\"{SUBSCRIPTION_ID}\":{tag}}}}}"));
+    Ok(Text::Whole(dress::modern_result(id, &end, Shape::Complete)))
+}
+
+/// Tells a legacy session what changes, until it ends, the server stops or another stream of the
+/// same session takes over.
+pub(super) async fn tell(front: &Front, session: &Arc<Session>, sender: mpsc::Sender<String>) {
+    let mut over = session.take_stream();
+    let mut watcher = Watcher::new(&front.gate, session.who.clone(), session.told());
+    loop {
+        let news = tokio::select! {
+            news = watcher.next() => news,
+            () = front.stop.cancelled() => None,
+            () = sender.closed() => None,
+            _ = &mut over => None,
+        };
+        let Some(news) = news else { return };
+        session.set_told(watcher.told);
+        for news in news {
+            let messages = match &news {
+                News::Updated(uri) if !session.watches(uri) => Vec::new(),
+                News::SomeUpdated => every(session.watched().iter(), None),
+                News::Updated(_) | News::Tools | News::Prompts | News::Resources => {
+                    vec![news.message(None)]
+                }
+            };
+            for text in messages {
+                if sender.send(text).await.is_err() {
+                    return;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,114 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tollgate_core::json;
+use tollgate_core::turn::Principal;
+use tollgate_core::view::View;
+use tollgate_engine::clock::SystemClock;
+use tollgate_mcp::Revision;
+use tollgate_mcp::client::Question;
+use tollgate_mcp::envelope::Id;
+use tollgate_mcp::meta::ClientFacts;
+
+use super::{Opening, Session, Sessions};
+use crate::limits::Limits;
+use crate::mcp::Who;
+use crate::mcp::listen::Digests;
+
+fn sessions(limit: usize) -> Sessions {
+    let limits = Limits { sessions: limit, ..Limits::default() };
+    Sessions::new(Arc::new(SystemClock), &limits)
+}
+
+fn who(principal: &str, agent: Option<&str>) -> Who {
+    Who { principal: Principal::named(principal), agent: agent.map(Into::into), tier: None }
+}
+
+fn opening(who: Who) -> Opening {
+    let agent = tollgate_core::agent::Agent::implicit();
+    let view = View::build(&Arc::default(), &agent, agent.ceiling);
+    Opening {
+        route: who.agent.clone(),
+        who,
+        revision: Revision::NEWEST_LEGACY,
+        client: ClientFacts::default(),
+        told: Digests::of(&view),
+    }
+}
+
+#[tokio::test]
+async fn s_14_a_session_exists_only_for_its_principal_and_its_agent() {
+    let sessions = sessions(10);
+    let owner = who("ada", Some("sage"));
+    let session = sessions.open(opening(owner.clone())).unwrap();
+    assert_eq!(session.id.len(), 32, "128 bits");
+    assert!(sessions.find(&session.id, &owner).is_some());
+    for other in [who("bob", Some("sage")), who("ada", None), who("ada", Some("barkeep"))] {
+        assert!(sessions.find(&session.id, &other).is_none(), "{other:?}");
+    }
+    sessions.close(&session);
+    assert!(sessions.find(&session.id, &owner).is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn idle_sessions_end_and_used_ones_do_not() {
+    let sessions = sessions(10);
+    let owner = who("ada", None);
+    let open = || Arc::clone(&sessions.open(opening(owner.clone())).unwrap().id);
+    let (idle, used) = (open(), open());
+    let held = sessions.find(&open(), &owner).unwrap();
+    tokio::time::advance(Duration::from_secs(29 * 60)).await;
+    assert!(sessions.find(&used, &owner).is_some());
+    tokio::time::advance(Duration::from_secs(2 * 60)).await;
+    assert!(sessions.find(&idle, &owner).is_none(), "31 minutes");
+    assert!(sessions.find(&used, &owner).is_some(), "2 minutes");
+    assert!(sessions.find(&held.id, &owner).is_some(), "in use");
+    sessions.sweep();
+    assert_eq!(sessions.all.read().len(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn there_are_only_so_many_sessions() {
+    let sessions = sessions(3);
+    let open = || sessions.open(opening(who("ada", None))).is_ok();
+    assert!(open() && open() && open());
+    assert!(!open());
+    tokio::time::advance(Duration::from_secs(31 * 60)).await;
+    assert!(open(), "the idle ones make room");
+}
+
+#[tokio::test]
+async fn b_jr_08_an_id_is_in_use_until_its_request_ends() {
+    let session = Arc::new(Session::new(opening(who("ada", None))));
+    let id = Id::number(7);
+    let (running, _registration) = session.begin(&id).unwrap();
+    assert!(session.begin(&id).is_none());
+    drop(running);
+    let (_running, registration) = session.begin(&id).unwrap();
+    let call = futures_util::future::Abortable::new(std::future::pending::<()>(), registration);
+    session.cancel(&Id::number(8));
+    session.cancel(&id);
+    assert!(call.await.is_err(), "cancelled");
+    session.cancel(&id);
+}
+
+#[tokio::test]
+async fn answers_reach_the_question_they_belong_to() {
+    let session = Session::new(opening(who("ada", None)));
+    let ask = || {
+        let (reply, answer) = oneshot::channel();
+        let method = "elicitation/create".to_owned();
+        (session.ask(Question { method, params: None, reply }), answer)
+    };
+    let (first, first_answer) = ask();
+    let (_, second_answer) = ask();
+    assert_eq!(first, r#"{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{}}"#);
+    let result = json::raw("{\"n\":2}".to_owned());
+    session.answered(&Id::number(99), Ok(&result));
+    session.answered(&Id::number(2), Ok(&result));
+    assert_eq!(second_answer.await.unwrap().unwrap().get(), "{\"n\":2}");
+    drop(first_answer);
+    let _third = ask();
+    assert_eq!(session.state.lock().questions.len(), 1, "nobody waits for the first any more");
+}

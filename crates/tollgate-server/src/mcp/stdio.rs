@@ -1,0 +1,259 @@
+//! MCP over a pipe: one message per line, both eras, any number of requests at once. The pipe is
+//! the client; when it ends, everything that runs for it ends too.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
+use tokio::sync::mpsc;
+use tokio::task::{AbortHandle, JoinSet};
+use tollgate_core::turn::Principal;
+use tollgate_engine::clock::SystemClock;
+use tollgate_engine::gate::Gate;
+use tollgate_mcp::code::{self, ErrorObject};
+use tollgate_mcp::envelope::{Id, Message, Request};
+use tollgate_mcp::line::{self, Lines};
+use tollgate_mcp::{Revision, meta};
+
+use super::dress::{self, Text};
+use super::exchange::{Answer, Carrier, Exchange, Line, Step};
+use super::method::{self, Method};
+use super::modern::{self, Ask};
+use super::session::Session;
+use super::{Front, Who, legacy, listen};
+use crate::limits::Limits;
+use crate::refusal::Refused;
+
+/// How many messages may wait to be written.
+const QUEUE: usize = 64;
+
+#[derive(Debug, thiserror::Error)]
+#[error("the pipe broke: {0}")]
+pub struct StdioError(#[from] io::Error);
+
+/// Serves one client until its pipe ends.
+pub async fn serve_stdio<R, W>(gate: Arc<Gate>, reader: R, writer: W) -> Result<(), StdioError>
+where
+    R: AsyncRead + Unpin,
+    W: AsyncWrite + Unpin,
+{
+    let limits = Limits::default();
+    let mut lines = Lines::new(reader, limits.body_bytes);
+    let front = Arc::new(Front::new(gate, Arc::new(SystemClock), limits));
+    let (out, outgoing) = mpsc::channel(QUEUE);
+    let mut pipe =
+        Pipe { front, session: None, running: HashMap::new(), tasks: JoinSet::new(), out };
+    let mut writing = std::pin::pin!(write_all(writer, outgoing));
+    loop {
+        tokio::select! {
+            written = &mut writing => return Ok(written?),
+            line = lines.next() => match line? {
+                Some(line) => {
+                    // Answers go out while the line waits for room.
+                    let taken = pipe.take(line);
+                    tokio::select! {
+                        written = &mut writing => return Ok(written?),
+                        () = taken => {}
+                    }
+                }
+                None => break,
+            },
+        }
+    }
+    // What was answered already still goes out.
+    drop(pipe);
+    Ok(writing.await?)
+}
+
+/// Writes what there is in one go, and flushes when there is no more.
+async fn write_all<W: AsyncWrite + Unpin>(
+    mut writer: W,
+    mut outgoing: mpsc::Receiver<String>,
+) -> io::Result<()> {
+    while let Some(text) = outgoing.recv().await {
+        let mut lines = dress::on_one_line(text);
+        lines.push('\n');
+        while let Ok(more) = outgoing.try_recv() {
+            lines.push_str(&dress::on_one_line(more));
+            lines.push('\n');
+        }
+        writer.write_all(lines.as_bytes()).await?;
+        writer.flush().await?;
+    }
+    Ok(())
+}
+
+struct Pipe {
+    front: Arc<Front>,
+    session: Option<Arc<Session>>,
+    running: HashMap<Id, AbortHandle>,
+    tasks: JoinSet<Id>,
+    out: mpsc::Sender<String>,
+}
+
+impl Pipe {
+    async fn take(&mut self, line: line::Line) {
+        self.forget_ended();
+        match line {
+            line::Line::Text(text) => self.take_text(text).await,
+            line::Line::TooLong { .. } => {
+                let limit = self.front.limits.body_bytes;
+                self.refuse(None, &Refused::invalid(format!("a line is over {limit} bytes"))).await;
+            }
+            line::Line::Skipped { .. } => {}
+        }
+    }
+
+    async fn take_text(&mut self, text: Bytes) {
+        if text.first() == Some(&b'[') {
+            return self.take_batch(text).await;
+        }
+        match Message::parse_bytes(&text) {
+            Ok(Message::Request(request)) => self.start(&text, &request).await,
+            Ok(Message::Notification { method, params }) => {
+                if method == "notifications/cancelled"
+                    && let Some(id) = legacy::cancelled_id(params)
+                    && let Some(running) = self.running.remove(&id)
+                {
+                    running.abort();
+                }
+            }
+            Ok(Message::Response { id, outcome }) => {
+                if let (Some(id), Some(session)) = (id, &self.session) {
+                    session.answered(&id, outcome);
+                }
+            }
+            Err(invalid) => {
+                let text = dress::error(invalid.id.as_ref(), &invalid.error);
+                let _ = self.out.send(text).await;
+            }
+        }
+    }
+
+    async fn start(&mut self, text: &Bytes, request: &Request<'_>) {
+        let id = request.id.clone();
+        if self.running.contains_key(&id) {
+            let refused = Refused::invalid("a request with this `id` is still running");
+            return self.refuse(Some(&id), &refused).await;
+        }
+        if self.running.len() >= self.front.limits.in_flight {
+            let error = ErrorObject::new(code::INTERNAL_ERROR, "too many requests are running");
+            let _ = self.out.send(dress::error(Some(&id), &error)).await;
+            return;
+        }
+        if request.method == "initialize" && meta::version_of(request.params).is_none() {
+            return self.initialize(request).await;
+        }
+        let (front, session) = (Arc::clone(&self.front), self.session.clone());
+        let text = text.clone();
+        let exchange = Exchange::new(Line::new(Carrier::Pipe), |line| async move {
+            answer(&front, session.as_ref(), &text, &line).await
+        });
+        self.run(id, exchange);
+    }
+
+    fn run(&mut self, id: Id, exchange: Exchange) {
+        let out = self.out.clone();
+        let key = id.clone();
+        let handle = self.tasks.spawn(async move {
+            carry(exchange, out).await;
+            id
+        });
+        self.running.insert(key, handle);
+    }
+
+    async fn initialize(&mut self, request: &Request<'_>) {
+        let opened = method::params(request.params).and_then(|params| match self.session {
+            Some(_) => Err(Refused::invalid("this session is initialized already")),
+            None => legacy::opening(&self.front, local(), &params),
+        });
+        let opening = match opened {
+            Ok(opening) => opening,
+            Err(refused) => return self.refuse(Some(&request.id), &refused).await,
+        };
+        let session = Arc::new(Session::new(opening));
+        let _ = self.out.send(dress::initialize(&request.id, session.revision)).await;
+        let (front, out) = (Arc::clone(&self.front), self.out.clone());
+        let told = Arc::clone(&session);
+        let id = request.id.clone();
+        self.tasks.spawn(async move {
+            listen::tell(&front, &told, out).await;
+            id
+        });
+        self.session = Some(session);
+    }
+
+    async fn take_batch(&mut self, text: Bytes) {
+        let session = self.session.clone();
+        let Some(session) = session.filter(|it| it.revision == Revision::V2025_03_26) else {
+            let refused = Refused::invalid("messages come one by one in this protocol revision");
+            return self.refuse(None, &refused).await;
+        };
+        let front = Arc::clone(&self.front);
+        let exchange = Exchange::new(Line::new(Carrier::Pipe), |line| async move {
+            let text = String::from_utf8_lossy(&text);
+            legacy::batch(&front, &session, &text, &line).await
+        });
+        let out = self.out.clone();
+        self.tasks.spawn(async move {
+            carry(exchange, out).await;
+            Id::number(0)
+        });
+    }
+
+    async fn refuse(&self, id: Option<&Id>, refused: &Refused) {
+        let _ = self.out.send(dress::error(id, &refused.error)).await;
+    }
+
+    /// A request that ended may be followed by another with its id.
+    fn forget_ended(&mut self) {
+        while self.tasks.try_join_next().is_some() {}
+        self.running.retain(|_, handle| !handle.is_finished());
+    }
+}
+
+async fn carry(mut exchange: Exchange, out: mpsc::Sender<String>) {
+    loop {
+        let (text, is_last) = match exchange.next().await {
+            Step::Say(text) => (Some(text), false),
+            Step::Done(answer) => (answer.text.map(Text::into_string), true),
+        };
+        if let Some(text) = text
+            && out.send(text).await.is_err()
+        {
+            return;
+        }
+        if is_last {
+            return;
+        }
+    }
+}
+
+/// One request, in whichever era it speaks.
+async fn answer(front: &Front, session: Option<&Arc<Session>>, text: &[u8], line: &Line) -> Answer {
+    let Ok(Message::Request(request)) = Message::parse_bytes(text) else {
+        return Answer::nothing();
+    };
+    let params = match method::params(request.params) {
+        Ok(params) => params,
+        Err(refused) => return Answer::refused(Some(&request.id), &refused),
+    };
+    let has_version =
+        params.object("_meta").is_some_and(|meta| meta.contains(meta::PROTOCOL_VERSION));
+    let ask = Ask { id: request.id, method: &request.method, params };
+    if has_version || Method::is_modern_only(ask.method) {
+        let from = modern::From { who: local(), headers: None, line };
+        return modern::answer(front, from, ask).await;
+    }
+    match session {
+        Some(session) => legacy::answer(front, session, ask, line).await,
+        None => Answer::refused(Some(&ask.id), &Refused::invalid("send `initialize` first")),
+    }
+}
+
+/// Whoever started the process.
+fn local() -> Who {
+    Who { principal: Principal::local(), agent: None, tier: None }
+}

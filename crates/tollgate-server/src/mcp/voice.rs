@@ -1,0 +1,132 @@
+//! How what a server says during a call sounds to the client of that call.
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use tollgate_core::json::{self, Object};
+use tollgate_mcp::client::Event;
+use tollgate_mcp::envelope::write;
+use tollgate_mcp::meta::PROGRESS_TOKEN;
+
+use super::session::Session;
+
+/// The levels of logs, least important first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Level {
+    Debug,
+    Info,
+    Notice,
+    Warning,
+    Error,
+    Critical,
+    Alert,
+    Emergency,
+}
+
+impl Level {
+    const NAMES: [(&'static str, Self); 8] = [
+        ("debug", Self::Debug),
+        ("info", Self::Info),
+        ("notice", Self::Notice),
+        ("warning", Self::Warning),
+        ("error", Self::Error),
+        ("critical", Self::Critical),
+        ("alert", Self::Alert),
+        ("emergency", Self::Emergency),
+    ];
+
+    pub(super) fn parse(text: &str) -> Option<Self> {
+        Self::NAMES.into_iter().find(|(name, _)| *name == text).map(|(_, level)| level)
+    }
+}
+
+/// Turns events into messages for one client's request.
+pub(super) struct Voice {
+    /// The client's own token; without one it wants no progress.
+    pub(super) token: Option<Box<RawValue>>,
+    pub(super) hearer: Hearer,
+}
+
+pub(super) enum Hearer {
+    /// Logs from this level on; none without one. Never a question.
+    Modern(Option<Level>),
+    Legacy(Arc<Session>),
+}
+
+impl Voice {
+    /// `None`: the client is not to hear it.
+    pub(super) fn say(&self, event: Event) -> Option<String> {
+        match event {
+            Event::Progress(params) => self.progress(params),
+            Event::Log(params) => {
+                let level = Object::parse(params.get()).ok()?.string("level")?.into_owned();
+                let level = Level::parse(&level)?;
+                let from = match &self.hearer {
+                    Hearer::Modern(from) => (*from)?,
+                    Hearer::Legacy(session) => session.log_level(),
+                };
+                (level >= from).then(|| write::notification("notifications/message", params.get()))
+            }
+            Event::Question(question) => match &self.hearer {
+                Hearer::Legacy(session) => Some(session.ask(question)),
+                Hearer::Modern(_) => None,
+            },
+        }
+    }
+
+    fn progress(&self, mut params: Object<'static>) -> Option<String> {
+        let token = self.token.clone()?;
+        params.set(PROGRESS_TOKEN, token);
+        Some(write::notification("notifications/progress", &params.to_text()))
+    }
+}
+
+/// The params of a notification with the id of the subscription it belongs to, if to any.
+pub(super) fn tagged(mut params: Object<'_>, subscription: Option<&RawValue>) -> String {
+    if let Some(id) = subscription {
+        let mut meta = Object::new();
+        meta.set(tollgate_mcp::meta::SUBSCRIPTION_ID, id.to_owned());
+        params.set("_meta", json::raw(meta.to_text()));
+    }
+    params.to_text()
+}
+
+#[cfg(test)]
+mod tests {
+    use tollgate_core::json;
+    use tollgate_core::json::Object;
+    use tollgate_mcp::client::Event;
+
+    use super::{Hearer, Level, Voice};
+
+    fn log(level: &str, from: Option<Level>) -> bool {
+        let voice = Voice { token: None, hearer: Hearer::Modern(from) };
+        let params = json::raw(format!(r#"{{"level":"{level}","data":1}}"#));
+        voice.say(Event::Log(params)).is_some()
+    }
+
+    #[test]
+    fn logs_are_heard_from_the_level_that_was_asked_for() {
+        assert!(log("error", Some(Level::Warning)));
+        assert!(log("warning", Some(Level::Warning)));
+        assert!(!log("info", Some(Level::Warning)));
+        assert!(!log("emergency", None), "nobody asked");
+        assert!(!log("loud", Some(Level::Debug)), "no such level");
+    }
+
+    #[test]
+    fn b_jr_27_progress_bears_the_clients_own_token() {
+        let progress = || Event::Progress(Object::parse(r#"{"progress":1}"#).unwrap());
+        let voice = |token: Option<&str>| Voice {
+            token: token.map(|text| json::raw(text.to_owned())),
+            hearer: Hearer::Modern(None),
+        };
+        assert_eq!(voice(None).say(progress()), None);
+        assert_eq!(
+            voice(Some("\"t\"")).say(progress()).as_deref(),
+            Some(
+                r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progress":1,"progressToken":"t"}}"#
+            )
+        );
+    }
+}

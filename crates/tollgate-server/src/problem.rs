@@ -1,0 +1,88 @@
+//! What is wrong with a request as HTTP, before anyone looks at what it asks for. Each part of
+//! the API gets it in its own words: JSON-RPC on `/mcp`, OpenAI's form on `/v1`, else RFC 9457.
+
+use std::borrow::Cow;
+
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header};
+use serde_json::json;
+use tollgate_mcp::code::{self, ErrorObject};
+
+use crate::mcp::dress;
+
+#[derive(Debug, Clone)]
+pub(crate) struct Problem {
+    pub(crate) status: StatusCode,
+    /// Stable, for programs.
+    pub(crate) code: &'static str,
+    pub(crate) detail: Cow<'static, str>,
+}
+
+/// In whose words a problem is told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Style {
+    JsonRpc,
+    OpenAi,
+    ProblemDetails,
+}
+
+impl Style {
+    pub(crate) fn of(path: &str) -> Self {
+        let is_operation = path == "/mcp/status" || path.starts_with("/mcp/test/");
+        if (path == "/mcp" || path.starts_with("/mcp/")) && !is_operation {
+            Self::JsonRpc
+        } else if path == "/v1" || path.starts_with("/v1/") {
+            Self::OpenAi
+        } else {
+            Self::ProblemDetails
+        }
+    }
+}
+
+impl Problem {
+    pub(crate) const fn new(status: StatusCode, code: &'static str, detail: &'static str) -> Self {
+        Self { status, code, detail: Cow::Borrowed(detail) }
+    }
+
+    pub(crate) fn told(status: StatusCode, code: &'static str, detail: String) -> Self {
+        Self { status, code, detail: Cow::Owned(detail) }
+    }
+
+    pub(crate) fn response(&self, style: Style) -> Response {
+        let (media, text) = match style {
+            Style::JsonRpc => ("application/json", dress::error(None, &self.json_rpc())),
+            Style::OpenAi => ("application/json", self.open_ai()),
+            Style::ProblemDetails => ("application/problem+json", self.details()),
+        };
+        let media = HeaderValue::from_static(media);
+        (self.status, [(header::CONTENT_TYPE, media)], text).into_response()
+    }
+
+    fn json_rpc(&self) -> ErrorObject {
+        let code = match self.status {
+            status if status.is_server_error() => code::INTERNAL_ERROR,
+            _ => code::INVALID_REQUEST,
+        };
+        ErrorObject::new(code, &*self.detail)
+    }
+
+    fn open_ai(&self) -> String {
+        let kind = match self.status {
+            StatusCode::TOO_MANY_REQUESTS => "rate_limit_error",
+            StatusCode::UNAUTHORIZED => "authentication_error",
+            StatusCode::FORBIDDEN => "permission_error",
+            status if status.is_server_error() => "server_error",
+            _ => "invalid_request_error",
+        };
+        let error = json!({"message": self.detail, "type": kind, "param": null, "code": self.code});
+        json!({ "error": error }).to_string()
+    }
+
+    fn details(&self) -> String {
+        let title = self.status.canonical_reason().unwrap_or("Error");
+        let status = self.status.as_u16();
+        json!({"type": "about:blank", "title": title, "status": status, "code": self.code,
+               "detail": self.detail})
+        .to_string()
+    }
+}

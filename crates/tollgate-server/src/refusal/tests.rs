@@ -1,0 +1,56 @@
+use tollgate_core::call::Kind;
+use tollgate_core::json;
+use tollgate_core::policy::Refusal;
+use tollgate_engine::caller::CallError;
+use tollgate_mcp::Era;
+use tollgate_mcp::code::ErrorObject;
+
+use super::{Told, call_error};
+
+/// `status code` of the error, or `result` where the tool answers.
+fn told(era: Era, kind: Kind, error: CallError) -> String {
+    match call_error(era, kind, error) {
+        Told::Error(refused) => format!("{} {}", refused.status.as_u16(), refused.error.code),
+        Told::Failure(_) => "result".to_owned(),
+    }
+}
+
+fn check(kind: Kind, error: fn() -> CallError, modern: &str, legacy: &str) {
+    assert_eq!(told(Era::Modern, kind, error()), modern, "modern: {}", error());
+    assert_eq!(told(Era::Legacy, kind, error()), legacy, "legacy: {}", error());
+}
+
+fn upstream<const CODE: i64>() -> CallError {
+    CallError::Upstream(ErrorObject::new(CODE, "no"))
+}
+
+#[test]
+fn refusals_of_the_gate_have_the_code_of_each_era() {
+    let tool = || Refusal::UnknownTool { name: "x".into(), nearest: vec![] }.into();
+    check(Kind::CallTool, tool, "200 -32602", "200 -32602");
+    let resource = || Refusal::UnknownResource { uri: "x:y".into() }.into();
+    check(Kind::ReadResource, resource, "200 -32602", "200 -32002");
+    check(Kind::GetPrompt, || Refusal::BadParams("no".into()).into(), "200 -32602", "200 -32602");
+    check(Kind::CallTool, || CallError::BadState("no"), "200 -32602", "200 -32602");
+    let unanswered = || CallError::Unanswered { message: "no".into() };
+    check(Kind::GetPrompt, unanswered, "200 -32603", "200 -32603");
+    let capability = || CallError::MissingCapability {
+        capability: "sampling".into(),
+        required: json::raw("{\"sampling\":{}}".into()),
+    };
+    check(Kind::CallTool, capability, "400 -32021", "result");
+    check(Kind::GetPrompt, capability, "400 -32021", "200 -32600");
+}
+
+#[test]
+fn errors_of_servers_are_put_into_the_codes_of_the_client() {
+    check(Kind::ReadResource, upstream::<-32002>, "200 -32602", "200 -32002");
+    check(Kind::ReadResource, upstream::<-32602>, "200 -32602", "200 -32002");
+    check(Kind::GetPrompt, upstream::<-32602>, "200 -32602", "200 -32602");
+    check(Kind::CallTool, upstream::<-32042>, "200 -32603", "200 -32042");
+    check(Kind::CallTool, upstream::<-32020>, "200 -32603", "200 -32603");
+    check(Kind::CallTool, upstream::<-32021>, "200 -32603", "200 -32603");
+    check(Kind::CallTool, upstream::<-32022>, "200 -32603", "200 -32603");
+    check(Kind::Complete, upstream::<-32601>, "404 -32601", "200 -32601");
+    check(Kind::CallTool, upstream::<7>, "200 7", "200 7");
+}

@@ -1,0 +1,113 @@
+//! How the plain API shows tools and outcomes.
+
+use serde::Serialize;
+use serde_json::Value;
+use tollgate_core::call::Outcome;
+use tollgate_core::catalog::{Catalog, Problem};
+use tollgate_core::tool::{Effect, Tool};
+use tollgate_core::view::View;
+use tollgate_engine::gate::Spoken;
+
+#[derive(Serialize)]
+pub(super) struct ViewJson<'a> {
+    agent: &'a str,
+    tier: &'static str,
+    catalog_version: u64,
+    tools: Vec<ToolJson<'a>>,
+    problems: Vec<ProblemJson<'a>>,
+}
+
+impl<'a> ViewJson<'a> {
+    pub(super) fn new(view: &'a View, catalog: &'a Catalog) -> Self {
+        Self {
+            agent: view.agent.as_str(),
+            tier: view.tier.as_str(),
+            catalog_version: view.version,
+            tools: view.tools().iter().map(|tool| ToolJson::from(&**tool)).collect(),
+            problems: catalog.problems.iter().map(ProblemJson::from).collect(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct ToolJson<'a> {
+    name: &'a str,
+    server: &'a str,
+    tool: &'a str,
+    title: Option<&'a str>,
+    description: Option<&'a str>,
+    estimated_duration_ms: Option<u128>,
+    max_duration_ms: Option<u128>,
+    hash: String,
+    effect: &'static str,
+    input_schema: &'a Value,
+}
+
+impl<'a> From<&'a Tool> for ToolJson<'a> {
+    fn from(tool: &'a Tool) -> Self {
+        Self {
+            name: tool.exposed.as_str(),
+            server: tool.id.server.as_str(),
+            tool: tool.id.tool.as_str(),
+            title: tool.definition.title.as_deref(),
+            description: tool.description.as_deref(),
+            estimated_duration_ms: tool.terms.estimated.map(|span| span.as_millis()),
+            max_duration_ms: tool.terms.max.map(|span| span.as_millis()),
+            hash: tool.hash.to_string(),
+            effect: match tool.terms.effect {
+                Effect::ReadOnly => "read_only",
+                Effect::Mutating => "mutating",
+                Effect::Destructive => "destructive",
+            },
+            input_schema: &tool.definition.input_schema,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct ProblemJson<'a> {
+    server: &'a str,
+    tool: &'a str,
+    problem: String,
+}
+
+impl<'a> From<&'a Problem> for ProblemJson<'a> {
+    fn from(problem: &'a Problem) -> Self {
+        Self {
+            server: problem.tool.server.as_str(),
+            tool: problem.tool.tool.as_str(),
+            problem: problem.to_string(),
+        }
+    }
+}
+
+/// The shape that every outcome has, wherever it is shown.
+#[derive(Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "the wire has two")]
+pub(super) struct OutcomeJson<'a> {
+    status: &'static str,
+    message: &'a str,
+    data: &'a Value,
+    retryable: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    retry_hint: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    truncated: Option<bool>,
+    duration_ms: u128,
+    cached: bool,
+}
+
+impl<'a> OutcomeJson<'a> {
+    pub(super) fn new(outcome: &'a Outcome, spoken: &'a Spoken) -> Self {
+        Self {
+            status: outcome.status.as_str(),
+            message: &spoken.message,
+            data: &spoken.data,
+            retryable: outcome.retryable,
+            retry_hint: outcome.retry_hint.as_deref(),
+            truncated: outcome.truncated.then_some(true),
+            duration_ms: outcome.duration.as_millis(),
+            cached: outcome.cached,
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! Listens, and serves connections until it is told to stop. One task per connection; a panic
+//! in a request costs that request.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::Body;
+use axum::response::Response;
+use futures_util::FutureExt;
+use http::{Request, StatusCode};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use tollgate_engine::clock::{Clock, SystemClock};
+use tollgate_engine::gate::Gate;
+use tower_service::Service;
+
+use crate::guard::Guard;
+use crate::limits::Limits;
+use crate::mcp::Front;
+use crate::problem::{Problem, Style};
+use crate::router;
+
+mod in_process;
+mod stall;
+
+/// How the HTTP front is set up.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// Names, beside the loopback ones, under which clients may address this server.
+    pub hosts: Vec<String>,
+    pub limits: Limits,
+}
+
+/// The HTTP front of one gate.
+#[derive(Clone)]
+pub struct Server {
+    app: Arc<App>,
+}
+
+struct App {
+    guard: Guard,
+    router: Router,
+    front: Arc<Front>,
+}
+
+/// How often idle sessions are looked for.
+const SWEEP: Duration = Duration::from_secs(60);
+/// How long to wait when no more connections can be accepted.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+impl Server {
+    /// Must be called within a runtime.
+    pub fn new(gate: Arc<Gate>, options: &Options) -> Self {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let front = Arc::new(Front::new(gate, clock, options.limits.clone()));
+        let router = router::router(Arc::clone(&front));
+        Self { app: Arc::new(App { guard: Guard::new(&options.hosts), router, front }) }
+    }
+
+    /// Serves until `stop` is cancelled, then lets running requests end, for as long as the
+    /// limits allow. Dropping the future ends everything at once.
+    pub async fn serve(&self, listener: TcpListener, stop: CancellationToken) {
+        let limits = &self.app.front.limits;
+        let mut connections = JoinSet::new();
+        let mut sweep = tokio::time::interval(SWEEP);
+        loop {
+            while connections.try_join_next().is_some() {}
+            let is_full = connections.len() >= limits.connections;
+            tokio::select! {
+                () = stop.cancelled() => break,
+                _ = sweep.tick() => self.app.front.sessions.sweep(),
+                _ = connections.join_next(), if is_full => {}
+                accepted = listener.accept(), if !is_full => match accepted {
+                    Ok((stream, _)) => {
+                        let connection = connection(Arc::clone(&self.app), stream, stop.clone());
+                        connections.spawn(connection);
+                    }
+                    Err(error) => pause(&error).await,
+                },
+            }
+        }
+        drop(listener);
+        self.app.front.stop.cancel();
+        let drained = async { while connections.join_next().await.is_some() {} };
+        if tokio::time::timeout(limits.drain, drained).await.is_err() {
+            tracing::warn!(left = connections.len(), "connections were cut at the end of draining");
+        }
+    }
+}
+
+/// Out of file descriptors, or a client that went away between knocking and entering: the
+/// listener lives on.
+async fn pause(error: &std::io::Error) {
+    let is_passing = matches!(
+        error.kind(),
+        std::io::ErrorKind::ConnectionAborted | std::io::ErrorKind::ConnectionReset
+    );
+    if !is_passing {
+        tracing::warn!(%error, "a connection could not be accepted");
+        tokio::time::sleep(ACCEPT_PAUSE).await;
+    }
+}
+
+async fn connection(app: Arc<App>, stream: TcpStream, stop: CancellationToken) {
+    // Without it, events wait for the acknowledgement of the one before.
+    let _ = stream.set_nodelay(true);
+    let limits = &app.front.limits;
+    let io = TokioIo::new(stall::Stalling::new(stream, limits.write_timeout));
+    let handler = Arc::clone(&app);
+    let service = service_fn(move |request| answer(Arc::clone(&handler), request));
+    let serving = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(limits.header_timeout)
+        .max_headers(limits.headers)
+        .max_buf_size(limits.header_bytes)
+        .serve_connection(io, service);
+    let mut serving = std::pin::pin!(serving);
+    let ended = tokio::select! {
+        ended = &mut serving => ended,
+        () = stop.cancelled() => {
+            serving.as_mut().graceful_shutdown();
+            serving.await
+        }
+    };
+    if let Err(error) = ended {
+        tracing::debug!(%error, "a connection ended early");
+    }
+}
+
+async fn answer(app: Arc<App>, request: Request<Incoming>) -> Result<Response, Infallible> {
+    let style = Style::of(request.uri().path());
+    let (parts, body) = request.into_parts();
+    if let Err(problem) = app.guard.check(&parts) {
+        return Ok(closing(problem.response(style)));
+    }
+    let request = Request::from_parts(parts, Body::new(body));
+    let mut router = app.router.clone();
+    let handled = AssertUnwindSafe(router.call(request)).catch_unwind();
+    Ok(unpanicked(handled, style).await)
+}
+
+async fn unpanicked(
+    handled: impl Future<Output = std::thread::Result<Result<Response, Infallible>>>,
+    style: Style,
+) -> Response {
+    match handled.await {
+        Ok(Ok(response)) => response,
+        Err(_) => {
+            tracing::error!("a request panicked");
+            let detail = "this request ran into a fault of the gateway";
+            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal_error", detail)
+                .response(style)
+        }
+    }
+}
+
+/// Whoever sends what no client sends does not get a second request on the connection.
+fn closing(mut response: Response) -> Response {
+    let close = http::HeaderValue::from_static("close");
+    response.headers_mut().insert(http::header::CONNECTION, close);
+    response
+}

@@ -1,0 +1,19 @@
+//! The front without a socket: for commands that start a gateway of their own.
+
+use axum::body::Body;
+use bytes::Bytes;
+use http::{Request, Response};
+use tower_service::Service as _;
+
+use super::Server;
+
+impl Server {
+    /// Answers one request from within this process.
+    pub async fn answer(&self, request: Request<Bytes>) -> Response<Bytes> {
+        let mut router = self.app.router.clone();
+        let Ok(response) = router.call(request.map(Body::from)).await;
+        let (parts, body) = response.into_parts();
+        let body = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
+        Response::from_parts(parts, body)
+    }
+}
