@@ -1,0 +1,84 @@
+//! The wiring: from a checked config to a gateway that runs.
+
+use std::fs;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use tollgate_engine::builtin::files;
+use tollgate_engine::gate::Gate;
+use tollgate_engine::record::Log;
+use tollgate_engine::{Parts, Running};
+use tollgate_server::{Limits, Options, Server};
+
+use crate::config::{Config, Origin};
+use crate::failure::Failure;
+
+/// An engine that runs, and the front to it.
+pub struct App {
+    running: Running,
+    pub server: Server,
+}
+
+impl App {
+    /// Starts everything that `config` names. Servers come up on their own.
+    pub fn start(config: &Config) -> Result<Self, Failure> {
+        prepare(config)?;
+        let parts = Parts { observers: vec![Box::new(Log)], ..Parts::default() };
+        let running = tollgate_engine::start(config.settings.clone(), parts);
+        let hosts = vec![config.listen.ip().to_string()];
+        let options = Options { hosts, limits: Limits::default() };
+        let server = Server::new(Arc::clone(&running.gate), &options);
+        Ok(Self { running, server })
+    }
+
+    pub fn gate(&self) -> &Arc<Gate> {
+        &self.running.gate
+    }
+}
+
+/// A gateway in this process, for one command.
+pub struct Local(App);
+
+/// Starts the engine and waits, bounded, until every server is ready or has failed.
+pub async fn local(config: &Config) -> Result<Local, Failure> {
+    let app = App::start(config)?;
+    app.gate().settled().await;
+    Ok(Local(app))
+}
+
+impl Local {
+    /// Answers as the HTTP front would.
+    pub async fn answer(&self, request: Request<Bytes>) -> Response<Bytes> {
+        self.0.server.answer(request).await
+    }
+
+    /// Ends all servers.
+    pub async fn stop(self) {
+        self.0.gate().stop().await;
+    }
+}
+
+/// The data directory is there and private, and the sandbox of the file tools holds none of our
+/// own files.
+fn prepare(config: &Config) -> Result<(), Failure> {
+    let data = &config.data;
+    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(data);
+    made.map_err(|error| {
+        Failure::failed(format!("cannot create the data directory `{}`: {error}", data.display()))
+    })?;
+    let mut ours = vec![data.as_path()];
+    if let Origin::File(file) = &config.origin {
+        ours.push(file);
+    }
+    let base = &config.settings.builtin.files;
+    match files::overlaps(base, &ours) {
+        None => Ok(()),
+        Some(inside) => Err(Failure::failed(format!(
+            "the file tools may write to `{}`, but `{}` is in it; give them a directory of their own",
+            base.display(),
+            inside.display()
+        ))),
+    }
+}

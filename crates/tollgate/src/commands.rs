@@ -1,0 +1,67 @@
+//! One file per command. A command loads the config it needs, asks, and prints.
+
+use tokio::runtime::Builder;
+
+use crate::cli::{Cli, Command, Options};
+use crate::config::{self, Config, Environment};
+use crate::failure::Failure;
+use crate::output::Output;
+
+mod call;
+mod check;
+mod completions;
+mod conformance_client;
+mod mcp;
+mod serve;
+mod servers;
+mod tools;
+
+pub fn run(cli: Cli, output: Output, environment: &dyn Environment) -> Result<(), Failure> {
+    let command = match cli.command.unwrap_or(Command::Serve) {
+        Command::Check(check) => return check::run(&check, &cli.options, (output, environment)),
+        Command::Completions { shell } => {
+            completions::run(shell, output);
+            return Ok(());
+        }
+        Command::Manual => {
+            output.raw(&config::manual());
+            return Ok(());
+        }
+        command => command,
+    };
+    let runtime = Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
+    runtime.block_on(asked(command, &cli.options, (output, environment)))
+}
+
+async fn asked(
+    command: Command,
+    options: &Options,
+    (output, environment): (Output, &dyn Environment),
+) -> Result<(), Failure> {
+    let load = || load(options, output, environment);
+    match command {
+        Command::Serve => serve::run(&load()?, output).await,
+        Command::Tools(view) => tools::run(&view, &load()?, output).await,
+        Command::Call(call) => call::run(&call, &load()?, output).await,
+        Command::Servers(servers) => servers::run(&servers, &load()?, output).await,
+        Command::Mcp(mcp) => mcp::run(&mcp, &load()?).await,
+        Command::ConformanceClient { url } => conformance_client::run(&url, environment).await,
+        Command::Check(_) | Command::Completions { .. } | Command::Manual => {
+            unreachable!("run before")
+        }
+    }
+}
+
+/// The config; what is odd about it goes to standard error.
+fn load(
+    options: &Options,
+    output: Output,
+    environment: &dyn Environment,
+) -> Result<Config, Failure> {
+    let loaded = config::load(&options.request(), environment)?;
+    output.report(&loaded.report);
+    Ok(loaded.config)
+}

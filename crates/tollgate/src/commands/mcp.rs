@@ -1,0 +1,20 @@
+//! `tollgate mcp`: MCP on standard input and output.
+
+use std::sync::Arc;
+
+use tollgate_server::serve_stdio;
+
+use crate::app::App;
+use crate::cli::Mcp;
+use crate::config::Config;
+use crate::failure::Failure;
+
+pub(super) async fn run(mcp: &Mcp, config: &Config) -> Result<(), Failure> {
+    let app = App::start(config)?;
+    // The first list should be whole; a client that asks earlier waits in the pipe.
+    app.gate().settled().await;
+    let gate = Arc::clone(app.gate());
+    let served = serve_stdio(gate, tokio::io::stdin(), tokio::io::stdout()).await;
+    app.gate().stop().await;
+    served.map_err(|error| Failure::failed(error.to_string()))
+}

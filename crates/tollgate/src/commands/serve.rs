@@ -1,0 +1,60 @@
+//! `tollgate serve`: the gateway, until it is told to stop.
+
+use tokio::net::TcpListener;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::sync::CancellationToken;
+
+use crate::app::App;
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::output::Output;
+
+pub(super) async fn run(config: &Config, output: Output) -> Result<(), Failure> {
+    let listener = TcpListener::bind(config.listen).await.map_err(|error| {
+        Failure::failed(format!(
+            "cannot listen on {}: {error}; is another gateway running? `--listen` takes another address",
+            config.listen
+        ))
+    })?;
+    let address = listener.local_addr().unwrap_or(config.listen);
+    let app = App::start(config)?;
+    let stop = CancellationToken::new();
+    let serving = app.server.serve(listener, stop.clone());
+    let ready = async {
+        app.gate().settled().await;
+        output.note(&format!("tollgate is ready on http://{address}"));
+        std::future::pending::<()>().await;
+    };
+    let mut serving = std::pin::pin!(serving);
+    let first = async {
+        asked_to_stop().await;
+        stop.cancel();
+    };
+    tokio::select! {
+        () = &mut serving => {}
+        () = ready => {}
+        () = first => {
+            output.note("stopping: running calls may finish; a second signal ends them");
+            // Children are stopped either way.
+            tokio::select! {
+                () = serving => {}
+                () = asked_to_stop() => {}
+            }
+        }
+    }
+    app.gate().stop().await;
+    Ok(())
+}
+
+/// SIGTERM or SIGINT.
+async fn asked_to_stop() {
+    let (Ok(mut terminate), Ok(mut interrupt)) =
+        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
+    else {
+        return std::future::pending().await;
+    };
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+}

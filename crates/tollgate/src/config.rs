@@ -1,0 +1,155 @@
+//! The config file, from text to checked values, in two steps.
+//!
+//! `raw` is what was typed, fitted to the tables of keys; `check` makes of it what the rest of the
+//! program runs on. All mistakes are reported at once, each with its place. The only part that
+//! reads the environment.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use tollgate_core::id::ServerId;
+use tollgate_core::secret::Secret;
+use tollgate_engine::settings::Settings;
+
+mod check;
+mod diagnostic;
+mod expand;
+mod json;
+mod manual;
+mod raw;
+mod read;
+mod render;
+mod schema;
+mod source;
+mod syntax;
+mod table;
+mod tree;
+mod wording;
+
+#[cfg(test)]
+mod tests;
+
+pub use check::access::{Database, Key, Right, Role, Tls};
+pub use check::agent::{Engine, Persona};
+pub use check::budget::{Budget, Ceilings, Keywords};
+pub use check::model::{Model, Provider, ProviderKind, ToolMode};
+pub use diagnostic::{Diagnostic, Place, Report, Severity, Span};
+pub use expand::{Environment, Process};
+pub use manual::manual;
+pub use render::Paint;
+pub use schema::schema;
+
+use diagnostic::Problems;
+
+/// What runs without a file.
+const DEFAULT: &str = include_str!("config/default.yaml");
+/// Looked for in the working directory when no file is named.
+const USUAL_FILE: &str = "tollgate.yaml";
+
+/// A config that makes sense.
+#[derive(Debug, Clone)]
+pub struct Config {
+    pub origin: Origin,
+    pub listen: SocketAddr,
+    /// Where state lives that outlasts the process.
+    pub data: PathBuf,
+    pub settings: Settings,
+    pub tls: Option<Tls>,
+    pub database: Database,
+    pub redis: Option<Secret>,
+    pub budget: Budget,
+    pub providers: Vec<Provider>,
+    /// Always has `offline`, the small model built in.
+    pub models: Vec<Model>,
+    /// What the agents of `settings` are beside their tools, in the same order.
+    pub personas: Vec<Persona>,
+    /// Without any, only loopback is served.
+    pub keys: Vec<Key>,
+    /// Servers whose tools are offered through code mode.
+    pub code_mode: BTreeSet<ServerId>,
+    /// Servers whose tools may be measured on connect.
+    pub calibrate: BTreeSet<ServerId>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Origin {
+    File(PathBuf),
+    Embedded,
+}
+
+/// What the command line says about the config.
+#[derive(Debug, Clone, Default)]
+pub struct Request {
+    /// `None`: `tollgate.yaml` in the working directory if there is one, else the embedded default.
+    pub file: Option<PathBuf>,
+    pub listen: Option<String>,
+    pub data: Option<PathBuf>,
+}
+
+/// A good config, and what is odd about it (warnings only).
+#[derive(Debug)]
+pub struct Loaded {
+    pub config: Config,
+    pub report: Report,
+}
+
+/// Reads, expands and checks the file that `request` names.
+pub fn load(request: &Request, environment: &dyn Environment) -> Result<Loaded, Report> {
+    let named = request.file.clone().or_else(|| {
+        let usual = Path::new(USUAL_FILE);
+        usual.symlink_metadata().is_ok().then(|| usual.to_owned())
+    });
+    let mut problems = Problems::default();
+    let Some(file) = named else {
+        return finish(Origin::Embedded, DEFAULT, request, (environment, problems));
+    };
+    let name = file.display().to_string();
+    match source::read(&file, &mut problems) {
+        Some(text) if problems.has_errors() => Err(problems.into_report(&name, &text)),
+        Some(text) => finish(Origin::File(file), &text, request, (environment, problems)),
+        None => Err(problems.into_report(&name, "")),
+    }
+}
+
+/// The same for a text that is not (yet) a file, such as an edit that is to be saved.
+pub fn load_text(
+    name: &Path,
+    bytes: &[u8],
+    request: &Request,
+    environment: &dyn Environment,
+) -> Result<Loaded, Report> {
+    let mut problems = Problems::default();
+    let Some(text) = source::decode(bytes, &mut problems) else {
+        return Err(problems.into_report(&name.display().to_string(), ""));
+    };
+    finish(Origin::File(name.to_owned()), &text, request, (environment, problems))
+}
+
+fn finish(
+    origin: Origin,
+    text: &str,
+    request: &Request,
+    (environment, mut problems): (&dyn Environment, Problems),
+) -> Result<Loaded, Report> {
+    let name = match &origin {
+        Origin::File(path) => path.display().to_string(),
+        Origin::Embedded => "the embedded default".to_owned(),
+    };
+    let tree = match tree::parse(text, &mut problems) {
+        None if problems.has_errors() => return Err(problems.into_report(&name, text)),
+        None => tree::parse(DEFAULT, &mut problems).expect("the embedded default is not empty"),
+        Some(node) if node.is_null() => {
+            tree::parse(DEFAULT, &mut problems).expect("the embedded default is not empty")
+        }
+        Some(node) => node,
+    };
+    let config = read::read(&tree, environment, &mut problems)
+        .and_then(|fields| check::check(&fields, origin, request, &mut problems));
+    let failed = problems.has_errors();
+    let report = problems.into_report(&name, text);
+    match config {
+        Some(config) if !failed => Ok(Loaded { config, report }),
+        _ => Err(report),
+    }
+}

@@ -1,0 +1,191 @@
+//! From what was typed to what runs: every rule that concerns more than one value. Reports all
+//! mistakes; a config comes out only when there are none.
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use tollgate_core::agent::Agent;
+use tollgate_core::budget::Limits;
+use tollgate_core::id::AgentId;
+use tollgate_core::names::NamePattern;
+use tollgate_core::nearest::nearest;
+use tollgate_engine::settings::{Builtin, Settings};
+
+use super::diagnostic::{Place, Problems};
+use super::raw::{Fields, Marked};
+use super::{Config, Origin, Request};
+
+pub(super) mod access;
+pub(super) mod agent;
+pub(super) mod budget;
+mod command;
+mod endpoint;
+pub(super) mod model;
+mod rate;
+mod reach;
+mod server;
+mod tool;
+
+/// How names are compared where two must not look alike: any case, `-` as `_`.
+fn folded(name: &str) -> String {
+    name.to_lowercase().replace('-', "_")
+}
+
+pub(super) fn check(
+    fields: &Fields,
+    origin: Origin,
+    request: &Request,
+    problems: &mut Problems,
+) -> Option<Config> {
+    let listen = access::listen(fields, request, problems);
+    let keys = access::keys(fields, problems);
+    let data = data(fields, request, problems);
+    let servers = server::servers(fields, problems);
+    let names = names(fields, problems);
+    let providers = model::providers(fields, problems);
+    let models = model::models(fields, problems);
+    let agents = agent::agents(fields, &models, problems);
+    let default_agent = default_agent(fields, &agents, problems);
+    reach::warn_of_names_nobody_has(fields, problems);
+    let budget = budget::budget(fields, problems);
+    let tls = access::tls(fields);
+    let database = access::database(fields, problems);
+    let redis = access::redis(fields, problems);
+    if problems.has_errors() {
+        return None;
+    }
+    let (agents, personas) = agents.into_iter().unzip();
+    let settings = Settings {
+        environment: environment(fields),
+        data: data.clone(),
+        names: names?,
+        limits: limits(fields),
+        servers: servers.list,
+        builtin: builtin(fields, &data),
+        agents,
+        default_agent,
+    };
+    Some(Config {
+        origin,
+        listen: listen?,
+        data,
+        settings,
+        tls,
+        database: database?,
+        redis,
+        budget,
+        providers,
+        models,
+        personas,
+        keys,
+        code_mode: servers.code_mode,
+        calibrate: servers.calibrate,
+    })
+}
+
+fn environment(fields: &Fields) -> String {
+    fields.text("environment").map_or("default", |text| text.value).to_owned()
+}
+
+fn limits(fields: &Fields) -> Limits {
+    let timeout = fields.section("limits").and_then(|limits| limits.whole("timeout_ms"));
+    timeout.map_or_else(Limits::default, |timeout| Limits { global: milliseconds(timeout) })
+}
+
+fn data(fields: &Fields, request: &Request, problems: &mut Problems) -> PathBuf {
+    let (path, place) = match (&request.data, fields.text("data")) {
+        (Some(path), _) => (path.clone(), Place::Flag("--data")),
+        (None, Some(text)) => (PathBuf::from(text.value), Place::At(text.at)),
+        (None, None) => (PathBuf::from("./.tollgate"), Place::File),
+    };
+    if path.as_os_str().is_empty() {
+        problems.error(place, "data", "`data` is empty").help("name a directory, or leave it out");
+    }
+    path
+}
+
+fn builtin(fields: &Fields, data: &std::path::Path) -> Builtin {
+    let path = |key: &str| {
+        let section = fields.section("builtin")?;
+        section.text(key).map(|text| PathBuf::from(text.value))
+    };
+    Builtin { files: path("files").unwrap_or_else(|| data.join("files")), tables: path("tables") }
+}
+
+fn names(fields: &Fields, problems: &mut Problems) -> Option<NamePattern> {
+    let Some(names) = fields.section("names") else { return Some(NamePattern::default()) };
+    let Some(pattern) = names.text("pattern") else { return Some(NamePattern::default()) };
+    if !pattern.value.contains("{tool}") {
+        problems
+            .error(pattern.at, "names.pattern", "the pattern must have `{tool}` in it")
+            .help("otherwise all tools of a server would have one name: `{server}_{tool}`");
+        return None;
+    }
+    match NamePattern::parse(pattern.value) {
+        Ok(pattern) => Some(pattern),
+        Err(error) => {
+            problems
+                .error(pattern.at, "names.pattern", error.to_string())
+                .help("letters, digits and `_` around `{server}` and `{tool}`");
+            None
+        }
+    }
+}
+
+fn default_agent(
+    fields: &Fields,
+    agents: &[(Agent, agent::Persona)],
+    problems: &mut Problems,
+) -> Option<AgentId> {
+    let wanted = fields.text("default_agent")?;
+    let known: Vec<&str> = agents.iter().map(|(agent, _)| agent.id.as_str()).collect();
+    match agents.iter().find(|(agent, _)| agent.id.as_str() == wanted.value) {
+        Some((agent, _)) => Some(agent.id.clone()),
+        None if fields.named("agents").iter().any(|(name, _)| name.value == wanted.value) => None,
+        None => {
+            unknown_name(wanted, ("default_agent", "agent"), &known, problems);
+            None
+        }
+    }
+}
+
+/// A name that should be one of `known` and is not.
+fn unknown_name(
+    found: Marked<&str>,
+    (path, what): (&str, &str),
+    known: &[&str],
+    problems: &mut Problems,
+) {
+    let near = nearest(found.value, known.iter().copied()).first().copied();
+    let diagnostic =
+        problems.error(found.at, path, format!("there is no {what} `{}`", found.value));
+    if let Some(near) = near {
+        diagnostic.help(format!("did you mean `{near}`?"));
+    }
+    if known.is_empty() {
+        diagnostic.help(format!("no {what} is configured"));
+    } else {
+        diagnostic.help(format!("there are: {}", known.join(", ")));
+    }
+}
+
+/// Reports names of one kind that could be taken for each other. True when `name` is new.
+fn is_new(
+    seen: &mut BTreeSet<String>,
+    (path, what): (&str, &str),
+    name: &Marked<String>,
+    problems: &mut Problems,
+) -> bool {
+    let new = seen.insert(folded(&name.value));
+    if !new {
+        problems
+            .error(name.at, path, format!("another {what} is called like `{}`", name.value))
+            .help("names must differ in more than case, `-` and `_`");
+    }
+    new
+}
+
+fn milliseconds(value: Marked<u64>) -> Duration {
+    Duration::from_millis(value.value)
+}

@@ -1,0 +1,238 @@
+//! Who may reach us, where, and how: address, TLS, keys, shared stores. Fails closed.
+
+use std::collections::BTreeSet;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::path::PathBuf;
+
+use tollgate_core::id::AgentId;
+use tollgate_core::secret::Secret;
+use tollgate_core::tool::RateLimit;
+
+use super::super::Request;
+use super::super::diagnostic::{Place, Problems};
+use super::super::raw::Fields;
+use super::rate::rate_limit;
+use super::{is_new, unknown_name};
+
+const USUAL_PORT: u16 = 8655;
+/// Shorter keys can be guessed.
+const SHORT_KEY: usize = 16;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tls {
+    pub cert: PathBuf,
+    pub key: PathBuf,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Database {
+    /// In the data directory.
+    Sqlite,
+    /// The URL may hold a password.
+    Postgres(Secret),
+}
+
+#[derive(Debug, Clone)]
+pub struct Key {
+    pub name: String,
+    /// Never empty.
+    pub key: Secret,
+    pub role: Role,
+    /// `None`: every agent.
+    pub agents: Option<Vec<AgentId>>,
+    pub rights: BTreeSet<Right>,
+    pub rate_limit: Option<RateLimit>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    Admin,
+    Caller,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Right {
+    Execute,
+    OverrideTier,
+    Approve,
+    Admin,
+}
+
+impl Right {
+    pub const ALL: [Self; 4] = [Self::Execute, Self::OverrideTier, Self::Approve, Self::Admin];
+
+    fn parse(text: &str) -> Option<Self> {
+        match text {
+            "execute" => Some(Self::Execute),
+            "override_tier" => Some(Self::OverrideTier),
+            "approve" => Some(Self::Approve),
+            "admin" => Some(Self::Admin),
+            _ => None,
+        }
+    }
+}
+
+/// The address, which without keys must be loopback.
+pub(crate) fn listen(
+    top: &Fields,
+    request: &Request,
+    problems: &mut Problems,
+) -> Option<SocketAddr> {
+    let (text, place) = match (&request.listen, top.text("listen")) {
+        (Some(text), _) => (text.as_str(), Place::Flag("--listen")),
+        (None, Some(text)) => (text.value, Place::At(text.at)),
+        (None, None) if top.has("listen") => return None,
+        (None, None) => return Some(SocketAddr::from((Ipv4Addr::LOCALHOST, USUAL_PORT))),
+    };
+    let Some(address) = address(text) else {
+        problems
+            .error(place, "listen", format!("`listen` must be an address and a port, not `{text}`"))
+            .help("like `127.0.0.1:8655`, `[::1]:8655`, or `0.0.0.0:8655` for every interface");
+        return None;
+    };
+    if !address.ip().is_loopback() && top.entries("keys").is_empty() {
+        problems
+            .error(
+                place,
+                "listen",
+                format!("`{address}` can be reached from outside, and there are no keys"),
+            )
+            .help("add `keys:`, each with a `name` and a `key`, or listen on 127.0.0.1");
+    }
+    Some(address)
+}
+
+fn address(text: &str) -> Option<SocketAddr> {
+    match text.strip_prefix("localhost:") {
+        Some(port) => {
+            let port = port.parse().ok()?;
+            Some(SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port))
+        }
+        None => text.parse().ok(),
+    }
+}
+
+pub(crate) fn tls(top: &Fields) -> Option<Tls> {
+    let tls = top.section("tls")?;
+    let path = |key: &str| tls.text(key).map(|text| PathBuf::from(text.value));
+    Some(Tls { cert: path("cert")?, key: path("key")? })
+}
+
+pub(crate) fn database(top: &Fields, problems: &mut Problems) -> Option<Database> {
+    let Some(text) = top.text("database") else {
+        return (!top.has("database")).then_some(Database::Sqlite);
+    };
+    if text.value == "sqlite" {
+        return Some(Database::Sqlite);
+    }
+    if has_scheme(text.value, &["postgres", "postgresql"]) {
+        return Some(Database::Postgres(Secret::new(text.value)));
+    }
+    problems
+        .error(text.at, "database", "`database` must be `sqlite` or begin with postgres://")
+        .help("like `postgres://user@host/db`");
+    None
+}
+
+pub(crate) fn redis(top: &Fields, problems: &mut Problems) -> Option<Secret> {
+    let text = top.text("redis")?;
+    if has_scheme(text.value, &["redis", "rediss"]) {
+        return Some(Secret::new(text.value));
+    }
+    problems
+        .error(text.at, "redis", "`redis` must begin with redis:// or rediss://")
+        .help("like `redis://127.0.0.1:6379`");
+    None
+}
+
+fn has_scheme(text: &str, schemes: &[&str]) -> bool {
+    text.split_once("://")
+        .is_some_and(|(scheme, rest)| schemes.contains(&scheme) && !rest.is_empty())
+}
+
+pub(crate) fn keys(top: &Fields, problems: &mut Problems) -> Vec<Key> {
+    let agents: Vec<&str> =
+        top.named("agents").iter().map(|(name, _)| name.value.as_str()).collect();
+    let mut names = BTreeSet::new();
+    let mut texts = BTreeSet::new();
+    let mut keys = Vec::new();
+    for fields in top.entries("keys") {
+        if let Some(name) = fields.text("name") {
+            let name = super::Marked { value: name.value.to_owned(), at: name.at };
+            is_new(&mut names, (&fields.path("name"), "key"), &name, problems);
+        }
+        let text = key_text(fields, problems);
+        if let Some(text) = &text
+            && !texts.insert(text.reveal().to_owned())
+        {
+            let message = "two entries have the same key";
+            problems
+                .error(fields.place("key"), &fields.path("key"), message)
+                .help("each holder needs a key of their own");
+        }
+        let allowed = key_agents(fields, &agents, problems);
+        let limit = rate_limit(fields, problems);
+        let (Some(name), Some(key)) = (fields.text("name"), text) else { continue };
+        let role = match fields.text("role").map(|text| text.value) {
+            Some("admin") => Role::Admin,
+            _ => Role::Caller,
+        };
+        keys.push(Key {
+            name: name.value.to_owned(),
+            key,
+            role,
+            agents: allowed,
+            rights: rights(fields, role),
+            rate_limit: limit,
+        });
+    }
+    keys
+}
+
+fn key_text(fields: &Fields, problems: &mut Problems) -> Option<Secret> {
+    let text = fields.text("key")?;
+    let value = text.value.trim();
+    let path = fields.path("key");
+    if value.is_empty() {
+        problems
+            .error(text.at, &path, "the key is empty")
+            .help("an empty key would let everyone in; is the variable set?");
+        return None;
+    }
+    if value.chars().any(|c| !c.is_ascii_graphic()) {
+        problems
+            .error(text.at, &path, "the key has spaces or characters that no header can carry")
+            .help("use letters, digits and signs of ASCII");
+        return None;
+    }
+    if value.len() < SHORT_KEY {
+        problems
+            .warning(text.at, &path, format!("the key is shorter than {SHORT_KEY} characters"))
+            .help("short keys can be guessed: `openssl rand -hex 24` makes a good one");
+    }
+    Some(Secret::new(value))
+}
+
+fn key_agents(fields: &Fields, known: &[&str], problems: &mut Problems) -> Option<Vec<AgentId>> {
+    if !fields.has("agents") {
+        return None;
+    }
+    let mut agents = Vec::new();
+    for name in fields.texts("agents") {
+        match AgentId::parse(name.value) {
+            Ok(id) if known.contains(&name.value) => agents.push(id),
+            _ => unknown_name(name, (&fields.path("agents"), "agent"), known, problems),
+        }
+    }
+    Some(agents)
+}
+
+fn rights(fields: &Fields, role: Role) -> BTreeSet<Right> {
+    match role {
+        Role::Admin => Right::ALL.into_iter().collect(),
+        Role::Caller if fields.has("rights") => {
+            fields.texts("rights").iter().filter_map(|text| Right::parse(text.value)).collect()
+        }
+        Role::Caller => BTreeSet::from([Right::Execute]),
+    }
+}

@@ -1,0 +1,166 @@
+//! The agents: what each may see, and how it speaks.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use tollgate_core::agent::Agent;
+use tollgate_core::budget::Tier;
+use tollgate_core::glob::Glob;
+use tollgate_core::id::AgentId;
+use tollgate_core::tool::RateLimit;
+
+use super::super::diagnostic::Problems;
+use super::super::raw::{Fields, Marked};
+use super::model::Model;
+use super::rate::rate_limit;
+use super::{is_new, unknown_name};
+
+/// An agent beside its tools and its tier.
+#[derive(Debug, Clone)]
+pub struct Persona {
+    pub agent: AgentId,
+    pub prompt: Option<String>,
+    pub greeting: Option<String>,
+    /// In order of preference; never empty.
+    pub models: Vec<String>,
+    pub engine: Engine,
+    /// Tools that run without asking the caller.
+    pub auto_execute: Vec<Glob>,
+    /// Rounds of tool calls in one turn.
+    pub max_depth: u32,
+    /// Shown to the model at once.
+    pub max_tools: u32,
+    pub code_mode: bool,
+    /// Defaults of placeholders.
+    pub variables: BTreeMap<String, String>,
+    pub rate_limit: Option<RateLimit>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Engine {
+    Cascaded,
+    /// The opener speaks the first sentence while the strong model works.
+    SentenceCascade {
+        opener: String,
+    },
+    SpeechToSpeech,
+}
+
+impl Persona {
+    fn implicit() -> Self {
+        Self {
+            agent: Agent::implicit().id,
+            prompt: None,
+            greeting: None,
+            models: vec![super::model::OFFLINE.to_owned()],
+            engine: Engine::Cascaded,
+            auto_execute: Vec::new(),
+            max_depth: 10,
+            max_tools: 64,
+            code_mode: false,
+            variables: BTreeMap::new(),
+            rate_limit: None,
+        }
+    }
+}
+
+/// At least one: a config without agents has the implicit one.
+pub(crate) fn agents(
+    top: &Fields,
+    models: &[Model],
+    problems: &mut Problems,
+) -> Vec<(Agent, Persona)> {
+    if top.named("agents").is_empty() {
+        return vec![(Agent::implicit(), Persona::implicit())];
+    }
+    let mut seen = BTreeSet::new();
+    let mut agents = Vec::new();
+    for (name, fields) in top.named("agents") {
+        let is_new = is_new(&mut seen, (&fields.path, "agent"), name, problems);
+        let agent = agent(name, fields, problems);
+        let persona = agent.as_ref().and_then(|it| persona(&it.id, fields, models, problems));
+        agents.extend(agent.zip(persona).filter(|_| is_new));
+    }
+    agents
+}
+
+fn agent(name: &Marked<String>, fields: &Fields, problems: &mut Problems) -> Option<Agent> {
+    let id = match AgentId::parse(&name.value) {
+        Ok(id) => id,
+        Err(error) => {
+            problems
+                .error(name.at, &fields.path, format!("not a name for an agent: {error}"))
+                .help("like `sage`: at most 64 characters");
+            return None;
+        }
+    };
+    let tools: Vec<Glob> = fields.texts("tools").iter().map(|text| Glob::new(text.value)).collect();
+    if tools.is_empty() {
+        problems
+            .warning(name.at, &fields.path("tools"), format!("agent `{id}` sees no tools"))
+            .help("list names or globs: `tools: [roll, \"world_search_*\"]`");
+    }
+    let description = fields.text("description").map_or("", |text| text.value).to_owned();
+    let ceiling = fields.text("budget_tier").and_then(|text| Tier::parse(text.value));
+    Some(Agent { id, description, tools, ceiling: ceiling.unwrap_or(Tier::Deep) })
+}
+
+fn persona(
+    id: &AgentId,
+    fields: &Fields,
+    models: &[Model],
+    problems: &mut Problems,
+) -> Option<Persona> {
+    let known: Vec<&str> = models.iter().map(|model| model.name.as_str()).collect();
+    let mut chosen = Vec::new();
+    for model in fields.texts("models") {
+        if !known.contains(&model.value) {
+            unknown_name(model, (&fields.path("models"), "model"), &known, problems);
+        }
+        chosen.push(model.value.to_owned());
+    }
+    if chosen.is_empty() {
+        chosen.push(super::model::OFFLINE.to_owned());
+    }
+    let whole = |key: &str, default: u32| {
+        fields.whole(key).map_or(default, |it| u32::try_from(it.value).unwrap_or(u32::MAX))
+    };
+    let text = |key: &str| fields.text(key).map(|text| text.value.to_owned());
+    let variables = fields.table("variables").into_iter();
+    Some(Persona {
+        agent: id.clone(),
+        prompt: text("prompt"),
+        greeting: text("greeting"),
+        models: chosen,
+        engine: engine(fields, &known, problems)?,
+        auto_execute: fields.texts("auto_execute").iter().map(|it| Glob::new(it.value)).collect(),
+        max_depth: whole("max_depth", 10),
+        max_tools: whole("max_tools", 64),
+        code_mode: fields.flag("code_mode").unwrap_or(false),
+        variables: variables.map(|(name, text)| (name.value.clone(), text.to_owned())).collect(),
+        rate_limit: rate_limit(fields, problems),
+    })
+}
+
+fn engine(fields: &Fields, models: &[&str], problems: &mut Problems) -> Option<Engine> {
+    let opener = fields.text("opener_model");
+    if let Some(opener) = opener
+        && !models.contains(&opener.value)
+    {
+        unknown_name(opener, (&fields.path("opener_model"), "model"), models, problems);
+    }
+    match (fields.text("engine").map(|text| text.value), opener) {
+        (Some("sentence_cascade"), Some(opener)) => {
+            Some(Engine::SentenceCascade { opener: opener.value.to_owned() })
+        }
+        (Some("sentence_cascade"), None) if fields.has("opener_model") => None,
+        (Some("sentence_cascade"), None) => {
+            let message = "`engine: sentence_cascade` needs an `opener_model`";
+            problems
+                .error(fields.place("engine"), &fields.path("engine"), message)
+                .help("a fast model that speaks the first sentence");
+            None
+        }
+        (Some("s2s"), _) => Some(Engine::SpeechToSpeech),
+        _ => Some(Engine::Cascaded),
+    }
+}

@@ -1,0 +1,171 @@
+//! A server that is reached by URL: the address, the headers, and how we prove who we are.
+
+use std::collections::BTreeMap;
+
+use http::{HeaderName, HeaderValue, Uri};
+use tollgate_core::secret::Secret;
+use tollgate_engine::settings::{Auth, ClientCredentials, Endpoint};
+
+use super::super::diagnostic::Problems;
+use super::super::raw::{Fields, Marked};
+
+/// Headers that belong to the transport or to the protocol.
+const OURS: [&str; 14] = [
+    "accept",
+    "connection",
+    "content-length",
+    "content-type",
+    "host",
+    "last-event-id",
+    "mcp-method",
+    "mcp-name",
+    "mcp-protocol-version",
+    "mcp-session-id",
+    "te",
+    "trailer",
+    "transfer-encoding",
+    "upgrade",
+];
+
+pub(super) fn endpoint(fields: &Fields, problems: &mut Problems) -> Option<Endpoint> {
+    let mut headers = headers(fields, problems);
+    let auth =
+        fields.section("auth").map_or(Auth::None, |section| auth(section, &mut headers, problems));
+    if auth != Auth::None && headers.contains_key("authorization") {
+        problems
+            .error(fields.place("headers"), &fields.path("headers"), "two ways to authorize")
+            .help("take `authorization` out of `headers`, or `auth` out");
+    }
+    let text = fields.text("url")?;
+    let url = url(text, &fields.path("url"), problems)?;
+    if auth != Auth::None || headers.contains_key("authorization") {
+        warn_of_open_wire(text, &fields.path("url"), problems);
+    }
+    Some(Endpoint { url, headers, auth })
+}
+
+/// http or https, with a host, without credentials.
+pub(super) fn url(text: Marked<&str>, path: &str, problems: &mut Problems) -> Option<String> {
+    let value = text.value.trim();
+    let key = path.rsplit('.').next().unwrap_or(path);
+    let rest = value.split_once("://").map(|(_, rest)| rest);
+    let authority = rest.and_then(|rest| rest.split(['/', '?', '#']).next()).unwrap_or_default();
+    if authority.contains('@') {
+        problems.hide(text.at);
+        problems
+            .error(text.at, path, format!("`{key}` must not carry a user and a password"))
+            .help("use `auth:` or `headers:`; they are kept out of logs");
+        return None;
+    }
+    let is_web = matches!(value.split_once("://"), Some(("http" | "https", _)));
+    let wrong = match value.parse::<Uri>() {
+        _ if !is_web => Some("must begin with http:// or https://"),
+        _ if authority.is_empty() => Some("has no host"),
+        Err(_) => Some("is not a URL"),
+        Ok(uri) if uri.host().is_none_or(str::is_empty) => Some("has no host"),
+        Ok(uri) if has_bad_port(&uri) => Some("has a port that is not from 1 to 65535"),
+        Ok(_) => None,
+    };
+    if let Some(wrong) = wrong {
+        problems
+            .error(text.at, path, format!("`{key}` {wrong}: `{value}`"))
+            .help("like `https://tools.example.com/mcp`");
+        return None;
+    }
+    Some(value.to_owned())
+}
+
+fn has_bad_port(uri: &Uri) -> bool {
+    let (Some(authority), Some(host)) = (uri.authority(), uri.host()) else { return true };
+    let port = authority.as_str().strip_prefix(host).and_then(|rest| rest.strip_prefix(':'));
+    port.is_some_and(|port| !port.parse::<u16>().is_ok_and(|port| port != 0))
+}
+
+fn headers(fields: &Fields, problems: &mut Problems) -> BTreeMap<String, Secret> {
+    let path = fields.path("headers");
+    let mut headers = BTreeMap::new();
+    for (name, value) in fields.table("headers") {
+        let lower = name.value.to_lowercase();
+        if HeaderName::from_bytes(lower.as_bytes()).is_err() {
+            let message = format!("`{}` cannot be the name of a header", name.value);
+            problems.error(name.at, &path, message).help("letters, digits and `-`");
+        } else if OURS.contains(&lower.as_str()) {
+            let message = format!("the header `{}` is set by the gateway itself", name.value);
+            problems.error(name.at, &path, message).help("leave it out");
+        } else if HeaderValue::from_str(value).is_err() {
+            let message =
+                format!("the value of the header `{}` has a line break in it", name.value);
+            problems.error(name.at, &path, message).help("one line of visible ASCII characters");
+        } else if headers.insert(lower, Secret::new(value)).is_some() {
+            let message = format!("the header `{}` is here twice", name.value);
+            problems.error(name.at, &path, message).help("case makes no difference in headers");
+        }
+    }
+    headers
+}
+
+fn auth(fields: &Fields, headers: &mut BTreeMap<String, Secret>, problems: &mut Problems) -> Auth {
+    if let Some(key) = credential(fields, "apiKey", problems)
+        && headers.insert("x-api-key".to_owned(), key).is_some()
+    {
+        problems
+            .error(fields.place("apiKey"), &fields.path("apiKey"), "`x-api-key` is set twice")
+            .help("take it out of `headers`");
+    }
+    let token = credential(fields, "token", problems);
+    if let Some(oauth) = fields.section("oauth") {
+        if fields.has("token") {
+            problems
+                .warning(fields.place("token"), &fields.path("token"), "`token` is not used")
+                .help("`oauth` wins; leave one of them out");
+        }
+        return client_credentials(oauth, problems).map_or(Auth::None, Auth::OAuth);
+    }
+    token.map_or(Auth::None, Auth::Token)
+}
+
+/// A secret that goes into a header, without the word Bearer.
+fn credential(fields: &Fields, key: &str, problems: &mut Problems) -> Option<Secret> {
+    let text = fields.text(key)?;
+    let value = text.value.trim();
+    let value = match value.split_once(char::is_whitespace) {
+        Some((word, rest)) if word.eq_ignore_ascii_case("bearer") => rest.trim(),
+        _ => value,
+    };
+    let is_bare = value.is_empty() || value.eq_ignore_ascii_case("bearer");
+    if is_bare || HeaderValue::from_str(value).is_err() {
+        let wrong = if is_bare { "is empty" } else { "has characters that no header can carry" };
+        problems
+            .error(text.at, &fields.path(key), format!("`{key}` {wrong}"))
+            .help("is the variable set to what you think it is?");
+        return None;
+    }
+    Some(Secret::new(value))
+}
+
+fn client_credentials(fields: &Fields, problems: &mut Problems) -> Option<ClientCredentials> {
+    let token_url = fields.text("token_url");
+    let checked = token_url.map(|text| url(text, &fields.path("token_url"), problems));
+    let secret = fields.text("client_secret")?;
+    if secret.value.is_empty() {
+        problems
+            .error(secret.at, &fields.path("client_secret"), "`client_secret` is empty")
+            .help("is the variable set to what you think it is?");
+    }
+    Some(ClientCredentials {
+        client_id: fields.text("client_id")?.value.to_owned(),
+        client_secret: Secret::new(secret.value),
+        token_url: checked.flatten(),
+        scopes: fields.texts("scopes").iter().map(|scope| scope.value.to_owned()).collect(),
+    })
+}
+
+fn warn_of_open_wire(text: Marked<&str>, path: &str, problems: &mut Problems) {
+    let Ok(uri) = text.value.trim().parse::<Uri>() else { return };
+    let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
+    let is_local = host == "localhost"
+        || host.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback());
+    if uri.scheme_str() == Some("http") && !is_local {
+        problems.warning(text.at, path, "the credential travels unencrypted").help("use https://");
+    }
+}

@@ -1,0 +1,57 @@
+//! `30/min`: so many in so long.
+
+use std::time::Duration;
+
+use tollgate_core::tool::RateLimit;
+
+use super::super::diagnostic::Problems;
+use super::super::raw::Fields;
+
+/// The `rate_limit` of a section.
+pub(super) fn rate_limit(fields: &Fields, problems: &mut Problems) -> Option<RateLimit> {
+    let text = fields.text("rate_limit")?;
+    let limit = parse(text.value);
+    if limit.is_none() {
+        let message = format!("`rate_limit` must be like `30/min`, not `{}`", text.value);
+        problems
+            .error(text.at, &fields.path("rate_limit"), message)
+            .help("a number from 1 to 1000000, then `/s`, `/min`, `/h` or `/day`");
+    }
+    limit
+}
+
+fn parse(text: &str) -> Option<RateLimit> {
+    let (calls, unit) = text.split_once('/')?;
+    let calls: u32 = calls.trim().parse().ok()?;
+    let seconds = match unit.trim() {
+        "s" | "sec" | "second" => 1,
+        "m" | "min" | "minute" => 60,
+        "h" | "hour" => 3_600,
+        "d" | "day" => 86_400,
+        _ => return None,
+    };
+    (1..=1_000_000).contains(&calls).then(|| RateLimit { calls, per: Duration::from_secs(seconds) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    #[test]
+    fn rates_are_a_number_and_a_unit() {
+        for (text, expected) in [
+            ("30/min", Some((30, 60))),
+            ("1/s", Some((1, 1))),
+            ("600 / hour", Some((600, 3600))),
+            ("0/min", None),
+            ("-1/min", None),
+            ("30", None),
+            ("30/parsec", None),
+            ("9999999/s", None),
+            ("", None),
+        ] {
+            let found = parse(text).map(|limit| (limit.calls, limit.per.as_secs()));
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,125 @@
+//! Names that agents list and that no tool can have. Servers come and go, so this only warns,
+//! and only where the config alone can know.
+
+use tollgate_core::glob::Glob;
+use tollgate_core::nearest::nearest;
+
+use super::super::diagnostic::Problems;
+use super::super::raw::Fields;
+
+/// The servers and tools that ship in process.
+pub(super) const BUILTIN: &[(&str, &[&str])] = &[
+    ("dice", &["roll", "roll_table"]),
+    (
+        "memory",
+        &["search_sessions", "query_entities", "get_summary", "search_facts", "remember", "relate"],
+    ),
+    ("rules", &["search_rules", "get_rule"]),
+    ("files", &["read_file", "write_file"]),
+    ("sessions", &["get_session_summary", "search_history"]),
+    ("web", &["search", "fetch_page"]),
+    ("images", &["generate_image"]),
+    ("music", &["play_track", "stop_music"]),
+];
+
+pub(super) fn warn_of_names_nobody_has(top: &Fields, problems: &mut Problems) {
+    let Some(known) = Known::of(top) else { return };
+    for (_, agent) in top.named("agents") {
+        for key in ["tools", "auto_execute"] {
+            for listed in agent.texts(key) {
+                if known.has(listed.value) {
+                    continue;
+                }
+                let message = format!("no tool can be called `{}`", listed.value);
+                let found = problems.warning(listed.at, &agent.path(key), message);
+                let near = nearest(listed.value, known.exact.iter().map(String::as_str));
+                match near.first() {
+                    Some(near) => found.help(format!("did you mean `{near}`?")),
+                    None => found.help(
+                        "built-in tools have bare names, others begin as `names.pattern` says",
+                    ),
+                };
+            }
+        }
+    }
+}
+
+/// The names there can be, as far as the config says.
+struct Known {
+    exact: Vec<String>,
+    patterns: Vec<String>,
+}
+
+impl Known {
+    /// `None` when any name is possible.
+    fn of(top: &Fields) -> Option<Self> {
+        let pattern = top.section("names").and_then(|names| names.text("pattern"));
+        let pattern = pattern.map_or("{server}_{tool}", |text| text.value);
+        let servers = top.named("servers");
+        if !servers.is_empty() && !pattern.contains("{server}") {
+            return None;
+        }
+        let mut exact: Vec<String> =
+            BUILTIN.iter().flat_map(|(_, tools)| tools.iter()).map(|&it| it.to_owned()).collect();
+        let mut patterns = Vec::new();
+        for (name, server) in servers {
+            let id = name.value.replace(['-', '_'], "?");
+            patterns.push(pattern.replace("{server}", &id).replace("{tool}", "*"));
+            let renamed = server.named("tools").iter().filter_map(|(_, it)| it.text("expose_as"));
+            exact.extend(renamed.map(|text| text.value.to_owned()));
+        }
+        Some(Self { exact, patterns })
+    }
+
+    fn has(&self, listed: &str) -> bool {
+        let glob = Glob::new(listed);
+        self.exact.iter().any(|name| glob.matches(name))
+            || self.patterns.iter().any(|pattern| overlap(pattern.as_bytes(), listed.as_bytes()))
+    }
+}
+
+/// Whether some name matches both globs.
+fn overlap(a: &[u8], b: &[u8]) -> bool {
+    let mut row: Vec<bool> = vec![false; b.len() + 1];
+    for i in (0..=a.len()).rev() {
+        let mut next = vec![false; b.len() + 1];
+        for j in (0..=b.len()).rev() {
+            let star_a = a.get(i) == Some(&b'*');
+            let star_b = b.get(j) == Some(&b'*');
+            next[j] = match (a.get(i), b.get(j)) {
+                (None, None) => true,
+                _ if star_a && (row[j] || j < b.len() && next[j + 1]) => true,
+                _ if star_b && (next[j + 1] || i < a.len() && row[j]) => true,
+                (Some(x), Some(y)) if !star_a && !star_b => {
+                    (x == y || *x == b'?' || *y == b'?') && row[j + 1]
+                }
+                _ => false,
+            };
+        }
+        row = next;
+    }
+    row[0]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::overlap;
+
+    #[test]
+    fn globs_overlap_where_one_name_fits_both() {
+        for (a, b, expected) in [
+            ("files_*", "files_read", true),
+            ("files_*", "file_read", false),
+            ("files_*", "*_read", true),
+            ("files_*", "*", true),
+            ("a?b_*", "a_b_c", true),
+            ("a*", "b*", false),
+            ("*a", "*b", false),
+            ("", "*", true),
+            ("", "a", false),
+        ] {
+            assert_eq!(overlap(a.as_bytes(), b.as_bytes()), expected, "{a} {b}");
+            assert_eq!(overlap(b.as_bytes(), a.as_bytes()), expected, "{b} {a}");
+        }
+    }
+}

@@ -1,0 +1,188 @@
+//! The servers: ids that cannot be mixed up, and one way to reach each.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use tollgate_core::glob::Glob;
+use tollgate_core::id::ServerId;
+use tollgate_engine::settings::{
+    Protocol, Restart, RestartPolicy, Server, SlowResponse, Start, Transport, Wanted,
+};
+use tollgate_mcp::Revision;
+
+use super::super::diagnostic::Problems;
+use super::super::raw::{Fields, Marked};
+use super::{command, endpoint, folded, is_new, milliseconds, reach, tool};
+
+pub(super) struct Servers {
+    pub list: Vec<Server>,
+    pub code_mode: BTreeSet<ServerId>,
+    pub calibrate: BTreeSet<ServerId>,
+}
+
+pub(super) fn servers(top: &Fields, problems: &mut Problems) -> Servers {
+    let mut servers =
+        Servers { list: Vec::new(), code_mode: BTreeSet::new(), calibrate: BTreeSet::new() };
+    let mut seen = BTreeSet::new();
+    let mut exposed = BTreeSet::new();
+    for (name, fields) in top.named("servers") {
+        let id = id(name, fields, problems);
+        let is_new = is_new(&mut seen, (&fields.path, "server"), name, problems);
+        exposed_once(fields, &mut exposed, problems);
+        let server = id.and_then(|id| server(id, name, fields, problems));
+        let Some(server) = server.filter(|_| is_new) else { continue };
+        if fields.flag("code_mode") == Some(true) {
+            servers.code_mode.insert(server.id.clone());
+        }
+        if fields.flag("calibrate") != Some(false) {
+            servers.calibrate.insert(server.id.clone());
+        }
+        servers.list.push(server);
+    }
+    servers
+}
+
+fn id(name: &Marked<String>, fields: &Fields, problems: &mut Problems) -> Option<ServerId> {
+    if reach::BUILTIN.iter().any(|(server, _)| folded(&name.value) == *server) {
+        problems
+            .error(name.at, &fields.path, format!("`{}` is the name of built-in tools", name.value))
+            .help(format!("give the server another id, such as `my_{}`", name.value));
+        return None;
+    }
+    match ServerId::parse(&name.value) {
+        Ok(id) => Some(id),
+        Err(error) => {
+            problems
+                .error(name.at, &fields.path, format!("not an id for a server: {error}"))
+                .help("like `world_search`: at most 64 characters");
+            None
+        }
+    }
+}
+
+fn server(
+    id: ServerId,
+    name: &Marked<String>,
+    fields: &Fields,
+    problems: &mut Problems,
+) -> Option<Server> {
+    let transport = transport(name, fields, problems);
+    let tools = tool::tools(fields, problems);
+    let globs = |key: &str| -> Vec<Glob> {
+        fields.texts(key).iter().map(|text| Glob::new(text.value)).collect()
+    };
+    let allow = if fields.has("allow") { globs("allow") } else { vec![Glob::new("*")] };
+    let defaults = fields.section("defaults");
+    let timeout = defaults.and_then(|defaults| defaults.whole("timeout_ms"));
+    Some(Server {
+        id,
+        transport: transport?,
+        protocol: fields
+            .text("protocol")
+            .and_then(|text| Revision::parse(text.value))
+            .map_or(Protocol::Auto, Protocol::Pinned),
+        trusted: fields.flag("trusted").unwrap_or(false),
+        state: match fields.flag("enabled") {
+            Some(false) => Wanted::Disabled,
+            Some(true) | None => Wanted::Enabled,
+        },
+        start: match fields.text("start").map(|text| text.value) {
+            Some("lazy") => Start::Lazy,
+            _ => Start::Eager,
+        },
+        restart: restart(fields),
+        timeout: timeout.map_or(Duration::from_secs(10), milliseconds),
+        slow_response: defaults.and_then(slow_response),
+        allow,
+        deny: globs("deny"),
+        tools,
+        category: fields.text("category").map(|text| text.value.to_owned()),
+    })
+}
+
+/// `transport` may be left out: `command` or `url` say it.
+fn transport(name: &Marked<String>, fields: &Fields, problems: &mut Problems) -> Option<Transport> {
+    let wanted = fields.text("transport").map(|text| text.value);
+    let (is_command, is_url) = (fields.has("command"), fields.has("url"));
+    let server = &name.value;
+    let (wrong, help) = match (is_command, is_url, wanted) {
+        (true, true, _) => (
+            format!("server `{server}` has both `command` and `url`"),
+            "keep `command` for a process, `url` for an endpoint",
+        ),
+        (false, false, _) => (
+            format!("server `{server}` needs either `url` or `command`"),
+            "`command: [\"program\", \"argument\"]` or `url: https://tools.example.com/mcp`",
+        ),
+        (true, false, Some("streamable-http" | "sse")) => (
+            format!("server `{server}` has a `command`, but not `transport: stdio`"),
+            "leave `transport` out, or give a `url` instead",
+        ),
+        (false, true, Some("stdio")) => (
+            format!("server `{server}` has a `url`, but `transport: stdio`"),
+            "leave `transport` out, or give a `command` instead",
+        ),
+        (true, false, _) => {
+            warn_of_idle(fields, &["headers", "auth"], problems);
+            return command::command(fields, problems).map(Transport::Stdio);
+        }
+        (false, true, _) => {
+            warn_of_idle(fields, &["args", "env", "cwd"], problems);
+            let endpoint = endpoint::endpoint(fields, problems)?;
+            return Some(match wanted {
+                Some("sse") => Transport::Sse(endpoint),
+                _ => Transport::StreamableHttp(endpoint),
+            });
+        }
+    };
+    problems.error(name.at, &fields.path, wrong).help(help);
+    None
+}
+
+fn warn_of_idle(fields: &Fields, keys: &[&str], problems: &mut Problems) {
+    for key in keys {
+        if fields.has(key) {
+            let other = if fields.has("url") { "command" } else { "url" };
+            problems
+                .warning(fields.place(key), &fields.path(key), format!("`{key}` does nothing here"))
+                .help(format!("it is for servers with a `{other}`"));
+        }
+    }
+}
+
+/// No two tools may be given one name; what servers call theirs is the registry's business.
+fn exposed_once(fields: &Fields, seen: &mut BTreeSet<String>, problems: &mut Problems) {
+    for (_, tool) in fields.named("tools") {
+        if let Some(name) = tool.text("expose_as")
+            && !seen.insert(folded(name.value))
+        {
+            let message = format!("another tool is called `{}` already", name.value);
+            problems
+                .error(name.at, &tool.path("expose_as"), message)
+                .help("names must differ in more than case");
+        }
+    }
+}
+
+fn restart(fields: &Fields) -> Restart {
+    let section = fields.section("restart");
+    let whole = |key: &str| section.and_then(|section| section.whole(key));
+    Restart {
+        policy: match section.and_then(|section| section.flag("enabled")) {
+            Some(false) => RestartPolicy::Never,
+            Some(true) | None => RestartPolicy::Always,
+        },
+        max_restarts: whole("max_restarts")
+            .map_or(5, |count| u32::try_from(count.value).expect("the table says at most 1000")),
+        backoff: whole("backoff_ms").map_or(Duration::from_secs(1), milliseconds),
+    }
+}
+
+fn slow_response(defaults: &Fields) -> Option<SlowResponse> {
+    let threshold = defaults.whole("slow_response_threshold_ms");
+    let message = defaults.text("slow_response_message").filter(|text| !text.value.is_empty())?;
+    Some(SlowResponse {
+        threshold: threshold.map_or(Duration::from_secs(2), milliseconds),
+        message: message.value.to_owned(),
+    })
+}

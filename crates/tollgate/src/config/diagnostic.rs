@@ -1,0 +1,181 @@
+//! What is wrong with a config, where, and what to write instead. Collected by every step of
+//! reading, so that one run shows all mistakes of a file. Printed by `render`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// More mistakes than this are not one file's, but the wrong file.
+const MOST: usize = 200;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Severity {
+    Error,
+    Warning,
+}
+
+/// A stretch of the file: lines and columns from 1, columns in characters, the end exclusive.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Span {
+    pub line: usize,
+    pub column: usize,
+    pub end_line: usize,
+    pub end_column: usize,
+}
+
+/// Where a mistake was made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Place {
+    /// The file as a whole: missing, too large, not text.
+    File,
+    At(Span),
+    /// A flag of the command line, or the variable that stands for it.
+    Flag(&'static str),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Diagnostic {
+    pub severity: Severity,
+    pub place: Place,
+    /// The key it is about, as a path: `servers.files.command`. Empty for the file as a whole.
+    pub key: String,
+    pub message: String,
+    pub help: Vec<String>,
+}
+
+impl Diagnostic {
+    fn new(severity: Severity, place: Place, key: &str, message: String) -> Self {
+        Self { severity, place, key: key.to_owned(), message, help: Vec::new() }
+    }
+
+    /// Adds a line that says what to write instead.
+    pub fn help(&mut self, text: impl Into<String>) -> &mut Self {
+        self.help.push(text.into());
+        self
+    }
+}
+
+/// Everything found so far, and the places that must not be shown.
+#[derive(Debug, Default)]
+pub(super) struct Problems {
+    list: Vec<Diagnostic>,
+    secrets: Vec<Span>,
+}
+
+impl Problems {
+    pub(super) fn error(
+        &mut self,
+        at: impl Into<Place>,
+        key: &str,
+        message: impl Into<String>,
+    ) -> &mut Diagnostic {
+        self.push(Diagnostic::new(Severity::Error, at.into(), key, message.into()))
+    }
+
+    pub(super) fn warning(
+        &mut self,
+        at: impl Into<Place>,
+        key: &str,
+        message: impl Into<String>,
+    ) -> &mut Diagnostic {
+        self.push(Diagnostic::new(Severity::Warning, at.into(), key, message.into()))
+    }
+
+    /// Marks a value whose text must not be printed.
+    pub(super) fn hide(&mut self, at: Span) {
+        self.secrets.push(at);
+    }
+
+    pub(super) fn has_errors(&self) -> bool {
+        self.list.iter().any(|found| found.severity == Severity::Error)
+    }
+
+    /// Closes the collection. What was hidden is gone from the lines that the report keeps.
+    pub(super) fn into_report(self, file: &str, source: &str) -> Report {
+        let mut diagnostics = self.list;
+        diagnostics.sort_by_key(|found| (found.place, found.severity));
+        diagnostics.dedup();
+        let mut lines = BTreeMap::new();
+        for found in &mut diagnostics {
+            let Place::At(span) = &mut found.place else { continue };
+            let line = lines.entry(span.line).or_insert_with(|| {
+                let text = source.lines().nth(span.line - 1).unwrap_or_default();
+                text.chars().collect::<Vec<char>>()
+            });
+            trim(span, line);
+        }
+        for span in &self.secrets {
+            for (number, line) in lines.range_mut(span.line..=span.end_line) {
+                let from = if *number == span.line { span.column } else { 1 };
+                let to = if *number == span.end_line { span.end_column } else { usize::MAX };
+                overwrite(line, from, to);
+            }
+        }
+        let lines = lines.into_iter().map(|(at, line)| (at, String::from_iter(line))).collect();
+        Report { file: file.to_owned(), lines, diagnostics }
+    }
+
+    fn push(&mut self, found: Diagnostic) -> &mut Diagnostic {
+        self.list.truncate(MOST - 1);
+        self.list.push(found);
+        self.list.last_mut().expect("just pushed")
+    }
+}
+
+impl From<Span> for Place {
+    fn from(span: Span) -> Self {
+        Self::At(span)
+    }
+}
+
+/// All that was found in one file. Holds no secret: it may be logged and sent.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Report {
+    pub file: String,
+    /// The lines that the diagnostics are about.
+    pub(super) lines: BTreeMap<usize, String>,
+    /// In the order of the file.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+impl Report {
+    pub fn count(&self, severity: Severity) -> usize {
+        self.diagnostics.iter().filter(|found| found.severity == severity).count()
+    }
+}
+
+/// One line per mistake, for logs.
+impl fmt::Display for Report {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (index, found) in self.diagnostics.iter().enumerate() {
+            let separator = if index == 0 { "" } else { "; " };
+            match found.place {
+                Place::At(span) => {
+                    write!(f, "{separator}{}:{}:{}", self.file, span.line, span.column)?;
+                }
+                Place::File => write!(f, "{separator}{}", self.file)?,
+                Place::Flag(flag) => write!(f, "{separator}{flag}")?,
+            }
+            write!(f, ": {}", found.message)?;
+        }
+        Ok(())
+    }
+}
+
+/// The parser counts the blanks after a quoted text to it.
+fn trim(span: &mut Span, line: &[char]) {
+    while span.line == span.end_line
+        && span.end_column > span.column + 1
+        && line.get(span.end_column - 2).is_none_or(|c| c.is_whitespace())
+    {
+        span.end_column -= 1;
+    }
+}
+
+/// Columns as in [`Span`]; blanks at the end of a hidden text are none of it.
+fn overwrite(line: &mut [char], from: usize, to: usize) {
+    let (from, mut to) = (from - 1, to.saturating_sub(1).min(line.len()));
+    while to > from && line[to - 1].is_whitespace() {
+        to -= 1;
+    }
+    line[from.min(to)..to].fill('*');
+}

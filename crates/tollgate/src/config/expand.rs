@@ -1,0 +1,135 @@
+//! `${NAME}`, `${NAME:-default}` and `${file:/path}` in texts of the config. Nothing nests, and
+//! what comes out is never looked at again; `$${` stands for `${`.
+
+use std::fmt;
+use std::io;
+
+/// Where variables and secret files come from: the process, or a table in tests.
+pub trait Environment {
+    fn variable(&self, name: &str) -> Option<String>;
+
+    fn file(&self, path: &str) -> io::Result<String>;
+}
+
+/// The environment of this process.
+#[derive(Debug, Clone, Copy)]
+pub struct Process;
+
+/// A secret is a line, not a file system.
+const LARGEST_FILE: u64 = 64 * 1024;
+
+impl Environment for Process {
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads the environment")]
+    fn variable(&self, name: &str) -> Option<String> {
+        std::env::var(name).ok()
+    }
+
+    fn file(&self, path: &str) -> io::Result<String> {
+        let about = std::fs::metadata(path)?;
+        if !about.is_file() {
+            return Err(io::Error::other("not a regular file"));
+        }
+        if about.len() > LARGEST_FILE {
+            return Err(io::Error::other("larger than 64 KiB"));
+        }
+        std::fs::read_to_string(path)
+    }
+}
+
+/// Why a text cannot be expanded.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Bad {
+    Unset { name: String },
+    Unclosed,
+    Name { found: String },
+    Nested,
+    File { path: String, why: String },
+}
+
+impl fmt::Display for Bad {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unset { name } => write!(f, "the variable `{name}` is not set"),
+            Self::Unclosed => f.write_str("`${` without its `}`"),
+            Self::Name { found } => write!(f, "`{found}` is not the name of a variable"),
+            Self::Nested => f.write_str("`${…}` inside `${…}` is not read"),
+            Self::File { path, why } => write!(f, "cannot read the file `{path}`: {why}"),
+        }
+    }
+}
+
+impl Bad {
+    /// What to do about it.
+    pub(super) fn help(&self) -> String {
+        match self {
+            Self::Unset { name } => {
+                format!("set it, or give a default: `${{{name}:-something}}`")
+            }
+            Self::Unclosed => "close it, or write `$${` for the characters themselves".to_owned(),
+            Self::Name { .. } => {
+                "write `${NAME}`, `${NAME:-default}` or `${file:/path}`".to_owned()
+            }
+            Self::Nested => "defaults are taken as they stand; use one variable".to_owned(),
+            Self::File { .. } => "the file must hold nothing but the value".to_owned(),
+        }
+    }
+}
+
+/// Whether `text` has anything that [`expand`] would touch.
+pub(super) fn has_variable(text: &str) -> bool {
+    text.contains("${")
+}
+
+pub(super) fn expand(text: &str, environment: &dyn Environment) -> Result<String, Bad> {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("${") {
+        if rest[..at].ends_with('$') {
+            out.push_str(&rest[..at - 1]);
+            out.push_str("${");
+            rest = &rest[at + 2..];
+            continue;
+        }
+        out.push_str(&rest[..at]);
+        let inside = &rest[at + 2..];
+        let end = inside.find('}').ok_or(Bad::Unclosed)?;
+        out.push_str(&value(&inside[..end], environment)?);
+        rest = &inside[end + 1..];
+    }
+    out.push_str(rest);
+    Ok(out)
+}
+
+fn value(inside: &str, environment: &dyn Environment) -> Result<String, Bad> {
+    if inside.contains("${") {
+        return Err(Bad::Nested);
+    }
+    if let Some(path) = inside.strip_prefix("file:") {
+        let text = environment
+            .file(path)
+            .map_err(|error| Bad::File { path: path.to_owned(), why: error.to_string() })?;
+        let line = text.strip_suffix('\n').unwrap_or(&text);
+        return Ok(line.strip_suffix('\r').unwrap_or(line).to_owned());
+    }
+    let (name, default) = match inside.split_once(":-") {
+        Some((name, default)) => (name, Some(default)),
+        None => (inside, None),
+    };
+    if !is_name(name) {
+        return Err(Bad::Name { found: name.to_owned() });
+    }
+    let set = environment.variable(name);
+    match (set, default) {
+        (Some(text), None) => Ok(text),
+        (Some(text), Some(_)) if !text.is_empty() => Ok(text),
+        (_, Some(default)) => Ok(default.to_owned()),
+        (None, None) => Err(Bad::Unset { name: name.to_owned() }),
+    }
+}
+
+/// As shells name variables.
+pub(super) fn is_name(name: &str) -> bool {
+    let mut characters = name.chars();
+    characters.next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_')
+        && characters.all(|c| c.is_ascii_alphanumeric() || c == '_')
+}

@@ -1,0 +1,85 @@
+//! `docs/configuration.md`, made from the tables so that it cannot say anything else.
+
+use super::table::{Kind, Need, Section, TOP, Text};
+
+const INTRODUCTION: &str = "\
+# Configuration
+
+Made from the tables in `crates/tollgate/src/config/table.rs` by `tollgate manual`; change it there.
+
+Tollgate reads `--config FILE`, else `TOLLGATE_CONFIG`, else `tollgate.yaml` in the working directory, else what is
+built in (`crates/tollgate/src/config/default.yaml`). `--listen` and `--data` (`TOLLGATE_LISTEN`, `TOLLGATE_DATA`)
+win over the file. `tollgate check` finds mistakes without starting anything; `tollgate check --schema` prints the
+JSON Schema. A commented example is in `docs/tollgate.example.yaml`.
+
+- The file is YAML 1.2 in UTF-8, one document, at most 1 MiB. Keys may stand once. Unknown keys are errors. Anchors,
+  aliases and `<<` work; tags do not.
+- Where a text is meant, what you type is what counts: `no`, `12:30`, `0o17` and `8080` are those texts. Where a
+  number is meant, digits are needed, without quotes. Where a switch is meant, `true` or `false`.
+- `${VAR}`, `${VAR:-default}` (also when the variable is empty) and `${file:/path}` (without its last line break) are
+  expanded in texts marked *text* and *secret*, once: nothing nests, and values are not looked at again. A missing
+  variable is an error. `$${VAR}` stands for `${VAR}` itself. Texts marked *prose* are taken as they are.
+- Secrets are never shown: not in errors, logs, answers or on the page.
+- `servers`, `tools`, `providers`, `models` and `agents` may also be written as a list whose entries have a `name`.
+- Paths are relative to the working directory.
+";
+
+pub fn manual() -> String {
+    let mut text = INTRODUCTION.to_owned();
+    let mut open: Vec<&Section> = vec![&TOP];
+    let mut seen: Vec<&str> = Vec::new();
+    while let Some(section) = open.pop() {
+        if seen.contains(&section.title) {
+            continue;
+        }
+        seen.push(section.title);
+        write_section(section, &mut text);
+        open.extend(section.keys.iter().rev().filter_map(|key| match &key.kind {
+            Kind::Section(inner) | Kind::Named(inner) | Kind::Entries(inner) => Some(*inner),
+            _ => None,
+        }));
+    }
+    text
+}
+
+fn write_section(section: &Section, text: &mut String) {
+    let title = if section.title == TOP.title {
+        section.title.to_owned()
+    } else {
+        format!("`{}`", section.title)
+    };
+    text.push_str(&format!(
+        "\n## {title}\n\n| key | value | default | meaning |\n|---|---|---|---|\n"
+    ));
+    for key in section.keys {
+        let default = match key.need {
+            Need::Required => "**required**",
+            Need::Default(default) => default,
+        };
+        let (kind, about) = (describe(&key.kind), key.about);
+        text.push_str(&format!("| `{}` | {kind} | {default} | {about} |\n", key.name));
+    }
+}
+
+fn describe(kind: &Kind) -> String {
+    match kind {
+        Kind::Text(Text::Plain) => "text".to_owned(),
+        Kind::Text(Text::Prose) => "prose".to_owned(),
+        Kind::Text(Text::Secret) => "secret".to_owned(),
+        Kind::Flag => "`true`, `false`".to_owned(),
+        Kind::Whole(range) => {
+            let unit = if range.unit.is_empty() { "" } else { " " };
+            format!("{} to {}{unit}{}", range.least, range.most, range.unit)
+        }
+        Kind::Choice(choices) => {
+            choices.iter().map(|it| format!("`{it}`")).collect::<Vec<_>>().join(", ")
+        }
+        Kind::Words => "list of text, or one text".to_owned(),
+        Kind::List(inner) => format!("list of {}", describe(inner)),
+        Kind::Table(inner) => format!("map of names and {}", describe(inner)),
+        Kind::Section(_) => "map, below".to_owned(),
+        Kind::Named(_) => "map by name, below".to_owned(),
+        Kind::Entries(_) => "list of maps, below".to_owned(),
+        Kind::Json => "map".to_owned(),
+    }
+}

@@ -1,0 +1,155 @@
+//! The config as typed: it fits the tables (kinds, ranges, known keys) and every value knows its
+//! place, but nothing says yet that the whole makes sense. Made by `read`, used by `check`.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value as Json;
+
+use super::diagnostic::Span;
+
+/// A value and where it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Marked<T> {
+    pub value: T,
+    pub at: Span,
+}
+
+#[derive(Debug)]
+pub(super) enum Value {
+    Text(String),
+    Flag(bool),
+    Whole(u64),
+    Words(Vec<String>),
+    List(Vec<Item>),
+    Table(Vec<(Marked<String>, Item)>),
+    Section(Fields),
+    Named(Vec<(Marked<String>, Fields)>),
+    Json(Json),
+}
+
+pub(super) type Item = Marked<Value>;
+
+/// The keys of one section.
+#[derive(Debug)]
+pub(super) struct Fields {
+    pub at: Span,
+    /// Where it is in the file: `servers.files`.
+    pub path: String,
+    /// `None` was there and could not be read: it has been reported.
+    pub(super) values: BTreeMap<&'static str, Option<Item>>,
+}
+
+const DISAGREE: &str = "the table gives this key another kind";
+
+impl Fields {
+    /// Whether the key was typed at all, readable or not.
+    pub(super) fn has(&self, key: &str) -> bool {
+        self.values.contains_key(key)
+    }
+
+    /// The key's path, for messages.
+    pub(super) fn path(&self, key: &str) -> String {
+        if self.path.is_empty() { key.to_owned() } else { format!("{}.{key}", self.path) }
+    }
+
+    /// Where the value stands, or the section if there is none.
+    pub(super) fn place(&self, key: &str) -> Span {
+        self.item(key).map_or(self.at, |item| item.at)
+    }
+
+    pub(super) fn text(&self, key: &str) -> Option<Marked<&str>> {
+        self.item(key).map(|item| match &item.value {
+            Value::Text(text) => Marked { value: text.as_str(), at: item.at },
+            _ => unreachable!("{key}: {DISAGREE}"),
+        })
+    }
+
+    pub(super) fn flag(&self, key: &str) -> Option<bool> {
+        self.item(key).map(|item| match item.value {
+            Value::Flag(flag) => flag,
+            _ => unreachable!("{key}: {DISAGREE}"),
+        })
+    }
+
+    pub(super) fn whole(&self, key: &str) -> Option<Marked<u64>> {
+        self.item(key).map(|item| match item.value {
+            Value::Whole(value) => Marked { value, at: item.at },
+            _ => unreachable!("{key}: {DISAGREE}"),
+        })
+    }
+
+    pub(super) fn words(&self, key: &str) -> Option<Marked<&[String]>> {
+        self.item(key).map(|item| match &item.value {
+            Value::Words(words) => Marked { value: words.as_slice(), at: item.at },
+            _ => unreachable!("{key}: {DISAGREE}"),
+        })
+    }
+
+    /// The texts of a list; none when the key is not there.
+    pub(super) fn texts(&self, key: &str) -> Vec<Marked<&str>> {
+        self.items(key)
+            .iter()
+            .map(|item| match &item.value {
+                Value::Text(text) => Marked { value: text.as_str(), at: item.at },
+                _ => unreachable!("{key}: {DISAGREE}"),
+            })
+            .collect()
+    }
+
+    /// The user's own names and the texts behind them.
+    pub(super) fn table(&self, key: &str) -> Vec<(&Marked<String>, &str)> {
+        self.item(key).map_or_else(Vec::new, |item| match &item.value {
+            Value::Table(pairs) => pairs
+                .iter()
+                .map(|(name, item)| match &item.value {
+                    Value::Text(text) => (name, text.as_str()),
+                    _ => unreachable!("{key}: {DISAGREE}"),
+                })
+                .collect(),
+            _ => unreachable!("{key}: {DISAGREE}"),
+        })
+    }
+
+    pub(super) fn section(&self, key: &str) -> Option<&Self> {
+        self.item(key).map(|item| match &item.value {
+            Value::Section(fields) => fields,
+            _ => unreachable!("{key}: {DISAGREE}"),
+        })
+    }
+
+    pub(super) fn named(&self, key: &str) -> &[(Marked<String>, Self)] {
+        self.item(key).map_or(&[], |item| match &item.value {
+            Value::Named(entries) => entries.as_slice(),
+            _ => unreachable!("{key}: {DISAGREE}"),
+        })
+    }
+
+    /// The sections of a list.
+    pub(super) fn entries(&self, key: &str) -> Vec<&Self> {
+        self.items(key)
+            .iter()
+            .map(|item| match &item.value {
+                Value::Section(fields) => fields,
+                _ => unreachable!("{key}: {DISAGREE}"),
+            })
+            .collect()
+    }
+
+    pub(super) fn json(&self, key: &str) -> Option<Marked<&Json>> {
+        self.item(key).map(|item| match &item.value {
+            Value::Json(json) => Marked { value: json, at: item.at },
+            _ => unreachable!("{key}: {DISAGREE}"),
+        })
+    }
+
+    fn item(&self, key: &str) -> Option<&Item> {
+        self.values.get(key)?.as_ref()
+    }
+
+    fn items(&self, key: &str) -> &[Item] {
+        self.item(key).map_or(&[], |item| match &item.value {
+            Value::List(items) => items.as_slice(),
+            _ => unreachable!("{key}: {DISAGREE}"),
+        })
+    }
+}

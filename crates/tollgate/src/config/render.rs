@@ -1,0 +1,128 @@
+//! A report for people (the line, a caret, what to write instead) and for programs (JSON).
+
+use serde_json::{Value, json};
+
+use super::diagnostic::{Diagnostic, Place, Report, Severity};
+
+/// Colours belong on a terminal only; whoever prints knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Paint {
+    Plain,
+    Coloured,
+}
+
+/// Longer lines are cut around the caret.
+const WIDEST: usize = 120;
+
+impl Report {
+    /// Every diagnostic with its source line; empty when there is none.
+    pub fn render(&self, paint: Paint) -> String {
+        let mut text = String::new();
+        for found in &self.diagnostics {
+            self.one(found, paint, &mut text);
+            text.push('\n');
+        }
+        if let Some(summary) = self.summary() {
+            text.push_str(&summary);
+            text.push('\n');
+        }
+        text
+    }
+
+    /// The stable shape of `check --json` and of the admin API.
+    pub fn to_json(&self) -> Value {
+        let diagnostics: Vec<Value> = self.diagnostics.iter().map(as_json).collect();
+        json!({
+            "file": self.file,
+            "ok": self.count(Severity::Error) == 0,
+            "diagnostics": diagnostics,
+        })
+    }
+
+    fn one(&self, found: &Diagnostic, paint: Paint, text: &mut String) {
+        let (word, colour) = match found.severity {
+            Severity::Error => ("error", "31"),
+            Severity::Warning => ("warning", "33"),
+        };
+        let head = painted(&format!("{word}:"), colour, paint);
+        text.push_str(&format!("{head} {}\n", found.message));
+        let mut margin = 2;
+        match found.place {
+            Place::File => text.push_str(&format!(" --> {}\n", self.file)),
+            Place::Flag(flag) => text.push_str(&format!(" --> {flag}\n")),
+            Place::At(span) => {
+                margin = span.line.to_string().len().max(2);
+                let file = &self.file;
+                text.push_str(&format!(" --> {file}:{}:{}\n", span.line, span.column));
+                if let Some(line) = self.lines.get(&span.line) {
+                    let last =
+                        if span.end_line == span.line { span.end_column } else { usize::MAX };
+                    let (shown, indent, width) = excerpt(line, span.column, last);
+                    let caret = painted(&"^".repeat(width), colour, paint);
+                    text.push_str(&format!("{:margin$} |\n", ""));
+                    text.push_str(&format!("{:>margin$} | {shown}\n", span.line));
+                    text.push_str(&format!("{:margin$} | {:indent$}{caret}\n", "", ""));
+                }
+            }
+        }
+        for help in &found.help {
+            text.push_str(&format!("{:margin$} = {help}\n", ""));
+        }
+    }
+
+    fn summary(&self) -> Option<String> {
+        let (errors, warnings) = (self.count(Severity::Error), self.count(Severity::Warning));
+        let counted = |count: usize, word: &str| match count {
+            0 => None,
+            1 => Some(format!("1 {word}")),
+            _ => Some(format!("{count} {word}s")),
+        };
+        let parts: Vec<String> = [counted(errors, "error"), counted(warnings, "warning")]
+            .into_iter()
+            .flatten()
+            .collect();
+        if parts.is_empty() { None } else { Some(format!("{} in {}", parts.join(", "), self.file)) }
+    }
+}
+
+fn as_json(found: &Diagnostic) -> Value {
+    let mut value = json!({
+        "severity": match found.severity {
+            Severity::Error => "error",
+            Severity::Warning => "warning",
+        },
+        "key": found.key,
+        "message": found.message,
+        "help": found.help,
+    });
+    match found.place {
+        Place::At(span) => {
+            value["line"] = json!(span.line);
+            value["column"] = json!(span.column);
+            value["end_line"] = json!(span.end_line);
+            value["end_column"] = json!(span.end_column);
+        }
+        Place::Flag(flag) => value["flag"] = json!(flag),
+        Place::File => {}
+    }
+    value
+}
+
+/// The line as shown, how far to indent the caret, and how wide it is.
+fn excerpt(line: &str, column: usize, end: usize) -> (String, usize, usize) {
+    let clean: Vec<char> = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+    let start = (column - 1).min(clean.len());
+    let stop = (end.saturating_sub(1)).clamp(start, clean.len());
+    let from = if start > WIDEST - 20 { start - 40 } else { 0 };
+    let shown: String = clean[from..].iter().take(WIDEST).collect();
+    let width = (stop - start).clamp(1, WIDEST - (start - from));
+    let shown = shown.trim_end().to_owned();
+    if from == 0 { (shown, start, width) } else { (format!("…{shown}"), start - from + 1, width) }
+}
+
+fn painted(text: &str, colour: &str, paint: Paint) -> String {
+    match paint {
+        Paint::Plain => text.to_owned(),
+        Paint::Coloured => format!("\u{1b}[1;{colour}m{text}\u{1b}[0m"),
+    }
+}

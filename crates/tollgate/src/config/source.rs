@@ -1,0 +1,82 @@
+//! Gets the text of a config file, and refuses what cannot be one: devices, huge files, other
+//! encodings.
+
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+
+use super::diagnostic::{Place, Problems};
+
+/// Far more than a config for a thousand servers.
+const LARGEST: u64 = 1024 * 1024;
+
+pub(super) fn read(path: &Path, problems: &mut Problems) -> Option<String> {
+    let bytes = match bytes(path, problems) {
+        Ok(bytes) => bytes,
+        Err(why) => {
+            let found = problems.error(Place::File, "", format!("cannot read the config: {why}"));
+            if why.kind() == std::io::ErrorKind::NotFound {
+                found.help("`tollgate serve` without `--config` runs on the embedded default");
+            }
+            return None;
+        }
+    };
+    decode(&bytes, problems)
+}
+
+/// UTF-8, with or without a byte order mark.
+pub(super) fn decode(bytes: &[u8], problems: &mut Problems) -> Option<String> {
+    if bytes.len() as u64 > LARGEST {
+        problems
+            .error(Place::File, "", "the config is larger than 1 MiB")
+            .help("is this the right file?");
+        return None;
+    }
+    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    let looks_wide = bytes.starts_with(b"\xff\xfe")
+        || bytes.starts_with(b"\xfe\xff")
+        || bytes.get(..2).is_some_and(|start| start.contains(&0));
+    if looks_wide {
+        problems
+            .error(Place::File, "", "the config is UTF-16 or UTF-32, not UTF-8")
+            .help("save it as UTF-8; on Windows, editors call that `UTF-8` or `UTF-8 without BOM`");
+        return None;
+    }
+    match std::str::from_utf8(bytes) {
+        Ok(text) => Some(text.to_owned()),
+        Err(error) => {
+            let line = bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
+            let message = format!("the config is not UTF-8 (line {})", line + 1);
+            problems.error(Place::File, "", message).help("save it as UTF-8");
+            None
+        }
+    }
+}
+
+fn bytes(path: &Path, problems: &mut Problems) -> std::io::Result<Vec<u8>> {
+    let about = std::fs::metadata(path)?;
+    if about.is_dir() {
+        return Err(std::io::Error::other("it is a directory"));
+    }
+    if !about.is_file() {
+        return Err(std::io::Error::other("it is not a regular file"));
+    }
+    warn_of_writers(&about, problems);
+    let mut bytes = Vec::new();
+    File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Whoever can write the config can run commands as us.
+#[cfg(unix)]
+fn warn_of_writers(about: &std::fs::Metadata, problems: &mut Problems) {
+    use std::os::unix::fs::PermissionsExt as _;
+    if about.permissions().mode() & 0o002 != 0 {
+        problems
+            .warning(Place::File, "", "every user of this machine can change the config")
+            .help("it names commands that run as you: `chmod 600` it");
+    }
+}
+
+#[cfg(not(unix))]
+fn warn_of_writers(_about: &std::fs::Metadata, _problems: &mut Problems) {}

@@ -1,0 +1,236 @@
+//! Every key of the config, once: its place, its kind, its default, what it is for. The reader,
+//! the did-you-mean, the JSON Schema and `docs/configuration.md` are all made from these tables.
+
+mod agent;
+mod server;
+
+use agent::{AGENT, BUDGET, KEY, MODEL, PROVIDER};
+use server::SERVER;
+
+/// A place in the config with keys of its own.
+#[derive(Debug)]
+pub(super) struct Section {
+    /// What a reader of the manual calls it.
+    pub title: &'static str,
+    pub keys: &'static [Key],
+    /// Words of other products, and what is written here instead.
+    pub elsewhere: &'static [(&'static str, &'static str)],
+}
+
+#[derive(Debug)]
+pub(super) struct Key {
+    pub name: &'static str,
+    pub kind: Kind,
+    pub need: Need,
+    pub about: &'static str,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Need {
+    Required,
+    /// May be left out; the text says what holds then.
+    Default(&'static str),
+}
+
+/// What may stand behind a key.
+#[derive(Debug)]
+pub(super) enum Kind {
+    Text(Text),
+    Flag,
+    Whole(Range),
+    Choice(&'static [&'static str]),
+    /// A command line: a list of words, or one text that is split like a shell does.
+    Words,
+    List(&'static Self),
+    /// Names of the user's own, each with such a value.
+    Table(&'static Self),
+    Section(&'static Section),
+    /// Names of the user's own, each with such a section; or a list whose entries have a `name`.
+    Named(&'static Section),
+    /// A list of such sections.
+    Entries(&'static Section),
+    /// Any value.
+    Json,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Text {
+    /// `${VAR}` is expanded.
+    Plain,
+    /// For people and models to read; a `$` is a `$`.
+    Prose,
+    /// Expanded, and never shown.
+    Secret,
+}
+
+/// Whole numbers, both ends included.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Range {
+    pub least: u64,
+    pub most: u64,
+    /// What is counted: `milliseconds`. Empty where the name says it.
+    pub unit: &'static str,
+}
+
+const PLAIN: Kind = Kind::Text(Text::Plain);
+const PROSE: Kind = Kind::Text(Text::Prose);
+const SECRET: Kind = Kind::Text(Text::Secret);
+const PLAINS: Kind = Kind::List(&PLAIN);
+const PROSES: Kind = Kind::List(&PROSE);
+const MILLISECONDS: Kind = whole(1, 3_600_000, "milliseconds");
+const TIERS: Kind = Kind::Choice(&["fast", "standard", "deep"]);
+
+const fn whole(least: u64, most: u64, unit: &'static str) -> Kind {
+    Kind::Whole(Range { least, most, unit })
+}
+
+const fn required(name: &'static str, kind: Kind, about: &'static str) -> Key {
+    Key { name, kind, need: Need::Required, about }
+}
+
+const fn key(name: &'static str, kind: Kind, default: &'static str, about: &'static str) -> Key {
+    Key { name, kind, need: Need::Default(default), about }
+}
+
+pub(super) const TOP: Section = Section {
+    title: "The file",
+    keys: &[
+        key(
+            "listen",
+            PLAIN,
+            "127.0.0.1:8655",
+            "Address and port. Anything but loopback needs `keys`. Port 0 lets the system choose",
+        ),
+        key("environment", PLAIN, "default", "Measurements are kept per environment"),
+        key("data", PLAIN, "./.tollgate", "Directory for what outlasts the process; created"),
+        key("tls", Kind::Section(&TLS), "plain HTTP", "Serve HTTPS with this certificate"),
+        key(
+            "database",
+            SECRET,
+            "sqlite",
+            "`sqlite` (in the data directory) or `postgres://user@host/db`",
+        ),
+        key(
+            "redis",
+            SECRET,
+            "none",
+            "`redis://host:port`: shared limits and caches of several replicas",
+        ),
+        key(
+            "names",
+            Kind::Section(&NAMES),
+            "`{server}_{tool}`",
+            "How tools are called towards models",
+        ),
+        key("limits", Kind::Section(&LIMITS), "see there", "What holds for every call"),
+        key("builtin", Kind::Section(&BUILTIN), "see there", "Where the built-in tools may work"),
+        key(
+            "servers",
+            Kind::Named(&SERVER),
+            "none",
+            "MCP servers, by id. The order decides who keeps a name that two want",
+        ),
+        key("budget", Kind::Section(&BUDGET), "see there", "Latency tiers and how they are chosen"),
+        key("providers", Kind::Named(&PROVIDER), "none", "Where models are served"),
+        key("models", Kind::Named(&MODEL), "`offline`", "Models that agents and requests may name"),
+        key("default_agent", PLAIN, "none", "The agent of a request that names none"),
+        key(
+            "agents",
+            Kind::Named(&AGENT),
+            "one agent `default` that sees every tool",
+            "Who uses tools, and which",
+        ),
+        key("keys", Kind::Entries(&KEY), "none: open on loopback only", "API keys of clients"),
+    ],
+    elsewhere: &[
+        ("mcp", "write what is under `mcp` at the top level: `servers:`"),
+        ("mcpServers", "write `servers:`; `command`, `args`, `env` and `url` keep their names"),
+        ("mcp_servers", "write `servers:`"),
+        ("npcs", "write `agents:`"),
+        ("contexts", "write `agents:`"),
+        ("port", "write `listen: 127.0.0.1:8655`"),
+        ("host", "write `listen: 127.0.0.1:8655`"),
+    ],
+};
+
+const TLS: Section = Section {
+    title: "tls",
+    keys: &[
+        required("cert", PLAIN, "PEM file with the certificate chain"),
+        required("key", PLAIN, "PEM file with the private key"),
+    ],
+    elsewhere: &[],
+};
+
+const NAMES: Section = Section {
+    title: "names",
+    keys: &[key(
+        "pattern",
+        PLAIN,
+        "{server}_{tool}",
+        "`{tool}` alone passes the names of a single server through",
+    )],
+    elsewhere: &[],
+};
+
+const LIMITS: Section = Section {
+    title: "limits",
+    keys: &[key(
+        "timeout_ms",
+        MILLISECONDS,
+        "30000",
+        "No call takes longer, whatever its server or tool says",
+    )],
+    elsewhere: &[],
+};
+
+const BUILTIN: Section = Section {
+    title: "builtin",
+    keys: &[
+        key(
+            "files",
+            PLAIN,
+            "`files` in the data directory",
+            "The directory that `read_file` and `write_file` cannot leave",
+        ),
+        key("tables", PLAIN, "none", "A directory of tables for `roll_table`"),
+    ],
+    elsewhere: &[],
+};
+
+impl Section {
+    pub(super) fn key(&self, name: &str) -> Option<&'static Key> {
+        self.keys.iter().find(|key| key.name == name)
+    }
+
+    pub(super) fn names(&self) -> impl Iterator<Item = &'static str> {
+        self.keys.iter().map(|key| key.name)
+    }
+}
+
+impl Kind {
+    /// Left empty, it counts as left out.
+    pub(super) fn is_collection(&self) -> bool {
+        matches!(
+            self,
+            Self::List(_) | Self::Table(_) | Self::Section(_) | Self::Named(_) | Self::Entries(_)
+        )
+    }
+
+    pub(super) fn holds_secrets(&self) -> bool {
+        match self {
+            Self::Text(text) => *text == Text::Secret,
+            Self::List(inner) | Self::Table(inner) => inner.holds_secrets(),
+            Self::Section(section) | Self::Named(section) | Self::Entries(section) => {
+                section.keys.iter().any(|key| key.kind.holds_secrets())
+            }
+            Self::Flag | Self::Whole(_) | Self::Choice(_) | Self::Words | Self::Json => false,
+        }
+    }
+}
+
+impl Key {
+    pub(super) fn is_secret(&self) -> bool {
+        matches!(self.kind, Kind::Text(Text::Secret))
+    }
+}

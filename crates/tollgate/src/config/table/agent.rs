@@ -1,0 +1,159 @@
+//! The keys of agents, of the models they speak with, of budgets and of clients.
+
+use super::{
+    Kind, MILLISECONDS, PLAIN, PLAINS, PROSE, PROSES, SECRET, Section, TIERS, key, required, whole,
+};
+
+pub(super) const BUDGET: Section = Section {
+    title: "budget",
+    keys: &[
+        key(
+            "tiers",
+            Kind::Section(&CEILINGS),
+            "see there",
+            "How long the tools of a turn may take",
+        ),
+        key(
+            "percentile",
+            whole(1, 99, ""),
+            "50",
+            "Which measured percentile decides a tool's tier",
+        ),
+        key("min_samples", whole(1, 100, "calls"), "5", "Below this the declared latency counts"),
+        key(
+            "deep_interval_s",
+            whole(0, 86_400, "seconds"),
+            "30",
+            "A second deep turn sooner than this is a standard one",
+        ),
+        key(
+            "keywords",
+            Kind::Section(&KEYWORDS),
+            "the built-in ones",
+            "Words that ask for more time",
+        ),
+    ],
+    elsewhere: &[],
+};
+
+const CEILINGS: Section = Section {
+    title: "budget.tiers",
+    keys: &[
+        key("fast_ms", MILLISECONDS, "500", ""),
+        key("standard_ms", MILLISECONDS, "1500", ""),
+        key("deep_ms", MILLISECONDS, "4000", ""),
+    ],
+    elsewhere: &[
+        ("fast", "write `fast_ms:`"),
+        ("standard", "write `standard_ms:`"),
+        ("deep", "write `deep_ms:`"),
+    ],
+};
+
+const KEYWORDS: Section = Section {
+    title: "budget.keywords",
+    keys: &[
+        key("deep", PROSES, "[]", "Whole words or phrases, any case"),
+        key("standard", PROSES, "[]", "Whole words or phrases, any case"),
+        key("replace", Kind::Flag, "false", "Forget the built-in words"),
+    ],
+    elsewhere: &[],
+};
+
+pub(super) const PROVIDER: Section = Section {
+    title: "providers.NAME",
+    keys: &[
+        required(
+            "kind",
+            Kind::Choice(&["openai", "anthropic", "gemini", "offline"]),
+            "`openai` is every compatible API, `offline` the small model built in",
+        ),
+        key("base_url", PLAIN, "the vendor's", "Where the API begins"),
+        key("api_key", SECRET, "none", "Sent as the API wants it"),
+    ],
+    elsewhere: &[("type", "write `kind:`")],
+};
+
+pub(super) const MODEL: Section = Section {
+    title: "models.NAME",
+    keys: &[
+        required("provider", PLAIN, "One of `providers`"),
+        key(
+            "context_window",
+            whole(256, 100_000_000, "tokens"),
+            "8192",
+            "What fits in, answer included",
+        ),
+        key(
+            "max_output",
+            whole(1, 100_000_000, "tokens"),
+            "a quarter of the window, at most 4096",
+            "Reserved for the answer",
+        ),
+        key(
+            "tool_mode",
+            Kind::Choice(&["native", "schema", "auto"]),
+            "auto",
+            "`schema` gives small models tools through constrained JSON",
+        ),
+    ],
+    elsewhere: &[],
+};
+
+pub(super) const AGENT: Section = Section {
+    title: "agents.NAME",
+    keys: &[
+        key("description", PROSE, "", "For people and for lists of models"),
+        key("prompt", PROSE, "none", "System prompt with `{placeholders}`"),
+        key("greeting", PROSE, "none", "First words, with `{placeholders}`"),
+        key("models", PLAINS, "[offline]", "In order of preference"),
+        key(
+            "engine",
+            Kind::Choice(&["cascaded", "sentence_cascade", "s2s"]),
+            "cascaded",
+            "How a turn is answered",
+        ),
+        key("opener_model", PLAIN, "none", "Speaks the first sentence; for `sentence_cascade`"),
+        key(
+            "tools",
+            PLAINS,
+            "[]: none",
+            "Exposed names and globs. Nothing listed, nothing visible",
+        ),
+        key(
+            "auto_execute",
+            PLAINS,
+            "[]: none",
+            "Tools that run without asking the caller: names and globs",
+        ),
+        key("budget_tier", TIERS, "deep", "The most time a turn of this agent may take"),
+        key("max_depth", whole(1, 100, "rounds"), "10", "Rounds of tool calls in one turn"),
+        key("max_tools", whole(1, 1000, "tools"), "64", "Shown to the model at once"),
+        key("code_mode", Kind::Flag, "false", "Give the tools through code mode"),
+        key("variables", Kind::Table(&PLAIN), "{}", "Defaults of placeholders"),
+        key("rate_limit", PLAIN, "none", "Calls of this agent: `600/min`"),
+    ],
+    elsewhere: &[
+        ("model", "write a list: `models: [name]`"),
+        ("personality", "write `prompt:`"),
+        ("tier", "write `budget_tier:`"),
+    ],
+};
+
+pub(super) const KEY: Section = Section {
+    title: "keys[]",
+    keys: &[
+        required("name", PLAIN, "Who holds it; shown in the audit trail"),
+        required("key", SECRET, "The key itself; never empty"),
+        key("role", Kind::Choice(&["admin", "caller"]), "caller", "`admin` has every right"),
+        key("agents", PLAINS, "every agent", "Agents that it may speak for"),
+        key(
+            "rights",
+            Kind::List(&Kind::Choice(&["execute", "override_tier", "approve", "admin"])),
+            "[execute] for a caller",
+            "What it may do",
+        ),
+        key("rate_limit", PLAIN, "none", "Requests of this key: `600/min`"),
+    ],
+    elsewhere: &[],
+};

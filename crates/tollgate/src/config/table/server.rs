@@ -1,0 +1,213 @@
+//! The keys of one server and of its tools.
+
+use super::{Kind, MILLISECONDS, PLAIN, PLAINS, PROSE, SECRET, Section, key, required, whole};
+
+pub(super) const SERVER: Section = Section {
+    title: "servers.ID",
+    keys: &[
+        key(
+            "transport",
+            Kind::Choice(&["stdio", "streamable-http", "sse"]),
+            "`stdio` with `command`, `streamable-http` with `url`",
+            "How the server is reached",
+        ),
+        key(
+            "command",
+            Kind::Words,
+            "",
+            "Program and arguments: a list, or one text split like a shell does. No shell runs it",
+        ),
+        key("args", PLAINS, "[]", "Appended to `command`"),
+        key(
+            "env",
+            Kind::Table(&SECRET),
+            "{}",
+            "Added to a clean environment (PATH, HOME, LANG, TMPDIR)",
+        ),
+        key("cwd", PLAIN, "the gateway's", "Working directory of the process"),
+        key("url", PLAIN, "", "Endpoint, http or https, without user and password"),
+        key("headers", Kind::Table(&SECRET), "{}", "Sent with every request"),
+        key("auth", Kind::Section(&AUTH), "none", "How we prove who we are"),
+        key(
+            "protocol",
+            Kind::Choice(&[
+                "auto",
+                "2024-11-05",
+                "2025-03-26",
+                "2025-06-18",
+                "2025-11-25",
+                "2026-07-28",
+            ]),
+            "auto",
+            "Ask the server, or pin a revision",
+        ),
+        key(
+            "trusted",
+            Kind::Flag,
+            "false",
+            "May its annotations allow retries, caching and probes?",
+        ),
+        key("enabled", Kind::Flag, "true", "`false` keeps the entry and starts nothing"),
+        key(
+            "start",
+            Kind::Choice(&["eager", "lazy"]),
+            "eager",
+            "With the gateway, or on first use",
+        ),
+        key("restart", Kind::Section(&RESTART), "see there", "What happens after a crash"),
+        key(
+            "code_mode",
+            Kind::Flag,
+            "false",
+            "Offer the tools through code mode instead of one by one",
+        ),
+        key("calibrate", Kind::Flag, "true", "Measure tools that may be probed on connect"),
+        key("category", PLAIN, "none", "Groups the leaderboard"),
+        key("defaults", Kind::Section(&DEFAULTS), "see there", "For every tool of this server"),
+        key(
+            "allow",
+            PLAINS,
+            "[\"*\"]",
+            "Tools offered at all: names as the server says them, globs",
+        ),
+        key("deny", PLAINS, "[]", "Tools never offered; wins over `allow`"),
+        key(
+            "tools",
+            Kind::Named(&TOOL),
+            "{}",
+            "What you know better than the server, by its own tool names",
+        ),
+    ],
+    elsewhere: &[
+        (
+            "apiKey",
+            "write `auth: { apiKey: … }` for the header x-api-key, `auth: { token: … }` for a bearer token",
+        ),
+        (
+            "api_key",
+            "write `auth: { apiKey: … }` for the header x-api-key, `auth: { token: … }` for a bearer token",
+        ),
+        ("type", "write `transport:`"),
+        ("id", "in a list of servers the id is called `name`"),
+        ("disabled", "write `enabled: false`"),
+    ],
+};
+
+const AUTH: Section = Section {
+    title: "servers.ID.auth",
+    keys: &[
+        key(
+            "token",
+            SECRET,
+            "none",
+            "Sent as `authorization: Bearer …`; with or without that word",
+        ),
+        key("apiKey", SECRET, "none", "Sent as `x-api-key`"),
+        key(
+            "oauth",
+            Kind::Section(&OAUTH),
+            "none",
+            "OAuth 2.1 client credentials; wins over `token`",
+        ),
+    ],
+    elsewhere: &[],
+};
+
+const OAUTH: Section = Section {
+    title: "servers.ID.auth.oauth",
+    keys: &[
+        required("client_id", PLAIN, "Who we are"),
+        required("client_secret", SECRET, "How we prove it"),
+        key("token_url", PLAIN, "found by discovery", "Where tokens are issued"),
+        key("scopes", PLAINS, "[]", "What to ask for"),
+    ],
+    elsewhere: &[],
+};
+
+const RESTART: Section = Section {
+    title: "servers.ID.restart",
+    keys: &[
+        key("enabled", Kind::Flag, "true", "Start it again after it ended by itself"),
+        key(
+            "max_restarts",
+            whole(0, 1000, "restarts"),
+            "5",
+            "Within a minute; after that it is tried once a minute",
+        ),
+        key(
+            "backoff_ms",
+            whole(1, 600_000, "milliseconds"),
+            "1000",
+            "The first pause; doubles up to 30 s",
+        ),
+    ],
+    elsewhere: &[],
+};
+
+const DEFAULTS: Section = Section {
+    title: "servers.ID.defaults",
+    keys: &[
+        key("timeout_ms", MILLISECONDS, "10000", "For calls of tools without `max_duration_ms`"),
+        key(
+            "slow_response_threshold_ms",
+            MILLISECONDS,
+            "2000",
+            "After this the message below is spoken",
+        ),
+        key(
+            "slow_response_message",
+            PROSE,
+            "none: nothing is said",
+            "What to say while a tool takes long",
+        ),
+    ],
+    elsewhere: &[],
+};
+
+const TOOL: Section = Section {
+    title: "servers.ID.tools.NAME",
+    keys: &[
+        key("expose_as", PLAIN, "by `names.pattern`", "The name towards models"),
+        key("description", PROSE, "the server's", "What models read"),
+        key("speech_field", PLAIN, "none", "The field of the result that is spoken"),
+        key(
+            "speech_template",
+            PROSE,
+            "none",
+            "A sentence with `{fields}` of the result; dotted paths",
+        ),
+        key(
+            "estimated_duration_ms",
+            MILLISECONDS,
+            "the server's word, or standard",
+            "Half of the calls are faster",
+        ),
+        key("max_duration_ms", MILLISECONDS, "the server's word", "Hard limit"),
+        key(
+            "idempotent",
+            Kind::Flag,
+            "the word of a trusted server",
+            "May the same call be sent twice?",
+        ),
+        key(
+            "cacheable_seconds",
+            whole(0, 31_536_000, "seconds"),
+            "0",
+            "How long a result stays good",
+        ),
+        key(
+            "probe",
+            Kind::Json,
+            "never probed",
+            "Arguments of a call that measures and changes nothing",
+        ),
+        key(
+            "rate_limit",
+            PLAIN,
+            "none",
+            "So many calls per time: `30/min`; `s`, `min`, `h`, `day`",
+        ),
+        key("approval", Kind::Choice(&["auto", "always", "never"]), "auto", "Must a person agree?"),
+    ],
+    elsewhere: &[],
+};

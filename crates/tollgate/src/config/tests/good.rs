@@ -1,0 +1,295 @@
+//! What the config accepts, and what becomes of it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use jsonschema::Draft;
+use tollgate_core::agent::Agent;
+use tollgate_core::budget::Tier;
+use tollgate_core::tool::Approval;
+use tollgate_engine::settings::{Auth, Command, Endpoint, Protocol, Start, Transport, Wanted};
+use tollgate_mcp::Revision;
+
+use super::super::diagnostic::Problems;
+use super::super::{
+    Database, Engine, Paint, Request, Right, Role, Severity, json, load_text, manual, schema, tree,
+};
+use super::{Fake, good, load, load_with, report};
+
+const EXAMPLE: &str = include_str!("../../../../../docs/tollgate.example.yaml");
+const MANUAL: &str = include_str!("../../../../../docs/configuration.md");
+
+fn everything_set() -> Fake {
+    let names = ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "SECRET"];
+    let keys = [("OPS_KEY", "ops-0123456789abcdef"), ("PHONE_KEY", "phone-0123456789abcdef")];
+    let variables = names.into_iter().map(|name| (name, "value")).chain(keys);
+    Fake { variables: variables.collect(), ..Fake::default() }
+}
+
+fn command(text: &str) -> Command {
+    match good(text).settings.servers.remove(0).transport {
+        Transport::Stdio(command) => command,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn endpoint(text: &str) -> Endpoint {
+    match good(text).settings.servers.remove(0).transport {
+        Transport::StreamableHttp(endpoint) | Transport::Sse(endpoint) => endpoint,
+        other @ Transport::Stdio(_) => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn the_example_of_the_documentation_is_read() {
+    let loaded = load_with(EXAMPLE, &everything_set())
+        .unwrap_or_else(|report| panic!("{}", report.render(Paint::Plain)));
+    assert_eq!(loaded.report.render(Paint::Plain), "");
+    let config = loaded.config;
+    let settings = &config.settings;
+    assert_eq!(settings.environment, "production");
+    let [files, search] = settings.servers.as_slice() else { panic!("two servers") };
+    assert_eq!(files.id.as_str(), "filesystem");
+    assert!(matches!(&files.transport, Transport::Stdio(command) if command.words[0] == "npx"));
+    let Transport::StreamableHttp(endpoint) = &search.transport else { panic!("http") };
+    assert!(matches!(&endpoint.auth, Auth::OAuth(oauth) if oauth.scopes == ["tools:read"]));
+    assert_eq!(search.protocol, Protocol::Auto);
+    assert_eq!(search.timeout, Duration::from_secs(10));
+    let (name, tool) = search.tools.first_key_value().unwrap();
+    assert_eq!(name.as_str(), "get_atis");
+    assert_eq!(tool.max, Some(Duration::from_millis(800)));
+    assert_eq!(tool.approval, Some(Approval::Auto));
+    assert_eq!(tool.probe, Some(serde_json::json!({ "icao": "EDDF" })));
+    assert_eq!(settings.default_agent.as_ref().unwrap().as_str(), "sage");
+    assert_eq!(settings.agents[0].ceiling, Tier::Standard);
+    assert_eq!(config.personas[0].models, ["gpt-4o-mini", "small"]);
+    assert_eq!(config.models.len(), 3, "two, and the one built in");
+    assert_eq!(config.keys[0].role, Role::Admin);
+    assert!(config.keys[0].rights.contains(&Right::Approve));
+    assert_eq!(config.keys[1].rights.len(), 1);
+    assert_eq!(config.database, Database::Sqlite);
+    assert_eq!(config.budget.keywords.deep, ["think carefully"]);
+}
+
+#[test]
+fn the_example_names_every_key_there_is() {
+    let mut missing = Vec::new();
+    for line in MANUAL.lines().filter(|line| line.starts_with("| `")) {
+        let key = line.split('`').nth(1).unwrap();
+        if !EXAMPLE.contains(&format!("{key}:")) {
+            missing.push(key);
+        }
+    }
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
+fn the_schema_takes_the_example_and_refuses_a_typo() {
+    let schema = schema();
+    let validator = jsonschema::options()
+        .with_draft(Draft::Draft202012)
+        .build(&schema)
+        .expect("a schema of draft 2020-12");
+    let as_json = |text: &str| {
+        let mut problems = Problems::default();
+        json::from_node(&tree::parse(text, &mut problems).expect("good YAML"))
+    };
+    for good in [EXAMPLE, super::super::DEFAULT, LIST_FORM, "servers:\n"] {
+        let value = as_json(good);
+        let found: Vec<String> = validator.iter_errors(&value).map(|it| it.to_string()).collect();
+        assert!(found.is_empty(), "{found:?} in {good}");
+    }
+    for bad in ["servrs: {}", "servers: { a: { comand: x } }", "budget: { percentile: 100 }"] {
+        assert!(!validator.is_valid(&as_json(bad)), "{bad}");
+        assert!(load(bad).is_err(), "{bad}");
+    }
+}
+
+#[test]
+fn the_manual_is_what_the_tables_say() {
+    assert!(MANUAL == manual(), "run: tollgate manual > docs/configuration.md");
+}
+
+#[test]
+fn without_a_file_the_embedded_default_runs() {
+    for text in ["", "\n\n", "# nothing\n", "---\n", "~\n"] {
+        let config = good(text);
+        let names: Vec<&str> =
+            config.settings.agents.iter().map(|agent| agent.id.as_str()).collect();
+        assert_eq!(names, ["assistant", "sage", "barkeep"], "{text:?}");
+        assert_eq!(config.settings.default_agent.unwrap().as_str(), "assistant");
+        assert_eq!(config.listen.to_string(), "127.0.0.1:8655");
+        assert_eq!(config.data, PathBuf::from("./.tollgate"));
+        assert!(config.settings.agents[0].may_see("roll"));
+        assert!(!config.settings.agents[0].may_see("write_file"));
+        assert_eq!(config.settings.agents[0].ceiling, Tier::Deep);
+        assert_eq!(config.settings.agents[1].ceiling, Tier::Standard);
+        assert_eq!(config.settings.agents[2].ceiling, Tier::Fast);
+        assert_eq!(config.personas[2].engine, Engine::SpeechToSpeech);
+        assert_eq!(config.models.len(), 1);
+        assert!(report(text).diagnostics.is_empty(), "{text:?}");
+    }
+}
+
+#[test]
+fn a_config_without_agents_has_one_that_sees_everything() {
+    let config = good("servers: { a: { command: x } }");
+    let [agent] = config.settings.agents.as_slice() else { panic!("one agent") };
+    assert_eq!(agent.id, Agent::implicit().id);
+    assert!(agent.may_see("a_anything"));
+    assert_eq!(config.personas.len(), 1);
+    assert_eq!(config.settings.default_agent, None);
+}
+
+const LIST_FORM: &str = "\
+servers:
+  - name: dice-extended
+    transport: stdio
+    command: /usr/local/bin/mcp-dice-server --config /etc/dice.json
+    env:
+      DICE_MAX_SIDES: \"100\"
+      LOG_LEVEL: debug
+  - name: premium-tools
+    transport: streamable-http
+    url: https://premium.example.com/mcp
+    auth:
+      token: \"Bearer abc\"
+    tools:
+      - name: get_atis
+        expose_as: atis
+";
+
+#[test]
+fn the_list_form_of_servers_and_tools_is_read() {
+    let config = good(LIST_FORM);
+    let ids: Vec<&str> = config.settings.servers.iter().map(|it| it.id.as_str()).collect();
+    assert_eq!(ids, ["dice-extended", "premium-tools"]);
+    let Transport::Stdio(command) = &config.settings.servers[0].transport else { panic!() };
+    assert_eq!(command.words, ["/usr/local/bin/mcp-dice-server", "--config", "/etc/dice.json"]);
+    assert_eq!(command.env["DICE_MAX_SIDES"].reveal(), "100");
+    assert_eq!(config.settings.servers[1].tools.len(), 1);
+}
+
+#[test]
+fn commands_are_split_like_a_shell_does_and_never_run_by_one() {
+    for (typed, expected) in [
+        ("npx -y files", vec!["npx", "-y", "files"]),
+        ("'run \"my tool.sh\" --name=\"a b\"'", vec!["run", "my tool.sh", "--name=a b"]),
+        ("\"run 'a b' c\\\\ d\"", vec!["run", "a b", "c d"]),
+        ("[run, a b, \"$(id)\"]", vec!["run", "a b", "$(id)"]),
+        ("\"run $(id) `id` ;\"", vec!["run", "$(id)", "`id`", ";"]),
+        ("[8080, true]", vec!["8080", "true"]),
+    ] {
+        assert_eq!(command(&format!("servers: {{ a: {{ command: {typed} }} }}")).words, expected);
+    }
+    let appended = command("servers: { a: { command: run a, args: [b, c d] } }");
+    assert_eq!(appended.words, ["run", "a", "b", "c d"]);
+}
+
+#[test]
+fn a_variable_cannot_add_words_to_a_command() {
+    let environment =
+        Fake { variables: [("X", "a b; 'c")].into_iter().collect(), ..Fake::default() };
+    let text = "servers: { a: { command: \"run ${X} --y=${X}\" } }";
+    let config = load_with(text, &environment).unwrap().config;
+    let Transport::Stdio(command) = &config.settings.servers[0].transport else { panic!() };
+    assert_eq!(command.words, ["run", "a b; 'c", "--y=a b; 'c"]);
+}
+
+#[test]
+fn tokens_lose_the_word_bearer_and_api_keys_become_a_header() {
+    for token in ["abc", "Bearer abc", "bearer   abc", " abc "] {
+        let text =
+            format!("servers: {{ a: {{ url: https://h/, auth: {{ token: \"{token}\" }} }} }}");
+        assert!(matches!(endpoint(&text).auth, Auth::Token(token) if token.reveal() == "abc"));
+    }
+    let text = "servers: { a: { url: https://h/, auth: { apiKey: abc }, headers: { X-A: b } } }";
+    let endpoint = endpoint(text);
+    assert_eq!(endpoint.auth, Auth::None);
+    assert_eq!(endpoint.headers["x-api-key"].reveal(), "abc");
+    assert_eq!(endpoint.headers["x-a"].reveal(), "b");
+}
+
+#[test]
+fn the_transport_follows_from_command_or_url() {
+    let config = good(
+        "servers:\n  a: { command: x }\n  b: { url: http://localhost:1/ }\n  c: { url: \"http://[::1]/\", transport: sse, protocol: 2024-11-05, enabled: false, start: lazy }\n",
+    );
+    let [a, b, c] = config.settings.servers.as_slice() else { panic!() };
+    assert!(matches!(a.transport, Transport::Stdio(_)));
+    assert!(matches!(b.transport, Transport::StreamableHttp(_)));
+    assert!(matches!(c.transport, Transport::Sse(_)));
+    assert_eq!(c.protocol, Protocol::Pinned(Revision::V2024_11_05));
+    assert_eq!((c.state, c.start), (Wanted::Disabled, Start::Lazy));
+    assert_eq!((a.state, a.start), (Wanted::Enabled, Start::Eager));
+    assert!(a.allow[0].matches("anything") && !a.trusted);
+}
+
+#[test]
+fn flags_win_over_the_file() {
+    let request = Request {
+        file: None,
+        listen: Some("127.0.0.1:1".to_owned()),
+        data: Some(PathBuf::from("/d")),
+    };
+    let text = b"listen: 127.0.0.1:2\ndata: /e\n";
+    let config =
+        load_text(std::path::Path::new("t"), text, &request, &Fake::default()).unwrap().config;
+    assert_eq!(config.listen.to_string(), "127.0.0.1:1");
+    assert_eq!(config.data, PathBuf::from("/d"));
+    assert_eq!(config.settings.data, PathBuf::from("/d"));
+    assert_eq!(config.settings.builtin.files, PathBuf::from("/d/files"));
+}
+
+#[test]
+fn anchors_aliases_and_merge_keys_work() {
+    let config = good(
+        "servers:\n  a: &a\n    command: x\n    env: { K: v }\n  b:\n    <<: *a\n    command: y\n  c: *a\n",
+    );
+    let words: Vec<String> = config
+        .settings
+        .servers
+        .iter()
+        .map(|server| match &server.transport {
+            Transport::Stdio(command) => {
+                format!("{} {}", command.words[0], command.env["K"].reveal())
+            }
+            other => panic!("{other:?}"),
+        })
+        .collect();
+    assert_eq!(words, ["x v", "y v", "x v"]);
+}
+
+#[test]
+fn odd_but_possible_configs_only_warn() {
+    for (text, expected) in [
+        ("agents: { a: { tools: [rol] } }", "no tool can be called `rol`"),
+        ("agents: { a: {} }", "agent `a` sees no tools"),
+        ("servers: { a: { command: x, headers: { b: c } } }", "`headers` does nothing here"),
+        ("servers: { a: { command: \"x | y\" } }", "`|` is passed to the program as it is"),
+        ("servers: { a: { command: ~/x } }", "`~` in `~/x` is not expanded"),
+        (
+            "servers: { a: { command: x, env: { LD_PRELOAD: y } } }",
+            "`LD_PRELOAD` makes the server load other code",
+        ),
+        (
+            "servers: { a: { url: http://h.example/, auth: { token: x } } }",
+            "the credential travels unencrypted",
+        ),
+        ("keys: [{ name: a, key: short }]", "the key is shorter than 16 characters"),
+    ] {
+        let report = report(text);
+        assert_eq!(report.count(Severity::Error), 0, "{text}");
+        let found: Vec<&str> = report.diagnostics.iter().map(|it| it.message.as_str()).collect();
+        assert_eq!(found, [expected], "{text}");
+    }
+    for fine in [
+        "agents: { a: { tools: [\"*\"] } }",
+        "agents: { a: { tools: [roll, \"get_*\"] } }",
+        "servers: { b: { command: x } }\nagents: { a: { tools: [b_y, \"b*\"] } }",
+        "servers: { b: { command: x } }\nnames: { pattern: \"{tool}\" }\nagents: { a: { tools: [y] } }",
+        "servers: { b: { command: x, tools: { q: { expose_as: z } } } }\nagents: { a: { tools: [z] } }",
+    ] {
+        assert_eq!(report(fine).diagnostics, [], "{fine}");
+    }
+}

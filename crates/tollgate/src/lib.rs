@@ -1,0 +1,11 @@
+//! The `tollgate` program: command line, config, and the wiring of everything else. The only crate
+//! that knows all the others.
+
+pub mod app;
+pub mod arguments;
+pub mod cli;
+pub mod commands;
+pub mod config;
+pub mod failure;
+pub mod gateway;
+pub mod output;

@@ -1,0 +1,110 @@
+//! What commands print: text and aligned tables for people, JSON for programs. Results go to
+//! standard output, everything else to standard error. Colours on a terminal only.
+
+use std::io::{self, IsTerminal as _, Write as _};
+
+use serde_json::{Value, json};
+
+use crate::config::{Environment, Paint, Report};
+use crate::failure::Failure;
+
+mod table;
+
+pub use table::Table;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    Text,
+    Json,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub struct Output {
+    pub form: Form,
+    stdout: Paint,
+    stderr: Paint,
+}
+
+impl Output {
+    pub fn new(form: Form, environment: &dyn Environment) -> Self {
+        let wanted = environment.variable("NO_COLOR").is_none_or(|value| value.is_empty())
+            && environment.variable("TERM").is_none_or(|value| value != "dumb");
+        let paint = |is_terminal: bool| {
+            if wanted && is_terminal { Paint::Coloured } else { Paint::Plain }
+        };
+        let (stdout, stderr) = (io::stdout().is_terminal(), io::stderr().is_terminal());
+        Self { form, stdout: paint(stdout), stderr: paint(stderr) }
+    }
+
+    /// A line of the result.
+    pub fn line(self, text: &str) {
+        to_stdout(&format!("{text}\n"));
+    }
+
+    /// The result as it is, such as a script.
+    pub fn raw(self, text: &str) {
+        to_stdout(text);
+    }
+
+    pub fn table(self, table: &Table) {
+        to_stdout(&table.render(self.stdout));
+    }
+
+    pub fn json(self, value: &Value) {
+        to_stdout(&format!("{value:#}\n"));
+    }
+
+    /// Something beside the result.
+    pub fn note(self, text: &str) {
+        to_stderr(&format!("{text}\n"));
+    }
+
+    pub fn report(self, report: &Report) {
+        to_stderr(&report.render(self.stderr));
+    }
+
+    /// Why it did not work. JSON for programs, on standard output like every result.
+    pub fn failure(self, failure: &Failure) {
+        match (failure, self.form) {
+            (Failure::Said, _) => {}
+            (Failure::Config(report), Form::Text) => self.report(report),
+            (Failure::Config(report), Form::Json) => self.json(&report.to_json()),
+            (Failure::Failed(_) | Failure::Usage(_), Form::Text) => {
+                self.note(&format!("error: {}", clean(&failure.to_string())));
+            }
+            (Failure::Failed(message) | Failure::Usage(message), Form::Json) => {
+                self.json(&json!({ "ok": false, "error": message }));
+            }
+        }
+    }
+}
+
+/// Text of others without what a terminal would obey.
+pub fn clean(text: &str) -> String {
+    text.chars().map(|c| if is_harmless(c) { c } else { '\u{fffd}' }).collect()
+}
+
+fn is_harmless(c: char) -> bool {
+    let turns_text_around = matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    c == '\n' || !(c.is_control() || turns_text_around)
+}
+
+/// A closed pipe (`tollgate tools | head`) is no failure.
+fn to_stdout(text: &str) {
+    let mut stdout = io::stdout().lock();
+    let _ = stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush());
+}
+
+fn to_stderr(text: &str) {
+    let _ = io::stderr().lock().write_all(text.as_bytes());
+}
+
+#[cfg(test)]
+mod tests {
+    use super::clean;
+
+    #[test]
+    fn a_tool_cannot_steer_the_terminal() {
+        assert_eq!(clean("a\u{1b}[2Jb\rc\u{202e}d\ne"), "a\u{fffd}[2Jb\u{fffd}c\u{fffd}d\ne");
+    }
+}

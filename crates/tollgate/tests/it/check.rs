@@ -1,0 +1,89 @@
+//! `tollgate check` and what needs no gateway.
+
+use std::fs;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::{tollgate, tollgate_with};
+
+#[test]
+fn a_good_config_is_summed_up() {
+    let folder = TempDir::new().unwrap();
+    let run = tollgate(folder.path(), &["check"]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert_eq!(run.stdout, "the embedded default is good: 0 servers, 3 agents, 1 model, 0 keys\n");
+    assert_eq!(run.stderr, "");
+    fs::write(folder.path().join("tollgate.yaml"), "servers: { a: { command: x } }\n").unwrap();
+    let run = tollgate(folder.path(), &["check"]);
+    assert_eq!(run.stdout, "tollgate.yaml is good: 1 server, 1 agent, 1 model, 0 keys\n");
+}
+
+#[test]
+fn a_bad_config_ends_with_two_and_says_all_that_is_wrong() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("bad.yaml"), "lisen: 1\nenvironment: ${NOPE}\n").unwrap();
+    let run = tollgate(folder.path(), &["check", "bad.yaml"]);
+    assert_eq!(run.code, Some(2));
+    assert_eq!(run.stdout, "");
+    for expected in [
+        "error: unknown key `lisen`",
+        " --> bad.yaml:1:1",
+        "did you mean `listen`?",
+        "`environment`: the variable `NOPE` is not set",
+        " --> bad.yaml:2:14",
+        "2 errors in bad.yaml",
+    ] {
+        assert!(run.stderr.contains(expected), "{expected} in {}", run.stderr);
+    }
+    assert!(!run.stderr.contains('\u{1b}'), "no colours in a pipe");
+    let run = tollgate(folder.path(), &["tools", "--config", "bad.yaml"]);
+    assert_eq!(run.code, Some(2), "other commands refuse it too");
+    let run = tollgate_with(folder.path(), &["check", "--json"], &[("TOLLGATE_CONFIG", "bad.yaml")]);
+    assert_eq!(run.code, Some(2));
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(report["ok"], false);
+    assert_eq!(report["file"], "bad.yaml");
+    let found = &report["diagnostics"][1];
+    assert_eq!((&found["line"], &found["column"]), (&2.into(), &14.into()));
+    assert_eq!(found["key"], "environment");
+    assert_eq!(run.stderr, "");
+}
+
+#[test]
+fn the_schema_and_the_manual_are_printed() {
+    let folder = TempDir::new().unwrap();
+    let run = tollgate(folder.path(), &["check", "--schema"]);
+    let schema: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
+    assert!(tollgate(folder.path(), &["manual"]).stdout.starts_with("# Configuration\n"));
+}
+
+#[test]
+fn wrong_usage_ends_with_two() {
+    let folder = TempDir::new().unwrap();
+    for arguments in [
+        &["frobnicate"][..],
+        &["tools", "--tier", "FASTEST"],
+        &["call"],
+        &["servers", "test", "../x"],
+        &["check", "no-such-file.yaml"],
+        &["serve", "--listen", "0.0.0.0:0"],
+    ] {
+        let run = tollgate(folder.path(), arguments);
+        assert_eq!(run.code, Some(2), "{arguments:?}: {}", run.stderr);
+        assert!(run.stderr.contains("error"), "{arguments:?}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn completions_know_the_commands() {
+    let folder = TempDir::new().unwrap();
+    for shell in ["bash", "zsh", "fish", "elvish", "powershell"] {
+        let run = tollgate(folder.path(), &["completions", shell]);
+        assert_eq!(run.code, Some(0));
+        assert!(run.stdout.contains("servers"), "{shell}");
+    }
+    let help = tollgate(folder.path(), &["--help"]).stdout;
+    assert!(help.contains("serve") && !help.contains("conformance-client"), "{help}");
+}

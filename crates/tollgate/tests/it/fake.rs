@@ -1,0 +1,63 @@
+//! A gateway of canned answers on a port of its own, which remembers what it was asked.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::sync::mpsc::{Receiver, channel};
+use std::thread;
+
+pub(crate) struct Gateway {
+    pub(crate) address: SocketAddr,
+    asked: Receiver<String>,
+}
+
+impl Gateway {
+    /// Everything asked so far: the first line, the authorization if any, the body.
+    pub(crate) fn asked(&self) -> Vec<String> {
+        self.asked.try_iter().collect()
+    }
+}
+
+/// Answers a request whose line begins like a route's with the body of that route.
+pub(crate) fn serve(routes: &'static [(&'static str, &'static str)]) -> Gateway {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("bound");
+    let (sender, asked) = channel();
+    thread::spawn(move || {
+        for stream in listener.incoming().flatten() {
+            let sender = sender.clone();
+            thread::spawn(move || {
+                while let Some(request) = answer(&stream, routes) {
+                    let _ = sender.send(request);
+                }
+            });
+        }
+    });
+    Gateway { address, asked }
+}
+
+fn answer(stream: &TcpStream, routes: &[(&str, &str)]) -> Option<String> {
+    let mut reader = BufReader::new(stream);
+    let mut first = String::new();
+    reader.read_line(&mut first).ok().filter(|read| *read > 0)?;
+    let first = first.trim_end().trim_end_matches(" HTTP/1.1").to_owned();
+    let (mut length, mut key) = (0, String::new());
+    loop {
+        let mut line = String::new();
+        reader.read_line(&mut line).ok()?;
+        let lower = line.trim_end().to_lowercase();
+        match lower.split_once(": ") {
+            Some(("content-length", value)) => length = value.parse().ok()?,
+            Some(("authorization", value)) => key = format!(" [{value}]"),
+            Some(_) => {}
+            None => break,
+        }
+    }
+    let mut body = vec![0; length];
+    reader.read_exact(&mut body).ok()?;
+    let route = routes.iter().find(|(line, _)| first.starts_with(line));
+    let (status, text) = route.map_or(("404 Not Found", "{}"), |(_, text)| ("200 OK", *text));
+    let size = text.len();
+    let mut stream = stream;
+    write!(stream, "HTTP/1.1 {status}\r\ncontent-length: {size}\r\n\r\n{text}").ok()?;
+    Some(format!("{first}{key} {}", String::from_utf8_lossy(&body)).trim_end().to_owned())
+}

@@ -1,0 +1,35 @@
+//! The program from outside: arguments in; exit code, standard output and error out.
+
+mod check;
+mod fake;
+mod remote;
+
+use std::path::Path;
+use std::process::Command;
+
+/// What one run left behind.
+struct Run {
+    code: Option<i32>,
+    stdout: String,
+    stderr: String,
+}
+
+/// Runs the program in `folder`, with no environment but `variables`.
+fn tollgate_with(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Run {
+    let output = Command::new(env!("CARGO_BIN_EXE_tollgate"))
+        .args(arguments)
+        .current_dir(folder)
+        .env_clear()
+        .envs(variables.iter().copied())
+        .output()
+        .expect("the program starts");
+    Run {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).expect("text"),
+        stderr: String::from_utf8(output.stderr).expect("text"),
+    }
+}
+
+fn tollgate(folder: &Path, arguments: &[&str]) -> Run {
+    tollgate_with(folder, arguments, &[])
+}
