@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::id::{ExposedName, ToolId};
 use crate::schema::Schema;
 
+pub mod canonical;
 mod definition;
 mod headers;
 pub mod hidden;

@@ -414,7 +414,7 @@ proptest! {
         let mut restarted: Owners = owners.iter().cloned().collect::<Vec<Owned>>().into_iter().collect();
         prop_assert_eq!(&before, &summary(&build(&offers, &mut restarted, None)));
         // The order inside a list does not count either.
-        let mut turned = listed.clone();
+        let mut turned = listed;
         turned.iter_mut().for_each(|(_, names)| names.reverse());
         let turned = build(&offers_of(&turned), &mut restarted, None);
         let names = |catalog: &Catalog| {

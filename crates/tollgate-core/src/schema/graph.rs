@@ -116,8 +116,13 @@ impl<'a> Reader<'a> {
                 self.anchors.entry(anchor).or_insert(at);
             }
         }
-        self.has_inner_id |=
-            at > 0 && ["$id", "id"].iter().any(|id| fields.get(*id).is_some_and(Value::is_string));
+        let id = if self.is_draft4() { "id" } else { "$id" };
+        self.has_inner_id |= at > 0 && fields.get(id).is_some_and(Value::is_string);
+    }
+
+    fn is_draft4(&self) -> bool {
+        let dialect = self.root.get("$schema").and_then(Value::as_str);
+        dialect.is_some_and(|dialect| dialect.contains("draft-04"))
     }
 
     /// Ties every reference to its target. Targets at odd places are read as schemas too.

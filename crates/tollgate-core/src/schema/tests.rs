@@ -2,6 +2,7 @@
 
 use std::time::{Duration, Instant};
 
+use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{BadSchema, Schema};
@@ -419,6 +420,23 @@ fn b_sc_10_odd_property_names_and_values_do_no_harm() {
 }
 
 #[test]
+fn b_sc_10_properties_may_be_called_like_keywords() {
+    for name in ["$ref", "$id", "id", "$schema", "$anchor", "pattern", "type", "items", "$defs"] {
+        let schema = json!({
+            "type": "object",
+            "properties": {name: {"type": "string"}, "other": {"$ref": "#/$defs/other"}},
+            "required": [name],
+            "default": {"$ref": "http://127.0.0.1:9/", "$id": "http://x/", "$schema": "x"},
+            "examples": [{"$ref": "#/nope"}],
+            "$defs": {"other": {"const": {"$ref": "http://127.0.0.1:9/"}}}
+        });
+        assert_eq!(check(&schema, &json!({name: "x"})), "ok", "{name}");
+        let said = check(&schema, &json!({name: 1}));
+        assert!(said.contains("expected string, found number 1"), "{name}: {said}");
+    }
+}
+
+#[test]
 fn b_sc_11_a_schema_that_nothing_fits_is_usable() {
     let said = check(&json!({"not": {}}), &json!({"a": 1}));
     assert_eq!(said, "has a form that is not allowed, found {\"a\":1}");
@@ -455,4 +473,84 @@ fn s_27_long_chains_of_references_do_not_eat_the_stack() {
     };
     let thread = std::thread::Builder::new().stack_size(2 * 1024 * 1024).spawn(check).unwrap();
     thread.join().expect("the stack was enough");
+}
+
+/// JSON made of the words of schemas, in no sensible order.
+fn any_schema() -> impl Strategy<Value = Value> {
+    let leaf = prop_oneof![
+        Just(json!(true)),
+        Just(json!(null)),
+        any::<i8>().prop_map(|it| json!(it)),
+        prop::sample::select(vec![
+            "#",
+            "#/$defs/a",
+            "#a",
+            "object",
+            "string",
+            "a",
+            "^a*$",
+            "(?=a)"
+        ])
+        .prop_map(|it| json!(it)),
+    ];
+    let words = vec![
+        "$ref",
+        "$defs",
+        "$id",
+        "$anchor",
+        "$dynamicRef",
+        "$dynamicAnchor",
+        "a",
+        "allOf",
+        "anyOf",
+        "oneOf",
+        "not",
+        "if",
+        "then",
+        "else",
+        "properties",
+        "patternProperties",
+        "items",
+        "type",
+        "additionalProperties",
+        "unevaluatedProperties",
+        "unevaluatedItems",
+        "prefixItems",
+        "enum",
+        "contains",
+        "dependentSchemas",
+        "dependencies",
+        "propertyNames",
+        "required",
+        "minLength",
+        "minimum",
+        "multipleOf",
+        "pattern",
+        "format",
+        "$schema",
+        "definitions",
+        "const",
+    ];
+    leaf.prop_recursive(5, 48, 6, move |inner| {
+        let key = prop::sample::select(words.clone());
+        prop_oneof![
+            1 => prop::collection::vec(inner.clone(), 0..4).prop_map(Value::Array),
+            4 => prop::collection::vec((key, inner), 0..6).prop_map(|fields| {
+                Value::Object(fields.into_iter().map(|(key, it)| (key.to_owned(), it)).collect())
+            }),
+        ]
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1_000))]
+
+    #[test]
+    fn s_27_no_schema_and_no_instance_brings_it_down(schema in any_schema(), instance in any_schema()) {
+        if let Ok(schema) = quickly(|| Schema::compile(&schema))
+            && let Err(found) = quickly(|| schema.check(&instance))
+        {
+            prop_assert!((1..=5).contains(&found.len()));
+        }
+    }
 }

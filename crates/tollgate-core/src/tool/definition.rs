@@ -5,9 +5,8 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
-use sha2::{Digest, Sha256};
 
-use super::{ContentHash, headers, scrub};
+use super::{ContentHash, canonical, headers, scrub};
 use crate::id::ToolName;
 use crate::json::{self, Malformed, Object};
 use crate::schema;
@@ -127,7 +126,7 @@ impl Definition {
         }
         check_sizes(raw, &object)?;
         let mut whole = json::value(raw.get())?;
-        let hash = canonical_hash(&whole);
+        let hash = canonical::hash(&whole);
         let name = name(&whole)?;
         let mut findings = scrub::scrub(&mut whole, raw.get())?;
         let mut fields = scrub::fields(&whole, raw.get(), &findings)?;
@@ -268,44 +267,6 @@ fn declared(whole: &Map<String, Value>, findings: &mut Vec<Finding>) -> Result<D
         max: duration("dev.tollgate/latency", "maxDurationMs", 0.001),
         cacheable: duration("dev.tollgate/cache", "cacheableSeconds", 1.0),
     })
-}
-
-fn canonical_hash(value: &Value) -> ContentHash {
-    let mut text = String::new();
-    canonical(value, &mut text);
-    ContentHash(Sha256::digest(text.as_bytes()).into())
-}
-
-/// Keys sorted, no blanks: the order in which a server happens to write does not count.
-fn canonical(value: &Value, out: &mut String) {
-    match value {
-        Value::Object(fields) => {
-            let mut sorted: Vec<_> = fields.iter().collect();
-            sorted.sort_unstable_by_key(|(key, _)| *key);
-            out.push('{');
-            for (at, (key, value)) in sorted.into_iter().enumerate() {
-                if at > 0 {
-                    out.push(',');
-                }
-                json::push_string(out, key);
-                out.push(':');
-                canonical(value, out);
-            }
-            out.push('}');
-        }
-        Value::Array(items) => {
-            out.push('[');
-            for (at, item) in items.iter().enumerate() {
-                if at > 0 {
-                    out.push(',');
-                }
-                canonical(item, out);
-            }
-            out.push(']');
-        }
-        Value::String(text) => json::push_string(out, text),
-        scalar => out.push_str(&scalar.to_string()),
-    }
 }
 
 #[cfg(test)]
