@@ -1,0 +1,89 @@
+//! The gateway's config files, written for one measurement each.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use crate::wire::Era;
+
+/// A directory that is removed with all that is in it.
+pub(crate) struct Scratch(PathBuf);
+
+impl Scratch {
+    pub(crate) fn new() -> io::Result<Self> {
+        let path = std::env::temp_dir().join(format!("tollgate-bench-{}", std::process::id()));
+        fs::create_dir_all(&path)?;
+        Ok(Self(path))
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+/// A config under way.
+pub(crate) struct Config {
+    text: String,
+    directory: PathBuf,
+}
+
+impl Config {
+    /// Listens on any free port and keeps its data for itself.
+    pub(crate) fn new(scratch: &Scratch, name: &str) -> io::Result<Self> {
+        let directory = scratch.path().join(name);
+        fs::create_dir_all(&directory)?;
+        let data = directory.join("data");
+        let text = format!(
+            "listen: 127.0.0.1:0\ndata: {}\nlimits: {{ timeout_ms: 60000 }}\n",
+            data.display()
+        );
+        Ok(Self { text, directory })
+    }
+
+    pub(crate) fn servers(mut self, servers: impl IntoIterator<Item = Server>) -> Self {
+        self.text.push_str("servers:\n");
+        for Server { name, kind } in servers {
+            let how = match kind {
+                Kind::Http { address, era } => format!(
+                    "transport: streamable-http, url: \"http://{address}/mcp\", protocol: \"{}\"",
+                    era.revision()
+                ),
+                Kind::Stdio { command } => {
+                    let words: Vec<String> =
+                        command.iter().map(|word| format!("\"{word}\"")).collect();
+                    format!("transport: stdio, command: [{}]", words.join(", "))
+                }
+            };
+            let _ = writeln!(
+                self.text,
+                "  {name}: {{ {how}, calibrate: false, defaults: {{ timeout_ms: 60000 }} }}"
+            );
+        }
+        self
+    }
+
+    /// Writes the file and says where it is.
+    pub(crate) fn write(&self) -> io::Result<PathBuf> {
+        let file = self.directory.join("tollgate.yaml");
+        fs::write(&file, &self.text)?;
+        Ok(file)
+    }
+}
+
+pub(crate) struct Server {
+    pub(crate) name: String,
+    pub(crate) kind: Kind,
+}
+
+pub(crate) enum Kind {
+    Http { address: SocketAddr, era: Era },
+    Stdio { command: Vec<String> },
+}

@@ -1,0 +1,74 @@
+//! The load: lanes that make one call after the other, driven as fast as they go (`closed`) or
+//! at a fixed rate (`open`). Every answer is checked.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::process::Usage;
+use crate::samples::Samples;
+use crate::wire::Era;
+
+pub(crate) mod closed;
+mod http_lane;
+pub(crate) mod open;
+mod pipe_lane;
+
+pub(crate) use http_lane::HttpLane;
+pub(crate) use pipe_lane::PipeLane;
+
+/// Who is asked what.
+#[derive(Debug, Clone)]
+pub(crate) struct Target {
+    /// For messages.
+    pub(crate) name: &'static str,
+    pub(crate) address: SocketAddr,
+    pub(crate) era: Era,
+    pub(crate) ask: Ask,
+    /// Whose time on the processor is counted.
+    pub(crate) process: Option<u32>,
+}
+
+#[derive(Debug, Clone)]
+pub(crate) enum Ask {
+    /// A call of this tool.
+    Echo(String),
+    /// The list of tools, whose answer must be these bytes.
+    List(Bytes),
+    /// Any message, whose answer must be these bytes.
+    Same(Bytes),
+}
+
+/// What a stretch of load came to.
+#[derive(Debug, Clone)]
+pub(crate) struct Slice {
+    pub(crate) latencies: Samples,
+    pub(crate) took: Duration,
+    /// Of the target's process, while the load lasted.
+    pub(crate) cpu: Duration,
+}
+
+impl Slice {
+    pub(crate) fn calls(&self) -> f64 {
+        self.latencies.len() as f64
+    }
+
+    /// Calls per second.
+    pub(crate) fn rate(&self) -> f64 {
+        self.calls() / self.took.as_secs_f64()
+    }
+}
+
+/// Processor time that a target used since `before`.
+fn used(target: &Target, before: Option<Usage>) -> Duration {
+    let (Some(pid), Some(before)) = (target.process, before) else { return Duration::ZERO };
+    Usage::of(pid).map_or(Duration::ZERO, |after| after.cpu.saturating_sub(before.cpu))
+}
+
+fn usage(target: &Target) -> Option<Usage> {
+    target.process.and_then(|pid| Usage::of(pid).ok())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,130 @@
+//! One HTTP connection that makes one call after the other.
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
+use http_body_util::{BodyExt as _, Full};
+use hyper::body::Incoming;
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper_util::rt::TokioIo;
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+
+use super::{Ask, Target};
+use crate::trouble::Trouble;
+use crate::wire::{self, Era, SESSION};
+
+pub(crate) struct HttpLane {
+    sender: SendRequest<Full<Bytes>>,
+    /// Of all calls; a legacy session is among them.
+    headers: HeaderMap,
+    target: Target,
+    /// Moves the bytes; ends with the lane.
+    _driver: JoinSet<()>,
+}
+
+impl HttpLane {
+    /// Connects, and opens a session if the era has them.
+    pub(crate) async fn open(target: &Target) -> Result<Self, Trouble> {
+        let stream = TcpStream::connect(target.address).await?;
+        stream.set_nodelay(true)?;
+        let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+        let mut driver = JoinSet::new();
+        driver.spawn(async move {
+            // The calls see for themselves when the connection is gone.
+            let _ = connection.await;
+        });
+        let mut headers = match &target.ask {
+            Ask::Echo(tool) => wire::headers(target.era, "tools/call", Some(tool)),
+            Ask::List(_) | Ask::Same(_) => wire::headers(target.era, "tools/list", None),
+        };
+        let host = HeaderValue::from_str(&target.address.to_string()).expect("plain ASCII");
+        headers.insert(header::HOST, host);
+        let mut lane = Self { sender, headers, target: target.clone(), _driver: driver };
+        if target.era == Era::Legacy && !matches!(target.ask, Ask::Same(_)) {
+            lane.initialize().await?;
+        }
+        Ok(lane)
+    }
+
+    async fn initialize(&mut self) -> Result<(), Trouble> {
+        let response = self.post(wire::INITIALIZE.into()).await?;
+        let (head, body) = response.into_parts();
+        let body = body.collect().await?.to_bytes();
+        let session = head.headers.get(SESSION).cloned();
+        let Some(session) = session.filter(|_| head.status == StatusCode::OK) else {
+            return Err(Trouble::wrong(self.target.name, "no session", &body));
+        };
+        self.headers.insert(SESSION, session);
+        let response = self.post(wire::INITIALIZED.into()).await?;
+        let status = response.status();
+        let body = response.into_body().collect().await?.to_bytes();
+        if !status.is_success() {
+            return Err(Trouble::wrong(self.target.name, "the session does not open", &body));
+        }
+        Ok(())
+    }
+
+    /// Makes one call and checks its answer.
+    pub(crate) async fn call(&mut self, number: u64) -> Result<(), Trouble> {
+        let message = match &self.target.ask {
+            Ask::Echo(tool) => wire::call(self.target.era, tool, number),
+            Ask::List(_) | Ask::Same(_) => wire::list(self.target.era, None),
+        };
+        let body = self.exchange(message.into()).await?;
+        match &self.target.ask {
+            Ask::Echo(_) => wire::check_echo(self.target.name, number, &body),
+            Ask::List(expected) | Ask::Same(expected) if body == expected => Ok(()),
+            Ask::List(_) | Ask::Same(_) => {
+                Err(Trouble::wrong(self.target.name, "other bytes than before", &body))
+            }
+        }
+    }
+
+    /// The body of a successful answer.
+    pub(crate) async fn exchange(&mut self, message: Bytes) -> Result<Bytes, Trouble> {
+        let response = self.post(message).await?;
+        let status = response.status();
+        let body = response.into_body().collect().await?.to_bytes();
+        if status == StatusCode::OK {
+            Ok(body)
+        } else {
+            Err(Trouble::wrong(self.target.name, "not status 200", &body))
+        }
+    }
+
+    /// All names in the list of tools, over all pages, and the first page as it came.
+    pub(crate) async fn list(&mut self) -> Result<(Vec<String>, Bytes), Trouble> {
+        let era = self.target.era;
+        let first = self.exchange(wire::list(era, None).into()).await?;
+        let (mut names, mut cursor) = wire::read_list(self.target.name, &first)?;
+        while let Some(at) = cursor {
+            let page = self.exchange(wire::list(era, Some(&at)).into()).await?;
+            let (more, next) = wire::read_list(self.target.name, &page)?;
+            names.extend(more);
+            cursor = next;
+        }
+        Ok((names, first))
+    }
+
+    /// Ends the session, as a good client does.
+    pub(crate) async fn close(mut self) -> Result<(), Trouble> {
+        if self.headers.contains_key(SESSION) {
+            let response = self.send(Method::DELETE, Bytes::new()).await?;
+            response.into_body().collect().await?;
+        }
+        Ok(())
+    }
+
+    async fn post(&mut self, message: Bytes) -> Result<Response<Incoming>, Trouble> {
+        self.send(Method::POST, message).await
+    }
+
+    async fn send(&mut self, method: Method, body: Bytes) -> Result<Response<Incoming>, Trouble> {
+        let mut request = Request::new(Full::new(body));
+        *request.method_mut() = method;
+        *request.uri_mut() = http::Uri::from_static("/mcp");
+        request.headers_mut().clone_from(&self.headers);
+        self.sender.ready().await?;
+        Ok(self.sender.send_request(request).await?)
+    }
+}

@@ -1,0 +1,168 @@
+//! Measures the gateway against its targets: beside a direct call, a bare proxy and a server of
+//! fixed bytes, all in one run on one machine. Starts everything itself and checks every answer.
+//!
+//! `tollgate-bench [--quick] [P1 P3 …]`; the gateway is `TOLLGATE_BIN`, or the `tollgate` that
+//! lies beside this program.
+#![expect(clippy::print_stdout, reason = "a table is what this program is for")]
+#![expect(clippy::print_stderr, reason = "progress and mistakes are told on standard error")]
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+mod bare;
+mod clock;
+mod config;
+mod echo;
+mod fixed;
+mod load;
+mod machine;
+mod process;
+mod samples;
+mod scenario;
+mod serve;
+mod stdio_echo;
+mod table;
+mod trouble;
+mod upstream;
+mod wire;
+
+use config::Scratch;
+use machine::Machine;
+use scenario::{ALL, Bench, Figure, Pace};
+use serve::Handler;
+use stdio_echo::Manner;
+use table::{Row, Verdict};
+use trouble::{Trouble, within};
+
+/// The whole run; whatever hangs is given up then.
+const LONGEST: Duration = Duration::from_secs(6 * 60);
+const RESULTS: &str = "target/bench.json";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let done = match words.as_slice() {
+        ["stdio-echo"] => stdio_echo::run(Manner::Answers).map_err(Trouble::from),
+        ["stdio-echo", "--hang"] => stdio_echo::run(Manner::Hangs).map_err(Trouble::from),
+        ["bare", upstream] => match upstream.parse::<SocketAddr>() {
+            Ok(upstream) => serve_here(|| bare::Bare::new(upstream)),
+            Err(_) => return usage(),
+        },
+        ["fixed", file] => match std::fs::read(file) {
+            Ok(bytes) => serve_here(|| fixed::Fixed(bytes.into())),
+            Err(error) => Err(error.into()),
+        },
+        _ => match Wish::read(&words) {
+            Some(wish) => return measure(&wish),
+            None => return usage(),
+        },
+    };
+    match done {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(trouble) => {
+            eprintln!("tollgate-bench: {trouble}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn usage() -> ExitCode {
+    let known: Vec<&str> = ALL.iter().map(|figure| figure.id()).collect();
+    eprintln!("usage: tollgate-bench [--quick] [{}]", known.join("|"));
+    ExitCode::from(2)
+}
+
+/// Says where it serves, and serves until it is killed. On as many threads as the gateway has.
+fn serve_here<H: Handler>(handler: impl FnOnce() -> H) -> Result<(), Trouble> {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let listener = serve::bind().await?;
+        println!("{}", listener.local_addr()?);
+        serve::serve(listener, handler()).await;
+        Ok(())
+    })
+}
+
+/// What the command line asks for.
+struct Wish {
+    figures: Vec<Figure>,
+    pace: Pace,
+}
+
+impl Wish {
+    fn read(words: &[&str]) -> Option<Self> {
+        let mut wish = Self { figures: Vec::new(), pace: Pace::FULL };
+        for word in words.iter().flat_map(|word| word.split(',')) {
+            if word == "--quick" {
+                wish.pace = Pace::QUICK;
+            } else {
+                let named = ALL.into_iter().find(|it| it.id().eq_ignore_ascii_case(word))?;
+                wish.figures.push(named);
+            }
+        }
+        if wish.figures.is_empty() {
+            wish.figures.extend(ALL);
+        }
+        Some(wish)
+    }
+}
+
+fn measure(wish: &Wish) -> ExitCode {
+    process::raise_file_limit();
+    let machine = Machine::look();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let rows = runtime.map_err(Trouble::from).and_then(|it| it.block_on(run(wish)));
+    let rows = match rows {
+        Ok(rows) => rows,
+        Err(trouble) => {
+            eprintln!("tollgate-bench: {trouble}");
+            return ExitCode::FAILURE;
+        }
+    };
+    println!("{}", table::render(&rows));
+    println!("ratio: to the yardstick that the target names, else to the target itself");
+    println!("{}", machine.describe());
+    if let Err(error) = write(&machine, &rows) {
+        eprintln!("tollgate-bench: cannot write {RESULTS}: {error}");
+        return ExitCode::FAILURE;
+    }
+    if rows.iter().any(|row| row.verdict == Verdict::Failed) {
+        ExitCode::FAILURE
+    } else {
+        ExitCode::SUCCESS
+    }
+}
+
+/// A figure that fails leaves the others their turn.
+async fn run(wish: &Wish) -> Result<Vec<Row>, Trouble> {
+    let own = std::env::current_exe()?;
+    let beside = own.with_file_name("tollgate");
+    let named = std::env::var_os("TOLLGATE_BIN").map(PathBuf::from);
+    let gateway = named.map_or(Ok(beside), std::path::absolute)?;
+    let bench = Bench { pace: wish.pace, scratch: Scratch::new()?, own, gateway };
+    let until = clock::now() + LONGEST;
+    let mut rows = Vec::new();
+    for figure in &wish.figures {
+        let began = clock::now();
+        let left = until.saturating_duration_since(began);
+        match within(left, "the whole run", figure.measure(&bench)).await {
+            Ok(measured) => rows.extend(measured),
+            Err(trouble) => rows.push(Row::failed(figure.id(), &trouble.to_string())),
+        }
+        eprintln!("{} took {:.1} s", figure.id(), (clock::now() - began).as_secs_f64());
+    }
+    Ok(rows)
+}
+
+fn write(machine: &Machine, rows: &[Row]) -> std::io::Result<()> {
+    let rows: Vec<Value> = rows.iter().map(Row::json).collect();
+    let results = json!({ "machine": machine.json(), "rows": rows });
+    if let Some(directory) = std::path::Path::new(RESULTS).parent() {
+        std::fs::create_dir_all(directory)?;
+    }
+    std::fs::write(RESULTS, format!("{results:#}\n"))
+}

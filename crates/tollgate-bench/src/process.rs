@@ -1,0 +1,176 @@
+//! Processes that are measured: what they use, and how they are started and ended.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io;
+use std::net::SocketAddr;
+use std::path::Path;
+use std::process::Stdio;
+use std::time::Duration;
+
+use rustix::process::{Pid, Resource, Signal};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader, Lines};
+use tokio::process::{Child, Command};
+use tokio::task::JoinSet;
+
+use crate::clock;
+use crate::trouble::{Trouble, within};
+
+const START: Duration = Duration::from_secs(20);
+const STOP: Duration = Duration::from_secs(5);
+
+/// What a process used so far, and holds now.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Usage {
+    /// In its own code and in the kernel.
+    pub(crate) cpu: Duration,
+    pub(crate) resident_bytes: u64,
+    /// The most it ever held.
+    pub(crate) peak_bytes: u64,
+}
+
+impl Usage {
+    pub(crate) fn of(pid: u32) -> io::Result<Self> {
+        let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
+        let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
+        let ticks = ticks(&stat).unwrap_or(0);
+        let per_second = rustix::param::clock_ticks_per_second();
+        Ok(Self {
+            cpu: Duration::from_millis(ticks * 1_000 / per_second),
+            resident_bytes: kilobytes(&status, "VmRSS:") * 1024,
+            peak_bytes: kilobytes(&status, "VmHWM:") * 1024,
+        })
+    }
+}
+
+/// `utime` and `stime`: the 14th and 15th field. The second may contain anything but ends at `)`.
+fn ticks(stat: &str) -> Option<u64> {
+    let (_, rest) = stat.rsplit_once(')')?;
+    let mut fields = rest.split_ascii_whitespace().skip(11);
+    let user: u64 = fields.next()?.parse().ok()?;
+    let system: u64 = fields.next()?.parse().ok()?;
+    Some(user + system)
+}
+
+fn kilobytes(status: &str, key: &str) -> u64 {
+    let line = status.lines().find_map(|line| line.strip_prefix(key));
+    line.and_then(|rest| rest.split_ascii_whitespace().next()?.parse().ok()).unwrap_or(0)
+}
+
+/// Lets this process and its children have as many open files as the system allows.
+pub(crate) fn raise_file_limit() {
+    let mut limit = rustix::process::getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    // A low limit shows soon enough, where it matters.
+    let _ = rustix::process::setrlimit(Resource::Nofile, limit);
+}
+
+/// A server in a process of its own. Killed when dropped.
+pub(crate) struct Process {
+    pub(crate) pid: u32,
+    pub(crate) address: SocketAddr,
+    /// From its start until it said where it listens.
+    pub(crate) took: Duration,
+    child: Child,
+    /// Reads on, so that the process never waits for us.
+    _drain: JoinSet<()>,
+}
+
+impl Process {
+    /// Starts this program again in another role; it says its address on standard output.
+    pub(crate) async fn helper<I, S>(program: &Path, arguments: I) -> Result<Self, Trouble>
+    where
+        I: IntoIterator<Item = S>,
+        S: AsRef<OsStr>,
+    {
+        let mut command = Command::new(program);
+        command.args(arguments).stdout(Stdio::piped());
+        Self::start(command, "").await
+    }
+
+    /// Starts the gateway on a config; it says on standard error when it is ready.
+    pub(crate) async fn gateway(program: &Path, config: &Path) -> Result<Self, Trouble> {
+        let mut command = Command::new(program);
+        command.arg("serve").arg("--config").arg(config).stderr(Stdio::piped());
+        command.stdout(Stdio::null());
+        if let Some(directory) = config.parent() {
+            command.current_dir(directory);
+        }
+        Self::start(command, "tollgate is ready on http://").await
+    }
+
+    async fn start(mut command: Command, before_address: &str) -> Result<Self, Trouble> {
+        let began = clock::now();
+        let mut child = command.stdin(Stdio::null()).kill_on_drop(true).spawn()?;
+        let gone = || Trouble::Process("the process ended at once".to_owned());
+        let pid = child.id().ok_or_else(gone)?;
+        let mut drain = JoinSet::new();
+        let address = if let Some(output) = child.stdout.take() {
+            said(BufReader::new(output).lines(), before_address, &mut drain).await?
+        } else {
+            let output = child.stderr.take().ok_or_else(gone)?;
+            said(BufReader::new(output).lines(), before_address, &mut drain).await?
+        };
+        Ok(Self { pid, address, took: clock::now() - began, child, _drain: drain })
+    }
+
+    pub(crate) fn usage(&self) -> Result<Usage, Trouble> {
+        Ok(Usage::of(self.pid)?)
+    }
+
+    /// Asks it to end, and waits until it has.
+    pub(crate) async fn stop(mut self) -> Result<(), Trouble> {
+        let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
+        if let Some(pid) = pid {
+            // It may be gone already.
+            let _ = rustix::process::kill_process(pid, Signal::TERM);
+        }
+        if tokio::time::timeout(STOP, self.child.wait()).await.is_err() {
+            self.child.kill().await?;
+        }
+        Ok(())
+    }
+}
+
+/// Waits for the line with the address, then reads on in the background.
+async fn said<R>(
+    mut lines: Lines<BufReader<R>>,
+    before: &str,
+    drain: &mut JoinSet<()>,
+) -> Result<SocketAddr, Trouble>
+where
+    R: AsyncRead + Send + Unpin + 'static,
+{
+    let address = within(START, "the start of a process", async {
+        let mut all = Vec::new();
+        while let Some(line) = lines.next_line().await? {
+            let after = line.split_once(before).map(|(_, rest)| rest);
+            let word = after.and_then(|rest| rest.split([' ', '/']).next());
+            if let Some(address) = word.and_then(|word| word.parse().ok()) {
+                return Ok(address);
+            }
+            all.push(line);
+        }
+        let said = all[all.len().saturating_sub(10)..].join("\n");
+        Err(Trouble::Process(format!("the process ended before it was ready:\n{said}")))
+    })
+    .await?;
+    drain.spawn(async move { while let Ok(Some(_)) = lines.next_line().await {} });
+    Ok(address)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{kilobytes, ticks};
+
+    #[test]
+    fn times_are_found_behind_a_strange_name() {
+        let stat = "42 (a ) b) S 1 2 3 4 5 6 7 8 9 10 100 23 0 0 20 0 3 0";
+        assert_eq!(ticks(stat), Some(123));
+    }
+
+    #[test]
+    fn memory_is_read_by_name() {
+        assert_eq!(kilobytes("Name:\tx\nVmHWM:\t  200 kB\nVmRSS:\t 100 kB\n", "VmRSS:"), 100);
+    }
+}

@@ -1,0 +1,206 @@
+//! What is measured: one file for each kind of figure. Direct calls, the bare proxy and the
+//! gateway take turns in short slices, so that whatever else the machine does hits all of them.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use bytes::Bytes;
+
+use crate::config::{Config, Kind, Scratch, Server};
+use crate::load::{Ask, Slice, Target, closed};
+use crate::process::Process;
+use crate::table::Row;
+use crate::trouble::Trouble;
+use crate::wire::Era;
+
+mod binary;
+mod door;
+mod growth;
+mod inside;
+mod list;
+mod memory;
+mod pipes;
+mod rate;
+mod start;
+mod throughput;
+
+/// The figures of the targets that can be measured so far, in the order in which they run.
+pub(crate) const ALL: [Figure; 10] = [
+    Figure::P1,
+    Figure::P2,
+    Figure::P3,
+    Figure::P4,
+    Figure::P5,
+    Figure::P6,
+    Figure::P10,
+    Figure::P11,
+    Figure::P16,
+    Figure::P17,
+];
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Figure {
+    P1,
+    P2,
+    P3,
+    P4,
+    P5,
+    P6,
+    P10,
+    P11,
+    P16,
+    P17,
+}
+
+impl Figure {
+    pub(crate) fn id(self) -> &'static str {
+        match self {
+            Self::P1 => "P1",
+            Self::P2 => "P2",
+            Self::P3 => "P3",
+            Self::P4 => "P4",
+            Self::P5 => "P5",
+            Self::P6 => "P6",
+            Self::P10 => "P10",
+            Self::P11 => "P11",
+            Self::P16 => "P16",
+            Self::P17 => "P17",
+        }
+    }
+
+    pub(crate) async fn measure(self, bench: &Bench) -> Result<Vec<Row>, Trouble> {
+        match self {
+            Self::P1 => throughput::measure(bench).await,
+            Self::P2 => throughput::added_by_one(bench).await,
+            Self::P3 => rate::measure(bench).await,
+            Self::P4 => list::measure(bench).await,
+            Self::P5 => inside::measure(bench).await,
+            Self::P6 => pipes::measure(bench).await,
+            Self::P10 => memory::measure(bench).await,
+            Self::P11 => start::measure(bench).await,
+            Self::P16 => growth::measure(bench).await,
+            Self::P17 => binary::measure(bench),
+        }
+    }
+}
+
+/// What all measurements need.
+pub(crate) struct Bench {
+    pub(crate) pace: Pace,
+    pub(crate) scratch: Scratch,
+    /// This program, to be started again in other roles.
+    pub(crate) own: PathBuf,
+    pub(crate) gateway: PathBuf,
+}
+
+/// How long everything takes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Pace {
+    pub(crate) rounds: usize,
+    pub(crate) slice: Duration,
+    /// A slice at a fixed rate, where rare delays have to show.
+    pub(crate) long_slice: Duration,
+    pub(crate) long_rounds: usize,
+    pub(crate) starts: usize,
+}
+
+impl Pace {
+    pub(crate) const FULL: Self = Self {
+        rounds: 5,
+        slice: Duration::from_millis(800),
+        long_slice: Duration::from_secs(5),
+        long_rounds: 3,
+        starts: 5,
+    };
+    pub(crate) const QUICK: Self = Self {
+        rounds: 2,
+        slice: Duration::from_millis(200),
+        long_slice: Duration::from_secs(1),
+        long_rounds: 2,
+        starts: 1,
+    };
+}
+
+impl Bench {
+    async fn start_gateway(
+        &self,
+        name: &str,
+        servers: impl IntoIterator<Item = Server>,
+    ) -> Result<Process, Trouble> {
+        let config = Config::new(&self.scratch, name)?.servers(servers).write()?;
+        self.start_gateway_on(&config).await
+    }
+
+    async fn start_gateway_on(&self, config: &std::path::Path) -> Result<Process, Trouble> {
+        if !self.gateway.exists() {
+            let message = format!(
+                "there is no gateway at {}; build it with `cargo build --release -p tollgate`",
+                self.gateway.display()
+            );
+            return Err(Trouble::Process(message));
+        }
+        Process::gateway(&self.gateway, config).await
+    }
+
+    async fn start_bare(&self, upstream: SocketAddr) -> Result<Process, Trouble> {
+        Process::helper(&self.own, ["bare".to_owned(), upstream.to_string()]).await
+    }
+
+    /// A server that says nothing but `bytes`.
+    async fn start_fixed(&self, bytes: &Bytes) -> Result<Process, Trouble> {
+        let file = self.scratch.path().join("fixed.json");
+        std::fs::write(&file, bytes)?;
+        Process::helper(&self.own, ["fixed".as_ref(), file.as_os_str()]).await
+    }
+
+    /// Loads all targets in turn, beginning with another one each round.
+    async fn rounds<const N: usize>(
+        &self,
+        targets: &[Target; N],
+        connections: usize,
+    ) -> Result<Vec<[Slice; N]>, Trouble> {
+        let mut rounds = Vec::with_capacity(self.pace.rounds);
+        for round in 0..self.pace.rounds {
+            let mut slices: [Option<Slice>; N] = std::array::from_fn(|_| None);
+            for turn in 0..N {
+                let at = (round + turn) % N;
+                let slice = closed::run(&targets[at], connections, self.pace.slice).await?;
+                slices[at] = Some(slice);
+            }
+            rounds.push(slices.map(|slice| slice.expect("every target had its turn")));
+        }
+        Ok(rounds)
+    }
+}
+
+/// The echo server itself, the bare proxy and the gateway before it.
+fn three(direct: SocketAddr, bare: &Process, gateway: (&Process, &str), era: Era) -> [Target; 3] {
+    let (gateway, tool) = gateway;
+    let echo = || Ask::Echo("echo".to_owned());
+    [
+        Target { name: "direct", address: direct, era, ask: echo(), process: None },
+        Target { name: "bare", address: bare.address, era, ask: echo(), process: Some(bare.pid) },
+        Target {
+            name: "gateway",
+            address: gateway.address,
+            era,
+            ask: Ask::Echo(tool.to_owned()),
+            process: Some(gateway.pid),
+        },
+    ]
+}
+
+fn http_server(name: &str, address: SocketAddr, era: Era) -> Server {
+    Server { name: name.to_owned(), kind: Kind::Http { address, era } }
+}
+
+/// Microseconds on the processor for each call, over all rounds.
+fn cpu_per_call<'s>(slices: impl IntoIterator<Item = &'s Slice>) -> f64 {
+    let (mut cpu, mut calls) = (0.0, 0.0);
+    for slice in slices {
+        cpu += crate::clock::micros(slice.cpu);
+        calls += slice.calls();
+    }
+    cpu / calls
+}

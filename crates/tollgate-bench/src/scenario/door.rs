@@ -1,0 +1,85 @@
+//! A gate in this process, for figures without any network in them.
+
+use std::sync::Arc;
+
+use tollgate_core::budget::Limits;
+use tollgate_core::call::{Kind, Request, Status};
+use tollgate_core::json::Object;
+use tollgate_core::names::NamePattern;
+use tollgate_core::turn::Principal;
+use tollgate_engine::caller::{Caller, Reply};
+use tollgate_engine::gate::{Asked, Gate};
+use tollgate_engine::settings::{Builtin, Settings};
+use tollgate_engine::{Parts, Running, start};
+use tollgate_mcp::meta::ClientFacts;
+
+use crate::config::Scratch;
+use crate::trouble::{Trouble, within};
+
+pub(super) struct Door {
+    gate: Arc<Gate>,
+    principal: Principal,
+    client: ClientFacts,
+    /// The gate serves for as long as this is held.
+    _running: Running,
+}
+
+impl Door {
+    /// Opens when so many tools are there.
+    pub(super) async fn open(
+        scratch: &Scratch,
+        parts: Parts,
+        tools: usize,
+    ) -> Result<Self, Trouble> {
+        let data = scratch.path().join(format!("door-{tools}"));
+        std::fs::create_dir_all(data.join("files"))?;
+        let settings = Settings {
+            environment: "bench".to_owned(),
+            names: NamePattern::parse("{server}_{tool}").expect("a good pattern"),
+            limits: Limits::default(),
+            servers: Vec::new(),
+            builtin: Builtin { files: data.join("files"), tables: None },
+            agents: Vec::new(),
+            default_agent: None,
+            data,
+        };
+        let running = start(settings, parts);
+        let gate = Arc::clone(&running.gate);
+        let mut changes = gate.changes();
+        let patience = std::time::Duration::from_secs(30);
+        within(patience, "the catalogue in process", async {
+            while gate.catalog().tools.len() < tools {
+                let gone = |_| Trouble::Process("the catalogue is not kept".to_owned());
+                changes.changed().await.map_err(gone)?;
+            }
+            Ok(())
+        })
+        .await?;
+        let client = ClientFacts::default();
+        Ok(Self { gate, principal: Principal::local(), client, _running: running })
+    }
+
+    /// One call as a front makes it: a turn, the parameters read, the gate. The answer must have
+    /// `expected` in it.
+    pub(super) async fn call(&self, params: &str, expected: &str) -> Result<(), Trouble> {
+        let asked =
+            Asked { principal: self.principal.clone(), agent: None, tier: None, deadline: None };
+        let turn = self.gate.turn(asked).map_err(|error| Trouble::Process(error.to_string()))?;
+        let params = Object::parse(params).map_err(|error| Trouble::Process(error.to_string()))?;
+        let request = Request { kind: Kind::CallTool, params };
+        let caller = Caller::silent(&self.client);
+        let reply = self.gate.call(&turn, request, caller).await;
+        match reply.map_err(|error| Trouble::Process(error.to_string()))? {
+            Reply::Tool(outcome)
+                if outcome.status == Status::Ok && outcome.result.get().contains(expected) =>
+            {
+                Ok(())
+            }
+            Reply::Tool(outcome) => {
+                let shown = outcome.result.get().as_bytes();
+                Err(Trouble::wrong("the gate", "not the outcome of this call", shown))
+            }
+            _ => Err(Trouble::wrong("the gate", "no outcome of a tool", b"")),
+        }
+    }
+}

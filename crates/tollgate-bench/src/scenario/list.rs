@@ -1,0 +1,82 @@
+//! P4: the list of a thousand tools, beside a server that has the same bytes ready.
+
+use bytes::Bytes;
+use serde_json::json;
+
+use super::{Bench, cpu_per_call, http_server};
+use crate::load::{Ask, HttpLane, Target};
+use crate::samples::median;
+use crate::serve::OnThread;
+use crate::table::{Row, Verdict};
+use crate::trouble::Trouble;
+use crate::upstream::Upstream;
+use crate::wire::Era;
+
+const TOOLS: usize = 1_000;
+const CONNECTIONS: usize = 16;
+const LEAST: f64 = 0.80;
+
+pub(super) async fn measure(bench: &Bench) -> Result<Vec<Row>, Trouble> {
+    let upstream = OnThread::start("upstream", Upstream::new(TOOLS))?;
+    let servers = [http_server("up", upstream.address, Era::Modern)];
+    let gateway = bench.start_gateway("list", servers).await?;
+    let mut rows = Vec::new();
+    for era in Era::BOTH {
+        let mut listing = Target {
+            name: "gateway",
+            address: gateway.address,
+            era,
+            ask: Ask::List(Bytes::new()),
+            process: Some(gateway.pid),
+        };
+        let page = first_page(&listing).await?;
+        let fixed = bench.start_fixed(&page).await?;
+        let same = Target {
+            name: "static",
+            address: fixed.address,
+            ask: Ask::Same(page.clone()),
+            process: Some(fixed.pid),
+            ..listing.clone()
+        };
+        let bytes = page.len();
+        listing.ask = Ask::List(page);
+        let rounds = bench.rounds(&[same, listing], CONNECTIONS).await?;
+        fixed.stop().await?;
+        let ratio = median(rounds.iter().map(|[same, list]| list.rate() / same.rate()));
+        let rate = |at: usize| median(rounds.iter().map(|round| round[at].rate()));
+        let cpu = |at: usize| cpu_per_call(rounds.iter().map(|round| &round[at]));
+        rows.push(Row {
+            id: "P4",
+            what: format!("tools/list of 1,000 tools ({} KiB), {}", bytes / 1024, era.name()),
+            measured: format!(
+                "{:.0}/s, static {:.0}/s; CPU {:.1} µs, static {:.1} µs",
+                rate(1),
+                rate(0),
+                cpu(1),
+                cpu(0)
+            ),
+            target: format!("≥ {LEAST} × static"),
+            ratio: Some(ratio),
+            verdict: Verdict::at_least(ratio, LEAST),
+            figures: json!({
+                "bytes": bytes,
+                "perSecond": { "static": rate(0), "gateway": rate(1) },
+                "cpuMicrosPerCall": { "static": cpu(0), "gateway": cpu(1) },
+            }),
+        });
+    }
+    gateway.stop().await?;
+    Ok(rows)
+}
+
+/// The answer that all others must equal; it has all the tools.
+async fn first_page(target: &Target) -> Result<Bytes, Trouble> {
+    let mut lane = HttpLane::open(target).await?;
+    let (names, page) = lane.list().await?;
+    lane.close().await?;
+    let listed = names.iter().filter(|name| name.starts_with("up_")).count();
+    if listed != TOOLS {
+        return Err(Trouble::wrong(target.name, "not all tools are listed", &page));
+    }
+    Ok(page)
+}

@@ -1,0 +1,53 @@
+//! P3: calls at a fixed rate, and how much later the slowest come through the gateway.
+
+use serde_json::json;
+
+use super::{Bench, http_server, three};
+use crate::clock::micros;
+use crate::load::{Slice, open};
+use crate::samples::median;
+use crate::serve::OnThread;
+use crate::table::{Limit, Row};
+use crate::trouble::Trouble;
+use crate::upstream::Upstream;
+use crate::wire::Era;
+
+const RATE: u32 = 1_000;
+const CONNECTIONS: usize = 32;
+
+pub(super) async fn measure(bench: &Bench) -> Result<Vec<Row>, Trouble> {
+    let era = Era::Modern;
+    let upstream = OnThread::start("upstream", Upstream::new(2))?;
+    let bare = bench.start_bare(upstream.address).await?;
+    let servers = [http_server("up", upstream.address, era)];
+    let gateway = bench.start_gateway("rate", servers).await?;
+    let targets = three(upstream.address, &bare, (&gateway, "up_echo"), era);
+    let load = open::Load { rate: RATE, span: bench.pace.long_slice };
+    let mut rounds: Vec<Vec<Slice>> = Vec::new();
+    for _ in 0..bench.pace.long_rounds {
+        let mut slices = Vec::with_capacity(targets.len());
+        for target in &targets {
+            slices.push(open::run(std::slice::from_ref(target), CONNECTIONS, load).await?);
+        }
+        rounds.push(slices);
+    }
+    gateway.stop().await?;
+    bare.stop().await?;
+    Ok(vec![row(&rounds, 0.99, 0.5), row(&rounds, 0.999, 5.0)])
+}
+
+/// Milliseconds over the direct calls of the same round, the median of all rounds.
+fn row(rounds: &[Vec<Slice>], quantile: f64, most: f64) -> Row {
+    let at = |round: &[Slice], who: usize| micros(round[who].latencies.quantile(quantile)) / 1e3;
+    let added = |who: usize| median(rounds.iter().map(|round| at(round, who) - at(round, 0)));
+    let whole = |who: usize| median(rounds.iter().map(|round| at(round, who)));
+    let limit = Limit { most, unit: "ms", digits: 2 };
+    let what = format!("tools/call at {RATE}/s: p{} added", quantile * 100.0);
+    Row::limited("P3", what, added(2), limit)
+        .explained(&format!("bare {:.2}, over direct {:.2}", added(1), whole(0)))
+        .with(json!({
+            "milliseconds": { "direct": whole(0), "bare": whole(1), "gateway": whole(2) },
+            "addedMilliseconds": { "bare": added(1), "gateway": added(2) },
+            "limit": most,
+        }))
+}

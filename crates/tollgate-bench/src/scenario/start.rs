@@ -1,0 +1,74 @@
+//! P11: from the start of the process until it says that it is ready.
+
+use bytes::Bytes;
+use serde_json::json;
+
+use super::Bench;
+use crate::config::{Config, Kind, Server};
+use crate::load::{Ask, HttpLane, Target};
+use crate::process::Process;
+use crate::samples::median;
+use crate::table::{Limit, Row};
+use crate::trouble::Trouble;
+use crate::wire::Era;
+
+const SERVERS: usize = 20;
+const HANGING: usize = 5;
+
+pub(super) async fn measure(bench: &Bench) -> Result<Vec<Row>, Trouble> {
+    Ok(vec![without_servers(bench).await?, with_hanging_servers(bench).await?])
+}
+
+async fn without_servers(bench: &Bench) -> Result<Row, Trouble> {
+    let config = Config::new(&bench.scratch, "start")?.write()?;
+    let mut millis = Vec::new();
+    for _ in 0..bench.pace.starts {
+        let gateway = bench.start_gateway_on(&config).await?;
+        millis.push(gateway.took.as_secs_f64() * 1e3);
+        gateway.stop().await?;
+    }
+    let limit = Limit { most: 150.0, unit: "ms", digits: 0 };
+    let value = median(millis.iter().copied());
+    Ok(Row::limited("P11", "start to ready, no servers".to_owned(), value, limit)
+        .with(json!({ "milliseconds": millis })))
+}
+
+async fn with_hanging_servers(bench: &Bench) -> Result<Row, Trouble> {
+    let mut millis = Vec::new();
+    for round in 0..bench.pace.starts.min(2) {
+        let servers = (0..SERVERS).map(|at| server(bench, at));
+        let gateway = bench.start_gateway(&format!("start-hanging-{round}"), servers).await?;
+        millis.push(gateway.took.as_secs_f64() * 1e3);
+        check_tools(&gateway).await?;
+        gateway.stop().await?;
+    }
+    let limit = Limit { most: 3_000.0, unit: "ms", digits: 0 };
+    let value = median(millis.iter().copied());
+    let what = format!("start to ready, {SERVERS} stdio servers of which {HANGING} hang");
+    Ok(Row::limited("P11", what, value, limit).with(json!({ "milliseconds": millis })))
+}
+
+/// Ready means that the tools of all good servers can be called.
+async fn check_tools(gateway: &Process) -> Result<(), Trouble> {
+    let target = Target {
+        name: "gateway",
+        address: gateway.address,
+        era: Era::Modern,
+        ask: Ask::List(Bytes::new()),
+        process: None,
+    };
+    let (names, page) = HttpLane::open(&target).await?.list().await?;
+    let good = names.iter().filter(|name| name.ends_with("_echo")).count();
+    if good == SERVERS - HANGING {
+        return Ok(());
+    }
+    Err(Trouble::wrong(target.name, "not the tools of all good servers", &page))
+}
+
+fn server(bench: &Bench, at: usize) -> Server {
+    let mut command = vec![bench.own.display().to_string(), "stdio-echo".to_owned()];
+    if at < HANGING {
+        command.push("--hang".to_owned());
+    }
+    Server { name: format!("c{at}"), kind: Kind::Stdio { command } }
+}

@@ -1,0 +1,126 @@
+//! P1 and P2: calls through the gateway to a Streamable HTTP server, as fast as they go.
+
+use std::net::SocketAddr;
+
+use serde_json::json;
+
+use super::{Bench, cpu_per_call, http_server, three};
+use crate::clock::micros;
+use crate::load::{Slice, Target};
+use crate::process::Process;
+use crate::samples::median;
+use crate::serve::OnThread;
+use crate::table::{Row, Verdict};
+use crate::trouble::Trouble;
+use crate::upstream::Upstream;
+use crate::wire::Era;
+
+/// Of the bare proxy's throughput.
+const LEAST: f64 = 0.80;
+/// Of the time that the bare proxy adds.
+const MOST_ADDED: f64 = 1.5;
+
+/// The servers of these measurements, all up.
+struct Set {
+    upstream: OnThread,
+    bare: Process,
+    gateway: Process,
+}
+
+impl Set {
+    async fn start(bench: &Bench, tools: usize) -> Result<Self, Trouble> {
+        let upstream = OnThread::start("upstream", Upstream::new(tools))?;
+        let bare = bench.start_bare(upstream.address).await?;
+        let servers = Era::BOTH.map(|era| http_server(era.name(), upstream.address, era));
+        let gateway = bench.start_gateway(&format!("tools-{tools}"), servers).await?;
+        Ok(Self { upstream, bare, gateway })
+    }
+
+    /// A client of an era, to a server of the same era.
+    fn targets(&self, era: Era) -> [Target; 3] {
+        let direct: SocketAddr = self.upstream.address;
+        three(direct, &self.bare, (&self.gateway, &format!("{}_echo", era.name())), era)
+    }
+
+    async fn stop(self) -> Result<(), Trouble> {
+        self.gateway.stop().await?;
+        self.bare.stop().await
+    }
+}
+
+pub(super) async fn measure(bench: &Bench) -> Result<Vec<Row>, Trouble> {
+    let mut rows = Vec::new();
+    let set = Set::start(bench, 2).await?;
+    for era in Era::BOTH {
+        for connections in [16, 64] {
+            let rounds = bench.rounds(&set.targets(era), connections).await?;
+            let what = format!("tools/call, {}, {connections} connections", era.name());
+            rows.push(row(what, &rounds));
+        }
+    }
+    set.stop().await?;
+    let set = Set::start(bench, 1_000).await?;
+    for connections in [16, 64] {
+        let rounds = bench.rounds(&set.targets(Era::Modern), connections).await?;
+        let what = format!("tools/call, {connections} connections, 2 × 1,000 tools");
+        rows.push(row(what, &rounds));
+    }
+    set.stop().await?;
+    Ok(rows)
+}
+
+fn row(what: String, rounds: &[[Slice; 3]]) -> Row {
+    let ratio = median(rounds.iter().map(|[_, bare, gateway]| gateway.rate() / bare.rate()));
+    let rate = |at: usize| median(rounds.iter().map(|round| round[at].rate()));
+    let cpu = |at: usize| cpu_per_call(rounds.iter().map(|round| &round[at]));
+    Row {
+        id: "P1",
+        what,
+        measured: format!(
+            "{:.0}/s, bare {:.0}/s; CPU {:.1} µs, bare {:.1} µs",
+            rate(2),
+            rate(1),
+            cpu(2),
+            cpu(1)
+        ),
+        target: format!("≥ {LEAST} × bare"),
+        ratio: Some(ratio),
+        verdict: Verdict::at_least(ratio, LEAST),
+        figures: json!({
+            "perSecond": { "direct": rate(0), "bare": rate(1), "gateway": rate(2) },
+            "cpuMicrosPerCall": { "bare": cpu(1), "gateway": cpu(2) },
+            "p99Micros": {
+                "direct": p99(rounds, 0), "bare": p99(rounds, 1), "gateway": p99(rounds, 2),
+            },
+        }),
+    }
+}
+
+fn p99(rounds: &[[Slice; 3]], at: usize) -> f64 {
+    median(rounds.iter().map(|round| micros(round[at].latencies.quantile(0.99))))
+}
+
+/// P2: what one call after the other takes longer.
+pub(super) async fn added_by_one(bench: &Bench) -> Result<Vec<Row>, Trouble> {
+    let set = Set::start(bench, 2).await?;
+    let mut rows = Vec::new();
+    for era in Era::BOTH {
+        let rounds = bench.rounds(&set.targets(era), 1).await?;
+        let p50 = |slice: &Slice| micros(slice.latencies.quantile(0.5));
+        let added = |at: usize| median(rounds.iter().map(|round| p50(&round[at]) - p50(&round[0])));
+        let direct = median(rounds.iter().map(|round| p50(&round[0])));
+        let (bare, gateway) = (added(1), added(2));
+        let ratio = gateway / bare;
+        rows.push(Row {
+            id: "P2",
+            what: format!("tools/call, {}, 1 connection: p50 added", era.name()),
+            measured: format!("{gateway:.0} µs, bare {bare:.0} µs, over direct {direct:.0} µs"),
+            target: format!("≤ {MOST_ADDED} × bare"),
+            ratio: Some(ratio),
+            verdict: Verdict::at_most(ratio, MOST_ADDED),
+            figures: json!({ "directMicros": direct, "addedMicros": { "bare": bare, "gateway": gateway } }),
+        });
+    }
+    set.stop().await?;
+    Ok(rows)
+}
