@@ -145,7 +145,8 @@ pub trait Listener: Send + Sync {
     /// `notifications/tools/list_changed`, `…/resources/updated`, `…/message` and the like.
     fn notified(&self, method: &str, params: Option<&RawValue>);
 
-    /// The connection is gone; requests in flight were already told.
+    /// The connection is gone; requests in flight were already told. Comes at most once, only
+    /// after a successful handshake, and perhaps before the connecting future has returned.
     fn closed(&self, reason: &str);
 
     /// A line on the pipe, or an event in the stream, that is not MCP.
@@ -157,6 +158,7 @@ pub struct Options {
     /// `None`: find out which era the server speaks.
     pub pinned: Option<Revision>,
     /// How long the server may keep silent on the first probe before it counts as legacy.
+    /// For pipes; over HTTP silence is an outage.
     pub probe_timeout: Duration,
     /// How long the handshake as a whole may take.
     pub handshake_timeout: Duration,

@@ -122,9 +122,10 @@ impl Dispatch {
         }
     }
 
-    /// Fails what is in flight and tells the listener, once.
+    /// Fails what is in flight and tells the listener, once. A handshake that failed is told to
+    /// whoever waits for it, and to nobody else.
     pub(super) fn close(&self, reason: &str) {
-        if self.inbound.table.close(reason) {
+        if self.inbound.table.close(reason) && self.inbound.is_agreed() {
             self.inbound.listener.closed(reason);
         }
     }

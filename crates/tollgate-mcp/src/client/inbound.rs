@@ -57,6 +57,10 @@ impl Inbound {
         let _ = self.revision.set(revision);
     }
 
+    pub(super) fn is_agreed(&self) -> bool {
+        self.revision.get().is_some()
+    }
+
     /// The newest legacy one until something was agreed.
     pub(super) fn revision(&self) -> Revision {
         self.revision.get().copied().unwrap_or(Revision::NEWEST_LEGACY)

@@ -1,6 +1,9 @@
 //! Streamable HTTP of the legacy era: one session, opened again when the server has lost it.
 //! A dropped request is cancelled by a message of its own: closing the stream means nothing here.
 
+mod follow;
+mod open;
+
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,24 +13,22 @@ use http::{HeaderValue, StatusCode};
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use tokio::time::sleep;
-use tollgate_core::json::{self, Object};
+use tollgate_core::json::Object;
 
-use super::body::{self, EventStream};
 use super::reply::{Reply, Resume, Waiting};
-use super::session::{self, Session};
+use super::session::Session;
 use super::wire::Wire;
 use crate::client::dispatch::cancelled;
-use crate::client::handshake::{self, Step};
 use crate::client::inbound::{Inbound, Outbox, Owner};
 use crate::client::table::{Entry, Kind};
-use crate::client::watch::{self, Watch};
-use crate::client::{
-    Answer, ConnectError, Connection, Request, RequestError, ServerFacts, outgoing,
-};
+use crate::client::watch::Watch;
+use crate::client::{Answer, Connection, Request, RequestError, ServerFacts, outgoing};
 use crate::code::ErrorObject;
 use crate::envelope::{Id, write};
+use crate::header;
 use crate::tasks::{Group, Task};
-use crate::{Revision, header};
+
+pub(super) use open::{NoSession, connect_error};
 
 /// Streams that may be ending at one time.
 const DRAINS: usize = 64;
@@ -53,13 +54,6 @@ pub(super) struct Core {
     renewing: tokio::sync::Mutex<()>,
 }
 
-/// Why `initialize` did not lead to a session.
-pub(super) enum NoSession {
-    Failed(ConnectError),
-    /// 400, 404 or 405: perhaps the server speaks HTTP+SSE.
-    NotHere(String),
-}
-
 impl Legacy {
     /// Must follow a successful [`Core::initialize`].
     pub(super) fn new(core: Core, facts: ServerFacts) -> Self {
@@ -79,62 +73,6 @@ impl Core {
             limit,
             renewing: tokio::sync::Mutex::default(),
         }
-    }
-
-    /// Opens the session, at a lower revision if the server names one.
-    pub(super) async fn initialize(
-        &self,
-        mut asked: Revision,
-        pinned: Option<Revision>,
-    ) -> Result<ServerFacts, NoSession> {
-        loop {
-            let (reply, id) = self.ask_initialize(asked).await.map_err(NoSession::Failed)?;
-            let step = match reply {
-                Reply::Answer(Ok(result)) => {
-                    handshake::judge_initialize(asked, pinned, Ok(&result))
-                }
-                Reply::Answer(Err(error)) => {
-                    handshake::judge_initialize(asked, pinned, Err(&error))
-                }
-                Reply::Refused(status, error) => judge_status(asked, pinned, (status, error))?,
-                Reply::Cut(_) => {
-                    let reason = "the stream of `initialize` ended without an answer".to_owned();
-                    return Err(NoSession::Failed(ConnectError::Protocol(reason)));
-                }
-                Reply::Nonsense(reason) => {
-                    return Err(NoSession::Failed(ConnectError::Protocol(reason)));
-                }
-            };
-            match step {
-                Step::TryAgain(revision) => asked = revision,
-                Step::Unusable(reason) => {
-                    return Err(NoSession::Failed(ConnectError::Protocol(reason)));
-                }
-                Step::Agreed(facts) => {
-                    self.session.opened(id, facts.revision);
-                    self.inbound.agreed(facts.revision);
-                    let message = write::notification("notifications/initialized", "{}");
-                    let told = self.session.send(message).await;
-                    told.map_err(|error| NoSession::Failed(connect_error(error)))?;
-                    return Ok(facts);
-                }
-            }
-        }
-    }
-
-    async fn ask_initialize(
-        &self,
-        asked: Revision,
-    ) -> Result<(Reply, Option<HeaderValue>), ConnectError> {
-        let id = self.inbound.table.next_id();
-        let params = handshake::initialize_params(asked);
-        let message = write::request(&Id::number(id), "initialize", &params);
-        let headers = http::HeaderMap::new();
-        let response = self.session.wire.post(headers, message.into()).await?;
-        let session = session::id_of(&response);
-        let owner = Owner { id, events: None, wants_logs: false };
-        let reply = self.waiting(owner).read(response).await.map_err(connect_error)?;
-        Ok((reply, session))
     }
 
     fn waiting<'a>(&'a self, owner: Owner<'a>) -> Waiting<'a> {
@@ -172,32 +110,6 @@ impl Core {
         lost && self.session.has_id()
     }
 
-    /// Opens a new session, unless somebody else did since `generation`.
-    async fn renew(&self, generation: u64) -> Result<(), RequestError> {
-        let _turn = self.renewing.lock().await;
-        if self.session.generation() != generation {
-            return Ok(());
-        }
-        let revision = self.inbound.revision();
-        let facts = match self.initialize(revision, Some(revision)).await {
-            Ok(facts) => facts,
-            Err(NoSession::Failed(ConnectError::Unauthorized(reason))) => {
-                return Err(RequestError::Unauthorized(reason));
-            }
-            Err(NoSession::Failed(error)) => return Err(RequestError::Lost(error.to_string())),
-            Err(NoSession::NotHere(reason)) => return Err(RequestError::Lost(reason)),
-        };
-        for uri in self.watch.resources().await {
-            let params = format!("{{\"uri\":{}}}", json::raw_string(&uri));
-            let id = Id::number(self.inbound.table.next_id());
-            self.session.send_later(write::request(&id, "resources/subscribe", &params));
-        }
-        for method in watch::missed(&facts) {
-            self.inbound.listener.notified(method, None);
-        }
-        Ok(())
-    }
-
     /// Waits for the answer, across streams that the server closes on the way.
     async fn answer(&self, owner: Owner<'_>, body: Bytes) -> Result<Box<RawValue>, RequestError> {
         let mut reply = self.exchange(owner, body).await?;
@@ -227,65 +139,6 @@ impl Core {
             // The server may be on its way back: one more attempt is used up.
             Err(super::wire::Failed::Unreachable(_)) => Ok(Reply::Cut(Resume::default())),
             Err(failed) => Err(failed.into()),
-        }
-    }
-
-    /// The server's own stream, for as long as the connection lives.
-    async fn follow(self: Arc<Self>) {
-        let mut last_id: Option<String> = None;
-        let mut pause = RETRY_DEFAULT;
-        loop {
-            let generation = self.session.generation();
-            let mut headers = self.session.headers();
-            if let Some(id) = last_id.as_deref().and_then(|id| HeaderValue::from_str(id).ok()) {
-                headers.insert(header::LAST_EVENT_ID, id);
-            }
-            if let Ok(response) = self.session.wire.get_stream(headers).await {
-                match response.status() {
-                    StatusCode::OK if body::is_event_stream(response.headers()) => {
-                        let mut stream = EventStream::new(response, self.limit);
-                        self.follow_stream(&mut stream).await;
-                        last_id = stream.last_id().map(str::to_owned).or(last_id);
-                        pause = stream.retry().unwrap_or(RETRY_DEFAULT);
-                    }
-                    StatusCode::NOT_FOUND if self.session.has_id() => {
-                        last_id = None;
-                        if self.renew(generation).await.is_ok() {
-                            pause = RETRY_DEFAULT;
-                        }
-                    }
-                    status if status.is_client_error() => return,
-                    _ => pause *= 2,
-                }
-            }
-            pause = pause.clamp(RETRY_DEFAULT / 10, RETRY_LONGEST);
-            sleep(pause).await;
-        }
-    }
-
-    async fn follow_stream(&self, stream: &mut EventStream) {
-        use crate::envelope::Message;
-        while let Some(event) = stream.next().await {
-            let data = match event {
-                Ok(event) if event.data.is_empty() => continue,
-                Ok(event) => event.data,
-                Err(fault) => {
-                    self.inbound.listener.garbage(&fault.to_string());
-                    continue;
-                }
-            };
-            match Message::parse(&data) {
-                Ok(Message::Notification { method, params }) => {
-                    self.inbound.notification(&method, params, None);
-                }
-                Ok(Message::Request(request)) => {
-                    self.inbound.request(&request, None, &self.outbox);
-                }
-                Ok(Message::Response { .. }) => {
-                    self.inbound.listener.garbage("an answer on the server's own stream");
-                }
-                Err(invalid) => self.inbound.listener.garbage(&invalid.error.message),
-            }
         }
     }
 }
@@ -358,35 +211,6 @@ impl Drop for GivenUp<'_> {
         self.core.inbound.table.remove(self.id);
         if !self.is_over {
             self.core.session.send_later(cancelled(self.id));
-        }
-    }
-}
-
-/// A refused `initialize`: the revision, the place, or the server as a whole.
-fn judge_status(
-    asked: Revision,
-    pinned: Option<Revision>,
-    (status, error): (StatusCode, Option<ErrorObject>),
-) -> Result<Step, NoSession> {
-    let reason = super::reply::describe(status, error.as_ref());
-    if let Some(error) = &error
-        && let step @ Step::TryAgain(_) = handshake::judge_initialize(asked, pinned, Err(error))
-    {
-        return Ok(step);
-    }
-    match status.as_u16() {
-        400 | 404 | 405 => Err(NoSession::NotHere(reason)),
-        408 | 425 | 429 | 500.. => Err(NoSession::Failed(ConnectError::Unreachable(reason))),
-        _ => Err(NoSession::Failed(ConnectError::Protocol(reason))),
-    }
-}
-
-pub(super) fn connect_error(error: RequestError) -> ConnectError {
-    match error {
-        RequestError::Unauthorized(reason) => ConnectError::Unauthorized(reason),
-        RequestError::Lost(reason) => ConnectError::Unreachable(reason),
-        RequestError::Refused(_) | RequestError::TooLarge { .. } => {
-            ConnectError::Protocol(error.to_string())
         }
     }
 }

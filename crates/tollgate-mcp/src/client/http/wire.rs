@@ -2,7 +2,7 @@
 //! Knows headers and statuses, nothing of JSON-RPC.
 
 use std::error::Error;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -14,6 +14,7 @@ use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 use rustls::crypto::ring;
+use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
 
 use super::HttpTarget;
 use crate::client::{ConnectError, Credentials, RequestError};
@@ -62,7 +63,8 @@ impl From<Failed> for ConnectError {
     }
 }
 
-/// One request; its headers come on top of the configured ones.
+/// One request; the configured headers are added to its own.
+#[derive(Clone)]
 pub(in crate::client) struct Exchange<'a> {
     pub method: Method,
     pub url: &'a Uri,
@@ -72,26 +74,18 @@ pub(in crate::client) struct Exchange<'a> {
 
 impl Wire {
     pub(in crate::client) fn new(target: HttpTarget) -> Result<Self, ConnectError> {
-        let secure = match target.url.scheme_str() {
-            Some("https") => true,
-            Some("http") => false,
+        let tls = match target.url.scheme_str() {
+            Some("https") => secure()?,
+            Some("http") => {
+                tls()?.with_root_certificates(RootCertStore::empty()).with_no_client_auth()
+            }
             _ => {
                 let message = "the URL must begin with `http://` or `https://`".to_owned();
                 return Err(ConnectError::Unreachable(message));
             }
         };
-        let tls = rustls::ClientConfig::builder_with_provider(ring::default_provider().into())
-            .with_safe_default_protocol_versions()
-            .map_err(|error| ConnectError::Unreachable(error.to_string()))?;
-        let tls = if secure {
-            tls.with_native_roots().map_err(|error| {
-                ConnectError::Unreachable(format!("no root certificates: {error}"))
-            })?
-        } else {
-            tls.with_root_certificates(rustls::RootCertStore::empty())
-        };
         let connector = HttpsConnectorBuilder::new()
-            .with_tls_config(tls.with_no_client_auth())
+            .with_tls_config(tls)
             .https_or_http()
             .enable_http1()
             .wrap_connector(plain_connector());
@@ -140,10 +134,16 @@ impl Wire {
     /// Sends; if the server refuses the credentials and there are better ones, once more.
     pub(in crate::client) async fn send(
         &self,
-        exchange: Exchange<'_>,
+        mut exchange: Exchange<'_>,
     ) -> Result<Response<Incoming>, Failed> {
+        for (name, value) in &self.headers {
+            // What the protocol says goes before what is configured.
+            if !exchange.headers.contains_key(name) {
+                exchange.headers.insert(name, value.clone());
+            }
+        }
         let Some(credentials) = &self.credentials else {
-            let response = self.send_with(&exchange, Vec::new()).await?;
+            let response = self.send_once(exchange).await?;
             return match is_refusal(response.status()) {
                 true => Err(unauthorized(&response)),
                 false => Ok(response),
@@ -152,7 +152,9 @@ impl Wire {
         let mut may_ask = true;
         loop {
             let added = credentials.headers().await.map_err(Failed::Unauthorized)?;
-            let response = self.send_with(&exchange, added).await?;
+            let mut attempt = exchange.clone();
+            attempt.headers.extend(added);
+            let response = self.send_once(attempt).await?;
             if !is_refusal(response.status()) {
                 return Ok(response);
             }
@@ -164,25 +166,31 @@ impl Wire {
         }
     }
 
-    async fn send_with(
-        &self,
-        exchange: &Exchange<'_>,
-        credentials: Vec<(http::HeaderName, HeaderValue)>,
-    ) -> Result<Response<Incoming>, Failed> {
-        let mut request = http::Request::new(Full::new(exchange.body.clone()));
-        *request.method_mut() = exchange.method.clone();
+    async fn send_once(&self, exchange: Exchange<'_>) -> Result<Response<Incoming>, Failed> {
+        let mut request = http::Request::new(Full::new(exchange.body));
+        *request.method_mut() = exchange.method;
         *request.uri_mut() = exchange.url.clone();
-        let headers = request.headers_mut();
-        *headers = self.headers.clone();
-        headers.reserve(exchange.headers.len() + credentials.len());
-        for (name, value) in &exchange.headers {
-            headers.insert(name, value.clone());
-        }
-        for (name, value) in credentials {
-            headers.insert(name, value);
-        }
+        *request.headers_mut() = exchange.headers;
         self.client.request(request).await.map_err(|error| Failed::Unreachable(explain(&error)))
     }
+}
+
+/// With the system's root certificates, which are read once.
+fn secure() -> Result<ClientConfig, ConnectError> {
+    static SECURE: OnceLock<ClientConfig> = OnceLock::new();
+    if let Some(config) = SECURE.get() {
+        return Ok(config.clone());
+    }
+    let rooted = tls()?
+        .with_native_roots()
+        .map_err(|error| ConnectError::Unreachable(format!("no root certificates: {error}")))?;
+    Ok(SECURE.get_or_init(|| rooted.with_no_client_auth()).clone())
+}
+
+fn tls() -> Result<ConfigBuilder<ClientConfig, WantsVerifier>, ConnectError> {
+    ClientConfig::builder_with_provider(ring::default_provider().into())
+        .with_safe_default_protocol_versions()
+        .map_err(|error| ConnectError::Unreachable(error.to_string()))
 }
 
 fn plain_connector() -> HttpConnector {

@@ -1,0 +1,73 @@
+//! The stream that a legacy server may keep for what belongs to no request.
+
+use std::sync::Arc;
+
+use http::{HeaderValue, StatusCode};
+use tokio::time::sleep;
+
+use super::{Core, RETRY_DEFAULT, RETRY_LONGEST};
+use crate::client::http::body::{self, EventStream};
+use crate::envelope::Message;
+use crate::header;
+
+impl Core {
+    /// The server's own stream, for as long as the connection lives.
+    pub(super) async fn follow(self: Arc<Self>) {
+        let mut last_id: Option<String> = None;
+        let mut pause = RETRY_DEFAULT;
+        loop {
+            let generation = self.session.generation();
+            let mut headers = self.session.headers();
+            if let Some(id) = last_id.as_deref().and_then(|id| HeaderValue::from_str(id).ok()) {
+                headers.insert(header::LAST_EVENT_ID, id);
+            }
+            if let Ok(response) = self.session.wire.get_stream(headers).await {
+                match response.status() {
+                    StatusCode::OK if body::is_event_stream(response.headers()) => {
+                        let mut stream = EventStream::new(response, self.limit);
+                        self.follow_stream(&mut stream).await;
+                        last_id = stream.last_id().map(str::to_owned).or(last_id);
+                        pause = stream.retry().unwrap_or(RETRY_DEFAULT);
+                    }
+                    StatusCode::NOT_FOUND if self.session.has_id() => {
+                        last_id = None;
+                        if self.renew(generation).await.is_ok() {
+                            pause = RETRY_DEFAULT;
+                        }
+                    }
+                    status if status.is_client_error() => return,
+                    _ => pause *= 2,
+                }
+            } else {
+                pause *= 2;
+            }
+            pause = pause.clamp(RETRY_DEFAULT / 10, RETRY_LONGEST);
+            sleep(pause).await;
+        }
+    }
+
+    async fn follow_stream(&self, stream: &mut EventStream) {
+        while let Some(event) = stream.next().await {
+            let data = match event {
+                Ok(event) if event.data.is_empty() => continue,
+                Ok(event) => event.data,
+                Err(fault) => {
+                    self.inbound.listener.garbage(&fault.to_string());
+                    continue;
+                }
+            };
+            match Message::parse(&data) {
+                Ok(Message::Notification { method, params }) => {
+                    self.inbound.notification(&method, params, None);
+                }
+                Ok(Message::Request(request)) => {
+                    self.inbound.request(&request, None, &self.outbox);
+                }
+                Ok(Message::Response { .. }) => {
+                    self.inbound.listener.garbage("an answer on the server's own stream");
+                }
+                Err(invalid) => self.inbound.listener.garbage(&invalid.error.message),
+            }
+        }
+    }
+}
