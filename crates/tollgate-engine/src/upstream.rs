@@ -23,6 +23,7 @@ mod stored;
 mod supervisor;
 mod turnstile;
 
+pub use auth::authorize;
 pub use handle::{Context, Upstream};
 pub use process::sweep_orphans;
 

@@ -12,6 +12,7 @@ use tollgate_mcp::client::Credentials;
 use crate::clock::Clock;
 use crate::settings::{Auth, Endpoint};
 
+pub mod authorize;
 mod challenge;
 mod client_credentials;
 mod discovery;

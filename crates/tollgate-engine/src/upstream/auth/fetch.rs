@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
-use http::{HeaderValue, Method, Request, StatusCode};
+use http::{HeaderValue, Method, Request, Response, StatusCode};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper_rustls::{ConfigBuilderExt, HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
@@ -73,22 +73,31 @@ impl Fetch {
     async fn send(&self, url: &str, mut request: Request<Full<Bytes>>) -> Result<Fetched, String> {
         *request.uri_mut() = url.parse().map_err(|_| format!("`{url}` is not a URL"))?;
         request.headers_mut().insert(ACCEPT, JSON);
-        match tokio::time::timeout(PATIENCE, self.exchange(request)).await {
-            Ok(outcome) => outcome.map_err(|reason| format!("`{url}`: {reason}")),
-            Err(_) => Err(format!("`{url}`: no answer within {} s", PATIENCE.as_secs())),
-        }
+        let response =
+            self.exchange(request).await.map_err(|reason| format!("`{url}`: {reason}"))?;
+        let text = std::str::from_utf8(response.body()).ok();
+        let body = text.and_then(|text| json::value(text).ok());
+        Ok(Fetched { status: response.status(), body })
     }
 
-    async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<Fetched, String> {
-        let response = self.client.request(request).await.map_err(|error| {
-            let cause = std::error::Error::source(&error).map(ToString::to_string);
-            cause.unwrap_or_else(|| error.to_string())
-        })?;
-        let status = response.status();
-        let body = Limited::new(response.into_body(), LARGEST_BYTES);
-        let body = body.collect().await.map_err(|error| error.to_string())?.to_bytes();
-        let body = std::str::from_utf8(&body).ok().and_then(|text| json::value(text).ok());
-        Ok(Fetched { status, body })
+    /// One request and its response, whatever they are, within the limits.
+    pub(super) async fn exchange(
+        &self,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<Bytes>, String> {
+        let exchange = async {
+            let response = self.client.request(request).await.map_err(|error| {
+                let cause = std::error::Error::source(&error).map(ToString::to_string);
+                cause.unwrap_or_else(|| error.to_string())
+            })?;
+            let (head, body) = response.into_parts();
+            let body = Limited::new(body, LARGEST_BYTES).collect().await;
+            let body = body.map_err(|error| error.to_string())?.to_bytes();
+            Ok(Response::from_parts(head, body))
+        };
+        tokio::time::timeout(PATIENCE, exchange)
+            .await
+            .unwrap_or_else(|_| Err(format!("no answer within {} s", PATIENCE.as_secs())))
     }
 }
 

@@ -1,7 +1,9 @@
 //! Credentials against a small token server.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Duration;
+mod authorize;
+
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant, SystemTime};
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -34,6 +36,18 @@ struct Shared {
     answers: Mutex<Vec<(String, u16, String)>>,
     asked: Mutex<Vec<String>>,
     tokens: AtomicUsize,
+    /// Added to the clock.
+    passed: AtomicU64,
+}
+
+impl Clock for Shared {
+    fn now(&self) -> Instant {
+        SystemClock.now() + Duration::from_secs(self.passed.load(Ordering::Relaxed))
+    }
+
+    fn wall(&self) -> SystemTime {
+        SystemClock.wall()
+    }
 }
 
 impl Server {
@@ -96,7 +110,12 @@ impl Server {
         };
         change(&mut config);
         let url = format!("{}/mcp", self.origin);
-        ClientCredentialsGrant::new(&config, &url, Arc::new(SystemClock))
+        let state: Arc<Shared> = Arc::clone(&self.state);
+        ClientCredentialsGrant::new(&config, &url, state)
+    }
+
+    fn pass(&self, seconds: u64) {
+        self.state.passed.fetch_add(seconds, Ordering::Relaxed);
     }
 
     fn asked(&self) -> Vec<String> {
@@ -318,18 +337,20 @@ async fn a_client_that_may_not_use_basic_tries_the_form() {
 async fn tokens_are_renewed_before_they_end_and_kept_if_that_fails() {
     let server = Server::start().await;
     server.well();
-    let short = json!({"access_token": "t", "token_type": "bearer", "expires_in": 1});
-    server.answers("/token", 200, &short);
     let grant = server.grant(|it| it.token_url = Some(format!("{}/token", server.origin)));
     assert_eq!(sent(&grant).await.unwrap(), "Bearer t1");
-    tokio::time::sleep(Duration::from_millis(910)).await;
+    server.pass(3539);
+    assert_eq!(sent(&grant).await.unwrap(), "Bearer t1");
+    server.pass(2);
     server.answers("/token", 503, &json!({}));
     assert_eq!(sent(&grant).await.unwrap(), "Bearer t1");
-    tokio::time::sleep(Duration::from_millis(100)).await;
+    server.pass(60);
     assert_eq!(sent(&grant).await.unwrap_err(), "the token endpoint answered HTTP 503");
-    server.answers("/token", 200, &short);
-    tokio::time::sleep(Duration::from_secs(1)).await;
-    assert!(sent(&grant).await.is_ok());
+    server.well();
+    server.pass(2);
+    assert_eq!(sent(&grant).await.unwrap(), "Bearer t4");
+    server.pass(3541);
+    assert_eq!(sent(&grant).await.unwrap(), "Bearer t5");
 }
 
 #[tokio::test]
