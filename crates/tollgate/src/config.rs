@@ -22,6 +22,7 @@ mod read;
 mod render;
 mod schema;
 mod source;
+mod suggest;
 mod syntax;
 mod table;
 mod tree;

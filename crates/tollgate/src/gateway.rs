@@ -14,7 +14,7 @@ mod remote;
 pub use remote::{ADMIN_TOKEN_FILE, Remote};
 
 pub enum Gateway {
-    Remote(Remote),
+    Remote(Box<Remote>),
     Local(Box<app::Local>),
 }
 
@@ -28,7 +28,7 @@ pub struct View<'a> {
 impl Gateway {
     pub async fn open(config: &Config) -> Result<Self, Failure> {
         match Remote::find(config).await {
-            Some(remote) => Ok(Self::Remote(remote)),
+            Some(remote) => Ok(Self::Remote(Box::new(remote))),
             None => app::local(config).await.map(|local| Self::Local(Box::new(local))),
         }
     }

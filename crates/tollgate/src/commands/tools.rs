@@ -42,7 +42,7 @@ fn table(tools: &[Value]) -> Table {
     let mut table =
         Table::new(&["TOOL", "SERVER", "TIER", "USUALLY", "AT MOST", "EFFECT", "DESCRIPTION"]);
     for tool in tools {
-        let text = |key: &str| tool[key].as_str().unwrap_or_default().to_owned();
+        let text = |key: &str| tool[key].as_str().unwrap_or("–").to_owned();
         let time =
             |key: &str| tool[key].as_u64().map_or_else(|| "–".to_owned(), |ms| format!("{ms} ms"));
         table.row(vec![

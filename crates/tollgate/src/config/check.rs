@@ -9,11 +9,11 @@ use tollgate_core::agent::Agent;
 use tollgate_core::budget::Limits;
 use tollgate_core::id::AgentId;
 use tollgate_core::names::NamePattern;
-use tollgate_core::nearest::nearest;
 use tollgate_engine::settings::{Builtin, Settings};
 
 use super::diagnostic::{Place, Problems};
 use super::raw::{Fields, Marked};
+use super::suggest::nearest;
 use super::{Config, Origin, Request};
 
 pub(super) mod access;
@@ -157,7 +157,7 @@ fn unknown_name(
     known: &[&str],
     problems: &mut Problems,
 ) {
-    let near = nearest(found.value, known.iter().copied()).first().copied();
+    let near = nearest(found.value, known.iter().copied());
     let diagnostic =
         problems.error(found.at, path, format!("there is no {what} `{}`", found.value));
     if let Some(near) = near {

@@ -76,7 +76,7 @@ fn describe(kind: &Kind) -> String {
         }
         Kind::Words => "list of text, or one text".to_owned(),
         Kind::List(inner) => format!("list of {}", describe(inner)),
-        Kind::Table(inner) => format!("map of names and {}", describe(inner)),
+        Kind::Table(inner) => format!("map of names to {}", describe(inner)),
         Kind::Section(_) => "map, below".to_owned(),
         Kind::Named(_) => "map by name, below".to_owned(),
         Kind::Entries(_) => "list of maps, below".to_owned(),

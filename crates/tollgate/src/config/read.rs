@@ -3,12 +3,11 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use tollgate_core::nearest::nearest;
-
 use super::diagnostic::{Problems, Span};
 use super::expand::{self, Environment};
 use super::json;
 use super::raw::{Fields, Item, Marked, Value};
+use super::suggest::nearest;
 use super::table::{Key, Kind, Need, Range, Section, TOP, Text};
 use super::tree::{Data, Node, Pair, Style};
 use super::wording::{
@@ -191,7 +190,7 @@ impl Reader<'_> {
             if choices.contains(&text.as_str()) {
                 return Some(text.clone());
             }
-            let near = nearest(text, choices.iter().copied()).first().copied();
+            let near = nearest(text, choices.iter().copied());
             let found = self.wrong(node, &describe_choices(choices), path);
             if let Some(near) = near {
                 found.help(format!("did you mean `{near}`?"));
@@ -343,7 +342,7 @@ impl Reader<'_> {
         section: &'static Section,
         path: &str,
     ) -> Option<&'static str> {
-        let near = nearest(&pair.key, section.names()).first().copied();
+        let near = nearest(&pair.key, section.names());
         let is_secret = near.and_then(|name| section.key(name)).is_some_and(Key::is_secret)
             || sounds_secret(&pair.key)
             || path.len() > 1 && section.keys.iter().any(Key::is_secret);

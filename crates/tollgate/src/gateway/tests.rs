@@ -22,7 +22,11 @@ fn names_cannot_leave_their_place_in_a_path() {
 fn an_answer_is_its_json_or_what_it_complains_of() {
     for (status, body, expected) in [
         (200, r#"{"tools":[]}"#, r#"{"tools":[]}"#),
-        (408, r#"{"status":"timeout","message":"slow"}"#, r#"{"status":"timeout","message":"slow"}"#),
+        (
+            408,
+            r#"{"status":"timeout","message":"slow"}"#,
+            r#"{"status":"timeout","message":"slow"}"#,
+        ),
         (404, r#"{"error":{"message":"no such agent"}}"#, "no such agent"),
         (403, r#"{"title":"Forbidden","detail":"admin only"}"#, "admin only"),
         (400, r#"{"status":400,"detail":"bad"}"#, "bad"),

@@ -71,7 +71,7 @@ mod tests {
         table.row(vec!["würfel_tabelle".to_owned(), String::new()]);
         table.row(vec!["x\u{1b}[1m\nsecond line".to_owned(), "a".repeat(70)]);
         let expected = format!(
-            "TOOL            TIER\nroll            fast\nwürfel_tabelle\nx\u{fffd}[1m          {}…\n",
+            "TOOL            TIER\nroll            fast\nwürfel_tabelle\nx\u{fffd}[1m           {}…\n",
             "a".repeat(59)
         );
         assert_eq!(table.render(Paint::Plain), expected);

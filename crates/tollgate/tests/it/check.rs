@@ -39,7 +39,8 @@ fn a_bad_config_ends_with_two_and_says_all_that_is_wrong() {
     assert!(!run.stderr.contains('\u{1b}'), "no colours in a pipe");
     let run = tollgate(folder.path(), &["tools", "--config", "bad.yaml"]);
     assert_eq!(run.code, Some(2), "other commands refuse it too");
-    let run = tollgate_with(folder.path(), &["check", "--json"], &[("TOLLGATE_CONFIG", "bad.yaml")]);
+    let run =
+        tollgate_with(folder.path(), &["check", "--json"], &[("TOLLGATE_CONFIG", "bad.yaml")]);
     assert_eq!(run.code, Some(2));
     let report: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(report["ok"], false);

@@ -32,8 +32,14 @@ const ROUTES: &[(&str, &str)] = &[
             {"id":"files","transport":"stdio","state":"failed","reason":"","since":"2026-11-15T05:00:00Z",
             "restarts":5,"protocol":"2025-11-25","tools":0,"last_error":"exit status 1"}]}"#,
     ),
-    ("POST /mcp/test/files", r#"{"ok":false,"message":"exit status 1","protocol":null,"tools":0,"took_ms":12}"#),
-    ("POST /mcp/test/dice", r#"{"ok":true,"message":"works","protocol":"2025-11-25","tools":2,"took_ms":1}"#),
+    (
+        "POST /mcp/test/files",
+        r#"{"ok":false,"message":"exit status 1","protocol":null,"tools":0,"took_ms":12}"#,
+    ),
+    (
+        "POST /mcp/test/dice",
+        r#"{"ok":true,"message":"works","protocol":"2025-11-25","tools":2,"took_ms":1}"#,
+    ),
 ];
 
 fn at(gateway: &Gateway, folder: &Path, arguments: &[&str]) -> Run {
@@ -54,10 +60,7 @@ roll  dice    fast      5 ms     20 ms    read-only  Roll dice
 a_b   a       standard  –        –        mutating   \u{fffd}[2Jevil
 "
     );
-    assert_eq!(
-        run.stderr,
-        "2 tools for `sage` at `standard`\nleft out: a/c: the name is taken\n"
-    );
+    assert_eq!(run.stderr, "2 tools for `sage` at `standard`\nleft out: a/c: the name is taken\n");
     let asked = gateway.asked();
     assert_eq!(asked, ["GET /healthz", "GET /v1/tools?agent=sage&tier=standard"]);
     let run = at(&gateway, folder.path(), &["--json", "tools"]);
@@ -88,7 +91,10 @@ fn a_call_that_does_not_work_out_ends_with_one() {
     const REFUSED: &[(&str, &str)] = &[
         ("GET /healthz", r#"{"tollgate":"0.1.0"}"#),
         ("GET /v1/tools", r#"{"tools":[]}"#),
-        ("POST /v1/tools/execute", r#"{"status":"timeout","message":"It took too long.","retryable":true}"#),
+        (
+            "POST /v1/tools/execute",
+            r#"{"status":"timeout","message":"It took too long.","retryable":true}"#,
+        ),
     ];
     let (gateway, folder) = (fake::serve(REFUSED), TempDir::new().unwrap());
     let run = at(&gateway, folder.path(), &["call", "slow"]);

@@ -2,13 +2,13 @@
 //! and only where the config alone can know.
 
 use tollgate_core::glob::Glob;
-use tollgate_core::nearest::nearest;
 
 use super::super::diagnostic::Problems;
 use super::super::raw::Fields;
+use super::super::suggest::nearest;
 
 /// The servers and tools that ship in process.
-pub(super) const BUILTIN: &[(&str, &[&str])] = &[
+const BUILTIN: &[(&str, &[&str])] = &[
     ("dice", &["roll", "roll_table"]),
     (
         "memory",
@@ -33,7 +33,7 @@ pub(super) fn warn_of_names_nobody_has(top: &Fields, problems: &mut Problems) {
                 let message = format!("no tool can be called `{}`", listed.value);
                 let found = problems.warning(listed.at, &agent.path(key), message);
                 let near = nearest(listed.value, known.exact.iter().map(String::as_str));
-                match near.first() {
+                match near {
                     Some(near) => found.help(format!("did you mean `{near}`?")),
                     None => found.help(
                         "built-in tools have bare names, others begin as `names.pattern` says",

@@ -12,7 +12,7 @@ use tollgate_mcp::Revision;
 
 use super::super::diagnostic::Problems;
 use super::super::raw::{Fields, Marked};
-use super::{command, endpoint, folded, is_new, milliseconds, reach, tool};
+use super::{command, endpoint, folded, is_new, milliseconds, tool};
 
 pub(super) struct Servers {
     pub list: Vec<Server>,
@@ -43,12 +43,6 @@ pub(super) fn servers(top: &Fields, problems: &mut Problems) -> Servers {
 }
 
 fn id(name: &Marked<String>, fields: &Fields, problems: &mut Problems) -> Option<ServerId> {
-    if reach::BUILTIN.iter().any(|(server, _)| folded(&name.value) == *server) {
-        problems
-            .error(name.at, &fields.path, format!("`{}` is the name of built-in tools", name.value))
-            .help(format!("give the server another id, such as `my_{}`", name.value));
-        return None;
-    }
     match ServerId::parse(&name.value) {
         Ok(id) => Some(id),
         Err(error) => {

@@ -39,9 +39,9 @@ pub(super) const BUDGET: Section = Section {
 const CEILINGS: Section = Section {
     title: "budget.tiers",
     keys: &[
-        key("fast_ms", MILLISECONDS, "500", ""),
-        key("standard_ms", MILLISECONDS, "1500", ""),
-        key("deep_ms", MILLISECONDS, "4000", ""),
+        key("fast_ms", MILLISECONDS, "500", "All tools of a fast turn together"),
+        key("standard_ms", MILLISECONDS, "1500", "… of a standard one"),
+        key("deep_ms", MILLISECONDS, "4000", "… of a deep one"),
     ],
     elsewhere: &[
         ("fast", "write `fast_ms:`"),

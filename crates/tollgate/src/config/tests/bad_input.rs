@@ -142,7 +142,7 @@ fn b_cf_06_ids_of_servers() {
         let text = format!("servers:\n  {a}: {{ command: x }}\n  {b}: {{ command: x }}\n");
         refused(&text, &format!("3:3 another server is called like `{b}`"));
     }
-    refused(&id("memory"), "1:12 `memory` is the name of built-in tools");
+    assert_eq!(mistakes(&id("memory")), Vec::<String>::new(), "built-in servers step aside");
     refused(
         "agents:\n  a: { tools: [roll] }\n  A: { tools: [roll] }\n",
         "3:3 another agent is called like `A`",

@@ -586,7 +586,7 @@ error: not a name for an agent: `../etc` has the character '.'; use letters, dig
    |
  4 |   ../etc: { tools: [roll] }
    |   ^^^^^^
-   = like `world_search`: at most 64 characters
+   = like `sage`: at most 64 characters
 
 error: the pattern must have `{tool}` in it
  --> t.yaml:5:19

@@ -1,0 +1,68 @@
+//! "Did you mean": the nearest of the words that would have been right. Unlike names of tools
+//! (`tollgate_core::nearest`), a key that merely begins like another is not taken for it.
+
+/// The nearest of `known`, if it is near enough to be what was meant.
+pub(super) fn nearest<'a>(
+    typed: &str,
+    known: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    let folded = fold(typed);
+    let limit = match folded.len() {
+        0..=2 => 1,
+        3..=5 => 2,
+        _ => 3,
+    };
+    known
+        .into_iter()
+        .map(|word| (distance(&folded, &fold(word)), word))
+        .filter(|(distance, word)| *distance <= limit && *distance < word.chars().count())
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, word)| word)
+}
+
+/// How names are compared: `apiKey`, `api_key` and `api-key` are one word.
+fn fold(word: &str) -> Vec<char> {
+    word.chars().filter(|c| *c != '_' && *c != '-').flat_map(char::to_lowercase).take(64).collect()
+}
+
+/// Edits from one to the other: insert, delete, replace, or swap two neighbours.
+fn distance(a: &[char], b: &[char]) -> usize {
+    let width = b.len() + 1;
+    let mut rows: Vec<Vec<usize>> = vec![(0..width).collect()];
+    for i in 1..=a.len() {
+        let mut row = vec![i; width];
+        for j in 1..width {
+            let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+            row[j] = replaced.min(rows[i - 1][j] + 1).min(row[j - 1] + 1);
+            if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
+                row[j] = row[j].min(rows[i - 2][j - 2] + 1);
+            }
+        }
+        rows.push(row);
+    }
+    rows[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::nearest;
+
+    #[test]
+    fn near_words_are_suggested_and_far_ones_are_not() {
+        let known = ["command", "transport", "url", "env", "apiKey", "tools", "data", "database"];
+        for (typed, expected) in [
+            ("comand", Some("command")),
+            ("commnad", Some("command")),
+            ("Transport", Some("transport")),
+            ("api_key", Some("apiKey")),
+            ("uri", Some("url")),
+            ("tool", Some("tools")),
+            ("databse", Some("database")),
+            ("password", None),
+            ("x", None),
+            ("", None),
+        ] {
+            assert_eq!(nearest(typed, known), expected, "{typed}");
+        }
+    }
+}
