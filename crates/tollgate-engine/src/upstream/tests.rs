@@ -1,5 +1,6 @@
-//! Servers under supervision: `fake` ones on a paused clock, and `child`ren that are real.
+//! Servers under supervision: fake ones on a paused clock, real children, and one over HTTP.
 
 mod child;
 mod fake;
 mod life;
+mod remote;

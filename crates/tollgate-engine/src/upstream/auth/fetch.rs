@@ -1,5 +1,6 @@
 //! The few requests that OAuth needs: short, bounded, never redirected.
 
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -35,15 +36,8 @@ pub(super) struct Fetched {
 
 impl Fetch {
     pub(super) fn new() -> Result<Self, String> {
-        let provider = ring::default_provider().into();
-        let tls = rustls::ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(|error| error.to_string())?
-            .with_native_roots()
-            .map_err(|error| format!("no root certificates: {error}"))?
-            .with_no_client_auth();
         let connector = HttpsConnectorBuilder::new()
-            .with_tls_config(tls)
+            .with_tls_config(tls()?)
             .https_or_http()
             .enable_http1()
             .build();
@@ -99,6 +93,21 @@ impl Fetch {
             .await
             .unwrap_or_else(|_| Err(format!("no answer within {} s", PATIENCE.as_secs())))
     }
+}
+
+/// The root certificates are read once: there are many, and they do not change.
+fn tls() -> Result<rustls::ClientConfig, String> {
+    static CONFIG: OnceLock<Result<rustls::ClientConfig, String>> = OnceLock::new();
+    let read = || {
+        let provider = ring::default_provider().into();
+        Ok(rustls::ClientConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .map_err(|error| error.to_string())?
+            .with_native_roots()
+            .map_err(|error| format!("no root certificates: {error}"))?
+            .with_no_client_auth())
+    };
+    CONFIG.get_or_init(read).clone()
 }
 
 /// `name=value&…`, encoded as forms are.
