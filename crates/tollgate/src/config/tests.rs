@@ -10,6 +10,7 @@ use super::{Config, Environment, Loaded, Paint, Report, Request, load_text};
 mod bad_input;
 mod files;
 mod good;
+mod mangled;
 mod messages;
 mod secrets;
 
