@@ -115,10 +115,13 @@ impl Dispatch {
         }
     }
 
-    /// The server sent a message that is not read because of its size. Its id may still show.
+    /// The server sent a message that is not read because of its size. Its id may still show at
+    /// one of its ends; if nothing is left of it, it can only be told by there being one request.
     pub(super) fn receive_too_large(&self, excerpt: &[u8], limit: usize) {
-        if let Some(id) = id_in_excerpt(excerpt) {
-            self.inbound.table.settle(id, Err(RequestError::TooLarge { limit }));
+        let table = &self.inbound.table;
+        let id = if excerpt.is_empty() { table.only() } else { id_in_excerpt(excerpt) };
+        if let Some(id) = id {
+            table.settle(id, Err(RequestError::TooLarge { limit }));
         }
     }
 

@@ -117,6 +117,13 @@ impl Table {
         self.state.lock().entries.get(&id).is_some_and(|entry| entry.kind == Kind::Subscription)
     }
 
+    /// The id of the only request in flight.
+    pub(super) fn only(&self) -> Option<u64> {
+        let state = self.state.lock();
+        let mut ids = state.entries.keys();
+        ids.next().copied().filter(|_| ids.next().is_none())
+    }
+
     pub(super) fn concerned(&self) -> Concerned {
         let state = self.state.lock();
         let mut entries = state.entries.values().filter(|entry| entry.kind == Kind::Call);

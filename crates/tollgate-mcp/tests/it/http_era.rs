@@ -187,6 +187,16 @@ async fn http_sse_is_the_last_resort() {
 }
 
 #[tokio::test]
+async fn an_answer_too_large_for_http_sse_is_told_at_once() {
+    let server = http_sse("/messages?s=1").await;
+    let options = Options { message_limit: 16 << 10, ..Options::default() };
+    let (connection, _) = server.connect_with(&options).await;
+    let large = shown(&echo(&*connection, &"x".repeat(20_000), None).await);
+    assert_eq!(large, "the answer is larger than 16384 bytes");
+    assert!(echo(&*connection, "a", None).await.is_ok());
+}
+
+#[tokio::test]
 async fn http_sse_may_be_asked_for() {
     let server = http_sse("/messages?s=1").await;
     let target = HttpTarget { transport: HttpTransport::Sse, ..server.target() };

@@ -21,7 +21,7 @@ use crate::client::{
     Answer, ConnectError, Connection, Listener, Options, Request, RequestError, ServerFacts,
     SharedConnection, handshake,
 };
-use crate::sse::Event;
+use crate::sse::{Event, Fault};
 use crate::tasks::{self, Group, Task};
 use crate::{Era, Revision};
 
@@ -109,7 +109,12 @@ async fn read_all(mut stream: EventStream, dispatch: Arc<Dispatch>) {
             Ok(Event { name: Some(name), .. }) if name != "message" => {}
             Ok(event) if event.data.is_empty() => {}
             Ok(event) => dispatch.receive(event.data.as_bytes()),
-            Err(fault) => dispatch.inbound.listener.garbage(&fault.to_string()),
+            Err(fault) => {
+                dispatch.inbound.listener.garbage(&fault.to_string());
+                if let Fault::TooLarge { limit } = fault {
+                    dispatch.receive_too_large(&[], limit);
+                }
+            }
         }
     }
     dispatch.close("the server's event stream ended");
