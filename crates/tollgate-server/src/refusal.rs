@@ -118,10 +118,8 @@ fn refused(era: Era, refusal: &Refusal, message: String) -> Told {
 /// the server are not the client's concern.
 fn upstream(era: Era, kind: Kind, error: ErrorObject) -> ErrorObject {
     let code = match (era, error.code) {
-        (
-            _,
-            code::HEADER_MISMATCH | code::MISSING_CLIENT_CAPABILITY | code::UNSUPPORTED_VERSION,
-        )
+        (_, code::HEADER_MISMATCH | code::UNSUPPORTED_VERSION)
+        | (Era::Legacy, code::MISSING_CLIENT_CAPABILITY)
         | (Era::Modern, code::URL_ELICITATION_REQUIRED) => code::INTERNAL_ERROR,
         (Era::Modern, code::RESOURCE_NOT_FOUND) => code::INVALID_PARAMS,
         (Era::Legacy, code::INVALID_PARAMS) if kind == Kind::ReadResource => {

@@ -8,27 +8,25 @@ use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
-use tollgate_core::budget::Tier;
-use tollgate_core::json::Object;
 use tollgate_mcp::envelope::{self, Message};
-use tollgate_mcp::header::{PROTOCOL_VERSION, SESSION_ID};
-use tollgate_mcp::meta;
+use tollgate_mcp::header::SESSION_ID;
 use tollgate_mcp::{Era, Revision};
 
 use super::exchange::{Answer, Carrier, Exchange, Line, Step};
-use super::method::{self, Method};
+use super::method;
 use super::modern::{self, Ask};
 use super::session::Session;
 use super::{Front, Who, dress, legacy, listen};
-use crate::auth;
 use crate::body;
 use crate::problem::{Problem, Style};
 use crate::refusal::Refused;
 
 mod accept;
+mod claims;
 mod stream;
 
 use accept::Accepts;
+use claims::{find_session, is_modern, known_version, says_modern, session_id, who};
 
 pub(crate) async fn post(State(front): State<Arc<Front>>, request: Request) -> Response {
     posted(front, None, request).await
@@ -183,70 +181,6 @@ fn modern_aside(message: &Message<'_>) -> Answer {
             legacy::refused("nobody asked this client anything")
         }
     }
-}
-
-/// Requests say it themselves, by header or by `_meta`. `initialize` without `_meta` is legacy
-/// whatever the header says; so is what belongs to a session.
-fn is_modern(headers: &HeaderMap, method: &str, params: &Object<'_>) -> bool {
-    let by_header = says_modern(headers) && method != "initialize";
-    if by_header && (session_id(headers).is_none() || known_version(headers) == Some(Era::Modern)) {
-        return true;
-    }
-    Method::is_modern_only(method)
-        || params.object("_meta").is_some_and(|meta| meta.contains(meta::PROTOCOL_VERSION))
-}
-
-/// A version that is not one of the legacy ones. Unknown ones are left to the modern side, which
-/// can say what it speaks.
-fn says_modern(headers: &HeaderMap) -> bool {
-    headers.contains_key(PROTOCOL_VERSION) && known_version(headers) != Some(Era::Legacy)
-}
-
-fn known_version(headers: &HeaderMap) -> Option<Era> {
-    let text = headers.get(PROTOCOL_VERSION)?.to_str().ok()?;
-    Revision::parse(text).map(Revision::era)
-}
-
-fn session_id(headers: &HeaderMap) -> Option<&str> {
-    headers.get(SESSION_ID)?.to_str().ok()
-}
-
-fn find_session(front: &Front, who: &Who, headers: &HeaderMap) -> Result<Arc<Session>, Refused> {
-    let Some(id) = session_id(headers) else {
-        return Err(Refused::invalid(
-            "a request outside of a session needs `initialize` first, or the `_meta` of \
-             revision 2026-07-28",
-        ));
-    };
-    if headers.contains_key(PROTOCOL_VERSION) && known_version(headers) != Some(Era::Legacy) {
-        return Err(Refused::invalid("this `mcp-protocol-version` is not spoken in a session"));
-    }
-    let code = tollgate_mcp::code::INVALID_REQUEST;
-    front
-        .sessions
-        .find(id, who)
-        .ok_or_else(|| Refused::new(StatusCode::NOT_FOUND, code, "there is no such session"))
-}
-
-/// The route first, then the header.
-fn who(headers: &HeaderMap, agent: Option<String>) -> Result<Who, Problem> {
-    let bad = |detail| Problem::new(StatusCode::BAD_REQUEST, "bad_header", detail);
-    let text = |name: &str| headers.get(name).map(|value| value.to_str().ok());
-    let agent = match (agent, text("x-tollgate-agent")) {
-        (Some(agent), _) => Some(agent.into()),
-        (None, Some(named)) => {
-            Some(named.ok_or_else(|| bad("`x-tollgate-agent` is not a name"))?.into())
-        }
-        (None, None) => None,
-    };
-    let tier = match text("x-tollgate-tier") {
-        None => None,
-        Some(tier) => {
-            let tier = tier.and_then(Tier::parse);
-            Some(tier.ok_or_else(|| bad("`x-tollgate-tier` is fast, standard or deep"))?)
-        }
-    };
-    Ok(Who { principal: auth::principal(headers), agent, tier })
 }
 
 /// The stream on which a legacy session hears what no request of its own asked for.

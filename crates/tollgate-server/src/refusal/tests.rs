@@ -49,7 +49,7 @@ fn errors_of_servers_are_put_into_the_codes_of_the_client() {
     check(Kind::GetPrompt, upstream::<-32602>, "200 -32602", "200 -32602");
     check(Kind::CallTool, upstream::<-32042>, "200 -32603", "200 -32042");
     check(Kind::CallTool, upstream::<-32020>, "200 -32603", "200 -32603");
-    check(Kind::CallTool, upstream::<-32021>, "200 -32603", "200 -32603");
+    check(Kind::CallTool, upstream::<-32021>, "400 -32021", "200 -32603");
     check(Kind::CallTool, upstream::<-32022>, "200 -32603", "200 -32603");
     check(Kind::Complete, upstream::<-32601>, "404 -32601", "200 -32601");
     check(Kind::CallTool, upstream::<7>, "200 7", "200 7");

@@ -1,0 +1,84 @@
+//! What the headers of a request say: its era, its session, who asks and for which agent.
+
+use std::sync::Arc;
+
+use http::{HeaderMap, StatusCode};
+use tollgate_core::budget::Tier;
+use tollgate_core::json::Object;
+use tollgate_mcp::header::{PROTOCOL_VERSION, SESSION_ID};
+use tollgate_mcp::{Era, Revision, code, meta};
+
+use super::super::method::Method;
+use super::super::session::Session;
+use super::super::{Front, Who};
+use crate::auth;
+use crate::problem::Problem;
+use crate::refusal::Refused;
+
+/// Requests say it themselves, by header or by `_meta`. `initialize` without `_meta` is legacy
+/// whatever the header says; so is what belongs to a session.
+pub(super) fn is_modern(headers: &HeaderMap, method: &str, params: &Object<'_>) -> bool {
+    let by_header = says_modern(headers) && method != "initialize";
+    if by_header && (session_id(headers).is_none() || known_version(headers) == Some(Era::Modern)) {
+        return true;
+    }
+    Method::is_modern_only(method)
+        || params.object("_meta").is_some_and(|meta| meta.contains(meta::PROTOCOL_VERSION))
+}
+
+/// A version that is not one of the legacy ones. Unknown ones are left to the modern side, which
+/// can say what it speaks.
+pub(super) fn says_modern(headers: &HeaderMap) -> bool {
+    headers.contains_key(PROTOCOL_VERSION) && known_version(headers) != Some(Era::Legacy)
+}
+
+pub(super) fn known_version(headers: &HeaderMap) -> Option<Era> {
+    let text = headers.get(PROTOCOL_VERSION)?.to_str().ok()?;
+    Revision::parse(text).map(Revision::era)
+}
+
+pub(super) fn session_id(headers: &HeaderMap) -> Option<&str> {
+    headers.get(SESSION_ID)?.to_str().ok()
+}
+
+pub(super) fn find_session(
+    front: &Front,
+    who: &Who,
+    headers: &HeaderMap,
+) -> Result<Arc<Session>, Refused> {
+    let Some(id) = session_id(headers) else {
+        return Err(Refused::invalid(
+            "a request outside of a session needs `initialize` first, or the `_meta` of \
+             revision 2026-07-28",
+        ));
+    };
+    if headers.contains_key(PROTOCOL_VERSION) && known_version(headers) != Some(Era::Legacy) {
+        return Err(Refused::invalid("this `mcp-protocol-version` is not spoken in a session"));
+    }
+    let code = code::INVALID_REQUEST;
+    front
+        .sessions
+        .find(id, who)
+        .ok_or_else(|| Refused::new(StatusCode::NOT_FOUND, code, "there is no such session"))
+}
+
+/// The route first, then the header.
+pub(super) fn who(headers: &HeaderMap, agent: Option<String>) -> Result<Who, Problem> {
+    let bad = |detail| Problem::new(StatusCode::BAD_REQUEST, "bad_header", detail);
+    let text = |name: &str| headers.get(name).map(|value| value.to_str().ok());
+    let agent = match (agent, text("x-tollgate-agent")) {
+        (Some(agent), _) => Some(agent.into()),
+        (None, Some(named)) => {
+            Some(named.ok_or_else(|| bad("`x-tollgate-agent` is not a name"))?.into())
+        }
+        (None, None) => None,
+    };
+    let tier = match text("x-tollgate-tier") {
+        None => None,
+        Some(tier) => {
+            let tier = tier.and_then(Tier::parse);
+            Some(tier.ok_or_else(|| bad("`x-tollgate-tier` is fast, standard or deep"))?)
+        }
+    };
+    Ok(Who { principal: auth::principal(headers), agent, tier })
+}

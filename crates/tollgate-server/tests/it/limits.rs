@@ -1,0 +1,136 @@
+//! R: slow, large, vanishing and panicking; each costs only itself.
+
+use std::time::Duration;
+
+use serde_json::json;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tollgate_server::Limits;
+
+use crate::stage::{Setup, Stage};
+
+async fn still_works(stage: &Stage) {
+    let params = json!({"name": "echo", "arguments": {"text": "hello"}});
+    assert_eq!(stage.modern("tools/call", params).brief().await, "200 ok");
+}
+
+#[tokio::test]
+async fn bodies_over_the_limit_are_refused_with_a_json_rpc_error() {
+    let stage = Stage::start().await;
+    let large = "x".repeat((16 << 20) + 1);
+    let reply = stage.modern("tools/call", json!({})).body(large).send().await;
+    assert_eq!(reply.brief(), "413 -32600");
+    still_works(&stage).await;
+}
+
+#[tokio::test]
+async fn r_12_slow_clients_cost_only_themselves() {
+    let limits = Limits {
+        header_timeout: Duration::from_millis(400),
+        body_timeout: Duration::from_millis(400),
+        ..Limits::default()
+    };
+    let stage = Stage::with(Setup { limits, ..Setup::default() }).await;
+    let start = |text: &str| {
+        let text = text.replace("HOST", &stage.address.to_string());
+        let address = stage.address;
+        async move {
+            let mut stream = TcpStream::connect(address).await.unwrap();
+            stream.write_all(text.as_bytes()).await.unwrap();
+            let mut answer = String::new();
+            let end = stream.read_to_string(&mut answer);
+            tokio::time::timeout(Duration::from_secs(5), end).await.expect("closed in time").ok();
+            answer
+        }
+    };
+    let head = "POST /mcp HTTP/1.1\r\nHost: HOST\r\nContent-Type: application/json\r\n";
+    let header = start("POST /mcp HTTP/1.1\r\nHost: HO");
+    let body = start(&format!("{head}Content-Length: 100\r\n\r\n{{"));
+    let expect = start(&format!("{head}Expect: 100-continue\r\nContent-Length: 100\r\n\r\n"));
+    let honest = still_works(&stage);
+    let (header, body, expect, ()) = tokio::join!(header, body, expect, honest);
+    assert!(header.is_empty() || header.starts_with("HTTP/1.1 408"), "{header}");
+    assert!(body.starts_with("HTTP/1.1 408"), "{body}");
+    assert!(expect.contains("HTTP/1.1 408"), "{expect}");
+}
+
+#[tokio::test]
+async fn r_13_connections_over_the_limit_wait_and_are_served() {
+    let limits = Limits { connections: 2, ..Limits::default() };
+    let stage = Stage::with(Setup { limits, ..Setup::default() }).await;
+    let calls = (0..20).map(|_| still_works(&stage));
+    futures_util::future::join_all(calls).await;
+}
+
+#[tokio::test]
+async fn r_32_a_modern_client_that_goes_away_cancels_its_call() {
+    let stage = Stage::start().await;
+    let wait = json!({"name": "wait", "arguments": {"ms": 5_000}});
+    for _ in 0..5 {
+        let call = stage.modern("tools/call", wait.clone()).send();
+        let gone = tokio::time::timeout(Duration::from_millis(150), call).await;
+        assert!(gone.is_err());
+    }
+    stage.reaches(&stage.seen.cancelled, 5).await;
+    assert_eq!(stage.calls(), 5);
+    still_works(&stage).await;
+}
+
+#[tokio::test]
+async fn r_32_a_legacy_client_that_goes_away_does_not_but_one_that_cancels_does() {
+    let stage = Stage::start().await;
+    let session = stage.open_session("2025-11-25", json!({})).await;
+    let wait = |ms: u64| json!({"name": "wait", "arguments": {"ms": ms}});
+    let call = session.call(1, "tools/call", &wait(600)).send();
+    assert!(tokio::time::timeout(Duration::from_millis(150), call).await.is_err());
+    stage.reaches(&stage.seen.finished, 1).await;
+    let call = session.call(2, "tools/call", &wait(5_000)).send();
+    let cancel = async {
+        tokio::time::sleep(Duration::from_millis(150)).await;
+        let cancel = json!({"requestId": 2, "reason": "enough"});
+        assert_eq!(session.notify("notifications/cancelled", &cancel).brief().await, "202");
+    };
+    let (reply, ()) = tokio::join!(call, cancel);
+    assert_eq!(reply.brief(), "202", "nobody waits for an answer");
+    stage.reaches(&stage.seen.cancelled, 1).await;
+}
+
+#[tokio::test]
+async fn r_33_on_stop_running_calls_end_and_streams_say_goodbye() {
+    let mut stage = Stage::start().await;
+    let listen = json!({"notifications": {"toolsListChanged": true}});
+    let mut stream = stage.modern("subscriptions/listen", listen).stream().await;
+    assert!(stream.next().await.is_some(), "acknowledged");
+    let wait = json!({"name": "wait", "arguments": {"ms": 500}});
+    let call = stage.modern("tools/call", wait).send();
+    let stop = async {
+        tokio::time::sleep(Duration::from_millis(150)).await;
+        stage.stop.cancel();
+        let last = stream.next().await.expect("a last word");
+        assert_eq!(last["result"]["resultType"], "complete");
+        let id = &last["result"]["_meta"]["io.modelcontextprotocol/subscriptionId"];
+        assert_eq!(*id, 1);
+        assert_eq!(stream.next().await, None);
+    };
+    let (reply, ()) = tokio::join!(call, stop);
+    assert_eq!(reply.brief(), "200 ok");
+    let ended = tokio::time::timeout(Duration::from_secs(5), stage.serving.finished()).await;
+    assert!(ended.is_ok(), "the server is done");
+    assert!(TcpStream::connect(stage.address).await.is_err(), "nobody listens");
+}
+
+#[tokio::test]
+async fn r_34_a_panic_costs_one_request() {
+    let stage = Stage::start().await;
+    let session = stage.open_session("2025-11-25", json!({})).await;
+    let boom = json!({"name": "boom", "arguments": {}});
+    for _ in 0..3 {
+        let modern = stage.modern("tools/call", boom.clone()).send().await;
+        assert!(["500 -32603", "200 failed"].contains(&&*modern.brief()), "{modern:?}");
+        let legacy = session.call(1, "tools/call", &boom).send().await;
+        assert!(["500 -32603", "200 failed"].contains(&&*legacy.brief()), "{legacy:?}");
+        let plain = stage.post(boom.to_string()).path("/v1/tools/execute").send().await;
+        assert!([200, 500].contains(&plain.status), "{plain:?}");
+        still_works(&stage).await;
+    }
+}

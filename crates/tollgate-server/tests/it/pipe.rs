@@ -1,0 +1,159 @@
+//! MCP over a pipe.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::io::{
+    AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf,
+};
+use tollgate_mcp::tasks::{self, Task};
+use tollgate_server::serve_stdio;
+
+use crate::client::{PATIENCE, with_meta};
+use crate::stage::{Setup, Stage};
+use crate::upstream::Upstream;
+
+struct Pipe {
+    writer: WriteHalf<DuplexStream>,
+    lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
+    serving: Task,
+}
+
+impl Pipe {
+    fn open(stage: &Stage) -> Self {
+        let (ours, theirs) = tokio::io::duplex(64 << 10);
+        let (reader, writer) = tokio::io::split(theirs);
+        let gate = std::sync::Arc::clone(&stage.gate);
+        let serving = tasks::spawn("pipe", async move {
+            serve_stdio(gate, reader, writer).await.unwrap();
+        });
+        let (reader, writer) = tokio::io::split(ours);
+        Self { writer, lines: BufReader::new(reader).lines(), serving }
+    }
+
+    async fn say(&mut self, text: &str) {
+        self.writer.write_all(text.as_bytes()).await.unwrap();
+        self.writer.write_all(b"\n").await.unwrap();
+    }
+
+    async fn request(&mut self, id: impl Into<Value>, method: &str, params: Value) {
+        let id = id.into();
+        let body = json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params});
+        self.say(&body.to_string()).await;
+    }
+
+    async fn modern(&mut self, id: u64, method: &str, params: Value) {
+        self.request(id, method, with_meta(params)).await;
+    }
+
+    async fn hear(&mut self) -> Value {
+        let line = tokio::time::timeout(PATIENCE, self.lines.next_line()).await.expect("in time");
+        serde_json::from_str(&line.unwrap().expect("a line")).unwrap()
+    }
+
+    /// Closes our end; everything must end.
+    async fn end(mut self) {
+        self.writer.shutdown().await.unwrap();
+        let ended = tokio::time::timeout(PATIENCE, self.serving.finished()).await;
+        assert!(ended.is_ok(), "served until the pipe ended");
+    }
+}
+
+fn wait(ms: u64) -> Value {
+    json!({"name": "wait", "arguments": {"ms": ms}})
+}
+
+#[tokio::test]
+async fn both_eras_share_one_pipe() {
+    let stage = Stage::start().await;
+    let mut pipe = Pipe::open(&stage);
+    pipe.modern(1, "server/discover", json!({})).await;
+    assert_eq!(pipe.hear().await["result"]["supportedVersions"], json!(["2026-07-28"]));
+    pipe.request(2, "tools/list", json!({})).await;
+    assert_eq!(pipe.hear().await["error"]["code"], -32600, "not initialized");
+    pipe.request(3, "initialize", json!({"protocolVersion": "2025-06-18"})).await;
+    assert_eq!(pipe.hear().await["result"]["protocolVersion"], "2025-06-18");
+    pipe.say(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
+    pipe.request(4, "tools/call", json!({"name": "echo", "arguments": {"text": "a"}})).await;
+    assert_eq!(pipe.hear().await["result"], json!({"content": [{"type": "text", "text": "a"}]}));
+    pipe.modern(5, "tools/call", json!({"name": "echo", "arguments": {"text": "b"}})).await;
+    let answer = pipe.hear().await;
+    assert_eq!(answer["result"]["resultType"], "complete");
+    assert_eq!(answer["result"]["content"][0]["text"], "b");
+    pipe.request("six", "ping", json!({})).await;
+    assert_eq!(pipe.hear().await, json!({"jsonrpc": "2.0", "id": "six", "result": {}}));
+    pipe.request(7, "initialize", json!({"protocolVersion": "2025-06-18"})).await;
+    assert_eq!(pipe.hear().await["error"]["code"], -32600, "twice");
+    pipe.end().await;
+}
+
+#[tokio::test]
+async fn garbage_on_the_pipe_is_answered_and_passed_over() {
+    let stage = Stage::start().await;
+    let mut pipe = Pipe::open(&stage);
+    for (line, code) in [
+        ("hello", -32700),
+        ("{}", -32600),
+        ("[]", -32600),
+        (r#"{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}"#, -32600),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"unheard/of"}"#, -32600),
+    ] {
+        pipe.say(line).await;
+        assert_eq!(pipe.hear().await["error"]["code"], code, "{line}");
+    }
+    pipe.say(r#"{"jsonrpc":"2.0","id":9,"result":{}}"#).await;
+    pipe.say("\r").await;
+    pipe.say(&"x".repeat((16 << 20) + 10)).await;
+    assert_eq!(pipe.hear().await["error"]["code"], -32600, "too long");
+    pipe.modern(1, "tools/call", json!({"name": "echo"})).await;
+    assert_eq!(pipe.hear().await["id"], 1);
+    pipe.end().await;
+}
+
+#[tokio::test]
+async fn requests_run_side_by_side_and_can_be_cancelled() {
+    let stage = Stage::start().await;
+    let mut pipe = Pipe::open(&stage);
+    pipe.modern(1, "tools/call", wait(5_000)).await;
+    pipe.modern(1, "tools/call", wait(1)).await;
+    assert_eq!(pipe.hear().await["error"]["code"], -32600, "b_jr_08: the id is in use");
+    pipe.modern(2, "tools/call", wait(1)).await;
+    assert_eq!(pipe.hear().await["id"], 2, "the quick one first");
+    pipe.say(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#)
+        .await;
+    stage.reaches(&stage.seen.cancelled, 1).await;
+    pipe.modern(1, "tools/call", wait(1)).await;
+    assert_eq!(pipe.hear().await["result"]["content"][0]["text"], "waited", "the id is free");
+    pipe.modern(3, "tools/call", wait(5_000)).await;
+    tokio::time::sleep(Duration::from_millis(50)).await;
+    pipe.end().await;
+    stage.reaches(&stage.seen.cancelled, 2).await;
+}
+
+#[tokio::test]
+async fn a_pipe_carries_questions_and_changes() {
+    let up = Upstream::start().await;
+    let stage = Stage::with(Setup { upstream: Some(up.address), ..Setup::default() }).await;
+    let mut pipe = Pipe::open(&stage);
+    let capabilities = json!({"elicitation": {}});
+    let hello = json!({"protocolVersion": "2025-11-25", "capabilities": capabilities});
+    pipe.request(1, "initialize", hello).await;
+    pipe.hear().await;
+    pipe.request(2, "tools/call", json!({"name": "up_ask"})).await;
+    let question = pipe.hear().await;
+    assert_eq!(question["method"], "elicitation/create");
+    let result = json!({"action": "accept", "content": {"name": "ada"}});
+    let answer = json!({"jsonrpc": "2.0", "id": question["id"], "result": result});
+    pipe.say(&answer.to_string()).await;
+    assert_eq!(pipe.hear().await["result"]["content"][0]["text"], "ada");
+    up.script.grow("more");
+    assert_eq!(pipe.hear().await["method"], "notifications/tools/list_changed");
+    let listen = json!({"notifications": {"toolsListChanged": true}});
+    pipe.modern(7, "subscriptions/listen", listen).await;
+    assert_eq!(pipe.hear().await["method"], "notifications/subscriptions/acknowledged");
+    pipe.say(r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}"#)
+        .await;
+    pipe.modern(7, "server/discover", json!({})).await;
+    assert_eq!(pipe.hear().await["id"], 7);
+    pipe.end().await;
+}

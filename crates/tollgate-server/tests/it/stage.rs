@@ -1,0 +1,246 @@
+//! A server on a free port, in front of a gate with a few tools in process and, where a test
+//! needs one, a scripted upstream server.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use serde_json::{Map, Value, json};
+use tokio::net::TcpListener;
+use tokio_util::sync::CancellationToken;
+use tollgate_core::agent::Agent;
+use tollgate_core::budget::Tier;
+use tollgate_core::glob::Glob;
+use tollgate_core::id::{AgentId, ServerId};
+use tollgate_core::names::NamePattern;
+use tollgate_engine::builtin::{self, Failure, Reply, Tool};
+use tollgate_engine::gate::Gate;
+use tollgate_engine::settings::{
+    Auth, Builtin, Endpoint, Protocol, Restart, RestartPolicy, Server as UpstreamSettings,
+    Settings, Start, Transport, Wanted,
+};
+use tollgate_engine::{Parts, Running};
+use tollgate_mcp::tasks::{self, Task};
+use tollgate_mcp::{Revision, header};
+use tollgate_server::{Limits, Options, Server};
+
+pub(crate) struct Stage {
+    pub(crate) address: SocketAddr,
+    pub(crate) gate: Arc<Gate>,
+    pub(crate) seen: Arc<Seen>,
+    pub(crate) stop: CancellationToken,
+    pub(crate) serving: Task,
+    _running: Running,
+    _directory: Directory,
+}
+
+/// What the tools in process saw.
+#[derive(Default)]
+pub(crate) struct Seen {
+    pub(crate) calls: Mutex<Vec<String>>,
+    /// Calls that were dropped before they ended.
+    pub(crate) cancelled: AtomicUsize,
+    pub(crate) finished: AtomicUsize,
+}
+
+#[derive(Default)]
+pub(crate) struct Setup {
+    pub(crate) upstream: Option<SocketAddr>,
+    pub(crate) limits: Limits,
+}
+
+impl Stage {
+    pub(crate) async fn start() -> Self {
+        Self::with(Setup::default()).await
+    }
+
+    pub(crate) async fn with(setup: Setup) -> Self {
+        let directory = Directory::new();
+        let seen = Arc::new(Seen::default());
+        let tools = builtin::Server { name: "test", tools: test_tools(&seen) };
+        let parts = Parts { tools: vec![tools], observers: Vec::new() };
+        let running = tollgate_engine::start(settings(&directory.0, setup.upstream), parts);
+        let gate = Arc::clone(&running.gate);
+        gate.settled().await;
+        let last = if setup.upstream.is_some() { "up_count" } else { "echo" };
+        wait_for(&gate, last).await;
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let options = Options { hosts: Vec::new(), limits: setup.limits };
+        let server = Server::new(Arc::clone(&gate), &options);
+        let stop = CancellationToken::new();
+        let token = stop.clone();
+        let serving = tasks::spawn("server", async move { server.serve(listener, token).await });
+        Self { address, gate, seen, stop, serving, _running: running, _directory: directory }
+    }
+
+    pub(crate) fn calls(&self) -> usize {
+        self.seen.calls.lock().len()
+    }
+
+    /// Waits until the count is reached, for a while.
+    pub(crate) async fn reaches(&self, count: &AtomicUsize, wanted: usize) {
+        for _ in 0..200 {
+            if count.load(Ordering::SeqCst) >= wanted {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("{} instead of {wanted}", count.load(Ordering::SeqCst));
+    }
+}
+
+/// Until the tool is in the catalogue.
+async fn wait_for(gate: &Gate, tool: &str) {
+    let mut changes = gate.changes();
+    let listed = async {
+        while gate.catalog().tool(tool).is_none() {
+            changes.changed().await.unwrap();
+        }
+    };
+    tokio::time::timeout(Duration::from_secs(10), listed).await.expect("listed in time");
+}
+
+/// `sage` sees only `echo`; `default` sees everything.
+fn settings(directory: &std::path::Path, upstream: Option<SocketAddr>) -> Settings {
+    let agent = |name: &str, tools: &[&str]| Agent {
+        id: AgentId::parse(name).unwrap(),
+        description: String::new(),
+        tools: tools.iter().map(|pattern| Glob::new(*pattern)).collect(),
+        ceiling: Tier::Deep,
+    };
+    Settings {
+        environment: "test".to_owned(),
+        data: directory.to_owned(),
+        names: NamePattern::parse("{server}_{tool}").unwrap(),
+        limits: tollgate_core::budget::Limits { global: Duration::from_secs(20) },
+        servers: upstream.map(scripted).into_iter().collect(),
+        builtin: Builtin { files: directory.join("files"), tables: None },
+        agents: vec![agent("default", &["*"]), agent("sage", &["echo"])],
+        default_agent: None,
+    }
+}
+
+fn scripted(address: SocketAddr) -> UpstreamSettings {
+    let endpoint = Endpoint {
+        url: format!("http://{address}/mcp"),
+        headers: BTreeMap::new(),
+        auth: Auth::None,
+    };
+    UpstreamSettings {
+        id: ServerId::parse("up").unwrap(),
+        transport: Transport::StreamableHttp(endpoint),
+        protocol: Protocol::Pinned(Revision::NEWEST_LEGACY),
+        trusted: false,
+        state: Wanted::Enabled,
+        start: Start::Eager,
+        restart: Restart {
+            policy: RestartPolicy::Always,
+            max_restarts: 5,
+            backoff: Duration::from_millis(50),
+        },
+        timeout: Duration::from_secs(10),
+        slow_response: None,
+        allow: vec![Glob::new("*")],
+        deny: Vec::new(),
+        tools: BTreeMap::new(),
+        category: None,
+    }
+}
+
+fn test_tools(seen: &Arc<Seen>) -> Vec<Box<dyn Tool>> {
+    let tool = |name, properties| TestTool { name, properties, seen: Arc::clone(seen) };
+    let text = json!({"text": {"type": "string"}});
+    let mirrored = json!({
+        "region": {"type": "string", "x-mcp-header": "Region"},
+        "count": {"type": "integer", "x-mcp-header": "Count"},
+    });
+    vec![
+        Box::new(tool("echo", text)),
+        Box::new(tool("wait", json!({"ms": {"type": "integer"}}))),
+        Box::new(tool("boom", json!({}))),
+        Box::new(tool("mirrored", mirrored)),
+    ]
+}
+
+struct TestTool {
+    name: &'static str,
+    properties: Value,
+    seen: Arc<Seen>,
+}
+
+#[async_trait]
+impl Tool for TestTool {
+    fn definition(&self) -> Value {
+        json!({
+            "name": self.name,
+            "description": "A tool for tests",
+            "inputSchema": {"type": "object", "properties": self.properties},
+        })
+    }
+
+    async fn call(&self, arguments: &Map<String, Value>) -> Result<Reply, Failure> {
+        self.seen.calls.lock().push(self.name.to_owned());
+        let text = |text: &str| Ok(Reply { text: text.to_owned(), structured: None });
+        match self.name {
+            "boom" => panic!("a tool that panics"),
+            "wait" => {
+                let mut guard = Guard { seen: &self.seen, ended: false };
+                let ms = arguments.get("ms").and_then(Value::as_u64).unwrap_or(0);
+                tokio::time::sleep(Duration::from_millis(ms)).await;
+                guard.ended = true;
+                text("waited")
+            }
+            _ => text(arguments.get("text").and_then(Value::as_str).unwrap_or("nothing")),
+        }
+    }
+}
+
+/// Notices a call that is dropped.
+struct Guard<'a> {
+    seen: &'a Seen,
+    ended: bool,
+}
+
+impl Drop for Guard<'_> {
+    fn drop(&mut self) {
+        let count = if self.ended { &self.seen.finished } else { &self.seen.cancelled };
+        count.fetch_add(1, Ordering::SeqCst);
+    }
+}
+
+struct Directory(PathBuf);
+
+impl Directory {
+    fn new() -> Self {
+        let name = format!("tollgate-server-test-{:032x}", rand::random::<u128>());
+        let path = std::env::temp_dir().join(name);
+        std::fs::create_dir_all(path.join("files")).unwrap();
+        Self(path)
+    }
+}
+
+impl Drop for Directory {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// The headers of a modern request, as its body wants them.
+pub(crate) fn modern_headers(method: &str, params: &Value) -> Vec<(String, String)> {
+    let mut headers = vec![
+        ("mcp-protocol-version".to_owned(), "2026-07-28".to_owned()),
+        ("mcp-method".to_owned(), method.to_owned()),
+    ];
+    let named = header::named_by(method).and_then(|key| params.get(key)).and_then(Value::as_str);
+    if let Some(name) = named {
+        let value = header::encode(name).to_str().unwrap().to_owned();
+        headers.push(("mcp-name".to_owned(), value));
+    }
+    headers
+}
