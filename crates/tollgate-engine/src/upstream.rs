@@ -13,6 +13,7 @@ mod auth;
 mod connect;
 mod garbage;
 mod handle;
+mod life;
 mod listing;
 mod mailbox;
 mod ping;

@@ -15,11 +15,12 @@ use tollgate_mcp::client::{Answer, Request, RequestError};
 use tollgate_mcp::tasks::{self, Task};
 
 use super::connect::{self, Connector};
+use super::life::Life;
 use super::ping::ping;
 use super::process::Log;
 use super::shared::{Live, Shared};
 use super::stored::Stored;
-use super::supervisor::{Life, Order, Supervisor};
+use super::supervisor::{Order, Supervisor};
 use super::{State, Status, Updates};
 use crate::backend::{Backend, Failure, Job};
 use crate::clock::Clock;

@@ -76,7 +76,7 @@ impl Supervisor {
             garbage: Garbage::default(),
             listing_trouble: listed.trouble,
         };
-        self.arrived();
+        self.life.arrived();
         self.shared.live.store(Some(live));
         self.publish(listed.listing).await;
         let ended = self.serve(&mut session).await;

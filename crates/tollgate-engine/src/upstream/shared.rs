@@ -7,6 +7,7 @@ use arc_swap::ArcSwapOption;
 use tokio::sync::watch;
 use tollgate_core::id::ServerId;
 use tollgate_mcp::client::SharedConnection;
+use tracing::{debug, info};
 
 use super::mailbox::Mailbox;
 use super::process::Log;
@@ -66,7 +67,16 @@ impl Shared {
         let wall = self.clock.wall();
         self.status.send_modify(|status| {
             if status.state != state {
-                tracing::info!(server = %self.server, state = state.as_str(), reason, "server");
+                let server = &self.server;
+                match state {
+                    // On the way up and down it may change often.
+                    State::Starting | State::Offline | State::Failed => {
+                        debug!(%server, state = state.as_str(), reason, "server");
+                    }
+                    State::Ready | State::Degraded | State::Disabled => {
+                        info!(%server, state = state.as_str(), reason, "server");
+                    }
+                }
                 status.state = state;
                 status.since = wall;
             }

@@ -1,30 +1,23 @@
 //! Owns the life of one server: starts it, keeps it, starts it again. One task per server.
-//! Decides by [`Backoff`] and the agenda; what it is told to do comes as orders from the handle.
+//! [`Life`] and the agenda decide; what it is told to do comes as orders from the handle.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
-use tollgate_core::backoff::{Backoff, Pause, Policy};
 use tollgate_core::catalog::Listing;
 use tracing::warn;
 
 use super::agenda::Nature;
-use super::connect::{Connector, Link, Trouble, TroubleKind};
+use super::connect::{Connector, Link, Trouble};
+use super::life::{Fall, Life};
 use super::listing::{self, Listed};
 use super::mailbox::Mailbox;
 use super::process;
 use super::shared::Shared;
 use super::stored::Stored;
 use super::{Change, State, Update, Updates};
-use crate::settings::{Restart, RestartPolicy};
 
-/// A remote server is tried this often while it is away, so that it is back in service soon.
-const REMOTE_PAUSE: Duration = Duration::from_millis(1500);
-const REMOTE_FIRST: Duration = Duration::from_millis(250);
-/// And less often once it has been away for long, or when it does not want us.
-const AWAY_FOR_LONG: Duration = Duration::from_secs(300);
-const PATIENT_PAUSE: Duration = Duration::from_secs(15);
 /// A call to a server that is away brings the next try forward, but not below this.
 const SOONEST_TRY: Duration = Duration::from_millis(250);
 /// How long a connection may take to say goodbye.
@@ -46,40 +39,6 @@ pub(super) struct Supervisor {
     /// Of a lazy server: where its last listing is.
     pub(super) stored: Option<Stored>,
     pub(super) life: Life,
-}
-
-/// What a supervisor remembers from one start to the next.
-pub(super) struct Life {
-    pub(super) restart: Restart,
-    pub(super) backoff: Backoff,
-    pub(super) listing: Arc<Listing>,
-    /// Whether the registry was told that the server is there.
-    pub(super) present: bool,
-    starts: u32,
-    away_since: Option<Instant>,
-}
-
-impl Life {
-    pub(super) fn new(restart: Restart, nature: Nature) -> Self {
-        let policy = match nature {
-            Nature::Child => Policy {
-                first: restart.backoff,
-                longest: Duration::from_secs(30),
-                max_restarts: Some(restart.max_restarts),
-            },
-            Nature::Remote => {
-                Policy { first: REMOTE_FIRST, longest: REMOTE_PAUSE, max_restarts: None }
-            }
-        };
-        Self {
-            restart,
-            backoff: Backoff::new(policy),
-            listing: Arc::default(),
-            present: false,
-            starts: 0,
-            away_since: None,
-        }
-    }
 }
 
 /// What comes next.
@@ -188,15 +147,21 @@ impl Supervisor {
     }
 
     fn fresh_start(&mut self, reply: oneshot::Sender<()>) -> Next {
-        self.life.backoff.reset();
+        self.life.forget();
+        // Seen before the reply, so that who asked does not take the old state for the new.
+        self.shared.set(State::Starting, "starting", |_| {});
         let _ = reply.send(());
         Next::Try
     }
 
     async fn attempt(&mut self) -> Next {
-        let restarts = self.life.starts;
-        self.life.starts += 1;
-        self.shared.set(State::Starting, "starting", |status| status.restarts = restarts);
+        let restarts = self.life.start();
+        if self.life.is_retried_quietly() {
+            let now = self.shared.status();
+            self.shared.set(now.state, &now.reason, |status| status.restarts = restarts);
+        } else {
+            self.shared.set(State::Starting, "starting", |status| status.restarts = restarts);
+        }
         let coming = self.bring_up();
         let came = tokio::select! {
             came = coming => came,
@@ -236,32 +201,12 @@ impl Supervisor {
         }
     }
 
-    /// A server that came up.
-    pub(super) fn arrived(&mut self) {
-        self.life.away_since = None;
-    }
-
     /// Tells everybody, and decides when to try again.
     pub(super) async fn down(&mut self, trouble: Trouble, up: Duration) -> Next {
         self.withdraw().await;
-        let now = self.shared.clock.now();
-        let nature = self.connector.nature();
-        let away_since = *self.life.away_since.get_or_insert(now);
-        let pause = self.life.backoff.failed(now, up, rand::random());
         let Trouble { reason, kind } = trouble;
-        let (state, rest) = match (nature, pause) {
-            (Nature::Child, _) if self.life.restart.policy == RestartPolicy::Never => {
-                (State::Offline, None)
-            }
-            (Nature::Remote, _) if kind == TroubleKind::Refused => {
-                (State::Failed, Some(PATIENT_PAUSE))
-            }
-            (Nature::Remote, _) if now.duration_since(away_since) > AWAY_FOR_LONG => {
-                (State::Offline, Some(PATIENT_PAUSE))
-            }
-            (_, Pause::Brief(pause)) => (State::Offline, Some(pause)),
-            (_, Pause::Exhausted(pause)) => (State::Failed, Some(pause)),
-        };
+        let fall = Fall { at: self.shared.clock.now(), up, kind };
+        let (state, rest) = self.life.fell(&fall, rand::random());
         if self.shared.status().last_error.as_ref() != Some(&reason) {
             warn!(server = %self.shared.server, reason, "server is down");
         }

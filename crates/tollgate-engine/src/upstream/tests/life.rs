@@ -127,6 +127,20 @@ async fn r_23_a_remote_server_is_back_in_service_two_seconds_after_it_is_there()
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_remote_server_that_is_away_is_offline_since_it_left_however_often_it_is_tried() {
+    let stage = Stage::new(Nature::Remote);
+    stage.fake.now(|it| it.connects = Err(Trouble::down("connection refused")));
+    stage.until(State::Offline).await;
+    let since = stage.upstream.status().since;
+    let changes = stage.upstream.changes();
+    tokio::time::sleep(seconds(3600)).await;
+    assert_eq!((stage.upstream.status().since, changes.borrow().state), (since, State::Offline));
+    // Every 1.5 s for five minutes, every 15 s from then on.
+    let tries = stage.fake.connects();
+    assert!((400..600).contains(&tries), "{tries}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_call_brings_the_next_try_to_a_remote_server_forward() {
     let stage = Stage::new(Nature::Remote);
     let refused = Trouble { reason: "401".to_owned(), kind: TroubleKind::Refused };
