@@ -48,7 +48,10 @@ impl Config {
         Ok(Self { text, directory })
     }
 
-    pub(crate) fn servers(mut self, servers: impl IntoIterator<Item = Server>) -> Self {
+    pub(crate) fn servers(mut self, servers: &[Server]) -> Self {
+        if servers.is_empty() {
+            return self;
+        }
         self.text.push_str("servers:\n");
         for Server { name, kind } in servers {
             let how = match kind {

@@ -1,6 +1,7 @@
 //! What is measured: one file for each kind of figure. Direct calls, the bare proxy and the
 //! gateway take turns in short slices, so that whatever else the machine does hits all of them.
 
+use std::collections::HashSet;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -8,13 +9,14 @@ use std::time::Duration;
 use bytes::Bytes;
 
 use crate::config::{Config, Kind, Scratch, Server};
-use crate::load::{Ask, Slice, Target, closed};
+use crate::load::{Ask, HttpLane, Slice, Target, closed};
 use crate::process::Process;
 use crate::table::Row;
-use crate::trouble::Trouble;
+use crate::trouble::{Trouble, within};
 use crate::wire::Era;
 
 mod binary;
+mod crowd;
 mod door;
 mod growth;
 mod inside;
@@ -24,6 +26,9 @@ mod pipes;
 mod rate;
 mod start;
 mod throughput;
+
+/// How long servers may take to come up, thousands of tools among them.
+const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The figures of the targets that can be measured so far, in the order in which they run.
 pub(crate) const ALL: [Figure; 10] = [
@@ -79,7 +84,11 @@ impl Figure {
             Self::P6 => pipes::measure(bench).await,
             Self::P10 => memory::measure(bench).await,
             Self::P11 => start::measure(bench).await,
-            Self::P16 => growth::measure(bench).await,
+            Self::P16 => {
+                let mut rows = growth::measure(bench).await?;
+                rows.extend(crowd::measure(bench).await?);
+                Ok(rows)
+            }
             Self::P17 => binary::measure(bench),
         }
     }
@@ -123,13 +132,18 @@ impl Pace {
 }
 
 impl Bench {
-    async fn start_gateway(
-        &self,
-        name: &str,
-        servers: impl IntoIterator<Item = Server>,
-    ) -> Result<Process, Trouble> {
+    /// Starts the gateway and waits until all servers can be called.
+    async fn start_gateway(&self, name: &str, servers: &[Server]) -> Result<Process, Trouble> {
         let config = Config::new(&self.scratch, name)?.servers(servers).write()?;
-        self.start_gateway_on(&config).await
+        let gateway = self.start_gateway_on(&config).await?;
+        within(PATIENCE, "waiting for all servers", async {
+            while !has_all(&gateway, servers).await? {
+                tokio::time::sleep(Duration::from_millis(50)).await;
+            }
+            Ok(())
+        })
+        .await?;
+        Ok(gateway)
     }
 
     async fn start_gateway_on(&self, config: &std::path::Path) -> Result<Process, Trouble> {
@@ -174,20 +188,39 @@ impl Bench {
     }
 }
 
+/// Whether the echo of every server is listed.
+async fn has_all(gateway: &Process, servers: &[Server]) -> Result<bool, Trouble> {
+    let mut lane = HttpLane::open(&listing(gateway)).await?;
+    let (names, _) = lane.list().await?;
+    let names: HashSet<String> = names.into_iter().collect();
+    Ok(servers.iter().all(|server| names.contains(&format!("{}_echo", server.name))))
+}
+
+/// Asks the gateway for its tools.
+fn listing(gateway: &Process) -> Target {
+    Target {
+        name: "gateway",
+        address: gateway.address,
+        era: Era::Modern,
+        ask: Ask::List(Bytes::new()),
+        process: Some(gateway.pid),
+    }
+}
+
+/// Calls one tool of the gateway.
+fn calling(gateway: &Process, tool: String) -> Target {
+    Target { ask: Ask::Echo(tool), ..listing(gateway) }
+}
+
 /// The echo server itself, the bare proxy and the gateway before it.
 fn three(direct: SocketAddr, bare: &Process, gateway: (&Process, &str), era: Era) -> [Target; 3] {
     let (gateway, tool) = gateway;
     let echo = || Ask::Echo("echo".to_owned());
+    let through = Target { era, ..calling(gateway, tool.to_owned()) };
     [
         Target { name: "direct", address: direct, era, ask: echo(), process: None },
         Target { name: "bare", address: bare.address, era, ask: echo(), process: Some(bare.pid) },
-        Target {
-            name: "gateway",
-            address: gateway.address,
-            era,
-            ask: Ask::Echo(tool.to_owned()),
-            process: Some(gateway.pid),
-        },
+        through,
     ]
 }
 

@@ -117,11 +117,9 @@ impl fmt::Display for ToolId {
 fn identifier(text: &str) -> Result<Arc<str>, BadName> {
     checked(text, 64, ID_CHARACTERS, |c| c.is_ascii_alphanumeric() || c == '_' || c == '-')?;
     match text.chars().next() {
-        Some(first) if !first.is_ascii_alphabetic() => Err(BadName::Character {
-            name: text.to_owned(),
-            found: first,
-            allowed: ID_CHARACTERS,
-        }),
+        Some(first) if !first.is_ascii_alphabetic() => {
+            Err(BadName::Character { name: text.to_owned(), found: first, allowed: ID_CHARACTERS })
+        }
         _ => Ok(text.into()),
     }
 }

@@ -128,9 +128,7 @@ fn say(value: &Value) -> Option<String> {
         Value::Number(number) => Some(number.to_string()),
         Value::Bool(true) => Some("yes".to_owned()),
         Value::Bool(false) => Some("no".to_owned()),
-        Value::Array(items) => {
-            Some(items.iter().map(say).collect::<Option<Vec<_>>>()?.join(", "))
-        }
+        Value::Array(items) => Some(items.iter().map(say).collect::<Option<Vec<_>>>()?.join(", ")),
         Value::Null | Value::Object(_) => None,
     }
 }
@@ -170,7 +168,9 @@ fn is_empty(result: &Object<'_>) -> bool {
 fn mismatch(tool: &Tool, result: &Object<'_>) -> Option<String> {
     let schema = tool.output.as_ref()?;
     let Some(structured) = result.get("structuredContent") else {
-        return Some("the tool declares an output schema but sent no structured content".to_owned());
+        return Some(
+            "the tool declares an output schema but sent no structured content".to_owned(),
+        );
     };
     let value = match json::value(structured.get()) {
         Ok(value) => value,

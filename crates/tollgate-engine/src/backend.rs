@@ -5,7 +5,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 use tollgate_core::json::Object;
 use tollgate_mcp::Era;
-use tollgate_mcp::client::{Answer, Events};
+use tollgate_mcp::client::{Answer, Events, Progress};
 use tollgate_mcp::code::ErrorObject;
 use tollgate_mcp::meta::ClientFacts;
 
@@ -21,6 +21,7 @@ pub struct Job<'a> {
     /// Arguments that the server wants mirrored into headers: suffix and value.
     pub mirrored: Vec<(String, String)>,
     pub events: Option<Events>,
+    pub progress: Progress,
 }
 
 #[async_trait]

@@ -4,9 +4,9 @@
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 
+pub(crate) mod backend;
 pub mod dice;
 pub mod files;
-pub(crate) mod backend;
 pub mod table;
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use serde_json::value::RawValue;
 use tollgate_core::call::Outcome;
 use tollgate_core::plan::NoTimeLeft;
 use tollgate_core::policy::Refusal;
-use tollgate_mcp::client::Events;
+use tollgate_mcp::client::{Events, Progress};
 use tollgate_mcp::code::ErrorObject;
 use tollgate_mcp::meta::ClientFacts;
 
@@ -21,6 +21,11 @@ impl<'a> Caller<'a> {
     /// A caller that only wants the answer.
     pub fn silent(client: &'a ClientFacts) -> Self {
         Self { client, events: None, dialogue: Dialogue::Nobody }
+    }
+
+    /// Whoever listens wants to hear of progress too.
+    pub(crate) fn progress(&self) -> Progress {
+        if self.events.is_some() { Progress::Wanted } else { Progress::Unwanted }
     }
 }
 

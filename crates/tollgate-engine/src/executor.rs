@@ -20,7 +20,7 @@ use crate::caller::{CallError, Caller, Dialogue, Retry};
 use crate::clock::Clock;
 use crate::dialogue::parking::{Detached, Parking};
 use crate::dialogue::rounds::{self, MOST_ROUNDS, Sealer, State, Wanted};
-use crate::dialogue::{self, EVENT_QUEUE, Ended, Step, Timer};
+use crate::dialogue::{self, EVENT_QUEUE, Ended, Running, Step, Timer};
 use crate::mirror;
 use crate::seal::Seal;
 
@@ -69,6 +69,7 @@ impl<'e> Errand<'e> {
             client: self.caller.client,
             mirrored: mirror::headers(self.request()),
             events,
+            progress: self.caller.progress(),
         }
     }
 }
@@ -100,6 +101,7 @@ impl Executor {
             (Dialogue::Rounds(retry), Era::Legacy) if caller.client.can_answer() => {
                 Box::pin(self.parked(&errand, retry)).await
             }
+            (Dialogue::Rounds(_), Era::Legacy) => self.unasked(&errand).await,
             _ => Ok(self.plain(&errand).await),
         }
     }
@@ -111,6 +113,31 @@ impl Executor {
         match tokio::time::timeout_at(until.into(), errand.backend.run(job)).await {
             Ok(answer) => Ran::Answered(answer),
             Err(_) => Ran::TimedOut,
+        }
+    }
+
+    /// A legacy server may ask whoever it serves; a modern caller that cannot be asked is owed the
+    /// error that says what it lacks.
+    async fn unasked(&self, errand: &Errand<'_>) -> Result<Ran, CallError> {
+        let (sender, mut received) = mpsc::channel(EVENT_QUEUE);
+        let job = errand.job(errand.request().params().clone(), Some(sender));
+        let mut running = errand.backend.run(job);
+        let until = errand.planned.deadline().instant();
+        let events = errand.caller.events.as_ref();
+        let mut watched: Running<'_> = running.as_mut();
+        match dialogue::step(&mut watched, &mut received, events, until).await {
+            Step::Ended(answer) => Ok(Ran::Answered(answer)),
+            Step::TimedOut => Ok(Ran::TimedOut),
+            Step::Asked(question) => {
+                let (method, params) = (&question.method, question.params.as_deref());
+                match dialogue::missing_capability(errand.caller.client, method, params) {
+                    Some((capability, required)) => Err(CallError::MissingCapability {
+                        capability: capability.to_owned(),
+                        required,
+                    }),
+                    None => Ok(broken_question()),
+                }
+            }
         }
     }
 
@@ -217,7 +244,7 @@ impl Executor {
     fn detach(&self, errand: &Errand<'_>) -> Detached {
         let left = errand.planned.deadline().left(self.clock.now());
         let backend = Arc::clone(errand.backend);
-        Detached::start(backend, errand.request(), errand.caller.client, left)
+        Detached::start(backend, errand.request(), errand.caller, left)
     }
 
     /// `None` if the call is gone but may simply be run again.

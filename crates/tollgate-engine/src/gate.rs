@@ -11,10 +11,10 @@ use tollgate_core::call::{Request, Status, TaskVerb};
 use tollgate_core::catalog::Catalog;
 use tollgate_core::id::AgentId;
 use tollgate_core::json::Object;
+use tollgate_core::plan;
 use tollgate_core::policy::{self, Permitted, Refusal};
 use tollgate_core::shaping::{self, Caps};
 use tollgate_core::turn::{Principal, Turn};
-use tollgate_core::plan;
 
 use crate::answer;
 use crate::caller::{CallError, Caller, Reply};
@@ -22,8 +22,9 @@ use crate::clock::Clock;
 use crate::executor::Executor;
 use crate::record::{Recorder, Recording};
 use crate::registry::Registry;
-use crate::servers::{ServerStatus, Servers, TestReport};
+use crate::servers::{Readiness, ServerStatus, Servers};
 use crate::tickets::Tickets;
+use crate::upstream::TestReport;
 use crate::watches::{ResourceWatch, Watches};
 
 pub struct Gate {
@@ -55,12 +56,6 @@ pub struct Asked<'a> {
 pub struct UnknownAgent {
     pub name: String,
     pub known: Vec<String>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Readiness {
-    Ready,
-    Starting,
 }
 
 impl Gate {
@@ -193,7 +188,7 @@ impl Gate {
 
     /// Waits until every server that starts eagerly has come up or failed, but not for ever.
     pub async fn settled(&self) {
-        self.servers.settled(&mut self.registry.changes()).await;
+        self.servers.settled(&self.registry).await;
     }
 
     /// Ends all servers in good order.

@@ -18,8 +18,8 @@ pub(crate) fn load(file: &Path) -> Owners {
 pub(crate) fn save(file: &Path, owners: &Owners) {
     let rows: Vec<Value> = owners.iter().map(write).collect();
     let beside = file.with_extension("json.new");
-    let saved = fs::write(&beside, Value::Array(rows).to_string())
-        .and_then(|()| fs::rename(&beside, file));
+    let saved =
+        fs::write(&beside, Value::Array(rows).to_string()).and_then(|()| fs::rename(&beside, file));
     if let Err(error) = saved {
         tracing::warn!(file = %file.display(), %error, "cannot remember who owns which name");
     }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
-use tokio::sync::{broadcast, mpsc, watch};
+use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tollgate_core::agent::Agent;
 use tollgate_core::budget::Tier;
 use tollgate_core::catalog::{Catalog, Inputs, Listing, Offer, ProblemKind, Rules};
@@ -50,6 +50,7 @@ pub(crate) struct Registry {
     current: ArcSwap<Generation>,
     version: watch::Sender<u64>,
     resources: broadcast::Sender<Arc<str>>,
+    flushes: mpsc::Sender<oneshot::Sender<()>>,
 }
 
 impl Registry {
@@ -63,6 +64,14 @@ impl Registry {
 
     pub(crate) fn resource_updates(&self) -> broadcast::Receiver<Arc<str>> {
         self.resources.subscribe()
+    }
+
+    /// Waits until all that servers have told so far is in the catalogue.
+    pub(crate) async fn flushed(&self) {
+        let (done, flushed) = oneshot::channel();
+        if self.flushes.send(done).await.is_ok() {
+            let _ = flushed.await;
+        }
     }
 
     fn publish(&self, generation: Generation) {
@@ -86,6 +95,7 @@ pub(crate) struct Plan {
 pub(crate) struct Keeper {
     registry: Arc<Registry>,
     updates: mpsc::Receiver<Update>,
+    flushes: mpsc::Receiver<oneshot::Sender<()>>,
     offers: Vec<Offer>,
     places: HashMap<ServerId, usize>,
     agents: Arc<[Agent]>,
@@ -98,10 +108,12 @@ pub(crate) struct Keeper {
 pub(crate) fn registry(plan: Plan) -> (Arc<Registry>, Keeper, Updates) {
     let agents: Arc<[Agent]> = plan.agents.into();
     let empty = Generation::new(Arc::new(Catalog::default()), Arc::clone(&agents));
+    let (flush, flushes) = mpsc::channel(1);
     let registry = Arc::new(Registry {
         current: ArcSwap::from_pointee(empty),
         version: watch::Sender::new(0),
         resources: broadcast::Sender::new(RESOURCE_QUEUE),
+        flushes: flush,
     });
     let (sender, updates) = mpsc::channel(QUEUE);
     let absent = |rules: Arc<Rules>| Offer { rules, listing: Arc::default(), present: false };
@@ -110,6 +122,7 @@ pub(crate) fn registry(plan: Plan) -> (Arc<Registry>, Keeper, Updates) {
     let keeper = Keeper {
         registry: Arc::clone(&registry),
         updates,
+        flushes,
         places: offers.iter().enumerate().map(place).collect(),
         offers,
         agents,
@@ -132,7 +145,16 @@ impl Keeper {
             self = self.rebuild().await;
             let mut changed = false;
             while !changed {
-                let Some(update) = self.updates.recv().await else { return };
+                let update = tokio::select! {
+                    biased;
+                    update = self.updates.recv() => update,
+                    Some(done) = self.flushes.recv() => {
+                        // Nothing waits, and what came before was published.
+                        let _ = done.send(());
+                        continue;
+                    }
+                };
+                let Some(update) = update else { return };
                 changed = self.apply(update);
                 // Servers that start together are merged into one snapshot.
                 while let Ok(update) = self.updates.try_recv() {

@@ -4,12 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
-use tokio::sync::watch;
 use tollgate_core::id::ServerId;
-use tollgate_mcp::Revision;
 
-use crate::gate::Readiness;
-use crate::upstream::{State, Status, Upstream};
+use crate::registry::Registry;
+use crate::upstream::{State, Status, TestReport, Upstream, Verdict};
 
 /// How long a start waits for servers that neither come up nor fail.
 const GRACE: Duration = Duration::from_millis(2_500);
@@ -21,27 +19,18 @@ pub(crate) struct Servers {
     settled: AtomicBool,
 }
 
+/// Whether the gateway knows by now what it has to offer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Readiness {
+    Ready,
+    Starting,
+}
+
 #[derive(Debug, Clone)]
 pub struct ServerStatus {
     pub id: ServerId,
     pub transport: &'static str,
     pub status: Status,
-}
-
-/// How a fresh connection to a server went.
-#[derive(Debug, Clone)]
-pub struct TestReport {
-    pub verdict: Verdict,
-    pub message: String,
-    pub protocol: Option<Revision>,
-    pub tools: usize,
-    pub took: Duration,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    Works,
-    Fails,
 }
 
 impl Servers {
@@ -85,20 +74,12 @@ impl Servers {
         if self.settled.load(Ordering::Relaxed) { Readiness::Ready } else { Readiness::Starting }
     }
 
-    /// Waits for the eager servers, each in its own time, and for the registry to have them.
-    pub(crate) async fn settled(&self, catalog: &mut watch::Receiver<u64>) {
+    /// Waits for the eager servers, each in its own time, and for a catalogue that has them.
+    pub(crate) async fn settled(&self, registry: &Registry) {
         let all = futures_util::future::join_all(self.upstreams.iter().map(|it| it.settled()));
-        if tokio::time::timeout(GRACE, all).await.is_ok() {
-            // The last server's tools are in the queue; they are published in a moment.
-            let published = async { while self.missing_tools() && catalog.changed().await.is_ok() {} };
-            let _ = tokio::time::timeout(Duration::from_millis(200), published).await;
-        }
+        let _ = tokio::time::timeout(GRACE, all).await;
+        registry.flushed().await;
         self.settled.store(true, Ordering::Relaxed);
-    }
-
-    fn missing_tools(&self) -> bool {
-        let coming = |it: &Arc<Upstream>| it.status().state == State::Starting;
-        self.upstreams.iter().any(coming)
     }
 
     pub(crate) async fn stop(&self) {

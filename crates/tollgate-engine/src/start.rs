@@ -48,11 +48,12 @@ pub fn start(settings: Settings, parts: Parts) -> Running {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let mut servers = builtin::table::servers(&settings.builtin);
     servers.extend(parts.tools);
+    let servers = named(servers, &settings.servers);
     let agents = match settings.agents {
         agents if agents.is_empty() => vec![Agent::implicit()],
         agents => agents,
     };
-    let builtin_rules = servers.iter().map(builtin_rules);
+    let builtin_rules = servers.iter().map(|(id, _)| builtin_rules(id));
     let upstream_rules = settings.servers.iter().map(rules);
     let (registry, mut keeper, updates) = registry::registry(Plan {
         rules: builtin_rules.chain(upstream_rules).map(Arc::new).collect(),
@@ -63,8 +64,7 @@ pub fn start(settings: Settings, parts: Parts) -> Running {
 
     let mut backends: HashMap<ServerId, Arc<dyn Backend>> = HashMap::new();
     let mut counted = Vec::new();
-    for server in servers {
-        let id = server_id(&server);
+    for (id, server) in servers {
         let (backend, listing) = BuiltinBackend::new(server);
         counted.push((id.clone(), listing.tools.len()));
         keeper.offer(&id, listing);
@@ -111,9 +111,9 @@ fn rules(server: &Server) -> Rules {
     }
 }
 
-fn builtin_rules(server: &builtin::Server) -> Rules {
+fn builtin_rules(server: &ServerId) -> Rules {
     Rules {
-        server: server_id(server),
+        server: server.clone(),
         origin: Origin::Builtin,
         trusted: true,
         timeout: BUILTIN_TIMEOUT,
@@ -123,6 +123,16 @@ fn builtin_rules(server: &builtin::Server) -> Rules {
     }
 }
 
-fn server_id(server: &builtin::Server) -> ServerId {
-    ServerId::parse(server.name).expect("built-in servers have valid names")
+/// A configured server keeps its id; a built-in one of the same name steps aside. Tools in process
+/// are exposed under their bare names, so no tool changes its name by that.
+fn named(servers: Vec<builtin::Server>, configured: &[Server]) -> Vec<(ServerId, builtin::Server)> {
+    let id = |server: &builtin::Server| {
+        let taken = |it: &Server| it.id.as_str().eq_ignore_ascii_case(server.name);
+        let name = match configured.iter().any(taken) {
+            true => format!("builtin-{}", server.name),
+            false => server.name.to_owned(),
+        };
+        ServerId::parse(&name).expect("built-in servers have valid names")
+    };
+    servers.into_iter().map(|server| (id(&server), server)).collect()
 }

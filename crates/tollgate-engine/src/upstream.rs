@@ -1,7 +1,7 @@
 //! Upstream servers: started, kept alive, spoken to. One supervisor task owns each server.
 
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use tokio::sync::mpsc;
 use tollgate_core::catalog::Listing;
@@ -84,6 +84,22 @@ impl State {
             Self::Disabled => "disabled",
         }
     }
+}
+
+/// How a fresh connection to a server went.
+#[derive(Debug, Clone)]
+pub struct TestReport {
+    pub verdict: Verdict,
+    pub message: String,
+    pub protocol: Option<Revision>,
+    pub tools: usize,
+    pub took: Duration,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    Works,
+    Fails,
 }
 
 #[cfg(test)]

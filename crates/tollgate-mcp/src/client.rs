@@ -1,6 +1,7 @@
 //! The client side of the wire: one connection to one server, in whichever era it speaks.
 //! Dropping the future of a request cancels it at the server, by that transport's own means.
 
+mod bridge;
 mod dispatch;
 mod handshake;
 mod http;
@@ -38,9 +39,30 @@ pub struct Request<'a> {
     pub client: &'a ClientFacts,
     /// Arguments mirrored into `Mcp-Param-*` headers (modern HTTP only): header suffix and value.
     pub mirrored: Vec<(String, String)>,
-    /// Where progress, logs and questions of this request go. `None`: progress is not asked for,
-    /// and questions are refused.
+    /// Where progress, logs and questions of this request go. `None`: questions are refused.
     pub events: Option<Events>,
+    pub progress: Progress,
+}
+
+/// Whether the server is asked to report progress. It does so only into `events`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Progress {
+    Wanted,
+    Unwanted,
+}
+
+impl<'a> Request<'a> {
+    /// A request that wants its answer and nothing else.
+    pub fn plain(method: &'a str, params: Object<'a>, client: &'a ClientFacts) -> Self {
+        let progress = Progress::Unwanted;
+        Self { method, params, client, mirrored: Vec::new(), events: None, progress }
+    }
+
+    /// The token under which progress comes back, if any is wanted.
+    fn token(&self, id: u64) -> Option<u64> {
+        let wanted = self.progress == Progress::Wanted && self.events.is_some();
+        wanted.then_some(id)
+    }
 }
 
 /// Bounded; a listener that does not read loses progress, never questions.

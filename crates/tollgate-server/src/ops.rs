@@ -8,8 +8,9 @@ use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use serde::Serialize;
-use tollgate_engine::gate::Readiness;
-use tollgate_engine::servers::{ServerStatus, TestReport, Verdict};
+use tollgate_engine::servers::Readiness;
+use tollgate_engine::servers::ServerStatus;
+use tollgate_engine::upstream::{TestReport, Verdict};
 use tollgate_mcp::Revision;
 
 use crate::mcp::Front;

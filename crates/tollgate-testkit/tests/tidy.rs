@@ -19,7 +19,10 @@ const CRATES: &[(&str, &[&str])] = &[
 const LIBRARIES: &[(&str, &[&str])] = &[
     ("axum", &["tollgate-server"]),
     ("rmcp", &["tollgate-engine"]),
-    ("tokio", &["tollgate-mcp", "tollgate-engine", "tollgate-server", "tollgate", "tollgate-bench"]),
+    (
+        "tokio",
+        &["tollgate-mcp", "tollgate-engine", "tollgate-server", "tollgate", "tollgate-bench"],
+    ),
 ];
 
 /// Modules of a crate, bottom first: a module names only modules that stand before it.
@@ -130,7 +133,8 @@ fn paths_in_documents_exist() {
         ["rs", "md", "yaml", "toml", "py"].iter().flat_map(|it| paths(it)).collect();
     for document in ["README.md", "ARCHITECTURE.md"] {
         for word in read(document).split('`').skip(1).step_by(2) {
-            let looks = [".rs", ".md", ".yaml", ".toml"].iter().any(|ending| word.ends_with(ending));
+            let looks =
+                [".rs", ".md", ".yaml", ".toml"].iter().any(|ending| word.ends_with(ending));
             let plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c));
             if looks && plain && word != "tollgate.yaml" {
                 let suffix = format!("/{word}");
@@ -148,7 +152,8 @@ fn every_refusal_is_in_the_list_of_errors() {
         ("crates/tollgate-core/src/policy.rs", "pub enum Refusal"),
         ("crates/tollgate-engine/src/caller.rs", "pub enum CallError"),
     ] {
-        for variant in variants(&read(file), name) {
+        // `Refused` only wraps a refusal, which is listed under its own name.
+        for variant in variants(&read(file), name).into_iter().filter(|it| it != "Refused") {
             assert!(listed.contains(&variant), "docs/errors.md does not list `{variant}`");
         }
     }

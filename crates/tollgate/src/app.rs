@@ -63,6 +63,10 @@ impl Local {
 /// The data directory is there and private, and the sandbox of the file tools holds none of our
 /// own files.
 fn prepare(config: &Config) -> Result<(), Failure> {
+    if config.tls.is_some() {
+        let why = "this version serves no TLS yet; take `tls` out and put a proxy in front";
+        return Err(Failure::failed(why));
+    }
     let data = &config.data;
     let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(data);
     made.map_err(|error| {

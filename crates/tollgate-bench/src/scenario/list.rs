@@ -19,16 +19,10 @@ const LEAST: f64 = 0.80;
 pub(super) async fn measure(bench: &Bench) -> Result<Vec<Row>, Trouble> {
     let upstream = OnThread::start("upstream", Upstream::new(TOOLS))?;
     let servers = [http_server("up", upstream.address, Era::Modern)];
-    let gateway = bench.start_gateway("list", servers).await?;
+    let gateway = bench.start_gateway("list", &servers).await?;
     let mut rows = Vec::new();
     for era in Era::BOTH {
-        let mut listing = Target {
-            name: "gateway",
-            address: gateway.address,
-            era,
-            ask: Ask::List(Bytes::new()),
-            process: Some(gateway.pid),
-        };
+        let mut listing = Target { era, ..super::listing(&gateway) };
         let page = first_page(&listing).await?;
         let fixed = bench.start_fixed(&page).await?;
         let same = Target {

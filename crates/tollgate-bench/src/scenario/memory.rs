@@ -5,9 +5,9 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use super::{Bench, http_server, three};
-use crate::load::{Ask, HttpLane, Target, closed};
-use crate::process::Process;
+use super::{Bench, calling, http_server, three};
+use crate::config::Server;
+use crate::load::{HttpLane, closed};
 use crate::serve::OnThread;
 use crate::table::{Limit, Row};
 use crate::trouble::Trouble;
@@ -24,7 +24,7 @@ pub(super) async fn measure(bench: &Bench) -> Result<Vec<Row>, Trouble> {
 }
 
 async fn idle(bench: &Bench) -> Result<Row, Trouble> {
-    let gateway = bench.start_gateway("idle", []).await?;
+    let gateway = bench.start_gateway("idle", &[]).await?;
     tokio::time::sleep(SETTLE).await;
     let bytes = gateway.usage()?.resident_bytes;
     gateway.stop().await?;
@@ -36,7 +36,7 @@ async fn loaded(bench: &Bench) -> Result<Row, Trouble> {
     let upstream = OnThread::start("upstream", Upstream::new(2))?;
     let bare = bench.start_bare(upstream.address).await?;
     let servers = [http_server("up", upstream.address, Era::Modern)];
-    let gateway = bench.start_gateway("loaded", servers).await?;
+    let gateway = bench.start_gateway("loaded", &servers).await?;
     let targets = three(upstream.address, &bare, (&gateway, "up_echo"), Era::Modern);
     for target in &targets[1..] {
         closed::run(target, 64, bench.pace.slice * 2).await?;
@@ -55,15 +55,16 @@ async fn loaded(bench: &Bench) -> Result<Row, Trouble> {
 /// Calls to servers that never answer.
 async fn parked(bench: &Bench) -> Result<Row, Trouble> {
     let upstream = OnThread::start("upstream", Upstream::new(2))?;
-    let servers = (0..PARKED / PER_SERVER)
-        .map(|at| http_server(&format!("s{at}"), upstream.address, Era::Modern));
-    let gateway = bench.start_gateway("parked", servers).await?;
+    let servers: Vec<Server> = (0..PARKED / PER_SERVER)
+        .map(|at| http_server(&format!("s{at}"), upstream.address, Era::Modern))
+        .collect();
+    let gateway = bench.start_gateway("parked", &servers).await?;
     tokio::time::sleep(SETTLE).await;
     let before = gateway.usage()?.resident_bytes;
     let mut waiting = JoinSet::new();
     for at in 0..PARKED {
         let tool = format!("s{}_hang", at % (PARKED / PER_SERVER));
-        let mut lane = HttpLane::open(&target(&gateway, tool)).await?;
+        let mut lane = HttpLane::open(&calling(&gateway, tool)).await?;
         waiting.spawn(async move { lane.call(at as u64).await });
     }
     tokio::time::sleep(SETTLE * 2).await;
@@ -81,16 +82,6 @@ async fn parked(bench: &Bench) -> Result<Row, Trouble> {
     let what = format!("memory, each of {PARKED} calls that wait");
     Ok(Row::limited("P10", what, each, limit)
         .with(json!({ "beforeBytes": before, "afterBytes": after, "calls": PARKED })))
-}
-
-fn target(gateway: &Process, tool: String) -> Target {
-    Target {
-        name: "gateway",
-        address: gateway.address,
-        era: Era::Modern,
-        ask: Ask::Echo(tool),
-        process: Some(gateway.pid),
-    }
 }
 
 fn mebibytes(bytes: u64) -> f64 {

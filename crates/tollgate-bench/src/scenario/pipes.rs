@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use serde_json::json;
 
-use super::{Bench, cpu_per_call};
+use super::{Bench, calling, cpu_per_call};
 use crate::clock::micros;
 use crate::config::{Kind, Server};
 use crate::load::{Ask, PipeLane, Slice, Target, open};
@@ -18,8 +18,8 @@ const CHILDREN: usize = 20;
 const RATE: u32 = 1_000;
 
 pub(super) async fn measure(bench: &Bench) -> Result<Vec<Row>, Trouble> {
-    let servers = (0..CHILDREN).map(|at| echo_server(bench, at));
-    let gateway = bench.start_gateway("pipes", servers).await?;
+    let servers: Vec<Server> = (0..CHILDREN).map(|at| echo_server(bench, at)).collect();
+    let gateway = bench.start_gateway("pipes", &servers).await?;
     let rows = vec![cpu_added(bench, &gateway).await?, delay_added(bench, &gateway).await?];
     gateway.stop().await?;
     Ok(rows)
@@ -75,13 +75,7 @@ async fn delay_added(bench: &Bench, gateway: &Process) -> Result<Row, Trouble> {
 }
 
 fn target(gateway: &Process, child: usize) -> Target {
-    Target {
-        name: "gateway",
-        address: gateway.address,
-        era: Era::Modern,
-        ask: Ask::Echo(format!("c{child}_echo")),
-        process: Some(gateway.pid),
-    }
+    calling(gateway, format!("c{child}_echo"))
 }
 
 fn echo_server(bench: &Bench, at: usize) -> Server {

@@ -20,7 +20,7 @@ pub(super) async fn measure(bench: &Bench) -> Result<Vec<Row>, Trouble> {
     let upstream = OnThread::start("upstream", Upstream::new(2))?;
     let bare = bench.start_bare(upstream.address).await?;
     let servers = [http_server("up", upstream.address, era)];
-    let gateway = bench.start_gateway("rate", servers).await?;
+    let gateway = bench.start_gateway("rate", &servers).await?;
     let targets = three(upstream.address, &bare, (&gateway, "up_echo"), era);
     let load = open::Load { rate: RATE, span: bench.pace.long_slice };
     let mut rounds: Vec<Vec<Slice>> = Vec::new();

@@ -1,16 +1,14 @@
 //! P11: from the start of the process until it says that it is ready.
 
-use bytes::Bytes;
 use serde_json::json;
 
-use super::Bench;
+use super::{Bench, listing};
 use crate::config::{Config, Kind, Server};
-use crate::load::{Ask, HttpLane, Target};
+use crate::load::HttpLane;
 use crate::process::Process;
 use crate::samples::median;
 use crate::table::{Limit, Row};
 use crate::trouble::Trouble;
-use crate::wire::Era;
 
 const SERVERS: usize = 20;
 const HANGING: usize = 5;
@@ -36,8 +34,10 @@ async fn without_servers(bench: &Bench) -> Result<Row, Trouble> {
 async fn with_hanging_servers(bench: &Bench) -> Result<Row, Trouble> {
     let mut millis = Vec::new();
     for round in 0..bench.pace.starts.min(2) {
-        let servers = (0..SERVERS).map(|at| server(bench, at));
-        let gateway = bench.start_gateway(&format!("start-hanging-{round}"), servers).await?;
+        let servers: Vec<Server> = (0..SERVERS).map(|at| server(bench, at)).collect();
+        let name = format!("start-hanging-{round}");
+        let config = Config::new(&bench.scratch, &name)?.servers(&servers).write()?;
+        let gateway = bench.start_gateway_on(&config).await?;
         millis.push(gateway.took.as_secs_f64() * 1e3);
         check_tools(&gateway).await?;
         gateway.stop().await?;
@@ -50,19 +50,12 @@ async fn with_hanging_servers(bench: &Bench) -> Result<Row, Trouble> {
 
 /// Ready means that the tools of all good servers can be called.
 async fn check_tools(gateway: &Process) -> Result<(), Trouble> {
-    let target = Target {
-        name: "gateway",
-        address: gateway.address,
-        era: Era::Modern,
-        ask: Ask::List(Bytes::new()),
-        process: None,
-    };
-    let (names, page) = HttpLane::open(&target).await?.list().await?;
+    let (names, page) = HttpLane::open(&listing(gateway)).await?.list().await?;
     let good = names.iter().filter(|name| name.ends_with("_echo")).count();
     if good == SERVERS - HANGING {
         return Ok(());
     }
-    Err(Trouble::wrong(target.name, "not the tools of all good servers", &page))
+    Err(Trouble::wrong("gateway", "not the tools of all good servers", &page))
 }
 
 fn server(bench: &Bench, at: usize) -> Server {

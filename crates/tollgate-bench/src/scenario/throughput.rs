@@ -32,7 +32,7 @@ impl Set {
         let upstream = OnThread::start("upstream", Upstream::new(tools))?;
         let bare = bench.start_bare(upstream.address).await?;
         let servers = Era::BOTH.map(|era| http_server(era.name(), upstream.address, era));
-        let gateway = bench.start_gateway(&format!("tools-{tools}"), servers).await?;
+        let gateway = bench.start_gateway(&format!("tools-{tools}"), &servers).await?;
         Ok(Self { upstream, bare, gateway })
     }
 

@@ -53,7 +53,11 @@ pub(super) fn cut(result: &RawValue, caps: &Caps) -> Option<Box<RawValue>> {
 fn cut_content(value: &mut Value, caps: &Caps, cuts: &mut Vec<String>) {
     let Some(content) = value.get_mut("content").and_then(Value::as_array_mut) else { return };
     if content.len() > caps.items {
-        cuts.push(format!("{} of {} items were left out", content.len() - caps.items, content.len()));
+        cuts.push(format!(
+            "{} of {} items were left out",
+            content.len() - caps.items,
+            content.len()
+        ));
         content.truncate(caps.items);
     }
     let mut left = caps.text_bytes;

@@ -57,17 +57,20 @@ fn a_sentence_comes_from_template_then_field_then_text_then_nowhere() {
     let check = |result: &str, template: Option<&str>, field: Option<&str>, expected: &str| {
         let result = raw(result.to_owned());
         let outcome = shape(&tool(None), result, Duration::ZERO, &Caps::default());
-        let speech = Speech {
-            template: template.map(str::to_owned),
-            field: field.map(str::to_owned),
-        };
+        let speech =
+            Speech { template: template.map(str::to_owned), field: field.map(str::to_owned) };
         assert_eq!(spoken(&speech, &outcome, &data(&outcome.result)), expected);
     };
     let atis = r#"{"content":[{"type":"text","text":"{\"icao\":\"EDDF\",\"wind\":{\"kt\":7}}"}]}"#;
     check(atis, Some("{icao} has {wind.kt} knots."), Some("icao"), "EDDF has 7 knots.");
     check(atis, Some("{missing} {icao}"), Some("icao"), "EDDF");
     check(atis, None, None, "Done.");
-    check(r#"{"content":[{"type":"text","text":"Two plus two is four."}]}"#, None, Some("x"), "Two plus two is four.");
+    check(
+        r#"{"content":[{"type":"text","text":"Two plus two is four."}]}"#,
+        None,
+        Some("x"),
+        "Two plus two is four.",
+    );
     check(r#"{"content":[]}"#, None, None, "I found nothing.");
     check(r#"{"content":[],"isError":true}"#, Some("never"), None, "That did not work.");
     check(atis, Some("{unclosed"), None, "{unclosed");
@@ -85,7 +88,8 @@ fn data_is_structured_content_or_json_in_text_or_the_text() {
 
 #[test]
 fn a_result_that_breaks_the_output_schema_is_reported_not_hidden() {
-    let schema = json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+    let schema =
+        json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
     let tool = tool(Some(schema));
     let meta = |result: &str| {
         let outcome = shape(&tool, raw(result.to_owned()), Duration::ZERO, &Caps::default());

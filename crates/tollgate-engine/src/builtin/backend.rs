@@ -42,7 +42,8 @@ impl Backend for BuiltinBackend {
             _ => None,
         };
         let Some(tool) = tool else {
-            let error = ErrorObject::new(code::METHOD_NOT_FOUND, "built-in servers have tools only");
+            let error =
+                ErrorObject::new(code::METHOD_NOT_FOUND, "built-in servers have tools only");
             return Err(Failure::Refused(error));
         };
         let none = Map::new();

@@ -12,13 +12,14 @@ use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot};
 use tollgate_core::json::Object;
 use tollgate_core::policy::Permitted;
-use tollgate_mcp::client::{Answer, Event, Events, Question};
+use tollgate_mcp::client::{Answer, Event, Events, Progress, Question};
 use tollgate_mcp::meta::ClientFacts;
 use tollgate_mcp::tasks::{self, Task};
 
 use super::rounds::Asking;
 use super::{EVENT_QUEUE, PATIENCE, Step, step};
 use crate::backend::{Backend, Failure, Job};
+use crate::caller::Caller;
 
 /// A call that runs on its own and can be picked up again. Dropping it cancels it upstream.
 pub(crate) struct Detached {
@@ -36,7 +37,7 @@ impl Detached {
     pub(crate) fn start(
         backend: Arc<dyn Backend>,
         request: &Permitted<'_>,
-        client: &ClientFacts,
+        caller: &Caller<'_>,
         left: Duration,
     ) -> Self {
         let (events, received) = mpsc::channel(EVENT_QUEUE);
@@ -45,7 +46,8 @@ impl Detached {
             method: request.kind().method(),
             params: request.params().clone().into_owned(),
             arguments: request.arguments().cloned(),
-            client: client.clone(),
+            client: caller.client.clone(),
+            progress: caller.progress(),
         };
         let task = tasks::spawn("call that may be parked", async move {
             let limit = PATIENCE + left;
@@ -77,8 +79,7 @@ impl Detached {
 
     /// Hands over what the caller brought back; questions without an answer stay open.
     pub(crate) fn answer(&mut self, responses: Option<&RawValue>) {
-        let responses =
-            responses.and_then(|raw| Object::parse(raw.get()).ok()).unwrap_or_default();
+        let responses = responses.and_then(|raw| Object::parse(raw.get()).ok()).unwrap_or_default();
         for (asking, reply) in std::mem::take(&mut self.asked) {
             match responses.get(&asking.key) {
                 // A server that stopped waiting does not need it.
@@ -104,6 +105,7 @@ struct Owned {
     params: Object<'static>,
     arguments: Option<Value>,
     client: ClientFacts,
+    progress: Progress,
 }
 
 impl Owned {
@@ -115,6 +117,7 @@ impl Owned {
             client: &self.client,
             mirrored: Vec::new(),
             events: Some(events),
+            progress: self.progress,
         }
     }
 }

@@ -70,10 +70,7 @@ pub(crate) fn input_required(requests: &[Asking], state: Option<&str>) -> Box<Ra
 }
 
 /// Puts all questions of a round to a caller that can be asked live.
-pub(crate) async fn ask_all(
-    caller: &Events,
-    wanted: Wanted,
-) -> Result<Retry, ErrorObject> {
+pub(crate) async fn ask_all(caller: &Events, wanted: Wanted) -> Result<Retry, ErrorObject> {
     let mut responses = Object::new();
     for asking in wanted.requests {
         let is_elicitation = asking.method == "elicitation/create";

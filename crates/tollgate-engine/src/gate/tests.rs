@@ -112,8 +112,7 @@ where
             },
         }))
     };
-    let listing =
-        Listing { tools: ["a", "b", "hidden"].map(tool).into(), ..Listing::default() };
+    let listing = Listing { tools: ["a", "b", "hidden"].map(tool).into(), ..Listing::default() };
     let rules = Rules {
         server: server.clone(),
         origin: Origin::Upstream,

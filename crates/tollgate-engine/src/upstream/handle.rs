@@ -21,10 +21,9 @@ use super::process::Log;
 use super::shared::{Live, Shared};
 use super::stored::Stored;
 use super::supervisor::{Order, Supervisor};
-use super::{State, Status, Updates};
+use super::{State, Status, TestReport, Updates, Verdict};
 use crate::backend::{Backend, Failure, Job};
 use crate::clock::Clock;
-use crate::servers::{TestReport, Verdict};
 use crate::settings::{Server, Start, Transport, Wanted};
 use crate::watches::Watched;
 
@@ -199,8 +198,8 @@ impl Backend for Upstream {
     async fn run(&self, job: Job<'_>) -> Result<Answer, Failure> {
         let live = self.live().await?;
         let pass = live.turnstile.enter().await?;
-        let Job { method, params, arguments: _, client, mirrored, events } = job;
-        let request = Request { method, params, client, mirrored, events };
+        let Job { method, params, arguments: _, client, mirrored, events, progress } = job;
+        let request = Request { method, params, client, mirrored, events, progress };
         let outcome = live.connection.request(request).await;
         pass.give_back(match &outcome {
             Ok(_) | Err(RequestError::Refused(_) | RequestError::TooLarge { .. }) => {

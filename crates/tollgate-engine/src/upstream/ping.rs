@@ -17,7 +17,7 @@ pub(super) async fn ping(connection: &dyn Connection) -> Result<(), String> {
     };
     let client = identity();
     let params = Object::new();
-    let request = Request { method, params, client: &client, mirrored: Vec::new(), events: None };
+    let request = Request::plain(method, params, &client);
     match tokio::time::timeout(PATIENCE, connection.request(request)).await {
         Err(_) => Err(format!("no answer to a ping within {} s", PATIENCE.as_secs())),
         Ok(Ok(_) | Err(RequestError::Refused(_) | RequestError::TooLarge { .. })) => Ok(()),

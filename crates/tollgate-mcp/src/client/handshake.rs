@@ -5,17 +5,12 @@ use serde_json::value::RawValue;
 use tokio::time::timeout;
 use tollgate_core::json::{self, Object};
 
+use super::bridge::Bridge;
 use super::dispatch::{Dispatch, InFlight, OnDrop};
 use super::{ConnectError, Options, RequestError, ServerFacts};
 use crate::code::{self, ErrorObject};
 use crate::meta::{self, ClientFacts};
 use crate::{Era, Revision};
-
-/// What the gateway can answer, or pass on to who can, when a server asks.
-const BRIDGE: &str =
-    r#"{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{"listChanged":false}}"#;
-const BRIDGE_2025_06_18: &str = r#"{"elicitation":{},"sampling":{},"roots":{"listChanged":false}}"#;
-const BRIDGE_OLDEST: &str = r#"{"sampling":{},"roots":{"listChanged":false}}"#;
 
 /// Who the gateway is when it asks on its own behalf: handshakes and lists.
 pub fn identity() -> ClientFacts {
@@ -52,7 +47,7 @@ pub(super) enum Step {
 pub(super) fn discover_params(capabilities: Declared) -> String {
     let mut facts = identity();
     if capabilities == Declared::Bridge {
-        facts.capabilities = Some(json::raw(BRIDGE.to_owned()));
+        facts.capabilities = Some(json::raw(Bridge::ALL.declared(Revision::NEWEST)));
     }
     let mut meta = Object::new();
     meta::stamp(&mut meta, Revision::NEWEST, &facts);
@@ -106,15 +101,11 @@ fn judge_supported(versions: &[String]) -> Verdict {
     }
 }
 
-/// The `params` of `initialize`, declaring what that revision knows.
-pub(super) fn initialize_params(revision: Revision) -> String {
-    let capabilities = match revision {
-        Revision::V2024_11_05 | Revision::V2025_03_26 => BRIDGE_OLDEST,
-        Revision::V2025_06_18 => BRIDGE_2025_06_18,
-        Revision::V2025_11_25 | Revision::V2026_07_28 => BRIDGE,
-    };
+/// The `params` of `initialize`, declaring what that revision knows of the bridge.
+pub(super) fn initialize_params(revision: Revision, bridge: Bridge) -> String {
     format!(
-        r#"{{"protocolVersion":"{revision}","capabilities":{capabilities},"clientInfo":{}}}"#,
+        r#"{{"protocolVersion":"{revision}","capabilities":{},"clientInfo":{}}}"#,
+        bridge.declared(revision),
         info()
     )
 }
@@ -275,7 +266,7 @@ pub(super) async fn initialize(
     pinned: Option<Revision>,
 ) -> Result<ServerFacts, ConnectError> {
     loop {
-        let params = initialize_params(asked);
+        let params = initialize_params(asked, Bridge::ALL);
         let unreachable = |error: RequestError| ConnectError::Unreachable(error.to_string());
         let sent = dispatch.send("initialize", &params, OnDrop::Forget).await;
         let outcome = sent.map_err(unreachable)?.answer().await;

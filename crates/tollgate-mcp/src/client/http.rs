@@ -14,6 +14,7 @@ use std::sync::Arc;
 use http::{HeaderMap, StatusCode, Uri};
 use tokio::time::timeout;
 
+use super::bridge::Bridge;
 use super::handshake::{self, Declared, Verdict};
 use super::inbound::Inbound;
 use super::{ConnectError, Credentials, Listener, Options, SharedConnection};
@@ -79,7 +80,7 @@ async fn find_out(
     }
     let wire = Arc::new(wire);
     let inbound = Inbound::new(Arc::clone(&listener));
-    let core = legacy::Core::new(Arc::clone(&wire), inbound, limit);
+    let core = legacy::Core::new(Arc::clone(&wire), inbound, (limit, Bridge::NONE));
     let asked = options.pinned.unwrap_or(Revision::NEWEST_LEGACY);
     let reason = match core.initialize(asked, options.pinned).await {
         Ok(facts) => return Ok(Arc::new(legacy::Legacy::new(core, facts))),

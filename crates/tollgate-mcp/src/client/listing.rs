@@ -63,8 +63,7 @@ pub async fn list_all(
             params.set_string("cursor", cursor);
         }
         let method = what.method();
-        let request =
-            Request { method, params, client: &client, mirrored: Vec::new(), events: None };
+        let request = Request::plain(method, params, &client);
         let answer = connection.request(request).await?;
         cursor = read_page(&answer.result, what, &mut items)?;
         match &cursor {

@@ -121,7 +121,7 @@ async fn ask(connection: &dyn Connection, method: &str, uri: &str) -> Result<(),
     let mut params = Object::new();
     params.set_string("uri", uri);
     let client = handshake::identity();
-    let request = Request { method, params, client: &client, mirrored: Vec::new(), events: None };
+    let request = Request::plain(method, params, &client);
     connection.request(request).await.map(drop)
 }
 

@@ -13,8 +13,8 @@ use tokio::sync::Notify;
 use tokio::time::timeout;
 use tollgate_core::json::Object;
 use tollgate_mcp::client::{
-    Answer, ConnectError, Connection, Events, Listener, Options, Pipe, Request, RequestError,
-    connect_pipe,
+    Answer, ConnectError, Connection, Events, Listener, Options, Pipe, Progress, Request,
+    RequestError, connect_pipe,
 };
 use tollgate_mcp::meta::ClientFacts;
 
@@ -249,6 +249,7 @@ pub(crate) async fn echo(
         client: &client,
         mirrored: vec![("Text".to_owned(), text.to_owned())],
         events,
+        progress: Progress::Wanted,
     };
     connection.request(request).await
 }

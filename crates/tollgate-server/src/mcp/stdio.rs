@@ -4,6 +4,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
@@ -28,6 +29,8 @@ use crate::refusal::Refused;
 
 /// How many messages may wait to be written.
 const QUEUE: usize = 64;
+/// How long requests may still run when the client has said its last word.
+const GRACE: Duration = Duration::from_millis(500);
 
 #[derive(Debug, thiserror::Error)]
 #[error("the pipe broke: {0}")]
@@ -62,9 +65,8 @@ where
             },
         }
     }
-    // What was answered already still goes out.
-    drop(pipe);
-    Ok(writing.await?)
+    let (written, ()) = tokio::join!(writing, pipe.end());
+    Ok(written?)
 }
 
 /// Writes what there is in one go, and flushes when there is no more.
@@ -201,6 +203,13 @@ impl Pipe {
             carry(exchange, out).await;
             Id::number(0)
         });
+    }
+
+    /// Whoever pipes in a few lines and closes still gets the answers that do not take long.
+    async fn end(mut self) {
+        self.front.stop.cancel();
+        let all = async { while self.tasks.join_next().await.is_some() {} };
+        let _ = tokio::time::timeout(GRACE, all).await;
     }
 
     async fn refuse(&self, id: Option<&Id>, refused: &Refused) {

@@ -131,6 +131,18 @@ async fn requests_run_side_by_side_and_can_be_cancelled() {
 }
 
 #[tokio::test]
+async fn lines_piped_in_at_once_are_answered_before_the_end() {
+    let stage = Stage::start().await;
+    let mut pipe = Pipe::open(&stage);
+    pipe.request(1, "initialize", json!({"protocolVersion": "2025-06-18"})).await;
+    pipe.request(2, "tools/call", wait(100)).await;
+    pipe.writer.shutdown().await.unwrap();
+    assert_eq!(pipe.hear().await["id"], 1);
+    assert_eq!(pipe.hear().await["result"]["content"][0]["text"], "waited");
+    pipe.end().await;
+}
+
+#[tokio::test]
 async fn a_pipe_carries_questions_and_changes() {
     let up = Upstream::start().await;
     let stage = Stage::with(Setup { upstream: Some(up.address), ..Setup::default() }).await;

@@ -24,14 +24,16 @@ async fn results_come_in_the_order_of_the_calls_and_cost_the_slowest() {
 
 #[tokio::test]
 async fn s_29_what_is_not_in_the_view_cannot_be_called() {
-    let test = gate(Era::Modern, |_| Box::pin(async { panic!("nothing may reach the server") })).await;
+    let test =
+        gate(Era::Modern, |_| Box::pin(async { panic!("nothing may reach the server") })).await;
     let client = nobody();
     for name in ["s_hidden", "hidden", "s_A", "nope", "", "s_a "] {
         let params = json!({"name": name}).to_string();
         let reply = test.call(&params, Caller::silent(&client)).await;
         assert!(matches!(reply, Err(CallError::Refused(Refusal::UnknownTool { .. }))), "{name}");
     }
-    let asked = Asked { principal: Principal::local(), agent: Some("nobody"), tier: None, deadline: None };
+    let asked =
+        Asked { principal: Principal::local(), agent: Some("nobody"), tier: None, deadline: None };
     assert!(test.gate.turn(asked).is_err());
     assert!(AgentId::parse("default").is_ok());
 }
@@ -120,7 +122,8 @@ async fn s_14_task_handles_are_sealed_and_belong_to_one_principal() {
         Box::pin(async move {
             if seen.params.get("taskId").is_some() {
                 assert_eq!(seen.params["taskId"], "inner-7", "the server sees its own id");
-                let result = json!({"resultType": "complete", "taskId": "inner-7", "status": "working"});
+                let result =
+                    json!({"resultType": "complete", "taskId": "inner-7", "status": "working"});
                 return Ok(Answer { kind: AnswerKind::Complete, result: raw_value(&result) });
             }
             let result = json!({"resultType": "task", "taskId": "inner-7", "status": "working"});
@@ -134,7 +137,8 @@ async fn s_14_task_handles_are_sealed_and_belong_to_one_principal() {
     let refused = said(&test.call(r#"{"name":"s_a"}"#, Caller::silent(&plain)).await);
     assert_eq!(refused, "error `s_a` answered with a task, which nobody asked for");
 
-    let Ok(Reply::Task(task)) = test.call(r#"{"name":"s_a"}"#, Caller::silent(&client)).await else {
+    let Ok(Reply::Task(task)) = test.call(r#"{"name":"s_a"}"#, Caller::silent(&client)).await
+    else {
         panic!("a task was expected");
     };
     let task: Value = serde_json::from_str(task.get()).unwrap();

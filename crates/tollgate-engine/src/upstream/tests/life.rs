@@ -9,8 +9,8 @@ use super::super::connect::{Trouble, TroubleKind};
 use super::fake::{Fake, Reply, Stage, params, server};
 use crate::backend::Failure;
 use crate::clock::{Clock, SystemClock};
-use crate::servers::Verdict;
 use crate::settings::{RestartPolicy, Start, Wanted};
+use crate::upstream::Verdict;
 use crate::watches::Watched;
 
 fn seconds(count: u64) -> Duration {

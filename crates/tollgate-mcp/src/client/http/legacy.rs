@@ -1,9 +1,12 @@
-//! Streamable HTTP of the legacy era: one session, opened again when the server has lost it.
+//! Streamable HTTP of the legacy era: sessions, opened again when the server has lost them. One
+//! serves the gateway itself and all callers that cannot be asked anything; callers that can
+//! share one with those who declared the same, so that no server asks what its caller cannot do.
 //! A dropped request is cancelled by a message of its own: closing the stream means nothing here.
 
 mod follow;
 mod open;
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -18,6 +21,7 @@ use tollgate_core::json::Object;
 use super::reply::{Reply, Resume, Waiting};
 use super::session::Session;
 use super::wire::Wire;
+use crate::client::bridge::Bridge;
 use crate::client::dispatch::cancelled;
 use crate::client::inbound::{Inbound, Outbox, Owner};
 use crate::client::table::{Entry, Kind};
@@ -26,6 +30,7 @@ use crate::client::{Answer, Connection, Request, RequestError, ServerFacts, outg
 use crate::code::ErrorObject;
 use crate::envelope::{Id, write};
 use crate::header;
+use crate::meta::ClientFacts;
 use crate::tasks::{Group, Task};
 
 pub(super) use open::{NoSession, connect_error};
@@ -40,6 +45,8 @@ const RETRY_LONGEST: Duration = Duration::from_secs(30);
 pub(super) struct Legacy {
     facts: ServerFacts,
     core: Arc<Core>,
+    /// Sessions of callers that can be asked, by what they declared; opened on first use.
+    interactive: tokio::sync::Mutex<HashMap<Bridge, Arc<Core>>>,
     stream: Mutex<Option<Task>>,
 }
 
@@ -52,17 +59,39 @@ pub(super) struct Core {
     limit: usize,
     watch: Watch,
     renewing: tokio::sync::Mutex<()>,
+    bridge: Bridge,
 }
 
 impl Legacy {
     /// Must follow a successful [`Core::initialize`].
     pub(super) fn new(core: Core, facts: ServerFacts) -> Self {
-        Self { facts, core: Arc::new(core), stream: Mutex::default() }
+        let interactive = tokio::sync::Mutex::default();
+        Self { facts, core: Arc::new(core), interactive, stream: Mutex::default() }
+    }
+
+    /// The session on whose behalf the caller may be asked what it declared.
+    async fn core_for(&self, client: &ClientFacts) -> Result<Arc<Core>, RequestError> {
+        let bridge = Bridge::of(client);
+        if bridge == Bridge::NONE {
+            return Ok(Arc::clone(&self.core));
+        }
+        let mut opened = self.interactive.lock().await;
+        if let Some(core) = opened.get(&bridge) {
+            return Ok(Arc::clone(core));
+        }
+        let wire = Arc::clone(&self.core.session.wire);
+        let inbound = Inbound::new(Arc::clone(&self.core.inbound.listener));
+        let core = Arc::new(Core::new(wire, inbound, (self.core.limit, bridge)));
+        let revision = self.facts.revision;
+        core.initialize(revision, Some(revision)).await.map_err(open::lost)?;
+        opened.insert(bridge, Arc::clone(&core));
+        Ok(core)
     }
 }
 
 impl Core {
-    pub(super) fn new(wire: Arc<Wire>, inbound: Inbound, limit: usize) -> Self {
+    /// `limit` bounds a message, `bridge` is what the session declares.
+    pub(super) fn new(wire: Arc<Wire>, inbound: Inbound, (limit, bridge): (usize, Bridge)) -> Self {
         let session = Arc::new(Session::new(wire));
         Self {
             outbox: Arc::clone(&session) as Arc<dyn Outbox>,
@@ -72,6 +101,7 @@ impl Core {
             drains: Group::new("drain", DRAINS),
             limit,
             renewing: tokio::sync::Mutex::default(),
+            bridge,
         }
     }
 
@@ -150,7 +180,7 @@ impl Connection for Legacy {
     }
 
     async fn request(&self, request: Request<'_>) -> Result<Answer, RequestError> {
-        let core = &*self.core;
+        let core = &*self.core_for(request.client).await?;
         let id = core.inbound.table.next_id();
         let wants_logs = request.client.log_level.is_some();
         let entry = Entry {
@@ -162,7 +192,7 @@ impl Connection for Legacy {
         core.inbound.table.insert(id, entry)?;
         let mut given_up = GivenUp { core, id, is_over: false };
         let owner = Owner { id, events: request.events.as_ref(), wants_logs };
-        let token = owner.events.map(|_| id);
+        let token = request.token(id);
         let params = outgoing::params(request.params, self.facts.revision, request.client, token);
         let message = write::request(&Id::number(id), request.method, &params);
         let outcome = core.answer(owner, message.into()).await;
@@ -187,15 +217,22 @@ impl Connection for Legacy {
 
     async fn close(&self) {
         *self.stream.lock() = None;
-        self.core.inbound.table.close("the connection was closed");
-        self.core.session.close().await;
+        let mut cores = vec![Arc::clone(&self.core)];
+        cores.extend(self.interactive.lock().await.drain().map(|(_, core)| core));
+        for core in &cores {
+            core.inbound.table.close("the connection was closed");
+        }
+        futures_util::future::join_all(cores.iter().map(|core| core.session.close())).await;
     }
 }
 
 impl Drop for Legacy {
     fn drop(&mut self) {
-        self.core.inbound.abandon_questions();
-        self.core.session.abandon();
+        let interactive = std::mem::take(self.interactive.get_mut());
+        for core in std::iter::once(&self.core).chain(interactive.values()) {
+            core.inbound.abandon_questions();
+            core.session.abandon();
+        }
     }
 }
 

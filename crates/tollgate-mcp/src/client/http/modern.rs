@@ -103,7 +103,7 @@ impl Connection for Modern {
                 headers.insert(name, header::encode(value));
             }
         }
-        let token = owner.events.map(|_| id);
+        let token = request.token(id);
         let params = outgoing::params(request.params, self.facts.revision, request.client, token);
         let message = write::request(&Id::number(id), request.method, &params);
         let response = core.wire.post(headers, message.into()).await?;

@@ -67,7 +67,7 @@ impl Core {
         asked: Revision,
     ) -> Result<(Reply, Option<HeaderValue>), ConnectError> {
         let id = self.inbound.table.next_id();
-        let params = handshake::initialize_params(asked);
+        let params = handshake::initialize_params(asked, self.bridge);
         let message = write::request(&Id::number(id), "initialize", &params);
         let headers = HeaderMap::new();
         let response = self.session.wire.post(headers, message.into()).await?;
@@ -84,14 +84,7 @@ impl Core {
             return Ok(());
         }
         let revision = self.inbound.revision();
-        let facts = match self.initialize(revision, Some(revision)).await {
-            Ok(facts) => facts,
-            Err(NoSession::Failed(ConnectError::Unauthorized(reason))) => {
-                return Err(RequestError::Unauthorized(reason));
-            }
-            Err(NoSession::Failed(error)) => return Err(RequestError::Lost(error.to_string())),
-            Err(NoSession::NotHere(reason)) => return Err(RequestError::Lost(reason)),
-        };
+        let facts = self.initialize(revision, Some(revision)).await.map_err(lost)?;
         for uri in self.watch.resources().await {
             let params = format!("{{\"uri\":{}}}", json::raw_string(&uri));
             let id = Id::number(self.inbound.table.next_id());
@@ -101,6 +94,15 @@ impl Core {
             self.inbound.listener.notified(method, None);
         }
         Ok(())
+    }
+}
+
+/// What a request is told whose session could not be opened.
+pub(super) fn lost(why: NoSession) -> RequestError {
+    match why {
+        NoSession::Failed(ConnectError::Unauthorized(reason)) => RequestError::Unauthorized(reason),
+        NoSession::Failed(error) => RequestError::Lost(error.to_string()),
+        NoSession::NotHere(reason) => RequestError::Lost(reason),
     }
 }
 
