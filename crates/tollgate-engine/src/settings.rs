@@ -2,7 +2,9 @@
 //! Nothing here is optional unless leaving it out means something.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use tollgate_core::agent::Agent;
@@ -13,6 +15,7 @@ use tollgate_core::names::NamePattern;
 use tollgate_core::secret::Secret;
 use tollgate_core::tool::Override;
 use tollgate_mcp::Revision;
+use tollgate_mcp::client::Credentials;
 
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -86,7 +89,26 @@ pub enum Auth {
     /// Sent as `authorization: Bearer …`; written in the config with or without that word.
     Token(Secret),
     OAuth(ClientCredentials),
+    Brought(Brought),
 }
+
+/// Credentials that an embedding program brings along.
+#[derive(Clone)]
+pub struct Brought(pub Arc<dyn Credentials>);
+
+impl fmt::Debug for Brought {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("<credentials>")
+    }
+}
+
+impl PartialEq for Brought {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Brought {}
 
 /// OAuth 2.1 client credentials.
 #[derive(Debug, Clone, PartialEq, Eq)]

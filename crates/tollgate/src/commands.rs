@@ -48,7 +48,7 @@ async fn asked(
         Command::Call(call) => call::run(&call, &load()?, output).await,
         Command::Servers(servers) => servers::run(&servers, &load()?, output).await,
         Command::Mcp(mcp) => mcp::run(&mcp, &load()?).await,
-        Command::ConformanceClient { url } => conformance_client::run(&url, environment).await,
+        Command::ConformanceClient { url } => conformance_client::run(&url, output, environment).await,
         Command::Check(_) | Command::Completions { .. } | Command::Manual => {
             unreachable!("run before")
         }

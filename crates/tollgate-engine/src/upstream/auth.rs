@@ -34,6 +34,7 @@ pub(super) fn credentials(
             let grant = ClientCredentialsGrant::new(config, &endpoint.url, Arc::clone(clock));
             Some(Arc::new(grant))
         }
+        Auth::Brought(brought) => Some(Arc::clone(&brought.0)),
     }
 }
 

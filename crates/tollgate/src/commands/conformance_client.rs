@@ -1,8 +1,162 @@
-//! `tollgate conformance-client`: the client role of the MCP conformance suite.
+//! `tollgate conformance-client`: the client role of the MCP conformance suite. The server under
+//! test is put behind a gate of its own, and its tools are called as any caller would call them.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tollgate_core::budget::Limits;
+use tollgate_core::call::{Kind, Request};
+use tollgate_core::glob::Glob;
+use tollgate_core::id::ServerId;
+use tollgate_core::json::{self, Object};
+use tollgate_core::names::NamePattern;
+use tollgate_core::turn::{Principal, Turn};
+use tollgate_engine::caller::{Caller, Dialogue};
+use tollgate_engine::gate::{Asked, Gate};
+use tollgate_engine::settings::{
+    Auth, Brought, Builtin, Endpoint, Protocol, Restart, RestartPolicy, Server, Settings, Start,
+    Transport, Wanted,
+};
+use tollgate_engine::upstream::State;
+use tollgate_engine::{Parts, start};
+use tollgate_mcp::Revision;
+use tollgate_mcp::client::identity;
+use tollgate_mcp::meta::ClientFacts;
 
 use crate::config::Environment;
 use crate::failure::Failure;
+use crate::output::Output;
 
-pub(super) async fn run(_url: &str, _environment: &dyn Environment) -> Result<(), Failure> {
-    Err(Failure::failed("not here yet"))
+mod consent;
+mod person;
+
+/// How often the gate is asked whether the server has come up; each time waits seconds.
+const PATIENCE: usize = 12;
+const CAPABILITIES: &str = r#"{"elicitation":{"form":{},"url":{}},"sampling":{},"roots":{}}"#;
+
+pub(super) async fn run(
+    url: &str,
+    output: Output,
+    environment: &dyn Environment,
+) -> Result<(), Failure> {
+    let context = environment.variable("MCP_CONFORMANCE_CONTEXT");
+    let context: Value =
+        context.and_then(|text| serde_json::from_str(&text).ok()).unwrap_or(Value::Null);
+    let revision = environment.variable("MCP_CONFORMANCE_PROTOCOL_VERSION");
+    let protocol = revision.and_then(|text| Revision::parse(&text));
+    let protocol = protocol.map_or(Protocol::Auto, Protocol::Pinned);
+    let running = start(settings(url, protocol, &context)?, Parts::default());
+    let outcome = call_everything(&running.gate, &context, output).await;
+    running.gate.stop().await;
+    outcome
+}
+
+async fn call_everything(gate: &Gate, context: &Value, output: Output) -> Result<(), Failure> {
+    for _ in 0..PATIENCE {
+        gate.settled().await;
+        if server(gate).is_some_and(|(state, _)| state != State::Starting) {
+            break;
+        }
+    }
+    match server(gate) {
+        Some((State::Ready | State::Degraded, _)) => {}
+        Some((_, reason)) => return Err(Failure::failed(reason)),
+        None => return Err(Failure::failed("the server is not configured")),
+    }
+    let asked = Asked { principal: Principal::local(), agent: None, tier: None, deadline: None };
+    let turn = gate.turn(asked).map_err(|error| Failure::failed(error.to_string()))?;
+    let client = ClientFacts {
+        capabilities: Some(json::raw(CAPABILITIES.to_owned())),
+        ..identity()
+    };
+    for (name, arguments) in calls(&turn, context) {
+        let (events, _person) = person::person();
+        let mut params = Object::new();
+        params.set_string("name", &name);
+        params.set("arguments", json::raw_value(&arguments));
+        let request = Request { kind: Kind::CallTool, params };
+        let caller = Caller { client: &client, events: Some(events), dialogue: Dialogue::Live };
+        let reply = gate.call(&turn, request, caller).await;
+        output.note(&format!("{name}: {reply:?}"));
+    }
+    Ok(())
+}
+
+fn server(gate: &Gate) -> Option<(State, String)> {
+    let id = server_id();
+    let found = gate.servers().into_iter().find(|server| server.id == id)?;
+    Some((found.status.state, found.status.reason))
+}
+
+/// The calls that the scenario names, or each of the server's tools once.
+fn calls(turn: &Turn, context: &Value) -> Vec<(String, Value)> {
+    if let Some(calls) = context.get("toolCalls").and_then(Value::as_array) {
+        let call = |call: &Value| {
+            let name = call.get("name")?.as_str()?.to_owned();
+            Some((name, call.get("arguments").cloned().unwrap_or_default()))
+        };
+        return calls.iter().filter_map(call).collect();
+    }
+    let id = server_id();
+    let tools = turn.view.tools().iter().filter(|tool| tool.id.server == id);
+    tools
+        .map(|tool| {
+            (tool.exposed.to_string(), person::sensible(&tool.definition.input_schema))
+        })
+        .collect()
+}
+
+fn server_id() -> ServerId {
+    ServerId::parse("under-test").expect("a valid name")
+}
+
+fn settings(url: &str, protocol: Protocol, context: &Value) -> Result<Settings, Failure> {
+    let data = scratch()?;
+    let credentials = Arc::new(consent::credentials(url, context));
+    let endpoint = Endpoint {
+        url: url.to_owned(),
+        headers: BTreeMap::new(),
+        auth: Auth::Brought(Brought(credentials)),
+    };
+    let server = Server {
+        id: server_id(),
+        transport: Transport::StreamableHttp(endpoint),
+        protocol,
+        trusted: false,
+        state: Wanted::Enabled,
+        start: Start::Eager,
+        restart: Restart {
+            policy: RestartPolicy::Never,
+            max_restarts: 0,
+            backoff: Duration::from_secs(1),
+        },
+        timeout: Duration::from_secs(20),
+        slow_response: None,
+        allow: vec![Glob::new("*")],
+        deny: Vec::new(),
+        tools: BTreeMap::new(),
+        category: None,
+    };
+    Ok(Settings {
+        environment: "conformance".to_owned(),
+        names: NamePattern::PassThrough,
+        limits: Limits::default(),
+        servers: vec![server],
+        builtin: Builtin { files: data.join("files"), tables: None },
+        data,
+        agents: Vec::new(),
+        default_agent: None,
+    })
+}
+
+/// A directory for this run alone: scenarios run side by side.
+fn scratch() -> Result<PathBuf, Failure> {
+    let name = format!("tollgate-conformance-{}", std::process::id());
+    let data = std::env::temp_dir().join(name);
+    std::fs::create_dir_all(&data)
+        .map_err(|error| Failure::failed(format!("cannot use `{}`: {error}", data.display())))?;
+    Ok(data)
 }
