@@ -173,10 +173,7 @@ async fn call(
     (kind, ask): (Kind, Ask<'_>),
     line: &Line,
 ) -> Answer {
-    let Some((_running, registration)) = session.begin(&ask.id) else {
-        let refused = Refused::invalid("a request with this `id` is still running");
-        return Answer::refused(Some(&ask.id), &refused);
-    };
+    let (_running, registration) = session.begin(&ask.id);
     line.outlive(&front.survivors);
     let id = ask.id.clone();
     match Abortable::new(run(front, session, (kind, ask), line), registration).await {

@@ -120,14 +120,15 @@ pub(super) struct Session {
     pub(super) who: Who,
     pub(super) revision: Revision,
     last_used: AtomicU64,
-    next_question: AtomicU64,
+    next: AtomicU64,
     state: Mutex<State>,
 }
 
 struct State {
     client: Arc<ClientFacts>,
     level: Level,
-    running: HashMap<Id, AbortHandle>,
+    /// By a number of ours: a client that tries again may use an id while it is still running.
+    running: HashMap<u64, (Id, AbortHandle)>,
     questions: HashMap<u64, Reply>,
     watched: HashMap<String, ResourceWatch>,
     told: Digests,
@@ -150,7 +151,7 @@ impl Session {
             who,
             revision,
             last_used: AtomicU64::new(0),
-            next_question: AtomicU64::new(1),
+            next: AtomicU64::new(1),
             state: Mutex::new(State {
                 client: Arc::new(client),
                 level: FIRST_LEVEL.1,
@@ -177,23 +178,20 @@ impl Session {
         Arc::make_mut(&mut state.client).log_level = Some(name.to_owned());
     }
 
-    /// `None` if a request with this id is running already.
-    pub(super) fn begin(self: &Arc<Self>, id: &Id) -> Option<(Running, AbortRegistration)> {
-        let mut state = self.state.lock();
-        if state.running.contains_key(id) {
-            return None;
-        }
+    /// The request is cancelled through the registration, and forgotten with [`Running`].
+    pub(super) fn begin(self: &Arc<Self>, id: &Id) -> (Running, AbortRegistration) {
         let (handle, registration) = AbortHandle::new_pair();
-        state.running.insert(id.clone(), handle);
-        drop(state);
-        Some((Running { session: Arc::clone(self), id: id.clone() }, registration))
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        self.state.lock().running.insert(number, (id.clone(), handle));
+        (Running { session: Arc::clone(self), number }, registration)
     }
 
     /// Ends the request, if it is still running.
     pub(super) fn cancel(&self, id: &Id) {
-        let running = self.state.lock().running.remove(id);
-        if let Some(running) = running {
-            running.abort();
+        for (known, handle) in self.state.lock().running.values() {
+            if known == id {
+                handle.abort();
+            }
         }
     }
 
@@ -202,12 +200,12 @@ impl Session {
         let running = std::mem::take(&mut state.running);
         state.stream = None;
         drop(state);
-        running.into_values().for_each(|handle| handle.abort());
+        running.into_values().for_each(|(_, handle)| handle.abort());
     }
 
     /// The question as a request of ours; the client answers under the id that it bears.
     pub(super) fn ask(&self, question: Question) -> String {
-        let id = self.next_question.fetch_add(1, Ordering::Relaxed);
+        let id = self.next.fetch_add(1, Ordering::Relaxed);
         let mut state = self.state.lock();
         // Of calls that are over, nobody waits for the answer any more.
         state.questions.retain(|_, reply| !reply.is_closed());
@@ -268,12 +266,12 @@ impl Session {
 /// A request in flight; forgotten when dropped.
 pub(super) struct Running {
     session: Arc<Session>,
-    id: Id,
+    number: u64,
 }
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.session.state.lock().running.remove(&self.id);
+        self.session.state.lock().running.remove(&self.number);
     }
 }
 

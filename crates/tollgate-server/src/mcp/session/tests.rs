@@ -1,6 +1,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::future::Abortable;
 use tokio::sync::oneshot;
 use tollgate_core::json;
 use tollgate_core::turn::Principal;
@@ -79,18 +80,21 @@ async fn there_are_only_so_many_sessions() {
 }
 
 #[tokio::test]
-async fn b_jr_08_an_id_is_in_use_until_its_request_ends() {
+async fn b_jr_08_a_cancel_ends_every_running_request_of_its_id() {
     let session = Arc::new(Session::new(opening(who("ada", None))));
-    let id = Id::number(7);
-    let (running, _registration) = session.begin(&id).unwrap();
-    assert!(session.begin(&id).is_none());
-    drop(running);
-    let (_running, registration) = session.begin(&id).unwrap();
-    let call = futures_util::future::Abortable::new(std::future::pending::<()>(), registration);
-    session.cancel(&Id::number(8));
-    session.cancel(&id);
-    assert!(call.await.is_err(), "cancelled");
-    session.cancel(&id);
+    let begin = |id: u64| {
+        let (running, registration) = session.begin(&Id::number(id));
+        let call = Abortable::new(std::future::pending::<()>(), registration);
+        (running, call)
+    };
+    let ((first, one), (second, again)) = (begin(7), begin(7));
+    let (_other, other) = begin(8);
+    session.cancel(&Id::number(7));
+    assert!(one.await.is_err() && again.await.is_err());
+    assert!(!other.is_aborted());
+    drop((first, second));
+    session.cancel(&Id::number(7));
+    assert_eq!(session.state.lock().running.len(), 1, "what ended is forgotten");
 }
 
 #[tokio::test]
