@@ -59,12 +59,14 @@ pub(crate) struct OnThread {
 
 impl OnThread {
     pub(crate) fn start(name: &str, handler: impl Handler) -> io::Result<Self> {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-        let listener = runtime.block_on(bind())?;
+        let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
+        listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let (stop, stopped) = oneshot::channel();
         let work = move || {
             runtime.block_on(async {
+                let listener = TcpListener::from_std(listener).expect("it is a good socket");
                 tokio::select! {
                     () = serve(listener, handler) => {}
                     _ = stopped => {}

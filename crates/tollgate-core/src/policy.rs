@@ -125,19 +125,33 @@ fn permit_tool<'a>(turn: &Turn, mut params: Object<'a>) -> Result<Permitted<'a>,
         return Err(Refusal::UnknownTool { name: shortened(&name), nearest });
     };
     drop(name);
-    let arguments = match params.get("arguments").map(RawValue::get) {
+    let mut arguments = match params.get("arguments").map(RawValue::get) {
         None | Some("null") => Value::Object(serde_json::Map::new()),
         Some(text) => json::value(text)
             .map_err(|error| Refusal::BadParams(format!("`arguments` cannot be read: {error}")))?,
     };
     if let Err(violations) = tool.input.check(&arguments) {
-        return Err(Refusal::InvalidArguments { tool, violations });
+        if !without_nulls(&tool, &mut arguments) || tool.input.check(&arguments).is_err() {
+            return Err(Refusal::InvalidArguments { tool, violations });
+        }
+        params.set("arguments", json::raw_value(&arguments));
     }
     if tool.id.tool.as_str() != tool.exposed.as_str() {
         params.set_string("name", tool.id.tool.as_str());
     }
     let server = tool.id.server.clone();
     Ok(Permitted { kind: Kind::CallTool, server, params, call: Some(ToolCall { tool, arguments }) })
+}
+
+/// Takes out optional arguments that are `null`: many models write that for "not given".
+/// Whether there were any.
+fn without_nulls(tool: &Tool, arguments: &mut Value) -> bool {
+    let required = tool.definition.input_schema.get("required").and_then(Value::as_array);
+    let is_required = |name: &str| required.is_some_and(|names| names.iter().any(|it| it == name));
+    let Some(fields) = arguments.as_object_mut() else { return false };
+    let before = fields.len();
+    fields.retain(|name, value| !value.is_null() || is_required(name));
+    fields.len() < before
 }
 
 /// `ref` names a prompt or a resource template; the request goes to whoever owns it.

@@ -28,8 +28,8 @@ fn info() -> Box<RawValue> {
 #[derive(Debug)]
 pub(super) enum Verdict {
     Modern(ServerFacts),
-    /// Modern, but wants to know that questions can be answered.
-    AskWithBridge,
+    /// Modern, but refuses what it should not: asked once more, with all that can be declared.
+    AskAgain,
     Legacy,
     Unusable(String),
 }
@@ -67,7 +67,7 @@ pub(super) fn judge_discover(outcome: Result<&RawValue, &ErrorObject>) -> Verdic
         Ok(result) => judge_discovered(result),
         Err(error) => match error.code {
             code::UNSUPPORTED_VERSION => judge_supported(&supported(error)),
-            code::MISSING_CLIENT_CAPABILITY => Verdict::AskWithBridge,
+            code::MISSING_CLIENT_CAPABILITY => Verdict::AskAgain,
             code::HEADER_MISMATCH => {
                 Verdict::Unusable(format!("the server refuses our headers: {}", error.message))
             }
@@ -94,9 +94,7 @@ fn judge_supported(versions: &[String]) -> Verdict {
     let known = versions.iter().filter_map(|version| Revision::parse(version));
     match known.max().map(Revision::era) {
         Some(Era::Legacy) => Verdict::Legacy,
-        Some(Era::Modern) => {
-            Verdict::Unusable("the server refuses a revision that it says it speaks".to_owned())
-        }
+        Some(Era::Modern) => Verdict::AskAgain,
         None => Verdict::Unusable(format!("the server speaks only {}", versions.join(", "))),
     }
 }
@@ -211,9 +209,9 @@ async fn agree(dispatch: &Dispatch, options: &Options) -> Result<ServerFacts, Co
         };
         match verdict {
             Verdict::Modern(facts) => return Ok(facts),
-            Verdict::AskWithBridge if declared == Declared::Nothing => declared = Declared::Bridge,
-            Verdict::AskWithBridge => {
-                let message = "the server asks for capabilities that were declared".to_owned();
+            Verdict::AskAgain if declared == Declared::Nothing => declared = Declared::Bridge,
+            Verdict::AskAgain => {
+                let message = "the server refuses `server/discover` at a revision that it speaks".to_owned();
                 return Err(ConnectError::Protocol(message));
             }
             Verdict::Unusable(message) => return Err(ConnectError::Protocol(message)),
@@ -241,7 +239,7 @@ async fn initialize_after_silence(
     match probe.answer_now() {
         Some(outcome) => match verdict(outcome)? {
             Verdict::Modern(facts) => Ok(facts),
-            Verdict::AskWithBridge | Verdict::Legacy | Verdict::Unusable(_) => Err(failed),
+            Verdict::AskAgain | Verdict::Legacy | Verdict::Unusable(_) => Err(failed),
         },
         None => Err(failed),
     }

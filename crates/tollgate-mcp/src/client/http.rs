@@ -70,7 +70,7 @@ async fn find_out(
         match probe(&core).await? {
             Verdict::Modern(facts) => return Ok(Arc::new(modern::Modern::new(core, facts))),
             Verdict::Unusable(reason) => return Err(ConnectError::Protocol(reason)),
-            Verdict::AskWithBridge | Verdict::Legacy => {}
+            Verdict::AskAgain | Verdict::Legacy => {}
         }
         if let Some(pinned) = options.pinned {
             let reason = format!("the server does not speak the pinned {pinned}");
@@ -96,11 +96,11 @@ async fn find_out(
 }
 
 async fn probe(core: &modern::Core) -> Result<Verdict, ConnectError> {
-    let mut verdict = Verdict::AskWithBridge;
+    let mut verdict = Verdict::AskAgain;
     for declared in [Declared::Nothing, Declared::Bridge] {
         let reply = core.discover(&handshake::discover_params(declared)).await;
         verdict = judge(reply.map_err(legacy::connect_error)?)?;
-        if !matches!(verdict, Verdict::AskWithBridge) {
+        if !matches!(verdict, Verdict::AskAgain) {
             return Ok(verdict);
         }
     }

@@ -15,7 +15,8 @@ use bytes::Bytes;
 use http::{HeaderValue, StatusCode};
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
-use tokio::time::sleep;
+use tokio::sync::oneshot;
+use tokio::time::{sleep, timeout};
 use tollgate_core::json::Object;
 
 use super::reply::{Reply, Resume, Waiting};
@@ -39,6 +40,8 @@ pub(super) use open::{NoSession, connect_error};
 const DRAINS: usize = 64;
 /// How often in a row a stream is taken up again without a single event in it.
 const RESUMES: usize = 5;
+/// How long a server may take to open its own stream before calls go ahead without it.
+const STREAM_PATIENCE: Duration = Duration::from_millis(500);
 const RETRY_DEFAULT: Duration = Duration::from_secs(1);
 const RETRY_LONGEST: Duration = Duration::from_secs(30);
 
@@ -46,8 +49,14 @@ pub(super) struct Legacy {
     facts: ServerFacts,
     core: Arc<Core>,
     /// Sessions of callers that can be asked, by what they declared; opened on first use.
-    interactive: tokio::sync::Mutex<HashMap<Bridge, Arc<Core>>>,
+    interactive: tokio::sync::Mutex<HashMap<Bridge, Interactive>>,
     stream: Mutex<Option<Task>>,
+}
+
+/// A session whose callers can be asked, and the stream on which the server may do so.
+struct Interactive {
+    core: Arc<Core>,
+    _stream: Task,
 }
 
 /// What the connection and its own stream share.
@@ -76,15 +85,18 @@ impl Legacy {
             return Ok(Arc::clone(&self.core));
         }
         let mut opened = self.interactive.lock().await;
-        if let Some(core) = opened.get(&bridge) {
-            return Ok(Arc::clone(core));
+        if let Some(session) = opened.get(&bridge) {
+            return Ok(Arc::clone(&session.core));
         }
         let wire = Arc::clone(&self.core.session.wire);
         let inbound = Inbound::new(Arc::clone(&self.core.inbound.listener));
         let core = Arc::new(Core::new(wire, inbound, (self.core.limit, bridge)));
         let revision = self.facts.revision;
         core.initialize(revision, Some(revision)).await.map_err(open::lost)?;
-        opened.insert(bridge, Arc::clone(&core));
+        let (stream, answered) = Core::following(&core);
+        // Some servers ask there and nowhere else, and lose what nobody listens to.
+        let _ = timeout(STREAM_PATIENCE, answered).await;
+        opened.insert(bridge, Interactive { core: Arc::clone(&core), _stream: stream });
         Ok(core)
     }
 }
@@ -103,6 +115,13 @@ impl Core {
             renewing: tokio::sync::Mutex::default(),
             bridge,
         }
+    }
+
+    /// Follows the server's own stream; the receiver is told when the server has answered.
+    fn following(core: &Arc<Self>) -> (Task, oneshot::Receiver<()>) {
+        let (opened, answered) = oneshot::channel();
+        let followed = Arc::clone(core).follow(opened);
+        (crate::tasks::spawn("server stream", followed), answered)
     }
 
     fn waiting<'a>(&'a self, owner: Owner<'a>) -> Waiting<'a> {
@@ -208,8 +227,7 @@ impl Connection for Legacy {
         {
             let mut stream = self.stream.lock();
             if stream.is_none() {
-                let followed = Arc::clone(&self.core).follow();
-                *stream = Some(crate::tasks::spawn("server stream", followed));
+                *stream = Some(Core::following(&self.core).0);
             }
         }
         self.core.watch.subscribe(self, resources).await
@@ -218,7 +236,7 @@ impl Connection for Legacy {
     async fn close(&self) {
         *self.stream.lock() = None;
         let mut cores = vec![Arc::clone(&self.core)];
-        cores.extend(self.interactive.lock().await.drain().map(|(_, core)| core));
+        cores.extend(self.interactive.lock().await.drain().map(|(_, session)| session.core));
         for core in &cores {
             core.inbound.table.close("the connection was closed");
         }
@@ -229,7 +247,8 @@ impl Connection for Legacy {
 impl Drop for Legacy {
     fn drop(&mut self) {
         let interactive = std::mem::take(self.interactive.get_mut());
-        for core in std::iter::once(&self.core).chain(interactive.values()) {
+        let interactive = interactive.values().map(|session| &session.core);
+        for core in std::iter::once(&self.core).chain(interactive) {
             core.inbound.abandon_questions();
             core.session.abandon();
         }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use http::{HeaderValue, StatusCode};
+use tokio::sync::oneshot;
 use tokio::time::sleep;
 
 use super::{Core, RETRY_DEFAULT, RETRY_LONGEST};
@@ -11,8 +12,10 @@ use crate::envelope::Message;
 use crate::header;
 
 impl Core {
-    /// The server's own stream, for as long as the connection lives.
-    pub(super) async fn follow(self: Arc<Self>) {
+    /// The server's own stream, for as long as the connection lives. `opened` is told when the
+    /// server has answered for the first time, whether it has such a stream or not.
+    pub(super) async fn follow(self: Arc<Self>, opened: oneshot::Sender<()>) {
+        let mut opened = Some(opened);
         let mut last_id: Option<String> = None;
         let mut pause = RETRY_DEFAULT;
         loop {
@@ -21,7 +24,10 @@ impl Core {
             if let Some(id) = last_id.as_deref().and_then(|id| HeaderValue::from_str(id).ok()) {
                 headers.insert(header::LAST_EVENT_ID, id);
             }
-            if let Ok(response) = self.session.wire.get_stream(headers).await {
+            let answered = self.session.wire.get_stream(headers).await;
+            // Nobody waiting any more is fine.
+            let _ = opened.take().map(|it| it.send(()));
+            if let Ok(response) = answered {
                 match response.status() {
                     StatusCode::OK if body::is_event_stream(response.headers()) => {
                         let mut stream = EventStream::new(response, self.limit);
