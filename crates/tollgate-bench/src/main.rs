@@ -52,6 +52,10 @@ fn main() -> ExitCode {
             Ok(upstream) => serve_here(|| bare::Bare::new(upstream)),
             Err(_) => return usage(),
         },
+        ["upstream", tools] => match tools.parse::<usize>() {
+            Ok(tools) => serve_here(|| upstream::Upstream::new(tools)),
+            Err(_) => return usage(),
+        },
         ["fixed", file] => match std::fs::read(file) {
             Ok(bytes) => serve_here(|| fixed::Fixed(bytes.into())),
             Err(error) => Err(error.into()),
@@ -126,6 +130,9 @@ fn measure(wish: &Wish) -> ExitCode {
     println!("{}", table::render(&rows));
     println!("ratio: to the yardstick that the target names, else to the target itself");
     println!("{}", machine.describe());
+    if cfg!(debug_assertions) {
+        println!("this program was built without optimisation: the figures mean nothing");
+    }
     if let Err(error) = write(&machine, &rows) {
         eprintln!("tollgate-bench: cannot write {RESULTS}: {error}");
         return ExitCode::FAILURE;

@@ -31,16 +31,35 @@ pub(crate) struct Usage {
 
 impl Usage {
     pub(crate) fn of(pid: u32) -> io::Result<Self> {
-        let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
         let status = fs::read_to_string(format!("/proc/{pid}/status"))?;
-        let ticks = ticks(&stat).unwrap_or(0);
-        let per_second = rustix::param::clock_ticks_per_second();
+        let cpu = match time_of_threads(pid) {
+            Ok(cpu) if cpu > Duration::ZERO => cpu,
+            _ => time_in_ticks(pid)?,
+        };
         Ok(Self {
-            cpu: Duration::from_millis(ticks * 1_000 / per_second),
+            cpu,
             resident_bytes: kilobytes(&status, "VmRSS:") * 1024,
             peak_bytes: kilobytes(&status, "VmHWM:") * 1024,
         })
     }
+}
+
+/// In nanoseconds, where the kernel keeps them: a tick is as long as hundreds of calls.
+fn time_of_threads(pid: u32) -> io::Result<Duration> {
+    let mut nanos = 0;
+    for thread in fs::read_dir(format!("/proc/{pid}/task"))? {
+        // A thread may end while we look; what it used is then lost, which is next to nothing.
+        let text = fs::read_to_string(thread?.path().join("schedstat")).unwrap_or_default();
+        let first = text.split_ascii_whitespace().next();
+        nanos += first.and_then(|word| word.parse::<u64>().ok()).unwrap_or(0);
+    }
+    Ok(Duration::from_nanos(nanos))
+}
+
+fn time_in_ticks(pid: u32) -> io::Result<Duration> {
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat"))?;
+    let per_second = rustix::param::clock_ticks_per_second();
+    Ok(Duration::from_millis(ticks(&stat).unwrap_or(0) * 1_000 / per_second))
 }
 
 /// `utime` and `stime`: the 14th and 15th field. The second may contain anything but ends at `)`.

@@ -23,13 +23,15 @@ pub(super) async fn measure(bench: &Bench) -> Result<Vec<Row>, Trouble> {
     let gateway = bench.start_gateway("rate", &servers).await?;
     let targets = three(upstream.address, &bare, (&gateway, "up_echo"), era);
     let load = open::Load { rate: RATE, span: bench.pace.long_slice };
-    let mut rounds: Vec<Vec<Slice>> = Vec::new();
-    for _ in 0..bench.pace.long_rounds {
-        let mut slices = Vec::with_capacity(targets.len());
-        for target in &targets {
-            slices.push(open::run(std::slice::from_ref(target), CONNECTIONS, load).await?);
+    let mut rounds = Vec::new();
+    for round in 0..bench.pace.long_rounds {
+        let mut slices: [Option<Slice>; 3] = [None, None, None];
+        for turn in 0..targets.len() {
+            let at = (round + turn) % targets.len();
+            let slice = open::run(std::slice::from_ref(&targets[at]), CONNECTIONS, load).await?;
+            slices[at] = Some(slice);
         }
-        rounds.push(slices);
+        rounds.push(slices.map(|slice| slice.expect("every target had its turn")));
     }
     gateway.stop().await?;
     bare.stop().await?;
@@ -37,8 +39,8 @@ pub(super) async fn measure(bench: &Bench) -> Result<Vec<Row>, Trouble> {
 }
 
 /// Milliseconds over the direct calls of the same round, the median of all rounds.
-fn row(rounds: &[Vec<Slice>], quantile: f64, most: f64) -> Row {
-    let at = |round: &[Slice], who: usize| micros(round[who].latencies.quantile(quantile)) / 1e3;
+fn row(rounds: &[[Slice; 3]], quantile: f64, most: f64) -> Row {
+    let at = |round: &[Slice; 3], who: usize| micros(round[who].latencies.quantile(quantile)) / 1e3;
     let added = |who: usize| median(rounds.iter().map(|round| at(round, who) - at(round, 0)));
     let whole = |who: usize| median(rounds.iter().map(|round| at(round, who)));
     let limit = Limit { most, unit: "ms", digits: 2 };
