@@ -88,10 +88,28 @@ pub struct Outcome {
     pub status: Status,
     /// The MCP result, in no era's own dress.
     pub result: Box<RawValue>,
-    /// Whether the same call may succeed later.
-    pub retryable: bool,
-    pub retry_hint: Option<String>,
-    pub truncated: bool,
+    pub retry: Retry,
+    pub extent: Extent,
+    pub source: Source,
     pub duration: Duration,
-    pub cached: bool,
+}
+
+/// Whether the same call may succeed later.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Retry {
+    Pointless,
+    Sensible { hint: Option<String> },
+}
+
+/// Whether all that the tool said is there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    Whole,
+    Cut,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    Fresh,
+    Cached,
 }

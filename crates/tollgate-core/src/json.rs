@@ -1,6 +1,7 @@
-//! Strict reading of JSON that strangers sent. Objects are read one level deep and their values
-//! stay the text that came in, so nothing unknown is lost and nothing is parsed twice.
-//! A key that stands twice is refused: two readers could each believe a different one.
+//! Strict reading of JSON that strangers sent.
+//!
+//! Objects are read one level deep and their values stay the text that came in, so nothing
+//! unknown is lost and nothing is parsed twice. A key that stands twice is refused: two readers could each believe a different one.
 
 use std::borrow::Cow;
 use std::collections::HashSet;

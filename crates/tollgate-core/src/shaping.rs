@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::call::{Outcome, Status};
+use crate::call::{Extent, Outcome, Retry, Source, Status};
 use crate::json::{self, Object};
 use crate::tool::{Speech, Tool};
 
@@ -14,11 +14,13 @@ mod cut;
 
 pub use cut::Caps;
 
+const SENSIBLE: Retry = Retry::Sensible { hint: None };
+
 /// Shapes a tool's own answer. `caps` bound what goes on to the caller.
 pub fn shape(tool: &Tool, result: Box<RawValue>, duration: Duration, caps: &Caps) -> Outcome {
-    let (result, truncated) = match cut::cut(&result, caps) {
-        Some(shorter) => (shorter, true),
-        None => (result, false),
+    let (result, extent) = match cut::cut(&result, caps) {
+        Some(shorter) => (shorter, Extent::Cut),
+        None => (result, Extent::Whole),
     };
     let object = Object::parse(result.get()).unwrap_or_default();
     let failed = object.get("isError").is_some_and(|raw| raw.get() == "true");
@@ -34,17 +36,19 @@ pub fn shape(tool: &Tool, result: Box<RawValue>, duration: Duration, caps: &Caps
     Outcome {
         status,
         result,
-        retryable: failed && tool.terms.idempotent,
-        retry_hint: None,
-        truncated,
+        retry: if failed && tool.terms.idempotent { SENSIBLE } else { Retry::Pointless },
+        extent,
+        source: Source::Fresh,
         duration,
-        cached: false,
     }
 }
 
 /// An outcome that the gateway itself has to say something about: the tool did not answer.
 pub fn failure(status: Status, message: &str, duration: Duration) -> Outcome {
-    let retryable = matches!(status, Status::Timeout | Status::Offline | Status::RateLimited);
+    let retry = match status {
+        Status::Timeout | Status::Offline | Status::RateLimited => SENSIBLE,
+        _ => Retry::Pointless,
+    };
     let mut text = Object::new();
     text.set_string("type", "text");
     text.set_string("text", message);
@@ -54,11 +58,10 @@ pub fn failure(status: Status, message: &str, duration: Duration) -> Outcome {
     Outcome {
         status,
         result: result.to_raw(),
-        retryable,
-        retry_hint: None,
-        truncated: false,
+        retry,
+        extent: Extent::Whole,
+        source: Source::Fresh,
         duration,
-        cached: false,
     }
 }
 

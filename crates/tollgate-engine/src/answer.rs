@@ -4,7 +4,7 @@
 use std::time::Duration;
 
 use serde_json::value::RawValue;
-use tollgate_core::call::{Kind, Outcome, Status};
+use tollgate_core::call::{Kind, Outcome, Retry, Status};
 use tollgate_core::json::{self, Object};
 use tollgate_core::plan::Planned;
 use tollgate_core::shaping::{self, Caps};
@@ -118,13 +118,17 @@ impl Finish<'_> {
         &self,
         status: Status,
         message: String,
-        retry_hint: Option<String>,
+        hint: Option<String>,
     ) -> Result<Reply, CallError> {
         if self.planned.permitted().tool().is_none() {
             return Err(CallError::Unanswered { message });
         }
         let outcome = shaping::failure(status, &message, self.took);
-        Ok(Reply::Tool(Outcome { retry_hint, ..outcome }))
+        let retry = match hint {
+            Some(_) => Retry::Sensible { hint },
+            None => outcome.retry,
+        };
+        Ok(Reply::Tool(Outcome { retry, ..outcome }))
     }
 
     fn name(&self) -> String {

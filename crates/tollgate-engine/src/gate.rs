@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use tokio::sync::{broadcast, watch};
 use tollgate_core::agent::Agent;
 use tollgate_core::budget::{Deadline, Limits, Tier};
-use tollgate_core::call::{Request, Status, TaskVerb};
+use tollgate_core::call::{Kind, Request, Status, TaskVerb};
 use tollgate_core::catalog::Catalog;
 use tollgate_core::id::AgentId;
 use tollgate_core::json::Object;
@@ -20,7 +20,7 @@ use crate::answer;
 use crate::caller::{CallError, Caller, Reply};
 use crate::clock::Clock;
 use crate::executor::Executor;
-use crate::record::{Recorder, Recording};
+use crate::record::Recorder;
 use crate::registry::Registry;
 use crate::servers::{Readiness, ServerStatus, Servers};
 use crate::tickets::Tickets;
@@ -51,6 +51,13 @@ pub struct Asked<'a> {
     pub deadline: Option<Deadline>,
 }
 
+/// What is asked about a task: `params` are those of the MCP method.
+#[derive(Debug)]
+pub struct TaskRequest<'a> {
+    pub verb: TaskVerb,
+    pub params: Object<'a>,
+}
+
 #[derive(Debug, Clone, thiserror::Error)]
 #[error("there is no agent `{name}`; known are: {}", .known.join(", "))]
 pub struct UnknownAgent {
@@ -79,7 +86,10 @@ impl Gate {
     ) -> Result<Reply, CallError> {
         let mut recording = self.recorder.begin(turn, &request);
         let reply = match policy::permit(turn, request) {
-            Ok(permitted) => self.run(turn, permitted, &caller, &mut recording).await,
+            Ok(permitted) => {
+                recording.permitted(&permitted);
+                self.run(turn, permitted, &caller).await
+            }
             Err(Refusal::InvalidArguments { tool, violations }) => {
                 recording.target(&tool.id.server, Some(tool.id.tool.as_str()));
                 let refusal = Refusal::InvalidArguments { tool, violations };
@@ -106,17 +116,18 @@ impl Gate {
     pub async fn task(
         &self,
         turn: &Turn,
-        verb: TaskVerb,
-        params: Object<'_>,
+        request: TaskRequest<'_>,
         caller: Caller<'_>,
     ) -> Result<Box<RawValue>, CallError> {
+        let TaskRequest { verb, params } = request;
         let tickets = Tickets { seal: &self.executor.seal, principal: &turn.principal };
         let shown = params.string("taskId").unwrap_or_default().into_owned();
         let ticket = tickets.open(&shown).ok_or(Refusal::UnknownTask)?;
-        let request = Request { kind: tollgate_core::call::Kind::Task(verb), params };
+        let request = Request { kind: Kind::Task(verb), params };
         let mut recording = self.recorder.begin(turn, &request);
         let permitted = policy::permit_task(turn, verb, ticket, request.params)?;
-        let reply = self.run(turn, permitted, &caller, &mut recording).await;
+        recording.permitted(&permitted);
+        let reply = self.run(turn, permitted, &caller).await;
         recording.finish(&reply);
         match reply? {
             Reply::Result(result) => Ok(Tickets::shown_as(&result, &shown)),
@@ -131,10 +142,7 @@ impl Gate {
         turn: &Turn,
         permitted: Permitted<'_>,
         caller: &Caller<'_>,
-        recording: &mut Recording<'_>,
     ) -> Result<Reply, CallError> {
-        let tool_name = permitted.tool().map(|tool| tool.id.tool.clone());
-        recording.target(permitted.server(), tool_name.as_ref().map(|name| name.as_str()));
         let is_tool = permitted.tool().is_some();
         let planned = match plan::plan(turn, permitted, self.clock.now(), self.limits) {
             Ok(planned) => planned,

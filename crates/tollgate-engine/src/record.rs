@@ -6,6 +6,7 @@ use std::time::{Duration, Instant, SystemTime};
 
 use tollgate_core::call::{Kind, Request, Status};
 use tollgate_core::id::{AgentId, ServerId};
+use tollgate_core::policy::Permitted;
 use tollgate_core::turn::{Principal, Turn};
 
 use crate::caller::{CallError, Reply};
@@ -126,6 +127,10 @@ impl Recording<'_> {
     pub(crate) fn target(&mut self, server: &ServerId, tool: Option<&str>) {
         self.record.server = Some(server.clone());
         self.record.tool = tool.map(str::to_owned);
+    }
+
+    pub(crate) fn permitted(&mut self, request: &Permitted<'_>) {
+        self.target(request.server(), request.tool().map(|tool| tool.id.tool.as_str()));
     }
 
     pub(crate) fn finish(mut self, reply: &Result<Reply, CallError>) {

@@ -88,7 +88,7 @@ pub enum Auth {
     None,
     /// Sent as `authorization: Bearer …`; written in the config with or without that word.
     Token(Secret),
-    OAuth(ClientCredentials),
+    ClientCredentials(ClientCredentials),
     Brought(Brought),
 }
 

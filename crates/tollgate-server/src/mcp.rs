@@ -12,6 +12,7 @@ use tollgate_engine::clock::Clock;
 use tollgate_engine::gate::{Asked, Gate};
 use tollgate_mcp::tasks::Group;
 
+use crate::auth::Keys;
 use crate::limits::Limits;
 use crate::refusal::Refused;
 
@@ -33,6 +34,7 @@ use session::Sessions;
 pub(crate) struct Front {
     pub(crate) gate: Arc<Gate>,
     pub(crate) limits: Limits,
+    pub(crate) keys: Keys,
     pub(crate) sessions: Sessions,
     /// Legacy calls whose client went away without cancelling them.
     survivors: Arc<Group>,
@@ -45,6 +47,7 @@ impl Front {
     pub(crate) fn new(gate: Arc<Gate>, clock: Arc<dyn Clock>, limits: Limits) -> Self {
         Self {
             gate,
+            keys: Keys::default(),
             sessions: Sessions::new(clock, &limits),
             survivors: Arc::new(Group::new("legacy call", limits.in_flight)),
             stop: CancellationToken::new(),

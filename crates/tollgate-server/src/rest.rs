@@ -17,10 +17,11 @@ use tollgate_engine::caller::{Caller, Reply};
 use tollgate_engine::gate::{self, Asked};
 use tollgate_mcp::meta::ClientFacts;
 
+use crate::auth::Identity;
+use crate::body;
 use crate::mcp::Front;
 use crate::problem::{Problem, Style};
 use crate::refusal::{self, Plain};
-use crate::{auth, body};
 
 mod shown;
 
@@ -127,7 +128,7 @@ impl Wishes {
             None => None,
             Some(text) => Some(Tier::parse(&text).ok_or(BAD_TIER)?),
         };
-        let principal = auth::principal(headers);
+        let Identity { principal, agent } = front.keys.identify(headers, agent)?;
         let asked = Asked { principal, agent: agent.as_deref(), tier, deadline: None };
         front.gate.turn(asked).map_err(|unknown| {
             Problem::told(StatusCode::NOT_FOUND, "unknown_agent", unknown.to_string())

@@ -23,6 +23,7 @@ use tollgate_engine::clock::{Clock, SystemClock};
 use tollgate_engine::gate::Gate;
 use tower_service::Service;
 
+use crate::auth::{Key, Keys};
 use crate::guard::Guard;
 use crate::limits::Limits;
 use crate::mcp::Front;
@@ -37,6 +38,8 @@ mod stall;
 pub struct Options {
     /// Names, beside the loopback ones, under which clients may address this server.
     pub hosts: Vec<String>,
+    /// Without any, everyone who reaches the address may come in.
+    pub keys: Vec<Key>,
     pub limits: Limits,
 }
 
@@ -61,7 +64,9 @@ impl Server {
     /// Must be called within a runtime.
     pub fn new(gate: Arc<Gate>, options: &Options) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let front = Arc::new(Front::new(gate, clock, options.limits.clone()));
+        let mut front = Front::new(gate, clock, options.limits.clone());
+        front.keys = Keys::new(&options.keys);
+        let front = Arc::new(front);
         let router = router::router(Arc::clone(&front));
         Self { app: Arc::new(App { guard: Guard::new(&options.hosts), router, front }) }
     }
@@ -142,6 +147,12 @@ async fn answer(app: Arc<App>, request: Request<Incoming>) -> Result<Response, I
     if let Err(problem) = app.guard.check(&parts) {
         return Ok(closing(problem.response(style)));
     }
+    let is_open = matches!(parts.uri.path(), "/healthz" | "/readyz");
+    if let Err(problem) = app.front.keys.admit(&parts.headers)
+        && !is_open
+    {
+        return Ok(challenging(problem.response(style)));
+    }
     let request = Request::from_parts(parts, Body::new(body));
     let mut router = app.router.clone();
     let handled = AssertUnwindSafe(router.call(request)).catch_unwind();
@@ -161,6 +172,13 @@ async fn unpanicked(
                 .response(style)
         }
     }
+}
+
+/// Says by which means to come in.
+fn challenging(mut response: Response) -> Response {
+    let bearer = http::HeaderValue::from_static("Bearer");
+    response.headers_mut().insert(http::header::WWW_AUTHENTICATE, bearer);
+    response
 }
 
 /// Whoever sends what no client sends does not get a second request on the connection.

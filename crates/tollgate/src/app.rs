@@ -12,7 +12,7 @@ use tollgate_engine::record::Log;
 use tollgate_engine::{Parts, Running};
 use tollgate_server::{Limits, Options, Server};
 
-use crate::config::{Config, Origin};
+use crate::config::{self, Config, Origin};
 use crate::failure::Failure;
 
 /// An engine that runs, and the front to it.
@@ -25,16 +25,26 @@ impl App {
     /// Starts everything that `config` names. Servers come up on their own.
     pub fn start(config: &Config) -> Result<Self, Failure> {
         prepare(config)?;
+        tollgate_engine::upstream::sweep_orphans();
         let parts = Parts { observers: vec![Box::new(Log)], ..Parts::default() };
         let running = tollgate_engine::start(config.settings.clone(), parts);
         let hosts = vec![config.listen.ip().to_string()];
-        let options = Options { hosts, limits: Limits::default() };
+        let keys = config.keys.iter().map(key).collect();
+        let options = Options { hosts, keys, limits: Limits::default() };
         let server = Server::new(Arc::clone(&running.gate), &options);
         Ok(Self { running, server })
     }
 
     pub fn gate(&self) -> &Arc<Gate> {
         &self.running.gate
+    }
+}
+
+fn key(key: &config::Key) -> tollgate_server::Key {
+    tollgate_server::Key {
+        name: key.name.clone(),
+        secret: key.key.clone(),
+        agents: key.agents.clone(),
     }
 }
 

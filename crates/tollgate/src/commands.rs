@@ -5,6 +5,7 @@ use tokio::runtime::Builder;
 use crate::cli::{Cli, Command, Options};
 use crate::config::{self, Config, Environment};
 use crate::failure::Failure;
+use crate::logging;
 use crate::output::Output;
 
 mod call;
@@ -29,6 +30,7 @@ pub fn run(cli: Cli, output: Output, environment: &dyn Environment) -> Result<()
         }
         command => command,
     };
+    logging::start(environment);
     let runtime = Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -48,7 +50,9 @@ async fn asked(
         Command::Call(call) => call::run(&call, &load()?, output).await,
         Command::Servers(servers) => servers::run(&servers, &load()?, output).await,
         Command::Mcp(mcp) => mcp::run(&mcp, &load()?).await,
-        Command::ConformanceClient { url } => conformance_client::run(&url, output, environment).await,
+        Command::ConformanceClient { url } => {
+            conformance_client::run(&url, output, environment).await
+        }
         Command::Check(_) | Command::Completions { .. } | Command::Manual => {
             unreachable!("run before")
         }

@@ -8,4 +8,5 @@ pub mod commands;
 pub mod config;
 pub mod failure;
 pub mod gateway;
+pub mod logging;
 pub mod output;

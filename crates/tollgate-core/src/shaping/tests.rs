@@ -4,7 +4,7 @@ use std::time::Duration;
 use serde_json::json;
 
 use super::{Caps, data, failure, shape, spoken};
-use crate::call::Status;
+use crate::call::{Extent, Retry, Status};
 use crate::catalog::{Catalog, Inputs, Listing, Offer, Origin, Rules};
 use crate::glob::Glob;
 use crate::id::ServerId;
@@ -107,7 +107,7 @@ fn s_31_oversized_results_are_cut_between_whole_parts() {
     let caps = Caps { text_bytes: 100, binary_bytes: 50, items: 3 };
     let cut = |value: serde_json::Value| {
         let outcome = shape(&tool(None), raw_value(&value), Duration::ZERO, &caps);
-        assert!(outcome.truncated);
+        assert_eq!(outcome.extent, Extent::Cut);
         let value: serde_json::Value = serde_json::from_str(outcome.result.get()).unwrap();
         value
     };
@@ -132,5 +132,5 @@ fn a_failure_is_a_result_that_a_model_can_read() {
         outcome.result.get(),
         r#"{"content":[{"type":"text","text":"it \"hung\""}],"isError":true}"#
     );
-    assert!(outcome.retryable);
+    assert_eq!(outcome.retry, Retry::Sensible { hint: None });
 }

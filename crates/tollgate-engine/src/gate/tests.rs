@@ -24,7 +24,7 @@ use tollgate_mcp::client::{Answer, AnswerKind, Event, Events};
 use tollgate_mcp::meta::ClientFacts;
 use tollgate_mcp::tasks::{self, Task};
 
-use super::{Asked, Gate};
+use super::{Asked, Gate, TaskRequest};
 use crate::backend::{Backend, Failure, Job};
 use crate::caller::{CallError, Caller, Dialogue, Reply, Retry};
 use crate::clock::{Clock, SystemClock};

@@ -30,7 +30,7 @@ pub(super) fn credentials(
     match &endpoint.auth {
         Auth::None => None,
         Auth::Token(token) => Some(Arc::new(Token(token.clone()))),
-        Auth::OAuth(config) => {
+        Auth::ClientCredentials(config) => {
             let grant = ClientCredentialsGrant::new(config, &endpoint.url, Arc::clone(clock));
             Some(Arc::new(grant))
         }

@@ -211,7 +211,8 @@ async fn agree(dispatch: &Dispatch, options: &Options) -> Result<ServerFacts, Co
             Verdict::Modern(facts) => return Ok(facts),
             Verdict::AskAgain if declared == Declared::Nothing => declared = Declared::Bridge,
             Verdict::AskAgain => {
-                let message = "the server refuses `server/discover` at a revision that it speaks".to_owned();
+                let message =
+                    "the server refuses `server/discover` at a revision that it speaks".to_owned();
                 return Err(ConnectError::Protocol(message));
             }
             Verdict::Unusable(message) => return Err(ConnectError::Protocol(message)),

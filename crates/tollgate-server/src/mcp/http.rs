@@ -73,7 +73,7 @@ async fn posted(front: Arc<Front>, agent: Option<String>, request: Request) -> R
         Accepts::OnlyEvents | Accepts::Neither => return not_acceptable("application/json"),
     };
     let read = async {
-        let who = who(&headers, agent)?;
+        let who = who(&front.keys, &headers, agent)?;
         Ok((who, body::json(&headers, body, &front.limits).await?))
     };
     let (who, body) = match read.await {
@@ -246,7 +246,7 @@ fn session_for(
     if session_id(headers).is_none() || known_version(headers) == Some(Era::Modern) {
         return Err(NoSession::NotAllowed);
     }
-    let who = who(headers, agent).map_err(NoSession::Problem)?;
+    let who = who(&front.keys, headers, agent).map_err(NoSession::Problem)?;
     find_session(front, &who, headers).map_err(NoSession::Refused)
 }
 

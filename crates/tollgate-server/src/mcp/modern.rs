@@ -8,6 +8,7 @@ use tollgate_core::json::{self, Object};
 use tollgate_core::turn::Turn;
 use tollgate_core::view::Form;
 use tollgate_engine::caller::{Caller, Dialogue, Reply, Retry};
+use tollgate_engine::gate::TaskRequest;
 use tollgate_mcp::code::{self, ErrorObject};
 use tollgate_mcp::envelope::Id;
 use tollgate_mcp::meta::{self, RequestMeta, TASKS_EXTENSION};
@@ -135,7 +136,8 @@ impl Call<'_> {
         let caller = Caller { client: &self.meta.client, events: self.events(), dialogue };
         if let Kind::Task(verb) = self.kind {
             self.check_tasks()?;
-            let result = front.gate.task(&self.turn, verb, params, caller).await;
+            let request = TaskRequest { verb, params };
+            let result = front.gate.task(&self.turn, request, caller).await;
             let result = result.map_err(|error| self.refused(error))?;
             return Ok(dress::modern_result(&id, &result, Shape::Complete));
         }

@@ -37,7 +37,11 @@ const GRACE: Duration = Duration::from_millis(500);
 pub struct StdioError(#[from] io::Error);
 
 /// Serves one client until its pipe ends.
-pub async fn serve_stdio<R, W>(gate: Arc<Gate>, reader: R, writer: W) -> Result<(), StdioError>
+pub async fn serve_stdio<R, W>(
+    gate: Arc<Gate>,
+    agent: Option<&str>,
+    (reader, writer): (R, W),
+) -> Result<(), StdioError>
 where
     R: AsyncRead + Unpin,
     W: AsyncWrite + Unpin,
@@ -46,8 +50,9 @@ where
     let mut lines = Lines::new(reader, limits.body_bytes);
     let front = Arc::new(Front::new(gate, Arc::new(SystemClock), limits));
     let (out, outgoing) = mpsc::channel(QUEUE);
+    let who = Who { principal: Principal::local(), agent: agent.map(Into::into), tier: None };
     let mut pipe =
-        Pipe { front, session: None, running: HashMap::new(), tasks: JoinSet::new(), out };
+        Pipe { front, who, session: None, running: HashMap::new(), tasks: JoinSet::new(), out };
     let mut writing = std::pin::pin!(write_all(writer, outgoing));
     loop {
         tokio::select! {
@@ -89,6 +94,8 @@ async fn write_all<W: AsyncWrite + Unpin>(
 
 struct Pipe {
     front: Arc<Front>,
+    /// The pipe is its client's alone.
+    who: Who,
     session: Option<Arc<Session>>,
     running: HashMap<Id, AbortHandle>,
     tasks: JoinSet<Id>,
@@ -148,10 +155,10 @@ impl Pipe {
         if request.method == "initialize" && meta::version_of(request.params).is_none() {
             return self.initialize(request).await;
         }
-        let (front, session) = (Arc::clone(&self.front), self.session.clone());
-        let text = text.clone();
+        let (front, who) = (Arc::clone(&self.front), self.who.clone());
+        let (text, session) = (text.clone(), self.session.clone());
         let exchange = Exchange::new(Line::new(Carrier::Pipe), |line| async move {
-            answer(&front, session.as_ref(), &text, &line).await
+            answer(&front, (who, session.as_ref()), &text, &line).await
         });
         self.run(id, exchange);
     }
@@ -169,7 +176,7 @@ impl Pipe {
     async fn initialize(&mut self, request: &Request<'_>) {
         let opened = method::params(request.params).and_then(|params| match self.session {
             Some(_) => Err(Refused::invalid("this session is initialized already")),
-            None => legacy::opening(&self.front, local(), &params),
+            None => legacy::opening(&self.front, self.who.clone(), &params),
         });
         let opening = match opened {
             Ok(opening) => opening,
@@ -241,7 +248,12 @@ async fn carry(mut exchange: Exchange, out: mpsc::Sender<String>) {
 }
 
 /// One request, in whichever era it speaks.
-async fn answer(front: &Front, session: Option<&Arc<Session>>, text: &[u8], line: &Line) -> Answer {
+async fn answer(
+    front: &Front,
+    (who, session): (Who, Option<&Arc<Session>>),
+    text: &[u8],
+    line: &Line,
+) -> Answer {
     let Ok(Message::Request(request)) = Message::parse_bytes(text) else {
         return Answer::nothing();
     };
@@ -253,16 +265,11 @@ async fn answer(front: &Front, session: Option<&Arc<Session>>, text: &[u8], line
         params.object("_meta").is_some_and(|meta| meta.contains(meta::PROTOCOL_VERSION));
     let ask = Ask { id: request.id, method: &request.method, params };
     if has_version || Method::is_modern_only(ask.method) {
-        let from = modern::From { who: local(), headers: None, line };
+        let from = modern::From { who, headers: None, line };
         return modern::answer(front, from, ask).await;
     }
     match session {
         Some(session) => legacy::answer(front, session, ask, line).await,
         None => Answer::refused(Some(&ask.id), &Refused::invalid("send `initialize` first")),
     }
-}
-
-/// Whoever started the process.
-fn local() -> Who {
-    Who { principal: Principal::local(), agent: None, tier: None }
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
-use tollgate_core::call::Outcome;
+use tollgate_core::call::{Extent, Outcome, Retry, Source};
 use tollgate_core::catalog::{Catalog, Problem};
 use tollgate_core::tool::{Effect, Tool};
 use tollgate_core::view::View;
@@ -103,11 +103,14 @@ impl<'a> OutcomeJson<'a> {
             status: outcome.status.as_str(),
             message: &spoken.message,
             data: &spoken.data,
-            retryable: outcome.retryable,
-            retry_hint: outcome.retry_hint.as_deref(),
-            truncated: outcome.truncated.then_some(true),
+            retryable: outcome.retry != Retry::Pointless,
+            retry_hint: match &outcome.retry {
+                Retry::Sensible { hint } => hint.as_deref(),
+                Retry::Pointless => None,
+            },
+            truncated: (outcome.extent == Extent::Cut).then_some(true),
             duration_ms: outcome.duration.as_millis(),
-            cached: outcome.cached,
+            cached: outcome.source == Source::Cached,
         }
     }
 }

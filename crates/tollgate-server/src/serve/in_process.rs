@@ -8,7 +8,7 @@ use tower_service::Service as _;
 use super::Server;
 
 impl Server {
-    /// Answers one request from within this process.
+    /// Answers one request from within this process, which needs no key.
     pub async fn answer(&self, request: Request<Bytes>) -> Response<Bytes> {
         let mut router = self.app.router.clone();
         let Ok(response) = router.call(request.map(Body::from)).await;

@@ -25,7 +25,7 @@ impl Pipe {
         let (reader, writer) = tokio::io::split(theirs);
         let gate = std::sync::Arc::clone(&stage.gate);
         let serving = tasks::spawn("pipe", async move {
-            serve_stdio(gate, reader, writer).await.unwrap();
+            serve_stdio(gate, None, (reader, writer)).await.unwrap();
         });
         let (reader, writer) = tokio::io::split(ours);
         Self { writer, lines: BufReader::new(reader).lines(), serving }

@@ -71,7 +71,7 @@ impl Stage {
         wait_for(&gate, last).await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let options = Options { hosts: Vec::new(), limits: setup.limits };
+        let options = Options { hosts: Vec::new(), keys: Vec::new(), limits: setup.limits };
         let server = Server::new(Arc::clone(&gate), &options);
         let stop = CancellationToken::new();
         let token = stop.clone();

@@ -68,10 +68,8 @@ async fn call_everything(gate: &Gate, context: &Value, output: Output) -> Result
     }
     let asked = Asked { principal: Principal::local(), agent: None, tier: None, deadline: None };
     let turn = gate.turn(asked).map_err(|error| Failure::failed(error.to_string()))?;
-    let client = ClientFacts {
-        capabilities: Some(json::raw(CAPABILITIES.to_owned())),
-        ..identity()
-    };
+    let client =
+        ClientFacts { capabilities: Some(json::raw(CAPABILITIES.to_owned())), ..identity() };
     for (name, arguments) in calls(&turn, context) {
         let (events, _person) = person::person();
         let mut params = Object::new();
@@ -103,9 +101,7 @@ fn calls(turn: &Turn, context: &Value) -> Vec<(String, Value)> {
     let id = server_id();
     let tools = turn.view.tools().iter().filter(|tool| tool.id.server == id);
     tools
-        .map(|tool| {
-            (tool.exposed.to_string(), person::sensible(&tool.definition.input_schema))
-        })
+        .map(|tool| (tool.exposed.to_string(), person::sensible(&tool.definition.input_schema)))
         .collect()
 }
 

@@ -14,7 +14,8 @@ pub(super) async fn run(mcp: &Mcp, config: &Config) -> Result<(), Failure> {
     // The first list should be whole; a client that asks earlier waits in the pipe.
     app.gate().settled().await;
     let gate = Arc::clone(app.gate());
-    let served = serve_stdio(gate, tokio::io::stdin(), tokio::io::stdout()).await;
+    let served =
+        serve_stdio(gate, mcp.agent.as_deref(), (tokio::io::stdin(), tokio::io::stdout())).await;
     app.gate().stop().await;
     served.map_err(|error| Failure::failed(error.to_string()))
 }

@@ -148,7 +148,8 @@ async fn s_14_task_handles_are_sealed_and_belong_to_one_principal() {
     let get = async |principal: &str| {
         let params = Object::parse(&params).unwrap();
         let turn = test.turn_of(principal);
-        test.gate.task(&turn, TaskVerb::Get, params, Caller::silent(&client)).await
+        let request = TaskRequest { verb: TaskVerb::Get, params };
+        test.gate.task(&turn, request, Caller::silent(&client)).await
     };
     let seen: Value = serde_json::from_str(get("ada").await.unwrap().get()).unwrap();
     assert_eq!(seen["taskId"], handle);

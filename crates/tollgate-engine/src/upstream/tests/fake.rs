@@ -13,7 +13,7 @@ use tollgate_core::id::ServerId;
 use tollgate_core::json::{Object, raw};
 use tollgate_mcp::Revision;
 use tollgate_mcp::client::{
-    Answer, AnswerKind, Connection, Listener, Request, RequestError, ServerFacts,
+    Answer, AnswerKind, Connection, Listener, Progress, Request, RequestError, ServerFacts,
 };
 use tollgate_mcp::code::ErrorObject;
 use tollgate_mcp::meta::ClientFacts;
@@ -179,6 +179,7 @@ pub(super) async fn call(
         client: &client,
         mirrored: Vec::new(),
         events: None,
+        progress: Progress::Unwanted,
     };
     upstream.run(job).await.map(|answer| answer.result.get().to_owned())
 }

@@ -134,7 +134,7 @@ async fn r_23_a_server_that_comes_back_is_in_service_within_two_seconds() {
 #[tokio::test]
 async fn client_credentials_open_a_closed_server() {
     let (_server, address) = serve(([127, 0, 0, 1], 0).into()).await;
-    let auth = Auth::OAuth(ClientCredentials {
+    let auth = Auth::ClientCredentials(ClientCredentials {
         client_id: "me".to_owned(),
         client_secret: Secret::new("canary"),
         token_url: Some(format!("http://{address}/token")),

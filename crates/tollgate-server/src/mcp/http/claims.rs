@@ -11,7 +11,7 @@ use tollgate_mcp::{Era, Revision, code, meta};
 use super::super::method::Method;
 use super::super::session::Session;
 use super::super::{Front, Who};
-use crate::auth;
+use crate::auth::{Identity, Keys};
 use crate::problem::Problem;
 use crate::refusal::Refused;
 
@@ -63,13 +63,13 @@ pub(super) fn find_session(
 }
 
 /// The route first, then the header.
-pub(super) fn who(headers: &HeaderMap, agent: Option<String>) -> Result<Who, Problem> {
+pub(super) fn who(keys: &Keys, headers: &HeaderMap, agent: Option<String>) -> Result<Who, Problem> {
     let bad = |detail| Problem::new(StatusCode::BAD_REQUEST, "bad_header", detail);
     let text = |name: &str| headers.get(name).map(|value| value.to_str().ok());
     let agent = match (agent, text("x-tollgate-agent")) {
-        (Some(agent), _) => Some(agent.into()),
+        (Some(agent), _) => Some(agent),
         (None, Some(named)) => {
-            Some(named.ok_or_else(|| bad("`x-tollgate-agent` is not a name"))?.into())
+            Some(named.ok_or_else(|| bad("`x-tollgate-agent` is not a name"))?.to_owned())
         }
         (None, None) => None,
     };
@@ -80,5 +80,6 @@ pub(super) fn who(headers: &HeaderMap, agent: Option<String>) -> Result<Who, Pro
             Some(tier.ok_or_else(|| bad("`x-tollgate-tier` is fast, standard or deep"))?)
         }
     };
-    Ok(Who { principal: auth::principal(headers), agent, tier })
+    let Identity { principal, agent } = keys.identify(headers, agent)?;
+    Ok(Who { principal, agent: agent.map(Into::into), tier })
 }

@@ -32,9 +32,10 @@ pub(super) fn credentials(url: &str, context: &Value) -> AuthorizationCode {
         identity,
         scopes: Vec::new(),
     };
-    AuthorizationCode::new(authorization, Box::new(|url| -> BoxFuture<'static, _> {
-        Box::pin(redirected(url))
-    }))
+    AuthorizationCode::new(
+        authorization,
+        Box::new(|url| -> BoxFuture<'static, _> { Box::pin(redirected(url)) }),
+    )
 }
 
 async fn redirected(url: String) -> Result<String, String> {

@@ -119,7 +119,7 @@ fn auth(fields: &Fields, headers: &mut BTreeMap<String, Secret>, problems: &mut 
                 .warning(fields.place("token"), &fields.path("token"), "`token` is not used")
                 .help("`oauth` wins; leave one of them out");
         }
-        return client_credentials(oauth, problems).map_or(Auth::None, Auth::OAuth);
+        return client_credentials(oauth, problems).map_or(Auth::None, Auth::ClientCredentials);
     }
     token.map_or(Auth::None, Auth::Token)
 }

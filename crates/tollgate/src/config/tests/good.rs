@@ -52,7 +52,9 @@ fn the_example_of_the_documentation_is_read() {
     assert_eq!(files.id.as_str(), "filesystem");
     assert!(matches!(&files.transport, Transport::Stdio(command) if command.words[0] == "npx"));
     let Transport::StreamableHttp(endpoint) = &search.transport else { panic!("http") };
-    assert!(matches!(&endpoint.auth, Auth::OAuth(oauth) if oauth.scopes == ["tools:read"]));
+    assert!(
+        matches!(&endpoint.auth, Auth::ClientCredentials(oauth) if oauth.scopes == ["tools:read"])
+    );
     assert_eq!(search.protocol, Protocol::Auto);
     assert_eq!(search.timeout, Duration::from_secs(10));
     let (name, tool) = search.tools.first_key_value().unwrap();
