@@ -36,7 +36,7 @@ pub(super) async fn whole(mut body: Incoming, limit: usize) -> Result<Bytes, Req
         if first.len() + rest.len() + data.len() > limit {
             return Err(too_large());
         }
-        if first.is_empty() {
+        if first.is_empty() && rest.is_empty() {
             first = data;
         } else {
             if rest.is_empty() {
