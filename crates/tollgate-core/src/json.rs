@@ -330,6 +330,27 @@ pub fn canonical(value: &Value) -> String {
     }
 }
 
+/// Whether arrays and objects stand in each other more than `limit` deep. Most readers give up
+/// somewhere; raw text would be passed on to them unread.
+pub fn is_deeper_than(limit: usize, text: &str) -> bool {
+    let (mut depth, mut in_string) = (0_usize, false);
+    let mut bytes = text.bytes();
+    while let Some(byte) = bytes.next() {
+        match byte {
+            b'"' => in_string = !in_string,
+            b'\\' if in_string => drop(bytes.next()),
+            _ if in_string => {}
+            b'[' | b'{' => depth += 1,
+            b']' | b'}' => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+        if depth > limit {
+            return true;
+        }
+    }
+    false
+}
+
 /// The value as a string, if it is one.
 pub fn string(value: &RawValue) -> Option<Cow<'_, str>> {
     let Key(text) = serde_json::from_str(value.get()).ok()?;

@@ -22,15 +22,24 @@ pub fn shape(tool: &Tool, result: Box<RawValue>, duration: Duration, caps: &Caps
         Some(shorter) => (shorter, Extent::Cut),
         None => (result, Extent::Whole),
     };
-    let object = Object::parse(result.get()).unwrap_or_default();
+    let object = match Object::parse(result.get()) {
+        Ok(object) => object,
+        Err(error) => {
+            let message = format!("the result of `{}` cannot be read: {error}", tool.exposed);
+            return failure(Status::Error, &message, duration);
+        }
+    };
+    let mended = mended(&object);
+    let object = mended.as_ref().unwrap_or(&object);
     let failed = object.get("isError").is_some_and(|raw| raw.get() == "true");
     let status = match () {
         () if failed => Status::Error,
-        () if is_empty(&object) => Status::NoResults,
+        () if is_empty(object) => Status::NoResults,
         () => Status::Ok,
     };
-    let result = match mismatch(tool, &object) {
-        Some(note) if !failed => annotated(&object, &note),
+    let result = match mismatch(tool, object) {
+        Some(note) if !failed => annotated(object, &note),
+        _ if mended.is_some() => object.to_raw(),
         _ => result,
     };
     Outcome {
@@ -163,8 +172,26 @@ fn is_empty(result: &Object<'_>) -> bool {
     };
     match result.get("structuredContent") {
         Some(_) => is("structuredContent", &["[]", "null"]),
-        None => result.get("content").is_none() || is("content", &["[]", "null"]),
+        None => is("content", &["[]"]),
     }
+}
+
+/// The result with a list for content, and no `isError` that each reader would take differently.
+fn mended<'r>(result: &Object<'r>) -> Option<Object<'r>> {
+    let is_list = result.get("content").is_some_and(|raw| raw.get().starts_with('['));
+    let is_flag = |raw: &RawValue| matches!(raw.get(), "true" | "false");
+    let is_sound = result.get("isError").is_none_or(is_flag);
+    if is_list && is_sound {
+        return None;
+    }
+    let mut mended = result.clone();
+    if !is_list {
+        mended.set("content", json::raw("[]".to_owned()));
+    }
+    if !is_sound {
+        mended.remove("isError");
+    }
+    Some(mended)
 }
 
 /// What is wrong with structured content that does not fit the tool's own output schema.

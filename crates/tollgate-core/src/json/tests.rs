@@ -1,4 +1,4 @@
-use super::{Object, raw_string, value};
+use super::{Object, is_deeper_than, raw_string, value};
 
 #[test]
 fn unknown_fields_and_their_spelling_survive_a_splice() {
@@ -41,4 +41,14 @@ fn hostile_documents_are_malformed_not_fatal() {
     assert!(Object::parse(&format!("{{\"a\":{deep}")).is_err());
     assert!(Object::parse_bytes(b"{\"a\":\"\xff\"}").is_err());
     assert!(value("1e999999").is_err());
+}
+
+#[test]
+fn depth_is_counted_outside_of_strings() {
+    for (text, depth) in
+        [("1", 0), ("[]", 1), ("[{}]", 2), (r#"["[[[{{{","\\",["\"[["]]"#, 2), ("[[],[],[[]]]", 3)]
+    {
+        assert!(!is_deeper_than(depth, text), "{text}");
+        assert!(depth == 0 || is_deeper_than(depth - 1, text), "{text}");
+    }
 }

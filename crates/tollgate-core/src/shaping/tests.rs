@@ -50,6 +50,25 @@ fn the_status_says_how_it_went() {
     assert_eq!(status(r#"{}"#), Status::NoResults);
     assert_eq!(status(r#"{"content":null}"#), Status::NoResults);
     assert_eq!(status(r#"{"content":[1],"isError":"no"}"#), Status::Ok);
+    assert_eq!(status(r#"{"content":[],"content":[1]}"#), Status::Error);
+}
+
+#[test]
+fn b_re_01_b_re_07_what_each_reader_would_take_differently_does_not_go_on() {
+    let shown = |result: &str| {
+        let result = raw(result.to_owned());
+        let outcome = shape(&tool(None), result, Duration::ZERO, &Caps::default());
+        outcome.result.get().to_owned()
+    };
+    for (result, expected) in [
+        (r#"{"content":null,"x":1}"#, r#"{"content":[],"x":1}"#),
+        (r#"{"content":"text"}"#, r#"{"content":[]}"#),
+        (r#"{"structuredContent":{}}"#, r#"{"structuredContent":{},"content":[]}"#),
+        (r#"{"content":[1],"isError":"no"}"#, r#"{"content":[1]}"#),
+        (r#"{ "content": [], "isError": false }"#, r#"{ "content": [], "isError": false }"#),
+    ] {
+        assert_eq!(shown(result), expected);
+    }
 }
 
 #[test]
@@ -104,7 +123,7 @@ fn a_result_that_breaks_the_output_schema_is_reported_not_hidden() {
 
 #[test]
 fn s_31_oversized_results_are_cut_between_whole_parts() {
-    let caps = Caps { text_bytes: 100, binary_bytes: 50, items: 3 };
+    let caps = Caps { text_bytes: 100, binary_bytes: 50, items: 3, depth: 64 };
     let cut = |value: serde_json::Value| {
         let outcome = shape(&tool(None), raw_value(&value), Duration::ZERO, &caps);
         assert_eq!(outcome.extent, Extent::Cut);
