@@ -17,6 +17,8 @@ use crate::envelope::{Id, Invalid, Message, write};
 
 /// The most messages one batch may hold (2025-03-26 only).
 const BATCH: usize = 1024;
+/// How much of either end of a broken message is searched for its id.
+const ENDS: usize = 80;
 
 pub(super) struct Dispatch {
     pub inbound: Inbound,
@@ -111,7 +113,7 @@ impl Dispatch {
                 self.inbound.notification(&method, params, None);
             }
             Ok(Message::Request(request)) => self.inbound.request(&request, None, &self.outbox),
-            Err(invalid) => self.reject(&invalid),
+            Err(invalid) => self.reject(&invalid, bytes),
         }
     }
 
@@ -171,11 +173,11 @@ impl Dispatch {
         self.inbound.listener.garbage("an answer to a request that was never made");
     }
 
-    fn reject(&self, invalid: &Invalid) {
+    fn reject(&self, invalid: &Invalid, bytes: &[u8]) {
         let broken = &invalid.error.message;
         self.inbound.listener.garbage(broken);
-        let id = invalid.id.as_ref().and_then(|id| id.as_json().parse().ok());
-        if let Some(id) = id {
+        let stated = invalid.id.as_ref().and_then(|id| id.as_json().parse().ok());
+        if let Some(id) = stated.or_else(|| id_of_broken_answer(bytes)) {
             let reason = format!("the server broke the protocol: {broken}");
             self.inbound.table.settle(id, Err(RequestError::Lost(reason)));
         }
@@ -231,6 +233,17 @@ pub(super) fn cancelled(id: u64) -> String {
 /// Such an error says nothing about the era by its code: only legacy servers lose the id.
 fn uncorrelated(error: &ErrorObject) -> ErrorObject {
     ErrorObject::new(crate::code::INVALID_REQUEST, error.message.clone())
+}
+
+/// The id of what was meant as an answer but is no JSON: `NaN`, as Python writes it, is enough.
+/// Whoever waits for it is better told at once. Other lines that are no messages stay garbage.
+fn id_of_broken_answer(bytes: &[u8]) -> Option<u64> {
+    let head = &bytes[..bytes.len().min(ENDS)];
+    let tail = &bytes[bytes.len().saturating_sub(ENDS)..];
+    let has = |part: &[u8], word: &[u8]| part.windows(word.len()).any(|it| it == word);
+    let is_answer = has(head, b"\"result\"") || has(head, b"\"error\"");
+    let of = |part: &[u8]| has(part, b"\"jsonrpc\"").then(|| id_in_excerpt(part)).flatten();
+    (is_answer && head.starts_with(b"{")).then(|| of(head).or_else(|| of(tail))).flatten()
 }
 
 /// The id of an answer of which only one end is known. Ours is a plain number.

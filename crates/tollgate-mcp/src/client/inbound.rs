@@ -17,6 +17,10 @@ use crate::{Era, Revision, meta};
 
 /// How many questions may be open on one connection.
 const OPEN_QUESTIONS: usize = 64;
+/// What a server says on the way to its answer is kept in queues: it must be small, and flat
+/// enough for whoever reads it.
+const REMARK_BYTES: usize = 64 << 10;
+const REMARK_DEPTH: usize = 64;
 
 /// The way to the server.
 #[async_trait]
@@ -78,6 +82,9 @@ impl Inbound {
         owner: Option<Owner<'_>>,
     ) {
         match method {
+            "notifications/progress" | "notifications/message" if is_too_much(params) => {
+                self.listener.garbage("a remark that is too large or too deep");
+            }
             "notifications/progress" => self.progress(params, owner),
             "notifications/message" => self.log(params, owner),
             "notifications/subscriptions/acknowledged" => {
@@ -189,6 +196,12 @@ impl Inbound {
             outbox.send_later(nobody(&request.id, &request.method));
         }
     }
+}
+
+fn is_too_much(params: Option<&RawValue>) -> bool {
+    params.is_some_and(|raw| {
+        raw.get().len() > REMARK_BYTES || json::is_deeper_than(REMARK_DEPTH, raw.get())
+    })
 }
 
 fn is_question(method: &str) -> bool {

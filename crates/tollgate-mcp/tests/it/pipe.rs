@@ -301,6 +301,31 @@ async fn an_answer_that_breaks_the_protocol_fails_its_request_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn b_re_06_an_answer_that_is_no_json_fails_its_request_at_once_and_other_lines_do_not() {
+    let Connected { client, mut peer, .. } = legacy().await;
+    let serve = async {
+        for answer in [
+            r#"{"jsonrpc": "2.0", "id": @, "result": {"n": NaN}}"#,
+            r#"{"result":{"n":Infinity},"jsonrpc":"2.0","id":@}"#,
+        ] {
+            let request = peer.expect("tools/call").await;
+            let id = request["id"].to_string();
+            for log in [r#"got {"id":@}"#, r#"{"jsonrpc":"2.0","id":@,"method":"tools/ca"#] {
+                peer.send_bytes(log.replace('@', &id).as_bytes()).await;
+                peer.send_bytes(b"\n").await;
+            }
+            peer.send_bytes(answer.replace('@', &id).as_bytes()).await;
+            peer.send_bytes(b"\n").await;
+        }
+    };
+    let calls = async { (echo(&*client, "a", None).await, echo(&*client, "b", None).await) };
+    let ((first, second), ()) = tokio::join!(calls, serve);
+    for outcome in [first, second] {
+        assert!(shown(&outcome).contains("expected value"), "{}", shown(&outcome));
+    }
+}
+
+#[tokio::test(start_paused = true)]
 async fn b_io_08_a_server_that_closes_its_input_is_lost() {
     let (near, far) = tokio::io::duplex(1024);
     let (their_read, their_write) = tokio::io::split(far);
