@@ -18,6 +18,10 @@ use crate::dialogue::rounds::{self, Asking};
 use crate::executor::Ran;
 use crate::tickets::Tickets;
 
+/// Of an error that a server reports.
+const MESSAGE_BYTES: usize = 16 << 10;
+const DATA_BYTES: usize = 64 << 10;
+
 /// Everything that is known about a call when it is over.
 pub(crate) struct Finish<'f> {
     pub(crate) planned: &'f Planned<'f>,
@@ -52,7 +56,13 @@ impl Finish<'_> {
             (AnswerKind::Complete, Some(tool)) => {
                 Ok(Reply::Tool(shaping::shape(tool, answer.result, self.took, self.caps)))
             }
-            (AnswerKind::Complete, None) => Ok(Reply::Result(answer.result)),
+            (AnswerKind::Complete, None) => match Object::parse(answer.result.get()) {
+                Err(_) => self.refused_answer("a result that cannot be read"),
+                Ok(_) if json::is_deeper_than(self.caps.depth, answer.result.get()) => {
+                    self.refused_answer("a result that is nested too deeply")
+                }
+                Ok(_) => Ok(Reply::Result(answer.result)),
+            },
             (AnswerKind::Task, _) if matches!(request.kind(), Kind::Task(_)) => {
                 Ok(Reply::Result(answer.result))
             }
@@ -110,8 +120,20 @@ impl Finish<'_> {
             && matches!(self.caller.dialogue, Dialogue::Rounds(_));
         match asks.then(|| url_questions(error.data.as_deref())).flatten() {
             Some(questions) => Ok(Reply::InputRequired(rounds::input_required(&questions, None))),
-            None => Err(CallError::Upstream(error)),
+            None => Err(CallError::Upstream(self.bounded(error))),
         }
+    }
+
+    /// An error is read by people and models: what is too much for them is left out.
+    fn bounded(&self, mut error: ErrorObject) -> ErrorObject {
+        if error.message.len() > MESSAGE_BYTES {
+            error.message.truncate(error.message.floor_char_boundary(MESSAGE_BYTES));
+            error.message.push_str(" [cut]");
+        }
+        let fits =
+            |data: &str| data.len() <= DATA_BYTES && !json::is_deeper_than(self.caps.depth, data);
+        error.data = error.data.filter(|data| fits(data.get()));
+        error
     }
 
     fn unanswered(

@@ -193,9 +193,16 @@ impl Executor {
             Ok(Ok(answer)) if answer.kind == AnswerKind::InputRequired => answer,
             Ok(ended) => return Ok(Ran::Answered(ended)),
         };
-        let Ok(mut result) = Object::parse(answer.result.get()) else {
-            return Ok(broken_question());
-        };
+        let Some(wanted) = Wanted::read(&answer.result) else { return Ok(broken_question()) };
+        for asking in &wanted.requests {
+            let (method, params) = (&asking.method, asking.params.as_deref());
+            let missing = dialogue::missing_capability(errand.caller.client, method, params);
+            if let Some((capability, required)) = missing {
+                let capability = capability.to_owned();
+                return Err(CallError::MissingCapability { capability, required });
+            }
+        }
+        let mut result = Object::parse(answer.result.get()).unwrap_or_default();
         if let Some(state) = result.string("requestState") {
             let sealed = sealer.close(&State::Inner(state.into_owned()), errand.request());
             result.set_string("requestState", &sealed);

@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tollgate_core::json::{self, Object};
 use tollgate_core::policy::Permitted;
+use tollgate_core::shaping::Caps;
 use tollgate_core::turn::Principal;
 use tollgate_mcp::client::Events;
 use tollgate_mcp::code::ErrorObject;
@@ -32,7 +33,11 @@ pub(crate) struct Asking {
 }
 
 impl Wanted {
+    /// `None`: nobody could be asked that.
     pub(crate) fn read(result: &RawValue) -> Option<Self> {
+        if json::is_deeper_than(Caps::default().depth, result.get()) {
+            return None;
+        }
         let result = Object::parse(result.get()).ok()?;
         let mut requests = Vec::new();
         for (key, request) in result.object("inputRequests").unwrap_or_default().iter() {
