@@ -40,6 +40,7 @@ pub struct Rules {
     /// May the server's own annotations allow retries, caching, probes?
     pub trusted: bool,
     pub timeout: Duration,
+    /// Nothing listed, nothing served.
     pub allow: Vec<Glob>,
     pub deny: Vec<Glob>,
     pub tools: BTreeMap<ToolName, Override>,

@@ -21,7 +21,7 @@ fn offer(server: &str, tools: &[Value]) -> Offer {
         origin: if server == "builtin" { Origin::Builtin } else { Origin::Upstream },
         trusted: false,
         timeout: Duration::from_secs(10),
-        allow: Vec::new(),
+        allow: vec![Glob::new("*")],
         deny: Vec::new(),
         tools: BTreeMap::new(),
     };
@@ -121,6 +121,12 @@ fn allow_and_deny_go_by_the_servers_own_names() {
         rules.deny = vec![Glob::new("*_b")];
     });
     assert_eq!(summary(&fresh(&[offer])), "s_read_a=s/read_a s_write_a=s/write_a");
+}
+
+#[test]
+fn an_empty_list_of_allowed_tools_allows_none() {
+    let offer = ruled(offer("s", &tools(&["a", "b"])), |rules| rules.allow.clear());
+    assert_eq!(summary(&fresh(&[offer])), "");
 }
 
 #[test]

@@ -206,8 +206,7 @@ fn exposed(inputs: &Inputs<'_>, rules: &Rules, name: &ToolName) -> ExposedName {
 }
 
 fn is_allowed(rules: &Rules, name: &ToolName) -> bool {
-    let allowed = rules.allow.is_empty() || glob::any(&rules.allow, name.as_str());
-    allowed && !glob::any(&rules.deny, name.as_str())
+    glob::any(&rules.allow, name.as_str()) && !glob::any(&rules.deny, name.as_str())
 }
 
 /// The name even of a tool that cannot be used, so that people can find it. A name over the
