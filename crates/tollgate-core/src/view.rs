@@ -30,7 +30,15 @@ pub struct View {
     /// By URI.
     resources: Vec<Arc<Resource>>,
     templates: Vec<Arc<Template>>,
+    hidden: Hidden,
     pages: Pages,
+}
+
+/// What the catalogue lists and this agent may not see. Both by URI.
+#[derive(Debug)]
+struct Hidden {
+    resources: Vec<Arc<Resource>>,
+    templates: Vec<Arc<Template>>,
 }
 
 impl View {
@@ -38,16 +46,19 @@ impl View {
     pub fn build(catalog: &Arc<Catalog>, agent: &Agent, tier: Tier) -> Self {
         let tools = catalog.tools.iter().filter(|it| agent.may_see(it.exposed.as_str()));
         let prompts = catalog.prompts.iter().filter(|it| agent.may_see(it.exposed.as_str()));
-        let resources = catalog.resources.iter().filter(|it| agent.may_see(it.exposed.as_str()));
-        let templates = catalog.templates.iter().filter(|it| agent.may_see(it.exposed.as_str()));
+        let (resources, hidden_resources) =
+            catalog.resources.iter().cloned().partition(|it| agent.may_see(it.exposed.as_str()));
+        let (templates, hidden_templates) =
+            catalog.templates.iter().cloned().partition(|it| agent.may_see(it.exposed.as_str()));
         Self {
             agent: agent.id.clone(),
             tier,
             version: catalog.version,
             tools: tools.cloned().collect(),
             prompts: prompts.cloned().collect(),
-            resources: resources.cloned().collect(),
-            templates: templates.cloned().collect(),
+            resources,
+            templates,
+            hidden: Hidden { resources: hidden_resources, templates: hidden_templates },
             pages: Pages::default(),
         }
     }
@@ -79,10 +90,14 @@ impl View {
     }
 
     /// The server to ask for `uri`: the one that lists it, else one whose template fits, else
-    /// the only one here that has resources at all (it may serve more than it lists).
+    /// the only one here that has resources at all (it may serve more than it lists), unless
+    /// some of what it lists is hidden. What is listed and hidden goes nowhere.
     pub fn resource_route(&self, uri: &str) -> Option<&ServerId> {
         if let Ok(at) = self.resources.binary_search_by(|it| it.uri.as_str().cmp(uri)) {
             return Some(&self.resources[at].server);
+        }
+        if self.hidden.lists(uri) {
+            return None;
         }
         if let Some(template) = self.templates.iter().find(|it| matches(&it.pattern, uri)) {
             return Some(&template.server);
@@ -90,7 +105,8 @@ impl View {
         let listed = self.resources.iter().map(|it| &it.server);
         let mut servers = listed.chain(self.templates.iter().map(|it| &it.server));
         let only = servers.next()?;
-        servers.all(|server| server == only).then_some(only)
+        let is_only = servers.all(|server| server == only) && !self.hidden.has_any_of(only);
+        is_only.then_some(only)
     }
 
     /// Up to three tools here that `name` may have meant.
@@ -121,6 +137,18 @@ impl View {
             (List::Resources, _) => self.resources.iter().map(|it| &*it.listed).collect(),
             (List::Templates, _) => self.templates.iter().map(|it| &*it.listed).collect(),
         }
+    }
+}
+
+impl Hidden {
+    fn lists(&self, uri: &str) -> bool {
+        self.resources.binary_search_by(|it| it.uri.as_str().cmp(uri)).is_ok()
+            || self.templates.binary_search_by(|it| it.pattern.as_str().cmp(uri)).is_ok()
+    }
+
+    fn has_any_of(&self, server: &ServerId) -> bool {
+        self.resources.iter().any(|it| it.server == *server)
+            || self.templates.iter().any(|it| it.server == *server)
     }
 }
 

@@ -152,6 +152,39 @@ fn uris_find_their_server_by_list_then_template_then_the_only_one() {
 }
 
 #[test]
+fn resources_that_are_hidden_cannot_be_read_by_template_or_guess() {
+    let raw = |items: &[Value]| items.iter().map(raw_value).collect::<Vec<_>>();
+    let listing = Listing {
+        resources: raw(&[
+            json!({"uri": "file:///open", "name": "open"}),
+            json!({"uri": "file:///secret", "name": "secret"}),
+        ]),
+        templates: raw(&[
+            json!({"uriTemplate": "file:///{+path}", "name": "any"}),
+            json!({"uriTemplate": "file:///keys/{id}", "name": "keys"}),
+        ]),
+        ..Listing::default()
+    };
+    let offers = [offer("s", listing)];
+    let check = |globs: &[&str], uri: &str, expected: Option<&str>| {
+        let view = view(&offers, globs);
+        let route = view.resource_route(uri).map(ServerId::as_str);
+        assert_eq!(route, expected, "{globs:?} {uri}");
+    };
+    check(&["s_open", "s_any"], "file:///open", Some("s"));
+    check(&["s_open", "s_any"], "file:///other", Some("s"));
+    check(&["s_open", "s_any"], "file:///secret", None);
+    check(&["s_open", "s_any"], "file:///keys/{id}", None);
+    check(&["s_any", "s_secret"], "file:///secret", Some("s"));
+    check(&["s_open"], "file:///open", Some("s"));
+    check(&["s_open"], "file:///secret", None);
+    check(&["s_open"], "file:///other", None);
+    check(&["s_open", "s_secret"], "mem://other", None);
+    check(&["s_*"], "mem://other", Some("s"));
+    check(&[], "file:///open", None);
+}
+
+#[test]
 fn templates_match_what_they_can_expand_to() {
     for (pattern, uri, expected) in [
         ("a://{x}", "a://1", true),
