@@ -116,6 +116,8 @@ const KNOWN: &[&str] =
 impl Definition {
     pub const MAX_NAME: usize = 128;
     pub const MAX_DESCRIPTION: usize = 4 * 1024;
+    /// Before hidden text is taken out of it.
+    const MAX_RAW_DESCRIPTION: usize = 64 * 1024;
     /// Of all but the description, so that icons and `_meta` have a limit too.
     pub const MAX_TEXT: usize = 256 * 1024;
 
@@ -128,6 +130,7 @@ impl Definition {
         let mut whole = json::value(raw.get())?;
         let hash = canonical::hash(&whole);
         let name = name(&whole)?;
+        let was_bounded = bound_description(&mut whole);
         let mut findings = scrub::scrub(&mut whole, raw.get())?;
         let mut fields = scrub::fields(&whole, raw.get(), &findings)?;
         let Value::Object(mut whole) = whole else { return Err(Rejected::Missing("name")) };
@@ -136,10 +139,13 @@ impl Definition {
             return Err(Rejected::NotAnObject);
         }
         let mut description = text(&whole, "description")?;
-        if let Some(cut) = description.as_deref().and_then(cut) {
+        let cut = description.as_deref().and_then(cut);
+        if was_bounded || cut.is_some() {
+            findings.push(Finding { kind: FindingKind::Cut, at: "/description".to_owned() });
+        }
+        if let Some(cut) = cut {
             fields.set_string("description", &cut);
             description = Some(cut);
-            findings.push(Finding { kind: FindingKind::Cut, at: "/description".to_owned() });
         }
         Ok(Self {
             name,
@@ -215,6 +221,15 @@ fn object<'a>(
         Some(Value::Object(object)) => Ok(Some(object)),
         Some(_) => Err(Rejected::Type { field, expected: "an object" }),
     }
+}
+
+/// Drops what of a description no cut would keep, so that hidden text is not looked for in it.
+fn bound_description(whole: &mut Value) -> bool {
+    let Some(Value::String(text)) = whole.get_mut("description") else { return false };
+    let end = text.floor_char_boundary(Definition::MAX_RAW_DESCRIPTION);
+    let is_longer = end < text.len();
+    text.truncate(end);
+    is_longer
 }
 
 /// `text` at its limit with a mark, if it is longer.

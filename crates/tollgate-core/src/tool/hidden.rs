@@ -114,12 +114,15 @@ impl Around<'_> {
         }
     }
 
-    /// Part of one of the three flags that are written with tags.
+    /// Part of one of the three flags that are written with tags: a black flag and six of them.
     fn is_flag(&self, at: usize) -> bool {
+        const TAGS: usize = 6;
         let is_tag = |c: &char| matches!(c, '\u{e0000}'..='\u{e0fff}');
-        let start = self.letters[..at].iter().rposition(|c| !is_tag(c));
+        // No further back than a flag is long, or a run of tags would be walked once for each.
+        let from = at.saturating_sub(TAGS);
+        let start = self.letters[from..at].iter().rposition(|c| !is_tag(c)).map(|it| from + it);
         let Some(start) = start.filter(|at| self.letters[*at] == '\u{1f3f4}') else { return false };
-        let tags = self.letters[start + 1..].iter().take_while(|c| is_tag(c)).take(7);
+        let tags = self.letters[start + 1..].iter().take_while(|c| is_tag(c)).take(TAGS + 1);
         let spelled: String =
             tags.filter_map(|c| char::from_u32(u32::from(*c) - 0xe_0000)).collect();
         matches!(spelled.as_str(), "gbeng\u{7f}" | "gbsct\u{7f}" | "gbwls\u{7f}")

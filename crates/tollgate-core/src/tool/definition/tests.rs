@@ -262,6 +262,28 @@ fn s_24_ordinary_text_in_any_language_is_left_alone() {
 }
 
 #[test]
+fn runs_of_tags_cost_no_more_than_their_length() {
+    // Looking back through the whole run for each tag would be 10^12 steps: no end in sight.
+    let run = format!("\u{1f3f4}{}", "\u{e0067}".repeat(2_000_000));
+    let (clean, kinds) = hidden::clean(&run);
+    assert_eq!((&*clean, kinds.as_slice()), ("\u{1f3f4}", &[FindingKind::Tag][..]));
+    let wales = "\u{1f3f4}\u{e0067}\u{e0062}\u{e0077}\u{e006c}\u{e0073}\u{e007f}";
+    assert_eq!(hidden::clean(&wales.repeat(3)).0, wales.repeat(3));
+    assert_eq!(hidden::clean(&format!("{wales}\u{e007f}")).0, "\u{1f3f4}");
+}
+
+#[test]
+fn hidden_text_is_looked_for_only_in_what_can_be_kept_of_a_description() {
+    let mut tool = with_schema(&json!({"type": "object"}));
+    tool["description"] = json!(format!("Rolls.{} And more.", "\u{e0067}".repeat(500_000)));
+    let definition = intake(&tool).unwrap();
+    assert_eq!(definition.description.as_deref(), Some("Rolls."));
+    assert_eq!(definition.fields.string("description").as_deref(), Some("Rolls."));
+    let kinds: Vec<FindingKind> = definition.findings.iter().map(|it| it.kind).collect();
+    assert_eq!(kinds, [FindingKind::Tag, FindingKind::Cut]);
+}
+
+#[test]
 fn s_24_escaped_hidden_text_is_found_too_and_one_finding_stands_for_a_place() {
     let text = r#"{"name":"t","description":"a\u200bb\u200bc\u0007\ufe0f\b","inputSchema":{"type":"object"}}"#;
     let raw = RawValue::from_string(text.to_owned()).unwrap();
