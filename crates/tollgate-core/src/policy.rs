@@ -10,6 +10,7 @@ use serde_json::value::RawValue;
 use crate::call::{Kind, Request, TaskVerb};
 use crate::id::ServerId;
 use crate::json::{self, Object};
+use crate::nearest;
 use crate::schema::Violation;
 use crate::tool::Tool;
 use crate::turn::Turn;
@@ -143,14 +144,15 @@ fn permit_tool<'a>(turn: &Turn, mut params: Object<'a>) -> Result<Permitted<'a>,
     Ok(Permitted { kind: Kind::CallTool, server, params, call: Some(ToolCall { tool, arguments }) })
 }
 
-/// Takes out optional arguments that are `null`: many models write that for "not given".
-/// Whether there were any.
+/// Takes out optional arguments that must not be `null` and are: many models write that for "not
+/// given". One that may be `null` stays. Whether there were any to take out.
 fn without_nulls(tool: &Tool, arguments: &mut Value) -> bool {
+    let at_fault = tool.input.fields_at_fault(arguments);
     let required = tool.definition.input_schema.get("required").and_then(Value::as_array);
     let is_required = |name: &str| required.is_some_and(|names| names.iter().any(|it| it == name));
     let Some(fields) = arguments.as_object_mut() else { return false };
     let before = fields.len();
-    fields.retain(|name, value| !value.is_null() || is_required(name));
+    fields.retain(|name, value| !value.is_null() || is_required(name) || !at_fault.contains(name));
     fields.len() < before
 }
 
@@ -182,8 +184,9 @@ fn resource_server(turn: &Turn, uri: &str) -> Result<ServerId, Refusal> {
 }
 
 fn unknown_prompt(turn: &Turn, name: &str) -> Refusal {
-    let prompts = turn.view.prompts().iter().map(|prompt| prompt.exposed.to_string());
-    Refusal::UnknownPrompt { name: shortened(name), nearest: prompts.take(3).collect() }
+    let known = turn.view.prompts().iter().map(|prompt| prompt.exposed.as_str());
+    let nearest = nearest::nearest(name, known).into_iter().map(str::to_owned).collect();
+    Refusal::UnknownPrompt { name: shortened(name), nearest }
 }
 
 fn required<'o>(params: &'o Object<'_>, key: &str) -> Result<Cow<'o, str>, Refusal> {
@@ -209,3 +212,6 @@ fn shortened(text: &str) -> String {
         None => text.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,7 @@
 //! Its size, its references, its patterns and the work that a check can cost are bounded before
 //! it is used. Called by the catalogue (compile) and the gate (check). Never fetches anything.
 
+use std::collections::HashSet;
 use std::fmt;
 use std::io::{self, Write};
 use std::sync::Arc;
@@ -113,6 +114,15 @@ impl Schema {
             return Err(vec![Violation::whole("does not match the schema")]);
         }
         Err(violation::describe(schema, validator.iter_errors(instance)))
+    }
+
+    /// The fields of an object that violations are about; all of them, not the first five.
+    pub fn fields_at_fault(&self, instance: &Value) -> HashSet<String> {
+        let Compiled { validator, work, .. } = &*self.compiled;
+        match work.allows_details(instance) {
+            true => violation::fields(validator.iter_errors(instance)),
+            false => HashSet::new(),
+        }
     }
 }
 

@@ -1,5 +1,6 @@
 //! What is wrong with arguments, said so that a model can put it right.
 
+use std::collections::HashSet;
 use std::fmt;
 
 use jsonschema::error::{TypeKind, ValidationErrorKind};
@@ -54,11 +55,30 @@ pub(crate) fn describe<'e>(
     found
 }
 
+/// The fields of the whole that an error is about, as [`describe`] would name them.
+pub(crate) fn fields<'e>(errors: impl Iterator<Item = ValidationError<'e>>) -> HashSet<String> {
+    let field = |error: ValidationError<'e>| {
+        let mut segments = place(&error).iter();
+        match (segments.next(), segments.next()) {
+            (Some(LocationSegment::Property(name)), None) => Some(name.into_owned()),
+            _ => None,
+        }
+    };
+    errors.filter_map(field).collect()
+}
+
+fn place<'p>(error: &'p ValidationError<'_>) -> &'p Location {
+    match nearest_form(error) {
+        Some(nearest) => place(nearest),
+        None => error.instance_path(),
+    }
+}
+
 fn violation(schema: &Value, error: &ValidationError<'_>) -> Violation {
     // The form that comes nearest says more than "none of them fits".
     if let ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context } =
         error.kind()
-        && let Some(nearest) = nearest_form(context, error.instance_path())
+        && let Some(nearest) = nearest_form(error)
     {
         let inner = violation(schema, nearest);
         let message = format!("{} (in the nearest of {} forms)", inner.message, context.len());
@@ -68,12 +88,14 @@ fn violation(schema: &Value, error: &ValidationError<'_>) -> Violation {
 }
 
 /// The error that lies deepest, in the form with the fewest: that form was most likely meant.
-fn nearest_form<'c>(
-    context: &'c [Vec<ValidationError<'static>>],
-    at: &Location,
-) -> Option<&'c ValidationError<'static>> {
+fn nearest_form<'c>(error: &'c ValidationError<'_>) -> Option<&'c ValidationError<'static>> {
+    let (ValidationErrorKind::AnyOf { context } | ValidationErrorKind::OneOfNotValid { context }) =
+        error.kind()
+    else {
+        return None;
+    };
     let depth = |error: &ValidationError<'_>| error.instance_path().iter().count();
-    let here = at.iter().count();
+    let here = depth(error);
     let is_type_here = |form: &&Vec<ValidationError<'static>>| {
         form.iter().any(|error| {
             depth(error) <= here && matches!(error.kind(), ValidationErrorKind::Type { .. })
