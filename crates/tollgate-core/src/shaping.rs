@@ -37,7 +37,12 @@ pub fn shape(tool: &Tool, result: Box<RawValue>, duration: Duration, caps: &Caps
         () if is_empty(object) => Status::NoResults,
         () => Status::Ok,
     };
-    let result = match mismatch(tool, object) {
+    // What was cut here is no fault of the tool.
+    let mismatch = match extent {
+        Extent::Whole => mismatch(tool, object),
+        Extent::Cut => None,
+    };
+    let result = match mismatch {
         Some(note) if !failed => annotated(object, &note),
         _ if mended.is_some() => object.to_raw(),
         _ => result,

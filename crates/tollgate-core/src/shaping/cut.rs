@@ -7,7 +7,7 @@ use std::fmt;
 use serde::de::{Deserializer as _, IgnoredAny, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::json::{self, Object};
+use crate::json::{self, Malformed, Object};
 
 /// How much of a result goes on to the caller.
 #[derive(Debug, Clone, Copy)]
@@ -62,8 +62,18 @@ fn kept(content: &RawValue, caps: &Caps, cuts: &mut Vec<String>) -> Option<Vec<S
     }
     let mut left = caps.text_bytes;
     let mut shortened = |raw: &RawValue| {
-        let Ok(mut item) = Object::parse(raw.get()) else { return Some(raw.get().to_owned()) };
-        let mut resource = item.object("resource").map(Object::into_owned);
+        let (mut item, mut resource) = match item(raw) {
+            Ok(read) => read,
+            Err(_) if raw.get().len() <= left => {
+                left -= raw.get().len();
+                return Some(raw.get().to_owned());
+            }
+            Err(error) => {
+                let size = raw.get().len();
+                cuts.push(format!("an item of {size} bytes cannot be read ({error}), left out"));
+                return None;
+            }
+        };
         let blob = resource.as_ref().and_then(|resource| resource.get("blob"));
         let size = item.get("data").or(blob).map_or(0, |raw| raw.get().len().saturating_sub(2));
         if size > caps.binary_bytes {
@@ -80,6 +90,14 @@ fn kept(content: &RawValue, caps: &Caps, cuts: &mut Vec<String>) -> Option<Vec<S
         Some(if is_cut { item.to_text() } else { raw.get().to_owned() })
     };
     Some(first.into_iter().filter_map(&mut shortened).collect())
+}
+
+/// An item and the resource in it.
+fn item(raw: &RawValue) -> Result<(Object<'_>, Option<Object<'static>>), Malformed> {
+    let item = Object::parse(raw.get())?;
+    let resource = item.get("resource").map(|raw| Object::parse(raw.get())).transpose()?;
+    let resource = resource.map(Object::into_owned);
+    Ok((item, resource))
 }
 
 /// Cuts the `text` of this object to what is left. Says whether that was needed.

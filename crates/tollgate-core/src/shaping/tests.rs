@@ -145,6 +145,38 @@ fn s_31_oversized_results_are_cut_between_whole_parts() {
 }
 
 #[test]
+fn what_was_cut_away_here_is_not_held_against_the_tool() {
+    let tool = tool(Some(json!({"type": "object"})));
+    let caps = Caps { text_bytes: 100, ..Caps::default() };
+    let shown = |result: &serde_json::Value| {
+        let outcome = shape(&tool, raw_value(result), Duration::ZERO, &caps);
+        (outcome.extent, outcome.result.get().contains("dev.tollgate/output"))
+    };
+    let large = json!({"content": [], "structuredContent": {"x": "y".repeat(200)}});
+    assert_eq!(shown(&large), (Extent::Cut, false));
+    assert_eq!(shown(&json!({"content": [1]})), (Extent::Whole, true));
+}
+
+#[test]
+fn large_items_that_cannot_be_read_are_left_out_for_the_reason_that_is_true() {
+    let caps = Caps { text_bytes: 100, ..Caps::default() };
+    let shown = |item: &str| {
+        let result = raw(format!(r#"{{"content":[{item},"{}"]}}"#, "z".repeat(80)));
+        shape(&tool(None), result, Duration::ZERO, &caps).result.get().to_owned()
+    };
+    let long = "y".repeat(200);
+    for item in [
+        format!(r#"{{"text":"{long}","text":"x"}}"#),
+        format!(r#"{{"resource":{{"text":"{long}","text":"x"}}}}"#),
+    ] {
+        let shown = shown(&item);
+        assert!(shown.contains("key `text` stands twice"), "{shown}");
+        assert!(!shown.contains("nested") && !shown.contains(&long), "{shown}");
+        assert!(shown.contains("zzz"), "{shown}");
+    }
+}
+
+#[test]
 fn a_failure_is_a_result_that_a_model_can_read() {
     let outcome = failure(Status::Timeout, "it \"hung\"", Duration::from_millis(5));
     assert_eq!(
