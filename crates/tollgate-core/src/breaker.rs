@@ -20,9 +20,16 @@ const REMEMBERED: usize = 1024;
 pub struct Breaker {
     phase: Phase,
     in_a_row: u32,
+    recent: Recent,
+    rest: Duration,
+}
+
+/// The outcomes within [`WINDOW`]. Invariant: `failed` of them failed.
+#[derive(Debug, Default)]
+struct Recent {
     /// Oldest first.
     outcomes: VecDeque<(Instant, Outcome)>,
-    rest: Duration,
+    failed: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -67,7 +74,7 @@ pub enum Standing {
 
 impl Default for Breaker {
     fn default() -> Self {
-        Self { phase: Phase::Closed, in_a_row: 0, outcomes: VecDeque::new(), rest: FIRST_REST }
+        Self { phase: Phase::Closed, in_a_row: 0, recent: Recent::default(), rest: FIRST_REST }
     }
 }
 
@@ -108,27 +115,36 @@ impl Breaker {
 
     fn count(&mut self, now: Instant, outcome: Outcome) {
         self.in_a_row = if outcome == Outcome::Failed { self.in_a_row + 1 } else { 0 };
-        while self.outcomes.front().is_some_and(|(at, _)| now.duration_since(*at) > WINDOW)
-            || self.outcomes.len() >= REMEMBERED
-        {
-            self.outcomes.pop_front();
-        }
-        self.outcomes.push_back((now, outcome));
+        self.recent.add(now, outcome);
         // Calls sent before it opened come back later; they change nothing any more.
-        if self.phase == Phase::Closed && (self.in_a_row >= IN_A_ROW || self.mostly_failing()) {
+        if self.phase == Phase::Closed && (self.in_a_row >= IN_A_ROW || self.recent.mostly_failed())
+        {
             self.open(now);
         }
     }
 
-    fn mostly_failing(&self) -> bool {
-        let failed = self.outcomes.iter().filter(|(_, it)| *it == Outcome::Failed).count();
-        self.outcomes.len() >= ENOUGH && failed * 2 >= self.outcomes.len()
-    }
-
     fn open(&mut self, now: Instant) {
         self.phase = Phase::Open { until: now + self.rest };
-        self.outcomes.clear();
+        self.recent = Recent::default();
         self.in_a_row = 0;
+    }
+}
+
+impl Recent {
+    fn add(&mut self, now: Instant, outcome: Outcome) {
+        while self.outcomes.front().is_some_and(|(at, _)| now.duration_since(*at) > WINDOW)
+            || self.outcomes.len() >= REMEMBERED
+        {
+            if let Some((_, Outcome::Failed)) = self.outcomes.pop_front() {
+                self.failed -= 1;
+            }
+        }
+        self.outcomes.push_back((now, outcome));
+        self.failed += usize::from(outcome == Outcome::Failed);
+    }
+
+    fn mostly_failed(&self) -> bool {
+        self.outcomes.len() >= ENOUGH && self.failed * 2 >= self.outcomes.len()
     }
 }
 

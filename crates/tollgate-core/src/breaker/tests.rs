@@ -103,3 +103,18 @@ fn late_failures_do_not_prolong_the_rest() {
     }
     assert_eq!(breaker.admit(now + FIRST_REST), Ok(Admission::Probe));
 }
+
+#[test]
+fn the_count_of_failures_is_that_of_the_outcomes_remembered() {
+    let mut recent = Recent::default();
+    let mut now = start();
+    for step in 0..5_000_u64 {
+        // Bursts that fill the memory, and pauses that empty some or all of it.
+        now += Duration::from_millis(if step % 1_700 == 0 { 11_000 } else { step % 13 });
+        let outcome = if step % 7 < 3 { Outcome::Failed } else { Outcome::Answered };
+        recent.add(now, outcome);
+        let failed = recent.outcomes.iter().filter(|(_, it)| *it == Outcome::Failed).count();
+        assert_eq!(recent.failed, failed, "{step}");
+        assert!(recent.outcomes.len() <= REMEMBERED);
+    }
+}
