@@ -1,5 +1,6 @@
 //! Names of things, parsed once. Names are joined for the wire in `names`, and never taken apart.
 
+use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
@@ -80,8 +81,7 @@ impl ToolName {
 impl ExposedName {
     pub const MAX: usize = 64;
 
-    /// `[a-zA-Z][a-zA-Z0-9_]{0,63}`, or, for names passed through unchanged, also `.` and `-`
-    /// and up to 128 characters: what MCP itself asks of tool names.
+    /// `[a-zA-Z][a-zA-Z0-9_]{0,63}`: what every provider of models takes.
     pub fn parse(text: &str) -> Result<Self, BadName> {
         let allowed = "use letters, digits and `_`, with a letter first";
         checked(text, Self::MAX, allowed, |c| c.is_ascii_alphanumeric() || c == '_')?;
@@ -93,11 +93,19 @@ impl ExposedName {
         }
     }
 
-    /// A name passed through as the only upstream says it.
+    /// A name passed through as the only upstream says it: also `.`, `-` and `/`, any of them
+    /// first, and up to 128 characters, which is what MCP itself asks of tool names.
     pub fn passed_through(text: &str) -> Result<Self, BadName> {
         let allowed = "MCP allows letters, digits, `_`, `-`, `.` and `/`";
         checked(text, 128, allowed, |c| c.is_ascii_alphanumeric() || "_-./".contains(c))?;
         Ok(Self(text.into()))
+    }
+}
+
+/// Hashes and compares as its text, so that maps can be asked with a `&str`.
+impl Borrow<str> for ExposedName {
+    fn borrow(&self) -> &str {
+        &self.0
     }
 }
 

@@ -1,12 +1,13 @@
 //! The immutable set of things that one agent may see and call, at one tier of one catalogue.
 //! Listing and calling both read it, so that what is not listed cannot be called.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::agent::Agent;
 use crate::budget::Tier;
 use crate::catalog::{Catalog, Prompt, Resource, Template};
-use crate::id::{AgentId, ServerId};
+use crate::id::{AgentId, ExposedName, ServerId};
 use crate::nearest;
 use crate::tool::Tool;
 
@@ -26,6 +27,8 @@ pub struct View {
     pub version: u64,
     /// By exposed name.
     tools: Vec<Arc<Tool>>,
+    /// Where each stands in `tools`: a call costs the same among ten and ten thousand.
+    by_name: HashMap<ExposedName, usize>,
     prompts: Vec<Arc<Prompt>>,
     /// By URI.
     resources: Vec<Arc<Resource>>,
@@ -45,6 +48,7 @@ impl View {
     /// All that `agent` is allowed, in the catalogue's order. Tiers do not hide anything yet.
     pub fn build(catalog: &Arc<Catalog>, agent: &Agent, tier: Tier) -> Self {
         let tools = catalog.tools.iter().filter(|it| agent.may_see(it.exposed.as_str()));
+        let tools: Vec<Arc<Tool>> = tools.cloned().collect();
         let prompts = catalog.prompts.iter().filter(|it| agent.may_see(it.exposed.as_str()));
         let (resources, hidden_resources) =
             catalog.resources.iter().cloned().partition(|it| agent.may_see(it.exposed.as_str()));
@@ -54,7 +58,8 @@ impl View {
             agent: agent.id.clone(),
             tier,
             version: catalog.version,
-            tools: tools.cloned().collect(),
+            by_name: tools.iter().enumerate().map(|(at, it)| (it.exposed.clone(), at)).collect(),
+            tools,
             prompts: prompts.cloned().collect(),
             resources,
             templates,
@@ -68,8 +73,7 @@ impl View {
     }
 
     pub fn tool(&self, exposed: &str) -> Option<&Arc<Tool>> {
-        let at = self.tools.binary_search_by(|it| it.exposed.as_str().cmp(exposed)).ok()?;
-        Some(&self.tools[at])
+        self.by_name.get(exposed).map(|at| &self.tools[*at])
     }
 
     pub fn prompts(&self) -> &[Arc<Prompt>] {
