@@ -16,30 +16,27 @@ impl Glob {
 
     /// Linear in `name` times the number of stars: the last star alone is ever retried.
     pub fn matches(&self, name: &str) -> bool {
-        let (pattern, name) = (self.0.as_bytes(), name.as_bytes());
-        let (mut p, mut n) = (0, 0);
+        let (mut pattern, mut name) = (self.0.as_str(), name);
         let mut retry = None;
-        while n < name.len() {
-            match pattern.get(p) {
-                Some(b'*') => {
-                    retry = Some((p + 1, n));
-                    p += 1;
+        while let Some(letter) = name.chars().next() {
+            let after = &name[letter.len_utf8()..];
+            let mut rest = pattern.chars();
+            match rest.next() {
+                Some('*') => {
+                    pattern = rest.as_str();
+                    retry = Some((pattern, after));
                 }
-                Some(&c) if c == b'?' || c == name[n] => {
-                    p += 1;
-                    n += 1;
+                Some(c) if c == '?' || c == letter => (pattern, name) = (rest.as_str(), after),
+                _ => {
+                    let Some((after_star, from)) = retry else { return false };
+                    (pattern, name) = (after_star, from);
+                    let mut next = from.chars();
+                    next.next();
+                    retry = Some((after_star, next.as_str()));
                 }
-                _ => match retry {
-                    Some((after_star, from)) => {
-                        p = after_star;
-                        n = from + 1;
-                        retry = Some((after_star, n));
-                    }
-                    None => return false,
-                },
             }
         }
-        pattern[p..].iter().all(|c| *c == b'*')
+        pattern.bytes().all(|c| c == b'*')
     }
 }
 
@@ -76,6 +73,16 @@ mod tests {
             ("a*b*c", "axxbyyc", true),
             ("a*b*c", "axxbyy", false),
             ("r?ll", "roll", true),
+            ("r?ll", "röll", true),
+            ("r??ll", "röll", false),
+            ("?", "語", true),
+            ("??", "語", false),
+            ("*ö?", "aöböc", true),
+            ("*ö?", "aöbö", false),
+            ("a*", "a", true),
+            ("a**", "a", true),
+            ("*?", "", false),
+            ("", "", true),
             ("", "x", false),
         ] {
             assert_eq!(Glob::new(pattern).matches(name), expected, "{pattern} {name}");
