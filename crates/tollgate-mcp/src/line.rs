@@ -128,6 +128,15 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     }
 }
 
+/// The message as one line. Line ends in sound JSON are only ever blanks between tokens; on a pipe
+/// or in an event they would end the message, and what follows would pass for another one.
+pub fn on_one_line(text: String) -> String {
+    if text.bytes().any(|byte| matches!(byte, b'\n' | b'\r')) {
+        return text.replace(['\n', '\r'], " ");
+    }
+    text
+}
+
 fn keep_tail(tail: &mut BytesMut, more: &[u8]) {
     let more = &more[more.len().saturating_sub(EXCERPT)..];
     let surplus = (tail.len() + more.len()).saturating_sub(EXCERPT);

@@ -18,7 +18,7 @@ use super::{
     handshake,
 };
 use crate::Era;
-use crate::line::{Line, Lines};
+use crate::line::{Line, Lines, on_one_line};
 use crate::tasks::{self, Task};
 
 /// Messages that may wait for a server to read them.
@@ -173,7 +173,9 @@ async fn write_all<W: AsyncWrite + Unpin>(
     mut queue: mpsc::Receiver<Outgoing>,
     dispatch: Arc<Dispatch>,
 ) {
-    while let Some(Outgoing::Message(mut line)) = queue.recv().await {
+    while let Some(Outgoing::Message(message)) = queue.recv().await {
+        // Payloads are raw: blanks of the client's own may stand between their tokens.
+        let mut line = on_one_line(message);
         line.push('\n');
         let mut written = write.write_all(line.as_bytes()).await;
         if written.is_ok() && queue.is_empty() {

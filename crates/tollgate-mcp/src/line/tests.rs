@@ -88,6 +88,15 @@ fn memory_is_bounded_by_the_limit_and_given_back() {
     });
 }
 
+#[test]
+fn a_message_with_line_ends_between_its_tokens_becomes_one_line() {
+    let check = |text: &str, expected: &str| {
+        assert_eq!(super::on_one_line(text.to_owned()), expected);
+    };
+    check("{\r\n \"a\": 1\n}", "{   \"a\": 1 }");
+    check(r#"{"a":"x\ny\r"}"#, r#"{"a":"x\ny\r"}"#);
+}
+
 proptest! {
     #[test]
     fn any_bytes_read_without_a_panic(

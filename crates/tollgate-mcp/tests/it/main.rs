@@ -13,6 +13,8 @@ mod http_server;
 #[cfg(test)]
 mod listing;
 #[cfg(test)]
+mod one_line;
+#[cfg(test)]
 mod pipe;
 #[cfg(test)]
 mod support;

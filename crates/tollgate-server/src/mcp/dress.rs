@@ -15,6 +15,8 @@ use tollgate_mcp::meta;
 
 mod body;
 
+pub(crate) use tollgate_mcp::line::on_one_line;
+
 /// Display-only, like every `serverInfo`.
 pub(crate) const SERVER_INFO: &str = concat!(
     r#"{"name":"tollgate","title":"Tollgate","version":""#,
@@ -255,15 +257,6 @@ pub(crate) fn error(id: Option<&Id>, error: &ErrorObject) -> String {
 pub(crate) fn modern_versions() -> impl Iterator<Item = &'static str> {
     let modern = |revision: &Revision| revision.era() == tollgate_mcp::Era::Modern;
     Revision::ALL.into_iter().filter(modern).map(Revision::as_str)
-}
-
-/// Newlines in JSON are only ever blanks between tokens; on a pipe and in an event they would
-/// end the message.
-pub(crate) fn on_one_line(text: String) -> String {
-    if text.bytes().any(|byte| matches!(byte, b'\n' | b'\r')) {
-        return text.replace(['\n', '\r'], " ");
-    }
-    text
 }
 
 /// The envelope up to the first field of the result.

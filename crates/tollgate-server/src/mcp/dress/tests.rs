@@ -105,8 +105,3 @@ fn the_handshakes_are_sound_json() {
     assert_eq!(initialize["result"]["protocolVersion"], "2025-06-18");
     assert_eq!(super::empty(&id), r#"{"jsonrpc":"2.0","id":1,"result":{}}"#);
 }
-
-#[test]
-fn messages_stay_on_one_line() {
-    assert_eq!(super::on_one_line("{\r\n \"a\": 1\n}".to_owned()), "{   \"a\": 1 }");
-}
