@@ -1,6 +1,8 @@
 //! What can run a call: an upstream server, or tools in this process. The executor is the only
 //! caller; nothing else in the gateway may reach a backend.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use serde_json::Value;
 use tollgate_core::json::Object;
@@ -26,11 +28,18 @@ pub struct Job<'a> {
 
 #[async_trait]
 pub trait Backend: Send + Sync {
+    /// The way to it as it is now. A sleeping server is woken and waited for.
+    async fn line(&self) -> Result<Arc<dyn Line>, Failure>;
+}
+
+/// One connection to a backend. It never changes its era; when it breaks, its calls fail.
+#[async_trait]
+pub trait Line: Send + Sync {
+    /// Decides how questions to the caller travel.
+    fn era(&self) -> Era;
+
     /// Dropping the future cancels the work at the server.
     async fn run(&self, job: Job<'_>) -> Result<Answer, Failure>;
-
-    /// In which era it is spoken to now; decides how questions to the caller travel.
-    fn era(&self) -> Era;
 }
 
 /// Why a backend has no answer.

@@ -15,7 +15,7 @@ use tollgate_core::turn::Principal;
 use tollgate_mcp::Era;
 use tollgate_mcp::client::{Answer, AnswerKind, Events};
 
-use crate::backend::{Backend, Failure, Job};
+use crate::backend::{Backend, Failure, Job, Line};
 use crate::caller::{CallError, Caller, Dialogue, Retry};
 use crate::clock::Clock;
 use crate::dialogue::parking::{Detached, Parking};
@@ -50,7 +50,7 @@ impl From<Ended> for Ran {
 
 /// One call on its way: what to run, for whom.
 struct Errand<'e> {
-    backend: &'e Arc<dyn Backend>,
+    line: Arc<dyn Line>,
     planned: &'e Planned<'e>,
     caller: &'e Caller<'e>,
     principal: &'e Principal,
@@ -89,8 +89,16 @@ impl Executor {
             let reason = "it is not configured any more".to_owned();
             return Ok(Ran::Answered(Err(Failure::Offline { state: "offline", reason })));
         };
-        let errand = Errand { backend, planned, caller, principal };
-        match (&caller.dialogue, backend.era()) {
+        // The era is known only once the server is there; the line then keeps it.
+        let until = planned.deadline().instant();
+        let line = match tokio::time::timeout_at(until.into(), backend.line()).await {
+            Err(_) => return Ok(Ran::TimedOut),
+            Ok(Err(failure)) => return Ok(Ran::Answered(Err(failure))),
+            Ok(Ok(line)) => line,
+        };
+        let era = line.era();
+        let errand = Errand { line, planned, caller, principal };
+        match (&caller.dialogue, era) {
             (Dialogue::Live, Era::Legacy) if caller.client.can_answer() => {
                 Ok(self.live(&errand).await)
             }
@@ -110,7 +118,7 @@ impl Executor {
     async fn plain(&self, errand: &Errand<'_>) -> Ran {
         let job = errand.job(errand.request().params().clone(), errand.caller.events.clone());
         let until = errand.planned.deadline().instant();
-        match tokio::time::timeout_at(until.into(), errand.backend.run(job)).await {
+        match tokio::time::timeout_at(until.into(), errand.line.run(job)).await {
             Ok(answer) => Ran::Answered(answer),
             Err(_) => Ran::TimedOut,
         }
@@ -121,7 +129,7 @@ impl Executor {
     async fn unasked(&self, errand: &Errand<'_>) -> Result<Ran, CallError> {
         let (sender, mut received) = mpsc::channel(EVENT_QUEUE);
         let job = errand.job(errand.request().params().clone(), Some(sender));
-        let mut running = errand.backend.run(job);
+        let mut running = errand.line.run(job);
         let until = errand.planned.deadline().instant();
         let events = errand.caller.events.as_ref();
         let mut watched: Running<'_> = running.as_mut();
@@ -145,7 +153,7 @@ impl Executor {
         let Some(events) = &errand.caller.events else { return self.plain(errand).await };
         let (sender, mut received) = mpsc::channel(EVENT_QUEUE);
         let job = errand.job(errand.request().params().clone(), Some(sender));
-        let mut running = errand.backend.run(job);
+        let mut running = errand.line.run(job);
         let mut timer = self.timer(errand.planned);
         dialogue::live(running.as_mut(), &mut received, events, &mut timer).await.into()
     }
@@ -157,7 +165,7 @@ impl Executor {
         let mut retry = Retry::default();
         for _ in 0..MOST_ROUNDS {
             let params = rounds::with_answers(errand.request().params(), &retry);
-            let running = errand.backend.run(errand.job(params, Some(events.clone())));
+            let running = errand.line.run(errand.job(params, Some(events.clone())));
             let answer = match tokio::time::timeout_at(timer.until().into(), running).await {
                 Err(_) => return Ok(Ran::TimedOut),
                 Ok(Ok(answer)) if answer.kind == AnswerKind::InputRequired => answer,
@@ -186,7 +194,7 @@ impl Executor {
             };
         }
         let params = rounds::with_answers(errand.request().params(), &inner);
-        let running = errand.backend.run(errand.job(params, errand.caller.events.clone()));
+        let running = errand.line.run(errand.job(params, errand.caller.events.clone()));
         let until = errand.planned.deadline().instant();
         let answer = match tokio::time::timeout_at(until.into(), running).await {
             Err(_) => return Ok(Ran::TimedOut),
@@ -250,8 +258,7 @@ impl Executor {
 
     fn detach(&self, errand: &Errand<'_>) -> Detached {
         let left = errand.planned.deadline().left(self.clock.now());
-        let backend = Arc::clone(errand.backend);
-        Detached::start(backend, errand.request(), errand.caller, left)
+        Detached::start(Arc::clone(&errand.line), errand.request(), errand.caller, left)
     }
 
     /// `None` if the call is gone but may simply be run again.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use futures_util::FutureExt as _;
@@ -13,11 +14,11 @@ use tollgate_mcp::client::{Answer, AnswerKind};
 use tollgate_mcp::code::{self, ErrorObject};
 
 use super::{Reply, Server, Tool};
-use crate::backend::{Backend, Failure, Job};
+use crate::backend::{Backend, Failure, Job, Line};
 
-pub(crate) struct BuiltinBackend {
-    tools: HashMap<String, Box<dyn Tool>>,
-}
+pub(crate) struct BuiltinBackend(Arc<Tools>);
+
+struct Tools(HashMap<String, Box<dyn Tool>>);
 
 impl BuiltinBackend {
     /// The backend, and what it offers.
@@ -30,15 +31,26 @@ impl BuiltinBackend {
             listing.tools.push(json::raw_value(&definition));
             tools.insert(name.to_owned(), tool);
         }
-        (Self { tools }, listing)
+        (Self(Arc::new(Tools(tools))), listing)
     }
 }
 
 #[async_trait]
 impl Backend for BuiltinBackend {
+    async fn line(&self) -> Result<Arc<dyn Line>, Failure> {
+        Ok(Arc::<Tools>::clone(&self.0))
+    }
+}
+
+#[async_trait]
+impl Line for Tools {
+    fn era(&self) -> Era {
+        Era::Modern
+    }
+
     async fn run(&self, job: Job<'_>) -> Result<Answer, Failure> {
         let tool = match (job.method, job.params.string("name")) {
-            ("tools/call", Some(name)) => self.tools.get(&*name),
+            ("tools/call", Some(name)) => self.0.get(&*name),
             _ => None,
         };
         let Some(tool) = tool else {
@@ -56,10 +68,6 @@ impl Backend for BuiltinBackend {
             Err(_) => failed("the tool broke down; this is a fault in the tool, not in the call"),
         };
         Ok(Answer { kind: AnswerKind::Complete, result: json::raw(result) })
-    }
-
-    fn era(&self) -> Era {
-        Era::Modern
     }
 }
 

@@ -18,7 +18,7 @@ use tollgate_mcp::tasks::{self, Task};
 
 use super::rounds::Asking;
 use super::{EVENT_QUEUE, PATIENCE, Step, step};
-use crate::backend::{Backend, Failure, Job};
+use crate::backend::{Failure, Job, Line};
 use crate::caller::Caller;
 
 /// A call that runs on its own and can be picked up again. Dropping it cancels it upstream.
@@ -35,7 +35,7 @@ type Reply = oneshot::Sender<Result<Box<RawValue>, tollgate_mcp::code::ErrorObje
 
 impl Detached {
     pub(crate) fn start(
-        backend: Arc<dyn Backend>,
+        line: Arc<dyn Line>,
         request: &Permitted<'_>,
         caller: &Caller<'_>,
         left: Duration,
@@ -51,7 +51,7 @@ impl Detached {
         };
         let task = tasks::spawn("call that may be parked", async move {
             let limit = PATIENCE + left;
-            let running = tokio::time::timeout(limit, backend.run(owned.job(events))).await;
+            let running = tokio::time::timeout(limit, line.run(owned.job(events))).await;
             let lost = || Err(Failure::Lost("nobody came back to the call".to_owned()));
             // The caller may be gone; then nobody wants to know.
             let _ = done.send(running.unwrap_or_else(|_| lost()));

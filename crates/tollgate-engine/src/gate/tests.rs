@@ -25,7 +25,7 @@ use tollgate_mcp::meta::ClientFacts;
 use tollgate_mcp::tasks::{self, Task};
 
 use super::{Asked, Gate, TaskRequest};
-use crate::backend::{Backend, Failure, Job};
+use crate::backend::{Backend, Failure, Job, Line};
 use crate::caller::{CallError, Caller, Dialogue, Reply, Retry};
 use crate::clock::{Clock, SystemClock};
 use crate::dialogue::{ask, parking::Parking};
@@ -55,6 +55,8 @@ struct Scripted {
     dropped: Arc<Mutex<usize>>,
 }
 
+struct Server(Arc<Scripted>);
+
 struct CountDrop(Arc<Mutex<usize>>, bool);
 
 impl Drop for CountDrop {
@@ -66,7 +68,14 @@ impl Drop for CountDrop {
 }
 
 #[async_trait]
-impl Backend for Scripted {
+impl Backend for Server {
+    async fn line(&self) -> Result<Arc<dyn Line>, Failure> {
+        Ok(Arc::<Scripted>::clone(&self.0))
+    }
+}
+
+#[async_trait]
+impl Line for Scripted {
     async fn run(&self, job: Job<'_>) -> Result<Answer, Failure> {
         let params: Value = serde_json::from_str(&job.params.to_text()).unwrap();
         let name = params["name"].as_str().unwrap_or_default().to_owned();
@@ -139,8 +148,11 @@ where
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let dropped = Arc::new(Mutex::new(0));
     let records = Arc::new(Mutex::new(Vec::new()));
-    let backend: Arc<dyn Backend> =
-        Arc::new(Scripted { era, script: Box::new(script), dropped: Arc::clone(&dropped) });
+    let backend: Arc<dyn Backend> = Arc::new(Server(Arc::new(Scripted {
+        era,
+        script: Box::new(script),
+        dropped: Arc::clone(&dropped),
+    })));
     let gate = Gate {
         registry,
         servers: Servers::new(Vec::new(), Vec::new(), clock.wall()),

@@ -22,7 +22,7 @@ use super::shared::{Live, Shared};
 use super::stored::Stored;
 use super::supervisor::{Order, Supervisor};
 use super::{State, Status, TestReport, Updates, Verdict};
-use crate::backend::{Backend, Failure, Job};
+use crate::backend::{Backend, Failure, Job, Line};
 use crate::clock::Clock;
 use crate::settings::{Server, Start, Transport, Wanted};
 use crate::watches::Watched;
@@ -195,12 +195,23 @@ impl Upstream {
 
 #[async_trait]
 impl Backend for Upstream {
-    async fn run(&self, job: Job<'_>) -> Result<Answer, Failure> {
+    async fn line(&self) -> Result<Arc<dyn Line>, Failure> {
         let live = self.live().await?;
-        let pass = live.turnstile.enter().await?;
+        Ok(live)
+    }
+}
+
+#[async_trait]
+impl Line for Live {
+    fn era(&self) -> Era {
+        self.connection.facts().era()
+    }
+
+    async fn run(&self, job: Job<'_>) -> Result<Answer, Failure> {
+        let pass = self.turnstile.enter().await?;
         let Job { method, params, arguments: _, client, mirrored, events, progress } = job;
         let request = Request { method, params, client, mirrored, events, progress };
-        let outcome = live.connection.request(request).await;
+        let outcome = self.connection.request(request).await;
         pass.give_back(match &outcome {
             Ok(_) | Err(RequestError::Refused(_) | RequestError::TooLarge { .. }) => {
                 Outcome::Answered
@@ -208,10 +219,6 @@ impl Backend for Upstream {
             Err(RequestError::Lost(_) | RequestError::Unauthorized(_)) => Outcome::Failed,
         });
         outcome.map_err(Failure::from)
-    }
-
-    fn era(&self) -> Era {
-        self.shared.live.load().as_ref().map_or(Era::Legacy, |live| live.connection.facts().era())
     }
 }
 

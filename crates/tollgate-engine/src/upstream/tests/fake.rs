@@ -32,6 +32,7 @@ use crate::settings::{
 #[derive(Clone)]
 pub(super) struct Script {
     pub(super) connects: Result<(), Trouble>,
+    pub(super) revision: Revision,
     pub(super) tools: Vec<&'static str>,
     pub(super) calls: Reply,
     pub(super) pings: Reply,
@@ -71,6 +72,7 @@ impl Fake {
     pub(super) fn new(nature: Nature) -> Self {
         let script = Script {
             connects: Ok(()),
+            revision: Revision::NEWEST_LEGACY,
             tools: vec!["one", "two"],
             calls: Reply::Answer,
             pings: Reply::Answer,
@@ -181,7 +183,7 @@ pub(super) async fn call(
         events: None,
         progress: Progress::Unwanted,
     };
-    upstream.run(job).await.map(|answer| answer.result.get().to_owned())
+    upstream.line().await?.run(job).await.map(|answer| answer.result.get().to_owned())
 }
 
 pub(super) fn server() -> Server {
@@ -214,12 +216,13 @@ pub(super) fn server() -> Server {
 impl Connector for Fake {
     async fn connect(&self, listener: Arc<dyn Listener>) -> Result<Link, Trouble> {
         self.connects.fetch_add(1, Ordering::Relaxed);
-        self.script.lock().connects.clone()?;
+        let Script { connects, revision, .. } = self.script.lock().clone();
+        connects?;
         *self.listener.lock() = Some(listener);
         let connection = Arc::new(FakeConnection {
             fake: self.clone(),
             facts: ServerFacts {
-                revision: Revision::NEWEST_LEGACY,
+                revision,
                 capabilities: raw(r#"{"tools":{},"prompts":{},"resources":{}}"#.to_owned()),
                 info: None,
                 instructions: None,

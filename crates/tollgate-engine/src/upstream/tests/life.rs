@@ -3,11 +3,13 @@
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use tollgate_mcp::{Era, Revision};
+
 use super::super::State;
 use super::super::agenda::Nature;
 use super::super::connect::{Trouble, TroubleKind};
 use super::fake::{Fake, Reply, Stage, params, server};
-use crate::backend::Failure;
+use crate::backend::{Backend, Failure};
 use crate::clock::{Clock, SystemClock};
 use crate::settings::{RestartPolicy, Start, Wanted};
 use crate::upstream::Verdict;
@@ -347,6 +349,12 @@ async fn r_22_a_lazy_server_shows_stored_tools_and_starts_on_first_use() {
     let (one, other) = tokio::join!(second.call(), second.call());
     assert!(one.is_ok() && other.is_ok());
     assert_eq!((second.told().as_str(), second.fake.connects()), ("", 1));
+
+    let modern = Stage::start(Fake::new(Nature::Child), lazy(), &data);
+    modern.until(State::Ready).await;
+    modern.fake.now(|it| it.revision = Revision::V2026_07_28);
+    let line = modern.upstream.line().await.unwrap();
+    assert_eq!((line.era(), modern.fake.connects()), (Era::Modern, 1), "woken, then known");
 
     let mut third = Stage::start(Fake::new(Nature::Child), lazy(), &data);
     third.until(State::Ready).await;
