@@ -14,6 +14,7 @@ use tollgate_mcp::meta::TASKS_EXTENSION;
 
 use crate::backend::Failure;
 use crate::caller::{CallError, Caller, Dialogue, Reply};
+use crate::dialogue;
 use crate::dialogue::rounds::{self, Asking};
 use crate::executor::Ran;
 use crate::tickets::Tickets;
@@ -117,7 +118,8 @@ impl Finish<'_> {
     /// question where the caller can be asked one.
     fn upstream_error(&self, error: ErrorObject) -> Result<Reply, CallError> {
         let asks = error.code == code::URL_ELICITATION_REQUIRED
-            && matches!(self.caller.dialogue, Dialogue::Rounds(_));
+            && matches!(self.caller.dialogue, Dialogue::Rounds(_))
+            && dialogue::takes_urls(self.caller.client);
         match asks.then(|| url_questions(error.data.as_deref())).flatten() {
             Some(questions) => Ok(Reply::InputRequired(rounds::input_required(&questions, None))),
             None => Err(CallError::Upstream(self.bounded(error))),

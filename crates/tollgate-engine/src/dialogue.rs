@@ -104,34 +104,68 @@ pub(crate) enum Ended {
     TimedOut,
 }
 
-/// Watches a call of a legacy server for a caller that can be asked live.
+/// A caller that listens, and can be asked live what it declared.
+pub(crate) struct Hearer<'h> {
+    pub(crate) client: &'h ClientFacts,
+    pub(crate) events: &'h Events,
+}
+
+impl Hearer<'_> {
+    /// The question, if this caller can be asked it; else it is answered as nobody would.
+    fn takes(&self, question: Question) -> Option<Question> {
+        let Question { method, params, .. } = &question;
+        if missing_capability(self.client, method, params.as_deref()).is_none() {
+            return Some(question);
+        }
+        // A server that stopped waiting does not need it.
+        let _ = question.reply.send(as_nobody(&question.method));
+        None
+    }
+}
+
+/// The answer to a question that nobody is there for.
+pub(crate) fn as_nobody(method: &str) -> Result<Box<RawValue>, ErrorObject> {
+    match method {
+        "roots/list" => Ok(json::raw("{\"roots\":[]}".to_owned())),
+        "elicitation/create" => Ok(json::raw("{\"action\":\"cancel\"}".to_owned())),
+        other => {
+            let message = format!("the client cannot be asked `{other}`");
+            Err(ErrorObject::new(code::METHOD_NOT_FOUND, message))
+        }
+    }
+}
+
+/// Watches a call of a legacy server for a caller that listens.
 pub(crate) async fn live(
     mut running: Running<'_>,
     events: &mut mpsc::Receiver<Event>,
-    caller: &Events,
+    caller: &Hearer<'_>,
     timer: &mut Timer<'_>,
 ) -> Ended {
     let mut waiting = VecDeque::new();
     loop {
         let question = match waiting.pop_front() {
             Some(question) => question,
-            None => match step(&mut running, events, Some(caller), timer.until()).await {
+            None => match step(&mut running, events, Some(caller.events), timer.until()).await {
                 Step::Ended(answer) => return Ended::Answered(answer),
                 Step::TimedOut => return Ended::TimedOut,
-                Step::Asked(question) => question,
+                Step::Asked(question) => match caller.takes(question) {
+                    Some(question) => question,
+                    None => continue,
+                },
             },
         };
         let Question { method, params, reply } = question;
         let far = timer.clock.now() + PATIENCE * 2;
         let ask = async {
-            let answer = ask(caller, method, params);
+            let answer = ask(caller.events, method, params);
             tokio::pin!(answer);
             loop {
                 tokio::select! {
                     biased;
                     answer = &mut answer => { let _ = reply.send(answer); return None; }
-                    next = step(&mut running, events, Some(caller), far) => match next {
-                        Step::Asked(another) => waiting.push_back(another),
+                    next = step(&mut running, events, Some(caller.events), far) => match next {
+                        Step::Asked(another) => waiting.extend(caller.takes(another)),
                         // The server no longer waits for the answer.
                         Step::Ended(ended) => return Some(Ended::Answered(ended)),
                         Step::TimedOut => return Some(Ended::TimedOut),
@@ -160,6 +194,12 @@ pub(crate) async fn ask(
     answer.await.unwrap_or_else(|_| Err(nobody()))
 }
 
+/// Whether the client can send a person to a URL.
+pub(crate) fn takes_urls(client: &ClientFacts) -> bool {
+    let url = json::raw("{\"mode\":\"url\"}".to_owned());
+    missing_capability(client, "elicitation/create", Some(&url)).is_none()
+}
+
 /// The capability that a client needs to be asked this, as `clientCapabilities` would name it;
 /// `None` if it has it.
 pub(crate) fn missing_capability(
@@ -171,7 +211,7 @@ pub(crate) fn missing_capability(
         "elicitation/create" => {
             let params = params.and_then(|params| Object::parse(params.get()).ok());
             let url = params.is_some_and(|it| it.string("mode").as_deref() == Some("url"));
-            ("elicitation", url.then_some("url"))
+            ("elicitation", Some(if url { "url" } else { "form" }))
         }
         "sampling/createMessage" => ("sampling", None),
         "roots/list" => ("roots", None),
@@ -181,10 +221,14 @@ pub(crate) fn missing_capability(
     let has = match (&declared, part) {
         (None, _) => false,
         (Some(_), None) => true,
-        (Some(declared), Some(part)) => {
-            Object::parse(declared.get()).is_ok_and(|object| object.contains(part))
-        }
+        (Some(declared), Some(part)) => Object::parse(declared.get()).is_ok_and(|modes| {
+            // Who names no mode can do forms.
+            modes.contains(part) || part == "form" && !modes.contains("url")
+        }),
     };
-    let inner = part.map_or_else(|| "{}".to_owned(), |part| format!("{{\"{part}\":{{}}}}"));
+    let inner = match part {
+        Some(part) if part == "url" || declared.is_some() => format!("{{\"{part}\":{{}}}}"),
+        _ => "{}".to_owned(),
+    };
     (!has).then(|| (capability, json::raw(format!("{{\"{capability}\":{inner}}}"))))
 }

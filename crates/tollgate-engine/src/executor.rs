@@ -14,13 +14,14 @@ use tollgate_core::policy::Permitted;
 use tollgate_core::turn::Principal;
 use tollgate_mcp::Era;
 use tollgate_mcp::client::{Answer, AnswerKind, Events};
+use tollgate_mcp::meta::ClientFacts;
 
 use crate::backend::{Backend, Failure, Job, Line};
 use crate::caller::{CallError, Caller, Dialogue, Retry};
 use crate::clock::Clock;
 use crate::dialogue::parking::{Detached, Parking};
 use crate::dialogue::rounds::{self, MOST_ROUNDS, Sealer, State, Wanted};
-use crate::dialogue::{self, EVENT_QUEUE, Ended, Running, Step, Timer};
+use crate::dialogue::{self, EVENT_QUEUE, Ended, Hearer, Running, Step, Timer};
 use crate::mirror;
 use crate::seal::Seal;
 
@@ -99,8 +100,9 @@ impl Executor {
         let era = line.era();
         let errand = Errand { line, planned, caller, principal };
         match (&caller.dialogue, era) {
-            (Dialogue::Live, Era::Legacy) if caller.client.can_answer() => {
-                Ok(self.live(&errand).await)
+            (Dialogue::Live, Era::Legacy) => Ok(self.live(&errand, caller.client).await),
+            (Dialogue::Nobody, Era::Legacy) => {
+                Ok(self.live(&errand, &ClientFacts::default()).await)
             }
             (Dialogue::Live, Era::Modern) if caller.client.can_answer() => {
                 Box::pin(self.live_rounds(&errand)).await
@@ -110,11 +112,11 @@ impl Executor {
                 Box::pin(self.parked(&errand, retry)).await
             }
             (Dialogue::Rounds(_), Era::Legacy) => self.unasked(&errand).await,
-            _ => Ok(self.plain(&errand).await),
+            (Dialogue::Live | Dialogue::Nobody, Era::Modern) => Ok(self.plain(&errand).await),
         }
     }
 
-    /// Nobody will be asked anything: straight to the backend and back.
+    /// Nobody can be asked anything: straight to the backend and back.
     async fn plain(&self, errand: &Errand<'_>) -> Ran {
         let job = errand.job(errand.request().params().clone(), errand.caller.events.clone());
         let until = errand.planned.deadline().instant();
@@ -149,19 +151,22 @@ impl Executor {
         }
     }
 
-    async fn live(&self, errand: &Errand<'_>) -> Ran {
+    /// A legacy server may ask in the middle of a call, whatever its caller can be asked.
+    async fn live(&self, errand: &Errand<'_>, client: &ClientFacts) -> Ran {
         let Some(events) = &errand.caller.events else { return self.plain(errand).await };
         let (sender, mut received) = mpsc::channel(EVENT_QUEUE);
         let job = errand.job(errand.request().params().clone(), Some(sender));
         let mut running = errand.line.run(job);
         let mut timer = self.timer(errand.planned);
-        dialogue::live(running.as_mut(), &mut received, events, &mut timer).await.into()
+        let hearer = Hearer { client, events };
+        dialogue::live(running.as_mut(), &mut received, &hearer, &mut timer).await.into()
     }
 
     /// A modern server, a caller that can be asked at once: the rounds run here.
     async fn live_rounds(&self, errand: &Errand<'_>) -> Result<Ran, CallError> {
         let Some(events) = &errand.caller.events else { return Ok(self.plain(errand).await) };
         let mut timer = self.timer(errand.planned);
+        let hearer = Hearer { client: errand.caller.client, events };
         let mut retry = Retry::default();
         for _ in 0..MOST_ROUNDS {
             let params = rounds::with_answers(errand.request().params(), &retry);
@@ -172,7 +177,7 @@ impl Executor {
                 Ok(ended) => return Ok(Ran::Answered(ended)),
             };
             let Some(wanted) = Wanted::read(&answer.result) else { return Ok(broken_question()) };
-            retry = match timer.paused(rounds::ask_all(events, wanted)).await {
+            retry = match timer.paused(rounds::ask_all(&hearer, wanted)).await {
                 None => return Ok(Ran::TimedOut),
                 Some(answers) => answers.map_err(CallError::Upstream)?,
             };

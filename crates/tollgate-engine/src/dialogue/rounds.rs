@@ -9,10 +9,9 @@ use tollgate_core::json::{self, Object};
 use tollgate_core::policy::Permitted;
 use tollgate_core::shaping::Caps;
 use tollgate_core::turn::Principal;
-use tollgate_mcp::client::Events;
 use tollgate_mcp::code::ErrorObject;
 
-use super::{PATIENCE, ask};
+use super::{Hearer, PATIENCE, as_nobody, ask, missing_capability};
 use crate::caller::{CallError, Retry};
 use crate::seal::Seal;
 
@@ -75,17 +74,22 @@ pub(crate) fn input_required(requests: &[Asking], state: Option<&str>) -> Box<Ra
 }
 
 /// Puts all questions of a round to a caller that can be asked live.
-pub(crate) async fn ask_all(caller: &Events, wanted: Wanted) -> Result<Retry, ErrorObject> {
+/// What the caller cannot be asked is answered as nobody would.
+pub(crate) async fn ask_all(caller: &Hearer<'_>, wanted: Wanted) -> Result<Retry, ErrorObject> {
     let mut responses = Object::new();
-    for asking in wanted.requests {
-        let is_elicitation = asking.method == "elicitation/create";
-        let answer = match ask(caller, asking.method, asking.params).await {
+    for Asking { key, method, params } in wanted.requests {
+        let is_elicitation = method == "elicitation/create";
+        let answer = match missing_capability(caller.client, &method, params.as_deref()) {
+            Some(_) => as_nobody(&method),
+            None => ask(caller.events, method, params).await,
+        };
+        let answer = match answer {
             Ok(answer) => answer,
             // Somebody who cannot answer has not agreed.
             Err(_) if is_elicitation => json::raw("{\"action\":\"cancel\"}".to_owned()),
             Err(error) => return Err(error),
         };
-        responses.set(asking.key, answer);
+        responses.set(key, answer);
     }
     let responses = (!responses.is_empty()).then(|| responses.to_raw());
     Ok(Retry { state: wanted.state, responses })

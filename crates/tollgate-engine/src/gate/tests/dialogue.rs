@@ -68,6 +68,60 @@ async fn legacy_to_legacy_asks_live_and_the_clock_stands_still_meanwhile() {
     assert!(reply.starts_with("timeout"), "nobody is waited for without end: {reply}");
 }
 
+fn able(capabilities: &str) -> ClientFacts {
+    ClientFacts { capabilities: Some(raw(capabilities.to_owned())), ..nobody() }
+}
+
+/// What a server hears that asks this of a live client; a person would say `Ada`.
+async fn check_asked(era: Era, capabilities: &str, (method, params): (&str, &str), hears: &str) {
+    let (method, params) = (method.to_owned(), raw(params.to_owned()));
+    let test = gate(era, move |seen| {
+        let (method, params) = (method.clone(), params.clone());
+        Box::pin(async move {
+            if era == Era::Modern {
+                return Ok(match seen.params.get("inputResponses") {
+                    Some(answers) => text(&answers["it"].to_string()),
+                    None => asking(&json!({"resultType": "input_required",
+                        "inputRequests": {"it": {"method": method, "params": params}}})),
+                });
+            }
+            let events = seen.events.expect("there is a way to ask");
+            let _ = events.send(Event::Progress(Object::new())).await;
+            let answer = ask(&events, method, Some(params)).await;
+            Ok(text(&answer.map_or_else(|it| it.code.to_string(), |it| it.get().to_owned())))
+        })
+    })
+    .await;
+    let client = able(capabilities);
+    let (events, _person) = person(Duration::ZERO);
+    let caller = Caller { client: &client, events: Some(events), dialogue: Dialogue::Live };
+    let reply = said(&test.call(r#"{"name":"s_a"}"#, caller).await);
+    assert!(reply.contains(hears), "{era:?} {capabilities}: {reply}");
+}
+
+#[tokio::test]
+async fn live_clients_are_asked_only_what_they_declared() {
+    let form = ("elicitation/create", QUESTION);
+    let url = ("elicitation/create", r#"{"mode":"url","url":"https://x.example"}"#);
+    let roots = ("roots/list", "{}");
+    let sampling = ("sampling/createMessage", "{}");
+    let cancel = r#"{"action":"cancel"}"#;
+    for era in [Era::Legacy, Era::Modern] {
+        check_asked(era, r#"{"elicitation":{}}"#, form, "Ada").await;
+        check_asked(era, r#"{"elicitation":{}}"#, url, cancel).await;
+        check_asked(era, r#"{"elicitation":{"url":{}}}"#, url, "Ada").await;
+        check_asked(era, r#"{"elicitation":{"url":{}}}"#, form, cancel).await;
+        check_asked(era, r#"{"roots":{}}"#, roots, "Ada").await;
+        check_asked(era, r#"{"elicitation":{}}"#, roots, r#"{"roots":[]}"#).await;
+        check_asked(era, r#"{"sampling":{}}"#, sampling, "Ada").await;
+    }
+    check_asked(Era::Legacy, r#"{"roots":{}}"#, sampling, "-32601").await;
+    check_asked(Era::Modern, r#"{"roots":{}}"#, sampling, "cannot be asked").await;
+    check_asked(Era::Legacy, "{}", form, cancel).await;
+    check_asked(Era::Legacy, "{}", roots, r#"{"roots":[]}"#).await;
+    check_asked(Era::Legacy, "{}", sampling, "-32601").await;
+}
+
 #[tokio::test]
 async fn legacy_to_modern_runs_the_rounds_for_the_client() {
     let test = gate(Era::Modern, modern_asker).await;
@@ -208,7 +262,11 @@ async fn a_url_that_must_be_visited_first_becomes_a_question() {
         Box::pin(async move { Err(Failure::Refused(error)) })
     })
     .await;
-    let client = someone();
+    let forms_only = someone();
+    let caller = Caller { client: &forms_only, events: None, dialogue: rounds(None, None) };
+    let reply = test.call(r#"{"name":"s_a"}"#, caller).await;
+    assert!(matches!(reply, Err(CallError::Upstream(error)) if error.code == -32042));
+    let client = able(r#"{"elicitation":{"url":{}}}"#);
     let caller = Caller { client: &client, events: None, dialogue: rounds(None, None) };
     let Ok(Reply::InputRequired(result)) = test.call(r#"{"name":"s_a"}"#, caller).await else {
         panic!("a question was expected");
