@@ -5,6 +5,7 @@ pub mod client;
 pub mod code;
 pub mod envelope;
 pub mod header;
+pub mod lane;
 pub mod line;
 pub mod meta;
 mod revision;

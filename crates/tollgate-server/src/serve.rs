@@ -17,7 +17,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::task::JoinSet;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tollgate_engine::clock::{Clock, SystemClock};
 use tollgate_engine::gate::Gate;
@@ -31,7 +31,10 @@ use crate::problem::{Problem, Style};
 use crate::router;
 
 mod in_process;
+mod lanes;
 mod stall;
+
+use lanes::Lanes;
 
 /// How the HTTP front is set up.
 #[derive(Debug, Clone)]
@@ -75,30 +78,26 @@ impl Server {
     /// limits allow. Dropping the future ends everything at once.
     pub async fn serve(&self, listener: TcpListener, stop: CancellationToken) {
         let limits = &self.app.front.limits;
-        let mut connections = JoinSet::new();
+        let room = Arc::new(Semaphore::new(limits.connections));
+        let mut lanes = Lanes::start(&self.app, &stop);
         let mut sweep = tokio::time::interval(SWEEP);
         loop {
-            while connections.try_join_next().is_some() {}
-            let is_full = connections.len() >= limits.connections;
+            let accepted = async {
+                let place = Arc::clone(&room).acquire_owned().await.ok()?;
+                Some((listener.accept().await, place))
+            };
             tokio::select! {
                 () = stop.cancelled() => break,
                 _ = sweep.tick() => self.app.front.sessions.sweep(),
-                _ = connections.join_next(), if is_full => {}
-                accepted = listener.accept(), if !is_full => match accepted {
-                    Ok((stream, _)) => {
-                        let connection = connection(Arc::clone(&self.app), stream, stop.clone());
-                        connections.spawn(connection);
-                    }
+                Some((accepted, place)) = accepted => match accepted {
+                    Ok((stream, _)) => lanes.take(stream, place).await,
                     Err(error) => pause(&error).await,
                 },
             }
         }
         drop(listener);
         self.app.front.stop.cancel();
-        let drained = async { while connections.join_next().await.is_some() {} };
-        if tokio::time::timeout(limits.drain, drained).await.is_err() {
-            tracing::warn!(left = connections.len(), "connections were cut at the end of draining");
-        }
+        lanes.drained().await;
     }
 }
 

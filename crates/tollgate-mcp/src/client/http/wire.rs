@@ -18,6 +18,7 @@ use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
 
 use super::HttpTarget;
 use crate::client::{ConnectError, Credentials, RequestError};
+use crate::lane::PerLane;
 
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
@@ -31,8 +32,12 @@ const ACCEPT_BOTH: HeaderValue = HeaderValue::from_static("application/json, tex
 const ACCEPT_STREAM: HeaderValue = HeaderValue::from_static("text/event-stream");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
+type HttpClient = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
+
 pub(in crate::client) struct Wire {
-    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    connector: HttpsConnector<HttpConnector>,
+    /// Each with its own pool: a connection is driven by the lane that made it.
+    clients: PerLane<HttpClient>,
     pub url: Uri,
     headers: HeaderMap,
     credentials: Option<Arc<dyn Credentials>>,
@@ -89,15 +94,21 @@ impl Wire {
             .https_or_http()
             .enable_http1()
             .wrap_connector(plain_connector());
-        let client = Client::builder(TokioExecutor::new())
-            .pool_timer(TokioTimer::new())
-            .pool_idle_timeout(IDLE_TIMEOUT)
-            .build(connector);
         Ok(Self {
-            client,
+            connector,
+            clients: PerLane::new(),
             url: target.url,
             headers: target.headers,
             credentials: target.credentials,
+        })
+    }
+
+    fn client(&self) -> &HttpClient {
+        self.clients.get(|| {
+            Client::builder(TokioExecutor::new())
+                .pool_timer(TokioTimer::new())
+                .pool_idle_timeout(IDLE_TIMEOUT)
+                .build(self.connector.clone())
         })
     }
 
@@ -171,7 +182,7 @@ impl Wire {
         *request.method_mut() = exchange.method;
         *request.uri_mut() = exchange.url.clone();
         *request.headers_mut() = exchange.headers;
-        self.client.request(request).await.map_err(|error| Failed::Unreachable(explain(&error)))
+        self.client().request(request).await.map_err(|error| Failed::Unreachable(explain(&error)))
     }
 }
 

@@ -1,0 +1,54 @@
+//! Lanes: threads that serve calls side by side, each with a runtime of its own. What a lane uses
+//! on every call it has for itself, so that no call has to wake another thread on its way.
+
+use std::cell::Cell;
+use std::sync::OnceLock;
+
+/// More lanes than this share what they have.
+const MOST: usize = 64;
+
+thread_local! {
+    static LANE: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Says which lane this thread is. Threads that never do are all one and the same.
+pub fn enter(lane: usize) {
+    LANE.set(lane % MOST);
+}
+
+/// One thing for each lane, made when the lane first needs it.
+pub(crate) struct PerLane<T> {
+    slots: Box<[OnceLock<Box<T>>]>,
+}
+
+impl<T> PerLane<T> {
+    pub(crate) fn new() -> Self {
+        Self { slots: (0..MOST).map(|_| OnceLock::new()).collect() }
+    }
+
+    pub(crate) fn get(&self, make: impl FnOnce() -> T) -> &T {
+        self.slots[LANE.get()].get_or_init(|| Box::new(make()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{PerLane, enter};
+
+    #[test]
+    fn each_lane_has_its_own() {
+        let per_lane = PerLane::new();
+        assert_eq!(*per_lane.get(|| 0), 0);
+        std::thread::scope(|scope| {
+            for lane in 1..4 {
+                let per_lane = &per_lane;
+                scope.spawn(move || {
+                    enter(lane);
+                    assert_eq!(*per_lane.get(|| lane), lane);
+                    assert_eq!(*per_lane.get(|| 99), lane);
+                });
+            }
+        });
+        assert_eq!(*per_lane.get(|| 99), 0);
+    }
+}
