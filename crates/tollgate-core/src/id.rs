@@ -4,6 +4,8 @@ use std::borrow::Borrow;
 use std::fmt;
 use std::sync::Arc;
 
+use crate::text::shortened;
+
 /// Why a text cannot be a name.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum BadName {
@@ -142,8 +144,7 @@ fn checked(
         return Err(BadName::Empty);
     }
     if text.len() > limit {
-        let name = text.chars().take(40).collect::<String>() + "…";
-        return Err(BadName::TooLong { name, limit });
+        return Err(BadName::TooLong { name: shortened(text, 40), limit });
     }
     match text.chars().find(|c| !fits(*c)) {
         Some(found) => Err(BadName::Character { name: text.to_owned(), found, allowed }),

@@ -1,8 +1,7 @@
 //! Joins the names of servers and tools into the names that models see, and remembers who owns
 //! which. Called by the catalogue. A name that was made here is looked up, never taken apart.
 
-use sha2::{Digest, Sha256};
-
+use crate::digest;
 use crate::id::{ExposedName, ServerId, ToolName};
 
 mod owners;
@@ -134,12 +133,8 @@ pub fn expose(
 
 /// Tells long names apart that begin alike.
 fn mark(server: &ServerId, tool: &ToolName) -> String {
-    let mut hash = Sha256::new();
-    hash.update(server.as_str());
-    hash.update([0]);
-    hash.update(tool.as_str());
-    let hash: [u8; 32] = hash.finalize().into();
-    hash[..4].iter().fold("_".to_owned(), |text, byte| format!("{text}{byte:02x}"))
+    let sum = digest::Sum::default().with(server.as_str()).with([0]).with(tool.as_str());
+    format!("_{}", digest::hex(&sum.finish()[..4]))
 }
 
 /// The ASCII letter that a character is or looks like, else `_`.

@@ -12,8 +12,12 @@ use crate::id::ServerId;
 use crate::json::{self, Object};
 use crate::nearest;
 use crate::schema::Violation;
+use crate::text::shortened;
 use crate::tool::Tool;
 use crate::turn::Turn;
+
+/// Characters of a name or URI that a refusal repeats.
+const SAID_BACK: usize = 80;
 
 /// A request that passed the policy. Only [`permit`] makes one.
 #[derive(Debug)]
@@ -123,7 +127,7 @@ fn permit_tool<'a>(turn: &Turn, mut params: Object<'a>) -> Result<Permitted<'a>,
     let name = required(&params, "name")?;
     let Some(tool) = turn.view.tool(&name).cloned() else {
         let nearest = turn.view.nearest(&name).into_iter().map(str::to_owned).collect();
-        return Err(Refusal::UnknownTool { name: shortened(&name), nearest });
+        return Err(Refusal::UnknownTool { name: shortened(&name, SAID_BACK), nearest });
     };
     drop(name);
     let mut arguments = match params.get("arguments").map(RawValue::get) {
@@ -180,13 +184,13 @@ fn permit_completion<'a>(turn: &Turn, mut params: Object<'a>) -> Result<Permitte
 
 fn resource_server(turn: &Turn, uri: &str) -> Result<ServerId, Refusal> {
     let server = turn.view.resource_route(uri);
-    server.cloned().ok_or_else(|| Refusal::UnknownResource { uri: shortened(uri) })
+    server.cloned().ok_or_else(|| Refusal::UnknownResource { uri: shortened(uri, SAID_BACK) })
 }
 
 fn unknown_prompt(turn: &Turn, name: &str) -> Refusal {
     let known = turn.view.prompts().iter().map(|prompt| prompt.exposed.as_str());
     let nearest = nearest::nearest(name, known).into_iter().map(str::to_owned).collect();
-    Refusal::UnknownPrompt { name: shortened(name), nearest }
+    Refusal::UnknownPrompt { name: shortened(name, SAID_BACK), nearest }
 }
 
 fn required<'o>(params: &'o Object<'_>, key: &str) -> Result<Cow<'o, str>, Refusal> {
@@ -203,14 +207,6 @@ fn unknown(what: &str, name: &str, nearest: &[String]) -> String {
 fn invalid(tool: &Tool, violations: &[Violation]) -> String {
     let what: Vec<String> = violations.iter().map(ToString::to_string).collect();
     format!("the arguments for `{}` do not fit its schema: {}", tool.exposed, what.join("; "))
-}
-
-/// A stranger's text, short enough to be said back.
-fn shortened(text: &str) -> String {
-    match text.char_indices().nth(80) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
 }
 
 #[cfg(test)]

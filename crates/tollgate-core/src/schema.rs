@@ -18,6 +18,8 @@ mod work;
 
 pub use violation::Violation;
 
+use crate::text::shortened;
+
 use graph::Graph;
 use work::{Cost, Work};
 
@@ -29,6 +31,8 @@ const ALL_PATTERNS: usize = 4 * 1024 * 1024;
 const ONE_PATTERN: usize = 512 * 1024;
 /// Nesting of the JSON itself, data in `enum` or `default` included.
 const MAX_NESTING: usize = 128;
+/// Characters of a text by which a reader knows it again.
+const RECOGNISED: usize = 200;
 
 /// A compiled schema; cloning shares it.
 #[derive(Clone)]
@@ -95,7 +99,7 @@ impl Schema {
             .with_pattern_options(PatternOptions::regex().size_limit(share).dfa_size_limit(share))
             .build(&schema)
             .map_err(|error| {
-                let (what, at) = (short(&error.to_string()), error.instance_path());
+                let (what, at) = (shortened(&error.to_string(), RECOGNISED), error.instance_path());
                 BadSchema::Invalid(format!("{what} (at `{at}`)"))
             })?;
         Ok(Self { compiled: Arc::new(Compiled { schema, validator, work }) })
@@ -128,7 +132,7 @@ impl Schema {
 
 impl fmt::Debug for Schema {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Schema({})", short(&self.compiled.schema.to_string()))
+        write!(f, "Schema({})", shortened(&self.compiled.schema.to_string(), RECOGNISED))
     }
 }
 
@@ -157,7 +161,7 @@ fn draft(schema: &Value) -> Result<Draft, BadSchema> {
         "json-schema.org/draft-07/schema" => Ok(Draft::Draft7),
         "json-schema.org/draft-06/schema" => Ok(Draft::Draft6),
         "json-schema.org/draft-04/schema" => Ok(Draft::Draft4),
-        _ => Err(BadSchema::Dialect(short(&named.to_string()))),
+        _ => Err(BadSchema::Dialect(shortened(&named.to_string(), RECOGNISED))),
     }
 }
 
@@ -225,14 +229,6 @@ fn size_of(value: &Value) -> usize {
     match serde_json::to_writer(&mut count, value) {
         Ok(()) => count.0,
         Err(_) => usize::MAX,
-    }
-}
-
-/// Enough of a text to recognise it by.
-fn short(text: &str) -> String {
-    match text.char_indices().nth(200) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
     }
 }
 

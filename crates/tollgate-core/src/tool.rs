@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use serde_json::Value;
 
+use crate::digest;
 use crate::id::{ExposedName, ToolId};
 use crate::schema::Schema;
 
-pub mod canonical;
 mod definition;
 mod headers;
 pub mod hidden;
@@ -111,9 +111,15 @@ pub struct Override {
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ContentHash(pub [u8; 32]);
 
+impl ContentHash {
+    pub fn of(text: &str) -> Self {
+        Self(digest::Sum::default().with(text).finish())
+    }
+}
+
 impl std::fmt::Display for ContentHash {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        f.write_str(&digest::hex(&self.0))
     }
 }
 

@@ -30,9 +30,9 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "tollgate-core",
         &[
-            "glob", "secret", "json", "id", "nearest", "budget", "backoff", "breaker", "agent",
-            "schema", "tool", "names", "catalog", "view", "turn", "call", "policy", "plan",
-            "shaping",
+            "text", "digest", "glob", "secret", "json", "id", "nearest", "budget", "backoff",
+            "breaker", "agent", "schema", "tool", "names", "catalog", "view", "turn", "call",
+            "policy", "plan", "shaping",
         ],
     ),
     (

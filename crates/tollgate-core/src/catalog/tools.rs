@@ -5,7 +5,6 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use serde_json::value::RawValue;
-use sha2::{Digest, Sha256};
 
 use super::wanted::Wanted;
 use super::{Catalog, Inputs, Offer, Origin, Problem, ProblemKind, Rules, listed, terms};
@@ -14,6 +13,7 @@ use crate::id::{ExposedName, ServerId, ToolId, ToolName};
 use crate::json::Object;
 use crate::names::{Kind, Owners, expose};
 use crate::schema::Schema;
+use crate::text::shortened;
 use crate::tool::{ContentHash, Definition, Override, Tool};
 
 /// A usable tool that has no name yet.
@@ -106,7 +106,7 @@ impl<'a> Reader<'a, '_> {
             self.problem(&id, ProblemKind::ListedTwice { owner: rules.server.clone() });
             return None;
         }
-        let source = ContentHash(Sha256::digest(raw.get().as_bytes()).into());
+        let source = ContentHash::of(raw.get());
         let previous = self.previous.tool(&id, source);
         let read = match &previous {
             Some(tool) => Read::again(tool),
@@ -214,10 +214,7 @@ fn is_allowed(rules: &Rules, name: &ToolName) -> bool {
 pub(super) fn name_of(raw: &RawValue, at: usize) -> ToolName {
     let name = Object::parse(raw.get()).ok().and_then(|object| {
         let name = object.string("name").filter(|name| !name.is_empty())?;
-        Some(match name.char_indices().nth(Definition::MAX_NAME) {
-            Some((end, _)) => format!("{}…", &name[..end]),
-            None => name.into_owned(),
-        })
+        Some(shortened(&name, Definition::MAX_NAME))
     });
     ToolName::new(&name.unwrap_or_else(|| format!("(item {} of the list)", at + 1)))
 }

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::BadSchema;
 use super::shape::{Target, subschemas};
+use crate::text::shortened;
 
 pub(crate) const MAX_SUBSCHEMAS: usize = 2_000;
 pub(crate) const MAX_DEPTH: usize = 32;
@@ -148,8 +149,8 @@ impl<'a> Reader<'a> {
     }
 
     fn target(&self, reference: &str) -> Result<Found<'a>, BadSchema> {
-        let outside = || BadSchema::Outside(short(reference));
-        let nowhere = || BadSchema::Nowhere(short(reference));
+        let outside = || BadSchema::Outside(shortened(reference, 80));
+        let nowhere = || BadSchema::Nowhere(shortened(reference, 80));
         let fragment = reference.strip_prefix('#').ok_or_else(outside)?;
         let fragment = decode(fragment).ok_or_else(nowhere)?;
         if fragment.is_empty() || fragment.starts_with('/') {
@@ -170,10 +171,6 @@ enum Found<'a> {
 
 fn address(value: &Value) -> usize {
     std::ptr::from_ref(value).addr()
-}
-
-fn short(text: &str) -> String {
-    text.chars().take(80).collect()
 }
 
 /// Percent-decoding, as for the fragment of a URI.

@@ -9,6 +9,7 @@ use jsonschema::{JsonType, ValidationError};
 use serde_json::Value;
 
 use crate::nearest::nearest;
+use crate::text::shortened;
 
 /// One thing that is wrong, in words for a model.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -244,10 +245,7 @@ fn short(value: &Value) -> String {
 }
 
 fn cut(text: &str) -> String {
-    match text.char_indices().nth(LONGEST_VALUE) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
+    shortened(text, LONGEST_VALUE)
 }
 
 fn path(location: &Location) -> String {

@@ -6,10 +6,11 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::{ContentHash, canonical, headers, scrub};
+use super::{ContentHash, headers, scrub};
 use crate::id::ToolName;
 use crate::json::{self, Malformed, Object};
 use crate::schema;
+use crate::text::shortened;
 
 /// One tool in the words of its server, after hidden text was taken out.
 #[derive(Debug)]
@@ -96,6 +97,8 @@ pub enum Rejected {
     Malformed(#[from] Malformed),
     #[error("a key only looks like `{0}`")]
     Twin(&'static str),
+    #[error("key `{}` stands twice once hidden text is taken out", shortened(.0, 80))]
+    HiddenTwin(String),
     #[error("it has no `{0}`")]
     Missing(&'static str),
     #[error("`{field}` must be {expected}")]
@@ -128,7 +131,7 @@ impl Definition {
         }
         check_sizes(raw, &object)?;
         let mut whole = json::value(raw.get())?;
-        let hash = canonical::hash(&whole);
+        let hash = ContentHash::of(&json::canonical(&whole));
         let name = name(&whole)?;
         let was_bounded = bound_description(&mut whole);
         let mut findings = scrub::scrub(&mut whole, raw.get())?;

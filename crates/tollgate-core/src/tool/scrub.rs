@@ -89,8 +89,7 @@ impl Scrubber {
             self.value(&mut value)?;
             self.at.truncate(length);
             if fields.contains_key(&clean) {
-                let twice = format!("key `{clean}` stands twice once hidden text is taken out");
-                return Err(Malformed(twice).into());
+                return Err(Rejected::HiddenTwin(clean));
             }
             fields.insert(clean, value);
         }

@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use sha2::{Digest, Sha256};
+use crate::digest::{Sum, hex};
 
 /// Items on one page.
 const PAGE: usize = 1_000;
@@ -86,8 +86,7 @@ fn write(list: List, form: Form, items: &[&str]) -> Vec<Written> {
     if items.len() <= PAGE {
         return vec![Written { items: array(items), next: None }];
     }
-    let digest: String =
-        digest(list, form, items)[..8].iter().map(|byte| format!("{byte:02x}")).collect();
+    let digest = hex(&digest(list, form, items)[..8]);
     let last = items.chunks(PAGE).count() - 1;
     items
         .chunks(PAGE)
@@ -104,12 +103,8 @@ fn array(items: &[&str]) -> Box<str> {
 }
 
 fn digest(list: List, form: Form, items: &[&str]) -> [u8; 16] {
-    let mut hash = Sha256::new();
-    hash.update([list as u8, form as u8]);
-    for item in items {
-        hash.update(item.len().to_le_bytes());
-        hash.update(item);
-    }
-    let whole: [u8; 32] = hash.finalize().into();
+    let start = Sum::default().with([list as u8, form as u8]);
+    let add = |sum: Sum, item: &&str| sum.with(item.len().to_le_bytes()).with(item);
+    let whole = items.iter().fold(start, add).finish();
     std::array::from_fn(|at| whole[at])
 }

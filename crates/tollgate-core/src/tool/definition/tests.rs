@@ -113,11 +113,14 @@ fn keys_that_stand_twice_or_only_look_alike_are_refused() {
         r#"{"name":"a","name":"b","inputSchema":{"type":"object"}}"#,
         r#"{"name":"a","inputSchema":{"type":"object","type":"array"}}"#,
         r#"{"name":"a","inputSchema":{"type":"object"},"x":{"y":[{"z":1,"z":2}]}}"#,
-        r#"{"name":"a","inputSchema":{"type":"object","properties":{"k":{},"k\u200b":{}}}}"#,
     ] {
         let raw = RawValue::from_string(text.to_owned()).unwrap();
         assert!(matches!(Definition::intake(&raw), Err(Rejected::Malformed(_))), "{text}");
     }
+    let text = r#"{"name":"a","inputSchema":{"type":"object","properties":{"k":{},"k\u200b":{}}}}"#;
+    let raw = RawValue::from_string(text.to_owned()).unwrap();
+    let rejected = Definition::intake(&raw).unwrap_err();
+    assert_eq!(rejected.to_string(), "key `k` stands twice once hidden text is taken out");
     for twin in ["Name", "deſcription", "INPUTSCHEMA", "Annotations"] {
         let mut tool = with_schema(&json!({"type": "object"}));
         tool[twin] = json!("x");
