@@ -1,25 +1,44 @@
 //! Strict reading of JSON that strangers sent.
 //!
 //! Objects are read one level deep and their values stay the text that came in, so nothing
-//! unknown is lost and nothing is parsed twice. A key that stands twice is refused: two readers could each believe a different one.
+//! unknown is lost and nothing is parsed twice. A key that stands twice is refused: two readers
+//! could each believe a different one.
 
 use std::borrow::Cow;
+use std::cell::Cell;
 use std::collections::HashSet;
 use std::fmt;
 
 use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
-use serde::{Deserialize, Deserializer};
-use serde_json::value::RawValue;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::error::Category;
+use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
-/// Text that is not the JSON it should be. The message says what and, where known, at which column.
+use crate::text::shortened;
+
+/// Text that is not the JSON it should be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{0}")]
-pub struct Malformed(pub String);
+pub enum Malformed {
+    /// JSON, but not such that two readers read it alike.
+    #[error("key `{}` stands twice", shortened(.key, 80))]
+    Duplicate { key: String },
+    /// JSON of another type. The message says which, and at which column.
+    #[error("{0}")]
+    NotThis(String),
+    /// No JSON at all, or beyond what can be read (nesting, numbers).
+    #[error("{0}")]
+    Syntax(String),
+    #[error("not UTF-8 at byte {at}")]
+    NotUtf8 { at: usize },
+}
 
 impl From<serde_json::Error> for Malformed {
     fn from(error: serde_json::Error) -> Self {
-        Self(error.to_string())
+        match error.classify() {
+            Category::Data => Self::NotThis(error.to_string()),
+            Category::Syntax | Category::Eof | Category::Io => Self::Syntax(error.to_string()),
+        }
     }
 }
 
@@ -38,13 +57,14 @@ impl<'a> Object<'a> {
 
     /// Reads `text`, which must be one object.
     pub fn parse(text: &'a str) -> Result<Self, Malformed> {
-        Ok(serde_json::from_str(text)?)
+        let twice = Twice::default();
+        read(text, Fields(&twice), &twice)
     }
 
     /// The same for bytes; invalid UTF-8 is malformed.
     pub fn parse_bytes(bytes: &'a [u8]) -> Result<Self, Malformed> {
         let text = std::str::from_utf8(bytes)
-            .map_err(|error| Malformed(format!("not UTF-8 at byte {}", error.valid_up_to())))?;
+            .map_err(|error| Malformed::NotUtf8 { at: error.valid_up_to() })?;
         Self::parse(text)
     }
 
@@ -95,8 +115,13 @@ impl<'a> Object<'a> {
     /// A key that only looks like one of `known` (by case, or a letter that folds onto it):
     /// lenient readers elsewhere would take it for the real one.
     pub fn twin_of<'k>(&self, known: &[&'k str]) -> Option<&'k str> {
-        self.fields.iter().find_map(|(key, _)| {
-            known.iter().copied().find(|name| **key != **name && folds_to(key, name))
+        let strange = self.fields.iter().filter(|(key, _)| !known.contains(&&**key));
+        strange.into_iter().find_map(|(key, _)| {
+            let is_ascii = key.is_ascii();
+            known.iter().copied().find(|name| match is_ascii && name.is_ascii() {
+                true => key.eq_ignore_ascii_case(name),
+                false => folds_to(key, name),
+            })
         })
     }
 
@@ -104,21 +129,26 @@ impl<'a> Object<'a> {
     pub fn to_text(&self) -> String {
         let size: usize = self.fields.iter().map(|(k, v)| k.len() + v.get().len() + 4).sum();
         let mut out = String::with_capacity(size + 2);
+        self.write_into(&mut out);
+        out
+    }
+
+    /// Appends what [`Object::to_text`] gives, so that a whole message needs one buffer.
+    pub fn write_into(&self, out: &mut String) {
         out.push('{');
         for (at, (key, value)) in self.fields.iter().enumerate() {
             if at > 0 {
                 out.push(',');
             }
-            push_string(&mut out, key);
+            push_string(out, key);
             out.push(':');
             out.push_str(value.get());
         }
         out.push('}');
-        out
     }
 
     pub fn to_raw(&self) -> Box<RawValue> {
-        raw(self.to_text())
+        written(&Written(self))
     }
 
     /// The fields with the lifetime of the text they were read from; spliced ones are left out.
@@ -140,29 +170,60 @@ impl<'a> Object<'a> {
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Object<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Fields;
-        impl<'de> Visitor<'de> for Fields {
-            type Value = Object<'de>;
+/// An object on its way into a raw value.
+struct Written<'o>(&'o Object<'o>);
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("an object")
-            }
+impl Serialize for Written<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter())
+    }
+}
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
-                let mut fields: Vec<(Cow<'de, str>, Cow<'de, RawValue>)> = Vec::new();
-                let mut seen = Seen::default();
-                while let Some(Key(key)) = map.next_key()? {
-                    if !seen.insert(&key, || fields.iter().map(|(name, _)| &**name)) {
-                        return Err(A::Error::custom(format_args!("key `{key}` stands twice")));
-                    }
-                    fields.push((key, Cow::Borrowed(map.next_value::<&'de RawValue>()?)));
-                }
-                Ok(Object { fields })
+/// A key that stands twice: the errors of serde cannot carry it apart from their words.
+type Twice = Cell<Option<String>>;
+
+fn read<'t, S: DeserializeSeed<'t>>(
+    text: &'t str,
+    seed: S,
+    twice: &Twice,
+) -> Result<S::Value, Malformed> {
+    let mut reader = serde_json::Deserializer::from_str(text);
+    let value = seed.deserialize(&mut reader);
+    let value = value.and_then(|value| reader.end().map(|()| value));
+    value.map_err(|error| match twice.take() {
+        Some(key) => Malformed::Duplicate { key },
+        None => error.into(),
+    })
+}
+
+struct Fields<'c>(&'c Twice);
+
+impl<'de> DeserializeSeed<'de> for Fields<'_> {
+    type Value = Object<'de>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Self::Value, D::Error> {
+        deserializer.deserialize_map(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Fields<'_> {
+    type Value = Object<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+        let mut fields: Vec<(Cow<'de, str>, Cow<'de, RawValue>)> = Vec::new();
+        let mut seen = Seen::default();
+        while let Some(Key(key)) = map.next_key()? {
+            if !seen.insert(&key, || fields.iter().map(|(name, _)| &**name)) {
+                self.0.set(Some(key.into_owned()));
+                return Err(A::Error::custom("a key stands twice"));
             }
+            fields.push((key, Cow::Borrowed(map.next_value::<&'de RawValue>()?)));
         }
-        deserializer.deserialize_map(Fields)
+        Ok(Object { fields })
     }
 }
 
@@ -218,15 +279,14 @@ impl<'de> Deserialize<'de> for Key<'de> {
 
 /// The whole document as a tree; a key that stands twice anywhere is refused.
 pub fn value(text: &str) -> Result<Value, Malformed> {
-    let mut reader = serde_json::Deserializer::from_str(text);
-    let value = Strict.deserialize(&mut reader)?;
-    reader.end()?;
-    Ok(value)
+    let twice = Twice::default();
+    read(text, Strict(&twice), &twice)
 }
 
-struct Strict;
+#[derive(Clone, Copy)]
+struct Strict<'c>(&'c Twice);
 
-impl<'de> DeserializeSeed<'de> for Strict {
+impl<'de> DeserializeSeed<'de> for Strict<'_> {
     type Value = Value;
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
@@ -234,7 +294,7 @@ impl<'de> DeserializeSeed<'de> for Strict {
     }
 }
 
-impl<'de> Visitor<'de> for Strict {
+impl<'de> Visitor<'de> for Strict<'_> {
     type Value = Value;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -271,7 +331,7 @@ impl<'de> Visitor<'de> for Strict {
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
         let mut items = Vec::new();
-        while let Some(item) = seq.next_element_seed(Self)? {
+        while let Some(item) = seq.next_element_seed(self)? {
             items.push(item);
         }
         Ok(Value::Array(items))
@@ -281,52 +341,69 @@ impl<'de> Visitor<'de> for Strict {
         let mut fields = Map::new();
         while let Some(key) = map.next_key::<String>()? {
             if fields.contains_key(&key) {
-                return Err(A::Error::custom(format_args!("key `{key}` stands twice")));
+                self.0.set(Some(key));
+                return Err(A::Error::custom("a key stands twice"));
             }
-            let value = map.next_value_seed(Self)?;
+            let value = map.next_value_seed(self)?;
             fields.insert(key, value);
         }
         Ok(Value::Object(fields))
     }
 }
 
-/// Text that is known to be JSON, because this crate or serde wrote it.
+/// Text that is known to be JSON, because this crate or serde wrote it. It is read once more to
+/// make sure: where there is a value or an object, [`raw_value`] or [`Object::to_raw`] cost less.
 pub fn raw(text: String) -> Box<RawValue> {
     RawValue::from_string(text).expect("the text was written as JSON")
 }
 
 pub fn raw_value(value: &Value) -> Box<RawValue> {
-    raw(value.to_string())
+    written(value)
 }
 
 pub fn raw_string(text: &str) -> Box<RawValue> {
-    let mut out = String::with_capacity(text.len() + 2);
-    push_string(&mut out, text);
-    raw(out)
+    written(text)
 }
 
-/// The value with its keys in order, so that equal values have equal text.
+fn written<T: Serialize + ?Sized>(value: &T) -> Box<RawValue> {
+    to_raw_value(value).expect("all keys are strings")
+}
+
+/// The value with its keys in order and no blanks, so that equal values have equal text.
 pub fn canonical(value: &Value) -> String {
+    let mut out = String::new();
+    push_canonical(&mut out, value);
+    out
+}
+
+fn push_canonical(out: &mut String, value: &Value) {
     match value {
         Value::Object(fields) => {
             let mut sorted: Vec<_> = fields.iter().collect();
-            sorted.sort_by_key(|(key, _)| *key);
-            let mut out = String::from("{");
+            sorted.sort_unstable_by_key(|(key, _)| *key);
+            out.push('{');
             for (at, (key, value)) in sorted.into_iter().enumerate() {
                 if at > 0 {
                     out.push(',');
                 }
-                push_string(&mut out, key);
+                push_string(out, key);
                 out.push(':');
-                out.push_str(&canonical(value));
+                push_canonical(out, value);
             }
-            out + "}"
+            out.push('}');
         }
         Value::Array(items) => {
-            let items: Vec<String> = items.iter().map(canonical).collect();
-            format!("[{}]", items.join(","))
+            out.push('[');
+            for (at, item) in items.iter().enumerate() {
+                if at > 0 {
+                    out.push(',');
+                }
+                push_canonical(out, item);
+            }
+            out.push(']');
         }
-        plain => plain.to_string(),
+        Value::String(text) => push_string(out, text),
+        scalar => out.push_str(&scalar.to_string()),
     }
 }
 

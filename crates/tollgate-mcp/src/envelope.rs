@@ -90,11 +90,9 @@ impl Invalid {
     }
 
     fn not_json(error: &Malformed) -> Self {
-        // A key that stands twice is JSON, but not a request that two readers read alike.
-        let code = if error.0.contains("stands twice") || error.0.starts_with("invalid type") {
-            code::INVALID_REQUEST
-        } else {
-            code::PARSE_ERROR
+        let code = match error {
+            Malformed::Duplicate { .. } | Malformed::NotThis(_) => code::INVALID_REQUEST,
+            Malformed::Syntax(_) | Malformed::NotUtf8 { .. } => code::PARSE_ERROR,
         };
         Self { id: None, error: ErrorObject::new(code, format!("not a JSON-RPC message: {error}")) }
     }

@@ -1,4 +1,6 @@
-use super::{Object, is_deeper_than, raw_string, value};
+use serde_json::json;
+
+use super::{Malformed, Object, canonical, is_deeper_than, raw, raw_string, raw_value, value};
 
 #[test]
 fn unknown_fields_and_their_spelling_survive_a_splice() {
@@ -17,7 +19,8 @@ fn a_key_that_stands_twice_is_refused_however_many_keys_there_are() {
     for count in [2, 16, 17, 40] {
         let keys: Vec<String> = (0..count).map(|n| format!("\"k{}\":1", n % (count - 1))).collect();
         let error = Object::parse(&format!("{{{}}}", keys.join(","))).unwrap_err();
-        assert!(error.0.contains("`k0` stands twice"), "{count}: {error}");
+        assert_eq!(error, Malformed::Duplicate { key: "k0".to_owned() }, "{count}");
+        assert_eq!(error.to_string(), "key `k0` stands twice");
     }
     assert!(value(r#"{"a":[{"b":1,"b":2}]}"#).is_err());
     assert!(Object::parse(r#"{"a":1,"\u0061":2}"#).is_err(), "an escaped key is the same key");
@@ -28,7 +31,62 @@ fn twins_of_protocol_keys_are_seen() {
     let twin = |text: &str| Object::parse(text).unwrap().twin_of(&["name", "params"]);
     assert_eq!(twin(r#"{"name":1,"Name":2}"#), Some("name"));
     assert_eq!(twin(r#"{"paramſ":1}"#), Some("params"));
+    assert_eq!(twin(r#"{"NAMe":1}"#), Some("name"));
+    assert_eq!(twin(r#"{"ɴame":1,"näme":1,"nam":1,"":1}"#), None);
     assert_eq!(twin(r#"{"name":1,"names":2}"#), None);
+    let toll = |text: &str| Object::parse(text).unwrap().twin_of(&["token"]);
+    assert_eq!(toll("{\"to\u{212a}en\":1}"), Some("token"), "the sign for kelvin is a k");
+}
+
+#[test]
+fn what_is_wrong_is_told_apart_by_kind() {
+    let check = |text: &str, expected: &str| {
+        let kind = match Object::parse(text).unwrap_err() {
+            Malformed::Duplicate { .. } => "duplicate",
+            Malformed::NotThis(_) => "not this",
+            Malformed::Syntax(_) => "syntax",
+            Malformed::NotUtf8 { .. } => "not utf-8",
+        };
+        assert_eq!(kind, expected, "{text}");
+    };
+    check(r#"{"a":1,"a":2}"#, "duplicate");
+    check("[]", "not this");
+    check("7", "not this");
+    check(r#""a key stands twice""#, "not this");
+    check("", "syntax");
+    check("{", "syntax");
+    check(r#"{"a":1} x"#, "syntax");
+    check(r#"{"a key stands twice":}"#, "syntax");
+    assert_eq!(Object::parse_bytes(b"{\"\xff").unwrap_err(), Malformed::NotUtf8 { at: 2 });
+    let inner = value(r#"{"a":[{"b":1,"b":2}]}"#);
+    assert_eq!(inner, Err(Malformed::Duplicate { key: "b".to_owned() }));
+    let long = format!(r#"{{"{0}":1,"{0}":2}}"#, "k".repeat(10_000));
+    assert!(value(&long).unwrap_err().to_string().len() < 200);
+}
+
+#[test]
+fn an_object_is_written_the_same_by_every_way() {
+    let text = r#"{"q\"\n":"\u00e4\/","n":1.50e2,"o":{ "a" : [] }}"#;
+    let mut object = Object::parse(text).unwrap();
+    object.set_string("s", "a\"\u{1}\u{7f}\u{2028}ä");
+    object.set("v", raw_value(&json!({"x": [1.5, null, "\\"]})));
+    let written = object.to_text();
+    assert_eq!(object.to_raw().get(), written);
+    assert_eq!(raw(written.clone()).get(), written);
+    let mut out = "[".to_owned();
+    object.write_into(&mut out);
+    assert_eq!(out, format!("[{written}"));
+    assert!(written.contains(r#""n":1.50e2,"o":{ "a" : [] }"#), "{written}");
+    assert_eq!(Object::new().to_raw().get(), "{}");
+}
+
+#[test]
+fn equal_values_have_equal_text() {
+    let one = value(r#"{"b":[{"y":1,"x":"\u00e4"}],"a":null}"#).unwrap();
+    let other = value(r#" { "a" : null, "b" : [ {"x":"ä", "y":1} ] } "#).unwrap();
+    assert_eq!(canonical(&one), r#"{"a":null,"b":[{"x":"ä","y":1}]}"#);
+    assert_eq!(canonical(&one), canonical(&other));
+    assert_ne!(canonical(&json!([1, 2])), canonical(&json!([2, 1])));
 }
 
 #[test]
