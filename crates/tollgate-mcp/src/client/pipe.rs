@@ -102,7 +102,7 @@ impl Connection for Pipe {
     }
 
     async fn close(&self) {
-        self.watch.stop().await;
+        self.watch.stop();
         self.dispatch.end();
         let told = timeout(WRITE_PATIENCE, self.queue.send(Outgoing::End)).await;
         if matches!(told, Ok(Ok(()))) {

@@ -1,12 +1,14 @@
 //! Keeps a server's changes coming: one `subscriptions/listen` held open (modern), or
 //! `resources/subscribe` by difference (legacy). What may have been missed is announced.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use parking_lot::Mutex;
 use serde_json::value::RawValue;
-use tokio::sync::{Mutex, oneshot};
+use tokio::sync::oneshot;
 use tokio::time::{sleep, timeout};
 use tollgate_core::json::{self, Object};
 
@@ -31,19 +33,20 @@ pub(super) trait Subscribe: Send + Sync {
 
 pub(super) struct Watch {
     listener: Arc<dyn Listener>,
-    state: Mutex<State>,
+    /// One change at a time. Held while a server is asked, so nothing else may wait for it.
+    turn: tokio::sync::Mutex<()>,
+    watched: Mutex<Watched>,
 }
 
 #[derive(Default)]
-struct State {
-    /// Sorted.
-    resources: Vec<String>,
+struct Watched {
+    resources: BTreeSet<String>,
     task: Option<Task>,
 }
 
 impl Watch {
     pub(super) fn new(listener: Arc<dyn Listener>) -> Self {
-        Self { listener, state: Mutex::default() }
+        Self { listener, turn: tokio::sync::Mutex::default(), watched: Mutex::default() }
     }
 
     /// Modern: a new subscription replaces the old one, which is closed once the new one stands.
@@ -53,14 +56,13 @@ impl Watch {
         resources: &[String],
         subscriber: Arc<dyn Subscribe>,
     ) -> Result<(), RequestError> {
-        let wanted = sorted(resources);
-        let mut state = self.state.lock().await;
-        let runs = state.task.as_ref().is_some_and(|task| !task.is_finished());
-        if runs && state.resources == wanted {
+        let wanted = BTreeSet::from_iter(resources.iter().cloned());
+        let _turn = self.turn.lock().await;
+        if self.watched.lock().is_listening_to(&wanted) {
             return Ok(());
         }
         let Some(filter) = filter(facts, &wanted) else {
-            *state = State { resources: wanted, task: None };
+            *self.watched.lock() = Watched { resources: wanted, task: None };
             return Ok(());
         };
         let (first, stands) = oneshot::channel();
@@ -76,7 +78,7 @@ impl Watch {
             Ok(Ok(Ok(()))) | Err(_) => {}
             Ok(Err(_)) => return Err(RequestError::Lost("the subscription ended".to_owned())),
         }
-        *state = State { resources: wanted, task: Some(task) };
+        *self.watched.lock() = Watched { resources: wanted, task: Some(task) };
         Ok(())
     }
 
@@ -89,31 +91,35 @@ impl Watch {
         if !connection.facts().flag("resources", "subscribe") {
             return Ok(());
         }
-        let wanted = sorted(resources);
-        let mut state = self.state.lock().await;
-        let gone: Vec<String> =
-            state.resources.iter().filter(|uri| !wanted.contains(uri)).cloned().collect();
-        for uri in gone {
+        let wanted = BTreeSet::from_iter(resources.iter().cloned());
+        let _turn = self.turn.lock().await;
+        let known = self.resources();
+        for uri in known.difference(&wanted) {
             // A server that cannot forget it will be ignored.
-            let _ = ask(connection, "resources/unsubscribe", &uri).await;
-            state.resources.retain(|known| *known != uri);
+            let _ = ask(connection, "resources/unsubscribe", uri).await;
+            self.watched.lock().resources.remove(uri);
         }
-        for uri in wanted {
-            if !state.resources.contains(&uri) {
-                ask(connection, "resources/subscribe", &uri).await?;
-                state.resources.push(uri);
-            }
+        for uri in wanted.difference(&known) {
+            ask(connection, "resources/subscribe", uri).await?;
+            self.watched.lock().resources.insert(uri.clone());
         }
         Ok(())
     }
 
     /// What is subscribed to: for a session that has to be opened anew.
-    pub(super) async fn resources(&self) -> Vec<String> {
-        self.state.lock().await.resources.clone()
+    pub(super) fn resources(&self) -> BTreeSet<String> {
+        self.watched.lock().resources.clone()
     }
 
-    pub(super) async fn stop(&self) {
-        self.state.lock().await.task = None;
+    pub(super) fn stop(&self) {
+        self.watched.lock().task = None;
+    }
+}
+
+impl Watched {
+    fn is_listening_to(&self, resources: &BTreeSet<String>) -> bool {
+        let runs = self.task.as_ref().is_some_and(|task| !task.is_finished());
+        runs && self.resources == *resources
     }
 }
 
@@ -197,7 +203,7 @@ const LISTS: [(&str, &str, &str); 3] = [
 ];
 
 /// `None`: there is nothing that this server would tell.
-fn filter(facts: &ServerFacts, resources: &[String]) -> Option<Box<RawValue>> {
+fn filter(facts: &ServerFacts, resources: &BTreeSet<String>) -> Option<Box<RawValue>> {
     let mut filter = Object::new();
     for (capability, key, _) in LISTS {
         if facts.flag(capability, "listChanged") {
@@ -205,7 +211,8 @@ fn filter(facts: &ServerFacts, resources: &[String]) -> Option<Box<RawValue>> {
         }
     }
     if !resources.is_empty() && facts.flag("resources", "subscribe") {
-        filter.set("resourceSubscriptions", json::raw_value(&resources.into()));
+        let resources = resources.iter().map(String::as_str).collect();
+        filter.set("resourceSubscriptions", json::raw_value(&resources));
     }
     (!filter.is_empty()).then(|| filter.to_raw())
 }
@@ -214,11 +221,4 @@ fn filter(facts: &ServerFacts, resources: &[String]) -> Option<Box<RawValue>> {
 pub(super) fn missed(facts: &ServerFacts) -> Vec<&'static str> {
     let offered = LISTS.iter().filter(|(capability, ..)| facts.offers(capability));
     offered.map(|(_, _, method)| *method).collect()
-}
-
-fn sorted(resources: &[String]) -> Vec<String> {
-    let mut sorted = resources.to_vec();
-    sorted.sort_unstable();
-    sorted.dedup();
-    sorted
 }

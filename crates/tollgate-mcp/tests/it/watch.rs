@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use tokio::time::sleep;
+use tokio::time::{sleep, timeout};
 use tollgate_mcp::client::{Connection, RequestError};
 
 use crate::http_server::{Seen, Server};
@@ -97,6 +97,39 @@ async fn a_legacy_pipe_subscribes_by_difference() {
             r#""resources/subscribe" "c""#,
         ]
     );
+}
+
+#[tokio::test]
+async fn a_session_lost_while_subscribing_is_opened_again_with_what_was_subscribed() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let server = Server::legacy(move |seen, reply| {
+        let is_subscribe = seen.method() == "resources/subscribe";
+        let is_lost = is_subscribe && asked.fetch_add(1, Ordering::Relaxed) == 1;
+        async move {
+            match () {
+                () if is_lost => reply.respond(404, "", b"").await,
+                () if is_subscribe => reply.json(200, &seen.result(&json!({}))).await,
+                () => reply.respond(405, "", b"").await,
+            }
+        }
+    });
+    let server = server.await;
+    let (connection, _) = server.connect().await;
+    connection.watch(&["a".to_owned()]).await.unwrap();
+    let both = ["a".to_owned(), "b".to_owned()];
+    timeout(Duration::from_secs(5), connection.watch(&both)).await.unwrap().unwrap();
+    assert_eq!(server.seen("initialize").len(), 2);
+    let asked_for = || {
+        let seen = server.seen("resources/subscribe");
+        let mut seen: Vec<Value> =
+            seen.iter().map(|seen| seen.body["params"]["uri"].clone()).collect();
+        seen[2..].sort_by_key(ToString::to_string);
+        seen
+    };
+    while asked_for().len() < 4 {
+        sleep(Duration::from_millis(5)).await;
+    }
+    assert_eq!(asked_for(), ["a", "b", "a", "b"]);
 }
 
 #[tokio::test]

@@ -126,7 +126,7 @@ impl Connection for Modern {
     }
 
     async fn close(&self) {
-        self.watch.stop().await;
+        self.watch.stop();
     }
 }
 

@@ -85,7 +85,7 @@ impl Core {
         }
         let revision = self.inbound.revision();
         let facts = self.initialize(revision, Some(revision)).await.map_err(lost)?;
-        for uri in self.watch.resources().await {
+        for uri in self.watch.resources() {
             let params = format!("{{\"uri\":{}}}", json::raw_string(&uri));
             let id = Id::number(self.inbound.table.next_id());
             self.session.send_later(write::request(&id, "resources/subscribe", &params));
