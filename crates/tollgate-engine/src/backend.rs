@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use serde_json::Value;
+use tokio::sync::watch;
 use tollgate_core::json::Object;
 use tollgate_mcp::Era;
 use tollgate_mcp::client::{Answer, Events, Progress};
@@ -16,7 +17,8 @@ pub struct Job<'a> {
     /// The MCP method: `tools/call`, `resources/read`, …
     pub method: &'a str,
     pub params: Object<'a>,
-    /// Of `tools/call`: the arguments in `params`, already parsed and checked.
+    /// Of `tools/call`: the arguments in `params`, already parsed and checked. `None` for a legacy
+    /// server, which reads `params` only.
     pub arguments: Option<&'a Value>,
     /// On whose behalf.
     pub client: &'a ClientFacts,
@@ -24,6 +26,15 @@ pub struct Job<'a> {
     pub mirrored: Vec<(String, String)>,
     pub events: Option<Events>,
     pub progress: Progress,
+    /// Says when a person is waited for and not the server; `None` where nobody can be asked.
+    pub waits: Option<watch::Receiver<WaitsFor>>,
+}
+
+/// Who makes a call wait. While it is a person, the call does not keep the server busy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WaitsFor {
+    Server,
+    Person,
 }
 
 #[async_trait]

@@ -8,13 +8,13 @@ use std::pin::Pin;
 use std::time::{Duration, Instant};
 
 use serde_json::value::RawValue;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tollgate_core::json::{self, Object};
 use tollgate_mcp::client::{Answer, Event, Events, Question};
 use tollgate_mcp::code::{self, ErrorObject};
 use tollgate_mcp::meta::ClientFacts;
 
-use crate::backend::Failure;
+use crate::backend::{Failure, WaitsFor};
 use crate::clock::Clock;
 
 pub(crate) mod parking;
@@ -108,6 +108,8 @@ pub(crate) enum Ended {
 pub(crate) struct Hearer<'h> {
     pub(crate) client: &'h ClientFacts,
     pub(crate) events: &'h Events,
+    /// Told while an answer is waited for.
+    pub(crate) waits: watch::Sender<WaitsFor>,
 }
 
 impl Hearer<'_> {
@@ -173,7 +175,10 @@ pub(crate) async fn live(
                 }
             }
         };
-        match timer.paused(ask).await {
+        caller.waits.send_replace(WaitsFor::Person);
+        let asked = timer.paused(ask).await;
+        caller.waits.send_replace(WaitsFor::Server);
+        match asked {
             None => return Ended::TimedOut,
             Some(Some(ended)) => return ended,
             Some(None) => {}

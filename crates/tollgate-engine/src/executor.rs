@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use serde_json::value::RawValue;
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tollgate_core::id::ServerId;
 use tollgate_core::json::Object;
 use tollgate_core::plan::Planned;
@@ -16,7 +16,7 @@ use tollgate_mcp::Era;
 use tollgate_mcp::client::{Answer, AnswerKind, Events};
 use tollgate_mcp::meta::ClientFacts;
 
-use crate::backend::{Backend, Failure, Job, Line};
+use crate::backend::{Backend, Failure, Job, Line, WaitsFor};
 use crate::caller::{CallError, Caller, Dialogue, Retry};
 use crate::clock::Clock;
 use crate::dialogue::parking::{Detached, Parking};
@@ -71,6 +71,7 @@ impl<'e> Errand<'e> {
             mirrored: mirror::headers(self.request()),
             events,
             progress: self.caller.progress(),
+            waits: None,
         }
     }
 }
@@ -155,10 +156,14 @@ impl Executor {
     async fn live(&self, errand: &Errand<'_>, client: &ClientFacts) -> Ran {
         let Some(events) = &errand.caller.events else { return self.plain(errand).await };
         let (sender, mut received) = mpsc::channel(EVENT_QUEUE);
-        let job = errand.job(errand.request().params().clone(), Some(sender));
+        let waits = watch::Sender::new(WaitsFor::Server);
+        let job = Job {
+            waits: Some(waits.subscribe()),
+            ..errand.job(errand.request().params().clone(), Some(sender))
+        };
         let mut running = errand.line.run(job);
         let mut timer = self.timer(errand.planned);
-        let hearer = Hearer { client, events };
+        let hearer = Hearer { client, events, waits };
         dialogue::live(running.as_mut(), &mut received, &hearer, &mut timer).await.into()
     }
 
@@ -166,7 +171,8 @@ impl Executor {
     async fn live_rounds(&self, errand: &Errand<'_>) -> Result<Ran, CallError> {
         let Some(events) = &errand.caller.events else { return Ok(self.plain(errand).await) };
         let mut timer = self.timer(errand.planned);
-        let hearer = Hearer { client: errand.caller.client, events };
+        let waits = watch::Sender::new(WaitsFor::Server);
+        let hearer = Hearer { client: errand.caller.client, events, waits };
         let mut retry = Retry::default();
         for _ in 0..MOST_ROUNDS {
             let params = rounds::with_answers(errand.request().params(), &retry);
@@ -233,7 +239,7 @@ impl Executor {
             },
         };
         call.answer(retry.responses.as_deref());
-        if !call.open_questions().is_empty() {
+        if call.is_asking() {
             return Ok(self.park(errand, call));
         }
         let now = self.clock.now();
@@ -281,7 +287,7 @@ impl Executor {
 
     fn park(&self, errand: &Errand<'_>, call: Detached) -> Ran {
         let questions = call.open_questions();
-        let Some(id) = self.parking.park(call, self.clock.now()) else {
+        let Some(id) = self.parking.park(call, errand.principal) else {
             let full = "too many calls wait for answers already; try again later".to_owned();
             let retry_after = Duration::from_secs(5);
             return Ran::Answered(Err(Failure::Resting { reason: full, retry_after }));

@@ -7,18 +7,18 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use serde_json::Value;
 use serde_json::value::RawValue;
-use tokio::sync::{mpsc, oneshot};
+use tokio::sync::{mpsc, oneshot, watch};
 use tollgate_core::json::Object;
 use tollgate_core::policy::Permitted;
+use tollgate_core::turn::Principal;
 use tollgate_mcp::client::{Answer, Event, Events, Progress, Question};
 use tollgate_mcp::meta::ClientFacts;
 use tollgate_mcp::tasks::{self, Task};
 
 use super::rounds::Asking;
 use super::{EVENT_QUEUE, PATIENCE, Step, step};
-use crate::backend::{Failure, Job, Line};
+use crate::backend::{Failure, Job, Line, WaitsFor};
 use crate::caller::Caller;
 
 /// A call that runs on its own and can be picked up again. Dropping it cancels it upstream.
@@ -29,6 +29,7 @@ pub(crate) struct Detached {
     /// What is left of the call's own time; it does not pass while the call is parked.
     pub(crate) left: Duration,
     asked: Vec<(Asking, Reply)>,
+    waits: watch::Sender<WaitsFor>,
 }
 
 type Reply = oneshot::Sender<Result<Box<RawValue>, tollgate_mcp::code::ErrorObject>>;
@@ -42,21 +43,19 @@ impl Detached {
     ) -> Self {
         let (events, received) = mpsc::channel(EVENT_QUEUE);
         let (done, ended) = oneshot::channel();
+        let (waits, waited) = watch::channel(WaitsFor::Server);
         let owned = Owned {
             method: request.kind().method(),
             params: request.params().clone().into_owned(),
-            arguments: request.arguments().cloned(),
             client: caller.client.clone(),
             progress: caller.progress(),
         };
         let task = tasks::spawn("call that may be parked", async move {
-            let limit = PATIENCE + left;
-            let running = tokio::time::timeout(limit, line.run(owned.job(events))).await;
-            let lost = || Err(Failure::Lost("nobody came back to the call".to_owned()));
+            let answer = line.run(owned.job(events, waited)).await;
             // The caller may be gone; then nobody wants to know.
-            let _ = done.send(running.unwrap_or_else(|_| lost()));
+            let _ = done.send(answer);
         });
-        Self { _task: task, done: ended, events: received, left, asked: Vec::new() }
+        Self { _task: task, done: ended, events: received, left, asked: Vec::new(), waits }
     }
 
     /// Waits for the end or the next question.
@@ -75,6 +74,7 @@ impl Detached {
         let key = format!("q{}", self.asked.len() + 1);
         let Question { method, params, reply } = question;
         self.asked.push((Asking { key, method, params }, reply));
+        self.waits.send_replace(WaitsFor::Person);
     }
 
     /// Hands over what the caller brought back; questions without an answer stay open.
@@ -87,6 +87,13 @@ impl Detached {
                 None => self.asked.push((asking, reply)),
             }
         }
+        if !self.is_asking() {
+            self.waits.send_replace(WaitsFor::Server);
+        }
+    }
+
+    pub(crate) fn is_asking(&self) -> bool {
+        !self.asked.is_empty()
     }
 
     pub(crate) fn open_questions(&self) -> Vec<Asking> {
@@ -99,53 +106,67 @@ impl Detached {
     }
 }
 
-/// All that a job needs, owned.
+/// All that a job for a legacy server needs, owned.
 struct Owned {
     method: &'static str,
     params: Object<'static>,
-    arguments: Option<Value>,
     client: ClientFacts,
     progress: Progress,
 }
 
 impl Owned {
-    fn job(&self, events: Events) -> Job<'_> {
+    fn job(&self, events: Events, waits: watch::Receiver<WaitsFor>) -> Job<'_> {
         Job {
             method: self.method,
             params: self.params.clone(),
-            arguments: self.arguments.as_ref(),
+            arguments: None,
             client: &self.client,
             mirrored: Vec::new(),
             events: Some(events),
             progress: self.progress,
+            waits: Some(waits),
         }
     }
 }
 
-/// Where detached calls wait. Bounded, and emptied of what nobody came back for.
+/// Where detached calls wait. Bounded; what nobody comes back for in time is dropped.
 #[derive(Default)]
 pub(crate) struct Parking {
-    calls: Mutex<HashMap<u64, (Detached, Instant)>>,
+    calls: Arc<Mutex<HashMap<u64, Parked>>>,
     next: AtomicU64,
+}
+
+struct Parked {
+    call: Detached,
+    principal: Principal,
+    /// Drops the call when its time is over.
+    _expiry: Task,
 }
 
 impl Parking {
     const MOST: usize = 1_000;
+    const MOST_OF_ONE: usize = 32;
 
     /// `None` if too many calls are waiting already.
-    pub(crate) fn park(&self, call: Detached, now: Instant) -> Option<u64> {
+    pub(crate) fn park(&self, call: Detached, principal: &Principal) -> Option<u64> {
         let mut calls = self.calls.lock();
-        calls.retain(|_, (_, until)| *until > now);
-        if calls.len() >= Self::MOST {
+        let own = calls.values().filter(|parked| parked.principal == *principal).count();
+        if calls.len() >= Self::MOST || own >= Self::MOST_OF_ONE {
             return None;
         }
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        calls.insert(id, (call, now + PATIENCE));
+        let all = Arc::clone(&self.calls);
+        let expiry = tasks::spawn("expiry of a parked call", async move {
+            tokio::time::sleep(PATIENCE).await;
+            let late = all.lock().remove(&id);
+            drop(late);
+        });
+        calls.insert(id, Parked { call, principal: principal.clone(), _expiry: expiry });
         Some(id)
     }
 
     /// Each ticket is good once.
     pub(crate) fn take(&self, id: u64) -> Option<Detached> {
-        self.calls.lock().remove(&id).map(|(call, _)| call)
+        self.calls.lock().remove(&id).map(|parked| parked.call)
     }
 }

@@ -7,7 +7,7 @@ use futures_util::future::BoxFuture;
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::{mpsc, watch};
 use tollgate_core::agent::Agent;
 use tollgate_core::budget::{Deadline, Limits};
 use tollgate_core::call::{Kind, Request, Status, TaskVerb};
@@ -25,7 +25,7 @@ use tollgate_mcp::meta::ClientFacts;
 use tollgate_mcp::tasks::{self, Task};
 
 use super::{Asked, Gate, TaskRequest};
-use crate::backend::{Backend, Failure, Job, Line};
+use crate::backend::{Backend, Failure, Job, Line, WaitsFor};
 use crate::caller::{CallError, Caller, Dialogue, Reply, Retry};
 use crate::clock::{Clock, SystemClock};
 use crate::dialogue::{ask, parking::Parking};
@@ -44,6 +44,7 @@ struct Seen {
     name: String,
     params: Value,
     events: Option<Events>,
+    waits: Option<watch::Receiver<WaitsFor>>,
 }
 
 type Script = Box<dyn Fn(Seen) -> BoxFuture<'static, Result<Answer, Failure>> + Send + Sync>;
@@ -80,7 +81,8 @@ impl Line for Scripted {
         let params: Value = serde_json::from_str(&job.params.to_text()).unwrap();
         let name = params["name"].as_str().unwrap_or_default().to_owned();
         let mut guard = CountDrop(Arc::clone(&self.dropped), false);
-        let answer = (self.script)(Seen { name, params, events: job.events }).await;
+        let answer =
+            (self.script)(Seen { name, params, events: job.events, waits: job.waits }).await;
         guard.1 = true;
         answer
     }

@@ -208,10 +208,18 @@ impl Line for Live {
     }
 
     async fn run(&self, job: Job<'_>) -> Result<Answer, Failure> {
-        let pass = self.turnstile.enter().await?;
-        let Job { method, params, arguments: _, client, mirrored, events, progress } = job;
+        let mut pass = self.turnstile.enter().await?;
+        let Job { method, params, client, mirrored, events, progress, waits, .. } = job;
         let request = Request { method, params, client, mirrored, events, progress };
-        let outcome = self.connection.request(request).await;
+        let running = self.connection.request(request);
+        let outcome = match waits {
+            None => running.await,
+            Some(waits) => tokio::select! {
+                biased;
+                outcome = running => outcome,
+                () = pass.lend(waits) => unreachable!("it lends for ever"),
+            },
+        };
         pass.give_back(match &outcome {
             Ok(_) | Err(RequestError::Refused(_) | RequestError::TooLarge { .. }) => {
                 Outcome::Answered

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
-use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio::sync::{Semaphore, SemaphorePermit, watch};
 use tollgate_core::breaker::{self, Admission, Breaker, Outcome, Refused, Standing};
 
 use super::mailbox::Mailbox;
-use crate::backend::Failure;
+use crate::backend::{Failure, WaitsFor};
 use crate::clock::Clock;
 
 /// Calls that a server works on at the same time.
@@ -27,6 +27,8 @@ pub(super) struct Turnstile {
     mailbox: Arc<Mailbox>,
     slots: Semaphore,
     waiting: AtomicUsize,
+    /// Calls that wait for a person; they have given their slot to others.
+    asking: AtomicUsize,
     breaker: Mutex<Breaker>,
     silent: AtomicU32,
     calls: AtomicUsize,
@@ -39,6 +41,7 @@ impl Turnstile {
             mailbox,
             slots: Semaphore::new(IN_FLIGHT),
             waiting: AtomicUsize::new(0),
+            asking: AtomicUsize::new(0),
             breaker: Mutex::default(),
             silent: AtomicU32::new(0),
             calls: AtomicUsize::new(0),
@@ -52,11 +55,11 @@ impl Turnstile {
         let mut pass = Pass {
             turnstile: self,
             admission,
-            permit: None,
+            seat: Seat::None,
             since: self.clock.now(),
             outcome: Outcome::Abandoned,
         };
-        pass.permit = Some(self.slot().await?);
+        pass.seat = Seat::Slot(self.slot().await?);
         if admission == Admission::Ordinary && self.breaker() == Standing::Open {
             // It opened while we waited; the next to ask learns when to come back.
             return Err(resting(Refused { retry_after: breaker::FIRST_REST }));
@@ -72,7 +75,8 @@ impl Turnstile {
 
     /// Calls let through since the last time somebody asked, and those still running.
     pub(super) fn used(&self) -> usize {
-        let running = IN_FLIGHT - self.slots.available_permits();
+        let busy = IN_FLIGHT - self.slots.available_permits();
+        let running = busy + self.asking.load(Ordering::Relaxed);
         self.calls.swap(0, Ordering::Relaxed) + running
     }
 
@@ -80,7 +84,7 @@ impl Turnstile {
         if let Ok(permit) = self.slots.try_acquire() {
             return Ok(permit);
         }
-        let place = Place::take(&self.waiting).ok_or_else(|| Failure::Resting {
+        let place = Counted::below(WAITING, &self.waiting).ok_or_else(|| Failure::Resting {
             reason: format!("{IN_FLIGHT} calls to the server are running and {WAITING} waiting"),
             retry_after: Duration::from_secs(1),
         })?;
@@ -120,12 +124,42 @@ fn resting(refused: Refused) -> Failure {
 pub(super) struct Pass<'a> {
     turnstile: &'a Turnstile,
     admission: Admission,
-    permit: Option<SemaphorePermit<'a>>,
+    seat: Seat<'a>,
     since: Instant,
     outcome: Outcome,
 }
 
-impl Pass<'_> {
+/// What a call takes up at the turnstile.
+enum Seat<'a> {
+    None,
+    Slot(#[expect(dead_code, reason = "held")] SemaphorePermit<'a>),
+    Asking(#[expect(dead_code, reason = "held")] Counted<'a>),
+}
+
+impl<'a> Pass<'a> {
+    /// Lends the slot to others while a person is waited for. Goes on for ever.
+    pub(super) async fn lend(&mut self, mut waits: watch::Receiver<WaitsFor>) {
+        let turnstile: &'a Turnstile = self.turnstile;
+        loop {
+            let now = *waits.borrow_and_update();
+            match (now, &self.seat) {
+                (WaitsFor::Person, Seat::Slot(_)) => {
+                    self.seat = Seat::Asking(Counted::new(&turnstile.asking));
+                }
+                (WaitsFor::Server, Seat::Asking(_)) => {
+                    // The server works on it already: it goes on, and is counted when it can be.
+                    let slot = turnstile.slots.acquire().await;
+                    self.seat = Seat::Slot(slot.expect("the semaphore is never closed"));
+                    self.since = turnstile.clock.now();
+                }
+                _ => {}
+            }
+            if waits.changed().await.is_err() {
+                return std::future::pending().await;
+            }
+        }
+    }
+
     pub(super) fn give_back(mut self, outcome: Outcome) {
         self.outcome = outcome;
     }
@@ -138,7 +172,9 @@ impl Drop for Pass<'_> {
         let waited = turnstile.clock.now().duration_since(self.since);
         match self.outcome {
             Outcome::Answered => turnstile.silent.store(0, Ordering::Relaxed),
-            Outcome::Abandoned if self.permit.is_some() && waited >= SOONEST_SILENCE => {
+            Outcome::Abandoned
+                if matches!(self.seat, Seat::Slot(_)) && waited >= SOONEST_SILENCE =>
+            {
                 turnstile.silence();
             }
             Outcome::Abandoned | Outcome::Failed => {}
@@ -146,17 +182,22 @@ impl Drop for Pass<'_> {
     }
 }
 
-/// One of the places to wait.
-struct Place<'a>(&'a AtomicUsize);
+/// One more, for as long as it is held.
+struct Counted<'a>(&'a AtomicUsize);
 
-impl<'a> Place<'a> {
-    fn take(waiting: &'a AtomicUsize) -> Option<Self> {
-        let place = Self(waiting);
-        (waiting.fetch_add(1, Ordering::Relaxed) < WAITING).then_some(place)
+impl<'a> Counted<'a> {
+    fn new(count: &'a AtomicUsize) -> Self {
+        count.fetch_add(1, Ordering::Relaxed);
+        Self(count)
+    }
+
+    fn below(limit: usize, count: &'a AtomicUsize) -> Option<Self> {
+        let counted = Self(count);
+        (count.fetch_add(1, Ordering::Relaxed) < limit).then_some(counted)
     }
 }
 
-impl Drop for Place<'_> {
+impl Drop for Counted<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::Relaxed);
     }

@@ -252,6 +252,58 @@ async fn a_parked_call_that_nobody_comes_back_for_ends() {
     assert!(!matches!(&reply, Ok(Reply::Tool(outcome)) if outcome.status == Status::Ok));
 }
 
+/// Asks three times; sees that it is the person who is waited for, and then the server again.
+fn patient_asker(seen: Seen) -> BoxFuture<'static, Result<Answer, Failure>> {
+    Box::pin(async move {
+        let events = seen.events.expect("someone can be asked");
+        let mut waits = seen.waits.expect("someone can be waited for");
+        for _ in 0..3 {
+            let answer = ask(&events, "elicitation/create".to_owned(), None);
+            let person = async { waits.wait_for(|it| *it == WaitsFor::Person).await.is_ok() };
+            let (answer, person) = tokio::join!(answer, person);
+            assert!(answer.is_ok() && person);
+            assert!(waits.wait_for(|it| *it == WaitsFor::Server).await.is_ok());
+        }
+        Ok(text("thrice"))
+    })
+}
+
+#[tokio::test(start_paused = true)]
+async fn every_round_of_a_parked_call_has_its_own_patience() {
+    let test = gate(Era::Legacy, patient_asker).await;
+    let client = someone();
+    let mut dialogue = rounds(None, None);
+    for at in 1..=3 {
+        let caller = Caller { client: &client, events: None, dialogue };
+        let (_, state) = required(test.call(r#"{"name":"s_a"}"#, caller).await);
+        tokio::time::sleep(Duration::from_secs(290)).await;
+        assert_eq!(*test.dropped.lock(), 0, "round {at}");
+        dialogue = rounds(Some(&state), Some(r#"{"q1":1}"#));
+    }
+    let caller = Caller { client: &client, events: None, dialogue };
+    assert_eq!(said(&test.call(r#"{"name":"s_a"}"#, caller).await), "ok thrice");
+
+    let (events, _person) = person(Duration::from_secs(60));
+    let caller = Caller { client: &client, events: Some(events), dialogue: Dialogue::Live };
+    assert_eq!(said(&test.call(r#"{"name":"s_a"}"#, caller).await), "ok thrice");
+}
+
+#[tokio::test]
+async fn one_principal_cannot_fill_the_parking() {
+    let test = gate(Era::Legacy, legacy_asker).await;
+    let client = someone();
+    let call = async |who: &str| {
+        let caller = Caller { client: &client, events: None, dialogue: rounds(None, None) };
+        let turn = test.turn_of(who);
+        said(&test.gate.call(&turn, request(r#"{"name":"s_a"}"#), caller).await)
+    };
+    for _ in 0..32 {
+        assert_eq!(call("ada").await, "input required");
+    }
+    assert!(call("ada").await.contains("too many calls wait for answers"));
+    assert_eq!(call("bob").await, "input required");
+}
+
 #[tokio::test]
 async fn a_url_that_must_be_visited_first_becomes_a_question() {
     let test = gate(Era::Legacy, |_| {

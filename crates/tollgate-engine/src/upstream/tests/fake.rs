@@ -182,6 +182,7 @@ pub(super) async fn call(
         mirrored: Vec::new(),
         events: None,
         progress: Progress::Unwanted,
+        waits: None,
     };
     upstream.line().await?.run(job).await.map(|answer| answer.result.get().to_owned())
 }

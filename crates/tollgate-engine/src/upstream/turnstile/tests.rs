@@ -39,6 +39,39 @@ async fn r_09_sixty_four_run_the_next_wait_and_the_rest_is_refused() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn calls_that_wait_for_people_leave_room_for_others() {
+    let (turnstile, mailbox) = turnstile();
+    let waits = watch::Sender::new(WaitsFor::Server);
+    let mut asking = Vec::new();
+    for _ in 0..IN_FLIGHT {
+        let mut pass = turnstile.enter().await.ok().unwrap();
+        let waits = waits.subscribe();
+        let lending = async move { pass.lend(waits).await };
+        asking.push(Box::pin(tokio::task::unconstrained(lending)));
+    }
+    let poll = async |asking: &mut Vec<_>| {
+        for one in asking {
+            assert!(futures_util::poll!(one).is_pending());
+        }
+    };
+    poll(&mut asking).await;
+    assert_eq!(turnstile.slots.available_permits(), 0);
+    waits.send_replace(WaitsFor::Person);
+    poll(&mut asking).await;
+    assert_eq!((turnstile.slots.available_permits(), turnstile.used()), (IN_FLIGHT, 128));
+    pass(&turnstile, Outcome::Answered).await;
+    waits.send_replace(WaitsFor::Server);
+    poll(&mut asking).await;
+    assert_eq!((turnstile.slots.available_permits(), turnstile.used()), (0, IN_FLIGHT + 1));
+    waits.send_replace(WaitsFor::Person);
+    poll(&mut asking).await;
+    tokio::time::advance(Duration::from_secs(300)).await;
+    asking.clear();
+    assert_eq!(turnstile.used(), 0);
+    assert_eq!(mailbox.take().doubts, 0, "it is the person who kept silent");
+}
+
+#[tokio::test(start_paused = true)]
 async fn r_17_an_open_breaker_refuses_at_once_and_says_when_to_come_back() {
     let (turnstile, mailbox) = turnstile();
     for _ in 0..breaker::IN_A_ROW {
