@@ -7,23 +7,23 @@ use crate::client::raw;
 use crate::stage::Stage;
 
 /// Status codes of all answers on the connection.
-fn statuses(answer: &str) -> Vec<u16> {
+pub(crate) fn statuses(answer: &str) -> Vec<u16> {
     let lines = answer.split("HTTP/1.").skip(1);
     lines.filter_map(|line| line.get(2..5)?.parse().ok()).collect()
 }
 
-async fn check(stage: &Stage, request: &str, expected: &[u16]) {
+pub(crate) async fn check(stage: &Stage, request: &str, expected: &[u16]) {
     let request = request.replace("HOST", &stage.address.to_string());
     let answer = raw(stage.address, request.as_bytes()).await;
     let start: String = request.chars().take(120).collect();
     assert_eq!(statuses(&answer), expected, "{start:?} -> {answer:.300}");
 }
 
-async fn still_works(stage: &Stage) {
+pub(crate) async fn still_works(stage: &Stage) {
     assert_eq!(stage.request("GET", "/healthz").send().await.status, 200);
 }
 
-const HIDDEN: &str = "GET /healthz HTTP/1.1\r\nHost: HOST\r\n\r\n";
+pub(crate) const HIDDEN: &str = "GET /healthz HTTP/1.1\r\nHost: HOST\r\n\r\n";
 
 #[tokio::test]
 async fn s_09_b_hh_01_to_06_lengths_that_disagree_never_make_a_second_request() {

@@ -6,6 +6,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 
 use crate::client::with_meta;
+use crate::pipe::Pipe;
 use crate::stage::Stage;
 
 fn call_body(id: &Value, params: Value) -> String {
@@ -55,7 +56,7 @@ async fn b_jr_01_to_06_what_is_no_message_is_refused() {
 async fn b_jr_07_ids_are_strings_or_integers() {
     let stage = Stage::start().await;
     let large = format!("\"{}\"", "x".repeat(1 << 20));
-    for id in ["null", "1.5", "1e400", "-0", "{}", "[]", "true", &large] {
+    for id in ["null", "1.5", "1.0", "1e400", "1e0", "-0", "{}", "[]", "true", &large] {
         let body = call_body(&json!(1), echo()).replacen("\"id\":1", &format!("\"id\":{id}"), 1);
         assert_eq!(modern_body(&stage, body).await, "400 -32600", "{id:.20}");
     }
@@ -95,8 +96,10 @@ async fn b_jr_10_and_11_methods_and_params_have_their_type() {
         assert_eq!(reply.brief(), "404 -32601", "{method}");
         assert_eq!(reply.json()["id"], 1);
     }
-    let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":["echo"]}"#;
-    assert_eq!(modern_body(&stage, body).await, "400 -32602");
+    for params in [r#"["echo"]"#, "[]", "null", "5", "\"echo\""] {
+        let body = format!(r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{params}}}"#);
+        assert_eq!(modern_body(&stage, body).await, "400 -32602", "{params}");
+    }
 }
 
 #[tokio::test]
@@ -134,7 +137,19 @@ async fn b_jr_14_to_16_answers_and_notifications_are_not_requests() {
     ] {
         assert_eq!(modern_body(&stage, body).await, expected, "{body}");
     }
+    let session = stage.open_session("2025-11-25", json!({})).await;
+    for answer in
+        [r#"{"jsonrpc":"2.0","id":1,"result":{}}"#, r#"{"jsonrpc":"2.0","id":"q","error":{}}"#]
+    {
+        assert_eq!(session.post(answer).brief().await, "202", "to no question: {answer}");
+    }
     assert_eq!(stage.calls(), 0);
+    let mut pipe = Pipe::open(&stage);
+    let unknown = r#"{"jsonrpc":"2.0","method":"notifications/unheard-of","params":{"a":1}}"#;
+    pipe.say(&format!("{unknown}\n").repeat(20_000)).await;
+    pipe.modern(1, "tools/call", echo()).await;
+    assert_eq!(pipe.hear().await["result"]["content"][0]["text"], "hello", "behind the flood");
+    pipe.end().await;
 }
 
 #[tokio::test]
@@ -166,6 +181,8 @@ async fn b_jr_19_to_22_text_that_is_not_json_is_refused() {
         Bytes::from([whole.as_bytes(), b"\0"].concat()),
         Bytes::from(format!("{whole} {whole}")),
         Bytes::from(format!("{whole}//")),
+        Bytes::from(format!("/* hello */ {whole}")),
+        Bytes::from(format!("{whole},")),
         Bytes::from(whole.replacen("hello", "\0", 1)),
     ];
     for bad in [&b"\xff"[..], b"\xc0\xaf", b"\xed\xa0\x80", b"\xf8"] {
@@ -192,6 +209,9 @@ async fn b_jr_19_to_22_text_that_is_not_json_is_refused() {
         let brief = modern_body(&stage, with(&large)).await;
         assert!(["200 ok", "200 failed", "200 -32602"].contains(&&*brief), "{brief}");
     }
+    let keys: String = (0..1_000_000).map(|at| format!("\"{at:x}\":0,")).collect();
+    let million = whole.replacen("\"name\"", &format!("{keys}\"name\""), 1);
+    assert_eq!(modern_body(&stage, million).await, "200 ok", "a million keys");
     let line_separator = modern_body(&stage, with("{\"text\":\"a\u{2028}b\"}")).await;
     assert_eq!(line_separator, "200 ok");
     still_works(&stage).await;

@@ -3,13 +3,19 @@
 
 mod client;
 mod framing;
+mod hostile;
 mod json_rpc;
 mod legacy;
 mod limits;
 mod modern;
+mod oversized;
 mod pipe;
 mod plain;
+mod results;
 mod security;
+mod sockets;
 mod stage;
 mod talking;
+mod together;
+mod trouble;
 mod upstream;

@@ -13,14 +13,14 @@ use crate::client::{PATIENCE, with_meta};
 use crate::stage::{Setup, Stage};
 use crate::upstream::Upstream;
 
-struct Pipe {
+pub(crate) struct Pipe {
     writer: WriteHalf<DuplexStream>,
     lines: Lines<BufReader<ReadHalf<DuplexStream>>>,
     serving: Task,
 }
 
 impl Pipe {
-    fn open(stage: &Stage) -> Self {
+    pub(crate) fn open(stage: &Stage) -> Self {
         let (ours, theirs) = tokio::io::duplex(64 << 10);
         let (reader, writer) = tokio::io::split(theirs);
         let gate = std::sync::Arc::clone(&stage.gate);
@@ -31,7 +31,7 @@ impl Pipe {
         Self { writer, lines: BufReader::new(reader).lines(), serving }
     }
 
-    async fn say(&mut self, text: &str) {
+    pub(crate) async fn say(&mut self, text: &str) {
         self.writer.write_all(text.as_bytes()).await.unwrap();
         self.writer.write_all(b"\n").await.unwrap();
     }
@@ -42,17 +42,17 @@ impl Pipe {
         self.say(&body.to_string()).await;
     }
 
-    async fn modern(&mut self, id: u64, method: &str, params: Value) {
+    pub(crate) async fn modern(&mut self, id: u64, method: &str, params: Value) {
         self.request(id, method, with_meta(params)).await;
     }
 
-    async fn hear(&mut self) -> Value {
+    pub(crate) async fn hear(&mut self) -> Value {
         let line = tokio::time::timeout(PATIENCE, self.lines.next_line()).await.expect("in time");
         serde_json::from_str(&line.unwrap().expect("a line")).unwrap()
     }
 
     /// Closes our end; everything must end.
-    async fn end(mut self) {
+    pub(crate) async fn end(mut self) {
         self.writer.shutdown().await.unwrap();
         let ended = tokio::time::timeout(PATIENCE, self.serving.finished()).await;
         assert!(ended.is_ok(), "served until the pipe ended");

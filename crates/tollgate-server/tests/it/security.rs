@@ -10,11 +10,36 @@ async fn s_01_no_request_can_name_a_command() {
     let canary = std::env::temp_dir().join(format!("canary-{:x}", rand::random::<u64>()));
     let path = canary.to_str().unwrap();
     let command = json!({"command": ["touch", path], "transport": "stdio", "args": [path]});
-    for route in ["/mcp", "/mcp/test/evil", "/mcp/test/test", "/mcp/status", "/v1/tools/execute"] {
-        let call = stage.post(command.to_string()).path(route);
-        let reply = call.send().await;
-        assert!(reply.status != 500, "{route}: {reply:?}");
+    let servers = async || {
+        let status = stage.request("GET", "/mcp/status").send().await.json();
+        let servers = status["servers"].as_array().unwrap().clone();
+        servers.into_iter().map(|server| server["id"].clone()).collect::<Vec<_>>()
+    };
+    let before = servers().await;
+    for route in [
+        "/mcp",
+        "/mcp/sage",
+        "/mcp/evil",
+        "/mcp/test/evil",
+        "/mcp/test/test",
+        "/mcp/status",
+        "/v1/tools",
+        "/v1/tools/execute",
+        "/healthz",
+        "/readyz",
+        "/v1/servers",
+        "/mcp/servers",
+        "/mcp/reload",
+        "/config",
+    ] {
+        for method in ["GET", "POST", "PUT", "PATCH", "DELETE"] {
+            let target = format!("{route}?command=touch&args={path}&transport=stdio");
+            let call = stage.request(method, &target).header("content-type", "application/json");
+            let reply = call.body(command.to_string()).send().await;
+            assert!(reply.status < 500, "{method} {route}: {reply:?}");
+        }
     }
+    assert_eq!(servers().await, before, "nobody was added");
     let inside = json!({"name": "echo", "arguments": {"text": "x"}, "command": ["touch", path]});
     stage.modern("tools/call", inside).send().await;
     assert!(!canary.exists());
@@ -63,6 +88,12 @@ async fn s_12_s_15_claims_in_headers_and_meta_change_nothing() {
         .await
         .text;
     assert_eq!(plain, claimed);
+    let session = stage.open_session("2025-11-25", json!({})).await;
+    let wait = json!({"name": "wait", "arguments": {"ms": 1}, "_meta": {"tenant": "admin",
+        "agent": "default", "principal": "root", "dev.tollgate/principal": "ops"}});
+    let hidden = stage.modern("tools/call", wait.clone()).path("/mcp/sage");
+    assert_eq!(hidden.brief().await, "200 -32602", "not for sage, whoever it says it is");
+    assert_eq!(session.call(1, "tools/call", &wait).brief().await, "200 ok", "as without");
 }
 
 #[tokio::test]

@@ -27,7 +27,7 @@ use tollgate_engine::settings::{
 use tollgate_engine::{Parts, Running};
 use tollgate_mcp::tasks::{self, Task};
 use tollgate_mcp::{Revision, header};
-use tollgate_server::{Limits, Options, Server};
+use tollgate_server::{Key, Limits, Options, Server};
 
 pub(crate) struct Stage {
     pub(crate) address: SocketAddr,
@@ -51,6 +51,9 @@ pub(crate) struct Seen {
 #[derive(Default)]
 pub(crate) struct Setup {
     pub(crate) upstream: Option<SocketAddr>,
+    /// Further servers. Each is waited for until its tool `say` is there.
+    pub(crate) servers: Vec<UpstreamSettings>,
+    pub(crate) keys: Vec<Key>,
     pub(crate) limits: Limits,
 }
 
@@ -64,14 +67,20 @@ impl Stage {
         let seen = Arc::new(Seen::default());
         let tools = builtin::Server { name: "test", tools: test_tools(&seen) };
         let parts = Parts { tools: vec![tools], observers: Vec::new() };
-        let running = tollgate_engine::start(settings(&directory.0, setup.upstream), parts);
+        let mut awaited =
+            vec![if setup.upstream.is_some() { "up_count" } else { "echo" }.to_owned()];
+        awaited.extend(setup.servers.iter().map(|server| format!("{}_say", server.id)));
+        let mut settings = settings(&directory.0, setup.upstream);
+        settings.servers.extend(setup.servers);
+        let running = tollgate_engine::start(settings, parts);
         let gate = Arc::clone(&running.gate);
         gate.settled().await;
-        let last = if setup.upstream.is_some() { "up_count" } else { "echo" };
-        wait_for(&gate, last).await;
+        for tool in awaited {
+            wait_for(&gate, &tool).await;
+        }
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let options = Options { hosts: Vec::new(), keys: Vec::new(), limits: setup.limits };
+        let options = Options { hosts: Vec::new(), keys: setup.keys, limits: setup.limits };
         let server = Server::new(Arc::clone(&gate), &options);
         let stop = CancellationToken::new();
         let token = stop.clone();
@@ -127,15 +136,19 @@ fn settings(directory: &std::path::Path, upstream: Option<SocketAddr>) -> Settin
 }
 
 fn scripted(address: SocketAddr) -> UpstreamSettings {
-    let endpoint = Endpoint {
-        url: format!("http://{address}/mcp"),
-        headers: BTreeMap::new(),
-        auth: Auth::None,
-    };
+    server("up", at(address), Revision::NEWEST_LEGACY)
+}
+
+pub(crate) fn at(address: SocketAddr) -> Transport {
+    let url = format!("http://{address}/mcp");
+    Transport::StreamableHttp(Endpoint { url, headers: BTreeMap::new(), auth: Auth::None })
+}
+
+pub(crate) fn server(id: &str, transport: Transport, revision: Revision) -> UpstreamSettings {
     UpstreamSettings {
-        id: ServerId::parse("up").unwrap(),
-        transport: Transport::StreamableHttp(endpoint),
-        protocol: Protocol::Pinned(Revision::NEWEST_LEGACY),
+        id: ServerId::parse(id).unwrap(),
+        transport,
+        protocol: Protocol::Pinned(revision),
         trusted: false,
         state: Wanted::Enabled,
         start: Start::Eager,

@@ -1,0 +1,73 @@
+//! Many clients at once on the same servers: everybody gets their own answer or none.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::client::{Call, with_meta};
+use crate::hostile::{Hostile, SERVERS, planned, result, then};
+use crate::stage::modern_headers;
+
+/// A call of the one id that everybody uses, answered with this text a little later.
+fn call(hostile: &Hostile, at: usize, text: &str, ms: u64) -> (Call, Value) {
+    let answer = json!({"content": [{"type": "text", "text": text}]}).to_string();
+    let mut plan = result(&answer);
+    let server = SERVERS[at % SERVERS.len()];
+    if server != "pipe" {
+        plan = then(plan, "sleep");
+        plan["ms"] = json!(ms);
+    }
+    let params = json!({"name": format!("{server}_say"), "arguments": planned(&plan),
+        "_meta": {"progressToken": 0}});
+    let modern = with_meta(params.clone());
+    let body = json!({"jsonrpc": "2.0", "id": 0, "method": "tools/call", "params": modern});
+    let mut call = hostile.stage.post(body.to_string());
+    for (name, value) in modern_headers("tools/call", &modern) {
+        call = call.header(&name, &value);
+    }
+    (call, params)
+}
+
+#[tokio::test]
+async fn s_13_clients_with_equal_ids_delays_and_cancels_never_get_anothers_answer() {
+    let hostile = Hostile::start().await;
+    let (answered, cancelled) = (AtomicUsize::new(0), AtomicUsize::new(0));
+    let one = |at: usize| {
+        let (hostile, answered, cancelled) = (&hostile, &answered, &cancelled);
+        async move {
+            let session = hostile.stage.open_session("2025-11-25", json!({})).await;
+            for round in 0_usize.. {
+                let text = format!("client {at} round {round} {:x}", rand::random::<u64>());
+                let (modern, params) = call(hostile, at + round, &text, rand::random::<u64>() % 15);
+                let sent = match round % 2 {
+                    0 => modern,
+                    _ => session.call(0, "tools/call", &params),
+                };
+                if rand::random::<u8>() < 64 {
+                    let patience = Duration::from_millis(rand::random::<u64>() % 20);
+                    if tokio::time::timeout(patience, sent.send()).await.is_err() {
+                        cancelled.fetch_add(1, Ordering::Relaxed);
+                    }
+                    continue;
+                }
+                let reply = sent.send().await;
+                let answer = match reply.header("content-type").as_deref() {
+                    Some("text/event-stream") => reply.events().pop().unwrap(),
+                    _ => reply.json(),
+                };
+                assert_eq!(answer["id"], 0, "{text}: {reply:?}");
+                assert_eq!(answer["result"]["content"][0]["text"], text, "{reply:?}");
+                answered.fetch_add(1, Ordering::Relaxed);
+            }
+        }
+    };
+    let all = futures_util::future::join_all((0..100).map(one));
+    let ended = tokio::time::timeout(Duration::from_secs(3), all).await;
+    assert!(ended.is_err(), "clients go on until the time is up");
+    let (answered, cancelled) = (answered.into_inner(), cancelled.into_inner());
+    assert!(answered > 200 && cancelled > 20, "{answered} answered, {cancelled} cancelled");
+    for server in SERVERS {
+        hostile.still_works(server).await;
+    }
+}
