@@ -78,6 +78,14 @@ impl Table {
         Ok(())
     }
 
+    /// Fails once the connection is closed.
+    pub(super) fn still_open(&self) -> Result<(), RequestError> {
+        match &self.state.lock().closed {
+            Some(reason) => Err(RequestError::Lost(reason.clone())),
+            None => Ok(()),
+        }
+    }
+
     pub(super) fn remove(&self, id: u64) -> Option<Entry> {
         self.state.lock().entries.remove(&id)
     }

@@ -11,6 +11,8 @@ mod http_modern;
 #[cfg(test)]
 mod http_server;
 #[cfg(test)]
+mod http_sessions;
+#[cfg(test)]
 mod listing;
 #[cfg(test)]
 mod one_line;

@@ -4,9 +4,9 @@
 //! A dropped request is cancelled by a message of its own: closing the stream means nothing here.
 
 mod follow;
+mod interactive;
 mod open;
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use http::{HeaderValue, StatusCode};
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
-use tokio::time::{sleep, timeout};
+use tokio::time::sleep;
 use tollgate_core::json::Object;
 
 use super::reply::{Reply, Resume, Waiting};
@@ -31,32 +31,23 @@ use crate::client::{Answer, Connection, Request, RequestError, ServerFacts, outg
 use crate::code::ErrorObject;
 use crate::envelope::{Id, write};
 use crate::header;
-use crate::meta::ClientFacts;
 use crate::tasks::{Group, Task};
 
+use interactive::Interactive;
 pub(super) use open::{NoSession, connect_error};
 
 /// Streams that may be ending at one time.
 const DRAINS: usize = 64;
 /// How often in a row a stream is taken up again without a single event in it.
 const RESUMES: usize = 5;
-/// How long a server may take to open its own stream before calls go ahead without it.
-const STREAM_PATIENCE: Duration = Duration::from_millis(500);
 const RETRY_DEFAULT: Duration = Duration::from_secs(1);
 const RETRY_LONGEST: Duration = Duration::from_secs(30);
 
 pub(super) struct Legacy {
     facts: ServerFacts,
     core: Arc<Core>,
-    /// Sessions of callers that can be asked, by what they declared; opened on first use.
-    interactive: tokio::sync::Mutex<HashMap<Bridge, Interactive>>,
+    interactive: Interactive,
     stream: Mutex<Option<Task>>,
-}
-
-/// A session whose callers can be asked, and the stream on which the server may do so.
-struct Interactive {
-    core: Arc<Core>,
-    _stream: Task,
 }
 
 /// What the connection and its own stream share.
@@ -74,30 +65,9 @@ pub(super) struct Core {
 impl Legacy {
     /// Must follow a successful [`Core::initialize`].
     pub(super) fn new(core: Core, facts: ServerFacts) -> Self {
-        let interactive = tokio::sync::Mutex::default();
-        Self { facts, core: Arc::new(core), interactive, stream: Mutex::default() }
-    }
-
-    /// The session on whose behalf the caller may be asked what it declared.
-    async fn core_for(&self, client: &ClientFacts) -> Result<Arc<Core>, RequestError> {
-        let bridge = Bridge::of(client);
-        if bridge == Bridge::NONE {
-            return Ok(Arc::clone(&self.core));
-        }
-        let mut opened = self.interactive.lock().await;
-        if let Some(session) = opened.get(&bridge) {
-            return Ok(Arc::clone(&session.core));
-        }
-        let wire = Arc::clone(&self.core.session.wire);
-        let inbound = Inbound::new(Arc::clone(&self.core.inbound.listener));
-        let core = Arc::new(Core::new(wire, inbound, (self.core.limit, bridge)));
-        let revision = self.facts.revision;
-        core.initialize(revision, Some(revision)).await.map_err(open::lost)?;
-        let (stream, answered) = Core::following(&core);
-        // Some servers ask there and nowhere else, and lose what nobody listens to.
-        let _ = timeout(STREAM_PATIENCE, answered).await;
-        opened.insert(bridge, Interactive { core: Arc::clone(&core), _stream: stream });
-        Ok(core)
+        let core = Arc::new(core);
+        let interactive = Interactive::new(Arc::clone(&core), facts.revision);
+        Self { facts, core, interactive, stream: Mutex::default() }
     }
 }
 
@@ -199,7 +169,11 @@ impl Connection for Legacy {
     }
 
     async fn request(&self, request: Request<'_>) -> Result<Answer, RequestError> {
-        let core = &*self.core_for(request.client).await?;
+        let core = match Bridge::of(request.client) {
+            Bridge::NONE => Arc::clone(&self.core),
+            bridge => self.interactive.core_for(bridge).await?,
+        };
+        let core = &*core;
         let id = core.inbound.table.next_id();
         let wants_logs = request.client.log_level.is_some();
         let entry = Entry {
@@ -235,23 +209,15 @@ impl Connection for Legacy {
 
     async fn close(&self) {
         *self.stream.lock() = None;
-        let mut cores = vec![Arc::clone(&self.core)];
-        cores.extend(self.interactive.lock().await.drain().map(|(_, session)| session.core));
-        for core in &cores {
-            core.inbound.table.close("the connection was closed");
-        }
-        futures_util::future::join_all(cores.iter().map(|core| core.session.close())).await;
+        self.core.inbound.table.close("the connection was closed");
+        tokio::join!(self.core.session.close(), self.interactive.close());
     }
 }
 
 impl Drop for Legacy {
     fn drop(&mut self) {
-        let interactive = std::mem::take(self.interactive.get_mut());
-        let interactive = interactive.values().map(|session| &session.core);
-        for core in std::iter::once(&self.core).chain(interactive) {
-            core.inbound.abandon_questions();
-            core.session.abandon();
-        }
+        self.core.inbound.abandon_questions();
+        self.core.session.abandon();
     }
 }
 

@@ -90,6 +90,17 @@ impl Session {
         let _ = timeout(ASIDE, self.wire.send(exchange)).await;
         self.current.lock().id = None;
     }
+
+    /// The same for another session, without waiting.
+    pub(super) fn close_later(&self, other: &Arc<Self>) {
+        if other.has_id() {
+            let other = Arc::clone(other);
+            let closing = self.asides.spawn(async move { other.close().await });
+            if closing.is_err() {
+                tracing::debug!("a session was left open: too many messages are on their way");
+            }
+        }
+    }
 }
 
 /// The session id of a response, if it is one that can be sent back.

@@ -1,0 +1,123 @@
+//! Sessions of callers that can be asked, one for each set of things declared; opened on first
+//! use. Whoever has an open one never waits, and a session that nobody got is ended.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use parking_lot::Mutex;
+use tokio::sync::{OnceCell, oneshot};
+use tokio::time::timeout;
+
+use super::{Core, open};
+use crate::Revision;
+use crate::client::RequestError;
+use crate::client::bridge::Bridge;
+use crate::client::http::session::Session;
+use crate::client::inbound::Inbound;
+use crate::tasks::{Group, Task};
+
+/// How long the handshake of one more session may take.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+/// How long a server may take to open its own stream before calls go ahead without it.
+const STREAM_PATIENCE: Duration = Duration::from_millis(500);
+/// How long the end of the connection waits for a session that is just being opened.
+const CLOSING: Duration = Duration::from_secs(2);
+/// Sessions that may be opening at one time.
+const OPENINGS: usize = 64;
+
+pub(super) struct Interactive {
+    /// The session of the gateway itself.
+    main: Arc<Core>,
+    revision: Revision,
+    sessions: Mutex<HashMap<Bridge, Arc<OnceCell<Opened>>>>,
+    openings: Group,
+}
+
+/// A session whose callers can be asked, and the stream on which the server may do so.
+/// Dropping it tells the server that it is over.
+struct Opened {
+    core: Arc<Core>,
+    stream: Option<Task>,
+    /// By whose means the server is told.
+    main: Arc<Session>,
+}
+
+impl Interactive {
+    pub(super) fn new(main: Arc<Core>, revision: Revision) -> Self {
+        let openings = Group::new("session opening", OPENINGS);
+        Self { main, revision, sessions: Mutex::default(), openings }
+    }
+
+    /// The session on whose behalf a caller may be asked what it declared.
+    pub(super) async fn core_for(&self, bridge: Bridge) -> Result<Arc<Core>, RequestError> {
+        let main = &self.main.inbound.table;
+        let session = {
+            let mut sessions = self.sessions.lock();
+            main.still_open()?;
+            Arc::clone(sessions.entry(bridge).or_default())
+        };
+        let opened = session.get_or_try_init(|| self.open(bridge)).await?;
+        main.still_open()?;
+        Ok(Arc::clone(&opened.core))
+    }
+
+    /// Must follow the closing of the main session's table: nothing is opened after that.
+    pub(super) async fn close(&self) {
+        let sessions = std::mem::take(&mut *self.sessions.lock());
+        let closing = sessions.values().map(|session| async {
+            let nobody = || async { Err(()) };
+            if let Ok(Ok(opened)) = timeout(CLOSING, session.get_or_try_init(nobody)).await {
+                opened.core.inbound.table.close("the connection was closed");
+                opened.core.session.close().await;
+            }
+        });
+        join_all(closing).await;
+    }
+
+    /// In a task of its own: who stops waiting cannot leave a session behind half open.
+    async fn open(&self, bridge: Bridge) -> Result<Opened, RequestError> {
+        let (sender, opened) = oneshot::channel();
+        let opening = Opened::open(Arc::clone(&self.main), bridge, self.revision);
+        let started = self.openings.spawn(async move {
+            // If nobody waits any more it is dropped, and so ended.
+            let _ = sender.send(opening.await);
+        });
+        started.map_err(|full| RequestError::Lost(full.to_string()))?;
+        let gone = |_| Err(RequestError::Lost("the connection is gone".to_owned()));
+        opened.await.unwrap_or_else(gone)
+    }
+}
+
+impl Opened {
+    async fn open(
+        main: Arc<Core>,
+        bridge: Bridge,
+        revision: Revision,
+    ) -> Result<Self, RequestError> {
+        let inbound = Inbound::new(Arc::clone(&main.inbound.listener));
+        let core = Core::new(Arc::clone(&main.session.wire), inbound, (main.limit, bridge));
+        let core = Arc::new(core);
+        let mut opened = Self { core, stream: None, main: Arc::clone(&main.session) };
+        let handshake = opened.core.initialize(revision, Some(revision));
+        let late = |_| {
+            let reason = format!("no answer to the handshake within {HANDSHAKE:?}");
+            RequestError::Lost(reason)
+        };
+        timeout(HANDSHAKE, handshake).await.map_err(late)?.map_err(open::lost)?;
+        let (stream, answered) = Core::following(&opened.core);
+        opened.stream = Some(stream);
+        // Some servers ask there and nowhere else, and lose what nobody listens to.
+        let _ = timeout(STREAM_PATIENCE, answered).await;
+        Ok(opened)
+    }
+}
+
+impl Drop for Opened {
+    fn drop(&mut self) {
+        self.stream = None;
+        self.core.inbound.abandon_questions();
+        self.main.close_later(&self.core.session);
+    }
+}
