@@ -73,11 +73,8 @@ impl Watch {
             listener: Arc::clone(&self.listener),
         };
         let task = tasks::spawn("subscription", held.run(first));
-        match timeout(ACKNOWLEDGE, stands).await {
-            Ok(Ok(Err(error))) => return Err(error),
-            Ok(Ok(Ok(()))) | Err(_) => {}
-            Ok(Err(_)) => return Err(RequestError::Lost("the subscription ended".to_owned())),
-        }
+        let ended = |_| Err(RequestError::Lost("the subscription ended".to_owned()));
+        stands.await.unwrap_or_else(ended)?;
         *self.watched.lock() = Watched { resources: wanted, task: Some(task) };
         Ok(())
     }
@@ -153,7 +150,7 @@ impl Held {
             let mut listening = self.subscriber.listen(&params, opened);
             let ended = tokio::select! {
                 ended = &mut listening => ended,
-                Ok(()) = stands => {
+                Ok(Ok(())) | Err(_) = timeout(ACKNOWLEDGE, stands) => {
                     backoff = BACKOFF_FIRST;
                     match first.take() {
                         Some(first) => drop(first.send(Ok(()))),

@@ -72,6 +72,23 @@ async fn a_refused_subscription_is_an_error_and_not_repeated() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_subscription_that_is_never_acknowledged_is_held_like_any_other() {
+    let Connected { client, mut peer, recorder } = modern().await;
+    for _ in 0..2 {
+        client.watch(&[]).await.unwrap();
+        let listen = peer.expect("subscriptions/listen").await;
+        peer.send(&note("notifications/tools/list_changed", &listen["id"])).await;
+        recorder.wait_for("subscriptionId").await;
+        peer.answer(&listen, &json!({"resultType": "complete"})).await;
+    }
+    peer.expect("subscriptions/listen").await;
+    let missed = || recorder.lines().iter().filter(|line| line.ends_with("changed ")).count();
+    assert_eq!(missed(), 0);
+    sleep(Duration::from_secs(6)).await;
+    assert_eq!(missed(), 2, "what the gap may have hidden is announced");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_legacy_pipe_subscribes_by_difference() {
     let Connected { client, mut peer, .. } = legacy().await;
     let serve = async {
