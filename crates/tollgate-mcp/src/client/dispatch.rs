@@ -19,6 +19,7 @@ use crate::envelope::{Id, Invalid, Message, write};
 const BATCH: usize = 1024;
 /// How much of either end of a broken message is searched for its id.
 const ENDS: usize = 80;
+const VERSION: &str = r#""jsonrpc":"2.0""#;
 
 pub(super) struct Dispatch {
     pub inbound: Inbound,
@@ -119,9 +120,9 @@ impl Dispatch {
 
     /// The server sent a message that is not read because of its size. Its id may still show at
     /// one of its ends; if nothing is left of it, it can only be told by there being one request.
-    pub(super) fn receive_too_large(&self, excerpt: &[u8], limit: usize) {
+    pub(super) fn receive_too_large(&self, (head, tail): (&[u8], &[u8]), limit: usize) {
         let table = &self.inbound.table;
-        let id = if excerpt.is_empty() { table.only() } else { id_in_excerpt(excerpt) };
+        let id = if head.is_empty() { table.only() } else { id_of_answer(head, tail) };
         if let Some(id) = id {
             table.settle(id, Err(RequestError::TooLarge { limit }));
         }
@@ -240,21 +241,28 @@ fn uncorrelated(error: &ErrorObject) -> ErrorObject {
 fn id_of_broken_answer(bytes: &[u8]) -> Option<u64> {
     let head = &bytes[..bytes.len().min(ENDS)];
     let tail = &bytes[bytes.len().saturating_sub(ENDS)..];
-    let has = |part: &[u8], word: &[u8]| part.windows(word.len()).any(|it| it == word);
-    let is_answer = has(head, b"\"result\"") || has(head, b"\"error\"");
-    let of = |part: &[u8]| has(part, b"\"jsonrpc\"").then(|| id_in_excerpt(part)).flatten();
-    (is_answer && head.starts_with(b"{")).then(|| of(head).or_else(|| of(tail))).flatten()
+    id_of_answer(head, tail)
 }
 
-/// The id of an answer of which only one end is known. Ours is a plain number.
-fn id_in_excerpt(excerpt: &[u8]) -> Option<u64> {
-    let text = String::from_utf8_lossy(excerpt);
-    let text: String = text.chars().filter(|c| !c.is_ascii_whitespace()).collect();
-    let head = text.strip_prefix("{\"jsonrpc\":\"2.0\",\"id\":").or(text.strip_prefix("{\"id\":"));
-    if let Some(rest) = head {
-        return rest.split_once(',')?.0.parse().ok();
+/// The id of an answer of which only the ends are known. Ours is a plain number. Requests of the
+/// server's own have ids too, so a result or an error must be in sight.
+fn id_of_answer(head: &[u8], tail: &[u8]) -> Option<u64> {
+    let (head, tail) = (without_blanks(head), without_blanks(tail));
+    let is_outcome = |text: &str| text.starts_with("\"result\":") || text.starts_with("\"error\":");
+    let first = after_version(head.strip_prefix('{')?);
+    if let Some(rest) = first.strip_prefix("\"id\":") {
+        let (id, rest) = rest.split_once(',')?;
+        return id.parse().ok().filter(|_| is_outcome(after_version(rest)));
     }
-    let body = text.strip_suffix('}')?;
-    let body = body.strip_suffix(",\"jsonrpc\":\"2.0\"").unwrap_or(body);
+    let body = tail.strip_suffix('}').filter(|_| is_outcome(first))?;
+    let body = body.strip_suffix(VERSION).and_then(|it| it.strip_suffix(',')).unwrap_or(body);
     body.rsplit_once("\"id\":")?.1.parse().ok()
+}
+
+fn after_version(text: &str) -> &str {
+    text.strip_prefix(VERSION).and_then(|rest| rest.strip_prefix(',')).unwrap_or(text)
+}
+
+fn without_blanks(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).chars().filter(|c| !c.is_ascii_whitespace()).collect()
 }

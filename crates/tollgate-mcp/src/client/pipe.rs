@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use bytes::Bytes;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
@@ -152,15 +153,19 @@ async fn read_all<R: AsyncRead + Unpin>(
     dispatch: Arc<Dispatch>,
     limit: usize,
 ) {
+    let mut skipped = Bytes::new();
     let reason = loop {
         match lines.next().await {
             Ok(Some(Line::Text(text))) => dispatch.receive(&text),
             Ok(Some(Line::TooLong { head })) => {
                 let what = format!("a line of more than {limit} bytes");
                 dispatch.inbound.listener.garbage(&what);
-                dispatch.receive_too_large(&head, limit);
+                dispatch.receive_too_large((&head, &[]), limit);
+                skipped = head;
             }
-            Ok(Some(Line::Skipped { tail })) => dispatch.receive_too_large(&tail, limit),
+            Ok(Some(Line::Skipped { tail })) => {
+                dispatch.receive_too_large((&skipped, &tail), limit)
+            }
             Ok(None) => break "the server closed its output".to_owned(),
             Err(error) => break format!("reading from the server failed: {error}"),
         }

@@ -271,6 +271,28 @@ async fn b_io_04_05_a_line_too_long_fails_its_request_and_no_other() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_request_of_the_servers_own_that_is_too_long_fails_no_request_of_ours() {
+    let options = Options { message_limit: 64 << 10, ..Options::default() };
+    let Connected { client, mut peer, recorder } = legacy_with(&options).await;
+    let serve = async {
+        let request = peer.expect("tools/call").await;
+        for line in [
+            r#"{"jsonrpc":"2.0","id":@,"method":"roots/list","params":{"a":"~"}}"#,
+            r#"{"method":"roots/list","params":{"a":"~"},"jsonrpc":"2.0","id":@}"#,
+            r#"{"jsonrpc":"2.0","method":"notifications/x","params":{"a":"~","id":@}"#,
+        ] {
+            let line = line.replace('@', &request["id"].to_string());
+            peer.send_bytes(line.replace('~', &"x".repeat(1 << 20)).as_bytes()).await;
+            peer.send_bytes(b"\n").await;
+        }
+        peer.answer(&request, &text("a")).await;
+    };
+    let (outcome, ()) = tokio::join!(echo(&*client, "a", None), serve);
+    assert!(outcome.is_ok(), "{}", shown(&outcome));
+    assert_eq!(recorder.count("garbage"), 3);
+}
+
+#[tokio::test(start_paused = true)]
 async fn b_io_06_answers_that_answer_nothing_are_survived() {
     let Connected { client, mut peer, recorder } = legacy().await;
     for id in [json!(4711), json!("1"), json!("x"), json!(-1), json!(0)] {

@@ -112,7 +112,7 @@ async fn read_all(mut stream: EventStream, dispatch: Arc<Dispatch>) {
             Err(fault) => {
                 dispatch.inbound.listener.garbage(&fault.to_string());
                 if let Fault::TooLarge { limit } = fault {
-                    dispatch.receive_too_large(&[], limit);
+                    dispatch.receive_too_large((&[], &[]), limit);
                 }
             }
         }
