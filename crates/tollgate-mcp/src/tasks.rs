@@ -27,8 +27,11 @@ impl Task {
     }
 
     /// Waits for its end, however it ends. Cancel-safe: the task runs on and is still owned.
+    /// May be asked again.
     pub async fn finished(&mut self) {
-        let _ = (&mut self.0).await;
+        if !self.0.is_finished() {
+            let _ = (&mut self.0).await;
+        }
     }
 }
 
@@ -78,3 +81,14 @@ impl Group {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("too many tasks of this kind are running")]
 pub struct Full;
+
+#[cfg(test)]
+mod tests {
+    #[tokio::test]
+    async fn the_end_of_a_task_may_be_waited_for_more_than_once() {
+        let mut task = super::spawn("short", async {});
+        task.finished().await;
+        task.finished().await;
+        assert!(task.is_finished());
+    }
+}
