@@ -1,10 +1,19 @@
 //! Seals what a client carries for us and brings back: it can neither read nor change it, nor use
-//! it for another principal. The key lives as long as the process.
+//! it for another principal or another purpose. The key lives as long as the process.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use ring::aead::{Aad, CHACHA20_POLY1305, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::rand::{SecureRandom, SystemRandom};
+
+/// What a sealed text is for. One cannot stand in for the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    /// `requestState`.
+    State,
+    /// The handle of a task.
+    Ticket,
+}
 
 pub(crate) struct Seal {
     key: LessSafeKey,
@@ -20,52 +29,61 @@ impl Seal {
         Self { key: LessSafeKey::new(key), random }
     }
 
-    /// `owner` must be given again to open it.
-    pub(crate) fn close(&self, owner: &str, content: &str) -> String {
+    /// `purpose` and `owner` must be given again to open it.
+    pub(crate) fn close(&self, purpose: Purpose, owner: &str, content: &str) -> String {
         let mut nonce = [0; NONCE_LEN];
         self.random.fill(&mut nonce).expect("the system has randomness");
         let mut sealed = content.as_bytes().to_vec();
         let unique = Nonce::assume_unique_for_key(nonce);
         self.key
-            .seal_in_place_append_tag(unique, Aad::from(owner.as_bytes()), &mut sealed)
+            .seal_in_place_append_tag(unique, bound_to(purpose, owner), &mut sealed)
             .expect("the content is short");
         let mut out = nonce.to_vec();
         out.append(&mut sealed);
         URL_SAFE_NO_PAD.encode(out)
     }
 
-    pub(crate) fn open(&self, owner: &str, text: &str) -> Option<String> {
+    pub(crate) fn open(&self, purpose: Purpose, owner: &str, text: &str) -> Option<String> {
         let mut bytes = URL_SAFE_NO_PAD.decode(text).ok()?;
         if bytes.len() < NONCE_LEN {
             return None;
         }
         let mut sealed = bytes.split_off(NONCE_LEN);
         let nonce = Nonce::try_assume_unique_for_key(&bytes).ok()?;
-        let opened =
-            self.key.open_in_place(nonce, Aad::from(owner.as_bytes()), &mut sealed).ok()?;
+        let opened = self.key.open_in_place(nonce, bound_to(purpose, owner), &mut sealed).ok()?;
         String::from_utf8(opened.to_vec()).ok()
     }
 }
 
+fn bound_to(purpose: Purpose, owner: &str) -> Aad<Vec<u8>> {
+    let purpose = match purpose {
+        Purpose::State => "state:",
+        Purpose::Ticket => "ticket:",
+    };
+    Aad::from([purpose, owner].concat().into_bytes())
+}
+
 #[cfg(test)]
 mod tests {
+    use super::Purpose::{State, Ticket};
     use super::Seal;
 
     #[test]
-    fn s_14_a_seal_opens_only_unchanged_and_only_for_its_owner() {
+    fn s_14_a_seal_opens_only_unchanged_and_only_for_its_owner_and_purpose() {
         let seal = Seal::new();
-        let text = seal.close("ada", "content");
-        assert_eq!(seal.open("ada", &text).as_deref(), Some("content"));
-        assert_eq!(seal.open("bob", &text), None);
-        assert_eq!(Seal::new().open("ada", &text), None, "another process");
+        let text = seal.close(State, "ada", "content");
+        assert_eq!(seal.open(State, "ada", &text).as_deref(), Some("content"));
+        assert_eq!(seal.open(State, "bob", &text), None);
+        assert_eq!(seal.open(Ticket, "ada", &text), None, "another purpose");
+        assert_eq!(Seal::new().open(State, "ada", &text), None, "another process");
         for at in 0..text.len() {
             let mut changed = text.clone().into_bytes();
             changed[at] = if changed[at] == b'A' { b'B' } else { b'A' };
             let changed = String::from_utf8(changed).expect("still ASCII");
-            assert_eq!(seal.open("ada", &changed), None, "byte {at}");
+            assert_eq!(seal.open(State, "ada", &changed), None, "byte {at}");
         }
         for garbage in ["", "A", "%%%", "AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"] {
-            assert_eq!(seal.open("ada", garbage), None);
+            assert_eq!(seal.open(State, "ada", garbage), None);
         }
     }
 }

@@ -8,7 +8,7 @@ use tollgate_core::json::Object;
 use tollgate_core::policy::Ticket;
 use tollgate_core::turn::Principal;
 
-use crate::seal::Seal;
+use crate::seal::{Purpose, Seal};
 
 pub(crate) struct Tickets<'t> {
     pub(crate) seal: &'t Seal,
@@ -20,12 +20,13 @@ impl Tickets<'_> {
     pub(crate) fn close(&self, server: &ServerId, result: &RawValue) -> Option<Box<RawValue>> {
         let result = Object::parse(result.get()).ok()?;
         let content = json!({"server": server.as_str(), "task": result.string("taskId")?});
-        let handle = self.seal.close(self.principal.as_str(), &content.to_string());
+        let handle =
+            self.seal.close(Purpose::Ticket, self.principal.as_str(), &content.to_string());
         Some(Self::shown_as(&result.to_raw(), &handle))
     }
 
     pub(crate) fn open(&self, handle: &str) -> Option<Ticket> {
-        let content = self.seal.open(self.principal.as_str(), handle)?;
+        let content = self.seal.open(Purpose::Ticket, self.principal.as_str(), handle)?;
         let content: Value = serde_json::from_str(&content).ok()?;
         let server = ServerId::parse(content["server"].as_str()?).ok()?;
         Some(Ticket { server, task: content["task"].as_str()?.to_owned() })

@@ -13,7 +13,7 @@ use tollgate_mcp::code::ErrorObject;
 
 use super::{Hearer, PATIENCE, as_nobody, ask, missing_capability};
 use crate::caller::{CallError, Retry};
-use crate::seal::Seal;
+use crate::seal::{Purpose, Seal};
 
 /// More rounds than this and a server is asking for ever.
 pub(crate) const MOST_ROUNDS: usize = 10;
@@ -132,12 +132,12 @@ impl Sealer<'_> {
         let until = seconds(self.now) + PATIENCE.as_secs();
         let digest = digest(request);
         let content = json!({"k": kind, "c": content, "d": digest, "x": until});
-        self.seal.close(self.principal.as_str(), &content.to_string())
+        self.seal.close(Purpose::State, self.principal.as_str(), &content.to_string())
     }
 
     pub(crate) fn open(&self, text: &str, request: &Permitted<'_>) -> Result<State, CallError> {
         let forged = CallError::BadState("`requestState` is not one that this server gave you");
-        let content = self.seal.open(self.principal.as_str(), text);
+        let content = self.seal.open(Purpose::State, self.principal.as_str(), text);
         let Some(Ok(content)) = content.map(|text| serde_json::from_str::<Value>(&text)) else {
             return Err(forged);
         };
