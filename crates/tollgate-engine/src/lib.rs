@@ -7,6 +7,7 @@ pub mod builtin;
 pub mod caller;
 pub mod clock;
 mod dialogue;
+mod disk;
 mod executor;
 pub mod gate;
 mod mirror;

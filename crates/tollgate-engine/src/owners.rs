@@ -8,19 +8,17 @@ use serde_json::{Value, json};
 use tollgate_core::id::{ExposedName, ServerId, ToolId, ToolName};
 use tollgate_core::names::{Kind, Owned, Owners};
 
+use crate::disk;
+
 pub(crate) fn load(file: &Path) -> Owners {
     let Ok(text) = fs::read_to_string(file) else { return Owners::default() };
     let rows: Vec<Value> = serde_json::from_str(&text).unwrap_or_default();
     rows.iter().filter_map(read).collect()
 }
 
-/// Written beside and renamed, so that a crash leaves the old file or the new one.
 pub(crate) fn save(file: &Path, owners: &Owners) {
     let rows: Vec<Value> = owners.iter().map(write).collect();
-    let beside = file.with_extension("json.new");
-    let saved =
-        fs::write(&beside, Value::Array(rows).to_string()).and_then(|()| fs::rename(&beside, file));
-    if let Err(error) = saved {
+    if let Err(error) = disk::write_beside(file, &Value::Array(rows).to_string()) {
         tracing::warn!(file = %file.display(), %error, "cannot remember who owns which name");
     }
 }

@@ -38,7 +38,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "tollgate-engine",
         &[
-            "clock", "settings", "backend", "caller", "seal", "owners", "record", "builtin",
+            "clock", "disk", "settings", "backend", "caller", "seal", "owners", "record", "builtin",
             "mirror", "tickets", "dialogue", "watches", "upstream", "registry", "executor",
             "answer", "servers", "gate", "start",
         ],

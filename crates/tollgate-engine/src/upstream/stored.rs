@@ -2,17 +2,18 @@
 //! A file that does not fit the config any more, or cannot be read, counts as none.
 
 use std::fs;
-use std::hash::{DefaultHasher, Hash, Hasher};
-use std::io::{self, Write};
-use std::os::unix::fs::OpenOptionsExt;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use ring::digest;
 use serde_json::value::RawValue;
 use tollgate_core::catalog::Listing;
 use tollgate_core::id::ServerId;
 use tollgate_core::json::{self, Object};
 
 use super::listing::{PARTS, items, items_mut};
+use crate::disk;
 use crate::settings::Transport;
 
 const LARGEST_BYTES: u64 = 16 << 20;
@@ -58,13 +59,7 @@ impl Stored {
         if let Some(directory) = self.path.parent() {
             fs::create_dir_all(directory)?;
         }
-        let unfinished = self.path.with_extension("json.new");
-        let mut options = fs::OpenOptions::new();
-        let mut file =
-            options.write(true).create(true).truncate(true).mode(0o600).open(&unfinished)?;
-        file.write_all(object.to_text().as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&unfinished, &self.path)
+        disk::write_beside(&self.path, &object.to_text())
     }
 }
 
@@ -74,18 +69,28 @@ fn path(data: &Path, server: &ServerId) -> PathBuf {
 
 /// Only ever compared with itself; what it is made of may hold secrets, so it is hashed.
 fn fingerprint(transport: &Transport) -> String {
-    let mut hasher = DefaultHasher::new();
+    let mut parts: Vec<&[u8]> = Vec::new();
     match transport {
         Transport::Stdio(command) => {
-            ("stdio", &command.words, &command.cwd).hash(&mut hasher);
+            parts.push(b"stdio");
+            parts.extend(command.words.iter().map(String::as_bytes));
+            parts.push(b"in");
+            parts.extend(command.cwd.iter().map(|cwd| cwd.as_os_str().as_bytes()));
+            parts.push(b"with");
             for (name, value) in &command.env {
-                (name, value.reveal()).hash(&mut hasher);
+                parts.extend([name.as_bytes(), value.reveal().as_bytes()]);
             }
         }
-        Transport::StreamableHttp(endpoint) => ("http", &endpoint.url).hash(&mut hasher),
-        Transport::Sse(endpoint) => ("sse", &endpoint.url).hash(&mut hasher),
+        Transport::StreamableHttp(endpoint) => parts.extend([b"http", endpoint.url.as_bytes()]),
+        Transport::Sse(endpoint) => parts.extend([b"sse", endpoint.url.as_bytes()]),
     }
-    format!("{:016x}", hasher.finish())
+    let mut context = digest::Context::new(&digest::SHA256);
+    for part in parts {
+        // With its length, so that no two lists of parts read alike.
+        context.update(&part.len().to_le_bytes());
+        context.update(part);
+    }
+    context.finish().as_ref().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]

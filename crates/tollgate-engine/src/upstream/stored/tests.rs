@@ -51,6 +51,8 @@ fn another_command_does_not_get_the_old_tools() {
     let place = Place::new();
     place.stored(&["server"]).save(&listing()).unwrap();
     assert!(place.stored(&["server", "--other"]).load().is_none());
+    assert!(place.stored(&["ser", "ver"]).load().is_none());
+    assert_eq!(place.stored(&["server"]).fingerprint.len(), 64);
 }
 
 #[test]

@@ -1,0 +1,42 @@
+//! Small files that outlast the process. Only this user may read them.
+
+use std::fs;
+use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+/// Written beside and renamed, so that a crash leaves the old file or the new one, each whole.
+pub(crate) fn write_beside(file: &Path, text: &str) -> io::Result<()> {
+    let beside = file.with_extension("json.new");
+    // One that a crash left behind may be readable by others.
+    match fs::remove_file(&beside) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut options = fs::OpenOptions::new();
+    let mut written = options.write(true).create_new(true).mode(0o600).open(&beside)?;
+    written.write_all(text.as_bytes())?;
+    written.sync_all()?;
+    fs::rename(&beside, file)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt;
+
+    use super::{fs, write_beside};
+
+    #[test]
+    fn files_are_replaced_whole_and_private() {
+        let name = format!("tollgate-{:016x}.json", rand::random::<u64>());
+        let file = std::env::temp_dir().join(name);
+        fs::write(file.with_extension("json.new"), "left behind").unwrap();
+        for text in ["one", "another, longer", "3"] {
+            write_beside(&file, text).unwrap();
+            assert_eq!(fs::read_to_string(&file).unwrap(), text);
+        }
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        assert!(!file.with_extension("json.new").exists());
+        fs::remove_file(&file).unwrap();
+    }
+}
