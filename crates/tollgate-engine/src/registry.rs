@@ -1,14 +1,14 @@
 //! Keeps the catalogue: takes what servers offer, builds the next snapshot, swaps it in whole.
 //! Readers never lock. Knows nothing of connections; servers tell it what changed.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tollgate_core::agent::Agent;
 use tollgate_core::budget::Tier;
-use tollgate_core::catalog::{Catalog, Inputs, Listing, Offer, ProblemKind, Rules};
+use tollgate_core::catalog::{Catalog, Inputs, Listing, Offer, Rules};
 use tollgate_core::id::{AgentId, ServerId};
 use tollgate_core::names::{NamePattern, Owners};
 use tollgate_core::view::View;
@@ -20,6 +20,9 @@ use crate::upstream::{Change, Update, Updates};
 const QUEUE: usize = 256;
 /// Readers that fall behind so far miss updates of resources.
 const RESOURCE_QUEUE: usize = 256;
+
+/// Lines that one build may log.
+const MOST_NEWS: usize = 20;
 
 /// One catalogue and the views of it, made on first use and then shared.
 pub(crate) struct Generation {
@@ -102,7 +105,12 @@ pub(crate) struct Keeper {
     pattern: NamePattern,
     owners: Owners,
     owners_file: Option<std::path::PathBuf>,
+    build: Build,
+    /// Which offers changed since the last catalogue, in that order.
+    changed: Vec<usize>,
 }
+
+type Build = fn(&Inputs<'_>, &mut Owners) -> Catalog;
 
 /// An empty registry, the task that fills it, and the queue that feeds the task.
 pub(crate) fn registry(plan: Plan) -> (Arc<Registry>, Keeper, Updates) {
@@ -129,6 +137,8 @@ pub(crate) fn registry(plan: Plan) -> (Arc<Registry>, Keeper, Updates) {
         pattern: plan.pattern,
         owners: plan.owners.as_deref().map(owners::load).unwrap_or_default(),
         owners_file: plan.owners,
+        build: Catalog::build,
+        changed: Vec::new(),
     };
     (registry, keeper, sender)
 }
@@ -142,7 +152,7 @@ impl Keeper {
     /// Builds a snapshot whenever something changed, until nobody can tell it anything any more.
     pub(crate) async fn run(mut self) {
         loop {
-            self = self.rebuild().await;
+            self.rebuild().await;
             let mut changed = false;
             while !changed {
                 let update = tokio::select! {
@@ -166,13 +176,14 @@ impl Keeper {
 
     /// Whether the catalogue has to be built again.
     fn apply(&mut self, update: Update) -> bool {
-        let Some(offer) = self.places.get(&update.server).map(|at| &mut self.offers[*at]) else {
-            return false;
-        };
+        let Some(&at) = self.places.get(&update.server) else { return false };
+        let offer = &mut self.offers[at];
         match update.change {
             Change::Listed(listing) => {
                 offer.listing = listing;
                 offer.present = true;
+                self.changed.retain(|earlier| *earlier != at);
+                self.changed.push(at);
                 true
             }
             Change::Gone => std::mem::replace(&mut offer.present, false),
@@ -184,51 +195,85 @@ impl Keeper {
         }
     }
 
-    /// Compiling schemas takes its time: not on a thread that serves calls.
-    async fn rebuild(mut self) -> Self {
-        let build = move || {
-            self.build_and_publish();
-            self
-        };
-        tokio::task::spawn_blocking(build).await.expect("building a catalogue does not panic")
+    /// A listing that cannot be built is left out; everybody else's tools stay.
+    async fn rebuild(&mut self) {
+        let suspects = std::mem::take(&mut self.changed);
+        if self.build().await {
+            return;
+        }
+        for &at in suspects.iter().rev().filter(|_| suspects.len() > 1) {
+            let was = std::mem::replace(&mut self.offers[at].present, false);
+            if self.build().await {
+                return self.left_out(at);
+            }
+            self.offers[at].present = was;
+        }
+        for at in suspects {
+            self.offers[at].present = false;
+            self.left_out(at);
+        }
+        self.build().await;
     }
 
-    fn build_and_publish(&mut self) {
+    fn left_out(&self, at: usize) {
+        let server = &self.offers[at].rules.server;
+        tracing::error!(%server, "left out: no catalogue can be built with what the server lists");
+    }
+
+    /// Whether there is a new catalogue. Compiling schemas takes its time, and strangers wrote
+    /// them: not on a thread that serves calls, and a panic leaves the old catalogue.
+    async fn build(&mut self) -> bool {
         let previous = Arc::clone(&self.registry.current().catalog);
-        let inputs = Inputs {
-            version: previous.version + 1,
-            offers: &self.offers,
-            pattern: &self.pattern,
-            previous: Some(&previous),
-        };
-        let before: Vec<_> = self.owners.iter().cloned().collect();
-        let catalog = Catalog::build(&inputs, &mut self.owners);
-        if let Some(file) = &self.owners_file
-            && !self.owners.iter().eq(before.iter())
-        {
-            owners::save(file, &self.owners);
+        let (offers, pattern) = (self.offers.clone(), self.pattern.clone());
+        let (mut owners, build) = (self.owners.clone(), self.build);
+        let before = Arc::clone(&previous);
+        let built = tokio::task::spawn_blocking(move || {
+            let inputs = Inputs {
+                version: previous.version + 1,
+                offers: &offers,
+                pattern: &pattern,
+                previous: Some(&previous),
+            };
+            let catalog = build(&inputs, &mut owners);
+            (catalog, owners)
+        });
+        let Ok((catalog, owners)) = built.await else { return false };
+        if self.owners != owners {
+            self.owners = owners;
+            self.remember_owners().await;
         }
-        report(&previous, &catalog);
+        for line in news(&before, &catalog) {
+            tracing::warn!("{line}");
+        }
         self.registry.publish(Generation::new(Arc::new(catalog), Arc::clone(&self.agents)));
+        true
+    }
+
+    async fn remember_owners(&self) {
+        let Some(file) = self.owners_file.clone() else { return };
+        let owners = self.owners.clone();
+        let saved = tokio::task::spawn_blocking(move || owners::save(&file, &owners));
+        // A panic in there is told by the panic itself; the names are still known to us.
+        let _ = saved.await;
     }
 }
 
-/// Says once what is new: problems, and tools whose definition changed under the same name.
-fn report(previous: &Catalog, next: &Catalog) {
-    for problem in next.problems.iter().filter(|problem| !previous.problems.contains(problem)) {
-        match &problem.kind {
-            ProblemKind::Suspicious(_) => {
-                tracing::warn!(tool = %problem.tool, "{problem}");
-            }
-            _ => tracing::warn!(tool = %problem.tool, "left out: {problem}"),
-        }
-    }
-    for tool in &next.tools {
+/// What is to be said once: problems, and tools whose definition changed under the same name.
+fn news(previous: &Catalog, next: &Catalog) -> Vec<String> {
+    let known: HashSet<String> = previous.problems.iter().map(ToString::to_string).collect();
+    let problems = next.problems.iter().map(ToString::to_string);
+    let changed = next.tools.iter().filter(|tool| {
         let known = previous.tool(tool.exposed.as_str());
-        if known.is_some_and(|known| known.id == tool.id && known.hash != tool.hash) {
-            tracing::warn!(tool = %tool.id, hash = %tool.hash, "the server changed this tool");
-        }
+        known.is_some_and(|known| known.id == tool.id && known.hash != tool.hash)
+    });
+    let changed = changed.map(|tool| format!("`{}`: the server changed this tool", tool.id));
+    let mut all = problems.filter(|problem| !known.contains(problem)).chain(changed);
+    let mut lines: Vec<String> = all.by_ref().take(MOST_NEWS).collect();
+    match all.count() {
+        0 => {}
+        more => lines.push(format!("and {more} more of the kind")),
     }
+    lines
 }
 
 /// The agent that a request gets which names none.
@@ -239,3 +284,6 @@ pub(crate) fn default_agent(agents: &[Agent], configured: Option<&AgentId>) -> A
         (None, []) => Agent::implicit().id,
     }
 }
+
+#[cfg(test)]
+mod tests;

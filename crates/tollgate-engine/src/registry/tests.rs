@@ -1,0 +1,96 @@
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::json;
+use tollgate_core::glob::Glob;
+use tollgate_core::json::raw_value;
+use tollgate_core::names::Origin;
+use tollgate_mcp::tasks;
+
+use super::*;
+
+fn id(name: &str) -> ServerId {
+    ServerId::parse(name).unwrap()
+}
+
+fn plan(servers: &[&str]) -> Plan {
+    let rules = |name: &&str| {
+        Arc::new(Rules {
+            server: id(name),
+            origin: Origin::Upstream,
+            trusted: false,
+            timeout: Duration::from_secs(10),
+            allow: vec![Glob::new("*")],
+            deny: Vec::new(),
+            tools: BTreeMap::new(),
+        })
+    };
+    Plan {
+        rules: servers.iter().map(rules).collect(),
+        agents: vec![Agent::implicit()],
+        pattern: NamePattern::parse("{server}_{tool}").unwrap(),
+        owners: None,
+    }
+}
+
+fn listing(tools: &[&str]) -> Listing {
+    let tool = |name: &&str| raw_value(&json!({"name": name, "inputSchema": {"type": "object"}}));
+    Listing { tools: tools.iter().map(tool).collect(), ..Listing::default() }
+}
+
+/// Breaks down on a tool with the name `bomb`.
+fn build(inputs: &Inputs<'_>, owners: &mut Owners) -> Catalog {
+    let mut present = inputs.offers.iter().filter(|offer| offer.present);
+    let bomb = present.any(|it| it.listing.tools.iter().any(|tool| tool.get().contains("bomb")));
+    assert!(!bomb, "boom");
+    Catalog::build(inputs, owners)
+}
+
+#[tokio::test]
+async fn a_listing_that_cannot_be_built_leaves_all_others_in_service() {
+    let (registry, mut keeper, updates) = registry(plan(&["a", "b", "c"]));
+    keeper.build = build;
+    keeper.offer(&id("a"), listing(&["one"]));
+    let _keeper = tasks::spawn("registry", keeper.run());
+    let check = async |told: &[(&str, &[&str])], expected: &str| {
+        for (server, tools) in told {
+            let change = Change::Listed(Arc::new(listing(tools)));
+            updates.send(Update { server: id(server), change }).await.unwrap();
+        }
+        registry.flushed().await;
+        let tools = registry.current().catalog.tools.clone();
+        let names: Vec<&str> = tools.iter().map(|tool| tool.exposed.as_str()).collect();
+        assert_eq!(names.join(" "), expected);
+    };
+    check(&[], "a_one").await;
+    check(&[("b", &["bomb"]), ("c", &["three"])], "a_one c_three").await;
+    check(&[("b", &["two"])], "a_one b_two c_three").await;
+    check(&[("a", &["bomb"])], "b_two c_three").await;
+    check(&[("b", &["bomb"]), ("c", &["bomb"])], "").await;
+    check(&[("a", &["one"])], "a_one").await;
+}
+
+#[test]
+fn news_are_told_once_and_not_without_end() {
+    let build = |tools: &[&str], previous: &Catalog| {
+        let offers = [Offer {
+            rules: Arc::clone(&plan(&["s"]).rules[0]),
+            listing: Arc::new(listing(tools)),
+            present: true,
+        }];
+        let pattern = NamePattern::parse("{server}_{tool}").unwrap();
+        let inputs =
+            Inputs { version: 1, offers: &offers, pattern: &pattern, previous: Some(previous) };
+        Catalog::build(&inputs, &mut Owners::default())
+    };
+    let one = build(&["a", "a"], &Catalog::default());
+    let lines = news(&Catalog::default(), &one);
+    assert_eq!(lines.len(), 1);
+    assert_eq!(lines[0].matches("left out").count(), 1, "{lines:?}");
+    assert!(news(&one, &one).is_empty());
+    let names: Vec<String> = (0..50).map(|at| format!("t{at}")).collect();
+    let twice: Vec<&str> = names.iter().chain(&names).map(String::as_str).collect();
+    let lines = news(&one, &build(&twice, &one));
+    assert_eq!(lines.len(), MOST_NEWS + 1);
+    assert_eq!(lines[MOST_NEWS], "and 30 more of the kind");
+}
