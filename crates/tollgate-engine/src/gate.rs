@@ -20,12 +20,12 @@ use crate::answer;
 use crate::caller::{CallError, Caller, Reply};
 use crate::clock::Clock;
 use crate::executor::Executor;
-use crate::record::Recorder;
+use crate::record::{End, Recorder};
 use crate::registry::Registry;
 use crate::servers::{Readiness, ServerStatus, Servers};
 use crate::tickets::Tickets;
 use crate::upstream::TestReport;
-use crate::watches::{ResourceWatch, Watches};
+use crate::watches::{self, ResourceWatch, Watches};
 
 pub struct Gate {
     pub(crate) registry: Arc<Registry>,
@@ -122,19 +122,31 @@ impl Gate {
         let TaskRequest { verb, params } = request;
         let tickets = Tickets { seal: &self.executor.seal, principal: &turn.principal };
         let shown = params.string("taskId").unwrap_or_default().into_owned();
-        let ticket = tickets.open(&shown).ok_or(Refusal::UnknownTask)?;
         let request = Request { kind: Kind::Task(verb), params };
         let mut recording = self.recorder.begin(turn, &request);
-        let permitted = policy::permit_task(turn, verb, ticket, request.params)?;
-        recording.permitted(&permitted);
-        let reply = self.run(turn, permitted, &caller).await;
-        recording.finish(&reply);
-        match reply? {
-            Reply::Result(result) => Ok(Tickets::shown_as(&result, &shown)),
-            Reply::Tool(_) | Reply::InputRequired(_) | Reply::Task(_) => {
+        let permitted = match tickets.open(&shown) {
+            Some(ticket) => policy::permit_task(turn, verb, ticket, request.params),
+            None => Err(Refusal::UnknownTask),
+        };
+        let reply = match permitted {
+            Ok(permitted) => {
+                recording.permitted(&permitted);
+                self.run(turn, permitted, &caller).await
+            }
+            Err(refusal) => Err(refusal.into()),
+        };
+        let result = match reply {
+            Ok(Reply::Result(result)) => Ok(Tickets::shown_as(&result, &shown)),
+            Ok(Reply::Tool(_) | Reply::InputRequired(_) | Reply::Task(_)) => {
                 Err(CallError::Unanswered { message: "the server lost the task".to_owned() })
             }
+            Err(error) => Err(error),
+        };
+        match &result {
+            Ok(result) => recording.end(End::Answered, result.get().len()),
+            Err(_) => recording.end(End::Failed, 0),
         }
+        result
     }
 
     async fn run(
@@ -170,7 +182,10 @@ impl Gate {
     pub fn watch_resource(&self, turn: &Turn, uri: &str) -> Result<ResourceWatch, CallError> {
         let unknown = || Refusal::UnknownResource { uri: uri.chars().take(80).collect() };
         let server = turn.view.resource_route(uri).ok_or_else(unknown)?;
-        Ok(self.watches.hold(server, uri))
+        self.watches.hold(server, uri).ok_or_else(|| {
+            let message = format!("{} resources of `{server}` are watched already", watches::MOST);
+            CallError::Unanswered { message }
+        })
     }
 
     pub fn catalog(&self) -> Arc<Catalog> {

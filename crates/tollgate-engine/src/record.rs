@@ -133,7 +133,7 @@ impl Recording<'_> {
         self.target(request.server(), request.tool().map(|tool| tool.id.tool.as_str()));
     }
 
-    pub(crate) fn finish(mut self, reply: &Result<Reply, CallError>) {
+    pub(crate) fn finish(self, reply: &Result<Reply, CallError>) {
         let (end, bytes) = match reply {
             Ok(Reply::Tool(outcome)) => (End::Tool(outcome.status), outcome.result.get().len()),
             Ok(Reply::Result(result)) => (End::Answered, result.get().len()),
@@ -141,8 +141,12 @@ impl Recording<'_> {
             Ok(Reply::Task(result)) => (End::Task, result.get().len()),
             Err(_) => (End::Failed, 0),
         };
+        self.end(end, bytes);
+    }
+
+    pub(crate) fn end(mut self, end: End, result_bytes: usize) {
         self.record.end = end;
-        self.record.result_bytes = bytes;
+        self.record.result_bytes = result_bytes;
     }
 }
 

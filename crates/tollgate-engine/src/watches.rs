@@ -7,6 +7,9 @@ use std::sync::Arc;
 use parking_lot::Mutex;
 use tollgate_core::id::ServerId;
 
+/// Different resources of one server that are watched at a time.
+pub(crate) const MOST: usize = 1_000;
+
 /// Told the whole set of a server's watched URIs whenever it changes. Must not block.
 pub(crate) trait Watched: Send + Sync {
     fn watch_resources(&self, uris: Vec<String>);
@@ -29,9 +32,17 @@ impl Watches {
         Self { servers, held: Mutex::default() }
     }
 
-    pub(crate) fn hold(self: &Arc<Self>, server: &ServerId, uri: &str) -> ResourceWatch {
-        self.change(server, |held| *held.entry(uri.to_owned()).or_default() += 1);
-        ResourceWatch { watches: Arc::clone(self), server: server.clone(), uri: uri.to_owned() }
+    /// `None` if too many resources of the server are watched already.
+    pub(crate) fn hold(self: &Arc<Self>, server: &ServerId, uri: &str) -> Option<ResourceWatch> {
+        let mut has_room = true;
+        self.change(server, |held| {
+            has_room = held.len() < MOST || held.contains_key(uri);
+            if has_room {
+                *held.entry(uri.to_owned()).or_default() += 1;
+            }
+        });
+        let (watches, server, uri) = (Arc::clone(self), server.clone(), uri.to_owned());
+        has_room.then(|| ResourceWatch { watches, server, uri })
     }
 
     /// Told under the lock: two changes must not overtake each other.
@@ -63,7 +74,7 @@ impl Drop for ResourceWatch {
 
 #[cfg(test)]
 mod tests {
-    use super::{Arc, HashMap, Mutex, ServerId, Watched, Watches};
+    use super::{Arc, HashMap, MOST, Mutex, ServerId, Watched, Watches};
 
     #[derive(Default)]
     struct Told(Mutex<Vec<String>>);
@@ -80,12 +91,24 @@ mod tests {
         let told = Arc::new(Told::default());
         let watched: Arc<dyn Watched> = Arc::<Told>::clone(&told);
         let watches = Arc::new(Watches::new(HashMap::from([(server.clone(), watched)])));
-        let first = watches.hold(&server, "a:1");
-        let second = watches.hold(&server, "a:1");
-        let other = watches.hold(&server, "b:2");
+        let first = watches.hold(&server, "a:1").unwrap();
+        let second = watches.hold(&server, "a:1").unwrap();
+        let other = watches.hold(&server, "b:2").unwrap();
         drop(first);
         drop(other);
         drop(second);
         assert_eq!(*told.0.lock(), ["a:1", "a:1 b:2", "a:1", ""]);
+    }
+
+    #[test]
+    fn the_resources_of_one_server_are_bounded() {
+        let server = ServerId::parse("docs").unwrap();
+        let watches = Arc::new(Watches::new(HashMap::new()));
+        let mut held: Vec<_> =
+            (0..MOST).map(|at| watches.hold(&server, &format!("a:{at}")).unwrap()).collect();
+        assert!(watches.hold(&server, "b:1").is_none());
+        assert!(watches.hold(&server, "a:1").is_some(), "one that is watched already");
+        held.pop();
+        assert!(watches.hold(&server, "b:1").is_some());
     }
 }

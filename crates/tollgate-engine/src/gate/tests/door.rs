@@ -153,5 +153,8 @@ async fn s_14_task_handles_are_sealed_and_belong_to_one_principal() {
     };
     let seen: Value = serde_json::from_str(get("ada").await.unwrap().get()).unwrap();
     assert_eq!(seen["taskId"], handle);
+    test.records.lock().clear();
     assert!(matches!(get("bob").await, Err(CallError::Refused(Refusal::UnknownTask))));
+    let name: String = handle.chars().take(128).collect();
+    assert_eq!(*test.records.lock(), [format!("{name} failed")], "a refusal leaves one record");
 }
