@@ -11,11 +11,13 @@ use crate::id::{AgentId, ExposedName, ServerId};
 use crate::nearest;
 use crate::tool::Tool;
 
+mod hidden;
 mod pages;
 mod template;
 
 pub use pages::{BadCursor, Form, List, Page};
 
+use hidden::Hidden;
 use pages::Pages;
 use template::matches;
 
@@ -37,23 +39,19 @@ pub struct View {
     pages: Pages,
 }
 
-/// What the catalogue lists and this agent may not see. Both by URI.
-#[derive(Debug)]
-struct Hidden {
-    resources: Vec<Arc<Resource>>,
-    templates: Vec<Arc<Template>>,
-}
-
 impl View {
     /// All that `agent` is allowed, in the catalogue's order. Tiers do not hide anything yet.
     pub fn build(catalog: &Arc<Catalog>, agent: &Agent, tier: Tier) -> Self {
         let tools = catalog.tools.iter().filter(|it| agent.may_see(it.exposed.as_str()));
         let tools: Vec<Arc<Tool>> = tools.cloned().collect();
         let prompts = catalog.prompts.iter().filter(|it| agent.may_see(it.exposed.as_str()));
-        let (resources, hidden_resources) =
+        let (resources, hidden_resources): (Vec<_>, Vec<_>) =
             catalog.resources.iter().cloned().partition(|it| agent.may_see(it.exposed.as_str()));
-        let (templates, hidden_templates) =
+        let (templates, hidden_templates): (Vec<_>, Vec<_>) =
             catalog.templates.iter().cloned().partition(|it| agent.may_see(it.exposed.as_str()));
+        let hidden = hidden_resources.iter().map(|it| (&it.server, it.uri.as_str()));
+        let hidden =
+            hidden.chain(hidden_templates.iter().map(|it| (&it.server, it.pattern.as_str())));
         Self {
             agent: agent.id.clone(),
             tier,
@@ -63,7 +61,7 @@ impl View {
             prompts: prompts.cloned().collect(),
             resources,
             templates,
-            hidden: Hidden { resources: hidden_resources, templates: hidden_templates },
+            hidden: hidden.collect(),
             pages: Pages::default(),
         }
     }
@@ -141,18 +139,6 @@ impl View {
             (List::Resources, _) => self.resources.iter().map(|it| &*it.listed).collect(),
             (List::Templates, _) => self.templates.iter().map(|it| &*it.listed).collect(),
         }
-    }
-}
-
-impl Hidden {
-    fn lists(&self, uri: &str) -> bool {
-        self.resources.binary_search_by(|it| it.uri.as_str().cmp(uri)).is_ok()
-            || self.templates.binary_search_by(|it| it.pattern.as_str().cmp(uri)).is_ok()
-    }
-
-    fn has_any_of(&self, server: &ServerId) -> bool {
-        self.resources.iter().any(|it| it.server == *server)
-            || self.templates.iter().any(|it| it.server == *server)
     }
 }
 

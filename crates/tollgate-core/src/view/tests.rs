@@ -175,6 +175,23 @@ fn resources_that_are_hidden_cannot_be_read_by_template_or_guess() {
     check(&["s_open", "s_any"], "file:///other", Some("s"));
     check(&["s_open", "s_any"], "file:///secret", None);
     check(&["s_open", "s_any"], "file:///keys/{id}", None);
+    for spelled in [
+        "FILE:///secret",
+        "file:///%73ecret",
+        "file:///%2e/secret",
+        "file:///a/%2E%2e/secret",
+        "file:////secret",
+        "file:///secret/",
+        "file:///secret?",
+        "file:///secret#part",
+        "file:///\\secret",
+    ] {
+        check(&["s_open", "s_any"], spelled, None);
+    }
+    for other in ["file:///secrets", "file:///a/secret", "file:///secret?q", "file:///%", "x:y"] {
+        let expected = other.starts_with("file:").then_some("s");
+        check(&["s_open", "s_any"], other, expected);
+    }
     check(&["s_any", "s_secret"], "file:///secret", Some("s"));
     check(&["s_open"], "file:///open", Some("s"));
     check(&["s_open"], "file:///secret", None);
