@@ -17,6 +17,7 @@ use crate::envelope::{Id, Invalid, Message, write};
 
 /// The most messages one batch may hold (2025-03-26 only).
 const BATCH: usize = 1024;
+const PROBE: &str = "server/discover";
 /// How much of either end of a broken message is searched for its id.
 const ENDS: usize = 80;
 const VERSION: &str = r#""jsonrpc":"2.0""#;
@@ -24,7 +25,7 @@ const VERSION: &str = r#""jsonrpc":"2.0""#;
 pub(super) struct Dispatch {
     pub inbound: Inbound,
     outbox: Arc<dyn Outbox>,
-    /// The id of the probe while it is open, else zero.
+    /// The id of the latest probe; zero, which is no id of ours, before there is one.
     probe: AtomicU64,
 }
 
@@ -98,9 +99,16 @@ impl Dispatch {
         self.outbox.send(write::notification(method, &params.to_text())).await
     }
 
-    /// Until it is answered, an error that answers nothing of ours counts as its answer.
-    pub(super) fn open_probe(&self, probe: &InFlight<'_>) {
-        self.probe.store(probe.id, Ordering::Relaxed);
+    /// Sends the probe. Until it is answered, an error that answers nothing of ours counts as its
+    /// answer, however soon it comes.
+    pub(super) async fn send_probe(&self, params: &str) -> Result<InFlight<'_>, RequestError> {
+        let id = self.inbound.table.next_id();
+        let message = write::request(&Id::number(id), PROBE, params);
+        let entry = Entry { kind: Kind::of(PROBE), ..Entry::default() };
+        let mut sent = self.register(id, entry, OnDrop::Forget)?;
+        self.probe.store(id, Ordering::Relaxed);
+        self.outbox.send(message).await.inspect_err(|_| sent.forget())?;
+        Ok(sent)
     }
 
     /// Takes in one message, whatever it is.
@@ -165,8 +173,8 @@ impl Dispatch {
             }
             return;
         }
-        let probe = self.probe.swap(0, Ordering::Relaxed);
-        if let (Err(error), 1..) = (&outcome, probe)
+        let probe = self.probe.load(Ordering::Relaxed);
+        if let Err(error) = &outcome
             && table.settle(probe, Err(RequestError::Refused(uncorrelated(error))))
         {
             return;
@@ -266,3 +274,6 @@ fn after_version(text: &str) -> &str {
 fn without_blanks(text: &[u8]) -> String {
     String::from_utf8_lossy(text).chars().filter(|c| !c.is_ascii_whitespace()).collect()
 }
+
+#[cfg(test)]
+mod tests;

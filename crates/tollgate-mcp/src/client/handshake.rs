@@ -196,9 +196,7 @@ async fn agree(dispatch: &Dispatch, options: &Options) -> Result<ServerFacts, Co
     let mut declared = Declared::Nothing;
     loop {
         let params = discover_params(declared);
-        let sent = dispatch.send("server/discover", &params, OnDrop::Forget).await;
-        let mut probe = sent.map_err(|error| died(&error))?;
-        dispatch.open_probe(&probe);
+        let mut probe = dispatch.send_probe(&params).await.map_err(|error| died(&error))?;
         let verdict = match timeout(options.probe_timeout, probe.answer()).await {
             Ok(outcome) => verdict(outcome)?,
             Err(_) if options.pinned.is_some() => {
