@@ -37,24 +37,31 @@ pub struct ClientFacts {
 
 impl ClientFacts {
     pub fn has(&self, capability: &str) -> bool {
-        self.capability(capability).is_some()
+        self.declared().is_some_and(|all| all.contains(capability))
     }
 
     /// Whether the client can be asked anything at all while it waits.
     pub fn can_answer(&self) -> bool {
-        ["elicitation", "sampling", "roots"].iter().any(|name| self.has(name))
+        let questions = ["elicitation", "sampling", "roots"];
+        self.declared().is_some_and(|all| questions.iter().any(|name| all.contains(name)))
     }
 
     pub fn has_extension(&self, id: &str) -> bool {
-        let capabilities = self.capabilities.as_deref().map(RawValue::get);
-        capabilities
-            .and_then(|text| Object::parse(text).ok())
-            .is_some_and(|object| object.object("extensions").is_some_and(|all| all.contains(id)))
+        let extends = |all: Object<'_>| all.object("extensions").is_some_and(|it| it.contains(id));
+        self.declared().is_some_and(extends)
     }
 
     pub fn capability(&self, name: &str) -> Option<Box<RawValue>> {
-        let object = Object::parse(self.capabilities.as_deref()?.get()).ok()?;
-        object.get(name).map(ToOwned::to_owned)
+        self.declared()?.get(name).map(ToOwned::to_owned)
+    }
+
+    /// The capabilities, if there are any: most clients declare none, and cost no parsing.
+    pub(crate) fn declared(&self) -> Option<Object<'_>> {
+        let text = self.capabilities.as_deref()?.get();
+        if text == "{}" {
+            return None;
+        }
+        Object::parse(text).ok()
     }
 }
 
@@ -132,3 +139,6 @@ pub fn stamp(meta: &mut Object<'_>, revision: Revision, client: &ClientFacts) {
         meta.set_string(LOG_LEVEL, level);
     }
 }
+
+#[cfg(test)]
+mod tests;

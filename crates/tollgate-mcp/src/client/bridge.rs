@@ -21,18 +21,16 @@ impl Bridge {
 
     /// What this caller declared, no more.
     pub(super) fn of(client: &ClientFacts) -> Self {
-        if client.capabilities.as_deref().is_none_or(|raw| raw.get() == "{}") {
-            return Self::NONE;
-        }
+        let Some(declared) = client.declared() else { return Self::NONE };
         let mut bits = 0;
-        if let Some(elicitation) = client.capability("elicitation") {
+        if let Some(elicitation) = declared.get("elicitation") {
             let has = |mode: &str| elicitation.get().contains(mode);
             // An empty object means forms.
             bits |= if has("\"url\"") { URL } else { 0 };
             bits |= if has("\"form\"") || !has("\"url\"") { FORM } else { 0 };
         }
-        bits |= if client.has("sampling") { SAMPLING } else { 0 };
-        bits |= if client.has("roots") { ROOTS } else { 0 };
+        bits |= if declared.contains("sampling") { SAMPLING } else { 0 };
+        bits |= if declared.contains("roots") { ROOTS } else { 0 };
         Self(bits)
     }
 
