@@ -342,3 +342,20 @@ async fn a_server_that_is_not_there_is_unreachable() {
         tollgate_mcp::client::connect_http(address, recorder, &Options::default()).await;
     assert!(matches!(connected.err(), Some(ConnectError::Unreachable(_))));
 }
+
+#[tokio::test]
+async fn an_answer_in_many_frames_is_read_whole() {
+    for pieces in [1, 2, 3, 4, 7, 40] {
+        let said = outcome(move |seen, reply| async move {
+            let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
+            let mut reply = reply.raw(format!("{head}transfer-encoding: chunked\r\n\r\n")).await;
+            let body = fine(&seen).to_string();
+            let size = body.len().div_ceil(pieces);
+            for piece in body.as_bytes().chunks(size) {
+                reply = reply.chunk(std::str::from_utf8(piece).unwrap()).await;
+            }
+            reply.end().await
+        });
+        assert_eq!(said.await, FINE, "{pieces}");
+    }
+}
