@@ -223,11 +223,6 @@ pub trait Connection: Send + Sync {
     /// Makes sure that list changes, and updates of these resources, reach the listener.
     async fn watch(&self, resources: &[String]) -> Result<(), RequestError>;
 
-    /// How many answers came for requests that were given up before.
-    fn late_answers(&self) -> u64 {
-        0
-    }
-
     /// Ends the connection in good order. The listener is not told.
     async fn close(&self);
 }

@@ -36,10 +36,6 @@ pub struct ClientFacts {
 }
 
 impl ClientFacts {
-    pub fn has(&self, capability: &str) -> bool {
-        self.declared().is_some_and(|all| all.contains(capability))
-    }
-
     /// Whether the client can be asked anything at all while it waits.
     pub fn can_answer(&self) -> bool {
         let questions = ["elicitation", "sampling", "roots"];

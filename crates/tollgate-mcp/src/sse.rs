@@ -1,4 +1,4 @@
-//! Server-sent events: an incremental decoder for hostile streams, and the encoder.
+//! Server-sent events: an incremental decoder for hostile streams.
 //! Knows nothing of MCP; what an event means is the caller's business.
 
 use std::time::Duration;
@@ -192,21 +192,6 @@ impl Decoder {
         })
     }
 }
-
-/// One event with this data, ready to be written.
-pub fn event(data: &str) -> String {
-    let mut out = String::with_capacity(data.len() + 8);
-    for line in data.split(['\n', '\r']) {
-        // JSON has line ends only between its tokens, where a blank says the same.
-        out.push_str(if out.is_empty() { "data: " } else { "\ndata: " });
-        out.push_str(line);
-    }
-    out.push_str("\n\n");
-    out
-}
-
-/// A comment: keeps idle streams open and means nothing.
-pub const KEEP_ALIVE: &str = ":\n\n";
 
 #[cfg(test)]
 mod tests;

@@ -168,9 +168,8 @@ impl Dispatch {
         let issued = number.filter(|id| table.was_issued(*id));
         if let Some(id) = issued {
             let outcome = outcome.map(ToOwned::to_owned).map_err(RequestError::Refused);
-            if !table.settle(id, outcome) {
-                table.count_late();
-            }
+            // Answers to requests that were given up before are nobody's.
+            table.settle(id, outcome);
             return;
         }
         let probe = self.probe.load(Ordering::Relaxed);

@@ -98,10 +98,6 @@ impl Connection for Pipe {
         }
     }
 
-    fn late_answers(&self) -> u64 {
-        self.dispatch.inbound.table.late()
-    }
-
     async fn close(&self) {
         self.watch.stop();
         self.dispatch.end();

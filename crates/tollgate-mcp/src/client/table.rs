@@ -15,7 +15,6 @@ pub(super) type Outcome = Result<Box<RawValue>, RequestError>;
 #[derive(Debug)]
 pub(super) struct Table {
     next: AtomicU64,
-    late: AtomicU64,
     state: Mutex<State>,
 }
 
@@ -61,7 +60,7 @@ pub(super) enum Concerned {
 
 impl Table {
     pub(super) fn new() -> Self {
-        Self { next: AtomicU64::new(1), late: AtomicU64::new(0), state: Mutex::default() }
+        Self { next: AtomicU64::new(1), state: Mutex::default() }
     }
 
     pub(super) fn next_id(&self) -> u64 {
@@ -99,14 +98,6 @@ impl Table {
     /// Whether `id` was ever given out.
     pub(super) fn was_issued(&self, id: u64) -> bool {
         id != 0 && id < self.next.load(Ordering::Relaxed)
-    }
-
-    pub(super) fn count_late(&self) {
-        self.late.fetch_add(1, Ordering::Relaxed);
-    }
-
-    pub(super) fn late(&self) -> u64 {
-        self.late.load(Ordering::Relaxed)
     }
 
     pub(super) fn events_of(&self, id: u64) -> Option<Events> {

@@ -8,7 +8,7 @@ fn check(capabilities: Option<&str>, expected: &str) {
     let client = ClientFacts { capabilities, ..ClientFacts::default() };
     let seen = [
         ("declared", client.declared().is_some()),
-        ("sampling", client.has("sampling")),
+        ("sampling", client.capability("sampling").is_some()),
         ("roots", client.capability("roots").is_some()),
         ("answers", client.can_answer()),
         ("tasks", client.has_extension(TASKS_EXTENSION)),

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use proptest::prelude::{any, prop, proptest};
 
-use super::{Decoder, event};
+use super::Decoder;
 
 /// Events as `name:data`, faults as `!…`, from the stream fed in these pieces.
 fn read<'a>(decoder: &mut Decoder, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
@@ -98,13 +98,6 @@ fn b_se_07_data_over_several_lines_is_joined() {
 fn an_event_without_its_blank_line_is_dropped_at_the_end() {
     check(b"data: a\n\ndata: half", &[":a"]);
     check(b"data: a\n\ndata: half\n", &[":a"]);
-}
-
-#[test]
-fn what_is_written_is_read_back() {
-    assert_eq!(event("{}"), "data: {}\n\n");
-    check(event("{\"a\":\n1}").as_bytes(), &[":{\"a\":\n1}"]);
-    check(event("").as_bytes(), &[":"]);
 }
 
 proptest! {

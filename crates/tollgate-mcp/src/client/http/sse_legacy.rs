@@ -86,10 +86,6 @@ impl Connection for SseLegacy {
         self.watch.subscribe(self, resources).await
     }
 
-    fn late_answers(&self) -> u64 {
-        self.dispatch.inbound.table.late()
-    }
-
     async fn close(&self) {
         self.dispatch.end();
         *self.reader.lock() = None;
