@@ -2,7 +2,9 @@
 //! Keys are known by their SHA-256 only, and looked up by it: no comparison can be timed.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
+use http::request::Parts;
 use http::{HeaderMap, StatusCode, header};
 use ring::digest::{SHA256, digest};
 use tollgate_core::id::AgentId;
@@ -11,25 +13,33 @@ use tollgate_core::turn::Principal;
 
 use crate::problem::Problem;
 
+mod rights;
+
+pub use rights::{Right, Rights};
+
 /// A key of the config, as far as the front has to know it.
 #[derive(Debug, Clone)]
 pub struct Key {
     pub name: String,
     pub secret: Secret,
-    /// `None`: every agent.
+    /// `None`: every agent. An empty list: none.
     pub agents: Option<Vec<AgentId>>,
+    pub rights: Rights,
 }
 
 /// Who may come in. Without any keys, whoever can reach the loopback address.
 #[derive(Debug, Default)]
 pub(crate) struct Keys {
-    known: HashMap<Vec<u8>, Holder>,
+    known: HashMap<[u8; 32], Visitor>,
 }
 
-#[derive(Debug)]
-struct Holder {
+/// Who was let in, and what they may do. A request that carries one in its extensions has been
+/// admitted already.
+#[derive(Debug, Clone)]
+pub(crate) struct Visitor {
     principal: Principal,
-    agents: Option<Vec<AgentId>>,
+    agents: Option<Arc<[AgentId]>>,
+    pub(crate) rights: Rights,
 }
 
 /// Who asks, and for which agent.
@@ -37,6 +47,7 @@ struct Holder {
 pub(crate) struct Identity {
     pub(crate) principal: Principal,
     pub(crate) agent: Option<String>,
+    pub(crate) rights: Rights,
 }
 
 const NO_KEY: Problem = Problem::new(
@@ -52,45 +63,51 @@ const NOT_YOUR_AGENT: Problem =
 impl Keys {
     pub(crate) fn new(keys: &[Key]) -> Self {
         let entry = |key: &Key| {
-            let principal = Principal::named(&format!("key:{}", key.name));
-            let holder = Holder { principal, agents: key.agents.clone() };
-            (hashed(key.secret.reveal().as_bytes()), holder)
+            let visitor = Visitor {
+                principal: Principal::named(&format!("key:{}", key.name)),
+                agents: key.agents.as_deref().map(Into::into),
+                rights: key.rights,
+            };
+            (hashed(key.secret.reveal().as_bytes()), visitor)
         };
         Self { known: keys.iter().map(entry).collect() }
     }
 
-    /// Whether the request may come in at all.
-    pub(crate) fn admit(&self, headers: &HeaderMap) -> Result<(), Problem> {
-        self.holder(headers).map(|_| ())
+    /// Whether the request may come in at all, and as whom.
+    pub(crate) fn admit(&self, headers: &HeaderMap) -> Result<Visitor, Problem> {
+        if self.known.is_empty() {
+            return Ok(Visitor::local());
+        }
+        let presented = presented(headers).ok_or(NO_KEY)?;
+        self.known.get(&hashed(presented)).cloned().ok_or(WRONG_KEY)
     }
 
-    /// Who asks. A key that is for some agents only never reaches another one.
-    pub(crate) fn identify(
-        &self,
-        headers: &HeaderMap,
-        named: Option<String>,
-    ) -> Result<Identity, Problem> {
-        let Some(holder) = self.holder(headers)? else {
-            return Ok(Identity { principal: Principal::local(), agent: named });
-        };
-        let agent = match (&holder.agents, named) {
+    /// Who was let in with this request, or may come in with it now.
+    pub(crate) fn visitor(&self, request: &Parts) -> Result<Visitor, Problem> {
+        match request.extensions.get::<Visitor>() {
+            Some(visitor) => Ok(visitor.clone()),
+            None => self.admit(&request.headers),
+        }
+    }
+}
+
+impl Visitor {
+    /// Whoever asks from this machine while there are no keys, or from within this process.
+    pub(crate) fn local() -> Self {
+        Self { principal: Principal::local(), agents: None, rights: Rights::ALL }
+    }
+
+    /// A key that is for some agents only never reaches another one.
+    pub(crate) fn identify(self, named: Option<String>) -> Result<Identity, Problem> {
+        let agent = match (&self.agents, named) {
             (None, named) => named,
-            (Some(agents), None) => agents.first().map(ToString::to_string),
+            (Some(agents), None) => Some(agents.first().ok_or(NOT_YOUR_AGENT)?.to_string()),
             (Some(agents), Some(named)) if agents.iter().any(|it| it.as_str() == named) => {
                 Some(named)
             }
             (Some(_), Some(_)) => return Err(NOT_YOUR_AGENT),
         };
-        Ok(Identity { principal: holder.principal.clone(), agent })
-    }
-
-    /// `None` while no keys are configured.
-    fn holder(&self, headers: &HeaderMap) -> Result<Option<&Holder>, Problem> {
-        if self.known.is_empty() {
-            return Ok(None);
-        }
-        let presented = presented(headers).ok_or(NO_KEY)?;
-        self.known.get(&hashed(presented)).map(Some).ok_or(WRONG_KEY)
+        Ok(Identity { principal: self.principal, agent, rights: self.rights })
     }
 }
 
@@ -102,55 +119,9 @@ fn presented(headers: &HeaderMap) -> Option<&[u8]> {
     headers.get("x-api-key").map(|value| value.as_bytes().trim_ascii())
 }
 
-fn hashed(key: &[u8]) -> Vec<u8> {
-    digest(&SHA256, key).as_ref().to_vec()
+fn hashed(key: &[u8]) -> [u8; 32] {
+    digest(&SHA256, key).as_ref().try_into().expect("SHA-256 has 32 bytes")
 }
 
 #[cfg(test)]
-mod tests {
-    use http::{HeaderMap, HeaderName, HeaderValue};
-    use tollgate_core::id::AgentId;
-    use tollgate_core::secret::Secret;
-
-    use super::{Key, Keys};
-
-    /// Who comes in with this header, or the code of the refusal.
-    fn check(keys: &Keys, sent: Option<(&str, &str)>, agent: Option<&str>) -> String {
-        let mut headers = HeaderMap::new();
-        if let Some((name, value)) = sent {
-            let name = HeaderName::try_from(name).unwrap();
-            headers.insert(name, HeaderValue::from_str(value).unwrap());
-        }
-        match keys.identify(&headers, agent.map(str::to_owned)) {
-            Ok(identity) => format!("{} {:?}", identity.principal.as_str(), identity.agent),
-            Err(problem) => problem.code.to_owned(),
-        }
-    }
-
-    #[test]
-    fn s_10_only_a_key_of_the_config_comes_in_and_only_to_its_agents() {
-        let agents = Some(vec![AgentId::parse("sage").unwrap()]);
-        let key = |name: &str, agents| Key {
-            name: name.to_owned(),
-            secret: Secret::new(format!("secret-{name}")),
-            agents,
-        };
-        let keys = Keys::new(&[key("ops", None), key("phone", agents)]);
-        let bearer = |key: &str| format!("Bearer {key}");
-        assert_eq!(check(&keys, None, None), "no_key");
-        let ops = bearer("secret-ops");
-        assert_eq!(check(&keys, Some(("authorization", &ops)), Some("x")), "key:ops Some(\"x\")");
-        assert_eq!(check(&keys, Some(("x-api-key", "secret-ops")), None), "key:ops None");
-        let phone = bearer("secret-phone");
-        let phone = Some(("authorization", &*phone));
-        assert_eq!(check(&keys, phone, None), "key:phone Some(\"sage\")");
-        assert_eq!(check(&keys, phone, Some("barkeep")), "not_your_agent");
-        for wrong in
-            ["Bearer ' OR 1=1--", "Bearer ", "Bearer secret", "Basic secret-ops", "secret-ops"]
-        {
-            let refused = check(&keys, Some(("authorization", wrong)), None);
-            assert!(["no_key", "wrong_key"].contains(&&*refused), "{wrong}: {refused}");
-        }
-        assert_eq!(check(&Keys::default(), None, Some("a")), "local Some(\"a\")");
-    }
-}
+mod tests;

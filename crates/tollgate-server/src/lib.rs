@@ -13,7 +13,7 @@ mod rest;
 mod router;
 mod serve;
 
-pub use auth::Key;
+pub use auth::{Key, Right, Rights};
 pub use limits::Limits;
 pub use mcp::stdio::{StdioError, serve_stdio};
 pub use serve::{Options, Server};

@@ -6,13 +6,14 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 use tollgate_core::budget::Tier;
+use tollgate_core::call::Kind;
 use tollgate_core::json::Object;
 use tollgate_core::turn::{Principal, Turn};
 use tollgate_engine::clock::Clock;
 use tollgate_engine::gate::{Asked, Gate};
 use tollgate_mcp::tasks::Group;
 
-use crate::auth::Keys;
+use crate::auth::{Keys, Right, Rights};
 use crate::limits::Limits;
 use crate::refusal::Refused;
 
@@ -62,6 +63,7 @@ pub(crate) struct Who {
     pub(crate) principal: Principal,
     pub(crate) agent: Option<Arc<str>>,
     pub(crate) tier: Option<Tier>,
+    pub(crate) rights: Rights,
 }
 
 const META_AGENT: &str = "dev.tollgate/agent";
@@ -79,6 +81,14 @@ impl Who {
         Ok(gate.turn(asked)?)
     }
 
+    /// Reading is for whoever was let in; running something is a right.
+    pub(crate) fn may(&self, kind: Kind) -> Result<(), Refused> {
+        match kind {
+            Kind::CallTool | Kind::Task(_) => Ok(self.rights.need(Right::Execute)?),
+            Kind::ReadResource | Kind::GetPrompt | Kind::Complete => Ok(()),
+        }
+    }
+
     /// Adds what the request's `_meta` asks for. The route and the headers were there first.
     fn with_wishes(mut self, meta: &Object<'_>) -> Result<Self, Refused> {
         if self.agent.is_none() && meta.contains(META_AGENT) {
@@ -88,6 +98,7 @@ impl Who {
         if self.tier.is_none() && meta.contains(META_TIER) {
             let tier = meta.string(META_TIER).and_then(|text| Tier::parse(&text));
             self.tier = Some(tier.ok_or_else(|| wrong(META_TIER, "fast, standard or deep"))?);
+            self.rights.need(Right::OverrideTier)?;
         }
         Ok(self)
     }

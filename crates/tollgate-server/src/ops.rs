@@ -7,12 +7,14 @@ use axum::Json;
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use http::StatusCode;
+use http::request::Parts;
 use serde::Serialize;
 use tollgate_engine::servers::Readiness;
 use tollgate_engine::servers::ServerStatus;
 use tollgate_engine::upstream::{TestReport, Verdict};
 use tollgate_mcp::Revision;
 
+use crate::auth::Right;
 use crate::mcp::Front;
 use crate::problem::{Problem, Style};
 
@@ -69,7 +71,11 @@ impl From<ServerStatus> for ServerJson {
     }
 }
 
-pub(crate) async fn status(State(front): State<Arc<Front>>) -> Response {
+pub(crate) async fn status(State(front): State<Arc<Front>>, request: Request) -> Response {
+    let (sent, _) = request.into_parts();
+    if let Err(problem) = for_admins(&front, &sent) {
+        return problem.response(Style::of(sent.uri.path()));
+    }
     let servers = front.gate.servers().into_iter().map(ServerJson::from).collect();
     Json(StatusJson { servers }).into_response()
 }
@@ -101,14 +107,22 @@ pub(crate) async fn test(
     Path(server): Path<String>,
     request: Request,
 ) -> Response {
+    let (sent, _) = request.into_parts();
+    let style = Style::of(sent.uri.path());
+    if let Err(problem) = for_admins(&front, &sent) {
+        return problem.response(style);
+    }
     match front.gate.test(&server).await {
         Some(report) => Json(TestJson::from(report)).into_response(),
         None => {
             let detail = "there is no such server in the configuration";
-            Problem::new(StatusCode::NOT_FOUND, "unknown_server", detail)
-                .response(Style::of(request.uri().path()))
+            Problem::new(StatusCode::NOT_FOUND, "unknown_server", detail).response(style)
         }
     }
+}
+
+fn for_admins(front: &Front, sent: &Parts) -> Result<(), Problem> {
+    front.keys.visitor(sent)?.rights.need(Right::Admin)
 }
 
 /// RFC 3339, in UTC, to the second.

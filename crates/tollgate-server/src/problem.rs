@@ -58,7 +58,7 @@ impl Problem {
         (self.status, [(header::CONTENT_TYPE, media)], text).into_response()
     }
 
-    fn json_rpc(&self) -> ErrorObject {
+    pub(crate) fn json_rpc(&self) -> ErrorObject {
         let code = match self.status {
             status if status.is_server_error() => code::INTERNAL_ERROR,
             _ => code::INVALID_REQUEST,

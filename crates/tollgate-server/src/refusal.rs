@@ -61,6 +61,12 @@ impl From<UnknownAgent> for Refused {
     }
 }
 
+impl From<Problem> for Refused {
+    fn from(problem: Problem) -> Self {
+        Self { status: problem.status, error: problem.json_rpc() }
+    }
+}
+
 impl From<BadCursor> for Refused {
     fn from(error: BadCursor) -> Self {
         Self::bad_params(error.to_string())

@@ -6,7 +6,8 @@ use std::time::Duration;
 use axum::Json;
 use axum::extract::{Query, Request, State};
 use axum::response::{IntoResponse, Response};
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
+use http::request::Parts;
 use serde::Deserialize;
 use tollgate_core::budget::Tier;
 use tollgate_core::call::{self, Kind};
@@ -17,7 +18,7 @@ use tollgate_engine::caller::{Caller, Reply};
 use tollgate_engine::gate::{self, Asked};
 use tollgate_mcp::meta::ClientFacts;
 
-use crate::auth::Identity;
+use crate::auth::{Identity, Right, Rights};
 use crate::body;
 use crate::mcp::Front;
 use crate::problem::{Problem, Style};
@@ -36,19 +37,21 @@ pub(crate) struct ViewQuery {
 
 /// `GET /v1/tools`: what the agent would see now.
 pub(crate) async fn tools(State(front): State<Arc<Front>>, request: Request) -> Response {
-    let listed = Query::<ViewQuery>::try_from_uri(request.uri())
+    let (request, _) = request.into_parts();
+    let listed = Query::<ViewQuery>::try_from_uri(&request.uri)
         .map_err(|_| Problem::new(StatusCode::BAD_REQUEST, "bad_query", "the query is malformed"))
-        .and_then(|Query(query)| list(&front, query, request.headers()));
+        .and_then(|Query(query)| list(&front, query, &request));
     listed.unwrap_or_else(|problem| problem.response(Style::OpenAi))
 }
 
-fn list(front: &Front, query: ViewQuery, headers: &HeaderMap) -> Result<Response, Problem> {
+fn list(front: &Front, query: ViewQuery, request: &Parts) -> Result<Response, Problem> {
     let wishes = Wishes { agent: query.agent, tier: query.tier };
-    let turn = wishes.turn(front, headers)?;
+    let (turn, rights) = wishes.turn(front, request)?;
     match query.format.as_deref() {
         None => {
             let catalog = front.gate.catalog();
-            Ok(Json(ViewJson::new(&turn.view, &catalog)).into_response())
+            let problems = shown::problems(rights, &catalog.problems);
+            Ok(Json(ViewJson::new(&turn.view, problems)).into_response())
         }
         Some("mcp") => {
             let tools: Vec<&str> =
@@ -69,12 +72,12 @@ pub(crate) async fn execute(State(front): State<Arc<Front>>, request: Request) -
     let (parts, body) = request.into_parts();
     let run = async {
         let body = body::json(&parts.headers, body, &front.limits).await?;
-        call(&front, &parts.headers, &body).await
+        call(&front, &parts, &body).await
     };
     run.await.unwrap_or_else(|problem| problem.response(Style::OpenAi))
 }
 
-async fn call(front: &Front, headers: &HeaderMap, body: &[u8]) -> Result<Response, Problem> {
+async fn call(front: &Front, sent: &Parts, body: &[u8]) -> Result<Response, Problem> {
     let bad = |detail: String| Problem::told(StatusCode::BAD_REQUEST, "bad_request", detail);
     let asked = Object::parse_bytes(body).map_err(|error| bad(format!("not JSON: {error}")))?;
     if let Some(key) = asked.twin_of(&["name", "arguments", "agent", "tier"]) {
@@ -86,7 +89,8 @@ async fn call(front: &Front, headers: &HeaderMap, body: &[u8]) -> Result<Respons
     };
     let name = text("name")?.ok_or_else(|| bad("`name` is missing".to_owned()))?;
     let wishes = Wishes { agent: text("agent")?, tier: text("tier")? };
-    let turn = wishes.turn(front, headers)?;
+    let (turn, rights) = wishes.turn(front, sent)?;
+    rights.need(Right::Execute)?;
     let mut params = Object::new();
     params.set_string("name", &name);
     if let Some(arguments) = asked.get("arguments") {
@@ -118,9 +122,9 @@ struct Wishes {
 }
 
 impl Wishes {
-    fn turn(self, front: &Front, headers: &HeaderMap) -> Result<Turn, Problem> {
+    fn turn(self, front: &Front, sent: &Parts) -> Result<(Turn, Rights), Problem> {
         let header = |name: &str| {
-            let value = headers.get(name)?;
+            let value = sent.headers.get(name)?;
             Some(String::from_utf8_lossy(value.as_bytes()).into_owned())
         };
         let agent = self.agent.or_else(|| header("x-tollgate-agent"));
@@ -128,11 +132,15 @@ impl Wishes {
             None => None,
             Some(text) => Some(Tier::parse(&text).ok_or(BAD_TIER)?),
         };
-        let Identity { principal, agent } = front.keys.identify(headers, agent)?;
+        let Identity { principal, agent, rights } = front.keys.visitor(sent)?.identify(agent)?;
+        if tier.is_some() {
+            rights.need(Right::OverrideTier)?;
+        }
         let asked = Asked { principal, agent: agent.as_deref(), tier, deadline: None };
-        front.gate.turn(asked).map_err(|unknown| {
+        let turn = front.gate.turn(asked).map_err(|unknown| {
             Problem::told(StatusCode::NOT_FOUND, "unknown_agent", unknown.to_string())
-        })
+        })?;
+        Ok((turn, rights))
     }
 }
 

@@ -28,9 +28,8 @@ impl App {
         tollgate_engine::upstream::sweep_orphans();
         let parts = Parts { observers: vec![Box::new(Log)], ..Parts::default() };
         let running = tollgate_engine::start(config.settings.clone(), parts);
-        let hosts = vec![config.listen.ip().to_string()];
         let keys = config.keys.iter().map(key).collect();
-        let options = Options { hosts, keys, limits: Limits::default() };
+        let options = Options { hosts: config.hosts.clone(), keys, limits: Limits::default() };
         let server = Server::new(Arc::clone(&running.gate), &options);
         Ok(Self { running, server })
     }
@@ -45,6 +44,7 @@ fn key(key: &config::Key) -> tollgate_server::Key {
         name: key.name.clone(),
         secret: key.key.clone(),
         agents: key.agents.clone(),
+        rights: key.rights,
     }
 }
 
@@ -73,8 +73,9 @@ impl Local {
 /// The data directory is there and private, and the sandbox of the file tools holds none of our
 /// own files.
 fn prepare(config: &Config) -> Result<(), Failure> {
-    if config.tls.is_some() {
-        let why = "this version serves no TLS yet; take `tls` out and put a proxy in front";
+    if !config.unenforced.is_empty() {
+        let keys = config.unenforced.join("`, `");
+        let why = format!("not enforced by this version: `{keys}`; take it out of the config");
         return Err(Failure::failed(why));
     }
     let data = &config.data;

@@ -31,7 +31,7 @@ mod wording;
 #[cfg(test)]
 mod tests;
 
-pub use check::access::{Database, Key, Right, Role, Tls};
+pub use check::access::{Database, Key, Role, Tls};
 pub use check::agent::{Engine, Persona};
 pub use check::budget::{Budget, Ceilings, Keywords};
 pub use check::model::{Model, Provider, ProviderKind, ToolMode};
@@ -53,6 +53,8 @@ const USUAL_FILE: &str = "tollgate.yaml";
 pub struct Config {
     pub origin: Origin,
     pub listen: SocketAddr,
+    /// Names beside the loopback ones under which clients may address it, as in a `host` header.
+    pub hosts: Vec<String>,
     /// Where state lives that outlasts the process.
     pub data: PathBuf,
     pub settings: Settings,
@@ -71,6 +73,8 @@ pub struct Config {
     pub code_mode: BTreeSet<ServerId>,
     /// Servers whose tools may be measured on connect.
     pub calibrate: BTreeSet<ServerId>,
+    /// Keys of the file that restrict and that this version cannot hold: nothing starts with them.
+    pub unenforced: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -137,16 +141,22 @@ fn finish(
         Origin::File(path) => path.display().to_string(),
         Origin::Embedded => "the embedded default".to_owned(),
     };
-    let tree = match tree::parse(text, &mut problems) {
+    let own = match tree::parse(text, &mut problems) {
         None if problems.has_errors() => return Err(problems.into_report(&name, text)),
-        None => tree::parse(DEFAULT, &mut problems).expect("the embedded default is not empty"),
-        Some(node) if node.is_null() => {
-            tree::parse(DEFAULT, &mut problems).expect("the embedded default is not empty")
-        }
-        Some(node) => node,
+        typed => typed.filter(|node| !node.is_null() && origin != Origin::Embedded),
     };
-    let config = read::read(&tree, environment, &mut problems)
-        .and_then(|fields| check::check(&fields, origin, request, &mut problems));
+    let is_own = own.is_some();
+    let tree = own
+        .or_else(|| tree::parse(DEFAULT, &mut problems))
+        .expect("the embedded default is not empty");
+    let config = read::read(&tree, environment, &mut problems).and_then(|fields| {
+        let config = check::check(&fields, origin, request, &mut problems)?;
+        // Nobody typed what stands in the embedded default.
+        if is_own {
+            check::later::warn(&fields, &mut problems);
+        }
+        Some(config)
+    });
     let failed = problems.has_errors();
     let report = problems.into_report(&name, text);
     match config {

@@ -11,7 +11,7 @@ use crate::failure::Failure;
 
 mod remote;
 
-pub use remote::{ADMIN_TOKEN_FILE, Remote};
+pub use remote::Remote;
 
 pub enum Gateway {
     Remote(Box<Remote>),

@@ -7,6 +7,7 @@ use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
+use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use tollgate_mcp::envelope::{self, Message};
 use tollgate_mcp::header::SESSION_ID;
@@ -41,7 +42,7 @@ pub(crate) async fn post_to_agent(
 }
 
 pub(crate) async fn get(State(front): State<Arc<Front>>, request: Request) -> Response {
-    stream_of_session(front, None, &request)
+    stream_of_session(front, None, &request.into_parts().0)
 }
 
 pub(crate) async fn get_for_agent(
@@ -49,11 +50,11 @@ pub(crate) async fn get_for_agent(
     Path(agent): Path<String>,
     request: Request,
 ) -> Response {
-    stream_of_session(front, Some(agent), &request)
+    stream_of_session(front, Some(agent), &request.into_parts().0)
 }
 
 pub(crate) async fn delete(State(front): State<Arc<Front>>, request: Request) -> Response {
-    end_of_session(&front, None, &request)
+    end_of_session(&front, None, &request.into_parts().0)
 }
 
 pub(crate) async fn delete_for_agent(
@@ -61,27 +62,26 @@ pub(crate) async fn delete_for_agent(
     Path(agent): Path<String>,
     request: Request,
 ) -> Response {
-    end_of_session(&front, Some(agent), &request)
+    end_of_session(&front, Some(agent), &request.into_parts().0)
 }
 
 async fn posted(front: Arc<Front>, agent: Option<String>, request: Request) -> Response {
-    let (parts, body) = request.into_parts();
-    let headers = parts.headers;
-    let accepted = match Accepts::read(&headers) {
+    let (sent, body) = request.into_parts();
+    let accepted = match Accepts::read(&sent.headers) {
         Accepts::Both => Carrier::Http,
         Accepts::OnlyJson => Carrier::AnswerOnly,
         Accepts::OnlyEvents | Accepts::Neither => return not_acceptable("application/json"),
     };
     let read = async {
-        let who = who(&front.keys, &headers, agent)?;
-        Ok((who, body::json(&headers, body, &front.limits).await?))
+        let who = who(&front.keys, &sent, agent)?;
+        Ok((who, body::json(&sent.headers, body, &front.limits).await?))
     };
     let (who, body) = match read.await {
         Ok(read) => read,
         Err(problem) => return Problem::response(&problem, Style::JsonRpc),
     };
     let keep_alive = front.limits.keep_alive;
-    let post = Post { who, headers, body };
+    let post = Post { who, headers: sent.headers, body };
     let mut exchange = Exchange::new(Line::new(accepted), |line| serve(front, post, line));
     match exchange.next().await {
         Step::Done(answer) => plain(answer),
@@ -184,13 +184,12 @@ fn modern_aside(message: &Message<'_>) -> Answer {
 }
 
 /// The stream on which a legacy session hears what no request of its own asked for.
-fn stream_of_session(front: Arc<Front>, agent: Option<String>, request: &Request) -> Response {
-    let headers = request.headers();
-    let session = match session_for(&front, agent, headers) {
+fn stream_of_session(front: Arc<Front>, agent: Option<String>, sent: &Parts) -> Response {
+    let session = match session_for(&front, agent, sent) {
         Ok(session) => session,
         Err(refused) => return refused.response(),
     };
-    if matches!(Accepts::read(headers), Accepts::OnlyJson | Accepts::Neither) {
+    if matches!(Accepts::read(&sent.headers), Accepts::OnlyJson | Accepts::Neither) {
         return not_acceptable("text/event-stream");
     }
     let keep_alive = front.limits.keep_alive;
@@ -203,8 +202,8 @@ fn stream_of_session(front: Arc<Front>, agent: Option<String>, request: &Request
     stream::response(exchange, None, keep_alive)
 }
 
-fn end_of_session(front: &Front, agent: Option<String>, request: &Request) -> Response {
-    match session_for(front, agent, request.headers()) {
+fn end_of_session(front: &Front, agent: Option<String>, sent: &Parts) -> Response {
+    match session_for(front, agent, sent) {
         Ok(session) => {
             front.sessions.close(&session);
             StatusCode::NO_CONTENT.into_response()
@@ -241,12 +240,13 @@ impl NoSession {
 fn session_for(
     front: &Front,
     agent: Option<String>,
-    headers: &HeaderMap,
+    sent: &Parts,
 ) -> Result<Arc<Session>, NoSession> {
+    let headers = &sent.headers;
     if session_id(headers).is_none() || known_version(headers) == Some(Era::Modern) {
         return Err(NoSession::NotAllowed);
     }
-    let who = who(&front.keys, headers, agent).map_err(NoSession::Problem)?;
+    let who = who(&front.keys, sent, agent).map_err(NoSession::Problem)?;
     find_session(front, &who, headers).map_err(NoSession::Refused)
 }
 

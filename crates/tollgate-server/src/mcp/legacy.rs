@@ -191,6 +191,7 @@ async fn run(
 ) -> Result<String, Refused> {
     let Ask { id, mut params, .. } = ask;
     let token = take_meta(&mut params)?;
+    session.who.may(kind)?;
     let turn = session.who.turn(&front.gate)?;
     let client = session.client();
     let events = line.events(Voice { token, hearer: Hearer::Legacy(Arc::clone(session)) });

@@ -64,6 +64,7 @@ async fn respond(front: &Front, from: From<'_>, mut ask: Ask<'_>) -> Result<Text
         }
         Method::Listen => listen::listen(front, (who, &turn), (&ask.id, &ask.params), line).await,
         Method::Call(kind) => {
+            who.may(kind)?;
             check_mirrored(headers, &turn, kind, &ask.params)?;
             let call = Call { kind, meta, turn, line };
             call.run(front, ask).await.map(Text::Whole)

@@ -24,6 +24,7 @@ use super::method::{self, Method};
 use super::modern::{self, Ask};
 use super::session::Session;
 use super::{Front, Who, legacy, listen};
+use crate::auth::Rights;
 use crate::limits::Limits;
 use crate::refusal::Refused;
 
@@ -50,7 +51,12 @@ where
     let mut lines = Lines::new(reader, limits.body_bytes);
     let front = Arc::new(Front::new(gate, Arc::new(SystemClock), limits));
     let (out, outgoing) = mpsc::channel(QUEUE);
-    let who = Who { principal: Principal::local(), agent: agent.map(Into::into), tier: None };
+    let who = Who {
+        principal: Principal::local(),
+        agent: agent.map(Into::into),
+        tier: None,
+        rights: Rights::ALL,
+    };
     let mut pipe =
         Pipe { front, who, session: None, running: HashMap::new(), tasks: JoinSet::new(), out };
     let mut writing = std::pin::pin!(write_all(writer, outgoing));
@@ -80,10 +86,10 @@ async fn write_all<W: AsyncWrite + Unpin>(
     mut outgoing: mpsc::Receiver<String>,
 ) -> io::Result<()> {
     while let Some(text) = outgoing.recv().await {
-        let mut lines = dress::on_one_line(text);
+        let mut lines = line::on_one_line(text);
         lines.push('\n');
         while let Ok(more) = outgoing.try_recv() {
-            lines.push_str(&dress::on_one_line(more));
+            lines.push_str(&line::on_one_line(more));
             lines.push('\n');
         }
         writer.write_all(lines.as_bytes()).await?;

@@ -3,10 +3,12 @@
 use serde::Serialize;
 use serde_json::Value;
 use tollgate_core::call::{Extent, Outcome, Retry, Source};
-use tollgate_core::catalog::{Catalog, Problem};
+use tollgate_core::catalog::Problem;
 use tollgate_core::tool::{Effect, Tool};
 use tollgate_core::view::View;
 use tollgate_engine::gate::Spoken;
+
+use crate::auth::{Right, Rights};
 
 #[derive(Serialize)]
 pub(super) struct ViewJson<'a> {
@@ -18,15 +20,20 @@ pub(super) struct ViewJson<'a> {
 }
 
 impl<'a> ViewJson<'a> {
-    pub(super) fn new(view: &'a View, catalog: &'a Catalog) -> Self {
+    pub(super) fn new(view: &'a View, problems: &'a [Problem]) -> Self {
         Self {
             agent: view.agent.as_str(),
             tier: view.tier.as_str(),
             catalog_version: view.version,
             tools: view.tools().iter().map(|tool| ToolJson::from(&**tool)).collect(),
-            problems: catalog.problems.iter().map(ProblemJson::from).collect(),
+            problems: problems.iter().map(ProblemJson::from).collect(),
         }
     }
+}
+
+/// They name tools of every server, also of those that the caller cannot see.
+pub(super) fn problems(rights: Rights, all: &[Problem]) -> &[Problem] {
+    if rights.has(Right::Admin) { all } else { &[] }
 }
 
 #[derive(Serialize)]
@@ -111,6 +118,28 @@ impl<'a> OutcomeJson<'a> {
             truncated: (outcome.extent == Extent::Cut).then_some(true),
             duration_ms: outcome.duration.as_millis(),
             cached: outcome.source == Source::Cached,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tollgate_core::catalog::{Problem, ProblemKind};
+    use tollgate_core::id::{ServerId, ToolId, ToolName};
+
+    use super::problems;
+    use crate::auth::{Right, Rights};
+
+    #[test]
+    fn what_is_wrong_with_tools_of_all_servers_is_for_admins() {
+        let tool = ToolId { server: ServerId::parse("a").unwrap(), tool: ToolName::new("b") };
+        let all = [Problem { tool, kind: ProblemKind::NoSuchTool }];
+        for (rights, expected) in [
+            (Rights::ALL, 1),
+            ([Right::Admin].into_iter().collect(), 1),
+            ([Right::Execute, Right::OverrideTier].into_iter().collect(), 0),
+        ] {
+            assert_eq!(problems(rights, &all).len(), expected, "{rights:?}");
         }
     }
 }

@@ -21,6 +21,8 @@ pub(super) mod agent;
 pub(super) mod budget;
 mod command;
 mod endpoint;
+mod hosts;
+pub(super) mod later;
 pub(super) mod model;
 mod rate;
 mod reach;
@@ -39,6 +41,7 @@ pub(super) fn check(
     problems: &mut Problems,
 ) -> Option<Config> {
     let listen = access::listen(fields, request, problems);
+    let hosts = hosts::hosts(fields, listen, request, problems);
     let keys = access::keys(fields, problems);
     let data = data(fields, request, problems);
     let servers = server::servers(fields, problems);
@@ -69,6 +72,7 @@ pub(super) fn check(
     Some(Config {
         origin,
         listen: listen?,
+        hosts,
         data,
         settings,
         tls,
@@ -81,6 +85,7 @@ pub(super) fn check(
         keys,
         code_mode: servers.code_mode,
         calibrate: servers.calibrate,
+        unenforced: later::unenforced(fields),
     })
 }
 

@@ -101,6 +101,12 @@ pub(super) const TOP: Section = Section {
             "127.0.0.1:8655",
             "Address and port. Anything but loopback needs `keys`. Port 0 lets the system choose",
         ),
+        key(
+            "hosts",
+            PLAINS,
+            "the address of `listen`",
+            "Names and addresses, beside loopback, under which clients may ask. Others get 403",
+        ),
         key("environment", PLAIN, "default", "Measurements are kept per environment"),
         key("data", PLAIN, "./.tollgate", "Directory for what outlasts the process; created"),
         key("tls", Kind::Section(&TLS), "plain HTTP", "Serve HTTPS with this certificate"),

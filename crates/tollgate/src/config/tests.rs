@@ -7,6 +7,7 @@ use std::path::Path;
 
 use super::{Config, Environment, Loaded, Paint, Report, Request, load_text};
 
+mod access;
 mod bad_input;
 mod files;
 mod good;

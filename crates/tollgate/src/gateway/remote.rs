@@ -11,12 +11,11 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use serde_json::Value;
 use tollgate_core::secret::Secret;
+use tollgate_server::Right;
 
-use crate::config::{Config, Right, Role};
+use crate::config::{Config, Role};
 use crate::failure::Failure;
 
-/// In the data directory, mode 0600: the token that a start without keys writes.
-pub const ADMIN_TOKEN_FILE: &str = "admin.token";
 /// Whoever does not answer this soon is not there.
 const LOOK: Duration = Duration::from_secs(2);
 /// Longer than any call may take.
@@ -87,13 +86,9 @@ fn reachable(listen: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, listen.port())
 }
 
-/// The strongest key of the config; without keys, the token of the first start.
+/// The strongest key of the config.
 fn key(config: &Config) -> Option<Secret> {
     let admin = config.keys.iter().find(|key| key.role == Role::Admin);
-    let caller = || config.keys.iter().find(|key| key.rights.contains(&Right::Execute));
-    if let Some(key) = admin.or_else(caller) {
-        return Some(key.key.clone());
-    }
-    let token = std::fs::read_to_string(config.data.join(ADMIN_TOKEN_FILE)).ok()?;
-    Some(token.trim()).filter(|token| !token.is_empty()).map(Secret::new)
+    let caller = || config.keys.iter().find(|key| key.rights.has(Right::Execute));
+    admin.or_else(caller).map(|key| key.key.clone())
 }

@@ -88,3 +88,31 @@ fn completions_know_the_commands() {
     let help = tollgate(folder.path(), &["--help"]).stdout;
     assert!(help.contains("serve") && !help.contains("conformance-client"), "{help}");
 }
+
+#[test]
+fn what_is_not_enforced_is_checked_but_not_started() {
+    let folder = TempDir::new().unwrap();
+    let config = "keys: [{ name: a, key: caller-0123456789, rate_limit: 1/s }]\n";
+    fs::write(folder.path().join("tollgate.yaml"), config).unwrap();
+    let run = tollgate(folder.path(), &["check"]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let warned = "warning: `keys[0].rate_limit` is not enforced by this version";
+    assert!(run.stderr.contains(warned), "{}", run.stderr);
+    for command in ["serve", "mcp"] {
+        let run = tollgate(folder.path(), &[command, "--listen", "127.0.0.1:0"]);
+        assert_eq!(run.code, Some(1), "{command}");
+        let refused = "error: not enforced by this version: `keys[0].rate_limit`; take it out";
+        assert!(run.stderr.contains(refused), "{command}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn commands_of_this_machine_need_no_key_without_a_gateway() {
+    let folder = TempDir::new().unwrap();
+    let config = "listen: 127.0.0.1:0\nkeys: [{ name: a, key: caller-0123456789, rights: [] }]\n";
+    fs::write(folder.path().join("tollgate.yaml"), config).unwrap();
+    let run = tollgate(folder.path(), &["call", "roll", "expression=1d1", "--tier", "fast"]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let run = tollgate(folder.path(), &["servers", "list"]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+}

@@ -142,13 +142,3 @@ fn the_key_is_shown_to_a_tollgate_only() {
     at(&stranger, folder.path(), &["servers", "list"]);
     assert_eq!(stranger.asked(), ["GET /healthz"]);
 }
-
-#[test]
-fn without_keys_the_token_of_the_first_start_is_used() {
-    let folder = TempDir::new().unwrap();
-    fs::create_dir(folder.path().join(".tollgate")).unwrap();
-    fs::write(folder.path().join(".tollgate/admin.token"), "secret-token\n").unwrap();
-    let gateway = fake::serve(ROUTES);
-    at(&gateway, folder.path(), &["servers", "list"]);
-    assert_eq!(gateway.asked(), ["GET /healthz", "GET /mcp/status [bearer secret-token]"]);
-}

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use http::request::Parts;
 use http::{HeaderMap, StatusCode};
 use tollgate_core::budget::Tier;
 use tollgate_core::json::Object;
@@ -11,7 +12,7 @@ use tollgate_mcp::{Era, Revision, code, meta};
 use super::super::method::Method;
 use super::super::session::Session;
 use super::super::{Front, Who};
-use crate::auth::{Identity, Keys};
+use crate::auth::{Identity, Keys, Right};
 use crate::problem::Problem;
 use crate::refusal::Refused;
 
@@ -63,9 +64,9 @@ pub(super) fn find_session(
 }
 
 /// The route first, then the header.
-pub(super) fn who(keys: &Keys, headers: &HeaderMap, agent: Option<String>) -> Result<Who, Problem> {
+pub(super) fn who(keys: &Keys, sent: &Parts, agent: Option<String>) -> Result<Who, Problem> {
     let bad = |detail| Problem::new(StatusCode::BAD_REQUEST, "bad_header", detail);
-    let text = |name: &str| headers.get(name).map(|value| value.to_str().ok());
+    let text = |name: &str| sent.headers.get(name).map(|value| value.to_str().ok());
     let agent = match (agent, text("x-tollgate-agent")) {
         (Some(agent), _) => Some(agent),
         (None, Some(named)) => {
@@ -80,6 +81,9 @@ pub(super) fn who(keys: &Keys, headers: &HeaderMap, agent: Option<String>) -> Re
             Some(tier.ok_or_else(|| bad("`x-tollgate-tier` is fast, standard or deep"))?)
         }
     };
-    let Identity { principal, agent } = keys.identify(headers, agent)?;
-    Ok(Who { principal, agent: agent.map(Into::into), tier })
+    let Identity { principal, agent, rights } = keys.visitor(sent)?.identify(agent)?;
+    if tier.is_some() {
+        rights.need(Right::OverrideTier)?;
+    }
+    Ok(Who { principal, agent: agent.map(Into::into), tier, rights })
 }

@@ -13,6 +13,7 @@ use tollgate_mcp::envelope::Id;
 use tollgate_mcp::meta::ClientFacts;
 
 use super::{Opening, Session, Sessions};
+use crate::auth::Rights;
 use crate::limits::Limits;
 use crate::mcp::Who;
 use crate::mcp::listen::Digests;
@@ -23,7 +24,8 @@ fn sessions(limit: usize) -> Sessions {
 }
 
 fn who(principal: &str, agent: Option<&str>) -> Who {
-    Who { principal: Principal::named(principal), agent: agent.map(Into::into), tier: None }
+    let principal = Principal::named(principal);
+    Who { principal, agent: agent.map(Into::into), tier: None, rights: Rights::ALL }
 }
 
 fn opening(who: Who) -> Opening {

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use tollgate_core::id::AgentId;
 use tollgate_core::secret::Secret;
 use tollgate_core::tool::RateLimit;
+use tollgate_server::{Right, Rights};
 
 use super::super::Request;
 use super::super::diagnostic::{Place, Problems};
@@ -38,9 +39,9 @@ pub struct Key {
     /// Never empty.
     pub key: Secret,
     pub role: Role,
-    /// `None`: every agent.
+    /// `None`: every agent. Never empty.
     pub agents: Option<Vec<AgentId>>,
-    pub rights: BTreeSet<Right>,
+    pub rights: Rights,
     pub rate_limit: Option<RateLimit>,
 }
 
@@ -48,28 +49,6 @@ pub struct Key {
 pub enum Role {
     Admin,
     Caller,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Right {
-    Execute,
-    OverrideTier,
-    Approve,
-    Admin,
-}
-
-impl Right {
-    pub const ALL: [Self; 4] = [Self::Execute, Self::OverrideTier, Self::Approve, Self::Admin];
-
-    fn parse(text: &str) -> Option<Self> {
-        match text {
-            "execute" => Some(Self::Execute),
-            "override_tier" => Some(Self::OverrideTier),
-            "approve" => Some(Self::Approve),
-            "admin" => Some(Self::Admin),
-            _ => None,
-        }
-    }
 }
 
 /// The address, which without keys must be loopback.
@@ -218,7 +197,17 @@ fn key_agents(fields: &Fields, known: &[&str], problems: &mut Problems) -> Optio
         return None;
     }
     let mut agents = Vec::new();
-    for name in fields.texts("agents") {
+    let named = fields.texts("agents");
+    if named.is_empty() {
+        problems
+            .error(
+                fields.place("agents"),
+                &fields.path("agents"),
+                "a key for no agent opens nothing",
+            )
+            .help("name an agent, or leave `agents` out for every agent");
+    }
+    for name in named {
         match AgentId::parse(name.value) {
             Ok(id) if known.contains(&name.value) => agents.push(id),
             _ => unknown_name(name, (&fields.path("agents"), "agent"), known, problems),
@@ -227,12 +216,12 @@ fn key_agents(fields: &Fields, known: &[&str], problems: &mut Problems) -> Optio
     Some(agents)
 }
 
-fn rights(fields: &Fields, role: Role) -> BTreeSet<Right> {
+fn rights(fields: &Fields, role: Role) -> Rights {
     match role {
-        Role::Admin => Right::ALL.into_iter().collect(),
+        Role::Admin => Rights::ALL,
         Role::Caller if fields.has("rights") => {
             fields.texts("rights").iter().filter_map(|text| Right::parse(text.value)).collect()
         }
-        Role::Caller => BTreeSet::from([Right::Execute]),
+        Role::Caller => [Right::Execute].into_iter().collect(),
     }
 }

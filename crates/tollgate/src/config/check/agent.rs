@@ -14,6 +14,9 @@ use super::model::Model;
 use super::rate::rate_limit;
 use super::{is_new, unknown_name};
 
+/// `/mcp/NAME` means something else for these.
+const RESERVED: &[&str] = &["status", "test"];
+
 /// An agent beside its tools and its tier.
 #[derive(Debug, Clone)]
 pub struct Persona {
@@ -93,6 +96,11 @@ fn agent(name: &Marked<String>, fields: &Fields, problems: &mut Problems) -> Opt
             return None;
         }
     };
+    if RESERVED.contains(&id.as_str()) {
+        problems
+            .error(name.at, &fields.path, format!("an agent cannot be called `{id}`"))
+            .help(format!("`/mcp/{id}` is for operators; take another name"));
+    }
     let tools: Vec<Glob> = fields.texts("tools").iter().map(|text| Glob::new(text.value)).collect();
     if tools.is_empty() {
         problems

@@ -1,25 +1,26 @@
 //! Names that agents list and that no tool can have. Servers come and go, so this only warns,
 //! and only where the config alone can know.
 
+use std::path::PathBuf;
+
 use tollgate_core::glob::Glob;
+use tollgate_engine::builtin::table;
+use tollgate_engine::settings::Builtin;
 
 use super::super::diagnostic::Problems;
 use super::super::raw::Fields;
 use super::super::suggest::nearest;
 
-/// The servers and tools that ship in process.
-const BUILTIN: &[(&str, &[&str])] = &[
-    ("dice", &["roll", "roll_table"]),
-    (
-        "memory",
-        &["search_sessions", "query_entities", "get_summary", "search_facts", "remember", "relate"],
-    ),
-    ("rules", &["search_rules", "get_rule"]),
-    ("files", &["read_file", "write_file"]),
-    ("sessions", &["get_session_summary", "search_history"]),
-    ("web", &["search", "fetch_page"]),
-    ("images", &["generate_image"]),
-    ("music", &["play_track", "stop_music"]),
+/// Tools of a later version that the agents of the embedded default list already.
+const LATER: &[&str] = &[
+    "search_rules",
+    "get_rule",
+    "search_sessions",
+    "query_entities",
+    "get_summary",
+    "search_facts",
+    "get_session_summary",
+    "search_history",
 ];
 
 pub(super) fn warn_of_names_nobody_has(top: &Fields, problems: &mut Problems) {
@@ -59,8 +60,8 @@ impl Known {
         if !servers.is_empty() && !pattern.contains("{server}") {
             return None;
         }
-        let mut exact: Vec<String> =
-            BUILTIN.iter().flat_map(|(_, tools)| tools.iter()).map(|&it| it.to_owned()).collect();
+        let mut exact: Vec<String> = shipped();
+        exact.extend(LATER.iter().map(|&name| name.to_owned()));
         let mut patterns = Vec::new();
         for (name, server) in servers {
             let id = name.value.replace(['-', '_'], "?");
@@ -76,6 +77,14 @@ impl Known {
         self.exact.iter().any(|name| glob.matches(name))
             || self.patterns.iter().any(|pattern| overlap(pattern.as_bytes(), listed.as_bytes()))
     }
+}
+
+/// What the servers in process offer. Asking them for names starts nothing.
+fn shipped() -> Vec<String> {
+    let settings = Builtin { files: PathBuf::new(), tables: None };
+    let servers = table::servers(&settings);
+    let definitions = servers.iter().flat_map(|server| &server.tools).map(|tool| tool.definition());
+    definitions.filter_map(|it| it["name"].as_str().map(str::to_owned)).collect()
 }
 
 /// Whether some name matches both globs.

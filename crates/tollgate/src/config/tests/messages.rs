@@ -260,7 +260,7 @@ error: unknown key `mcp`
  1 | mcp:
    | ^^^
    = write what is under `mcp` at the top level: `servers:`
-   = known here: listen, environment, data, tls, database, redis, names, limits, builtin, servers, budget, providers, models, default_agent, agents, keys
+   = known here: listen, hosts, environment, data, tls, database, redis, names, limits, builtin, servers, budget, providers, models, default_agent, agents, keys
 
 error: unknown key `npcs`
  --> t.yaml:3:1
@@ -268,7 +268,7 @@ error: unknown key `npcs`
  3 | npcs: []
    | ^^^^
    = write `agents:`
-   = known here: listen, environment, data, tls, database, redis, names, limits, builtin, servers, budget, providers, models, default_agent, agents, keys
+   = known here: listen, hosts, environment, data, tls, database, redis, names, limits, builtin, servers, budget, providers, models, default_agent, agents, keys
 
 2 errors in t.yaml
 "#,
@@ -350,15 +350,15 @@ fn prose_with_a_variable_is_pointed_out() {
         r#"
 agents:
   a:
-    prompt: "Welcome to ${PLACE}"
+    description: "Welcome to ${PLACE}"
     tools: [roll]
 "#,
         r#"
-warning: `${PLACE}` is not expanded in `prompt`
- --> t.yaml:3:13
+warning: `${PLACE}` is not expanded in `description`
+ --> t.yaml:3:18
    |
- 3 |     prompt: "Welcome to ${PLACE}"
-   |             ^^^^^^^^^^^^^^^^^^^^^
+ 3 |     description: "Welcome to ${PLACE}"
+   |                  ^^^^^^^^^^^^^^^^^^^^^
    = variables work in settings, not in texts that people and models read
 
 1 warning in t.yaml

@@ -1,0 +1,64 @@
+//! Under which names clients may address the gateway. Without such a list a web page could reach
+//! it by a name of its own (DNS rebinding).
+
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+
+use super::super::Request;
+use super::super::diagnostic::{Place, Problems};
+use super::super::raw::Fields;
+
+/// The names of the config, and the address that is listened on where it is one.
+pub(super) fn hosts(
+    top: &Fields,
+    listen: Option<SocketAddr>,
+    request: &Request,
+    problems: &mut Problems,
+) -> Vec<String> {
+    let mut hosts = Vec::new();
+    for typed in top.texts("hosts") {
+        match host(typed.value) {
+            Some(host) => hosts.push(host),
+            None => {
+                let message = format!("`{}` is not the name of a host", typed.value);
+                problems
+                    .error(typed.at, "hosts", message)
+                    .help("a name or an address without scheme and port: `tools.example.com`");
+            }
+        }
+    }
+    let Some(listen) = listen else { return hosts };
+    if !listen.ip().is_unspecified() {
+        hosts.push(written(listen.ip()));
+    } else if !top.has("hosts") && !top.entries("keys").is_empty() {
+        let place = match (&request.listen, top.text("listen")) {
+            (None, Some(text)) => Place::At(text.at),
+            (None, None) => Place::File,
+            (Some(_), _) => Place::Flag("--listen"),
+        };
+        let message = format!("`{listen}` is every interface, but no `hosts` are named");
+        problems
+            .warning(place, "hosts", message)
+            .help("only `localhost` is answered; add `hosts: [tools.example.com, 192.168.1.7]`");
+    }
+    hosts
+}
+
+/// As it stands in a `host` header.
+fn host(typed: &str) -> Option<String> {
+    let bare = typed.strip_prefix('[').and_then(|rest| rest.strip_suffix(']'));
+    if let Some(inside) = bare {
+        return inside.parse::<Ipv6Addr>().ok().map(|ip| written(ip.into()));
+    }
+    if let Ok(ip) = typed.parse::<IpAddr>() {
+        return Some(written(ip));
+    }
+    let is_name = typed.chars().all(|c| c.is_ascii_alphanumeric() || "-._".contains(c));
+    (is_name && !typed.is_empty() && typed.len() <= 253).then(|| typed.to_ascii_lowercase())
+}
+
+fn written(ip: IpAddr) -> String {
+    match ip {
+        IpAddr::V4(ip) => ip.to_string(),
+        IpAddr::V6(ip) => format!("[{ip}]"),
+    }
+}

@@ -1,0 +1,107 @@
+//! Who may come in, under which name, and what nobody may believe to be in force.
+
+use super::{check, good, refused, report};
+
+const KEYS: &str = "keys: [{ name: a, key: 0123456789abcdef }]";
+
+#[test]
+fn hosts_are_written_as_in_a_host_header() {
+    for (text, expected) in [
+        ("listen: 127.0.0.1:1", &["127.0.0.1"][..]),
+        ("listen: '[::1]:1'", &["[::1]"]),
+        ("listen: 0.0.0.0:1\nhosts: [A.example]", &["a.example"]),
+        (
+            "listen: '[::]:1'\nhosts: ['::1', '[fe80::1]', 10.0.0.7]",
+            &["[::1]", "[fe80::1]", "10.0.0.7"],
+        ),
+    ] {
+        assert_eq!(good(&format!("{text}\n{KEYS}")).hosts, expected, "{text}");
+    }
+}
+
+#[test]
+fn what_no_host_header_says_is_no_host() {
+    for bad in ["a:80", "http://a", "*", "a/b", "", "[a]", "ä.example"] {
+        let expected = format!("1:9 `{bad}` is not the name of a host");
+        refused(&format!("hosts: ['{bad}']"), &expected);
+    }
+}
+
+#[test]
+fn every_interface_without_names_is_pointed_out() {
+    check(
+        &format!("listen: 0.0.0.0:8655\n{KEYS}"),
+        "
+warning: `0.0.0.0:8655` is every interface, but no `hosts` are named
+ --> t.yaml:1:9
+   |
+ 1 | listen: 0.0.0.0:8655
+   |         ^^^^^^^^^^^^
+   = only `localhost` is answered; add `hosts: [tools.example.com, 192.168.1.7]`
+
+1 warning in t.yaml
+",
+    );
+}
+
+#[test]
+fn a_key_for_no_agent_is_a_mistake() {
+    let keys = "keys: [{ name: a, key: 0123456789abcdef, agents: [] }]";
+    refused(keys, "1:42 a key for no agent opens nothing");
+}
+
+#[test]
+fn agents_leave_the_paths_of_operators_alone() {
+    for name in ["status", "test"] {
+        let expected = format!("1:11 an agent cannot be called `{name}`");
+        refused(&format!("agents: {{ {name}: {{ tools: [roll] }} }}"), &expected);
+    }
+    good("agents: { tests: { tools: [roll] } }");
+}
+
+#[test]
+fn what_is_not_enforced_stops_the_start_and_what_does_nothing_is_said() {
+    let text = "
+redis: redis://127.0.0.1:1
+servers:
+  a:
+    command: x
+    tools:
+      b: { approval: always, rate_limit: 1/s }
+      c: { approval: never, probe: {} }
+agents:
+  sage: { tools: [roll], prompt: Hello, rate_limit: 2/s, code_mode: true }
+keys: [{ name: k, key: 0123456789abcdef, rate_limit: 3/s }]
+";
+    let mut restricting = vec![
+        "servers.a.tools.b.approval",
+        "servers.a.tools.b.rate_limit",
+        "agents.sage.rate_limit",
+        "keys[0].rate_limit",
+    ];
+    assert_eq!(good(text).unenforced, restricting);
+    let found = report(text);
+    let mut warned: Vec<&str> = found.diagnostics.iter().map(|it| it.message.as_str()).collect();
+    let idle: Vec<&str> = warned.extract_if(.., |it| it.contains("without effect")).collect();
+    assert_eq!(
+        idle,
+        [
+            "without effect in this version: `redis`",
+            "without effect in this version: `probe`",
+            "without effect in this version: `prompt`, `code_mode`",
+        ]
+    );
+    let mut named: Vec<&str> = warned.iter().filter_map(|it| it.split('`').nth(1)).collect();
+    named.sort_unstable();
+    restricting.sort_unstable();
+    assert_eq!(named, restricting);
+    assert_eq!(report("").diagnostics, [], "nobody typed the embedded default");
+}
+
+#[test]
+fn only_names_that_ship_or_will_are_taken_for_built_in() {
+    let names = "[roll, roll_table, read_file, write_file, search_rules]";
+    assert_eq!(report(&format!("agents: {{ a: {{ tools: {names} }} }}")).diagnostics, []);
+    let found = report("agents: { a: { tools: [generate_image] } }");
+    assert_eq!(found.diagnostics[0].message, "no tool can be called `generate_image`");
+}
