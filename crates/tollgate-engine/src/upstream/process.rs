@@ -117,12 +117,13 @@ impl Process {
     /// Waits, asks, and kills: the group first, then whoever left it. Closing stdin is up to the
     /// holder of the pipes, and comes before this.
     pub(super) async fn stop(mut self) -> Ended {
-        let family = self.family();
-        if tokio::time::timeout(AFTER_EOF, self.child.wait()).await.is_err() || self.group_lives() {
-            self.signal(Signal::TERM);
+        let family: Arc<[Relative]> = self.family_now().await.into();
+        let gone = tokio::time::timeout(AFTER_EOF, self.child.wait()).await.is_ok();
+        if !gone || self.group_lives() {
+            self.signal(Signal::TERM, &family).await;
             let _ = tokio::time::timeout(AFTER_TERM, self.group_gone()).await;
         }
-        self.signal(Signal::KILL);
+        self.signal(Signal::KILL, &family).await;
         let status = self.child.wait().await.ok();
         self.sweep(family).await;
         self.stopped = true;
@@ -133,6 +134,13 @@ impl Process {
     /// Who descends from the child. Nobody once it was waited for: its id may be another's.
     fn family(&self) -> Vec<Relative> {
         self.child.id().map(strays::descendants).unwrap_or_default()
+    }
+
+    /// The same, without a look at all processes on a thread that serves calls.
+    async fn family_now(&self) -> Vec<Relative> {
+        let Some(id) = self.child.id() else { return Vec::new() };
+        let found = tokio::task::spawn_blocking(move || strays::descendants(id));
+        found.await.unwrap_or_default()
     }
 
     async fn group_gone(&mut self) {
@@ -146,13 +154,21 @@ impl Process {
         test_kill_process_group(self.group).is_ok()
     }
 
-    fn signal(&self, signal: Signal) {
+    /// To the whole group, if it is still ours.
+    async fn signal(&self, signal: Signal, family: &Arc<[Relative]>) {
+        if self.child.id().is_none() {
+            let (group, mark, family) = (self.id(), Arc::clone(&self.mark), Arc::clone(family));
+            let look = move || strays::is_in_group(group, &mark, &family);
+            if !tokio::task::spawn_blocking(look).await.unwrap_or(false) {
+                return;
+            }
+        }
         // It fails when nobody is left, which is what we want.
         let _ = kill_process_group(self.group, signal);
     }
 
     /// Kills those who left the group, until none is found any more.
-    async fn sweep(&self, family: Vec<Relative>) {
+    async fn sweep(&self, family: Arc<[Relative]>) {
         let mark = Arc::clone(&self.mark);
         let look = move || {
             for _ in 0..100 {
@@ -173,7 +189,7 @@ impl Drop for Process {
         }
         let family = self.family();
         if self.child.id().is_some() {
-            self.signal(Signal::KILL);
+            let _ = kill_process_group(self.group, Signal::KILL);
         }
         strays::kill(&self.mark, &family);
     }

@@ -33,22 +33,48 @@ pub(super) struct Relative {
 
 /// Everyone below `root`, as of now.
 pub(super) fn descendants(root: u32) -> Vec<Relative> {
-    let mut children: HashMap<u32, Vec<Relative>> = HashMap::new();
-    for id in processes() {
-        if let Some(stat) = stat(id) {
-            let relative = Relative { id, started: stat.started };
-            children.entry(stat.parent).or_default().push(relative);
+    Tree::read().below([root])
+}
+
+/// Whether somebody of this start is alive in the process group. Once its leader was waited for,
+/// and the last member is gone, the group's id may be another's.
+pub(super) fn is_in_group(group: u32, mark: &Mark, family: &[Relative]) -> bool {
+    processes().any(|id| {
+        stat(id).is_some_and(|now| {
+            now.alive
+                && now.group == group
+                && (family.contains(&Relative { id, started: now.started })
+                    || mark_of(id).as_deref() == Some(mark.as_str()))
+        })
+    })
+}
+
+/// Who is whose child, as of one look.
+struct Tree(HashMap<u32, Vec<Relative>>);
+
+impl Tree {
+    fn read() -> Self {
+        let mut children: HashMap<u32, Vec<Relative>> = HashMap::new();
+        for id in processes() {
+            if let Some(stat) = stat(id) {
+                let relative = Relative { id, started: stat.started };
+                children.entry(stat.parent).or_default().push(relative);
+            }
         }
+        Self(children)
     }
-    let mut found = Vec::new();
-    let mut next = vec![root];
-    while let Some(parent) = next.pop() {
-        for child in children.remove(&parent).unwrap_or_default() {
-            next.push(child.id);
-            found.push(child);
+
+    fn below(mut self, roots: impl IntoIterator<Item = u32>) -> Vec<Relative> {
+        let mut found = Vec::new();
+        let mut next: Vec<u32> = roots.into_iter().collect();
+        while let Some(parent) = next.pop() {
+            for child in self.0.remove(&parent).unwrap_or_default() {
+                next.push(child.id);
+                found.push(child);
+            }
         }
+        found
     }
-    found
 }
 
 /// Kills all who carry the mark, the family as it was, and everyone below them.
@@ -60,8 +86,9 @@ pub(super) fn kill(mark: &Mark, family: &[Relative]) -> usize {
         .map(|it| it.id)
         .collect();
     doomed.extend(processes().filter(|id| mark_of(*id).as_deref() == Some(mark.as_str())));
-    for id in doomed.clone() {
-        doomed.extend(descendants(id).into_iter().map(|below| below.id));
+    if !doomed.is_empty() {
+        let below = Tree::read().below(doomed.iter().copied());
+        doomed.extend(below.into_iter().map(|below| below.id));
     }
     doomed.retain(|id| stat(*id).is_some_and(|now| now.alive));
     for id in &doomed {
@@ -102,6 +129,7 @@ fn mark_of(id: u32) -> Option<String> {
 
 struct Stat {
     parent: u32,
+    group: u32,
     /// In clock ticks since boot.
     started: u64,
     alive: bool,
@@ -113,8 +141,9 @@ fn stat(id: u32) -> Option<Stat> {
     let mut fields = text.rsplit_once(')')?.1.split_ascii_whitespace();
     let alive = !matches!(fields.next()?, "Z" | "X");
     let parent = fields.next()?.parse().ok()?;
-    let started = fields.nth(17)?.parse().ok()?;
-    Some(Stat { parent, started, alive })
+    let group = fields.next()?.parse().ok()?;
+    let started = fields.nth(16)?.parse().ok()?;
+    Some(Stat { parent, group, started, alive })
 }
 
 fn processes() -> impl Iterator<Item = u32> {

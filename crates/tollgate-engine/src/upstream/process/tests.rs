@@ -78,6 +78,24 @@ async fn check_stop(script: &str, most: Duration) {
     assert!(took < most, "{script} took {took:?}");
 }
 
+#[tokio::test]
+async fn a_group_is_signalled_only_while_one_of_ours_is_in_it() {
+    let (mut process, pipes) = spawn(&command(&["sh", "-c", "sleep 60 & exit 0"])).unwrap();
+    process.exited().await;
+    let mut builder = tokio::process::Command::new("sleep");
+    let mut stranger = builder.arg("60").process_group(0).kill_on_drop(true).spawn().unwrap();
+    let theirs = stranger.id().unwrap();
+    assert!(strays::is_in_group(process.id(), &process.mark, &[]), "what the child left behind");
+    assert!(!strays::is_in_group(theirs, &process.mark, &[]));
+    // As if the id of the group had become the stranger's.
+    process.group = Pid::from_raw(theirs.cast_signed()).unwrap();
+    let mark = Arc::clone(&process.mark);
+    drop(pipes);
+    process.stop().await;
+    assert!(stranger.try_wait().unwrap().is_none(), "the stranger lives");
+    assert_eq!(strays(&mark), 0);
+}
+
 #[test]
 fn b_io_13_what_cannot_be_started_says_why() {
     let place = Directory::new();
