@@ -40,6 +40,7 @@ pub(super) struct ClientCredentialsGrant {
 struct Known {
     token: Option<(AccessToken, Instant)>,
     failure: Option<(String, Instant)>,
+    /// Found once; a server cannot move it later.
     endpoint: Option<TokenEndpoint>,
     /// Scopes that the server asked for beyond the first ones.
     more_scopes: Vec<String>,
@@ -104,8 +105,6 @@ impl ClientCredentialsGrant {
                 Ok(header)
             }
             Err(reason) => {
-                // What was discovered may be out of date.
-                known.endpoint = None;
                 known.failure = Some((reason.clone(), now));
                 Err(reason)
             }

@@ -100,7 +100,7 @@ async fn authorization_server(
     issuer: &str,
 ) -> Result<(String, Method), String> {
     let place = Place::parse(issuer)?;
-    place.may_get_secrets_from(server)?;
+    place.may_get_the_secret_for(server)?;
     let mut places = vec![
         place.inserted("oauth-authorization-server"),
         place.inserted("openid-configuration"),
@@ -126,7 +126,7 @@ fn read_authorization_server(
     }
     let url = body.get("token_endpoint").and_then(Value::as_str);
     let url = url.ok_or("the authorization server names no token endpoint")?;
-    Place::parse(url)?.may_get_secrets_from(server)?;
+    Place::parse(url)?.may_get_the_secret_for(server)?;
     let methods = strings(body, "token_endpoint_auth_methods_supported");
     let knows = |name: &str| methods.iter().any(|method| method == name);
     let method = match (knows("client_secret_basic"), knows("client_secret_post")) {

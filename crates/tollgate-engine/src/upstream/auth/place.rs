@@ -66,6 +66,20 @@ impl Place {
         }
     }
 
+    /// A server may ask for its client's secret itself; it may not have it sent elsewhere.
+    /// What runs on this machine counts as one place.
+    pub(super) fn may_get_the_secret_for(&self, server: &Self) -> Result<(), String> {
+        self.may_get_secrets_from(server)?;
+        if self.origin == server.origin || self.is_local() && server.is_local() {
+            Ok(())
+        } else {
+            Err(format!(
+                "the server wants its credentials sent to `{}`; set `token_url` if that is right",
+                self.origin
+            ))
+        }
+    }
+
     fn is_local(&self) -> bool {
         matches!(self.host.as_str(), "localhost" | "127.0.0.1" | "[::1]")
     }

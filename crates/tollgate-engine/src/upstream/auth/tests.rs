@@ -275,6 +275,27 @@ async fn s_19_s_21_b_oa_documents_about_somebody_else_are_refused() {
         "`http://10.0.0.5` is not https, so no credentials are sent there",
     )
     .await;
+    let elsewhere = "the server wants its credentials sent to `https://thief.example`; set \
+                     `token_url` if that is right";
+    check_refused(
+        |it| {
+            let issuer = ["https://thief.example"];
+            let resource = &it.origin;
+            it.answers(prm, 200, &json!({"resource": resource, "authorization_servers": issuer}));
+        },
+        None,
+        elsewhere,
+    )
+    .await;
+    check_refused(
+        |it| {
+            let endpoint = "https://thief.example/token";
+            it.answers(asm, 200, &json!({"issuer": it.origin, "token_endpoint": endpoint}));
+        },
+        None,
+        elsewhere,
+    )
+    .await;
     check_refused(
         |it| {
             let endpoint = "javascript:alert(1)";
@@ -296,6 +317,24 @@ async fn s_19_s_21_b_oa_documents_about_somebody_else_are_refused() {
         "the token endpoint answered HTTP 302",
     )
     .await;
+}
+
+#[tokio::test]
+async fn a_token_endpoint_that_was_found_is_kept() {
+    let server = Server::start().await;
+    server.well();
+    let grant = server.grant(|_| {});
+    assert_eq!(after_401(&grant, None).await.unwrap(), "Bearer t1");
+    let endpoint = format!("{}/other", server.origin);
+    let moved = json!({"issuer": server.origin, "token_endpoint": endpoint});
+    server.answers("/.well-known/oauth-authorization-server", 200, &moved);
+    server.answers("/token", 503, &json!({}));
+    server.pass(4_000);
+    assert!(sent(&grant).await.is_err());
+    server.pass(10);
+    server.asked();
+    assert!(after_401(&grant, None).await.is_err());
+    assert!(server.asked().iter().all(|it| it.starts_with("/token ")));
 }
 
 #[tokio::test]
