@@ -15,8 +15,6 @@ use tollgate_mcp::meta;
 
 mod body;
 
-pub(crate) use tollgate_mcp::line::on_one_line;
-
 /// Display-only, like every `serverInfo`.
 pub(crate) const SERVER_INFO: &str = concat!(
     r#"{"name":"tollgate","title":"Tollgate","version":""#,

@@ -11,13 +11,14 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use tollgate_mcp::envelope::{self, Message};
 use tollgate_mcp::header::SESSION_ID;
+use tollgate_mcp::line::on_one_line;
 use tollgate_mcp::{Era, Revision};
 
 use super::exchange::{Answer, Carrier, Exchange, Line, Step};
 use super::method;
 use super::modern::{self, Ask};
 use super::session::Session;
-use super::{Front, Who, dress, legacy, listen};
+use super::{Front, Who, legacy, listen};
 use crate::body;
 use crate::problem::{Problem, Style};
 use crate::refusal::Refused;
@@ -270,7 +271,7 @@ fn not_acceptable(media: &'static str) -> Response {
 
 /// One event of a stream.
 fn event(text: String) -> Bytes {
-    let text = dress::on_one_line(text);
+    let text = on_one_line(text);
     let mut out = String::with_capacity(text.len() + 24);
     out.push_str("event: message\ndata: ");
     out.push_str(&text);
