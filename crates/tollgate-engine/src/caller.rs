@@ -14,18 +14,15 @@ pub struct Caller<'a> {
     pub client: &'a ClientFacts,
     /// Where progress and logs go, and questions if they can be asked live.
     pub events: Option<Events>,
+    /// Wanted if the caller itself asked for it: servers are not asked in vain.
+    pub progress: Progress,
     pub dialogue: Dialogue,
 }
 
 impl<'a> Caller<'a> {
     /// A caller that only wants the answer.
     pub fn silent(client: &'a ClientFacts) -> Self {
-        Self { client, events: None, dialogue: Dialogue::Nobody }
-    }
-
-    /// Whoever listens wants to hear of progress too.
-    pub(crate) fn progress(&self) -> Progress {
-        if self.events.is_some() { Progress::Wanted } else { Progress::Unwanted }
+        Self { client, events: None, progress: Progress::Unwanted, dialogue: Dialogue::Nobody }
     }
 }
 

@@ -70,7 +70,7 @@ impl<'e> Errand<'e> {
             client: self.caller.client,
             mirrored: mirror::headers(self.request()),
             events,
-            progress: self.caller.progress(),
+            progress: self.caller.progress,
             waits: None,
         }
     }

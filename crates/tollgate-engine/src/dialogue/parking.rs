@@ -48,7 +48,7 @@ impl Detached {
             method: request.kind().method(),
             params: request.params().clone().into_owned(),
             client: caller.client.clone(),
-            progress: caller.progress(),
+            progress: caller.progress,
         };
         let task = tasks::spawn("call that may be parked", async move {
             let answer = line.run(owned.job(events, waited)).await;

@@ -20,7 +20,7 @@ use tollgate_core::policy::Refusal;
 use tollgate_core::shaping::Caps;
 use tollgate_core::turn::{Principal, Turn};
 use tollgate_mcp::Era;
-use tollgate_mcp::client::{Answer, AnswerKind, Event, Events};
+use tollgate_mcp::client::{Answer, AnswerKind, Event, Events, Progress};
 use tollgate_mcp::meta::ClientFacts;
 use tollgate_mcp::tasks::{self, Task};
 
@@ -45,6 +45,7 @@ struct Seen {
     params: Value,
     events: Option<Events>,
     waits: Option<watch::Receiver<WaitsFor>>,
+    progress: Progress,
 }
 
 type Script = Box<dyn Fn(Seen) -> BoxFuture<'static, Result<Answer, Failure>> + Send + Sync>;
@@ -81,8 +82,14 @@ impl Line for Scripted {
         let params: Value = serde_json::from_str(&job.params.to_text()).unwrap();
         let name = params["name"].as_str().unwrap_or_default().to_owned();
         let mut guard = CountDrop(Arc::clone(&self.dropped), false);
-        let answer =
-            (self.script)(Seen { name, params, events: job.events, waits: job.waits }).await;
+        let answer = (self.script)(Seen {
+            name,
+            params,
+            events: job.events,
+            waits: job.waits,
+            progress: job.progress,
+        })
+        .await;
         guard.1 = true;
         answer
     }

@@ -9,6 +9,7 @@ use tollgate_core::call::{Kind, Request};
 use tollgate_core::json::Object;
 use tollgate_core::view::Form;
 use tollgate_engine::caller::{Caller, Dialogue, Reply};
+use tollgate_mcp::client::Progress;
 use tollgate_mcp::code;
 use tollgate_mcp::envelope::{Id, Message};
 use tollgate_mcp::meta::{self, ClientFacts};
@@ -194,9 +195,10 @@ async fn run(
     session.who.may(kind)?;
     let turn = session.who.turn(&front.gate)?;
     let client = session.client();
+    let progress = if token.is_some() { Progress::Wanted } else { Progress::Unwanted };
     let events = line.events(Voice { token, hearer: Hearer::Legacy(Arc::clone(session)) });
     let dialogue = if events.is_some() { Dialogue::Live } else { Dialogue::Nobody };
-    let caller = Caller { client: &client, events, dialogue };
+    let caller = Caller { client: &client, events, progress, dialogue };
     let result = match front.gate.call(&turn, Request { kind, params }, caller).await {
         Ok(Reply::Tool(outcome)) => outcome.result,
         Ok(Reply::Result(result)) => result,

@@ -9,6 +9,7 @@ use tollgate_core::turn::Turn;
 use tollgate_core::view::Form;
 use tollgate_engine::caller::{Caller, Dialogue, Reply, Retry};
 use tollgate_engine::gate::TaskRequest;
+use tollgate_mcp::client::Progress;
 use tollgate_mcp::code::{self, ErrorObject};
 use tollgate_mcp::envelope::Id;
 use tollgate_mcp::meta::{self, RequestMeta, TASKS_EXTENSION};
@@ -134,7 +135,12 @@ impl Call<'_> {
             Kind::CallTool | Kind::ReadResource | Kind::GetPrompt => Dialogue::Rounds(retry),
             Kind::Complete | Kind::Task(_) => Dialogue::Nobody,
         };
-        let caller = Caller { client: &self.meta.client, events: self.events(), dialogue };
+        let progress = match &self.meta.progress_token {
+            Some(_) => Progress::Wanted,
+            None => Progress::Unwanted,
+        };
+        let client = &self.meta.client;
+        let caller = Caller { client, events: self.events(), progress, dialogue };
         if let Kind::Task(verb) = self.kind {
             self.check_tasks()?;
             let request = TaskRequest { verb, params };

@@ -23,7 +23,7 @@ use tollgate_engine::settings::{
 use tollgate_engine::upstream::State;
 use tollgate_engine::{Parts, start};
 use tollgate_mcp::Revision;
-use tollgate_mcp::client::identity;
+use tollgate_mcp::client::{Progress, identity};
 use tollgate_mcp::meta::ClientFacts;
 
 use crate::config::Environment;
@@ -76,7 +76,8 @@ async fn call_everything(gate: &Gate, context: &Value, output: Output) -> Result
         params.set_string("name", &name);
         params.set("arguments", json::raw_value(&arguments));
         let request = Request { kind: Kind::CallTool, params };
-        let caller = Caller { client: &client, events: Some(events), dialogue: Dialogue::Live };
+        let (events, progress, dialogue) = (Some(events), Progress::Wanted, Dialogue::Live);
+        let caller = Caller { client: &client, events, progress, dialogue };
         let reply = gate.call(&turn, request, caller).await;
         output.note(&format!("{name}: {reply:?}"));
     }

@@ -42,6 +42,10 @@ fn person(after: Duration) -> (Events, Task) {
     (events, task)
 }
 
+fn live(client: &ClientFacts, events: Events) -> Caller<'_> {
+    Caller { events: Some(events), dialogue: Dialogue::Live, ..Caller::silent(client) }
+}
+
 fn rounds(state: Option<&str>, responses: Option<&str>) -> Dialogue {
     let responses: Option<Box<RawValue>> = responses.map(|text| raw(text.to_owned()));
     Dialogue::Rounds(Retry { state: state.map(str::to_owned), responses })
@@ -59,11 +63,11 @@ async fn legacy_to_legacy_asks_live_and_the_clock_stands_still_meanwhile() {
     let test = gate(Era::Legacy, legacy_asker).await;
     let client = someone();
     let (events, _person) = person(Duration::from_secs(60));
-    let caller = Caller { client: &client, events: Some(events), dialogue: Dialogue::Live };
+    let caller = live(&client, events);
     assert_eq!(said(&test.call(r#"{"name":"s_a"}"#, caller).await), "ok \"Ada\"");
 
     let (events, _person) = person(Duration::from_secs(3_600));
-    let caller = Caller { client: &client, events: Some(events), dialogue: Dialogue::Live };
+    let caller = live(&client, events);
     let reply = said(&test.call(r#"{"name":"s_a"}"#, caller).await);
     assert!(reply.starts_with("timeout"), "nobody is waited for without end: {reply}");
 }
@@ -94,7 +98,7 @@ async fn check_asked(era: Era, capabilities: &str, (method, params): (&str, &str
     .await;
     let client = able(capabilities);
     let (events, _person) = person(Duration::ZERO);
-    let caller = Caller { client: &client, events: Some(events), dialogue: Dialogue::Live };
+    let caller = live(&client, events);
     let reply = said(&test.call(r#"{"name":"s_a"}"#, caller).await);
     assert!(reply.contains(hears), "{era:?} {capabilities}: {reply}");
 }
@@ -127,7 +131,7 @@ async fn legacy_to_modern_runs_the_rounds_for_the_client() {
     let test = gate(Era::Modern, modern_asker).await;
     let client = someone();
     let (events, _person) = person(Duration::ZERO);
-    let caller = Caller { client: &client, events: Some(events), dialogue: Dialogue::Live };
+    let caller = live(&client, events);
     assert_eq!(said(&test.call(r#"{"name":"s_a"}"#, caller).await), "ok \"inner\" \"Ada\"");
 }
 
@@ -140,7 +144,7 @@ async fn b_re_09_a_server_that_asks_without_end_is_given_up() {
     .await;
     let client = someone();
     let (events, _person) = person(Duration::ZERO);
-    let caller = Caller { client: &client, events: Some(events), dialogue: Dialogue::Live };
+    let caller = live(&client, events);
     let reply = said(&test.call(r#"{"name":"s_a"}"#, caller).await);
     assert!(reply.contains("asked more than 10 times"), "{reply}");
 }
@@ -150,7 +154,7 @@ async fn s_14_modern_to_modern_seals_the_servers_state_for_principal_and_request
     let test = gate(Era::Modern, modern_asker).await;
     let client = someone();
     let call = async |params: &str, turn: &Turn, dialogue: Dialogue| {
-        let caller = Caller { client: &client, events: None, dialogue };
+        let caller = Caller { dialogue, ..Caller::silent(&client) };
         test.gate.call(turn, request(params), caller).await
     };
     let turn = test.turn();
@@ -179,7 +183,7 @@ async fn modern_to_legacy_parks_the_call_until_the_caller_is_back() {
     let test = gate(Era::Legacy, legacy_asker).await;
     let client = someone();
     let call = async |dialogue: Dialogue| {
-        let caller = Caller { client: &client, events: None, dialogue };
+        let caller = Caller { dialogue, ..Caller::silent(&client) };
         test.call(r#"{"name":"s_a"}"#, caller).await
     };
     let (result, state) = required(call(rounds(None, None)).await);
@@ -211,11 +215,11 @@ async fn questions_that_come_together_are_asked_together() {
     })
     .await;
     let client = someone();
-    let caller = Caller { client: &client, events: None, dialogue: rounds(None, None) };
+    let caller = Caller { dialogue: rounds(None, None), ..Caller::silent(&client) };
     let (result, state) = required(test.call(r#"{"name":"s_a"}"#, caller).await);
     assert_eq!(result["inputRequests"].as_object().unwrap().len(), 2);
     let dialogue = rounds(Some(&state), Some(r#"{"q1":1,"q2":2}"#));
-    let caller = Caller { client: &client, events: None, dialogue };
+    let caller = Caller { dialogue, ..Caller::silent(&client) };
     assert_eq!(said(&test.call(r#"{"name":"s_a"}"#, caller).await), "ok 1 2");
 }
 
@@ -230,7 +234,7 @@ async fn a_question_beyond_what_the_client_can_do_is_refused_by_name() {
     })
     .await;
     let client = someone();
-    let caller = Caller { client: &client, events: None, dialogue: rounds(None, None) };
+    let caller = Caller { dialogue: rounds(None, None), ..Caller::silent(&client) };
     let reply = test.call(r#"{"name":"s_a"}"#, caller).await;
     let Err(CallError::MissingCapability { required, .. }) = reply else { panic!("{reply:?}") };
     assert_eq!(required.get(), r#"{"sampling":{}}"#);
@@ -242,12 +246,12 @@ async fn a_question_beyond_what_the_client_can_do_is_refused_by_name() {
 async fn a_parked_call_that_nobody_comes_back_for_ends() {
     let test = gate(Era::Legacy, legacy_asker).await;
     let client = someone();
-    let caller = Caller { client: &client, events: None, dialogue: rounds(None, None) };
+    let caller = Caller { dialogue: rounds(None, None), ..Caller::silent(&client) };
     let (_, state) = required(test.call(r#"{"name":"s_a"}"#, caller).await);
     tokio::time::sleep(Duration::from_secs(400)).await;
     assert_eq!(*test.dropped.lock(), 1);
     let dialogue = rounds(Some(&state), Some(r#"{"q1":1}"#));
-    let caller = Caller { client: &client, events: None, dialogue };
+    let caller = Caller { dialogue, ..Caller::silent(&client) };
     let reply = test.call(r#"{"name":"s_a"}"#, caller).await;
     assert!(!matches!(&reply, Ok(Reply::Tool(outcome)) if outcome.status == Status::Ok));
 }
@@ -274,17 +278,17 @@ async fn every_round_of_a_parked_call_has_its_own_patience() {
     let client = someone();
     let mut dialogue = rounds(None, None);
     for at in 1..=3 {
-        let caller = Caller { client: &client, events: None, dialogue };
+        let caller = Caller { dialogue, ..Caller::silent(&client) };
         let (_, state) = required(test.call(r#"{"name":"s_a"}"#, caller).await);
         tokio::time::sleep(Duration::from_secs(290)).await;
         assert_eq!(*test.dropped.lock(), 0, "round {at}");
         dialogue = rounds(Some(&state), Some(r#"{"q1":1}"#));
     }
-    let caller = Caller { client: &client, events: None, dialogue };
+    let caller = Caller { dialogue, ..Caller::silent(&client) };
     assert_eq!(said(&test.call(r#"{"name":"s_a"}"#, caller).await), "ok thrice");
 
     let (events, _person) = person(Duration::from_secs(60));
-    let caller = Caller { client: &client, events: Some(events), dialogue: Dialogue::Live };
+    let caller = live(&client, events);
     assert_eq!(said(&test.call(r#"{"name":"s_a"}"#, caller).await), "ok thrice");
 }
 
@@ -293,7 +297,7 @@ async fn one_principal_cannot_fill_the_parking() {
     let test = gate(Era::Legacy, legacy_asker).await;
     let client = someone();
     let call = async |who: &str| {
-        let caller = Caller { client: &client, events: None, dialogue: rounds(None, None) };
+        let caller = Caller { dialogue: rounds(None, None), ..Caller::silent(&client) };
         let turn = test.turn_of(who);
         said(&test.gate.call(&turn, request(r#"{"name":"s_a"}"#), caller).await)
     };
@@ -315,17 +319,39 @@ async fn a_url_that_must_be_visited_first_becomes_a_question() {
     })
     .await;
     let forms_only = someone();
-    let caller = Caller { client: &forms_only, events: None, dialogue: rounds(None, None) };
+    let caller = Caller { dialogue: rounds(None, None), ..Caller::silent(&forms_only) };
     let reply = test.call(r#"{"name":"s_a"}"#, caller).await;
     assert!(matches!(reply, Err(CallError::Upstream(error)) if error.code == -32042));
     let client = able(r#"{"elicitation":{"url":{}}}"#);
-    let caller = Caller { client: &client, events: None, dialogue: rounds(None, None) };
+    let caller = Caller { dialogue: rounds(None, None), ..Caller::silent(&client) };
     let Ok(Reply::InputRequired(result)) = test.call(r#"{"name":"s_a"}"#, caller).await else {
         panic!("a question was expected");
     };
     let result: Value = serde_json::from_str(result.get()).unwrap();
     assert_eq!(result["inputRequests"]["u1"]["params"]["url"], "https://x.example/go");
-    let live = Caller { client: &client, events: None, dialogue: Dialogue::Live };
-    let reply = test.call(r#"{"name":"s_a"}"#, live).await;
+    let silent = Caller { dialogue: Dialogue::Live, ..Caller::silent(&client) };
+    let reply = test.call(r#"{"name":"s_a"}"#, silent).await;
     assert!(matches!(reply, Err(CallError::Upstream(error)) if error.code == -32042));
+}
+
+#[tokio::test]
+async fn progress_is_asked_for_only_if_the_caller_wants_it() {
+    for era in [Era::Legacy, Era::Modern] {
+        let say = |seen: Seen| -> BoxFuture<'static, Result<Answer, Failure>> {
+            Box::pin(async move { Ok(text(&format!("{:?}", seen.progress))) })
+        };
+        let test = gate(era, say).await;
+        let client = someone();
+        for (progress, dialogue) in [
+            (Progress::Unwanted, Dialogue::Live),
+            (Progress::Wanted, Dialogue::Live),
+            (Progress::Unwanted, rounds(None, None)),
+            (Progress::Wanted, rounds(None, None)),
+        ] {
+            let (events, _person) = person(Duration::ZERO);
+            let caller = Caller { client: &client, events: Some(events), progress, dialogue };
+            let reply = said(&test.call(r#"{"name":"s_a"}"#, caller).await);
+            assert_eq!(reply, format!("ok {progress:?}"));
+        }
+    }
 }

@@ -107,13 +107,30 @@ async fn a_child_serves_and_is_gone_after_its_stop() {
 }
 
 #[tokio::test]
-async fn b_io_1_a_server_that_exits_at_once_says_how_and_what() {
-    let child = Child::run(&["sh", "-c", "echo 'API_KEY is not set' >&2; exit 3"]);
-    let status = child.down().await;
-    let expected = "exited with status 3; its last words: API_KEY is not set, during the handshake";
-    assert_eq!(status.reason, expected);
-    assert_eq!(child.upstream.logs().last().unwrap(), "API_KEY is not set");
-    child.stop().await;
+async fn b_io_01_a_server_that_exits_at_once_says_how_and_what() {
+    let check = async |script: &str, expected: &str| {
+        let child = Child::run(&["sh", "-c", script]);
+        let status = child.down().await;
+        let expected = format!("{expected}, during the handshake");
+        assert_eq!(status.reason, expected, "{script}");
+        assert_eq!(child.upstream.logs().last().map_or("", String::as_str), last_words(script));
+        assert!(matches!(child.call().await, Err(Failure::Offline { .. })), "{script}");
+        child.stop().await;
+    };
+    tokio::join!(
+        check(
+            "echo 'API_KEY is not set' >&2; exit 3",
+            "exited with status 3; its last words: API_KEY is not set",
+        ),
+        check("exit 0", "exited with status 0"),
+        check("exit 137", "exited with status 137"),
+        check("kill -9 $$", "was killed by signal 9"),
+        check("read line; exit 0", "exited with status 0"),
+    );
+}
+
+fn last_words(script: &str) -> &str {
+    script.split('\'').nth(1).unwrap_or_default()
 }
 
 #[tokio::test]
