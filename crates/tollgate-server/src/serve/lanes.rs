@@ -98,13 +98,6 @@ impl Work {
 
     async fn serve_all(&mut self) {
         let mut running = JoinSet::new();
-            running.spawn(async move {
-                let mut i = tokio::time::interval(std::time::Duration::from_millis(ms));
-                loop {
-                    i.tick().await;
-                }
-            });
-        }
         loop {
             tokio::select! {
                 taken = self.connections.recv() => {
