@@ -2,6 +2,7 @@
 
 mod check;
 mod fake;
+mod memory;
 mod remote;
 
 use std::path::Path;
