@@ -1,7 +1,7 @@
 //! The immutable snapshot of everything that all servers offer, built whole and swapped whole.
 //! Built by the registry; read by views. Knows nothing of agents.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use crate::glob::Glob;
 use crate::id::{ExposedName, ServerId, ToolId, ToolName};
 pub use crate::names::Origin;
-use crate::names::{NamePattern, Owned, Owners};
+use crate::names::{Kind, NamePattern, Owned, Owners, shape};
 use crate::tool::{Finding, Override, Tool};
 
 mod listed;
@@ -76,6 +76,15 @@ pub struct Catalog {
     pub templates: Vec<Arc<Template>>,
     /// What was left out or changed on intake, and why; for people to see.
     pub problems: Vec<Problem>,
+    /// Tools whose server is away, as far as they were ever known.
+    pub away: Vec<Away>,
+}
+
+/// A tool that is not there because its server is not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Away {
+    pub exposed: ExposedName,
+    pub server: ServerId,
 }
 
 #[derive(Debug)]
@@ -149,7 +158,9 @@ impl fmt::Display for Problem {
 }
 
 impl Catalog {
-    /// Merges all offers. `owners` remembers who had which name, so that no name changes hands.
+    /// Merges all offers. Of two that want one name the built-in tool, then the server that stands
+    /// first has it; `owners` remembers the names of servers that are away, so that nobody else
+    /// takes them meanwhile.
     pub fn build(inputs: &Inputs<'_>, owners: &mut Owners) -> Self {
         let mut problems = Vec::new();
         let mut wanted = Wanted::default();
@@ -164,6 +175,7 @@ impl Catalog {
             resources,
             templates,
             problems,
+            away: away(owners, inputs.offers),
         }
     }
 
@@ -174,15 +186,36 @@ impl Catalog {
 }
 
 /// A name is free again once its server is gone from the config, or is here and no longer asks
-/// for that name. An absent server keeps all of its names.
+/// for that name, or a server that stands before it asks for the same. An absent server keeps all
+/// of its other names.
 fn release(owners: &mut Owners, offers: &[Offer], wanted: &Wanted) {
+    let turn = |server: &ServerId| {
+        let at = offers.iter().position(|offer| offer.rules.server == *server)?;
+        Some((offers[at].rules.origin != Origin::Builtin, at))
+    };
+    let mut first = HashMap::new();
+    for (kind, id, exposed) in wanted.iter() {
+        let Some(turn) = turn(&id.server) else { continue };
+        let earliest = first.entry((kind, shape(exposed))).or_insert(turn);
+        *earliest = turn.min(*earliest);
+    }
     owners.retain(|Owned { kind, exposed, owner }| {
-        match offers.iter().find(|offer| offer.rules.server == owner.server) {
-            None => false,
-            Some(offer) if !offer.present => true,
-            Some(_) => wanted.is(*kind, owner, exposed),
+        let Some(turn) = turn(&owner.server) else { return false };
+        if first.get(&(*kind, shape(exposed))).is_some_and(|earliest| *earliest < turn) {
+            return false;
         }
+        !offers[turn.1].present || wanted.is(*kind, owner, exposed)
     });
+}
+
+fn away(owners: &Owners, offers: &[Offer]) -> Vec<Away> {
+    let absent: HashSet<&ServerId> =
+        offers.iter().filter(|it| !it.present).map(|it| &it.rules.server).collect();
+    owners
+        .iter()
+        .filter(|owned| owned.kind == Kind::Tool && absent.contains(&owned.owner.server))
+        .map(|it| Away { exposed: it.exposed.clone(), server: it.owner.server.clone() })
+        .collect()
 }
 
 #[cfg(test)]

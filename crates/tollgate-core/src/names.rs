@@ -5,6 +5,7 @@ use crate::digest;
 use crate::id::{ExposedName, ServerId, ToolName};
 
 mod owners;
+pub(crate) use owners::shape;
 pub use owners::{Kind, Owned, Owners};
 
 /// Where a server's tools run.

@@ -63,6 +63,9 @@ impl<'a> Permitted<'a> {
 pub enum Refusal {
     #[error("{}", unknown("tool", .name, .nearest))]
     UnknownTool { name: String, nearest: Vec<String> },
+    /// Its server is known, and not there.
+    #[error("`{name}` is away with its server `{server}`, and comes back with it")]
+    Away { name: String, server: ServerId },
     #[error("{}", unknown("prompt", .name, .nearest))]
     UnknownPrompt { name: String, nearest: Vec<String> },
     #[error("there is no resource `{uri}`")]
@@ -126,6 +129,12 @@ fn permit_tool<'a>(turn: &Turn, mut params: Object<'a>) -> Result<Permitted<'a>,
     }
     let name = required(&params, "name")?;
     let Some(tool) = turn.view.tool(&name).cloned() else {
+        if let Some(server) = turn.view.away(&name) {
+            return Err(Refusal::Away {
+                name: shortened(&name, SAID_BACK),
+                server: server.clone(),
+            });
+        }
         let nearest = turn.view.nearest(&name).into_iter().map(str::to_owned).collect();
         return Err(Refusal::UnknownTool { name: shortened(&name, SAID_BACK), nearest });
     };

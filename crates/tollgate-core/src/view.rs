@@ -36,6 +36,8 @@ pub struct View {
     resources: Vec<Arc<Resource>>,
     templates: Vec<Arc<Template>>,
     hidden: Hidden,
+    /// Tools that would be here if their server was.
+    away: HashMap<ExposedName, ServerId>,
     pages: Pages,
 }
 
@@ -52,6 +54,7 @@ impl View {
         let hidden = hidden_resources.iter().map(|it| (&it.server, it.uri.as_str()));
         let hidden =
             hidden.chain(hidden_templates.iter().map(|it| (&it.server, it.pattern.as_str())));
+        let away = catalog.away.iter().filter(|it| agent.may_see(it.exposed.as_str()));
         Self {
             agent: agent.id.clone(),
             tier,
@@ -62,6 +65,7 @@ impl View {
             resources,
             templates,
             hidden: hidden.collect(),
+            away: away.map(|it| (it.exposed.clone(), it.server.clone())).collect(),
             pages: Pages::default(),
         }
     }
@@ -72,6 +76,11 @@ impl View {
 
     pub fn tool(&self, exposed: &str) -> Option<&Arc<Tool>> {
         self.by_name.get(exposed).map(|at| &self.tools[*at])
+    }
+
+    /// The server that a tool of this name is away with.
+    pub fn away(&self, exposed: &str) -> Option<&ServerId> {
+        self.away.get(exposed)
     }
 
     pub fn prompts(&self) -> &[Arc<Prompt>] {

@@ -95,6 +95,12 @@ impl Gate {
                 let refusal = Refusal::InvalidArguments { tool, violations };
                 Ok(answer::failed(Status::InvalidArguments, &refusal.to_string()))
             }
+            Err(Refusal::Away { name, server }) => {
+                recording.target(&server, None);
+                let how = self.servers.words(&server);
+                let message = format!("`{name}` is away: its server `{server}` is {how}");
+                Ok(answer::failed(Status::Offline, &message))
+            }
             Err(refusal) => Err(refusal.into()),
         };
         recording.finish(&reply);

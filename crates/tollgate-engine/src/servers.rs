@@ -56,6 +56,17 @@ impl Servers {
         builtin.chain(upstream).collect()
     }
 
+    /// How a server stands, in words: `offline: exited with status 1`.
+    pub(crate) fn words(&self, server: &ServerId) -> String {
+        match self.upstreams.iter().find(|upstream| upstream.id() == server) {
+            Some(upstream) => {
+                let status = upstream.status();
+                format!("{}: {}", status.state.as_str(), status.reason)
+            }
+            None => "not configured any more".to_owned(),
+        }
+    }
+
     pub(crate) async fn test(&self, server: &str) -> Option<TestReport> {
         if let Some((_, tools)) = self.builtin.iter().find(|(id, _)| id.as_str() == server) {
             return Some(TestReport {

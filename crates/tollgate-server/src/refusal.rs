@@ -112,7 +112,7 @@ fn refused(era: Era, refusal: &Refusal, message: String) -> Told {
             let data = json::raw_value(&json!({ "uri": uri }));
             Told::Error(Refused::in_era(era, ErrorObject::new(code, message).with_data(data)))
         }
-        Refusal::InvalidArguments { .. } => Told::Failure(message),
+        Refusal::InvalidArguments { .. } | Refusal::Away { .. } => Told::Failure(message),
         Refusal::UnknownTool { .. }
         | Refusal::UnknownPrompt { .. }
         | Refusal::UnknownTask
@@ -150,6 +150,7 @@ pub(crate) fn plain(error: &CallError) -> Plain {
             return Plain::Problem(Problem::told(StatusCode::BAD_REQUEST, "bad_params", message));
         }
         CallError::Refused(Refusal::InvalidArguments { .. }) => Status::InvalidArguments,
+        CallError::Refused(Refusal::Away { .. }) => Status::Offline,
         CallError::Refused(
             Refusal::UnknownTool { .. }
             | Refusal::UnknownPrompt { .. }

@@ -38,9 +38,9 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "tollgate-engine",
         &[
-            "clock", "disk", "settings", "backend", "caller", "seal", "owners", "record", "builtin",
-            "mirror", "tickets", "dialogue", "watches", "upstream", "registry", "executor",
-            "answer", "servers", "gate", "start",
+            "clock", "disk", "settings", "backend", "caller", "seal", "owners", "record",
+            "builtin", "mirror", "tickets", "dialogue", "watches", "upstream", "registry",
+            "executor", "answer", "servers", "gate", "start",
         ],
     ),
 ];

@@ -7,6 +7,7 @@ use crate::config::{self, Config, Environment};
 use crate::failure::Failure;
 use crate::logging;
 use crate::output::Output;
+use crate::signals::asked_to_stop;
 
 mod call;
 mod check;
@@ -35,7 +36,19 @@ pub fn run(cli: Cli, output: Output, environment: &dyn Environment) -> Result<()
         .enable_all()
         .build()
         .map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
-    runtime.block_on(asked(command, &cli.options, (output, environment)))
+    runtime.block_on(async {
+        let serves = matches!(command, Command::Serve);
+        let asked = asked(command, &cli.options, (output, environment));
+        if serves {
+            // It knows how to stop in good order.
+            return asked.await;
+        }
+        tokio::select! {
+            done = asked => done,
+            // What was started for this command ends with it, children and all.
+            () = asked_to_stop() => Err(Failure::failed("stopped by a signal")),
+        }
+    })
 }
 
 async fn asked(

@@ -10,3 +10,4 @@ pub mod failure;
 pub mod gateway;
 pub mod logging;
 pub mod output;
+pub mod signals;

@@ -261,20 +261,45 @@ fn s_26_a_name_never_changes_hands_by_itself() {
     let who = |offers: &[Offer], owners: &mut Owners| {
         build(offers, owners, None).tools.iter().map(|tool| tool.id.to_string()).collect::<String>()
     };
-    // The later one in the config came first, and keeps the name when the other arrives.
+    // While the first one was never seen the second has the name; the order decides once it was.
     assert_eq!(who(&[absent(&first), second.clone()], &mut owners), "a/b_c");
-    assert_eq!(who(&[first.clone(), second.clone()], &mut owners), "a/b_c");
-    // Not even while it is away, nor after a restart.
-    assert_eq!(who(&[first.clone(), absent(&second)], &mut owners), "");
+    assert_eq!(who(&[first.clone(), second.clone()], &mut owners), "a_b/c");
+    // Nobody else gets it while its server is away, nor after a restart.
+    assert_eq!(who(&[absent(&first), second.clone()], &mut owners), "");
     let mut owners: Owners = owners.iter().cloned().collect();
-    assert_eq!(who(&[first.clone(), second.clone()], &mut owners), "a/b_c");
+    assert_eq!(who(&[absent(&first), second.clone()], &mut owners), "");
+    assert_eq!(who(&[first.clone(), second.clone()], &mut owners), "a_b/c");
     // A broken definition keeps it as well.
-    let broken = offer("a", &[json!({"name": "b_c", "inputSchema": 1})]);
-    assert_eq!(who(&[first.clone(), broken], &mut owners), "");
+    let broken = offer("a_b", &[json!({"name": "c", "inputSchema": 1})]);
+    assert_eq!(who(&[broken, second.clone()], &mut owners), "");
     // It is free once its server no longer lists the tool, or has left the config.
-    assert_eq!(who(&[first.clone(), offer("a", &[])], &mut owners), "a_b/c");
+    assert_eq!(who(&[offer("a_b", &[]), second.clone()], &mut owners), "a/b_c");
     assert_eq!(who(&[first, second.clone()], &mut owners), "a_b/c");
     assert_eq!(who(&[second], &mut owners), "a/b_c");
+}
+
+#[test]
+fn s_26_who_has_a_name_does_not_depend_on_who_comes_first() {
+    let both = [offer("a_b", &tools(&["c"])), offer("a", &tools(&["b_c"]))];
+    let absent = |offer: &Offer| Offer { present: false, ..offer.clone() };
+    for early in 0..2 {
+        let mut owners = Owners::default();
+        let late = 1 - early;
+        let mut offers = both.clone();
+        offers[late] = absent(&both[late]);
+        build(&offers, &mut owners, None);
+        assert_eq!(build(&both, &mut owners, None).tools[0].id.to_string(), "a_b/c");
+    }
+}
+
+#[test]
+fn tools_of_a_server_that_is_away_are_known_to_be_away() {
+    let here = offer("s", &tools(&["t"]));
+    let mut owners = Owners::default();
+    assert!(build(std::slice::from_ref(&here), &mut owners, None).away.is_empty());
+    let gone = Offer { present: false, ..here };
+    let away = build(&[gone], &mut owners, None).away;
+    assert_eq!(format!("{} {}", away[0].exposed, away[0].server), "s_t s");
 }
 
 #[test]

@@ -16,6 +16,10 @@ impl Wanted {
         self.names.insert((kind, id.clone()), exposed.clone()).is_none()
     }
 
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Kind, &ToolId, &ExposedName)> {
+        self.names.iter().map(|((kind, id), exposed)| (*kind, id, exposed))
+    }
+
     pub(super) fn is(&self, kind: Kind, id: &ToolId, exposed: &ExposedName) -> bool {
         self.names.get(&(kind, id.clone())) == Some(exposed)
     }

@@ -103,7 +103,7 @@ fn lower(exposed: &ExposedName) -> String {
 }
 
 /// What a hurried reader sees: `0` is an `o`, `1` and `i` are an `l`.
-fn shape(exposed: &ExposedName) -> String {
+pub(crate) fn shape(exposed: &ExposedName) -> String {
     let fold = |c: char| match c.to_ascii_lowercase() {
         '0' => 'o',
         '1' | 'i' => 'l',

@@ -1,13 +1,13 @@
 //! `tollgate serve`: the gateway, until it is told to stop.
 
 use tokio::net::TcpListener;
-use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
 use crate::app::App;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::output::Output;
+use crate::signals::asked_to_stop;
 
 pub(super) async fn run(config: &Config, output: Output) -> Result<(), Failure> {
     let listener = TcpListener::bind(config.listen).await.map_err(|error| {
@@ -44,17 +44,4 @@ pub(super) async fn run(config: &Config, output: Output) -> Result<(), Failure> 
     }
     app.gate().stop().await;
     Ok(())
-}
-
-/// SIGTERM or SIGINT.
-async fn asked_to_stop() {
-    let (Ok(mut terminate), Ok(mut interrupt)) =
-        (signal(SignalKind::terminate()), signal(SignalKind::interrupt()))
-    else {
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = interrupt.recv() => {}
-    }
 }
