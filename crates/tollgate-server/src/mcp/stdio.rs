@@ -7,13 +7,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::StatusCode;
+use serde::de::IgnoredAny;
+use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
-use tokio::task::{AbortHandle, JoinSet};
+use tokio::task::{self, AbortHandle, JoinSet};
 use tollgate_core::turn::Principal;
 use tollgate_engine::clock::SystemClock;
 use tollgate_engine::gate::Gate;
-use tollgate_mcp::code::{self, ErrorObject};
+use tollgate_mcp::code;
 use tollgate_mcp::envelope::{Id, Message, Request};
 use tollgate_mcp::line::{self, Lines};
 use tollgate_mcp::{Revision, meta};
@@ -32,6 +35,8 @@ use crate::refusal::Refused;
 const QUEUE: usize = 64;
 /// How long requests may still run when the client has said its last word.
 const GRACE: Duration = Duration::from_millis(500);
+/// How long the client may then take to read what is left.
+const LAST_WORDS: Duration = Duration::from_secs(5);
 
 #[derive(Debug, thiserror::Error)]
 #[error("the pipe broke: {0}")]
@@ -57,8 +62,15 @@ where
         tier: None,
         rights: Rights::ALL,
     };
-    let mut pipe =
-        Pipe { front, who, session: None, running: HashMap::new(), tasks: JoinSet::new(), out };
+    let mut pipe = Pipe {
+        front,
+        who,
+        session: None,
+        running: HashMap::new(),
+        batches: HashMap::new(),
+        tasks: JoinSet::new(),
+        out,
+    };
     let mut writing = std::pin::pin!(write_all(writer, outgoing));
     loop {
         tokio::select! {
@@ -76,8 +88,9 @@ where
             },
         }
     }
-    let (written, ()) = tokio::join!(writing, pipe.end());
-    Ok(written?)
+    let end = async { tokio::join!(writing, pipe.end()).0 };
+    let unread = || io::Error::new(io::ErrorKind::TimedOut, "the client does not read");
+    Ok(tokio::time::timeout(GRACE + LAST_WORDS, end).await.unwrap_or_else(|_| Err(unread()))?)
 }
 
 /// Writes what there is in one go, and flushes when there is no more.
@@ -104,7 +117,10 @@ struct Pipe {
     who: Who,
     session: Option<Arc<Session>>,
     running: HashMap<Id, AbortHandle>,
-    tasks: JoinSet<Id>,
+    /// How many messages each batch has that is being answered.
+    batches: HashMap<task::Id, usize>,
+    /// A task that answers one request ends with its id.
+    tasks: JoinSet<Option<Id>>,
     out: mpsc::Sender<String>,
 }
 
@@ -126,7 +142,7 @@ impl Pipe {
             return self.take_batch(text).await;
         }
         match Message::parse_bytes(&text) {
-            Ok(Message::Request(request)) => self.start(&text, &request).await,
+            Ok(Message::Request(request)) => self.start(request).await,
             Ok(Message::Notification { method, params }) => {
                 if method == "notifications/cancelled"
                     && let Some(id) = legacy::cancelled_id(params)
@@ -147,26 +163,31 @@ impl Pipe {
         }
     }
 
-    async fn start(&mut self, text: &Bytes, request: &Request<'_>) {
+    async fn start(&mut self, request: Request<'_>) {
         let id = request.id.clone();
         if self.running.contains_key(&id) {
             let refused = Refused::invalid("a request with this `id` is still running");
             return self.refuse(Some(&id), &refused).await;
         }
-        if self.running.len() >= self.front.limits.in_flight {
-            let error = ErrorObject::new(code::INTERNAL_ERROR, "too many requests are running");
-            let _ = self.out.send(dress::error(Some(&id), &error)).await;
-            return;
+        if !self.has_room(1) {
+            return self.refuse(Some(&id), &too_many()).await;
         }
         if request.method == "initialize" && meta::version_of(request.params).is_none() {
-            return self.initialize(request).await;
+            return self.initialize(&request).await;
         }
         let (front, who) = (Arc::clone(&self.front), self.who.clone());
-        let (text, session) = (text.clone(), self.session.clone());
+        let session = self.session.clone();
+        let asked = Asked::from(request);
         let exchange = Exchange::new(Line::new(Carrier::Pipe), |line| async move {
-            answer(&front, (who, session.as_ref()), &text, &line).await
+            answer(&front, (who, session.as_ref()), &asked, &line).await
         });
         self.run(id, exchange);
+    }
+
+    /// Whether so many more requests may run.
+    fn has_room(&self, more: usize) -> bool {
+        let in_batches: usize = self.batches.values().sum();
+        self.running.len() + in_batches + more <= self.front.limits.in_flight
     }
 
     fn run(&mut self, id: Id, exchange: Exchange) {
@@ -174,7 +195,7 @@ impl Pipe {
         let key = id.clone();
         let handle = self.tasks.spawn(async move {
             carry(exchange, out).await;
-            id
+            Some(id)
         });
         self.running.insert(key, handle);
     }
@@ -192,10 +213,9 @@ impl Pipe {
         let _ = self.out.send(dress::initialize(&request.id, session.revision)).await;
         let (front, out) = (Arc::clone(&self.front), self.out.clone());
         let told = Arc::clone(&session);
-        let id = request.id.clone();
         self.tasks.spawn(async move {
             listen::tell(&front, &told, out).await;
-            id
+            None
         });
         self.session = Some(session);
     }
@@ -206,16 +226,22 @@ impl Pipe {
             let refused = Refused::invalid("messages come one by one in this protocol revision");
             return self.refuse(None, &refused).await;
         };
+        // What is no list is refused without running anything.
+        let count = serde_json::from_slice::<Vec<IgnoredAny>>(&text).map_or(0, |it| it.len());
+        if count <= self.front.limits.batch && !self.has_room(count) {
+            return self.refuse(None, &too_many()).await;
+        }
         let front = Arc::clone(&self.front);
         let exchange = Exchange::new(Line::new(Carrier::Pipe), |line| async move {
             let text = String::from_utf8_lossy(&text);
             legacy::batch(&front, &session, &text, &line).await
         });
         let out = self.out.clone();
-        self.tasks.spawn(async move {
+        let handle = self.tasks.spawn(async move {
             carry(exchange, out).await;
-            Id::number(0)
+            None
         });
+        self.batches.insert(handle.id(), count);
     }
 
     /// Whoever pipes in a few lines and closes still gets the answers that do not take long.
@@ -231,8 +257,46 @@ impl Pipe {
 
     /// A request that ended may be followed by another with its id.
     fn forget_ended(&mut self) {
-        while self.tasks.try_join_next().is_some() {}
-        self.running.retain(|_, handle| !handle.is_finished());
+        while let Some(ended) = self.tasks.try_join_next_with_id() {
+            match ended {
+                // After a cancellation the id may be another request's by now.
+                Ok((task, Some(id))) => {
+                    if self.running.get(&id).is_some_and(|handle| handle.id() == task) {
+                        self.running.remove(&id);
+                    }
+                }
+                Ok((task, None)) => {
+                    self.batches.remove(&task);
+                }
+                // Cancelled, or it panicked.
+                Err(error) => {
+                    self.batches.remove(&error.id());
+                    self.running.retain(|_, handle| handle.id() != error.id());
+                }
+            }
+        }
+    }
+}
+
+fn too_many() -> Refused {
+    Refused::new(
+        StatusCode::SERVICE_UNAVAILABLE,
+        code::INTERNAL_ERROR,
+        "too many requests are running",
+    )
+}
+
+/// A request that was read, on its own.
+struct Asked {
+    id: Id,
+    method: String,
+    params: Option<Box<RawValue>>,
+}
+
+impl From<Request<'_>> for Asked {
+    fn from(request: Request<'_>) -> Self {
+        let Request { id, method, params } = request;
+        Self { id, method: method.into_owned(), params: params.map(ToOwned::to_owned) }
     }
 }
 
@@ -257,19 +321,16 @@ async fn carry(mut exchange: Exchange, out: mpsc::Sender<String>) {
 async fn answer(
     front: &Front,
     (who, session): (Who, Option<&Arc<Session>>),
-    text: &[u8],
+    asked: &Asked,
     line: &Line,
 ) -> Answer {
-    let Ok(Message::Request(request)) = Message::parse_bytes(text) else {
-        return Answer::nothing();
-    };
-    let params = match method::params(request.params) {
+    let params = match method::params(asked.params.as_deref()) {
         Ok(params) => params,
-        Err(refused) => return Answer::refused(Some(&request.id), &refused),
+        Err(refused) => return Answer::refused(Some(&asked.id), &refused),
     };
     let has_version =
         params.object("_meta").is_some_and(|meta| meta.contains(meta::PROTOCOL_VERSION));
-    let ask = Ask { id: request.id, method: &request.method, params };
+    let ask = Ask { id: asked.id.clone(), method: &asked.method, params };
     if has_version || Method::is_modern_only(ask.method) {
         let from = modern::From { who, headers: None, line };
         return modern::answer(front, from, ask).await;

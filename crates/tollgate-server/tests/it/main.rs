@@ -10,6 +10,7 @@ mod limits;
 mod modern;
 mod oversized;
 mod pipe;
+mod pipe_limits;
 mod plain;
 mod results;
 mod rights;
