@@ -14,6 +14,9 @@ mod cut;
 
 pub use cut::Caps;
 
+/// What is said of a result that has no words of its own.
+pub const DONE: &str = "Done.";
+
 const SENSIBLE: Retry = Retry::Sensible { hint: None };
 
 /// Shapes a tool's own answer. `caps` bound what goes on to the caller.
@@ -113,7 +116,7 @@ pub fn spoken(speech: &Speech, outcome: &Outcome, data: &Value) -> String {
     match (plain.join(" "), outcome.status) {
         (text, _) if !text.trim().is_empty() => text,
         (_, Status::NoResults) => "I found nothing.".to_owned(),
-        (_, Status::Ok) => "Done.".to_owned(),
+        (_, Status::Ok) => DONE.to_owned(),
         _ => "That did not work.".to_owned(),
     }
 }

@@ -142,15 +142,15 @@ async fn connection(app: Arc<App>, stream: TcpStream, stop: CancellationToken) {
 
 async fn answer(app: Arc<App>, request: Request<Incoming>) -> Result<Response, Infallible> {
     let style = Style::of(request.uri().path());
-    let (parts, body) = request.into_parts();
+    let (mut parts, body) = request.into_parts();
     if let Err(problem) = app.guard.check(&parts) {
         return Ok(closing(problem.response(style)));
     }
     let is_open = matches!(parts.uri.path(), "/healthz" | "/readyz");
-    if let Err(problem) = app.front.keys.admit(&parts.headers)
-        && !is_open
-    {
-        return Ok(challenging(problem.response(style)));
+    match app.front.keys.admit(&parts.headers) {
+        Ok(visitor) => drop(parts.extensions.insert(visitor)),
+        Err(_) if is_open => {}
+        Err(problem) => return Ok(challenging(problem.response(style))),
     }
     let request = Request::from_parts(parts, Body::new(body));
     let mut router = app.router.clone();

@@ -1,5 +1,7 @@
 //! One file per command. A command loads the config it needs, asks, and prints.
 
+use std::time::Duration;
+
 use tokio::runtime::Builder;
 
 use crate::cli::{Cli, Command, Options};
@@ -8,6 +10,9 @@ use crate::failure::Failure;
 use crate::logging;
 use crate::output::Output;
 use crate::signals::asked_to_stop;
+
+/// How long blocking work may still take when the command is over.
+const LAST_WORDS: Duration = Duration::from_millis(500);
 
 mod call;
 mod check;
@@ -36,7 +41,7 @@ pub fn run(cli: Cli, output: Output, environment: &dyn Environment) -> Result<()
         .enable_all()
         .build()
         .map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
-    runtime.block_on(async {
+    let done = runtime.block_on(async {
         let serves = matches!(command, Command::Serve);
         let asked = asked(command, &cli.options, (output, environment));
         if serves {
@@ -48,7 +53,10 @@ pub fn run(cli: Cli, output: Output, environment: &dyn Environment) -> Result<()
             // What was started for this command ends with it, children and all.
             () = asked_to_stop() => Err(Failure::failed("stopped by a signal")),
         }
-    })
+    });
+    // A write to a pipe that nobody reads must not keep the process.
+    runtime.shutdown_timeout(LAST_WORDS);
+    done
 }
 
 async fn asked(

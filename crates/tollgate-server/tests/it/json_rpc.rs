@@ -209,9 +209,9 @@ async fn b_jr_19_to_22_text_that_is_not_json_is_refused() {
         let brief = modern_body(&stage, with(&large)).await;
         assert!(["200 ok", "200 failed", "200 -32602"].contains(&&*brief), "{brief}");
     }
-    let keys: String = (0..1_000_000).map(|at| format!("\"{at:x}\":0,")).collect();
-    let million = whole.replacen("\"name\"", &format!("{keys}\"name\""), 1);
-    assert_eq!(modern_body(&stage, million).await, "200 ok", "a million keys");
+    let keys: String = (0..200_000).map(|at| format!("\"{at:x}\":0,")).collect();
+    let beside = whole.replacen("\"name\"", &format!("{keys}\"name\""), 1);
+    assert_eq!(modern_body(&stage, beside).await, "200 ok", "keys that nobody knows");
     let line_separator = modern_body(&stage, with("{\"text\":\"a\u{2028}b\"}")).await;
     assert_eq!(line_separator, "200 ok");
     still_works(&stage).await;

@@ -1,6 +1,7 @@
 //! `tollgate call NAME k=v…`: one call, through the same door as every other.
 
 use serde_json::Value;
+use tollgate_core::shaping::DONE;
 
 use super::tools::{items, wanted};
 use crate::arguments;
@@ -35,7 +36,10 @@ async fn ask(call: &Call, gateway: &Gateway) -> Result<Value, Failure> {
 fn print(outcome: &Value, output: Output) {
     let status = outcome["status"].as_str().unwrap_or("?");
     let message = clean(outcome["message"].as_str().unwrap_or_default());
-    if status == "ok" {
+    if status == "ok" && message == DONE && !outcome["data"].is_null() {
+        // It has no sentence for itself: the data is the answer.
+        output.json(&outcome["data"]);
+    } else if status == "ok" {
         output.line(&message);
     } else {
         output.note(&format!("{status}: {message}"));
