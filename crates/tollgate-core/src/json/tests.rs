@@ -114,10 +114,9 @@ fn depth_is_counted_outside_of_strings() {
 #[test]
 fn b_jr_22_a_million_keys_and_a_key_of_a_megabyte_are_only_keys() {
     let keys: Vec<String> = (0..1_000_000).map(|at| format!("\"{at:x}\":0")).collect();
-    let object = format!("{{{}}}", keys.join(","));
-    assert_eq!(Object::parse(&object).unwrap().iter().count(), 1_000_000);
     let twice = format!("{{{},\"f423f\":1}}", keys.join(","));
-    assert!(Object::parse(&twice).is_err(), "the last key stands twice");
+    let error = Object::parse(&twice).unwrap_err().to_string();
+    assert!(error.contains("`f423f` stands twice"), "{error}");
     let long = format!("{{\"{}\":1}}", "k".repeat(1 << 20));
     assert!(Object::parse(&long).is_ok());
 }
