@@ -1,5 +1,7 @@
 //! Reads the body of a request: only JSON, only whole, only so large, only so slow.
 
+use std::time::Duration;
+
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
 use http::{HeaderMap, StatusCode, header};
@@ -9,6 +11,10 @@ use http_body_util::BodyExt;
 use crate::limits::Limits;
 use crate::problem::Problem;
 
+/// How much of a body that is refused is still read, so that the refusal is heard.
+const DRAINED_BYTES: usize = 64 << 20;
+const DRAIN_TIME: Duration = Duration::from_secs(2);
+
 pub(crate) async fn json(
     headers: &HeaderMap,
     body: Body,
@@ -17,6 +23,7 @@ pub(crate) async fn json(
     check_type(headers)?;
     let declared = body.size_hint().lower();
     if declared > limits.body_bytes as u64 {
+        drain(body).await;
         return Err(too_large(limits));
     }
     let whole = tokio::time::timeout(limits.body_timeout, collect(body, limits)).await;
@@ -36,6 +43,8 @@ async fn collect(mut body: Body, limits: &Limits) -> Result<Bytes, Problem> {
         };
         let Ok(data) = frame.into_data() else { continue };
         if first.len() + rest.len() + data.len() > limits.body_bytes {
+            drop((first, rest, data));
+            drain(body).await;
             return Err(too_large(limits));
         }
         if first.is_empty() {
@@ -51,6 +60,20 @@ async fn collect(mut body: Body, limits: &Limits) -> Result<Bytes, Problem> {
     whole.extend_from_slice(&first);
     whole.extend_from_slice(&rest);
     Ok(whole.freeze())
+}
+
+/// Whoever is still sending does not hear an answer: lets them finish, within reason.
+async fn drain(mut body: Body) {
+    let mut left = DRAINED_BYTES;
+    let read = async {
+        while let Some(Ok(frame)) = body.frame().await {
+            left = left.saturating_sub(frame.data_ref().map_or(0, Bytes::len));
+            if left == 0 {
+                return;
+            }
+        }
+    };
+    let _ = tokio::time::timeout(DRAIN_TIME, read).await;
 }
 
 fn too_large(limits: &Limits) -> Problem {

@@ -3,15 +3,10 @@
 use std::process::ExitCode;
 
 use clap::Parser as _;
-use mimalloc::MiMalloc;
 use tollgate::cli::Cli;
 use tollgate::commands;
 use tollgate::config::Process;
 use tollgate::output::Output;
-
-/// Cheaper on the call path than the system's allocator.
-#[global_allocator]
-static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
