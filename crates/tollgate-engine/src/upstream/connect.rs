@@ -226,7 +226,8 @@ impl Stdio {
         let ended = process.stop().await;
         let died_on_probe = matches!(error, ConnectError::DiedOnProbe(_));
         let mut trouble = Trouble::from(error);
-        if exited {
+        // A server that answered has said why itself; it leaves because we did.
+        if exited && trouble.kind == TroubleKind::Down {
             trouble.reason = format!("{ended}, during the handshake");
         } else if let Some(line) = ended.last_words {
             trouble.reason = format!("{}; stderr: {line}", trouble.reason);

@@ -139,7 +139,7 @@ pub(super) const TOP: Section = Section {
         key("budget", Kind::Section(&BUDGET), "see there", "Latency tiers and how they are chosen"),
         key("providers", Kind::Named(&PROVIDER), "none", "Where models are served"),
         key("models", Kind::Named(&MODEL), "`offline`", "Models that agents and requests may name"),
-        key("default_agent", PLAIN, "none", "The agent of a request that names none"),
+        key("default_agent", PLAIN, "the first", "The agent of a request that names none"),
         key(
             "agents",
             Kind::Named(&AGENT),

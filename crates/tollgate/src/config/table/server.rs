@@ -52,9 +52,14 @@ pub(super) const SERVER: Section = Section {
             "start",
             Kind::Choice(&["eager", "lazy"]),
             "eager",
-            "With the gateway, or on first use",
+            "With the gateway, or on first use (the very first time at once, to learn its tools)",
         ),
-        key("restart", Kind::Section(&RESTART), "see there", "What happens after a crash"),
+        key(
+            "restart",
+            Kind::Section(&RESTART),
+            "see there",
+            "What happens after a command ended; URLs are tried every 1.5 s, after 5 minutes every 15 s",
+        ),
         key(
             "code_mode",
             Kind::Flag,
