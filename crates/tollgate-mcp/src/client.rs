@@ -107,6 +107,9 @@ pub enum RequestError {
     /// The server answered with a JSON-RPC error.
     #[error("{} ({})", .0.message, .0.code)]
     Refused(ErrorObject),
+    /// Nothing was sent: no connection could be made.
+    #[error("{0}")]
+    Unreachable(String),
     /// The connection broke, or the server broke the protocol, before an answer came.
     #[error("{0}")]
     Lost(String),

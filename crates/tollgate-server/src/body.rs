@@ -23,7 +23,10 @@ pub(crate) async fn json(
     check_type(headers)?;
     let declared = body.size_hint().lower();
     if declared > limits.body_bytes as u64 {
-        drain(body).await;
+        // Whoever asks before sending has not begun.
+        if !headers.contains_key(header::EXPECT) {
+            drain(body).await;
+        }
         return Err(too_large(limits));
     }
     let whole = tokio::time::timeout(limits.body_timeout, collect(body, limits)).await;

@@ -94,7 +94,7 @@ pub struct Call {
 pub enum Servers {
     /// All servers and how they are
     List,
-    /// Connect to one server anew and say what happens
+    /// Ask one server whether it answers; one that is down is started for it
     Test { name: String },
 }
 

@@ -224,7 +224,11 @@ impl Line for Live {
             Ok(_) | Err(RequestError::Refused(_) | RequestError::TooLarge { .. }) => {
                 Outcome::Answered
             }
-            Err(RequestError::Lost(_) | RequestError::Unauthorized(_)) => Outcome::Failed,
+            Err(
+                RequestError::Lost(_)
+                | RequestError::Unreachable(_)
+                | RequestError::Unauthorized(_),
+            ) => Outcome::Failed,
         });
         outcome.map_err(Failure::from)
     }
@@ -241,6 +245,7 @@ impl From<RequestError> for Failure {
         match error {
             RequestError::Refused(error) => Self::Refused(error),
             RequestError::Lost(reason) => Self::Lost(reason),
+            RequestError::Unreachable(reason) => Self::Offline { state: "unreachable", reason },
             RequestError::Unauthorized(reason) => Self::Unauthorized(reason),
             RequestError::TooLarge { limit } => Self::TooLarge { limit },
         }

@@ -21,8 +21,10 @@ pub(super) async fn ping(connection: &dyn Connection) -> Result<(), String> {
     match tokio::time::timeout(PATIENCE, connection.request(request)).await {
         Err(_) => Err(format!("no answer to a ping within {} s", PATIENCE.as_secs())),
         Ok(Ok(_) | Err(RequestError::Refused(_) | RequestError::TooLarge { .. })) => Ok(()),
-        Ok(Err(error @ (RequestError::Lost(_) | RequestError::Unauthorized(_)))) => {
-            Err(error.to_string())
-        }
+        Ok(Err(
+            error @ (RequestError::Lost(_)
+            | RequestError::Unreachable(_)
+            | RequestError::Unauthorized(_)),
+        )) => Err(error.to_string()),
     }
 }

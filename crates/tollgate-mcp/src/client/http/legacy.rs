@@ -21,7 +21,7 @@ use tollgate_core::json::Object;
 
 use super::reply::{Reply, Resume, Waiting};
 use super::session::Session;
-use super::wire::Wire;
+use super::wire::{Failed, Wire};
 use crate::client::bridge::Bridge;
 use crate::client::dispatch::cancelled;
 use crate::client::inbound::{Inbound, Outbox, Owner};
@@ -156,7 +156,7 @@ impl Core {
         match self.session.wire.get_stream(headers).await {
             Ok(response) => self.waiting(owner).read(response).await,
             // The server may be on its way back: one more attempt is used up.
-            Err(super::wire::Failed::Unreachable(_)) => Ok(Reply::Cut(Resume::default())),
+            Err(Failed::Unreachable(_) | Failed::Broken(_)) => Ok(Reply::Cut(Resume::default())),
             Err(failed) => Err(failed.into()),
         }
     }

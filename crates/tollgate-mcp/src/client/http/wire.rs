@@ -46,14 +46,18 @@ pub(in crate::client) struct Wire {
 /// Why no usable response came.
 #[derive(Debug)]
 pub(in crate::client) enum Failed {
+    /// Nothing was sent.
     Unreachable(String),
+    /// It was sent, in part at least, and then the connection broke.
+    Broken(String),
     Unauthorized(String),
 }
 
 impl From<Failed> for RequestError {
     fn from(failed: Failed) -> Self {
         match failed {
-            Failed::Unreachable(message) => Self::Lost(message),
+            Failed::Unreachable(message) => Self::Unreachable(message),
+            Failed::Broken(message) => Self::Lost(message),
             Failed::Unauthorized(message) => Self::Unauthorized(message),
         }
     }
@@ -62,7 +66,7 @@ impl From<Failed> for RequestError {
 impl From<Failed> for ConnectError {
     fn from(failed: Failed) -> Self {
         match failed {
-            Failed::Unreachable(message) => Self::Unreachable(message),
+            Failed::Unreachable(message) | Failed::Broken(message) => Self::Unreachable(message),
             Failed::Unauthorized(message) => Self::Unauthorized(message),
         }
     }
@@ -182,7 +186,10 @@ impl Wire {
         *request.method_mut() = exchange.method;
         *request.uri_mut() = exchange.url.clone();
         *request.headers_mut() = exchange.headers;
-        self.client().request(request).await.map_err(|error| Failed::Unreachable(explain(&error)))
+        self.client().request(request).await.map_err(|error| match error.is_connect() {
+            true => Failed::Unreachable(explain(&error)),
+            false => Failed::Broken(explain(&error)),
+        })
     }
 }
 
