@@ -97,7 +97,7 @@ impl Gate {
             }
             Err(Refusal::Away { name, server }) => {
                 recording.target(&server, None);
-                let how = self.servers.words(&server);
+                let how = self.servers.word(&server);
                 let message = format!("`{name}` is away: its server `{server}` is {how}");
                 Ok(answer::failed(Status::Offline, &message))
             }

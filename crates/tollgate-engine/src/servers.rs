@@ -56,15 +56,11 @@ impl Servers {
         builtin.chain(upstream).collect()
     }
 
-    /// How a server stands, in words: `offline: exited with status 1`.
-    pub(crate) fn words(&self, server: &ServerId) -> String {
-        match self.upstreams.iter().find(|upstream| upstream.id() == server) {
-            Some(upstream) => {
-                let status = upstream.status();
-                format!("{}: {}", status.state.as_str(), status.reason)
-            }
-            None => "not configured any more".to_owned(),
-        }
+    /// How a server stands, in a word that any caller may hear: why it does may hold what the
+    /// server wrote to stderr, and is for those who look after it.
+    pub(crate) fn word(&self, server: &ServerId) -> &'static str {
+        let upstream = self.upstreams.iter().find(|upstream| upstream.id() == server);
+        upstream.map_or("gone", |upstream| upstream.status().state.as_str())
     }
 
     pub(crate) async fn test(&self, server: &str) -> Option<TestReport> {
