@@ -33,6 +33,39 @@ impl fmt::Display for Tier {
     }
 }
 
+/// How long the tools of a turn may take, by tier. Ascending.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Ceilings {
+    pub fast: Duration,
+    pub standard: Duration,
+    pub deep: Duration,
+}
+
+impl Default for Ceilings {
+    fn default() -> Self {
+        Self {
+            fast: Duration::from_millis(500),
+            standard: Duration::from_millis(1_500),
+            deep: Duration::from_millis(4_000),
+        }
+    }
+}
+
+impl Ceilings {
+    pub fn of(&self, tier: Tier) -> Duration {
+        match tier {
+            Tier::Fast => self.fast,
+            Tier::Standard => self.standard,
+            Tier::Deep => self.deep,
+        }
+    }
+
+    /// The lowest tier that `span` fits into. What fits nowhere is deep.
+    pub fn fit(&self, span: Duration) -> Tier {
+        Tier::ALL.into_iter().find(|tier| span <= self.of(*tier)).unwrap_or(Tier::Deep)
+    }
+}
+
 /// The moment at which whatever has not answered is given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Deadline(Instant);

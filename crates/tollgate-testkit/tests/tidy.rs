@@ -8,9 +8,13 @@ use tollgate_testkit::{Source, root, sources};
 const CRATES: &[(&str, &[&str])] = &[
     ("tollgate-core", &[]),
     ("tollgate-mcp", &["tollgate-core"]),
-    ("tollgate-engine", &["tollgate-core", "tollgate-mcp"]),
+    ("tollgate-store", &["tollgate-core"]),
+    ("tollgate-engine", &["tollgate-core", "tollgate-mcp", "tollgate-store"]),
     ("tollgate-server", &["tollgate-core", "tollgate-mcp", "tollgate-engine"]),
-    ("tollgate", &["tollgate-core", "tollgate-mcp", "tollgate-engine", "tollgate-server"]),
+    (
+        "tollgate",
+        &["tollgate-core", "tollgate-mcp", "tollgate-store", "tollgate-engine", "tollgate-server"],
+    ),
     ("tollgate-bench", &["tollgate-core", "tollgate-mcp", "tollgate-engine"]),
     ("tollgate-testkit", &[]),
 ];
@@ -19,6 +23,7 @@ const CRATES: &[(&str, &[&str])] = &[
 const LIBRARIES: &[(&str, &[&str])] = &[
     ("axum", &["tollgate-server"]),
     ("rmcp", &["tollgate-engine"]),
+    ("rusqlite", &["tollgate-store"]),
     (
         "tokio",
         &["tollgate-mcp", "tollgate-engine", "tollgate-server", "tollgate", "tollgate-bench"],
@@ -30,17 +35,18 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "tollgate-core",
         &[
-            "text", "digest", "glob", "secret", "json", "id", "nearest", "budget", "backoff",
-            "breaker", "agent", "schema", "tool", "names", "catalog", "view", "turn", "call",
-            "policy", "plan", "shaping",
+            "text", "digest", "glob", "secret", "json", "id", "nearest", "budget", "latency",
+            "standing", "score", "selector", "backoff", "breaker", "agent", "schema", "probe",
+            "tool", "names", "catalog", "view", "turn", "call", "policy", "plan", "shaping",
         ],
     ),
     (
         "tollgate-engine",
         &[
-            "clock", "disk", "settings", "backend", "caller", "seal", "owners", "record",
-            "builtin", "mirror", "tickets", "dialogue", "watches", "upstream", "registry",
-            "executor", "answer", "servers", "gate", "start",
+            "clock", "disk", "settings", "backend", "notices", "results", "caller", "seal",
+            "owners", "record", "builtin", "mirror", "tickets", "dialogue", "watches", "meters",
+            "conversations", "upstream", "registry", "executor", "reuse", "answer", "servers",
+            "gate", "calibration", "start",
         ],
     ),
 ];

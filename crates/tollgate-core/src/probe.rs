@@ -1,0 +1,1 @@
+//! Arguments for a probe, made from a schema: the least that is valid.

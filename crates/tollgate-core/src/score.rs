@@ -1,0 +1,1 @@
+//! How a tool compares: badge, compatibility, leaderboard, figures that installations can merge.

@@ -1,0 +1,2 @@
+//! What outlasts the process. The only crate that speaks SQL; it is called from threads that may
+//! block.
