@@ -10,7 +10,8 @@ pub struct Agent {
     pub description: String,
     /// Exposed names and globs. Nothing listed, nothing visible.
     pub tools: Vec<Glob>,
-    pub ceiling: Tier,
+    /// `None`: no budget at all. It sees tools of every tier, and no wall ends its turns.
+    pub ceiling: Option<Tier>,
 }
 
 impl Agent {
@@ -20,11 +21,55 @@ impl Agent {
             id: AgentId::parse("default").expect("a valid name"),
             description: "Every tool".to_owned(),
             tools: vec![Glob::new("*")],
-            ceiling: Tier::Deep,
+            ceiling: None,
+        }
+    }
+
+    /// The tier of a turn that wishes for `wish`, and whether it has a budget at all: a turn
+    /// without one sees everything.
+    pub fn budget(&self, wish: Wish) -> Option<Tier> {
+        match (wish, self.ceiling) {
+            (Wish::Override(tier), _) | (Wish::Selected(tier), None) => Some(tier),
+            (Wish::Selected(tier), Some(ceiling)) => Some(tier.min(ceiling)),
+            (Wish::Ceiling, ceiling) => ceiling,
         }
     }
 
     pub fn may_see(&self, exposed: &str) -> bool {
         glob::any(&self.tools, exposed)
+    }
+}
+
+/// The tier that a turn asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Wish {
+    /// Nothing was said: what the agent has.
+    Ceiling,
+    /// Chosen from what was said; never above the agent's ceiling.
+    Selected(Tier),
+    /// By a principal with the right to it, whatever the agent's ceiling.
+    Override(Tier),
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Agent, Wish};
+    use crate::budget::Tier;
+
+    #[test]
+    fn a_wish_is_capped_by_the_ceiling_unless_it_is_an_override() {
+        use Tier::{Deep, Fast, Standard};
+        for (ceiling, wish, expected) in [
+            (None, Wish::Ceiling, None),
+            (None, Wish::Selected(Fast), Some(Fast)),
+            (Some(Standard), Wish::Ceiling, Some(Standard)),
+            (Some(Standard), Wish::Selected(Deep), Some(Standard)),
+            (Some(Standard), Wish::Selected(Fast), Some(Fast)),
+            (Some(Standard), Wish::Override(Deep), Some(Deep)),
+            (None, Wish::Override(Standard), Some(Standard)),
+        ] {
+            let agent = Agent { ceiling, ..Agent::implicit() };
+            assert_eq!(agent.budget(wish), expected, "{ceiling:?} {wish:?}");
+        }
     }
 }

@@ -8,11 +8,12 @@ use std::time::Duration;
 
 use serde_json::value::RawValue;
 
+use crate::budget::Tier;
 use crate::glob::Glob;
 use crate::id::{ExposedName, ServerId, ToolId, ToolName};
 pub use crate::names::Origin;
 use crate::names::{Kind, NamePattern, Owned, Owners, shape};
-use crate::tool::{Finding, Override, Tool};
+use crate::tool::{Finding, Override, SlowResponse, Tool};
 
 mod listed;
 mod prompts;
@@ -40,6 +41,7 @@ pub struct Rules {
     /// May the server's own annotations allow retries, caching, probes?
     pub trusted: bool,
     pub timeout: Duration,
+    pub slow: Option<SlowResponse>,
     /// Nothing listed, nothing served.
     pub allow: Vec<Glob>,
     pub deny: Vec<Glob>,
@@ -65,11 +67,13 @@ pub struct Inputs<'a> {
     pub previous: Option<&'a Catalog>,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub struct Catalog {
     pub version: u64,
     /// By exposed name.
     pub tools: Vec<Arc<Tool>>,
+    /// Of each tool, in the same order: the least budget in which it can be seen.
+    pub tiers: Vec<Tier>,
     pub prompts: Vec<Arc<Prompt>>,
     /// By URI.
     pub resources: Vec<Arc<Resource>>,
@@ -168,15 +172,23 @@ impl Catalog {
         let prompts = prompts::read(inputs, &mut wanted, &mut problems);
         release(owners, inputs.offers, &wanted);
         let (resources, templates) = resources::merge(inputs, &mut problems);
+        let tools = tools::settle(tools, owners, &mut problems);
         Self {
             version: inputs.version,
-            tools: tools::settle(tools, owners, &mut problems),
+            tiers: vec![Tier::Standard; tools.len()],
+            tools,
             prompts: prompts::settle(prompts, owners, &mut problems),
             resources,
             templates,
             problems,
             away: away(owners, inputs.offers),
         }
+    }
+
+    /// The same catalogue with its tools in these tiers, in the order of `tools`.
+    pub fn in_tiers(&self, version: u64, tiers: Vec<Tier>) -> Self {
+        debug_assert_eq!(tiers.len(), self.tools.len(), "one tier for each tool");
+        Self { version, tiers, ..self.clone() }
     }
 
     pub fn tool(&self, exposed: &str) -> Option<&Arc<Tool>> {

@@ -61,6 +61,16 @@ pub struct Terms {
     pub speech: Speech,
     pub probe: Option<Value>,
     pub rate_limit: Option<RateLimit>,
+    pub slow: Option<SlowResponse>,
+    /// May a second attempt start when the first is slower than usual?
+    pub hedge: bool,
+}
+
+/// What is said while a call takes long.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SlowResponse {
+    pub threshold: Duration,
+    pub message: Arc<str>,
 }
 
 /// What a call does to the world, as far as it is believed.
@@ -106,6 +116,7 @@ pub struct Override {
     pub probe: Option<Value>,
     pub rate_limit: Option<RateLimit>,
     pub approval: Option<Approval>,
+    pub hedge: Option<bool>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

@@ -42,10 +42,12 @@ pub struct View {
 }
 
 impl View {
-    /// All that `agent` is allowed, in the catalogue's order. Tiers do not hide anything yet.
+    /// All that `agent` is allowed and that is quick enough for `tier`, in the catalogue's order.
     pub fn build(catalog: &Arc<Catalog>, agent: &Agent, tier: Tier) -> Self {
-        let tools = catalog.tools.iter().filter(|it| agent.may_see(it.exposed.as_str()));
-        let tools: Vec<Arc<Tool>> = tools.cloned().collect();
+        let tools = catalog.tools.iter().zip(&catalog.tiers);
+        let tools =
+            tools.filter(|(it, needs)| **needs <= tier && agent.may_see(it.exposed.as_str()));
+        let tools: Vec<Arc<Tool>> = tools.map(|(it, _)| Arc::clone(it)).collect();
         let prompts = catalog.prompts.iter().filter(|it| agent.may_see(it.exposed.as_str()));
         let (resources, hidden_resources): (Vec<_>, Vec<_>) =
             catalog.resources.iter().cloned().partition(|it| agent.may_see(it.exposed.as_str()));

@@ -17,13 +17,51 @@ pub struct Caller<'a> {
     /// Wanted if the caller itself asked for it: servers are not asked in vain.
     pub progress: Progress,
     pub dialogue: Dialogue,
+    pub freshness: Freshness,
+    pub late: Late,
+    pub purpose: Purpose,
 }
 
 impl<'a> Caller<'a> {
     /// A caller that only wants the answer.
     pub fn silent(client: &'a ClientFacts) -> Self {
-        Self { client, events: None, progress: Progress::Unwanted, dialogue: Dialogue::Nobody }
+        Self {
+            client,
+            events: None,
+            progress: Progress::Unwanted,
+            dialogue: Dialogue::Nobody,
+            freshness: Freshness::Any,
+            late: Late::Dropped,
+            purpose: Purpose::Serve,
+        }
     }
+}
+
+/// Whether an answer that was kept from an earlier call will do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Freshness {
+    Any,
+    /// The tool is asked again; its answer replaces the kept one.
+    Fresh,
+}
+
+/// What becomes of a call that may be repeated and is not done when its turn is over. Answers
+/// that can be kept are always waited for in the background.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Late {
+    Dropped,
+    /// It runs on to its own limit; its result is told by a notice and stays behind a handle.
+    Delivered,
+}
+
+/// What a call is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    Serve,
+    /// To measure, with arguments that someone meant.
+    Probe,
+    /// To measure, with arguments made up from the schema: an error then says nothing.
+    BlindProbe,
 }
 
 /// How a server's question reaches the caller.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use tokio::sync::{broadcast, watch};
-use tollgate_core::agent::Agent;
-use tollgate_core::budget::{Deadline, Limits, Tier};
+use tollgate_core::agent::{Agent, Wish};
+use tollgate_core::budget::{Ceilings, Deadline, Limits};
 use tollgate_core::call::{Kind, Request, Status, TaskVerb};
 use tollgate_core::catalog::Catalog;
 use tollgate_core::id::AgentId;
@@ -20,12 +20,15 @@ use crate::answer;
 use crate::caller::{CallError, Caller, Reply};
 use crate::clock::Clock;
 use crate::executor::Executor;
+use crate::notices::{Notice, Notices};
 use crate::record::{End, Recorder};
 use crate::registry::Registry;
 use crate::servers::{Readiness, ServerStatus, Servers};
 use crate::tickets::Tickets;
 use crate::upstream::TestReport;
 use crate::watches::{self, ResourceWatch, Watches};
+
+mod slow;
 
 pub struct Gate {
     pub(crate) registry: Arc<Registry>,
@@ -34,7 +37,9 @@ pub struct Gate {
     pub(crate) watches: Arc<Watches>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) recorder: Recorder,
+    pub(crate) notices: Notices,
     pub(crate) limits: Limits,
+    pub(crate) ceilings: Ceilings,
     pub(crate) caps: Caps,
     pub(crate) agents: Vec<Agent>,
     pub(crate) default_agent: AgentId,
@@ -46,9 +51,7 @@ pub struct Asked<'a> {
     pub principal: Principal,
     /// `None`: the default agent.
     pub agent: Option<&'a str>,
-    /// `None`: the agent's ceiling.
-    pub tier: Option<Tier>,
-    pub deadline: Option<Deadline>,
+    pub budget: Wish,
 }
 
 /// What is asked about a task: `params` are those of the MCP method.
@@ -69,12 +72,13 @@ impl Gate {
     /// Opens a turn: what this agent may see and call, from now on and until it ends.
     pub fn turn(&self, asked: Asked<'_>) -> Result<Turn, UnknownAgent> {
         let name = asked.agent.unwrap_or_else(|| self.default_agent.as_str());
-        let Some(view) = self.registry.current().view(name, asked.tier) else {
+        let Some((view, budget)) = self.registry.current().view(name, asked.budget) else {
             let name = name.chars().take(64).collect();
             let known = self.agents.iter().map(|agent| agent.id.to_string()).collect();
             return Err(UnknownAgent { name, known });
         };
-        Ok(Turn { principal: asked.principal, view, deadline: asked.deadline })
+        let wall = |tier| Deadline::after(self.clock.now(), self.ceilings.of(tier));
+        Ok(Turn { principal: asked.principal, view, deadline: budget.map(wall) })
     }
 
     /// Runs one request. Dropping the future cancels it at the server.
@@ -167,11 +171,18 @@ impl Gate {
             Err(late) if is_tool => return Ok(answer::failed(Status::Timeout, &late.to_string())),
             Err(late) => return Err(late.into()),
         };
-        let ran = self.executor.run(&turn.principal, &planned, caller).await?;
+        let running = self.executor.run(&turn.principal, &planned, caller);
+        let of = (turn, planned.permitted());
+        let ran = slow::announced(&self.notices, of, caller, running).await?;
         let took = self.clock.now().saturating_duration_since(planned.started());
         let tickets = Tickets { seal: &self.executor.seal, principal: &turn.principal };
         let finish = answer::Finish { planned: &planned, caller, took, caps: &self.caps, tickets };
         finish.reply(ran)
+    }
+
+    /// Slow calls, late results, tools that moved: from now on.
+    pub fn notices(&self) -> broadcast::Receiver<Arc<Notice>> {
+        self.notices.listen()
     }
 
     /// Changes with every new catalogue.

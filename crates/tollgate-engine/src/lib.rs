@@ -11,6 +11,7 @@ mod disk;
 mod executor;
 pub mod gate;
 mod mirror;
+pub mod notices;
 mod owners;
 pub mod record;
 mod registry;

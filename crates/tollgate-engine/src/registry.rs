@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
-use tollgate_core::agent::Agent;
+use tollgate_core::agent::{Agent, Wish};
 use tollgate_core::budget::Tier;
 use tollgate_core::catalog::{Catalog, Inputs, Listing, Offer, Rules};
 use tollgate_core::id::{AgentId, ServerId};
@@ -38,13 +38,16 @@ impl Generation {
         Self { catalog, agents, views }
     }
 
-    /// `None` if there is no such agent.
-    pub(crate) fn view(&self, agent: &str, tier: Option<Tier>) -> Option<Arc<View>> {
+    /// What the agent sees in a turn with this wish, and the budget of the turn; `None` if there
+    /// is no such agent.
+    pub(crate) fn view(&self, agent: &str, wish: Wish) -> Option<(Arc<View>, Option<Tier>)> {
         let at = self.agents.iter().position(|known| known.id.as_str() == agent)?;
         let agent = &self.agents[at];
-        let tier = tier.map_or(agent.ceiling, |tier| tier.min(agent.ceiling));
+        let budget = agent.budget(wish);
+        let tier = budget.unwrap_or(Tier::Deep);
         let slot = &self.views[at * Tier::ALL.len() + tier as usize];
-        Some(Arc::clone(slot.get_or_init(|| Arc::new(View::build(&self.catalog, agent, tier)))))
+        let view = slot.get_or_init(|| Arc::new(View::build(&self.catalog, agent, tier)));
+        Some((Arc::clone(view), budget))
     }
 }
 

@@ -19,6 +19,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::dialogue::parking::Parking;
 use crate::executor::Executor;
 use crate::gate::Gate;
+use crate::notices::Notices;
 use crate::record::{Observer, Recorder};
 use crate::registry::{self, Plan};
 use crate::seal::Seal;
@@ -84,7 +85,9 @@ pub fn start(settings: Settings, parts: Parts) -> Running {
         servers: Servers::new(counted, upstreams, clock.wall()),
         watches: Arc::new(Watches::new(watched)),
         recorder: Recorder { clock: Arc::clone(&clock), observers: parts.observers },
+        notices: Notices::default(),
         limits: settings.limits,
+        ceilings: settings.budget.ceilings,
         caps: Caps::default(),
         default_agent: registry::default_agent(&agents, settings.default_agent.as_ref()),
         agents,
@@ -105,6 +108,7 @@ fn rules(server: &Server) -> Rules {
         origin: Origin::Upstream,
         trusted: server.trusted,
         timeout: server.timeout,
+        slow: server.slow_response.clone(),
         allow: server.allow.clone(),
         deny: server.deny.clone(),
         tools: server.tools.clone(),
@@ -117,6 +121,7 @@ fn builtin_rules(server: &ServerId) -> Rules {
         origin: Origin::Builtin,
         trusted: true,
         timeout: BUILTIN_TIMEOUT,
+        slow: None,
         allow: vec![Glob::new("*")],
         deny: Vec::new(),
         tools: BTreeMap::new(),

@@ -76,6 +76,8 @@ pub enum Event {
     /// The params of `notifications/message`.
     Log(Box<RawValue>),
     Question(Question),
+    /// Said by the gate while the server is slow, not by the server.
+    Announcement(Arc<str>),
 }
 
 /// A server's own request to the client (legacy): elicitation, sampling, roots.

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
+use tollgate_core::agent::Wish;
 use tollgate_core::budget::Tier;
 use tollgate_core::call::Kind;
 use tollgate_core::json::Object;
@@ -75,8 +76,7 @@ impl Who {
         let asked = Asked {
             principal: self.principal.clone(),
             agent: self.agent.as_deref(),
-            tier: self.tier,
-            deadline: None,
+            budget: self.tier.map_or(Wish::Ceiling, Wish::Override),
         };
         Ok(gate.turn(asked)?)
     }

@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use http::request::Parts;
 use serde::Deserialize;
+use tollgate_core::agent::Wish;
 use tollgate_core::budget::Tier;
 use tollgate_core::call::{self, Kind};
 use tollgate_core::json::Object;
@@ -136,7 +137,8 @@ impl Wishes {
         if tier.is_some() {
             rights.need(Right::OverrideTier)?;
         }
-        let asked = Asked { principal, agent: agent.as_deref(), tier, deadline: None };
+        let budget = tier.map_or(Wish::Ceiling, Wish::Override);
+        let asked = Asked { principal, agent: agent.as_deref(), budget };
         let turn = front.gate.turn(asked).map_err(|unknown| {
             Problem::told(StatusCode::NOT_FOUND, "unknown_agent", unknown.to_string())
         })?;

@@ -33,7 +33,7 @@ mod tests;
 
 pub use check::access::{Database, Key, Role, Tls};
 pub use check::agent::{Engine, Persona};
-pub use check::budget::{Budget, Ceilings, Keywords};
+pub use check::budget::{Budget, Keywords};
 pub use check::model::{Model, Provider, ProviderKind, ToolMode};
 pub use diagnostic::{Diagnostic, Place, Report, Severity, Span};
 pub use expand::{Environment, Process};

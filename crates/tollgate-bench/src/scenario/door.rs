@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tollgate_core::agent::Wish;
 use tollgate_core::budget::Limits;
 use tollgate_core::call::{Kind, Request, Status};
 use tollgate_core::json::Object;
@@ -9,7 +10,7 @@ use tollgate_core::names::NamePattern;
 use tollgate_core::turn::Principal;
 use tollgate_engine::caller::{Caller, Reply};
 use tollgate_engine::gate::{Asked, Gate};
-use tollgate_engine::settings::{Builtin, Settings};
+use tollgate_engine::settings::{Budget, Builtin, Settings};
 use tollgate_engine::{Parts, Running, start};
 use tollgate_mcp::meta::ClientFacts;
 
@@ -37,6 +38,7 @@ impl Door {
             environment: "bench".to_owned(),
             names: NamePattern::parse("{server}_{tool}").expect("a good pattern"),
             limits: Limits::default(),
+            budget: Budget::default(),
             servers: Vec::new(),
             builtin: Builtin { files: data.join("files"), tables: None },
             agents: Vec::new(),
@@ -62,8 +64,7 @@ impl Door {
     /// One call as a front makes it: a turn, the parameters read, the gate. The answer must have
     /// `expected` in it.
     pub(super) async fn call(&self, params: &str, expected: &str) -> Result<(), Trouble> {
-        let asked =
-            Asked { principal: self.principal.clone(), agent: None, tier: None, deadline: None };
+        let asked = Asked { principal: self.principal.clone(), agent: None, budget: Wish::Ceiling };
         let turn = self.gate.turn(asked).map_err(|error| Trouble::Process(error.to_string()))?;
         let params = Object::parse(params).map_err(|error| Trouble::Process(error.to_string()))?;
         let request = Request { kind: Kind::CallTool, params };

@@ -27,6 +27,8 @@ pub(super) fn terms(rules: &Rules, said: &Override, definition: &Definition) -> 
         speech: said.speech.clone(),
         probe: said.probe.clone(),
         rate_limit: said.rate_limit,
+        slow: rules.slow.clone(),
+        hedge: idempotent && said.hedge.unwrap_or(false),
     }
 }
 

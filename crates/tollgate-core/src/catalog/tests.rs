@@ -21,6 +21,7 @@ fn offer(server: &str, tools: &[Value]) -> Offer {
         origin: if server == "builtin" { Origin::Builtin } else { Origin::Upstream },
         trusted: false,
         timeout: Duration::from_secs(10),
+        slow: None,
         allow: vec![Glob::new("*")],
         deny: Vec::new(),
         tools: BTreeMap::new(),

@@ -33,6 +33,7 @@ fn turn() -> Turn {
         origin: Origin::Upstream,
         trusted: false,
         timeout: Duration::from_secs(10),
+        slow: None,
         allow: vec![Glob::new("*")],
         deny: Vec::new(),
         tools: BTreeMap::new(),

@@ -24,6 +24,7 @@ fn tool(output: Option<serde_json::Value>) -> Arc<Tool> {
         origin: Origin::Upstream,
         trusted: false,
         timeout: Duration::from_secs(10),
+        slow: None,
         allow: vec![Glob::new("*")],
         deny: Vec::new(),
         tools: std::collections::BTreeMap::new(),

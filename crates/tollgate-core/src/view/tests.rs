@@ -21,6 +21,7 @@ fn offer(server: &str, listing: Listing) -> Offer {
         origin: Origin::Upstream,
         trusted: false,
         timeout: Duration::from_secs(10),
+        slow: None,
         allow: vec![Glob::new("*")],
         deny: Vec::new(),
         tools: BTreeMap::new(),

@@ -8,8 +8,8 @@ use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
-use tollgate_core::agent::Agent;
-use tollgate_core::budget::{Deadline, Limits};
+use tollgate_core::agent::{Agent, Wish};
+use tollgate_core::budget::{Ceilings, Deadline, Limits};
 use tollgate_core::call::{Kind, Request, Status, TaskVerb};
 use tollgate_core::catalog::{Listing, Origin, Rules};
 use tollgate_core::glob::Glob;
@@ -30,6 +30,7 @@ use crate::caller::{CallError, Caller, Dialogue, Reply, Retry};
 use crate::clock::{Clock, SystemClock};
 use crate::dialogue::{ask, parking::Parking};
 use crate::executor::Executor;
+use crate::notices::Notices;
 use crate::record::{CallRecord, Observer, Recorder};
 use crate::registry::{self, Plan};
 use crate::seal::Seal;
@@ -136,6 +137,7 @@ where
         origin: Origin::Upstream,
         trusted: false,
         timeout: Duration::from_secs(10),
+        slow: None,
         allow: vec![Glob::new("*")],
         deny: Vec::new(),
         tools: std::collections::BTreeMap::new(),
@@ -170,7 +172,9 @@ where
             clock: Arc::clone(&clock),
             observers: vec![Box::new(Remember(Arc::clone(&records)))],
         },
+        notices: Notices::default(),
         limits: Limits::default(),
+        ceilings: Ceilings::default(),
         caps: Caps::default(),
         default_agent: agent.id.clone(),
         agents: vec![agent],
@@ -192,7 +196,7 @@ impl TestGate {
 
     fn turn_of(&self, principal: &str) -> Turn {
         let principal = Principal::named(principal);
-        let asked = Asked { principal, agent: None, tier: None, deadline: None };
+        let asked = Asked { principal, agent: None, budget: Wish::Ceiling };
         self.gate.turn(asked).unwrap()
     }
 

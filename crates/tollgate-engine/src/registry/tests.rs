@@ -20,6 +20,7 @@ fn plan(servers: &[&str]) -> Plan {
             origin: Origin::Upstream,
             trusted: false,
             timeout: Duration::from_secs(10),
+            slow: None,
             allow: vec![Glob::new("*")],
             deny: Vec::new(),
             tools: BTreeMap::new(),

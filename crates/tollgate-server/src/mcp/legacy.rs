@@ -198,7 +198,7 @@ async fn run(
     let progress = if token.is_some() { Progress::Wanted } else { Progress::Unwanted };
     let events = line.events(Voice { token, hearer: Hearer::Legacy(Arc::clone(session)) });
     let dialogue = if events.is_some() { Dialogue::Live } else { Dialogue::Nobody };
-    let caller = Caller { client: &client, events, progress, dialogue };
+    let caller = Caller { events, progress, dialogue, ..Caller::silent(&client) };
     let result = match front.gate.call(&turn, Request { kind, params }, caller).await {
         Ok(Reply::Tool(outcome)) => outcome.result,
         Ok(Reply::Result(result)) => result,

@@ -140,7 +140,7 @@ impl Call<'_> {
             None => Progress::Unwanted,
         };
         let client = &self.meta.client;
-        let caller = Caller { client, events: self.events(), progress, dialogue };
+        let caller = Caller { events: self.events(), progress, dialogue, ..Caller::silent(client) };
         if let Kind::Task(verb) = self.kind {
             self.check_tasks()?;
             let request = TaskRequest { verb, params };

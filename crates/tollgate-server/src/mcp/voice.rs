@@ -60,18 +60,28 @@ impl Voice {
             Event::Progress(params) => self.progress(params),
             Event::Log(params) => {
                 let level = Object::parse(params.get()).ok()?.string("level")?.into_owned();
-                let level = Level::parse(&level)?;
-                let from = match &self.hearer {
-                    Hearer::Modern(from) => (*from)?,
-                    Hearer::Legacy(session) => session.log_level(),
-                };
-                (level >= from).then(|| write::notification("notifications/message", params.get()))
+                self.log(Level::parse(&level)?, params.get())
+            }
+            Event::Announcement(message) => {
+                let mut params = Object::new();
+                params.set_string("level", "notice");
+                params.set_string("logger", "tollgate");
+                params.set_string("data", &message);
+                self.log(Level::Notice, &params.to_text())
             }
             Event::Question(question) => match &self.hearer {
                 Hearer::Legacy(session) => Some(session.ask(question)),
                 Hearer::Modern(_) => None,
             },
         }
+    }
+
+    fn log(&self, level: Level, params: &str) -> Option<String> {
+        let from = match &self.hearer {
+            Hearer::Modern(from) => (*from)?,
+            Hearer::Legacy(session) => session.log_level(),
+        };
+        (level >= from).then(|| write::notification("notifications/message", params))
     }
 
     fn progress(&self, mut params: Object<'static>) -> Option<String> {

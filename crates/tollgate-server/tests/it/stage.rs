@@ -14,7 +14,6 @@ use serde_json::{Map, Value, json};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tollgate_core::agent::Agent;
-use tollgate_core::budget::Tier;
 use tollgate_core::glob::Glob;
 use tollgate_core::id::{AgentId, ServerId};
 use tollgate_core::names::NamePattern;
@@ -121,13 +120,14 @@ fn settings(directory: &std::path::Path, upstream: Option<SocketAddr>) -> Settin
         id: AgentId::parse(name).unwrap(),
         description: String::new(),
         tools: tools.iter().map(|pattern| Glob::new(*pattern)).collect(),
-        ceiling: Tier::Deep,
+        ceiling: None,
     };
     Settings {
         environment: "test".to_owned(),
         data: directory.to_owned(),
         names: NamePattern::parse("{server}_{tool}").unwrap(),
         limits: tollgate_core::budget::Limits { global: Duration::from_secs(20) },
+        budget: tollgate_engine::settings::Budget::default(),
         servers: upstream.map(scripted).into_iter().collect(),
         builtin: Builtin { files: directory.join("files"), tables: None },
         agents: vec![agent("default", &["*"]), agent("sage", &["echo"])],

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
+use tollgate_core::agent::Wish;
 use tollgate_core::budget::Limits;
 use tollgate_core::call::{Kind, Request};
 use tollgate_core::glob::Glob;
@@ -66,7 +67,7 @@ async fn call_everything(gate: &Gate, context: &Value, output: Output) -> Result
         Some((_, reason)) => return Err(Failure::failed(reason)),
         None => return Err(Failure::failed("the server is not configured")),
     }
-    let asked = Asked { principal: Principal::local(), agent: None, tier: None, deadline: None };
+    let asked = Asked { principal: Principal::local(), agent: None, budget: Wish::Ceiling };
     let turn = gate.turn(asked).map_err(|error| Failure::failed(error.to_string()))?;
     let client =
         ClientFacts { capabilities: Some(json::raw(CAPABILITIES.to_owned())), ..identity() };
@@ -77,7 +78,7 @@ async fn call_everything(gate: &Gate, context: &Value, output: Output) -> Result
         params.set("arguments", json::raw_value(&arguments));
         let request = Request { kind: Kind::CallTool, params };
         let (events, progress, dialogue) = (Some(events), Progress::Wanted, Dialogue::Live);
-        let caller = Caller { client: &client, events, progress, dialogue };
+        let caller = Caller { events, progress, dialogue, ..Caller::silent(&client) };
         let reply = gate.call(&turn, request, caller).await;
         output.note(&format!("{name}: {reply:?}"));
     }
@@ -141,6 +142,7 @@ fn settings(url: &str, protocol: Protocol, context: &Value) -> Result<Settings, 
         environment: "conformance".to_owned(),
         names: NamePattern::PassThrough,
         limits: Limits::default(),
+        budget: tollgate_engine::settings::Budget::default(),
         servers: vec![server],
         builtin: Builtin { files: data.join("files"), tables: None },
         data,

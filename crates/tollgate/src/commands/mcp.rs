@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use tollgate_core::agent::Wish;
 use tollgate_core::turn::Principal;
 use tollgate_engine::gate::Asked;
 use tollgate_server::serve_stdio;
@@ -13,12 +14,8 @@ use crate::failure::Failure;
 
 pub(super) async fn run(mcp: &Mcp, config: &Config) -> Result<(), Failure> {
     let app = App::start(config)?;
-    let asked = Asked {
-        principal: Principal::local(),
-        agent: mcp.agent.as_deref(),
-        tier: None,
-        deadline: None,
-    };
+    let asked =
+        Asked { principal: Principal::local(), agent: mcp.agent.as_deref(), budget: Wish::Ceiling };
     app.gate().turn(asked).map_err(|unknown| Failure::Usage(unknown.to_string()))?;
     // The first list should be whole; a client that asks earlier waits in the pipe.
     app.gate().settled().await;

@@ -9,7 +9,7 @@ use tollgate_core::agent::Agent;
 use tollgate_core::budget::Limits;
 use tollgate_core::id::AgentId;
 use tollgate_core::names::NamePattern;
-use tollgate_engine::settings::{Builtin, Settings};
+use tollgate_engine::settings::{self, Builtin, Settings};
 
 use super::diagnostic::{Place, Problems};
 use super::raw::{Fields, Marked};
@@ -64,6 +64,13 @@ pub(super) fn check(
         data: data.clone(),
         names: names?,
         limits: limits(fields),
+        budget: settings::Budget {
+            ceilings: budget.tiers,
+            percentile: budget.percentile,
+            min_samples: budget.min_samples,
+            deep_interval: budget.deep_interval,
+            ..settings::Budget::default()
+        },
         servers: servers.list,
         builtin: builtin(fields, &data),
         agents,

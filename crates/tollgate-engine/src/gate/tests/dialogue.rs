@@ -349,7 +349,8 @@ async fn progress_is_asked_for_only_if_the_caller_wants_it() {
             (Progress::Wanted, rounds(None, None)),
         ] {
             let (events, _person) = person(Duration::ZERO);
-            let caller = Caller { client: &client, events: Some(events), progress, dialogue };
+            let caller =
+                Caller { events: Some(events), progress, dialogue, ..Caller::silent(&client) };
             let reply = said(&test.call(r#"{"name":"s_a"}"#, caller).await);
             assert_eq!(reply, format!("ok {progress:?}"));
         }

@@ -33,7 +33,7 @@ async fn s_29_what_is_not_in_the_view_cannot_be_called() {
         assert!(matches!(reply, Err(CallError::Refused(Refusal::UnknownTool { .. }))), "{name}");
     }
     let asked =
-        Asked { principal: Principal::local(), agent: Some("nobody"), tier: None, deadline: None };
+        Asked { principal: Principal::local(), agent: Some("nobody"), budget: Wish::Ceiling };
     assert!(test.gate.turn(asked).is_err());
     assert!(AgentId::parse("default").is_ok());
 }

@@ -30,7 +30,7 @@ fn who(principal: &str, agent: Option<&str>) -> Who {
 
 fn opening(who: Who) -> Opening {
     let agent = tollgate_core::agent::Agent::implicit();
-    let view = View::build(&Arc::default(), &agent, agent.ceiling);
+    let view = View::build(&Arc::default(), &agent, tollgate_core::budget::Tier::Deep);
     Opening {
         route: who.agent.clone(),
         who,

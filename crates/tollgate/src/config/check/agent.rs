@@ -109,7 +109,7 @@ fn agent(name: &Marked<String>, fields: &Fields, problems: &mut Problems) -> Opt
     }
     let description = fields.text("description").map_or("", |text| text.value).to_owned();
     let ceiling = fields.text("budget_tier").and_then(|text| Tier::parse(text.value));
-    Some(Agent { id, description, tools, ceiling: ceiling.unwrap_or(Tier::Deep) })
+    Some(Agent { id, description, tools, ceiling })
 }
 
 fn persona(

@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use tollgate_core::budget::Ceilings;
+
 use super::super::diagnostic::Problems;
 use super::super::raw::Fields;
 use super::milliseconds;
@@ -16,14 +18,6 @@ pub struct Budget {
     /// A second deep turn sooner than this is a standard one.
     pub deep_interval: Duration,
     pub keywords: Keywords,
-}
-
-/// Ascending.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ceilings {
-    pub fast: Duration,
-    pub standard: Duration,
-    pub deep: Duration,
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -5,8 +5,9 @@ use std::time::Duration;
 
 use tollgate_core::glob::Glob;
 use tollgate_core::id::ServerId;
+use tollgate_core::tool::SlowResponse;
 use tollgate_engine::settings::{
-    Protocol, Restart, RestartPolicy, Server, SlowResponse, Start, Transport, Wanted,
+    Protocol, Restart, RestartPolicy, Server, Start, Transport, Wanted,
 };
 use tollgate_mcp::Revision;
 
@@ -177,6 +178,6 @@ fn slow_response(defaults: &Fields) -> Option<SlowResponse> {
     let message = defaults.text("slow_response_message").filter(|text| !text.value.is_empty())?;
     Some(SlowResponse {
         threshold: threshold.map_or(Duration::from_secs(2), milliseconds),
-        message: message.value.to_owned(),
+        message: message.value.into(),
     })
 }

@@ -36,6 +36,7 @@ fn one(fields: &Fields, problems: &mut Problems) -> Override {
         idempotent,
         cacheable: cacheable.map(|seconds| Duration::from_secs(seconds.value)),
         probe: probe(fields, problems),
+        hedge: None,
         rate_limit: rate_limit(fields, problems),
         approval: fields.text("approval").map(|text| match text.value {
             "always" => Approval::Always,

@@ -77,7 +77,7 @@ fn the_example_of_the_documentation_is_read() {
     assert_eq!(tool.approval, Some(Approval::Auto));
     assert_eq!(tool.probe, Some(serde_json::json!({ "icao": "EDDF" })));
     assert_eq!(settings.default_agent.as_ref().unwrap().as_str(), "sage");
-    assert_eq!(settings.agents[0].ceiling, Tier::Standard);
+    assert_eq!(settings.agents[0].ceiling, Some(Tier::Standard));
     assert_eq!(config.personas[0].models, ["gpt-4o-mini", "small"]);
     assert_eq!(config.models.len(), 3, "two, and the one built in");
     assert_eq!(config.keys[0].role, Role::Admin);
@@ -138,9 +138,9 @@ fn without_a_file_the_embedded_default_runs() {
         assert_eq!(config.data, PathBuf::from("./.tollgate"));
         assert!(config.settings.agents[0].may_see("roll"));
         assert!(!config.settings.agents[0].may_see("write_file"));
-        assert_eq!(config.settings.agents[0].ceiling, Tier::Deep);
-        assert_eq!(config.settings.agents[1].ceiling, Tier::Standard);
-        assert_eq!(config.settings.agents[2].ceiling, Tier::Fast);
+        assert_eq!(config.settings.agents[0].ceiling, Some(Tier::Deep));
+        assert_eq!(config.settings.agents[1].ceiling, Some(Tier::Standard));
+        assert_eq!(config.settings.agents[2].ceiling, Some(Tier::Fast));
         assert_eq!(config.personas[2].engine, Engine::SpeechToSpeech);
         assert_eq!(config.models.len(), 1);
         assert!(report(text).diagnostics.is_empty(), "{text:?}");

@@ -1,0 +1,40 @@
+//! What is said while a call takes long: once, to its caller and to whoever listens.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use tollgate_core::policy::Permitted;
+use tollgate_core::turn::Turn;
+use tollgate_mcp::client::Event;
+
+use crate::caller::{Caller, Purpose};
+use crate::notices::{Call, Notice, Notices};
+
+/// Waits for `running`, and says the tool's words for slow calls if that takes too long.
+pub(super) async fn announced<T>(
+    notices: &Notices,
+    (turn, request): (&Turn, &Permitted<'_>),
+    caller: &Caller<'_>,
+    running: impl Future<Output = T>,
+) -> T {
+    let tool = request.tool().filter(|_| caller.purpose == Purpose::Serve);
+    let Some((tool, slow)) = tool.and_then(|tool| Some((tool, tool.terms.slow.as_ref()?))) else {
+        return running.await;
+    };
+    tokio::pin!(running);
+    if let Ok(done) = tokio::time::timeout(slow.threshold, running.as_mut()).await {
+        return done;
+    }
+    if let Some(events) = &caller.events {
+        // A caller that does not read has nobody to tell.
+        let _ = events.try_send(Event::Announcement(Arc::clone(&slow.message)));
+    }
+    let call = Call {
+        principal: turn.principal.clone(),
+        agent: turn.view.agent.clone(),
+        tool: tool.id.clone(),
+        exposed: tool.exposed.to_string(),
+    };
+    notices.tell(Notice::Slow { call, message: Arc::clone(&slow.message) });
+    running.await
+}

@@ -1,0 +1,54 @@
+//! What the gate tells whoever listens, beside the answers to calls: slow calls, late results,
+//! tools that moved to another tier. A listener that falls behind misses some.
+
+use std::sync::Arc;
+
+use tokio::sync::broadcast;
+use tollgate_core::budget::Tier;
+use tollgate_core::call::Status;
+use tollgate_core::id::{AgentId, ToolId};
+use tollgate_core::turn::Principal;
+
+/// How many notices a slow listener may be behind.
+const QUEUE: usize = 256;
+
+#[derive(Debug, Clone)]
+pub enum Notice {
+    /// A call takes longer than its tool's threshold; `message` is what may be said meanwhile.
+    Slow { call: Call, message: Arc<str> },
+    /// A call that was answered with `pending` is over: its result is behind the handle.
+    Late { call: Call, handle: Arc<str>, status: Status },
+    /// A tool is seen from another tier on.
+    Moved { tool: ToolId, from: Tier, to: Tier, reason: String },
+}
+
+/// Whose call a notice is about.
+#[derive(Debug, Clone)]
+pub struct Call {
+    pub principal: Principal,
+    pub agent: AgentId,
+    pub tool: ToolId,
+    /// As the agent sees it.
+    pub exposed: String,
+}
+
+/// Where notices go out; cheap to share.
+#[derive(Debug, Clone)]
+pub(crate) struct Notices(broadcast::Sender<Arc<Notice>>);
+
+impl Default for Notices {
+    fn default() -> Self {
+        Self(broadcast::Sender::new(QUEUE))
+    }
+}
+
+impl Notices {
+    pub(crate) fn tell(&self, notice: Notice) {
+        // Nobody listening is fine.
+        let _ = self.0.send(Arc::new(notice));
+    }
+
+    pub(crate) fn listen(&self) -> broadcast::Receiver<Arc<Notice>> {
+        self.0.subscribe()
+    }
+}
