@@ -1,2 +1,10 @@
 //! What outlasts the process. The only crate that speaks SQL; it is called from threads that may
 //! block.
+
+mod database;
+mod error;
+pub mod measurements;
+mod migrations;
+
+pub use database::Store;
+pub use error::{Error, OpenError};

@@ -1,0 +1,83 @@
+//! What goes wrong with a database, in words that say what to do about it.
+
+use std::io;
+use std::path::PathBuf;
+
+use rusqlite::ErrorCode;
+
+/// Why a database cannot be used from the start.
+#[derive(Debug, thiserror::Error)]
+pub enum OpenError {
+    #[error(
+        "`{}` was written by a newer version of Tollgate (its format is {found}, this version \
+         knows up to {known}); run that version, or move the file away to begin anew",
+        .file.display()
+    )]
+    Newer { file: PathBuf, found: u32, known: u32 },
+    #[error(
+        "`{}` is the database of another program; move it away, or set another `data` directory",
+        .file.display()
+    )]
+    Foreign { file: PathBuf },
+    #[error("cannot use the database `{}`: {why}; {}", .file.display(), .why.remedy())]
+    Unusable { file: PathBuf, why: Error },
+}
+
+/// What a database can come to at any time. Equal ones are the same trouble going on.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Error {
+    #[error("it is no database, or it is damaged ({0})")]
+    Damaged(String),
+    #[error("it cannot be written ({0})")]
+    Denied(String),
+    #[error("no space is left on the disk")]
+    Full,
+    #[error("another process has it locked")]
+    Busy,
+    #[error("{0}")]
+    Failed(String),
+}
+
+impl Error {
+    /// What someone can do about it.
+    pub fn remedy(&self) -> &'static str {
+        match self {
+            Self::Damaged(_) => {
+                "restore it from a backup, or move it away, with the files beside it that end in \
+                 `-wal` and `-shm`, to begin anew"
+            }
+            Self::Denied(_) => {
+                "give this user the right to write the file and its directory, or set another \
+                 `data` directory"
+            }
+            Self::Full => "make room, or set another `data` directory",
+            Self::Busy => "end the other process, or try again later",
+            Self::Failed(_) => "mend that, or set another `data` directory",
+        }
+    }
+}
+
+impl From<rusqlite::Error> for Error {
+    fn from(error: rusqlite::Error) -> Self {
+        let said = error.to_string();
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => Self::Damaged(said),
+            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied) => Self::Denied(said),
+            Some(ErrorCode::DiskFull) => Self::Full,
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => Self::Busy,
+            _ => Self::Failed(said),
+        }
+    }
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Self {
+        match error.kind() {
+            io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
+                Self::Denied(error.to_string())
+            }
+            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::Full,
+            _ => Self::Failed(error.to_string()),
+        }
+    }
+}

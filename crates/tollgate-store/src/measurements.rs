@@ -1,0 +1,1 @@
+//! How long calls of each tool took.
