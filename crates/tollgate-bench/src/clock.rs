@@ -10,3 +10,7 @@ pub(crate) fn now() -> Instant {
 pub(crate) fn micros(span: Duration) -> f64 {
     span.as_secs_f64() * 1e6
 }
+
+pub(crate) fn nanos(span: Duration) -> u64 {
+    u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
+}

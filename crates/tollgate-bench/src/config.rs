@@ -73,6 +73,12 @@ impl Config {
         self
     }
 
+    /// More of the file, as it is.
+    pub(crate) fn with(mut self, text: &str) -> Self {
+        self.text.push_str(text);
+        self
+    }
+
     /// Writes the file and says where it is.
     pub(crate) fn write(&self) -> io::Result<PathBuf> {
         let file = self.directory.join("tollgate.yaml");

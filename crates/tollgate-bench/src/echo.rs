@@ -50,6 +50,14 @@ impl Echo {
         Self { tools: format!("[{}]", all.join(",")) }
     }
 
+    /// Offers `echo` and tools of these names.
+    pub(crate) fn with(names: &[&str]) -> Self {
+        let others = names.iter().map(|name| simple(name, "Misbehaves"));
+        let all: Vec<String> =
+            std::iter::once(simple("echo", "Says the text again")).chain(others).collect();
+        Self { tools: format!("[{}]", all.join(",")) }
+    }
+
     pub(crate) fn answer(&self, era: Era, message: &[u8]) -> Answer {
         let Ok(message) = serde_json::from_slice::<Message<'_>>(message) else {
             return Answer::Message(error("null", -32700, "not a message"));

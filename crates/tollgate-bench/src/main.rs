@@ -28,6 +28,7 @@ mod stdio_echo;
 mod table;
 mod trouble;
 mod upstream;
+mod wicked;
 mod wire;
 
 use config::Scratch;
@@ -48,6 +49,10 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["stdio-echo"] => stdio_echo::run(Manner::Answers).map_err(Trouble::from),
         ["stdio-echo", "--hang"] => stdio_echo::run(Manner::Hangs).map_err(Trouble::from),
+        ["wicked", manner] => match wicked::Manner::parse(manner) {
+            Some(manner) => wicked::run(manner).map_err(Trouble::from),
+            None => return usage(),
+        },
         ["bare", upstream] => match upstream.parse::<SocketAddr>() {
             Ok(upstream) => serve_here(|| bare::Bare::new(upstream)),
             Err(_) => return usage(),

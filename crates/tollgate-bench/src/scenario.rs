@@ -26,12 +26,13 @@ mod pipes;
 mod rate;
 mod start;
 mod throughput;
+mod wall;
 
 /// How long servers may take to come up, thousands of tools among them.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The figures of the targets that can be measured so far, in the order in which they run.
-pub(crate) const ALL: [Figure; 10] = [
+pub(crate) const ALL: [Figure; 11] = [
     Figure::P1,
     Figure::P2,
     Figure::P3,
@@ -40,6 +41,7 @@ pub(crate) const ALL: [Figure; 10] = [
     Figure::P6,
     Figure::P10,
     Figure::P11,
+    Figure::P12,
     Figure::P16,
     Figure::P17,
 ];
@@ -54,6 +56,7 @@ pub(crate) enum Figure {
     P6,
     P10,
     P11,
+    P12,
     P16,
     P17,
 }
@@ -69,6 +72,7 @@ impl Figure {
             Self::P6 => "P6",
             Self::P10 => "P10",
             Self::P11 => "P11",
+            Self::P12 => "P12",
             Self::P16 => "P16",
             Self::P17 => "P17",
         }
@@ -84,6 +88,7 @@ impl Figure {
             Self::P6 => pipes::measure(bench).await,
             Self::P10 => memory::measure(bench).await,
             Self::P11 => start::measure(bench).await,
+            Self::P12 => wall::measure(bench).await,
             Self::P16 => {
                 let mut rows = growth::measure(bench).await?;
                 rows.extend(crowd::measure(bench).await?);
@@ -112,6 +117,8 @@ pub(crate) struct Pace {
     pub(crate) long_slice: Duration,
     pub(crate) long_rounds: usize,
     pub(crate) starts: usize,
+    /// Against servers that misbehave.
+    pub(crate) turns: usize,
 }
 
 impl Pace {
@@ -121,6 +128,7 @@ impl Pace {
         long_slice: Duration::from_secs(5),
         long_rounds: 3,
         starts: 5,
+        turns: 10_000,
     };
     pub(crate) const QUICK: Self = Self {
         rounds: 2,
@@ -128,6 +136,7 @@ impl Pace {
         long_slice: Duration::from_secs(1),
         long_rounds: 2,
         starts: 1,
+        turns: 600,
     };
 }
 

@@ -1,0 +1,196 @@
+//! P12: the wall. Thousands of turns against servers that hang, drip, crash, answer late, flood
+//! and answer with more than anyone wants: no turn may last longer than its ceiling.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderValue, Request, StatusCode, header};
+use http_body_util::{BodyExt as _, Full};
+use hyper::client::conn::http1::{self, SendRequest};
+use hyper_util::rt::TokioIo;
+use serde_json::{Value, json};
+use tokio::net::TcpStream;
+use tokio::task::JoinSet;
+
+use super::{Bench, PATIENCE, has_all, http_server};
+use crate::clock;
+use crate::config::{Config, Kind, Server};
+use crate::process::Process;
+use crate::samples::Samples;
+use crate::serve;
+use crate::table::{Limit, Row};
+use crate::trouble::{Trouble, within};
+use crate::wicked::{self, Manner, WALL};
+use crate::wire::Era;
+
+const LANES: usize = 32;
+
+pub(super) async fn measure(bench: &Bench) -> Result<Vec<Row>, Trouble> {
+    let listener = serve::bind().await?;
+    let address = listener.local_addr()?;
+    let mut helpers = JoinSet::new();
+    helpers.spawn(wicked::serve(listener));
+    let mut servers = vec![http_server("web", address, Era::Modern)];
+    servers.extend(Manner::ALL.map(|manner| pipe(bench, manner)));
+    let gateway = start(bench, &servers).await?;
+    let over_web = Manner::ALL.map(|manner| format!("web_{}", manner.name()));
+    let over_pipes = Manner::ALL.map(|manner| format!("{0}_{0}", manner.name()));
+    let mut rows = Vec::new();
+    for (what, tools) in [("HTTP", over_web), ("pipes", over_pipes)] {
+        rows.push(turns(bench, &gateway, what, &tools).await?);
+    }
+    gateway.stop().await?;
+    Ok(rows)
+}
+
+fn pipe(bench: &Bench, manner: Manner) -> Server {
+    let own = bench.own.display().to_string();
+    let command = vec![own, "wicked".to_owned(), manner.name().to_owned()];
+    Server { name: manner.name().to_owned(), kind: Kind::Stdio { command } }
+}
+
+/// Every tool is always in the view: what is measured here is the wall, not the tiers.
+async fn start(bench: &Bench, servers: &[Server]) -> Result<Process, Trouble> {
+    let wall = WALL.as_millis();
+    let budget = format!(
+        "budget: {{ tiers: {{ fast_ms: {}, standard_ms: {}, deep_ms: {wall} }} }}\n\
+         agents: {{ rig: {{ tools: [\"*\"], budget_tier: deep }} }}\n",
+        wall - 2,
+        wall - 1
+    );
+    let config = Config::new(&bench.scratch, "wall")?.servers(servers).with(&budget).write()?;
+    let gateway = bench.start_gateway_on(&config).await?;
+    within(PATIENCE, "waiting for all servers", async {
+        while !has_all(&gateway, servers).await? {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        Ok(())
+    })
+    .await?;
+    Ok(gateway)
+}
+
+/// What the turns came to.
+#[derive(Default)]
+struct Tally {
+    nanos: Vec<u64>,
+    statuses: BTreeMap<String, u64>,
+}
+
+async fn turns(
+    bench: &Bench,
+    gateway: &Process,
+    what: &str,
+    tools: &[String],
+) -> Result<Row, Trouble> {
+    let each = bench.pace.turns / 2 / LANES;
+    let mut lanes = JoinSet::new();
+    for lane in 0..LANES {
+        let (tools, address) = (tools.to_vec(), gateway.address);
+        lanes.spawn(async move {
+            let mut line = Line::open(address).await?;
+            let mut tally = Tally::default();
+            for turn in 0..each {
+                let tool = &tools[(lane + turn) % tools.len()];
+                let began = clock::now();
+                let outcome = line.execute(tool).await?;
+                tally.nanos.push(clock::nanos(clock::now() - began));
+                let status = outcome["status"].as_str().unwrap_or("?").to_owned();
+                *tally.statuses.entry(status).or_default() += 1;
+            }
+            Ok::<_, Trouble>(tally)
+        });
+    }
+    let timers = timers(each);
+    let mut all = Tally::default();
+    while let Some(lane) = lanes.join_next().await {
+        let tally = lane.map_err(|error| Trouble::Process(error.to_string()))??;
+        all.nanos.extend(tally.nanos);
+        for (status, count) in tally.statuses {
+            *all.statuses.entry(status).or_default() += count;
+        }
+    }
+    let timers = timers.await.map_err(|error| Trouble::Process(error.to_string()))?;
+    Ok(row(what, all, timers))
+}
+
+/// How late a plain timer of this program is meanwhile: what the machine itself adds.
+fn timers(count: usize) -> tokio::task::JoinHandle<Samples> {
+    tokio::spawn(async move {
+        let mut nanos = Vec::new();
+        for _ in 0..count {
+            let began = clock::now();
+            tokio::time::sleep(WALL).await;
+            nanos.push(clock::nanos((clock::now() - began).saturating_sub(WALL)));
+        }
+        Samples::of_nanos(nanos)
+    })
+}
+
+fn row(what: &str, tally: Tally, timers: Samples) -> Row {
+    let past = |nanos: u64| nanos.saturating_sub(clock::nanos(WALL));
+    let past = Samples::of_nanos(tally.nanos.into_iter().map(past).collect());
+    let ms = |samples: &Samples, q: f64| samples.quantile(q).as_secs_f64() * 1e3;
+    let statuses: Vec<String> =
+        tally.statuses.iter().map(|(status, count)| format!("{count} {status}")).collect();
+    let limit = Limit { most: 20.0, unit: "ms", digits: 1 };
+    let name =
+        format!("the wall: most past {} ms, {} turns over {what}", WALL.as_millis(), past.len());
+    let how = format!(
+        "p50 {:.1}, p99.9 {:.1}; a bare timer up to {:.1}; {}",
+        ms(&past, 0.5),
+        ms(&past, 0.999),
+        ms(&timers, 1.0),
+        statuses.join(", ")
+    );
+    Row::limited("P12", name, ms(&past, 1.0), limit).explained(&how).with(json!({
+        "worstMs": ms(&past, 1.0),
+        "p50Ms": ms(&past, 0.5),
+        "p999Ms": ms(&past, 0.999),
+        "timerWorstMs": ms(&timers, 1.0),
+        "turns": past.len(),
+        "statuses": tally.statuses,
+    }))
+}
+
+/// One connection to the plain API.
+struct Line {
+    sender: SendRequest<Full<Bytes>>,
+    host: HeaderValue,
+    _driver: JoinSet<()>,
+}
+
+impl Line {
+    async fn open(address: std::net::SocketAddr) -> Result<Self, Trouble> {
+        let stream = TcpStream::connect(address).await?;
+        stream.set_nodelay(true)?;
+        let (sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+        let mut driver = JoinSet::new();
+        driver.spawn(async move {
+            // The turns see for themselves when the connection is gone.
+            let _ = connection.await;
+        });
+        let host = HeaderValue::from_str(&address.to_string()).expect("plain ASCII");
+        Ok(Self { sender, host, _driver: driver })
+    }
+
+    /// One turn with one call, until the last byte of its outcome.
+    async fn execute(&mut self, tool: &str) -> Result<Value, Trouble> {
+        let body = json!({ "name": tool, "arguments": { "text": "x" } }).to_string();
+        let mut request = Request::new(Full::new(Bytes::from(body)));
+        *request.method_mut() = http::Method::POST;
+        *request.uri_mut() = http::Uri::from_static("/v1/tools/execute");
+        request.headers_mut().insert(header::HOST, self.host.clone());
+        let json = HeaderValue::from_static("application/json");
+        request.headers_mut().insert(header::CONTENT_TYPE, json);
+        self.sender.ready().await?;
+        let response = self.sender.send_request(request).await?;
+        let status = response.status();
+        let body = response.into_body().collect().await?.to_bytes();
+        match serde_json::from_slice(&body) {
+            Ok(outcome) if status == StatusCode::OK => Ok(outcome),
+            _ => Err(Trouble::wrong("gateway", "no outcome", &body)),
+        }
+    }
+}
