@@ -1,1 +1,134 @@
 //! How long calls of one tool took lately: a window of samples, written without a lock.
+//! Written at the end of every call, read by whoever decides or shows. Knows no tools and no clock.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+mod figures;
+
+pub use figures::Figures;
+pub(crate) use figures::rank;
+
+/// One call that measured something: how long it took and how it ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sample {
+    pub span: Duration,
+    pub ending: Ending,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Ending {
+    Answered,
+    /// An error. How long it took says nothing: a refusal in 2 ms does not make a slow tool fast.
+    Failed,
+    /// Given up at its limit: took longer than that, nobody knows how much.
+    Overran,
+}
+
+/// The last calls of one tool in one environment. Any number of threads may write and read.
+#[derive(Debug)]
+pub struct Window {
+    next: AtomicU64,
+    slots: [AtomicU64; Self::SIZE],
+}
+
+// A sample in 42 bits, the ending lowest, so that zero is no sample. A slot has the lap of the
+// ring above it: by that a reader tells a sample from the one that stood there a lap before.
+const ENDING_BITS: u32 = 2;
+const SPAN_BITS: u32 = 40;
+const SAMPLE_BITS: u32 = ENDING_BITS + SPAN_BITS;
+const LONGEST_MICROS: u64 = (1 << SPAN_BITS) - 1;
+
+impl Sample {
+    /// Longer spans (12 days) are kept as this.
+    pub const LONGEST: Duration = Duration::from_micros(LONGEST_MICROS);
+
+    /// The form in which samples are stored: whole microseconds, rounded up, so that what took
+    /// longer than a limit still did. Fits a signed integer as databases have it.
+    pub fn to_bits(self) -> u64 {
+        let micros = u64::try_from(self.span.as_nanos().div_ceil(1_000)).unwrap_or(u64::MAX);
+        let ending = match self.ending {
+            Ending::Answered => 1,
+            Ending::Failed => 2,
+            Ending::Overran => 3,
+        };
+        (micros.min(LONGEST_MICROS) << ENDING_BITS) | ending
+    }
+
+    /// `None` for what [`Sample::to_bits`] never made.
+    pub fn from_bits(bits: u64) -> Option<Self> {
+        let ending = match bits & ((1 << ENDING_BITS) - 1) {
+            1 => Ending::Answered,
+            2 => Ending::Failed,
+            3 => Ending::Overran,
+            _ => return None,
+        };
+        let micros = bits >> ENDING_BITS;
+        (micros <= LONGEST_MICROS).then(|| Self { span: Duration::from_micros(micros), ending })
+    }
+}
+
+impl Default for Window {
+    fn default() -> Self {
+        Self { next: AtomicU64::new(0), slots: [const { AtomicU64::new(0) }; Self::SIZE] }
+    }
+}
+
+impl Window {
+    pub const SIZE: usize = 100;
+
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// A window as it was before a restart, from its samples, oldest first.
+    pub fn restored(samples: &[Sample]) -> Self {
+        let window = Self::new();
+        for sample in &samples[samples.len().saturating_sub(Self::SIZE)..] {
+            window.record(*sample);
+        }
+        window
+    }
+
+    /// A writer that sleeps in here for a whole lap hides one newer sample; nothing else is lost.
+    pub fn record(&self, sample: Sample) {
+        // A slot is whole by itself and says which sample it is: no order between them is needed.
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let (slot, lap) = place(number);
+        self.slots[slot].store((lap << SAMPLE_BITS) | sample.to_bits(), Ordering::Relaxed);
+    }
+
+    /// How many samples there ever were. Also a mark for [`Window::latest`]: those from here on.
+    pub fn recorded(&self) -> u64 {
+        self.next.load(Ordering::Relaxed)
+    }
+
+    /// The samples recorded since the mark, oldest first. One that is just being written is left
+    /// out.
+    pub fn latest(&self, since: u64) -> Vec<Sample> {
+        self.numbered(since).into_iter().map(|(_, sample)| sample).collect()
+    }
+
+    /// The same, each with its number: the mark from which it is the first.
+    pub(crate) fn numbered(&self, since: u64) -> Vec<(u64, Sample)> {
+        let end = self.recorded();
+        let first = end.saturating_sub(Self::SIZE as u64).max(since);
+        (first..end).filter_map(|number| Some((number, self.read(number)?))).collect()
+    }
+
+    fn read(&self, number: u64) -> Option<Sample> {
+        let (slot, lap) = place(number);
+        let bits = self.slots[slot].load(Ordering::Relaxed);
+        let sample = Sample::from_bits(bits & ((1 << SAMPLE_BITS) - 1))?;
+        (bits >> SAMPLE_BITS == lap).then_some(sample)
+    }
+}
+
+/// The slot of a sample, and its lap as far as that fits into a slot.
+fn place(number: u64) -> (usize, u64) {
+    let size = Window::SIZE as u64;
+    ((number % size) as usize, (number / size) & (u64::MAX >> SAMPLE_BITS))
+}
+
+#[cfg(test)]
+mod tests;

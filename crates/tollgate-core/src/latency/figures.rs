@@ -1,0 +1,83 @@
+//! What samples say together: percentiles and the rate of errors.
+
+use std::time::Duration;
+
+use super::{Ending, Sample};
+
+/// Percentiles are by nearest rank: always a span that was measured, never one in between.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Figures {
+    pub count: usize,
+    pub failed: usize,
+    pub overran: usize,
+    /// Of the calls that count for percentiles: answered or overrun. Ascending.
+    spans: Vec<Duration>,
+}
+
+impl Figures {
+    pub fn of(samples: &[Sample]) -> Self {
+        let ended = |ending| samples.iter().filter(|it| it.ending == ending).count();
+        let timed = samples.iter().filter(|it| it.ending != Ending::Failed);
+        let mut spans: Vec<Duration> = timed.map(|it| it.span).collect();
+        spans.sort_unstable();
+        Self {
+            count: samples.len(),
+            failed: ended(Ending::Failed),
+            overran: ended(Ending::Overran),
+            spans,
+        }
+    }
+
+    /// How many calls the percentiles are made of.
+    pub fn timed(&self) -> usize {
+        self.spans.len()
+    }
+
+    pub fn p50(&self) -> Option<Duration> {
+        self.percentile(50)
+    }
+
+    pub fn p95(&self) -> Option<Duration> {
+        self.percentile(95)
+    }
+
+    pub fn p99(&self) -> Option<Duration> {
+        self.percentile(99)
+    }
+
+    /// The smallest span that at least so many of hundred calls did not exceed.
+    pub fn percentile(&self, percent: u8) -> Option<Duration> {
+        let rank = rank(percent, self.spans.len() as u64)?;
+        self.spans.get(usize::try_from(rank - 1).ok()?).copied()
+    }
+
+    /// The percentile at its worst: three standard errors of its rank later. Chance alone does
+    /// not bring it down, be the calls few or of two kinds.
+    pub fn surely(&self, percent: u8) -> Option<Duration> {
+        let (count, percent) = (self.spans.len(), usize::from(percent.min(100)));
+        let error = (count * percent * (100 - percent)).isqrt();
+        let rank = (count * percent + 3 * error).div_ceil(100).clamp(1, count.max(1));
+        self.spans.get(rank - 1).copied()
+    }
+
+    /// How many calls took longer than this.
+    pub fn longer_than(&self, limit: Duration) -> usize {
+        self.spans.len() - self.spans.partition_point(|span| *span <= limit)
+    }
+
+    pub fn errors(&self) -> usize {
+        self.failed + self.overran
+    }
+
+    /// In percent; zero where nothing was called.
+    pub fn error_rate(&self) -> f64 {
+        100.0 * self.errors() as f64 / self.count.max(1) as f64
+    }
+}
+
+/// Which of `count` ascending values is the percentile, counted from 1.
+pub(crate) fn rank(percent: u8, count: u64) -> Option<u64> {
+    let scaled = (u128::from(count) * u128::from(percent.min(100))).div_ceil(100);
+    // No more than `count`, so it fits again.
+    (count > 0).then(|| u64::try_from(scaled).unwrap_or(count).max(1))
+}
