@@ -1,6 +1,6 @@
 //! Is there time? The only way to a [`Planned`] call, which is all the executor takes.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::budget::{Deadline, Limits};
 use crate::policy::Permitted;
@@ -11,6 +11,7 @@ use crate::turn::Turn;
 pub struct Planned<'a> {
     permitted: Permitted<'a>,
     deadline: Deadline,
+    own: Deadline,
     wall: Option<Deadline>,
     started: Instant,
 }
@@ -25,6 +26,11 @@ impl<'a> Planned<'a> {
         self.deadline
     }
 
+    /// When the call would be given up if its turn had no wall.
+    pub fn own(&self) -> Deadline {
+        self.own
+    }
+
     /// The turn's own deadline: it passes whatever the call waits for.
     pub fn wall(&self) -> Option<Deadline> {
         self.wall
@@ -32,6 +38,22 @@ impl<'a> Planned<'a> {
 
     pub fn started(&self) -> Instant {
         self.started
+    }
+
+    /// From the start to the deadline: what a caller is told that was the limit.
+    pub fn span(&self) -> Duration {
+        self.deadline.left(self.started)
+    }
+
+    /// The same call, apart from its turn: no wall ends it, and it borrows nothing.
+    pub fn on_its_own(&self) -> Planned<'static> {
+        Planned {
+            permitted: self.permitted.to_owned(),
+            deadline: self.own,
+            own: self.own,
+            wall: None,
+            started: self.started,
+        }
     }
 }
 
@@ -58,5 +80,5 @@ pub fn plan<'a>(
     }
     let own = Deadline::after(now, span);
     let deadline = turn.deadline.map_or(own, |wall| wall.capped(now, span));
-    Ok(Planned { permitted, deadline, wall: turn.deadline, started: now })
+    Ok(Planned { permitted, deadline, own, wall: turn.deadline, started: now })
 }

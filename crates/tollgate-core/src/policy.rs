@@ -29,7 +29,7 @@ pub struct Permitted<'a> {
 }
 
 /// The tool that is called, and its arguments, parsed once and checked.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct ToolCall {
     tool: Arc<Tool>,
     arguments: Value,
@@ -55,6 +55,16 @@ impl<'a> Permitted<'a> {
     /// The params in the server's own names.
     pub fn params(&self) -> &Object<'a> {
         &self.params
+    }
+
+    /// A copy that outlives the text it was read from.
+    pub fn to_owned(&self) -> Permitted<'static> {
+        Permitted {
+            kind: self.kind,
+            server: self.server.clone(),
+            params: self.params.clone().into_owned(),
+            call: self.call.clone(),
+        }
     }
 }
 

@@ -57,6 +57,8 @@ pub struct Terms {
     /// May the same call be sent twice? Only an operator or a trusted server can say so.
     pub idempotent: bool,
     pub cacheable: Duration,
+    /// Who may be given an answer that was kept.
+    pub scope: Scope,
     pub approval: Approval,
     pub speech: Speech,
     pub probe: Option<Value>,
@@ -64,6 +66,16 @@ pub struct Terms {
     pub slow: Option<SlowResponse>,
     /// May a second attempt start when the first is slower than usual?
     pub hedge: bool,
+}
+
+/// Whose a kept answer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Scope {
+    /// The principal's who asked.
+    #[default]
+    Private,
+    /// Everybody's: only a trusted server can say so.
+    Public,
 }
 
 /// What is said while a call takes long.

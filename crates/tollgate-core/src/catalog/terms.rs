@@ -23,6 +23,7 @@ pub(super) fn terms(rules: &Rules, said: &Override, definition: &Definition) -> 
         effect: effect(rules, hints),
         idempotent,
         cacheable: said.cacheable.or(cacheable).unwrap_or_default(),
+        scope: declared.scope.filter(|_| rules.trusted).unwrap_or_default(),
         approval: said.approval.unwrap_or_default(),
         speech: said.speech.clone(),
         probe: said.probe.clone(),

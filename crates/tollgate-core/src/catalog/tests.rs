@@ -12,7 +12,7 @@ use crate::glob::Glob;
 use crate::id::{ExposedName, ServerId, ToolName};
 use crate::json::raw_value;
 use crate::names::{NamePattern, Owned, Owners};
-use crate::tool::{Effect, Override, RateLimit};
+use crate::tool::{Effect, Override, RateLimit, Scope};
 
 /// One server of a test: a name, and what it lists.
 fn offer(server: &str, tools: &[Value]) -> Offer {
@@ -166,13 +166,13 @@ fn s_28_what_an_untrusted_server_says_of_itself_can_only_tighten() {
     claims["annotations"] = json!({"readOnlyHint": true, "idempotentHint": true});
     claims["_meta"] = json!({
         "dev.tollgate/latency": {"estimatedDurationMs": 5, "maxDurationMs": 2000},
-        "dev.tollgate/cache": {"cacheableSeconds": 600}
+        "dev.tollgate/cache": {"cacheableSeconds": 600, "scope": "public"}
     });
     let evil = fresh(&[offer("s", std::slice::from_ref(&claims))]);
     let terms = &evil.tools[0].terms;
     assert_eq!(terms.effect, Effect::Mutating);
     assert!(!terms.idempotent);
-    assert_eq!(terms.cacheable, Duration::ZERO);
+    assert_eq!((terms.cacheable, terms.scope), (Duration::ZERO, Scope::Private));
     assert_eq!(terms.estimated, None);
     assert_eq!(terms.max, Some(Duration::from_secs(2)));
     let trusted =
@@ -180,7 +180,7 @@ fn s_28_what_an_untrusted_server_says_of_itself_can_only_tighten() {
     let terms = &trusted.tools[0].terms;
     assert_eq!(terms.effect, Effect::ReadOnly);
     assert!(terms.idempotent);
-    assert_eq!(terms.cacheable, Duration::from_secs(600));
+    assert_eq!((terms.cacheable, terms.scope), (Duration::from_secs(600), Scope::Public));
     assert_eq!(terms.estimated, Some(Duration::from_millis(5)));
     claims["_meta"]["dev.tollgate/latency"]["estimatedDurationMs"] = json!(3000);
     let slow = fresh(&[offer("s", &[claims])]);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::{ContentHash, headers, scrub};
+use super::{ContentHash, Scope, headers, scrub};
 use crate::id::ToolName;
 use crate::json::{self, Malformed, Object};
 use crate::schema;
@@ -42,12 +42,13 @@ pub struct Annotations {
     pub open_world: Option<bool>,
 }
 
-/// What the server says of its own speed, in `_meta`.
+/// What the server says of its own speed, and of keeping its answers, in `_meta`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Declared {
     pub estimated: Option<Duration>,
     pub max: Option<Duration>,
     pub cacheable: Option<Duration>,
+    pub scope: Option<Scope>,
 }
 
 /// An argument that a client repeats as the header `Mcp-Param-{header}`.
@@ -86,7 +87,7 @@ pub enum FindingKind {
     PrivateUse,
     /// A description over the limit was cut.
     Cut,
-    /// A declared duration that cannot be used was ignored.
+    /// A declared duration or scope that cannot be used was ignored.
     Ignored,
 }
 
@@ -284,7 +285,21 @@ fn declared(whole: &Map<String, Value>, findings: &mut Vec<Finding>) -> Result<D
         estimated: duration("dev.tollgate/latency", "estimatedDurationMs", 0.001),
         max: duration("dev.tollgate/latency", "maxDurationMs", 0.001),
         cacheable: duration("dev.tollgate/cache", "cacheableSeconds", 1.0),
+        scope: scope(meta, findings),
     })
+}
+
+fn scope(meta: &Map<String, Value>, findings: &mut Vec<Finding>) -> Option<Scope> {
+    let group = "dev.tollgate/cache";
+    match meta.get(group)?.get("scope")?.as_str() {
+        Some("private") => Some(Scope::Private),
+        Some("public") => Some(Scope::Public),
+        _ => {
+            let at = format!("/_meta/{}/scope", scrub::escape(group));
+            findings.push(Finding { kind: FindingKind::Ignored, at });
+            None
+        }
+    }
 }
 
 #[cfg(test)]

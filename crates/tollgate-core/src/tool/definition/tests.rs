@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::{Definition, FindingKind, HeaderKind, Rejected};
 use crate::json::raw_value;
-use crate::tool::hidden;
+use crate::tool::{Scope, hidden};
 
 mod corpus;
 
@@ -230,6 +230,23 @@ fn declared_durations_that_make_no_sense_are_ignored_and_noted() {
     let mut tool = with_schema(&json!({"type": "object"}));
     tool["_meta"] = json!({"dev.tollgate/latency": {"maxDurationMs": 1e300}});
     assert_eq!(intake(&tool).unwrap().declared.max.unwrap().as_secs(), 86_400);
+}
+
+#[test]
+fn a_scope_is_private_or_public_and_anything_else_is_noted() {
+    for (value, expected) in [
+        (json!("private"), Some(Scope::Private)),
+        (json!("public"), Some(Scope::Public)),
+        (json!("Public"), None),
+        (json!(true), None),
+        (json!(["public"]), None),
+    ] {
+        let mut tool = with_schema(&json!({"type": "object"}));
+        tool["_meta"] = json!({"dev.tollgate/cache": {"scope": value}});
+        let definition = intake(&tool).unwrap();
+        assert_eq!(definition.declared.scope, expected, "{value}");
+        assert_eq!(definition.findings.is_empty(), expected.is_some(), "{value}");
+    }
 }
 
 #[test]
