@@ -1,8 +1,11 @@
 //! The fronts: MCP over HTTP and over pipes, a plain HTTP API, operations. They decode, ask the
 //! gate and encode; they decide nothing. axum and hyper's server stop here.
 
+mod accept;
 mod auth;
 mod body;
+mod events;
+mod fields;
 mod guard;
 mod limits;
 mod mcp;

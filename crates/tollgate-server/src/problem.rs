@@ -66,7 +66,7 @@ impl Problem {
         ErrorObject::new(code, &*self.detail)
     }
 
-    fn open_ai(&self) -> String {
+    pub(crate) fn open_ai(&self) -> String {
         let kind = match self.status {
             StatusCode::TOO_MANY_REQUESTS => "rate_limit_error",
             StatusCode::UNAUTHORIZED => "authentication_error",

@@ -3,7 +3,6 @@
 
 use std::sync::Arc;
 
-use axum::body::Body;
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -11,7 +10,6 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use tollgate_mcp::envelope::{self, Message};
 use tollgate_mcp::header::SESSION_ID;
-use tollgate_mcp::line::on_one_line;
 use tollgate_mcp::{Era, Revision};
 
 use super::exchange::{Answer, Carrier, Exchange, Line, Step};
@@ -19,15 +17,14 @@ use super::method;
 use super::modern::{self, Ask};
 use super::session::Session;
 use super::{Front, Who, legacy, listen};
+use crate::accept::Accepts;
 use crate::body;
 use crate::problem::{Problem, Style};
 use crate::refusal::Refused;
 
-mod accept;
 mod claims;
 mod stream;
 
-use accept::Accepts;
 use claims::{find_session, is_modern, known_version, says_modern, session_id, who};
 
 pub(crate) async fn post(State(front): State<Arc<Front>>, request: Request) -> Response {
@@ -267,23 +264,4 @@ fn plain(answer: Answer) -> Response {
 fn not_acceptable(media: &'static str) -> Response {
     let detail = format!("`accept` must allow `{media}`");
     Problem::told(StatusCode::NOT_ACCEPTABLE, "not_acceptable", detail).response(Style::JsonRpc)
-}
-
-/// One event of a stream.
-fn event(text: String) -> Bytes {
-    let text = on_one_line(text);
-    let mut out = String::with_capacity(text.len() + 24);
-    out.push_str("event: message\ndata: ");
-    out.push_str(&text);
-    out.push_str("\n\n");
-    out.into()
-}
-
-fn event_stream(body: Body) -> Response {
-    let mut response = Response::new(body);
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
-    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
-    response
 }

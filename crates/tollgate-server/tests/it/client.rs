@@ -217,6 +217,11 @@ pub(crate) struct Stream {
 
 impl Stream {
     pub(crate) async fn next(&mut self) -> Option<Value> {
+        self.next_named().await.map(|(_, data)| data)
+    }
+
+    /// With the event's name.
+    pub(crate) async fn next_named(&mut self) -> Option<(String, Value)> {
         tokio::time::timeout(PATIENCE, self.read()).await.expect("an event in time")
     }
 
@@ -226,13 +231,13 @@ impl Stream {
         assert!(heard.is_err(), "{heard:?}");
     }
 
-    async fn read(&mut self) -> Option<Value> {
+    async fn read(&mut self) -> Option<(String, Value)> {
         loop {
             if let Some(end) = self.buffer.find("\n\n") {
                 let event: String = self.buffer.drain(..end + 2).collect();
-                let data = event.lines().find_map(|line| line.strip_prefix("data: "));
-                if let Some(data) = data {
-                    return Some(serde_json::from_str(data).unwrap());
+                let field = |name: &str| event.lines().find_map(|line| line.strip_prefix(name));
+                if let (Some(name), Some(data)) = (field("event: "), field("data: ")) {
+                    return Some((name.to_owned(), serde_json::from_str(data).unwrap()));
                 }
                 continue;
             }

@@ -18,6 +18,7 @@ mod security;
 mod sockets;
 mod stage;
 mod strangers;
+mod streamed;
 mod talking;
 mod together;
 mod trouble;

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::{Body, Bytes};
 use axum::extract::State;
@@ -60,6 +61,17 @@ impl Script {
     pub(crate) fn grow(&self, name: &str) {
         self.grown.lock().push(name.to_owned());
         self.tell("notifications/tools/list_changed", &json!({}));
+    }
+
+    /// Waits for the first one, for a while.
+    pub(crate) async fn hears_a_cancel(&self) {
+        for _ in 0..200 {
+            if !self.cancelled.lock().is_empty() {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("the server was not told");
     }
 
     pub(crate) fn tell(&self, method: &str, params: &Value) {

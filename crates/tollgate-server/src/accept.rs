@@ -3,7 +3,7 @@
 use http::{HeaderMap, header};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Accepts {
+pub(crate) enum Accepts {
     Both,
     OnlyJson,
     OnlyEvents,
@@ -12,7 +12,7 @@ pub(super) enum Accepts {
 
 impl Accepts {
     /// A client that says nothing takes anything. The most exact range decides.
-    pub(super) fn read(headers: &HeaderMap) -> Self {
+    pub(crate) fn read(headers: &HeaderMap) -> Self {
         let mut ranges = Vec::new();
         for value in headers.get_all(header::ACCEPT) {
             let text = value.to_str().unwrap_or_default();

@@ -1,0 +1,114 @@
+//! Event streams: what there is to say as it comes, and comments while there is nothing, so that
+//! proxies and clients see that the connection lives. Dropping the body drops whoever speaks.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::pin::Pin;
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::stream::{self, Stream};
+use http::{HeaderValue, header};
+use http_body::Frame;
+use serde::Serialize;
+use tokio::sync::mpsc;
+use tokio::time::{Sleep, sleep};
+use tollgate_mcp::line::on_one_line;
+
+/// One event.
+#[derive(Debug)]
+pub(crate) struct Event {
+    pub(crate) name: &'static str,
+    /// JSON.
+    pub(crate) data: String,
+}
+
+impl Event {
+    pub(crate) fn new(name: &'static str, data: &impl Serialize) -> Self {
+        let data = serde_json::to_string(data).unwrap_or_else(|_| "null".to_owned());
+        Self { name, data }
+    }
+
+    fn into_bytes(self) -> Bytes {
+        let data = on_one_line(self.data);
+        let mut out = String::with_capacity(self.name.len() + data.len() + 17);
+        for part in ["event: ", self.name, "\ndata: ", &data, "\n\n"] {
+            out.push_str(part);
+        }
+        out.into()
+    }
+}
+
+/// Says what `source` gives until it ends.
+pub(crate) fn response<S>(source: S, keep_alive: Duration) -> Response
+where
+    S: Stream<Item = Event> + Send + 'static,
+{
+    let silence = Box::pin(sleep(keep_alive));
+    let body = Body::new(Said { source: Box::pin(source), silence, keep_alive });
+    let mut response = Response::new(body);
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
+    response
+}
+
+/// What is said while `last` is being made, then `last` itself.
+pub(crate) fn before<T: Send + 'static>(
+    last: impl Future<Output = Event> + Send + 'static,
+    mut said: mpsc::Receiver<T>,
+    mut put: impl FnMut(T) -> Option<Event> + Send + 'static,
+) -> impl Stream<Item = Event> + Send + 'static {
+    let mut running = Some(Box::pin(last));
+    let mut last = None;
+    stream::poll_fn(move |context| {
+        loop {
+            match said.poll_recv(context) {
+                Poll::Ready(Some(one)) => match put(one) {
+                    Some(event) => return Poll::Ready(Some(event)),
+                    None => continue,
+                },
+                Poll::Ready(None) if running.is_none() => return Poll::Ready(last.take()),
+                Poll::Ready(None) | Poll::Pending => {}
+            }
+            let Some(making) = &mut running else { return Poll::Pending };
+            match making.as_mut().poll(context) {
+                // What was said before the end is heard before it.
+                Poll::Ready(event) => (running, last) = (None, Some(event)),
+                Poll::Pending => return Poll::Pending,
+            }
+        }
+    })
+}
+
+struct Said<S> {
+    source: Pin<Box<S>>,
+    silence: Pin<Box<Sleep>>,
+    keep_alive: Duration,
+}
+
+impl<S: Stream<Item = Event>> http_body::Body for Said<S> {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let this = &mut *self;
+        let bytes = match this.source.as_mut().poll_next(context) {
+            Poll::Ready(Some(event)) => event.into_bytes(),
+            Poll::Ready(None) => return Poll::Ready(None),
+            Poll::Pending => match this.silence.as_mut().poll(context) {
+                Poll::Ready(()) => Bytes::from_static(b":\n\n"),
+                Poll::Pending => return Poll::Pending,
+            },
+        };
+        this.silence = Box::pin(sleep(this.keep_alive));
+        Poll::Ready(Some(Ok(Frame::data(bytes))))
+    }
+}

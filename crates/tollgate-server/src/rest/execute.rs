@@ -1,0 +1,150 @@
+//! `POST /v1/tools/execute`: one call and its outcome, which comes alone or, for whoever accepts
+//! only events, after all that is said while the call runs.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use http::request::Parts;
+use serde_json::json;
+use tokio::sync::mpsc;
+use tollgate_core::call::{self, Kind, Outcome};
+use tollgate_core::json::Object;
+use tollgate_core::shaping;
+use tollgate_core::turn::Turn;
+use tollgate_engine::caller::{Caller, Freshness, Late, Reply};
+use tollgate_engine::gate::{self, Spoken};
+use tollgate_mcp::client::{self, Progress};
+use tollgate_mcp::meta::ClientFacts;
+
+use super::Wishes;
+use super::shown::OutcomeJson;
+use crate::accept::Accepts;
+use crate::auth::Right;
+use crate::body;
+use crate::events::{self, Event};
+use crate::fields::Fields;
+use crate::mcp::Front;
+use crate::problem::{Problem, Style};
+use crate::refusal::{self, Plain};
+
+/// How many events may wait for a client that does not read.
+const QUEUE: usize = 64;
+
+pub(crate) async fn execute(State(front): State<Arc<Front>>, request: Request) -> Response {
+    let (sent, body) = request.into_parts();
+    let read = async {
+        let body = body::json(&sent.headers, body, &front.limits).await?;
+        Order::read(&front, &sent, &body)
+    };
+    let order = match read.await {
+        Ok(order) => order,
+        Err(problem) => return problem.response(Style::OpenAi),
+    };
+    if Accepts::read(&sent.headers) == Accepts::OnlyEvents {
+        return streamed(front, order);
+    }
+    match order.run(&front, None).await {
+        Ok(ended) => Json(ended.shown()).into_response(),
+        Err(problem) => problem.response(Style::OpenAi),
+    }
+}
+
+/// Dropping the answer cancels the call.
+fn streamed(front: Arc<Front>, order: Order) -> Response {
+    let keep_alive = front.limits.keep_alive;
+    let (sender, said) = mpsc::channel(QUEUE);
+    let ended = async move {
+        match order.run(&front, Some(sender)).await {
+            Ok(ended) => Event::new("outcome", &ended.shown()),
+            Err(problem) => Event { name: "error", data: problem.open_ai() },
+        }
+    };
+    events::response(events::before(ended, said, heard), keep_alive)
+}
+
+fn heard(event: client::Event) -> Option<Event> {
+    match event {
+        client::Event::Progress(params) => Some(Event { name: "progress", data: params.to_text() }),
+        client::Event::Log(params) => Some(Event { name: "log", data: params.get().to_owned() }),
+        client::Event::Announcement(message) => {
+            Some(Event::new("announcement", &json!({ "message": &*message })))
+        }
+        // Nobody is there to answer, and dropping it says so.
+        client::Event::Question(_) => None,
+    }
+}
+
+const KEYS: &[&str] = &["name", "arguments", "agent", "tier", "late"];
+
+/// A call that was asked for by someone who may.
+struct Order {
+    turn: Turn,
+    name: String,
+    params: Object<'static>,
+    freshness: Freshness,
+    late: Late,
+}
+
+impl Order {
+    fn read(front: &Front, sent: &Parts, body: &[u8]) -> Result<Self, Problem> {
+        let asked = Fields::read(body, KEYS)?;
+        let name = asked.needed_text("name")?;
+        let late = match asked.flag("late")? {
+            Some(true) => Late::Delivered,
+            Some(false) | None => Late::Dropped,
+        };
+        let wishes = Wishes { agent: asked.text("agent")?, tier: asked.tier("tier")? };
+        let (turn, rights) = wishes.turn(front, sent)?;
+        rights.need(Right::Execute)?;
+        let mut params = Object::new();
+        params.set_string("name", &name);
+        if let Some(arguments) = asked.raw("arguments") {
+            params.set("arguments", arguments.to_owned());
+        }
+        let freshness = match sent.headers.contains_key("x-tollgate-no-cache") {
+            true => Freshness::Fresh,
+            false => Freshness::Any,
+        };
+        Ok(Self { turn, name, params, freshness, late })
+    }
+
+    async fn run(self, front: &Front, events: Option<client::Events>) -> Result<Ended, Problem> {
+        let Self { turn, name, params, freshness, late } = self;
+        let (progress, log_level) = match events {
+            Some(_) => (Progress::Wanted, Some("info".to_owned())),
+            None => (Progress::Unwanted, None),
+        };
+        let client = ClientFacts { log_level, ..ClientFacts::default() };
+        let caller = Caller { events, progress, freshness, late, ..Caller::silent(&client) };
+        let request = call::Request { kind: Kind::CallTool, params };
+        let outcome = match front.gate.call(&turn, request, caller).await {
+            Ok(Reply::Tool(outcome)) => outcome,
+            Ok(Reply::Result(_) | Reply::InputRequired(_) | Reply::Task(_)) => {
+                let message = "the tool needs a conversation, and this is a single call";
+                shaping::failure(call::Status::Error, message, Duration::ZERO)
+            }
+            Err(error) => match refusal::plain(&error) {
+                Plain::Outcome { status, message } => {
+                    shaping::failure(status, &message, Duration::ZERO)
+                }
+                Plain::Problem(problem) => return Err(problem),
+            },
+        };
+        let spoken = gate::spoken(&turn, &name, &outcome);
+        Ok(Ended { outcome, spoken })
+    }
+}
+
+struct Ended {
+    outcome: Outcome,
+    spoken: Spoken,
+}
+
+impl Ended {
+    fn shown(&self) -> OutcomeJson<'_> {
+        OutcomeJson::new(&self.outcome, &self.spoken)
+    }
+}
