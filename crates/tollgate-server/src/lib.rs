@@ -2,6 +2,7 @@
 //! gate and encode; they decide nothing. axum and hyper's server stop here.
 
 mod accept;
+mod admin;
 mod auth;
 mod body;
 mod events;

@@ -121,7 +121,7 @@ pub(crate) async fn test(
     }
 }
 
-fn for_admins(front: &Front, sent: &Parts) -> Result<(), Problem> {
+pub(crate) fn for_admins(front: &Front, sent: &Parts) -> Result<(), Problem> {
     front.keys.visitor(sent)?.rights.need(Right::Admin)
 }
 

@@ -10,7 +10,7 @@ use http::StatusCode;
 
 use crate::mcp::{self, Front};
 use crate::problem::{Problem, Style};
-use crate::{ops, rest};
+use crate::{admin, ops, rest};
 
 pub(crate) fn router(front: Arc<Front>) -> Router {
     Router::new()
@@ -25,6 +25,7 @@ pub(crate) fn router(front: Arc<Front>) -> Router {
         .route("/mcp/test/{server}", post(ops::test))
         .route("/v1/tools", get(rest::tools))
         .route("/v1/tools/execute", post(rest::execute))
+        .route("/api/events", get(admin::events))
         .route("/healthz", get(ops::healthz))
         .route("/readyz", get(ops::readyz))
         .fallback(not_found)

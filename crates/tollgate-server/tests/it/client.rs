@@ -185,6 +185,12 @@ impl Call {
         self.send().await.brief()
     }
 
+    /// Of answers that may never end.
+    pub(crate) async fn status(self) -> u16 {
+        let started = tokio::time::timeout(PATIENCE, self.start()).await;
+        started.expect("headers in time").0.status().as_u16()
+    }
+
     pub(crate) async fn stream(self) -> Stream {
         let (response, connection) =
             tokio::time::timeout(PATIENCE, self.start()).await.expect("headers in time");

@@ -19,7 +19,7 @@ fn with_key(call: Call) -> Call {
 }
 
 /// The status of each thing that needs a right, in this order.
-const ASKED: [&str; 7] = [
+const ASKED: [&str; 8] = [
     "call over MCP",
     "call over HTTP",
     "tier by header",
@@ -27,9 +27,10 @@ const ASKED: [&str; 7] = [
     "tier by query",
     "status",
     "test",
+    "events",
 ];
 
-async fn statuses(stage: &Stage) -> [u16; 7] {
+async fn statuses(stage: &Stage) -> [u16; ASKED.len()] {
     let echo = json!({"name": "echo", "arguments": {"text": "x"}});
     let meta = json!({"_meta": {"dev.tollgate/tier": "deep"}});
     let calls = [
@@ -40,10 +41,11 @@ async fn statuses(stage: &Stage) -> [u16; 7] {
         stage.request("GET", "/v1/tools?tier=deep"),
         stage.request("GET", "/mcp/status"),
         stage.request("POST", "/mcp/test/nothing"),
+        stage.request("GET", "/api/events"),
     ];
     let mut found = [0; ASKED.len()];
     for (status, call) in found.iter_mut().zip(calls) {
-        *status = with_key(call).send().await.status;
+        *status = with_key(call).status().await;
     }
     found
 }
@@ -51,11 +53,11 @@ async fn statuses(stage: &Stage) -> [u16; 7] {
 #[tokio::test]
 async fn a_key_does_what_its_rights_say() {
     for (rights, expected) in [
-        (&[][..], [403, 403, 403, 403, 403, 403, 403]),
-        (&[Right::Execute], [200, 200, 403, 403, 403, 403, 403]),
-        (&[Right::OverrideTier], [403, 403, 200, 200, 200, 403, 403]),
-        (&[Right::Admin], [403, 403, 403, 403, 403, 200, 404]),
-        (&Right::ALL, [200, 200, 200, 200, 200, 200, 404]),
+        (&[][..], [403; 8]),
+        (&[Right::Execute], [200, 200, 403, 403, 403, 403, 403, 403]),
+        (&[Right::OverrideTier], [403, 403, 200, 200, 200, 403, 403, 403]),
+        (&[Right::Admin], [403, 403, 403, 403, 403, 200, 404, 200]),
+        (&Right::ALL, [200, 200, 200, 200, 200, 200, 404, 200]),
     ] {
         let stage = stage(rights).await;
         assert_eq!(statuses(&stage).await, expected, "{rights:?}: {ASKED:?}");

@@ -84,3 +84,15 @@ async fn what_is_wrong_is_said_as_for_everybody() {
         assert!(message.as_str().unwrap().contains(named), "{body}: {message}");
     }
 }
+
+#[tokio::test]
+async fn operators_hear_of_slow_calls_until_the_server_stops() {
+    let (_up, stage) = stage().await;
+    let mut heard = stage.request("GET", "/api/events").stream().await;
+    let _call = execute(&stage, &json!({"name": "up_hang", "agent": "default"})).stream().await;
+    let call = json!({"principal": "local", "agent": "default", "name": "up_hang",
+                      "server": "up", "tool": "hang", "message": "One moment."});
+    assert_eq!(heard.next_named().await, Some(("slow".to_owned(), call)));
+    stage.stop.cancel();
+    assert_eq!(heard.next_named().await, None);
+}

@@ -1,0 +1,38 @@
+//! For whoever runs the gateway: what happens beside the answers to calls.
+
+use std::sync::Arc;
+
+use axum::extract::{Request, State};
+use axum::response::Response;
+use futures_util::stream;
+use serde_json::json;
+use tokio::sync::broadcast::error::RecvError;
+
+use crate::events::{self, Event};
+use crate::mcp::Front;
+use crate::ops::for_admins;
+use crate::problem::Style;
+
+mod notice;
+
+/// `GET /api/events`: slow calls, late results, tools that moved, from now on.
+pub(crate) async fn events(State(front): State<Arc<Front>>, request: Request) -> Response {
+    let (sent, _) = request.into_parts();
+    if let Err(problem) = for_admins(&front, &sent) {
+        return problem.response(Style::ProblemDetails);
+    }
+    let listening = (front.gate.notices(), front.stop.clone());
+    let told = stream::unfold(listening, |(mut notices, stop)| async move {
+        let heard = tokio::select! {
+            () = stop.cancelled() => return None,
+            heard = notices.recv() => heard,
+        };
+        let event = match heard {
+            Ok(notice) => notice::event(&notice),
+            Err(RecvError::Lagged(count)) => Event::new("missed", &json!({ "count": count })),
+            Err(RecvError::Closed) => return None,
+        };
+        Some((event, (notices, stop)))
+    });
+    events::response(told, front.limits.keep_alive)
+}

@@ -1,0 +1,97 @@
+//! How notices of the gate are shown.
+
+use serde::Serialize;
+use tollgate_engine::notices::{Call, Notice};
+
+use crate::events::Event;
+
+pub(super) fn event(notice: &Notice) -> Event {
+    match notice {
+        Notice::Slow { call, message } => {
+            Event::new("slow", &Slow { call: CallJson::from(call), message })
+        }
+        Notice::Late { call, handle, status } => {
+            let late = Late {
+                call: CallJson::from(call),
+                handle: handle.to_string(),
+                status: status.as_str(),
+            };
+            Event::new("late", &late)
+        }
+        Notice::Moved { tool, from, to, reason } => {
+            let moved = Moved {
+                server: tool.server.as_str(),
+                tool: tool.tool.as_str(),
+                from: from.as_str(),
+                to: to.as_str(),
+                reason,
+            };
+            Event::new("moved", &moved)
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct CallJson<'a> {
+    principal: &'a str,
+    agent: &'a str,
+    name: &'a str,
+    server: &'a str,
+    tool: &'a str,
+}
+
+impl<'a> From<&'a Call> for CallJson<'a> {
+    fn from(call: &'a Call) -> Self {
+        Self {
+            principal: call.principal.as_str(),
+            agent: call.agent.as_str(),
+            name: &call.exposed,
+            server: call.tool.server.as_str(),
+            tool: call.tool.tool.as_str(),
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct Slow<'a> {
+    #[serde(flatten)]
+    call: CallJson<'a>,
+    message: &'a str,
+}
+
+#[derive(Serialize)]
+struct Late<'a> {
+    #[serde(flatten)]
+    call: CallJson<'a>,
+    handle: String,
+    status: &'static str,
+}
+
+#[derive(Serialize)]
+struct Moved<'a> {
+    server: &'a str,
+    tool: &'a str,
+    from: &'static str,
+    to: &'static str,
+    reason: &'a str,
+}
+
+#[cfg(test)]
+mod tests {
+    use tollgate_core::budget::Tier;
+    use tollgate_core::id::{ServerId, ToolId, ToolName};
+    use tollgate_engine::notices::Notice;
+
+    #[test]
+    fn a_tool_that_moved_is_told_with_the_reason() {
+        let tool = ToolId { server: ServerId::parse("web").unwrap(), tool: ToolName::new("find") };
+        let reason = "measured p50 620 ms over 37 calls".to_owned();
+        let event =
+            super::event(&Notice::Moved { tool, from: Tier::Fast, to: Tier::Standard, reason });
+        assert_eq!(event.name, "moved");
+        assert_eq!(
+            event.data,
+            r#"{"server":"web","tool":"find","from":"fast","to":"standard","reason":"measured p50 620 ms over 37 calls"}"#
+        );
+    }
+}
