@@ -11,7 +11,7 @@ use std::sync::Arc;
 use jsonschema::{Draft, PatternOptions, Retrieve, Uri, Validator};
 use serde_json::Value;
 
-mod graph;
+pub(crate) mod graph;
 pub(crate) mod shape;
 mod violation;
 mod work;

@@ -174,7 +174,7 @@ fn address(value: &Value) -> usize {
 }
 
 /// Percent-decoding, as for the fragment of a URI.
-fn decode(fragment: &str) -> Option<String> {
+pub(crate) fn decode(fragment: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(fragment.len());
     let mut rest = fragment.bytes();
     while let Some(byte) = rest.next() {

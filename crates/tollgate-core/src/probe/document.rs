@@ -1,0 +1,169 @@
+//! A schema to look things up in: where its references lead, what its plain keywords say of a
+//! value. Also the purse: whatever is done for one schema is paid from here.
+
+use std::cell::{Cell, RefCell};
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use super::Unmakeable;
+use crate::schema::Schema;
+use crate::schema::graph::decode;
+use crate::schema::shape::subschemas;
+
+/// Small steps that one schema may cost; together some tens of milliseconds.
+const PURSE: u32 = 100_000;
+/// What it costs to compile a few keywords, in small steps.
+const COMPILING: usize = 50;
+
+/// Keywords that speak of a value without looking at parts of it by other schemas.
+const PLAIN: &[&str] = &[
+    "type",
+    "const",
+    "enum",
+    "minimum",
+    "maximum",
+    "exclusiveMinimum",
+    "exclusiveMaximum",
+    "multipleOf",
+    "minLength",
+    "maxLength",
+    "pattern",
+    "minItems",
+    "maxItems",
+    "uniqueItems",
+    "minProperties",
+    "maxProperties",
+    "required",
+    "dependentRequired",
+];
+
+/// Words beside a `$ref` that change nothing.
+const REMARKS: &[&str] =
+    &["$ref", "title", "description", "$comment", "$defs", "definitions", "$schema"];
+
+pub(super) struct Document<'a> {
+    pub(super) root: &'a Value,
+    /// Before 2019-09 whatever stands beside a `$ref` is ignored.
+    references_stand_alone: bool,
+    anchors: HashMap<&'a str, &'a Value>,
+    purse: Cell<u32>,
+    /// By address: the schema is borrowed for as long as this lives.
+    plain: RefCell<HashMap<usize, Option<Schema>>>,
+    patterns: RefCell<HashMap<&'a str, Option<Schema>>>,
+}
+
+impl<'a> Document<'a> {
+    pub(super) fn of(root: &'a Value) -> Self {
+        let dialect = root.get("$schema").and_then(Value::as_str).unwrap_or_default();
+        let old = ["draft-04", "draft-06", "draft-07"];
+        Self {
+            root,
+            references_stand_alone: old.iter().any(|it| dialect.contains(it)),
+            anchors: anchors(root),
+            purse: Cell::new(PURSE),
+            plain: RefCell::default(),
+            patterns: RefCell::default(),
+        }
+    }
+
+    pub(super) fn spend(&self, steps: usize) -> Result<(), Unmakeable> {
+        let steps = u32::try_from(steps).unwrap_or(u32::MAX);
+        let left = self.purse.get().checked_sub(steps).ok_or(Unmakeable::TooMuchWork)?;
+        self.purse.set(left);
+        Ok(())
+    }
+
+    /// Where the references of a schema lead, and whether they are all that counts in it.
+    pub(super) fn references(&self, schema: &Map<String, Value>) -> References<'a> {
+        let keywords = ["$ref", "$dynamicRef", "$recursiveRef"];
+        let named = keywords.iter().filter_map(|keyword| schema.get(*keyword)?.as_str());
+        let targets = named.filter_map(|reference| self.target(reference)).collect();
+        let stands_alone = self.references_stand_alone && schema.contains_key("$ref");
+        References { targets, stands_alone }
+    }
+
+    /// The schema itself, or what it stands for if it is nothing but a reference.
+    pub(super) fn followed(&self, mut schema: &'a Value) -> Result<&'a Value, Unmakeable> {
+        while let Value::Object(fields) = schema
+            && let Some(reference) = fields.get("$ref").and_then(Value::as_str)
+            && (self.references_stand_alone || fields.keys().all(|it| REMARKS.contains(&&**it)))
+            && let Some(target) = self.target(reference)
+        {
+            self.spend(1)?;
+            schema = target;
+        }
+        Ok(schema)
+    }
+
+    fn target(&self, reference: &str) -> Option<&'a Value> {
+        let fragment = decode(reference.strip_prefix('#')?)?;
+        match fragment.is_empty() || fragment.starts_with('/') {
+            true => self.root.pointer(&fragment),
+            false => self.anchors.get(&*fragment).copied(),
+        }
+    }
+
+    /// What the plain keywords of a schema say of a value, by the validator that has the last word.
+    pub(super) fn holds(
+        &self,
+        schema: &'a Map<String, Value>,
+        value: &Value,
+    ) -> Result<bool, Unmakeable> {
+        let address = std::ptr::from_ref(schema).addr();
+        if let Some(known) = self.plain.borrow().get(&address) {
+            return Ok(known.as_ref().is_none_or(|known| known.check(value).is_ok()));
+        }
+        let plain: Map<String, Value> = PLAIN
+            .iter()
+            .filter_map(|keyword| Some(((*keyword).to_owned(), schema.get(*keyword)?.clone())))
+            .collect();
+        let compiled = match plain.is_empty() {
+            true => None,
+            false => self.compiled(plain)?,
+        };
+        let holds = compiled.as_ref().is_none_or(|compiled| compiled.check(value).is_ok());
+        self.plain.borrow_mut().insert(address, compiled);
+        Ok(holds)
+    }
+
+    pub(super) fn matches(&self, pattern: &'a str, text: &str) -> Result<bool, Unmakeable> {
+        self.spend(1)?;
+        if !self.patterns.borrow().contains_key(pattern) {
+            let compiled =
+                self.compiled(Map::from_iter([("pattern".to_owned(), pattern.into())]))?;
+            self.patterns.borrow_mut().insert(pattern, compiled);
+        }
+        let known = self.patterns.borrow();
+        let compiled = known.get(pattern).and_then(Option::as_ref);
+        Ok(compiled.is_some_and(|it| it.check(&text.into()).is_ok()))
+    }
+
+    fn compiled(&self, mut plain: Map<String, Value>) -> Result<Option<Schema>, Unmakeable> {
+        self.spend(COMPILING)?;
+        if let Some(dialect) = self.root.get("$schema") {
+            plain.insert("$schema".to_owned(), dialect.clone());
+        }
+        Ok(Schema::compile(&Value::Object(plain)).ok())
+    }
+}
+
+pub(super) struct References<'a> {
+    pub(super) targets: Vec<&'a Value>,
+    pub(super) stands_alone: bool,
+}
+
+fn anchors(root: &Value) -> HashMap<&str, &Value> {
+    let mut anchors = HashMap::new();
+    let mut rest = vec![root];
+    while let Some(schema) = rest.pop() {
+        let Value::Object(fields) = schema else { continue };
+        for keyword in ["$anchor", "$dynamicAnchor"] {
+            if let Some(Value::String(anchor)) = fields.get(keyword) {
+                anchors.entry(anchor.as_str()).or_insert(schema);
+            }
+        }
+        rest.extend(subschemas(fields).into_iter().map(|step| step.schema));
+    }
+    anchors
+}

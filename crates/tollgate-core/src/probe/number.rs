@@ -1,0 +1,181 @@
+//! Numbers: within their limits and on the steps that are demanded, the most usual first.
+//! Reckons in whole numbers of some power of ten, so that nothing is lost by rounding.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use serde_json::{Number, Value};
+
+use super::Unmakeable;
+use super::form::{Form, Kind};
+use super::place::Place;
+
+mod decimal;
+
+use decimal::{Decimal, least_common_multiple};
+
+/// Numbers that may fit, best first.
+pub(super) fn candidates(
+    form: &Form<'_>,
+    place: &Place<'_>,
+    kind: Kind,
+    wanted: usize,
+) -> Result<Vec<Value>, Unmakeable> {
+    let (low, high) = (strictest(form, Side::Low), strictest(form, Side::High));
+    if let (Some(low), Some(high)) = (&low, &high) {
+        low.check(high).map_err(|why| place.contradiction(why))?;
+    }
+    let steps: Vec<&Number> = form.numbers("multipleOf").collect();
+    let limits = [&low, &high].into_iter().flatten().map(|limit| limit.number);
+    let finest = steps.iter().copied().chain(limits.clone());
+    let finest = finest.filter_map(Decimal::of).map(|it| it.scale).max().unwrap_or(0);
+    let mut found = Vec::new();
+    // Between two limits that lie close together there is room one digit finer.
+    for scale in [finest, finest + 1] {
+        let Some(step) = step(&steps, kind, scale) else { continue };
+        let unit =
+            if scale > finest && steps.is_empty() && kind == Kind::Number { 1 } else { step };
+        let range = Range { step: unit, low: low.as_ref(), high: high.as_ref(), scale };
+        found.extend(
+            range.values(wanted).into_iter().filter_map(|at| Decimal::new(at, scale).number()),
+        );
+    }
+    let may_be_known = low.iter().chain(&high).all(|limit| Decimal::of(limit.number).is_some());
+    if found.is_empty() && may_be_known && !steps.is_empty() {
+        return Err(place.contradiction("no multiple of what it asks for lies within its limits"));
+    }
+    if found.is_empty() && may_be_known && kind == Kind::Integer {
+        return Err(place.contradiction("no whole number lies within its limits"));
+    }
+    found.extend(limits.map(|it| Value::Number(it.clone())));
+    Ok(found)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Low,
+    High,
+}
+
+/// A limit as the schema says it.
+struct Limit<'a> {
+    keyword: &'static str,
+    number: &'a Number,
+    edge: Edge,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Edge {
+    Inside,
+    Outside,
+}
+
+impl Limit<'_> {
+    fn compare(&self, other: &Limit<'_>) -> Ordering {
+        let size = |limit: &Limit<'_>| limit.number.as_f64().unwrap_or(0.0);
+        size(self).total_cmp(&size(other))
+    }
+
+    /// Is there any room between this limit and the one above it?
+    fn check(&self, high: &Limit<'_>) -> Result<(), String> {
+        let is_outside = self.edge == Edge::Outside || high.edge == Edge::Outside;
+        match self.compare(high) {
+            Ordering::Greater => Err(format!("{self} is above {high}")),
+            Ordering::Equal if is_outside && self.number == high.number => {
+                Err(format!("{self} leaves nothing up to {high}"))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Limit<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.keyword, self.number)
+    }
+}
+
+fn strictest<'a>(form: &Form<'a>, side: Side) -> Option<Limit<'a>> {
+    let [inside, outside] = match side {
+        Side::Low => ["minimum", "exclusiveMinimum"],
+        Side::High => ["maximum", "exclusiveMaximum"],
+    };
+    let limits = form.parts.iter().flat_map(|part| {
+        let number = |keyword| part.get(keyword).and_then(Value::as_number);
+        // In draft-04 a flag says that the limit itself is out.
+        let flag = part.get(outside) == Some(&Value::Bool(true));
+        let edge = if flag { Edge::Outside } else { Edge::Inside };
+        let first = number(inside).map(|number| Limit { keyword: inside, number, edge });
+        let second =
+            number(outside).map(|number| Limit { keyword: outside, number, edge: Edge::Outside });
+        first.into_iter().chain(second)
+    });
+    limits.max_by(|a, b| {
+        let order = match side {
+            Side::Low => a.compare(b),
+            Side::High => b.compare(a),
+        };
+        order.then(a.edge.cmp(&b.edge))
+    })
+}
+
+/// What all values are multiples of, in units of `scale`; `None` if that is out of reach.
+fn step(steps: &[&Number], kind: Kind, scale: u32) -> Option<i128> {
+    let unit = 10_i128.checked_pow(scale)?;
+    let mut all = match kind {
+        Kind::Integer => unit,
+        _ if steps.is_empty() => unit,
+        _ => 1,
+    };
+    for step in steps {
+        let step = Decimal::of(step)?.at(scale).filter(|step| *step > 0)?;
+        all = least_common_multiple(all, step)?;
+    }
+    Some(all)
+}
+
+struct Range<'r, 'a> {
+    step: i128,
+    scale: u32,
+    low: Option<&'r Limit<'a>>,
+    high: Option<&'r Limit<'a>>,
+}
+
+impl Range<'_, '_> {
+    /// One and nothing if they are allowed, then up from the lower limit or down from the upper.
+    fn values(&self, wanted: usize) -> Vec<i128> {
+        let known = |limit: Option<&Limit<'_>>| limit.is_none() || self.bound(limit).is_some();
+        if !known(self.low) || !known(self.high) {
+            return Vec::new();
+        }
+        let low = self.bound(self.low).map(|(at, out)| at + out);
+        let high = self.bound(self.high).map(|(at, out)| at - out);
+        let one = 10_i128.pow(self.scale);
+        let wanted = i128::try_from(wanted).unwrap_or(0);
+        let first = match (low, high) {
+            (Some(low), _) => low.div_euclid(self.step) + i128::from(low.rem_euclid(self.step) > 0),
+            (None, Some(high)) => high.div_euclid(self.step) - wanted,
+            (None, None) => 1,
+        };
+        let row = (0..=wanted).filter_map(|at| first.checked_add(at)?.checked_mul(self.step));
+        let mut row: Vec<i128> = row.collect();
+        if low.is_none() && high.is_some() {
+            row.reverse();
+        }
+        let is_within = |at: &i128| {
+            low.is_none_or(|low| *at >= low)
+                && high.is_none_or(|high| *at <= high)
+                && at.rem_euclid(self.step) == 0
+        };
+        // Far ones last, for what is excluded by other means than a limit.
+        let far = (1..=6).filter_map(|power| 10_i128.pow(power).checked_mul(one));
+        [one, 0].into_iter().chain(row).chain([-one]).chain(far).filter(is_within).collect()
+    }
+
+    /// A limit in units of this range, and one more unit if the limit itself is out.
+    fn bound(&self, limit: Option<&Limit<'_>>) -> Option<(i128, i128)> {
+        let limit = limit?;
+        let at = Decimal::of(limit.number)?.at(self.scale)?;
+        Some((at, i128::from(limit.edge == Edge::Outside)))
+    }
+}

@@ -1,0 +1,103 @@
+//! Short texts that match a pattern, for the patterns that people write: letters, classes,
+//! groups, alternatives, repetitions. Whatever else is in one yields nothing, or a wrong guess;
+//! every text is checked against the pattern by whoever asks.
+
+use super::text::LONGEST;
+
+mod class;
+mod read;
+
+use read::{Piece, Sequence};
+
+/// Bytes of all samples of one pattern together.
+const ALL_SAMPLES: usize = 64 * 1024;
+
+/// Up to `wanted` different texts, each at least `least` characters long where that can be had.
+pub(super) fn samples(pattern: &str, wanted: usize, least: usize) -> Vec<String> {
+    let Some(alternatives) = read::read(pattern) else { return Vec::new() };
+    let mut samples = Vec::new();
+    let mut size = 0;
+    for pick in 0..wanted {
+        let Some(sample) = long_enough(&alternatives, pick, least) else { continue };
+        let missing = least.saturating_sub(sample.chars().count());
+        size += sample.len() + missing;
+        if missing > 0 {
+            let more = "a".repeat(missing);
+            samples.extend([format!("{sample}{more}"), format!("{more}{sample}")]);
+        } else if !samples.contains(&sample) {
+            samples.push(sample);
+        }
+        if size > ALL_SAMPLES {
+            break;
+        }
+    }
+    samples
+}
+
+/// What a pattern begins with, up to the first sign that means more than itself.
+pub(super) fn literal_prefix(pattern: &str) -> String {
+    let text = pattern.strip_prefix('^').unwrap_or(pattern);
+    text.chars().take_while(|it| !"\\^$.|?*+()[]{}".contains(*it)).collect()
+}
+
+/// The shortest sample that is long enough, else the shortest of all. More repetitions never make
+/// it shorter, so the number of them can be searched for.
+fn long_enough(alternatives: &[Sequence], pick: usize, least: usize) -> Option<String> {
+    let sample = |extra| {
+        let mut text = String::new();
+        Writer { pick, extra }.one_of(alternatives, &mut text)?;
+        Some(text)
+    };
+    let is_long = |text: &String| text.chars().count() >= least;
+    let shortest = sample(0)?;
+    if is_long(&shortest) {
+        return Some(shortest);
+    }
+    let (mut short, mut long) = (0, least);
+    let Some(mut best) = sample(long).filter(is_long) else { return Some(shortest) };
+    while long - short > 1 {
+        let middle = short.midpoint(long);
+        match sample(middle).filter(is_long) {
+            Some(text) => (long, best) = (middle, text),
+            None => short = middle,
+        }
+    }
+    Some(best)
+}
+
+struct Writer {
+    /// Which of the alternatives, and which character of a class.
+    pick: usize,
+    /// Repetitions beyond the least, where there may be more.
+    extra: usize,
+}
+
+impl Writer {
+    fn one_of(&self, alternatives: &[Sequence], text: &mut String) -> Option<()> {
+        let sequence = alternatives.get(self.pick % alternatives.len().max(1))?;
+        sequence.iter().try_for_each(|piece| self.write(piece, text))
+    }
+
+    /// `None` if it gets too long, or cannot be had.
+    fn write(&self, piece: &Piece, text: &mut String) -> Option<()> {
+        match piece {
+            Piece::OneOf(chars) => text.push(*chars.get(self.pick % chars.len().max(1))?),
+            Piece::Group(alternatives) => self.one_of(alternatives, text)?,
+            Piece::Repeat { piece, least, most } => {
+                let more = least.saturating_add(self.extra);
+                for _ in 0..most.map_or(more, |most| more.min(most.max(*least))) {
+                    let before = text.len();
+                    self.write(piece, text)?;
+                    if text.len() == before {
+                        break;
+                    }
+                }
+            }
+            Piece::Edge => {}
+        }
+        (text.len() <= LONGEST).then_some(())
+    }
+}
+
+#[cfg(test)]
+mod tests;
