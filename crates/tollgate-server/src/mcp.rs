@@ -95,6 +95,10 @@ impl Who {
             let agent = meta.string(META_AGENT);
             self.agent = Some(agent.ok_or_else(|| wrong(META_AGENT, "a string"))?.into());
         }
+        self.with_tier(meta)
+    }
+
+    fn with_tier(mut self, meta: &Object<'_>) -> Result<Self, Refused> {
         if self.tier.is_none() && meta.contains(META_TIER) {
             let tier = meta.string(META_TIER).and_then(|text| Tier::parse(&text));
             self.tier = Some(tier.ok_or_else(|| wrong(META_TIER, "fast, standard or deep"))?);

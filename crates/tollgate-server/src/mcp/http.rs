@@ -13,6 +13,7 @@ use tollgate_mcp::header::SESSION_ID;
 use tollgate_mcp::{Era, Revision};
 
 use super::exchange::{Answer, Carrier, Exchange, Line, Step};
+use super::legacy::Speaker;
 use super::method;
 use super::modern::{self, Ask};
 use super::session::Session;
@@ -113,7 +114,10 @@ async fn serve(front: Arc<Front>, post: Post, line: Arc<Line>) -> Answer {
                 return modern_aside(&message);
             }
             match find_session(&front, &who, &headers) {
-                Ok(session) => legacy::take(&front, &session, message, &line).await,
+                Ok(session) => {
+                    let speaker = Speaker { session: &session, tier: who.tier };
+                    legacy::take(&front, speaker, message, &line).await
+                }
                 Err(refused) => Answer::refused(None, &refused),
             }
         }
@@ -147,7 +151,10 @@ async fn serve_request(
         };
     }
     match find_session(front, &who, headers) {
-        Ok(session) => legacy::answer(front, &session, ask, line).await,
+        Ok(session) => {
+            let speaker = Speaker { session: &session, tier: who.tier };
+            legacy::answer(front, speaker, ask, line).await
+        }
         Err(refused) => Answer::refused(Some(&ask.id), &refused),
     }
 }
@@ -164,7 +171,8 @@ async fn serve_batch(
     }
     match (find_session(front, who, headers), std::str::from_utf8(body)) {
         (Ok(session), Ok(text)) if session.revision == Revision::V2025_03_26 => {
-            legacy::batch(front, &session, text, line).await
+            let speaker = Speaker { session: &session, tier: who.tier };
+            legacy::batch(front, speaker, text, line).await
         }
         (Ok(_), _) => legacy::refused(no_batches),
         (Err(refused), _) => Answer::refused(None, &refused),

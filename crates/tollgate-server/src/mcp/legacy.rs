@@ -5,6 +5,7 @@ use std::sync::Arc;
 use futures_util::future::{Abortable, join_all};
 use http::StatusCode;
 use serde_json::value::RawValue;
+use tollgate_core::budget::Tier;
 use tollgate_core::call::{Kind, Request};
 use tollgate_core::json::Object;
 use tollgate_core::view::Form;
@@ -24,6 +25,27 @@ use super::session::{Opening, Session};
 use super::voice::{Hearer, Level, Voice};
 use super::{Front, Who, passed_on, put_meta};
 use crate::refusal::{Refused, Told, call_error};
+
+/// A client in its session.
+#[derive(Clone, Copy)]
+pub(super) struct Speaker<'s> {
+    pub(super) session: &'s Arc<Session>,
+    /// What the headers ask for, for this request only.
+    pub(super) tier: Option<Tier>,
+}
+
+impl Speaker<'_> {
+    /// Who asks, within the budget of this request: by header, by `_meta`, else the session's.
+    fn who(&self, params: &Object<'_>) -> Result<Who, Refused> {
+        let session = &self.session.who;
+        let who = Who { tier: self.tier, ..session.clone() };
+        let who = match params.object("_meta") {
+            Some(meta) => who.with_tier(&meta)?,
+            None => who,
+        };
+        Ok(Who { tier: who.tier.or(session.tier), ..who })
+    }
+}
 
 /// Reads `initialize`: what the client is, and which revision both speak.
 pub(super) fn opening(front: &Front, who: Who, params: &Object<'_>) -> Result<Opening, Refused> {
@@ -65,7 +87,7 @@ pub(super) fn initialize(front: &Front, who: Who, ask: &Ask<'_>) -> Answer {
 /// One message of a session, whatever it is.
 pub(super) async fn take(
     front: &Front,
-    session: &Arc<Session>,
+    speaker: Speaker<'_>,
     message: Message<'_>,
     line: &Line,
 ) -> Answer {
@@ -75,18 +97,18 @@ pub(super) async fn take(
             match method::params(request.params) {
                 Ok(params) => {
                     let ask = Ask { id: request.id, method: &request.method, params };
-                    answer(front, session, ask, line).await
+                    answer(front, speaker, ask, line).await
                 }
                 Err(refused) => Answer::refused(Some(&id), &refused),
             }
         }
         Message::Notification { method, params } => {
-            notified(session, &method, params);
+            notified(speaker.session, &method, params);
             Answer::nothing()
         }
         Message::Response { id, outcome } => {
             if let Some(id) = id {
-                session.answered(&id, outcome);
+                speaker.session.answered(&id, outcome);
             }
             Answer::nothing()
         }
@@ -95,14 +117,14 @@ pub(super) async fn take(
 
 pub(super) async fn answer(
     front: &Front,
-    session: &Arc<Session>,
+    speaker: Speaker<'_>,
     ask: Ask<'_>,
     line: &Line,
 ) -> Answer {
     let id = ask.id.clone();
     match Method::parse(Era::Legacy, ask.method) {
-        Ok(Method::Call(kind)) => call(front, session, (kind, ask), line).await,
-        Ok(method) => Answer::from_result(&id, local(front, session, method, &ask)),
+        Ok(Method::Call(kind)) => call(front, speaker, (kind, ask), line).await,
+        Ok(method) => Answer::from_result(&id, local(front, speaker, method, &ask)),
         Err(refused) => Answer::refused(Some(&id), &refused),
     }
 }
@@ -110,14 +132,15 @@ pub(super) async fn answer(
 /// What is answered here, without any server.
 fn local(
     front: &Front,
-    session: &Arc<Session>,
+    speaker: Speaker<'_>,
     method: Method,
     ask: &Ask<'_>,
 ) -> Result<Text, Refused> {
+    let session = speaker.session;
     let done = || Ok(Text::Whole(dress::empty(&ask.id)));
     match method {
         Method::List(list) => {
-            let turn = session.who.turn(&front.gate)?;
+            let turn = speaker.who(&ask.params)?.turn(&front.gate)?;
             let cursor = method::optional_string(&ask.params, "cursor")?;
             let page = PageOf { form: Form::Legacy, cursor: cursor.as_deref() };
             Ok(dress::list(&ask.id, &turn.view, list, page)?)
@@ -170,14 +193,14 @@ fn subscribe(front: &Front, session: &Session, uri: String) -> Result<(), Refuse
 /// A request that goes through the gate, until it is answered or cancelled.
 async fn call(
     front: &Front,
-    session: &Arc<Session>,
+    speaker: Speaker<'_>,
     (kind, ask): (Kind, Ask<'_>),
     line: &Line,
 ) -> Answer {
-    let (_running, registration) = session.begin(&ask.id);
+    let (_running, registration) = speaker.session.begin(&ask.id);
     line.outlive(&front.survivors);
     let id = ask.id.clone();
-    match Abortable::new(run(front, session, (kind, ask), line), registration).await {
+    match Abortable::new(run(front, speaker, (kind, ask), line), registration).await {
         Ok(result) => Answer::from_result(&id, result.map(Text::Whole)),
         // The client said that it wants no answer.
         Err(futures_util::future::Aborted) => Answer::nothing(),
@@ -186,14 +209,16 @@ async fn call(
 
 async fn run(
     front: &Front,
-    session: &Arc<Session>,
+    speaker: Speaker<'_>,
     (kind, ask): (Kind, Ask<'_>),
     line: &Line,
 ) -> Result<String, Refused> {
+    let session = speaker.session;
     let Ask { id, mut params, .. } = ask;
+    let who = speaker.who(&params)?;
     let token = take_meta(&mut params)?;
-    session.who.may(kind)?;
-    let turn = session.who.turn(&front.gate)?;
+    who.may(kind)?;
+    let turn = who.turn(&front.gate)?;
     let client = session.client();
     let progress = if token.is_some() { Progress::Wanted } else { Progress::Unwanted };
     let events = line.events(Voice { token, hearer: Hearer::Legacy(Arc::clone(session)) });
@@ -240,12 +265,7 @@ pub(super) fn cancelled_id(params: Option<&RawValue>) -> Option<Id> {
 
 /// Several messages at once, which only 2025-03-26 knows. They run side by side; what servers
 /// say meanwhile is not passed on.
-pub(super) async fn batch(
-    front: &Front,
-    session: &Arc<Session>,
-    text: &str,
-    line: &Line,
-) -> Answer {
+pub(super) async fn batch(front: &Front, speaker: Speaker<'_>, text: &str, line: &Line) -> Answer {
     let items: Vec<&RawValue> = match serde_json::from_str::<Vec<&RawValue>>(text) {
         Ok(items) if items.is_empty() => return refused("an empty batch asks for nothing"),
         Ok(items) if items.len() > front.limits.batch => {
@@ -263,7 +283,7 @@ pub(super) async fn batch(
         }
     };
     line.outlive(&front.survivors);
-    let answers = join_all(items.into_iter().map(|item| one_of_batch(front, session, item))).await;
+    let answers = join_all(items.into_iter().map(|item| one_of_batch(front, speaker, item))).await;
     let texts: Vec<String> =
         answers.into_iter().filter_map(|answer| answer.text.map(Text::into_string)).collect();
     if texts.is_empty() {
@@ -272,9 +292,9 @@ pub(super) async fn batch(
     Answer::said(Text::Whole(format!("[{}]", texts.join(","))))
 }
 
-async fn one_of_batch(front: &Front, session: &Arc<Session>, item: &RawValue) -> Answer {
+async fn one_of_batch(front: &Front, speaker: Speaker<'_>, item: &RawValue) -> Answer {
     match Message::parse(item.get()) {
-        Ok(message) => take(front, session, message, &Line::new(Carrier::AnswerOnly)).await,
+        Ok(message) => take(front, speaker, message, &Line::new(Carrier::AnswerOnly)).await,
         Err(invalid) => {
             let refused = Refused { status: StatusCode::BAD_REQUEST, error: invalid.error };
             Answer::refused(invalid.id.as_ref(), &refused)

@@ -23,6 +23,7 @@ use tollgate_mcp::{Revision, meta};
 
 use super::dress::{self, Text};
 use super::exchange::{Answer, Carrier, Exchange, Line, Step};
+use super::legacy::Speaker;
 use super::method::{self, Method};
 use super::modern::{self, Ask};
 use super::session::Session;
@@ -234,7 +235,8 @@ impl Pipe {
         let front = Arc::clone(&self.front);
         let exchange = Exchange::new(Line::new(Carrier::Pipe), |line| async move {
             let text = String::from_utf8_lossy(&text);
-            legacy::batch(&front, &session, &text, &line).await
+            let speaker = Speaker { session: &session, tier: None };
+            legacy::batch(&front, speaker, &text, &line).await
         });
         let out = self.out.clone();
         let handle = self.tasks.spawn(async move {
@@ -336,7 +338,10 @@ async fn answer(
         return modern::answer(front, from, ask).await;
     }
     match session {
-        Some(session) => legacy::answer(front, session, ask, line).await,
+        Some(session) => {
+            let speaker = Speaker { session, tier: None };
+            legacy::answer(front, speaker, ask, line).await
+        }
         None => Answer::refused(Some(&ask.id), &Refused::invalid("send `initialize` first")),
     }
 }

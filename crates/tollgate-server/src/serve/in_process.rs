@@ -10,12 +10,24 @@ use crate::auth::Visitor;
 
 impl Server {
     /// Answers one request from within this process, which needs no key.
-    pub async fn answer(&self, mut request: Request<Bytes>) -> Response<Bytes> {
+    pub async fn answer(&self, request: Request<Bytes>) -> Response<Bytes> {
+        let (parts, body) = self.open(request).await.into_parts();
+        let body = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
+        Response::from_parts(parts, body)
+    }
+
+    /// As [`Self::answer`], with a body that is read as it comes: for streams of events.
+    pub async fn stream(
+        &self,
+        request: Request<Bytes>,
+    ) -> Response<impl http_body::Body<Data = Bytes, Error = impl std::error::Error> + Unpin> {
+        self.open(request).await
+    }
+
+    async fn open(&self, mut request: Request<Bytes>) -> Response<Body> {
         request.extensions_mut().insert(Visitor::local());
         let mut router = self.app.router.clone();
         let Ok(response) = router.call(request.map(Body::from)).await;
-        let (parts, body) = response.into_parts();
-        let body = axum::body::to_bytes(body, usize::MAX).await.unwrap_or_default();
-        Response::from_parts(parts, body)
+        response
     }
 }
