@@ -1,0 +1,82 @@
+//! Why a turn got its tier, in words.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::budget::Tier;
+
+/// The tier of a turn. Reads as `deep: "in detail" was said`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choice {
+    pub tier: Tier,
+    pub reason: Reason,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Reason {
+    /// By a caller with the right to it.
+    Forced,
+    Said {
+        keyword: Arc<str>,
+    },
+    /// A deep keyword, so shortly after another deep turn that it gets less.
+    SaidTooSoon {
+        keyword: Arc<str>,
+        ago: Duration,
+    },
+    Crowd {
+        waiting: u32,
+    },
+    FirstTurn,
+    Nothing,
+    /// More was chosen than the agent ever gets.
+    Ceiling {
+        ceiling: Tier,
+        wanted: Box<Self>,
+    },
+}
+
+impl Choice {
+    /// No more than the agent's ceiling, unless someone insisted.
+    pub fn capped(self, ceiling: Tier) -> Self {
+        if self.tier <= ceiling || self.reason == Reason::Forced {
+            return self;
+        }
+        let wanted = match self.reason {
+            Reason::Ceiling { wanted, .. } => wanted,
+            other => Box::new(other),
+        };
+        Self { tier: ceiling, reason: Reason::Ceiling { ceiling, wanted } }
+    }
+}
+
+impl fmt::Display for Choice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.tier, self.reason)
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Forced => f.write_str("asked for explicitly"),
+            Self::Said { keyword } => write!(f, "\"{keyword}\" was said"),
+            Self::SaidTooSoon { keyword, ago } => {
+                write!(f, "\"{keyword}\" was said, but the last deep turn was ")?;
+                match ago.as_secs() {
+                    0 => f.write_str("less than 1 s ago"),
+                    seconds @ 1..120 => write!(f, "{seconds} s ago"),
+                    seconds => write!(f, "{} min ago", seconds / 60),
+                }
+            }
+            Self::Crowd { waiting: 1 } => f.write_str("1 turn is waiting"),
+            Self::Crowd { waiting } => write!(f, "{waiting} turns are waiting"),
+            Self::FirstTurn => f.write_str("first turn of the conversation"),
+            Self::Nothing => f.write_str("nothing asked for more"),
+            Self::Ceiling { ceiling, wanted } => {
+                write!(f, "{wanted}; the agent's ceiling is {ceiling}")
+            }
+        }
+    }
+}
