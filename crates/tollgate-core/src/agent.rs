@@ -3,6 +3,7 @@
 use crate::budget::Tier;
 use crate::glob::{self, Glob};
 use crate::id::AgentId;
+use crate::selector::Keywords;
 
 #[derive(Debug, Clone)]
 pub struct Agent {
@@ -12,6 +13,8 @@ pub struct Agent {
     pub tools: Vec<Glob>,
     /// `None`: no budget at all. It sees tools of every tier, and no wall ends its turns.
     pub ceiling: Option<Tier>,
+    /// Beside those of the installation.
+    pub keywords: Keywords,
 }
 
 impl Agent {
@@ -22,6 +25,7 @@ impl Agent {
             description: "Every tool".to_owned(),
             tools: vec![Glob::new("*")],
             ceiling: None,
+            keywords: Keywords::default(),
         }
     }
 

@@ -13,6 +13,7 @@ use tollgate_core::glob::Glob;
 use tollgate_core::id::{AgentId, ServerId, ToolName};
 use tollgate_core::names::NamePattern;
 use tollgate_core::secret::Secret;
+use tollgate_core::selector::Keywords;
 use tollgate_core::tool::{Override, SlowResponse};
 use tollgate_mcp::Revision;
 use tollgate_mcp::client::Credentials;
@@ -44,8 +45,10 @@ pub struct Budget {
     pub recovery: Duration,
     /// A second deep turn of a conversation sooner than this is a standard one.
     pub deep_interval: Duration,
-    /// How often the tools of an idle server are measured.
+    /// How often the tools of an idle server are measured. Zero: never.
     pub calibrate_every: Duration,
+    /// Words that ask for more time, whatever the agent.
+    pub keywords: Keywords,
 }
 
 impl Default for Budget {
@@ -57,6 +60,7 @@ impl Default for Budget {
             recovery: Duration::from_secs(600),
             deep_interval: Duration::from_secs(30),
             calibrate_every: Duration::from_secs(300),
+            keywords: Keywords::default(),
         }
     }
 }
@@ -77,6 +81,8 @@ pub struct Server {
     pub protocol: Protocol,
     /// May its annotations allow retries, caching, probes?
     pub trusted: bool,
+    /// Are those of its tools measured that may be probed?
+    pub calibrate: bool,
     pub state: Wanted,
     pub start: Start,
     pub restart: Restart,

@@ -33,7 +33,6 @@ mod tests;
 
 pub use check::access::{Database, Key, Role, Tls};
 pub use check::agent::{Engine, Persona};
-pub use check::budget::{Budget, Keywords};
 pub use check::model::{Model, Provider, ProviderKind, ToolMode};
 pub use diagnostic::{Diagnostic, Place, Report, Severity, Span};
 pub use expand::{Environment, Process};
@@ -61,7 +60,6 @@ pub struct Config {
     pub tls: Option<Tls>,
     pub database: Database,
     pub redis: Option<Secret>,
-    pub budget: Budget,
     pub providers: Vec<Provider>,
     /// Always has `offline`, the small model built in.
     pub models: Vec<Model>,
@@ -71,8 +69,6 @@ pub struct Config {
     pub keys: Vec<Key>,
     /// Servers whose tools are offered through code mode.
     pub code_mode: BTreeSet<ServerId>,
-    /// Servers whose tools may be measured on connect.
-    pub calibrate: BTreeSet<ServerId>,
     /// Keys of the file that restrict and that this version cannot hold: nothing starts with them.
     pub unenforced: Vec<String>,
 }

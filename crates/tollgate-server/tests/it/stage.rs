@@ -17,6 +17,7 @@ use tollgate_core::agent::Agent;
 use tollgate_core::glob::Glob;
 use tollgate_core::id::{AgentId, ServerId};
 use tollgate_core::names::NamePattern;
+use tollgate_core::selector::Keywords;
 use tollgate_engine::builtin::{self, Failure, Reply, Tool};
 use tollgate_engine::gate::Gate;
 use tollgate_engine::settings::{
@@ -121,6 +122,7 @@ fn settings(directory: &std::path::Path, upstream: Option<SocketAddr>) -> Settin
         description: String::new(),
         tools: tools.iter().map(|pattern| Glob::new(*pattern)).collect(),
         ceiling: None,
+        keywords: Keywords::default(),
     };
     Settings {
         environment: "test".to_owned(),
@@ -150,6 +152,7 @@ pub(crate) fn server(id: &str, transport: Transport, revision: Revision) -> Upst
         transport,
         protocol: Protocol::Pinned(revision),
         trusted: false,
+        calibrate: false,
         state: Wanted::Enabled,
         start: Start::Eager,
         restart: Restart {

@@ -124,6 +124,7 @@ fn settings(url: &str, protocol: Protocol, context: &Value) -> Result<Settings, 
         transport: Transport::StreamableHttp(endpoint),
         protocol,
         trusted: false,
+        calibrate: false,
         state: Wanted::Enabled,
         start: Start::Eager,
         restart: Restart {

@@ -9,7 +9,7 @@ use tollgate_core::agent::Agent;
 use tollgate_core::budget::Limits;
 use tollgate_core::id::AgentId;
 use tollgate_core::names::NamePattern;
-use tollgate_engine::settings::{self, Builtin, Settings};
+use tollgate_engine::settings::{Builtin, Settings};
 
 use super::diagnostic::{Place, Problems};
 use super::raw::{Fields, Marked};
@@ -18,7 +18,7 @@ use super::{Config, Origin, Request};
 
 pub(super) mod access;
 pub(super) mod agent;
-pub(super) mod budget;
+mod budget;
 mod command;
 mod endpoint;
 mod hosts;
@@ -64,13 +64,7 @@ pub(super) fn check(
         data: data.clone(),
         names: names?,
         limits: limits(fields),
-        budget: settings::Budget {
-            ceilings: budget.tiers,
-            percentile: budget.percentile,
-            min_samples: budget.min_samples,
-            deep_interval: budget.deep_interval,
-            ..settings::Budget::default()
-        },
+        budget,
         servers: servers.list,
         builtin: builtin(fields, &data),
         agents,
@@ -85,13 +79,11 @@ pub(super) fn check(
         tls,
         database: database?,
         redis,
-        budget,
         providers,
         models,
         personas,
         keys,
         code_mode: servers.code_mode,
-        calibrate: servers.calibrate,
         unenforced: later::unenforced(fields),
     })
 }

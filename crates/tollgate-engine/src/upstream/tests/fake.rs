@@ -197,6 +197,7 @@ pub(super) fn server() -> Server {
         }),
         protocol: Protocol::Auto,
         trusted: false,
+        calibrate: false,
         state: Wanted::Enabled,
         start: Start::Eager,
         restart: Restart {

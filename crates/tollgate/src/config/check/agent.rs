@@ -12,7 +12,7 @@ use super::super::diagnostic::Problems;
 use super::super::raw::{Fields, Marked};
 use super::model::Model;
 use super::rate::rate_limit;
-use super::{is_new, unknown_name};
+use super::{budget, is_new, unknown_name};
 
 /// `/mcp/NAME` means something else for these.
 const RESERVED: &[&str] = &["status", "test"];
@@ -109,7 +109,8 @@ fn agent(name: &Marked<String>, fields: &Fields, problems: &mut Problems) -> Opt
     }
     let description = fields.text("description").map_or("", |text| text.value).to_owned();
     let ceiling = fields.text("budget_tier").and_then(|text| Tier::parse(text.value));
-    Some(Agent { id, description, tools, ceiling })
+    let keywords = budget::keywords(fields, problems);
+    Some(Agent { id, description, tools, ceiling, keywords })
 }
 
 fn persona(

@@ -3,62 +3,81 @@
 use std::time::Duration;
 
 use tollgate_core::budget::Ceilings;
+use tollgate_core::selector::{self, Builtin, Keywords, Language};
+use tollgate_engine::settings::Budget;
 
 use super::super::diagnostic::Problems;
 use super::super::raw::Fields;
 use super::milliseconds;
 
-#[derive(Debug, Clone)]
-pub struct Budget {
-    pub tiers: Ceilings,
-    /// Which measured percentile decides a tool's tier.
-    pub percentile: u8,
-    /// Below this the declared latency counts.
-    pub min_samples: u32,
-    /// A second deep turn sooner than this is a standard one.
-    pub deep_interval: Duration,
-    pub keywords: Keywords,
-}
-
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Keywords {
-    pub deep: Vec<String>,
-    pub standard: Vec<String>,
-    /// Forget the built-in words.
-    pub replace: bool,
-}
-
-pub(crate) fn budget(top: &Fields, problems: &mut Problems) -> Budget {
-    let fields = top.section("budget");
-    let whole = |key: &str, default: u32| {
-        let found = fields.and_then(|fields| fields.whole(key));
-        found.map_or(default, |it| u32::try_from(it.value).unwrap_or(u32::MAX))
+pub(super) fn budget(top: &Fields, problems: &mut Problems) -> Budget {
+    let usual = Budget::default();
+    let Some(fields) = top.section("budget") else { return usual };
+    let small = "the table bounds it";
+    let seconds = |key: &str, usual: Duration| {
+        fields.whole(key).map_or(usual, |it| Duration::from_secs(it.value))
     };
     Budget {
-        tiers: ceilings(fields.and_then(|fields| fields.section("tiers")), problems),
-        percentile: u8::try_from(whole("percentile", 50)).expect("the table says at most 99"),
-        min_samples: whole("min_samples", 5),
-        deep_interval: Duration::from_secs(u64::from(whole("deep_interval_s", 30))),
-        keywords: fields
-            .and_then(|fields| fields.section("keywords"))
-            .map_or_else(Keywords::default, |fields| keywords(fields, problems)),
+        ceilings: ceilings(fields, problems),
+        percentile: fields
+            .whole("percentile")
+            .map_or(usual.percentile, |it| u8::try_from(it.value).expect(small)),
+        min_samples: fields
+            .whole("min_samples")
+            .map_or(usual.min_samples, |it| u32::try_from(it.value).expect(small)),
+        recovery: seconds("recovery_s", usual.recovery),
+        deep_interval: seconds("deep_interval_s", usual.deep_interval),
+        calibrate_every: seconds("calibrate_interval_s", usual.calibrate_every),
+        keywords: keywords(fields, problems),
     }
 }
 
-fn ceilings(fields: Option<&Fields>, problems: &mut Problems) -> Ceilings {
-    let read = |key: &str, default: u64| {
-        let found = fields.and_then(|fields| fields.whole(key));
-        found.map_or(Duration::from_millis(default), milliseconds)
+/// Those of the installation, or of an agent: the section `keywords` of either.
+pub(super) fn keywords(parent: &Fields, problems: &mut Problems) -> Keywords {
+    let Some(fields) = parent.section("keywords") else { return Keywords::default() };
+    let mut listed = |key: &str| {
+        let mut words = Vec::new();
+        for text in fields.texts(key) {
+            if !selector::is_matchable(text.value) {
+                let message = format!("the keyword `{}` can never be heard", text.value);
+                problems
+                    .error(text.at, &fields.path(key), message)
+                    .help("it has no letter and no digit; take it out");
+            }
+            words.push(text.value.to_owned());
+        }
+        words
     };
+    let (deep, standard) = (listed("deep"), listed("standard"));
+    let builtin = match fields.flag("replace") {
+        Some(true) => Builtin::Replaced,
+        Some(false) | None => Builtin::Kept,
+    };
+    let languages = fields.texts("languages");
+    if builtin == Builtin::Replaced && !languages.is_empty() {
+        problems
+            .warning(
+                fields.place("languages"),
+                &fields.path("languages"),
+                "no list is left to choose",
+            )
+            .help("`replace: true` forgets the built-in words of every language");
+    }
+    let languages = languages.into_iter().filter_map(|text| Language::parse(text.value));
+    Keywords { deep, standard, builtin, languages: languages.collect() }
+}
+
+fn ceilings(budget: &Fields, problems: &mut Problems) -> Ceilings {
+    let usual = Ceilings::default();
+    let Some(fields) = budget.section("tiers") else { return usual };
+    let read = |key: &str, usual: Duration| fields.whole(key).map_or(usual, milliseconds);
     let ceilings = Ceilings {
-        fast: read("fast_ms", 500),
-        standard: read("standard_ms", 1_500),
-        deep: read("deep_ms", 4_000),
+        fast: read("fast_ms", usual.fast),
+        standard: read("standard_ms", usual.standard),
+        deep: read("deep_ms", usual.deep),
     };
-    if let Some(fields) = fields
-        && !(ceilings.fast < ceilings.standard && ceilings.standard < ceilings.deep)
-    {
-        let Ceilings { fast, standard, deep } = ceilings;
+    let Ceilings { fast, standard, deep } = ceilings;
+    if !(fast < standard && standard < deep) {
         let message = format!(
             "the tiers must rise: fast {}, standard {}, deep {}",
             fast.as_millis(),
@@ -70,24 +89,4 @@ fn ceilings(fields: Option<&Fields>, problems: &mut Problems) -> Ceilings {
             .help("what is left out is 500, 1500 and 4000");
     }
     ceilings
-}
-
-fn keywords(fields: &Fields, problems: &mut Problems) -> Keywords {
-    let mut read = |key: &str| {
-        let mut words = Vec::new();
-        for text in fields.texts(key) {
-            if text.value.trim().is_empty() {
-                problems
-                    .error(text.at, &fields.path(key), "a keyword is empty")
-                    .help("take it out");
-            }
-            words.push(text.value.to_owned());
-        }
-        words
-    };
-    Keywords {
-        deep: read("deep"),
-        standard: read("standard"),
-        replace: fields.flag("replace").unwrap_or(false),
-    }
 }

@@ -16,9 +16,7 @@ const AGENT: &[&str] = &[
     "max_tools",
     "variables",
 ];
-const DEFAULTS: &[&str] = &["slow_response_threshold_ms", "slow_response_message"];
-const TOOL: &[&str] = &["cacheable_seconds", "probe"];
-const TOP: &[&str] = &["redis", "budget", "providers", "models"];
+const TOP: &[&str] = &["redis", "providers", "models"];
 
 /// Keys that restrict or protect, by their paths: to run without them would be a false promise.
 pub(super) fn unenforced(top: &Fields) -> Vec<String> {
@@ -66,22 +64,18 @@ fn restricting(top: &Fields) -> Vec<(Span, String)> {
 }
 
 /// By the kind of section, in the order of the file's tables.
-fn idle(top: &Fields) -> [Vec<(Span, &'static str)>; 4] {
-    let servers = || top.named("servers").iter().map(|(_, server)| server);
+fn idle(top: &Fields) -> [Vec<(Span, &'static str)>; 2] {
+    let servers = top.named("servers").iter().map(|(_, server)| server);
     let agents: Vec<&Fields> = top.named("agents").iter().map(|(_, agent)| agent).collect();
-    let tools: Vec<&Fields> =
-        servers().flat_map(|server| server.named("tools")).map(|(_, tool)| tool).collect();
-    let defaults: Vec<&Fields> =
-        servers().filter_map(|server| server.section("defaults")).collect();
     let mut personas = typed(&agents, AGENT);
     let in_code = |section: &&Fields| section.flag("code_mode") == Some(true);
-    let in_code = servers().chain(agents.iter().copied()).find(in_code);
+    let in_code = servers.chain(agents.iter().copied()).find(in_code);
     personas.extend(in_code.map(|section| (section.place("code_mode"), "code_mode")));
     let mut whole = typed(&[top], TOP);
     if top.text("database").is_some_and(|text| text.value != "sqlite") {
         whole.push((top.place("database"), "database"));
     }
-    [whole, typed(&defaults, DEFAULTS), typed(&tools, TOOL), personas]
+    [whole, personas]
 }
 
 /// Which of the keys stand in any of the sections, and where first.

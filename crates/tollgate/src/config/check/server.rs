@@ -18,12 +18,10 @@ use super::{command, endpoint, folded, is_new, milliseconds, tool};
 pub(super) struct Servers {
     pub list: Vec<Server>,
     pub code_mode: BTreeSet<ServerId>,
-    pub calibrate: BTreeSet<ServerId>,
 }
 
 pub(super) fn servers(top: &Fields, problems: &mut Problems) -> Servers {
-    let mut servers =
-        Servers { list: Vec::new(), code_mode: BTreeSet::new(), calibrate: BTreeSet::new() };
+    let mut servers = Servers { list: Vec::new(), code_mode: BTreeSet::new() };
     let mut seen = BTreeSet::new();
     let mut exposed = BTreeSet::new();
     for (name, fields) in top.named("servers") {
@@ -34,9 +32,6 @@ pub(super) fn servers(top: &Fields, problems: &mut Problems) -> Servers {
         let Some(server) = server.filter(|_| is_new) else { continue };
         if fields.flag("code_mode") == Some(true) {
             servers.code_mode.insert(server.id.clone());
-        }
-        if fields.flag("calibrate") != Some(false) {
-            servers.calibrate.insert(server.id.clone());
         }
         servers.list.push(server);
     }
@@ -77,6 +72,7 @@ fn server(
             .and_then(|text| Revision::parse(text.value))
             .map_or(Protocol::Auto, Protocol::Pinned),
         trusted: fields.flag("trusted").unwrap_or(false),
+        calibrate: fields.flag("calibrate").unwrap_or(true),
         state: match fields.flag("enabled") {
             Some(false) => Wanted::Disabled,
             Some(true) | None => Wanted::Enabled,

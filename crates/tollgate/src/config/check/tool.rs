@@ -7,42 +7,56 @@ use tollgate_core::id::{ExposedName, ToolName};
 use tollgate_core::tool::{Approval, Override, Speech};
 
 use super::super::diagnostic::Problems;
-use super::super::raw::Fields;
+use super::super::raw::{Fields, Marked};
 use super::milliseconds;
 use super::rate::rate_limit;
 
 pub(super) fn tools(server: &Fields, problems: &mut Problems) -> BTreeMap<ToolName, Override> {
-    let entries = server.named("tools").iter();
-    entries.map(|(name, fields)| (ToolName::new(&name.value), one(fields, problems))).collect()
+    let trusted = server.flag("trusted").unwrap_or(false);
+    let one = |(name, fields): &(Marked<String>, Fields)| {
+        warn_of_repeats(fields, trusted, problems);
+        (ToolName::new(&name.value), one(fields, problems))
+    };
+    server.named("tools").iter().map(one).collect()
 }
 
 fn one(fields: &Fields, problems: &mut Problems) -> Override {
     let text = |key: &str| fields.text(key).map(|text| text.value.to_owned());
-    let idempotent = fields.flag("idempotent");
-    let cacheable = fields.whole("cacheable_seconds");
-    if let (Some(false), Some(seconds)) = (idempotent, cacheable)
-        && seconds.value > 0
-    {
-        problems
-            .warning(seconds.at, &fields.path("cacheable_seconds"), "nothing will be cached")
-            .help("only results of tools with `idempotent: true` are");
-    }
     Override {
         expose_as: expose_as(fields, problems),
         description: text("description"),
         speech: Speech { template: text("speech_template"), field: text("speech_field") },
         estimated: estimated(fields, problems),
         max: fields.whole("max_duration_ms").map(milliseconds),
-        idempotent,
-        cacheable: cacheable.map(|seconds| Duration::from_secs(seconds.value)),
+        idempotent: fields.flag("idempotent"),
+        cacheable: fields.whole("cacheable_seconds").map(|it| Duration::from_secs(it.value)),
         probe: probe(fields, problems),
-        hedge: None,
+        hedge: fields.flag("hedge"),
         rate_limit: rate_limit(fields, problems),
         approval: fields.text("approval").map(|text| match text.value {
             "always" => Approval::Always,
             "never" => Approval::Never,
             _ => Approval::Auto,
         }),
+    }
+}
+
+/// What needs the same call twice, of a tool that nobody says may be called twice.
+fn warn_of_repeats(fields: &Fields, trusted: bool, problems: &mut Problems) {
+    // A trusted server may still say so of its tools.
+    if fields.flag("idempotent").unwrap_or(trusted) {
+        return;
+    }
+    let mut warn = |key: &str, what: &str| {
+        problems
+            .warning(fields.place(key), &fields.path(key), what)
+            .help("that is for tools with `idempotent: true`");
+    };
+    if fields.whole("cacheable_seconds").is_some_and(|seconds| seconds.value > 0) {
+        warn("cacheable_seconds", "nothing will be cached");
+    }
+    if fields.flag("hedge") == Some(true) {
+        warn("hedge", "there will be no second attempt");
     }
 }
 

@@ -1,7 +1,8 @@
 //! The keys of agents, of the models they speak with, of budgets and of clients.
 
 use super::{
-    Kind, MILLISECONDS, PLAIN, PLAINS, PROSE, PROSES, SECRET, Section, TIERS, key, required, whole,
+    Key, Kind, MILLISECONDS, PLAIN, PLAINS, PROSE, PROSES, SECRET, Section, TIERS, key, required,
+    whole,
 };
 
 pub(super) const BUDGET: Section = Section {
@@ -21,6 +22,18 @@ pub(super) const BUDGET: Section = Section {
         ),
         key("min_samples", whole(1, 100, "calls"), "5", "Below this the declared latency counts"),
         key(
+            "recovery_s",
+            whole(1, 86_400, "seconds"),
+            "600",
+            "A tool that stands too high and must not be probed gets a trial after this long without a call",
+        ),
+        key(
+            "calibrate_interval_s",
+            whole(0, 86_400, "seconds"),
+            "300",
+            "How often tools that may be probed are measured while nobody calls them; 0: never",
+        ),
+        key(
             "deep_interval_s",
             whole(0, 86_400, "seconds"),
             "30",
@@ -30,7 +43,7 @@ pub(super) const BUDGET: Section = Section {
             "keywords",
             Kind::Section(&KEYWORDS),
             "the built-in ones",
-            "Words that ask for more time",
+            "Words that ask for more time, for every agent",
         ),
     ],
     elsewhere: &[],
@@ -50,15 +63,22 @@ const CEILINGS: Section = Section {
     ],
 };
 
-const KEYWORDS: Section = Section {
-    title: "budget.keywords",
-    keys: &[
-        key("deep", PROSES, "[]", "Whole words or phrases, any case"),
-        key("standard", PROSES, "[]", "Whole words or phrases, any case"),
-        key("replace", Kind::Flag, "false", "Forget the built-in words"),
-    ],
-    elsewhere: &[],
-};
+const KEYWORDS: Section = Section { title: "budget.keywords", keys: KEYWORD_LISTS, elsewhere: &[] };
+
+const AGENT_KEYWORDS: Section =
+    Section { title: "agents.NAME.keywords", keys: KEYWORD_LISTS, elsewhere: &[] };
+
+const KEYWORD_LISTS: &[Key] = &[
+    key("deep", PROSES, "[]", "Whole words or phrases that make a turn deep, in any case"),
+    key("standard", PROSES, "[]", "Whole words or phrases that make a turn standard, in any case"),
+    key("replace", Kind::Flag, "false", "Forget the built-in words"),
+    key(
+        "languages",
+        Kind::List(&Kind::Choice(&["de", "en"])),
+        "all of them",
+        "Which of the built-in lists count",
+    ),
+];
 
 pub(super) const PROVIDER: Section = Section {
     title: "providers.NAME",
@@ -126,7 +146,18 @@ pub(super) const AGENT: Section = Section {
             "[]: none",
             "Tools that run without asking the caller: names and globs",
         ),
-        key("budget_tier", TIERS, "deep", "The most time a turn of this agent may take"),
+        key(
+            "budget_tier",
+            TIERS,
+            "none: no budget",
+            "The most time the tools of a turn may take. Without it every tool is seen and only the limits of each call hold",
+        ),
+        key(
+            "keywords",
+            Kind::Section(&AGENT_KEYWORDS),
+            "none of its own",
+            "Words that ask for more time, beside those of `budget.keywords`",
+        ),
         key("max_depth", whole(1, 100, "rounds"), "10", "Rounds of tool calls in one turn"),
         key("max_tools", whole(1, 1000, "tools"), "64", "Shown to the model at once"),
         key("code_mode", Kind::Flag, "false", "Give the tools through code mode"),

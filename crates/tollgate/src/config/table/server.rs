@@ -66,7 +66,12 @@ pub(super) const SERVER: Section = Section {
             "false",
             "Offer the tools through code mode instead of one by one",
         ),
-        key("calibrate", Kind::Flag, "true", "Measure tools that may be probed on connect"),
+        key(
+            "calibrate",
+            Kind::Flag,
+            "true",
+            "Measure its tools on connect and while idle; only those with `probe`, or read-only on a trusted server",
+        ),
         key("category", PLAIN, "none", "Groups the leaderboard"),
         key("defaults", Kind::Section(&DEFAULTS), "see there", "For every tool of this server"),
         key(
@@ -205,6 +210,12 @@ const TOOL: Section = Section {
             Kind::Json,
             "never probed",
             "Arguments of a call that measures and changes nothing",
+        ),
+        key(
+            "hedge",
+            Kind::Flag,
+            "false",
+            "Send a second attempt when the first is slower than usual; for idempotent tools",
         ),
         key(
             "rate_limit",

@@ -87,7 +87,6 @@ keys: [{ name: k, key: 0123456789abcdef, rate_limit: 3/s }]
         idle,
         [
             "without effect in this version: `redis`",
-            "without effect in this version: `probe`",
             "without effect in this version: `prompt`, `code_mode`",
         ]
     );

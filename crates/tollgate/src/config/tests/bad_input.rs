@@ -266,6 +266,42 @@ fn b_cf_09_numbers_and_ports() {
         "budget: { tiers: { fast_ms: 2000 } }",
         "1:11 the tiers must rise: fast 2000, standard 1500, deep 4000",
     );
+    let budget = |pair: &str| format!("budget: {{ {pair} }}");
+    for (key, range, values) in [
+        ("percentile", "1 to 99", ["0", "100", "-50", "p95"]),
+        ("min_samples", "1 to 100 calls", ["0", "101", "1.5", "many"]),
+        ("recovery_s", "1 to 86400 seconds", ["0", "-1", "86401", "10min"]),
+        ("calibrate_interval_s", "0 to 86400 seconds", ["-1", "86401", "never", "1e3"]),
+        ("deep_interval_s", "0 to 86400 seconds", ["-1", "86401", "false", "0.5"]),
+    ] {
+        for value in values {
+            let column = 13 + key.len();
+            let expected =
+                format!("1:{column} `{key}` must be a whole number from {range}, not `{value}`");
+            refused(&budget(&format!("{key}: {value}")), &expected);
+        }
+    }
+}
+
+#[test]
+fn b_cf_09_keywords() {
+    let keywords = |pair: &str| format!("budget: {{ keywords: {{ {pair} }} }}");
+    for silent in ["", "  ", "?!", "…", "- -"] {
+        let expected = format!("1:30 the keyword `{silent}` can never be heard");
+        refused(&keywords(&format!("deep: [\"{silent}\"]")), &expected);
+    }
+    refused(
+        &keywords("languages: [fr]"),
+        "1:35 an entry of `languages` must be one of `de`, `en`, not `fr`",
+    );
+    refused(&keywords("deep: quest"), "1:29 `deep` must be a list, not `quest`");
+    refused(&keywords("fast: [now]"), "1:23 unknown key `fast`");
+    refused(
+        "agents: { a: { tools: [roll], keywords: { standard: [\"!\"] } } }",
+        "1:54 the keyword `!` can never be heard",
+    );
+    let odd = keywords("deep: [\"${HOME}\", \"Straße\", \"日本\", \"C3PO\"]");
+    assert_eq!(good(&odd).settings.budget.keywords.deep, ["${HOME}", "Straße", "日本", "C3PO"]);
 }
 
 #[test]

@@ -6,8 +6,11 @@ use std::time::Duration;
 use jsonschema::Draft;
 use tollgate_core::agent::Agent;
 use tollgate_core::budget::Tier;
+use tollgate_core::selector::{Builtin, Keywords, Language};
 use tollgate_core::tool::Approval;
-use tollgate_engine::settings::{Auth, Command, Endpoint, Protocol, Start, Transport, Wanted};
+use tollgate_engine::settings::{
+    Auth, Budget, Command, Endpoint, Protocol, Start, Transport, Wanted,
+};
 use tollgate_mcp::Revision;
 use tollgate_server::Right;
 
@@ -84,7 +87,70 @@ fn the_example_of_the_documentation_is_read() {
     assert!(config.keys[0].rights.has(Right::Approve));
     assert_eq!(config.keys[1].rights, [Right::Execute].into_iter().collect());
     assert_eq!(config.database, Database::Sqlite);
-    assert_eq!(config.budget.keywords.deep, ["think carefully"]);
+    assert!(files.calibrate && search.calibrate);
+    assert_eq!(search.category.as_deref(), Some("search"));
+    assert_eq!(tool.hedge, Some(false));
+    let budget = &settings.budget;
+    assert_eq!(budget.keywords.deep, ["think carefully"]);
+    assert_eq!(budget.keywords.languages, [Language::German, Language::English]);
+    assert_eq!(budget.recovery, Duration::from_secs(600));
+    assert_eq!(budget.calibrate_every, Duration::from_secs(300));
+    assert_eq!(settings.agents[0].keywords.deep, ["consult the archives"]);
+    assert_eq!(settings.agents[0].keywords.builtin, Builtin::Kept);
+}
+
+#[test]
+fn what_is_left_out_of_the_budget_is_as_usual() {
+    for text in ["environment: a", "budget: {}", "budget: { tiers: {}, keywords: {} }"] {
+        let (found, usual) = (good(text).settings.budget, Budget::default());
+        assert_eq!(format!("{found:?}"), format!("{usual:?}"), "{text}");
+    }
+    let budget = good(
+        "budget: { tiers: { fast_ms: 300 }, percentile: 95, min_samples: 10, deep_interval_s: 0,
+          recovery_s: 60, calibrate_interval_s: 0, keywords: { standard: [Zauber], replace: true } }",
+    );
+    let budget = budget.settings.budget;
+    assert_eq!(budget.ceilings.fast, Duration::from_millis(300));
+    assert_eq!(budget.ceilings.deep, Duration::from_secs(4));
+    assert_eq!((budget.percentile, budget.min_samples), (95, 10));
+    assert_eq!(budget.deep_interval, Duration::ZERO);
+    assert_eq!(budget.recovery, Duration::from_secs(60));
+    assert_eq!(budget.calibrate_every, Duration::ZERO);
+    assert_eq!(budget.keywords.standard, ["Zauber"]);
+    assert_eq!(budget.keywords.builtin, Builtin::Replaced);
+}
+
+#[test]
+fn an_agent_without_a_tier_has_no_budget_and_may_have_words_of_its_own() {
+    let text = "agents:
+  a: { tools: [roll] }
+  b: { tools: [roll], budget_tier: fast, keywords: { deep: [im Detail], languages: [de] } }
+";
+    let [a, b] = good(text).settings.agents.try_into().unwrap();
+    assert_eq!((a.ceiling, b.ceiling), (None, Some(Tier::Fast)));
+    assert_eq!(a.keywords, Keywords::default());
+    assert_eq!(
+        (b.keywords.deep, b.keywords.languages),
+        (vec!["im Detail".to_owned()], vec![Language::German])
+    );
+}
+
+#[test]
+fn budgets_caches_and_probes_are_no_promises_any_more() {
+    let text = "budget: { percentile: 95 }
+servers:
+  a:
+    command: x
+    calibrate: false
+    defaults: { slow_response_threshold_ms: 1, slow_response_message: One moment. }
+    tools:
+      t: { idempotent: true, cacheable_seconds: 5, hedge: true, probe: { a: 1 } }
+";
+    assert_eq!(report(text).diagnostics, []);
+    let server = good(text).settings.servers.remove(0);
+    assert!(!server.calibrate);
+    let tool = server.tools.into_values().next().unwrap();
+    assert_eq!((tool.hedge, tool.cacheable), (Some(true), Some(Duration::from_secs(5))));
 }
 
 #[test]
@@ -293,6 +359,15 @@ fn odd_but_possible_configs_only_warn() {
             "the credential travels unencrypted",
         ),
         ("keys: [{ name: a, key: short }]", "the key is shorter than 16 characters"),
+        (
+            "servers: { a: { command: x, tools: { t: { cacheable_seconds: 5 } } } }",
+            "nothing will be cached",
+        ),
+        (
+            "servers: { a: { command: x, trusted: true, tools: { t: { idempotent: false, hedge: true } } } }",
+            "there will be no second attempt",
+        ),
+        ("budget: { keywords: { replace: true, languages: [de] } }", "no list is left to choose"),
     ] {
         let report = report(text);
         assert_eq!(report.count(Severity::Error), 0, "{text}");
@@ -302,6 +377,8 @@ fn odd_but_possible_configs_only_warn() {
     for fine in [
         "agents: { a: { tools: [\"*\"] } }",
         "agents: { a: { tools: [roll, \"get_*\"] } }",
+        "servers: { a: { command: x, tools: { t: { cacheable_seconds: 0, hedge: false } } } }",
+        "servers: { a: { command: x, trusted: true, tools: { t: { cacheable_seconds: 5, hedge: true } } } }",
         "servers: { b: { command: x } }\nagents: { a: { tools: [b_y, \"b*\"] } }",
         "servers: { b: { command: x } }\nnames: { pattern: \"{tool}\" }\nagents: { a: { tools: [y] } }",
         "servers: { b: { command: x, tools: { q: { expose_as: z } } } }\nagents: { a: { tools: [z] } }",

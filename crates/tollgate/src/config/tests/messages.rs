@@ -795,3 +795,84 @@ warning: `PATH` decides which programs the server finds
 "#,
     );
 }
+
+#[test]
+fn what_needs_the_same_call_twice_needs_a_tool_that_bears_it() {
+    check(
+        r#"
+servers:
+  a:
+    command: x
+    tools:
+      t: { cacheable_seconds: 60, hedge: true }
+      u: { hegde: true }
+"#,
+        r#"
+warning: nothing will be cached
+ --> t.yaml:5:31
+   |
+ 5 |       t: { cacheable_seconds: 60, hedge: true }
+   |                               ^^
+   = that is for tools with `idempotent: true`
+
+warning: there will be no second attempt
+ --> t.yaml:5:42
+   |
+ 5 |       t: { cacheable_seconds: 60, hedge: true }
+   |                                          ^^^^
+   = that is for tools with `idempotent: true`
+
+error: unknown key `hegde`
+ --> t.yaml:6:12
+   |
+ 6 |       u: { hegde: true }
+   |            ^^^^^
+   = did you mean `hedge`?
+   = known here: expose_as, description, speech_field, speech_template, estimated_duration_ms, max_duration_ms, idempotent, cacheable_seconds, probe, hedge, rate_limit, approval
+
+1 error, 2 warnings in t.yaml
+"#,
+    );
+}
+
+#[test]
+fn keywords_that_cannot_work_are_named() {
+    check(
+        r#"
+budget:
+  keywords: { deep: ["?!"], languages: [de, germn], replace: true }
+agents:
+  a: { tools: [roll], keywords: { slow: [x] } }
+"#,
+        r#"
+error: the keyword `?!` can never be heard
+ --> t.yaml:2:22
+   |
+ 2 |   keywords: { deep: ["?!"], languages: [de, germn], replace: true }
+   |                      ^^^^
+   = it has no letter and no digit; take it out
+
+warning: no list is left to choose
+ --> t.yaml:2:29
+   |
+ 2 |   keywords: { deep: ["?!"], languages: [de, germn], replace: true }
+   |                             ^^^^^^^^^
+   = `replace: true` forgets the built-in words of every language
+
+error: an entry of `languages` must be one of `de`, `en`, not `germn`
+ --> t.yaml:2:45
+   |
+ 2 |   keywords: { deep: ["?!"], languages: [de, germn], replace: true }
+   |                                             ^^^^^
+
+error: unknown key `slow`
+ --> t.yaml:4:35
+   |
+ 4 |   a: { tools: [roll], keywords: { slow: [x] } }
+   |                                   ^^^^
+   = known here: deep, standard, replace, languages
+
+3 errors, 1 warning in t.yaml
+"#,
+    );
+}
