@@ -128,24 +128,23 @@ impl Selector {
 }
 
 impl Heard {
-    pub fn choose(self, history: History, rules: &Rules) -> Choice {
-        let Self { forced, deep, standard, queue_depth } = self;
+    pub fn choose(&self, history: History, rules: &Rules) -> Choice {
         let (turns, since_deep) = match history {
             History::Unknown => (None, None),
             History::Known { turns, since_deep } => (Some(turns), since_deep),
         };
-        let (tier, reason) = if let Some(tier) = forced {
+        let (tier, reason) = if let Some(tier) = self.forced {
             (tier, Reason::Forced)
-        } else if let Some(keyword) = deep {
+        } else if let Some(keyword) = self.deep.clone() {
             match since_deep {
                 Some(ago) if ago < rules.deep_interval => {
                     (Tier::Standard, Reason::SaidTooSoon { keyword, ago })
                 }
                 _ => (Tier::Deep, Reason::Said { keyword }),
             }
-        } else if queue_depth >= rules.crowd {
-            (Tier::Fast, Reason::Crowd { waiting: queue_depth })
-        } else if let Some(keyword) = standard {
+        } else if self.queue_depth >= rules.crowd {
+            (Tier::Fast, Reason::Crowd { waiting: self.queue_depth })
+        } else if let Some(keyword) = self.standard.clone() {
             (Tier::Standard, Reason::Said { keyword })
         } else if turns == Some(0) {
             (Tier::Standard, Reason::FirstTurn)
