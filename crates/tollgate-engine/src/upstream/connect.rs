@@ -140,7 +140,11 @@ impl Connector for Http {
             handshake_timeout: HTTP_HANDSHAKE,
             ..Options::default()
         };
-        let connection = connect_http(target, listener, &options).await?;
+        let place = place(&target.url);
+        let connection = connect_http(target, listener, &options).await.map_err(|error| {
+            let trouble = Trouble::from(error);
+            Trouble { reason: format!("{place}: {}", trouble.reason), ..trouble }
+        })?;
         Ok(Link { connection, process: None })
     }
 
@@ -251,6 +255,12 @@ impl Stdio {
         }
         None
     }
+}
+
+/// The URL as operators may read it: what stands in a query may be a secret.
+fn place(url: &Uri) -> String {
+    let (scheme, host) = (url.scheme_str().unwrap_or("http"), url.authority());
+    format!("{scheme}://{}{}", host.map_or("", |it| it.as_str()), url.path())
 }
 
 /// An error with its causes, on one line.

@@ -144,8 +144,10 @@ async fn client_credentials_open_a_closed_server() {
     remote.until(State::Ready).await;
     remote.call().await.unwrap();
 
-    let wrong = Remote::start(format!("http://{address}/closed"), Auth::Token(Secret::new("bad")));
-    let status = wrong.until(State::Failed).await;
-    assert!(status.reason.contains("401"), "{}", status.reason);
-    assert!(!status.reason.contains("bad"), "{}", status.reason);
+    let url = format!("http://{address}/closed?key=canary");
+    let wrong = Remote::start(url, Auth::Token(Secret::new("bad")));
+    let reason = wrong.until(State::Failed).await.reason;
+    assert!(reason.contains("401"), "{reason}");
+    assert!(reason.starts_with(&format!("http://{address}/closed: ")), "{reason}");
+    assert!(!reason.contains("bad") && !reason.contains("canary"), "{reason}");
 }
