@@ -6,6 +6,7 @@ pub mod backend;
 pub mod builtin;
 pub mod caller;
 pub mod clock;
+pub mod conversations;
 mod dialogue;
 mod disk;
 mod executor;
