@@ -12,6 +12,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tokio::net::TcpListener;
 
 mod bare;
 mod clock;
@@ -49,6 +50,7 @@ fn main() -> ExitCode {
     let done = match words.as_slice() {
         ["stdio-echo"] => stdio_echo::run(Manner::Answers).map_err(Trouble::from),
         ["stdio-echo", "--hang"] => stdio_echo::run(Manner::Hangs).map_err(Trouble::from),
+        ["wicked"] => serve_on_socket(wicked::serve),
         ["wicked", manner] => match wicked::Manner::parse(manner) {
             Some(manner) => wicked::run(manner).map_err(Trouble::from),
             None => return usage(),
@@ -85,13 +87,19 @@ fn usage() -> ExitCode {
     ExitCode::from(2)
 }
 
-/// Says where it serves, and serves until it is killed. On as many threads as the gateway has.
 fn serve_here<H: Handler>(handler: impl FnOnce() -> H) -> Result<(), Trouble> {
+    serve_on_socket(|listener| serve::serve(listener, handler()))
+}
+
+/// Says where it serves, and serves until it is killed. On as many threads as the gateway has.
+fn serve_on_socket<F: Future<Output = ()>>(
+    serve: impl FnOnce(TcpListener) -> F,
+) -> Result<(), Trouble> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let listener = serve::bind().await?;
         println!("{}", listener.local_addr()?);
-        serve::serve(listener, handler()).await;
+        serve(listener).await;
         Ok(())
     })
 }

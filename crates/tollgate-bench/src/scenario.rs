@@ -17,6 +17,7 @@ use crate::wire::Era;
 
 mod binary;
 mod crowd;
+mod decisions;
 mod door;
 mod growth;
 mod inside;
@@ -32,13 +33,14 @@ mod wall;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The figures of the targets that can be measured so far, in the order in which they run.
-pub(crate) const ALL: [Figure; 11] = [
+pub(crate) const ALL: [Figure; 12] = [
     Figure::P1,
     Figure::P2,
     Figure::P3,
     Figure::P4,
     Figure::P5,
     Figure::P6,
+    Figure::P9,
     Figure::P10,
     Figure::P11,
     Figure::P12,
@@ -54,6 +56,7 @@ pub(crate) enum Figure {
     P4,
     P5,
     P6,
+    P9,
     P10,
     P11,
     P12,
@@ -70,6 +73,7 @@ impl Figure {
             Self::P4 => "P4",
             Self::P5 => "P5",
             Self::P6 => "P6",
+            Self::P9 => "P9",
             Self::P10 => "P10",
             Self::P11 => "P11",
             Self::P12 => "P12",
@@ -86,6 +90,7 @@ impl Figure {
             Self::P4 => list::measure(bench).await,
             Self::P5 => inside::measure(bench).await,
             Self::P6 => pipes::measure(bench).await,
+            Self::P9 => decisions::measure(bench).await,
             Self::P10 => memory::measure(bench).await,
             Self::P11 => start::measure(bench).await,
             Self::P12 => wall::measure(bench).await,

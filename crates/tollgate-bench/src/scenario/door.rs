@@ -5,9 +5,10 @@ use std::sync::Arc;
 use tollgate_core::agent::Wish;
 use tollgate_core::budget::Limits;
 use tollgate_core::call::{Kind, Request, Status};
+use tollgate_core::catalog::Catalog;
 use tollgate_core::json::Object;
 use tollgate_core::names::NamePattern;
-use tollgate_core::turn::Principal;
+use tollgate_core::turn::{Principal, Turn};
 use tollgate_engine::caller::{Caller, Reply};
 use tollgate_engine::gate::{Asked, Gate};
 use tollgate_engine::settings::{Budget, Builtin, Settings};
@@ -61,11 +62,19 @@ impl Door {
         Ok(Self { gate, principal: Principal::local(), client, _running: running })
     }
 
+    pub(super) fn catalog(&self) -> Arc<Catalog> {
+        self.gate.catalog()
+    }
+
+    pub(super) fn turn(&self) -> Result<Turn, Trouble> {
+        let asked = Asked { principal: self.principal.clone(), agent: None, budget: Wish::Ceiling };
+        self.gate.turn(asked).map_err(|error| Trouble::Process(error.to_string()))
+    }
+
     /// One call as a front makes it: a turn, the parameters read, the gate. The answer must have
     /// `expected` in it.
     pub(super) async fn call(&self, params: &str, expected: &str) -> Result<(), Trouble> {
-        let asked = Asked { principal: self.principal.clone(), agent: None, budget: Wish::Ceiling };
-        let turn = self.gate.turn(asked).map_err(|error| Trouble::Process(error.to_string()))?;
+        let turn = self.turn()?;
         let params = Object::parse(params).map_err(|error| Trouble::Process(error.to_string()))?;
         let request = Request { kind: Kind::CallTool, params };
         let caller = Caller::silent(&self.client);

@@ -30,12 +30,16 @@ const MANY_TOOLS: Size = Size { servers: 1, tools: 10_000 };
 const MANY_SERVERS: Size = Size { servers: 200, tools: 10 };
 
 /// A gate of some size, and the calls to make and what must be in their answers.
-struct Stand {
-    door: Door,
+pub(super) struct Stand {
+    pub(super) door: Door,
     calls: Vec<(String, String)>,
 }
 
 impl Stand {
+    pub(super) async fn with_tools(bench: &Bench, tools: usize) -> Result<Self, Trouble> {
+        Self::open(bench, Size { servers: 1, tools }).await
+    }
+
     async fn open(bench: &Bench, size: Size) -> Result<Self, Trouble> {
         let whole = size.servers * size.tools;
         let tools = (0..size.servers).map(|server| Server {

@@ -18,29 +18,29 @@ use crate::clock;
 use crate::config::{Config, Kind, Server};
 use crate::process::Process;
 use crate::samples::Samples;
-use crate::serve;
 use crate::table::{Limit, Row};
 use crate::trouble::{Trouble, within};
-use crate::wicked::{self, Manner, WALL};
+use crate::wicked::{Manner, WALL};
 use crate::wire::Era;
 
 const LANES: usize = 32;
 
 pub(super) async fn measure(bench: &Bench) -> Result<Vec<Row>, Trouble> {
-    let listener = serve::bind().await?;
-    let address = listener.local_addr()?;
-    let mut helpers = JoinSet::new();
-    helpers.spawn(wicked::serve(listener));
-    let mut servers = vec![http_server("web", address, Era::Modern)];
-    servers.extend(Manner::ALL.map(|manner| pipe(bench, manner)));
+    let wicked = Process::helper(&bench.own, ["wicked"]).await?;
+    // One server for each manner: a breaker that opens for one of them hides no other.
+    let web = |manner: Manner| format!("web_{}", manner.name());
+    let servers = Manner::ALL.map(|manner| http_server(&web(manner), wicked.address, Era::Modern));
+    let pipes = Manner::ALL.map(|manner| pipe(bench, manner));
+    let servers: Vec<Server> = servers.into_iter().chain(pipes).collect();
     let gateway = start(bench, &servers).await?;
-    let over_web = Manner::ALL.map(|manner| format!("web_{}", manner.name()));
+    let over_web = Manner::ALL.map(|manner| format!("{}_{}", web(manner), manner.name()));
     let over_pipes = Manner::ALL.map(|manner| format!("{0}_{0}", manner.name()));
     let mut rows = Vec::new();
     for (what, tools) in [("HTTP", over_web), ("pipes", over_pipes)] {
         rows.push(turns(bench, &gateway, what, &tools).await?);
     }
     gateway.stop().await?;
+    wicked.stop().await?;
     Ok(rows)
 }
 

@@ -1,0 +1,89 @@
+//! P9: what deciding costs: the tier of a turn, its view, and a sample of its calls.
+
+use std::hint::black_box;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+use tollgate_core::agent::Agent;
+use tollgate_core::budget::Tier;
+use tollgate_core::latency::{Ending, Sample, Window};
+use tollgate_core::selector::{Form, History, Keywords, Rules, Selector, Utterance};
+use tollgate_core::view::View;
+
+use super::Bench;
+use super::growth::Stand;
+use crate::clock;
+use crate::table::{Limit, Row};
+use crate::trouble::Trouble;
+
+const KEYWORDS: usize = 200;
+const CHARACTERS: usize = 500;
+const TOOLS: usize = 1_000;
+
+pub(super) async fn measure(bench: &Bench) -> Result<Vec<Row>, Trouble> {
+    let stand = Stand::with_tools(bench, TOOLS).await?;
+    let catalog = stand.door.catalog();
+    let agent = Agent::implicit();
+    let build = best(bench, 10, || View::build(&catalog, &agent, Tier::Deep).tools().len());
+    let turn = best(bench, 10_000, || stand.door.turn().is_ok());
+    Ok(vec![
+        select(bench)?,
+        row("view of a turn, from the cache", turn, Limit { most: 1.0, unit: "µs", digits: 3 }),
+        row(
+            &format!("view of {TOOLS} tools, built"),
+            build,
+            Limit { most: 1_000.0, unit: "µs", digits: 0 },
+        ),
+        sample(bench),
+    ])
+}
+
+/// Nothing in the text is a keyword, so that all of it is read; the words that were added are
+/// like those that are built in.
+fn select(bench: &Bench) -> Result<Row, Trouble> {
+    let word = |at: usize| format!("ask number {at} of many");
+    let keywords = Keywords {
+        deep: (0..KEYWORDS / 2).map(word).collect(),
+        standard: (KEYWORDS / 2..KEYWORDS).map(word).collect(),
+        ..Keywords::default()
+    };
+    let selector = Selector::new(&[&keywords]);
+    let text = "Könntest du mir bitte sagen, ob the old mill by the river still grinds its corn? "
+        .repeat(CHARACTERS / 60);
+    let text: String = text.chars().take(CHARACTERS).collect();
+    let utterance = Utterance { text: &text, form: Form::Final, queue_depth: 0, forced: None };
+    let rules = Rules::default();
+    let choose = || selector.choose(black_box(&utterance), History::Unknown, &rules);
+    if choose().tier != Tier::Fast {
+        return Err(Trouble::Process("the text of the benchmark has a keyword in it".to_owned()));
+    }
+    let what =
+        format!("tier of {CHARACTERS} characters, {KEYWORDS} keywords and the built-in ones");
+    Ok(row(&what, best(bench, 1_000, choose), Limit { most: 20.0, unit: "µs", digits: 2 }))
+}
+
+fn sample(bench: &Bench) -> Row {
+    let window = Arc::new(Window::default());
+    let sample = Sample { span: Duration::from_micros(1_234), ending: Ending::Answered };
+    let micros = best(bench, 10_000, || window.record(black_box(sample)));
+    row("sample recorded", micros * 1e3, Limit { most: 200.0, unit: "ns", digits: 1 })
+}
+
+/// Microseconds for one run, at best: whatever disturbs a batch makes it slower, never faster.
+fn best<T>(bench: &Bench, batch: u32, mut run: impl FnMut() -> T) -> f64 {
+    let mut best = f64::INFINITY;
+    for _ in 0..bench.pace.rounds * 10 {
+        let began = clock::now();
+        for _ in 0..batch {
+            black_box(run());
+        }
+        best = best.min(clock::micros(clock::now() - began) / f64::from(batch));
+    }
+    best
+}
+
+fn row(what: &str, value: f64, limit: Limit) -> Row {
+    Row::limited("P9", what.to_owned(), value, limit)
+        .with(json!({ "value": value, "unit": limit.unit, "limit": limit.most }))
+}
