@@ -83,15 +83,45 @@ impl fmt::Display for Status {
 }
 
 /// A finished call. A tool that failed is an outcome too: its text is for the model.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Outcome {
     pub status: Status,
     /// The MCP result, in no era's own dress.
     pub result: Box<RawValue>,
     pub retry: Retry,
     pub extent: Extent,
+    /// Where all that the tool said can be read, or will be: of what was cut or is pending.
+    pub handle: Option<Handle>,
     pub source: Source,
     pub duration: Duration,
+}
+
+/// Names a result that stays with the gateway for a while, for one principal. Random: nobody can
+/// guess another's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Handle(u128);
+
+impl Handle {
+    const PREFIX: &str = "r_";
+    const DIGITS: usize = 32;
+
+    pub fn from_bits(random: u128) -> Self {
+        Self(random)
+    }
+
+    /// Reads what [`Handle`] displays, and nothing else.
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = text.strip_prefix(Self::PREFIX)?;
+        let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        let fits = digits.len() == Self::DIGITS && digits.bytes().all(is_digit);
+        fits.then(|| u128::from_str_radix(digits, 16).ok()).flatten().map(Self)
+    }
+}
+
+impl fmt::Display for Handle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{:0width$x}", Self::PREFIX, self.0, width = Self::DIGITS)
+    }
 }
 
 /// Whether the same call may succeed later.
@@ -112,4 +142,23 @@ pub enum Extent {
 pub enum Source {
     Fresh,
     Cached,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Handle;
+
+    #[test]
+    fn a_handle_is_read_only_as_it_is_written() {
+        for bits in [0, 7, u128::MAX] {
+            let text = Handle::from_bits(bits).to_string();
+            assert_eq!(text.len(), 34);
+            assert_eq!(Handle::parse(&text), Some(Handle::from_bits(bits)));
+        }
+        let good = Handle::from_bits(0xabc).to_string();
+        for bad in ["", "r_", &good[..33], &format!("{good}0"), &good[2..], &good.to_uppercase()] {
+            assert_eq!(Handle::parse(bad), None, "{bad}");
+        }
+        assert_eq!(Handle::parse("r_+0000000000000000000000000000abc"), None);
+    }
 }

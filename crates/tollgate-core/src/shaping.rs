@@ -1,63 +1,112 @@
 //! From what a tool answered to an outcome that a model can use and a voice can say.
 //! Tool text is data: it is cut and rendered here, never obeyed.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use crate::call::{Extent, Outcome, Retry, Source, Status};
+use crate::call::{Extent, Handle, Outcome, Retry, Source, Status};
 use crate::json::{self, Object};
-use crate::tool::{Speech, Tool};
+use crate::text::shortened;
+use crate::tool::Tool;
 
+mod caps;
+mod content;
 mod cut;
+mod head;
+mod note;
+pub mod pages;
+mod parts;
+mod prune;
+mod speech;
+mod spoken;
+mod verdict;
 
-pub use cut::Caps;
+pub use caps::{Caps, Structured, Wording};
+pub use speech::message;
+
+use verdict::Verdict;
 
 /// What is said of a result that has no words of its own.
 pub const DONE: &str = "Done.";
 
 const SENSIBLE: Retry = Retry::Sensible { hint: None };
 
-/// Shapes a tool's own answer. `caps` bound what goes on to the caller.
-pub fn shape(tool: &Tool, result: Box<RawValue>, duration: Duration, caps: &Caps) -> Outcome {
-    let (result, extent) = match cut::cut(&result, caps) {
-        Some(shorter) => (shorter, Extent::Cut),
-        None => (result, Extent::Whole),
-    };
-    let object = match Object::parse(result.get()) {
-        Ok(object) => object,
+/// Who gets the result.
+#[derive(Debug, Clone, Copy)]
+pub struct Consumer<'c> {
+    pub caps: &'c Caps,
+    /// A fresh handle, named in the outcome if something was cut. `None`: nothing can be kept.
+    pub spare: Option<Handle>,
+}
+
+/// A result as its consumer gets it, and what did not fit.
+#[derive(Debug)]
+pub struct Shaped {
+    pub outcome: Outcome,
+    /// The same with all that the tool said, to be kept under the handle that `outcome` names.
+    pub rest: Option<Outcome>,
+}
+
+impl Shaped {
+    /// The outcome with all that the tool said.
+    pub fn whole(self) -> Outcome {
+        self.rest.unwrap_or(self.outcome)
+    }
+}
+
+/// Shapes a tool's own answer for its consumer.
+pub fn shape(
+    tool: &Tool,
+    result: Box<RawValue>,
+    duration: Duration,
+    consumer: Consumer<'_>,
+) -> Shaped {
+    let whole = match Object::parse(result.get()) {
+        Ok(whole) => whole,
         Err(error) => {
             let message = format!("the result of `{}` cannot be read: {error}", tool.exposed);
-            return failure(Status::Error, &message, duration);
+            return Shaped { outcome: failure(Status::Error, &message, duration), rest: None };
         }
     };
-    let mended = mended(&object);
-    let object = mended.as_ref().unwrap_or(&object);
-    let failed = object.get("isError").is_some_and(|raw| raw.get() == "true");
-    let status = match () {
-        () if failed => Status::Error,
-        () if is_empty(object) => Status::NoResults,
-        () => Status::Ok,
+    let mended = mended(&whole);
+    let verdict = verdict::verdict(mended.as_ref().unwrap_or(&whole));
+    let mended = match verdict {
+        Verdict::FailedInside(how) => Some(unmasked(tool, mended.unwrap_or(whole), how)),
+        _ => mended,
     };
-    // What was cut here is no fault of the tool.
-    let mismatch = match extent {
-        Extent::Whole => mismatch(tool, object),
-        Extent::Cut => None,
+    let mended = mended.map(|object| object.to_raw());
+    let result = mended.unwrap_or(result);
+    let status = match verdict {
+        Verdict::Fine => Status::Ok,
+        Verdict::Empty => Status::NoResults,
+        Verdict::Failed | Verdict::FailedInside(_) => Status::Error,
     };
-    let result = match mismatch {
-        Some(note) if !failed => annotated(object, &note),
-        _ if mended.is_some() => object.to_raw(),
-        _ => result,
-    };
-    Outcome {
+    let may_help = status == Status::Error && tool.terms.idempotent;
+    let outcome = Outcome {
         status,
         result,
-        retry: if failed && tool.terms.idempotent { SENSIBLE } else { Retry::Pointless },
-        extent,
+        retry: if may_help { SENSIBLE } else { Retry::Pointless },
+        extent: Extent::Whole,
+        handle: None,
         source: Source::Fresh,
         duration,
+    };
+    let schema = tool.output.as_ref();
+    let rules = cut::Rules { caps: consumer.caps, schema, handle: consumer.spare };
+    if let Some(result) = cut::cut(outcome.result.get(), rules) {
+        let handle = consumer.spare;
+        let rest = handle.map(|_| Outcome { handle, ..outcome.clone() });
+        return Shaped {
+            outcome: Outcome { result, extent: Extent::Cut, handle, ..outcome },
+            rest,
+        };
     }
+    let warned = warned(tool, &outcome, consumer.caps);
+    let result = warned.unwrap_or(outcome.result);
+    Shaped { outcome: Outcome { result, ..outcome }, rest: None }
 }
 
 /// An outcome that the gateway itself has to say something about: the tool did not answer.
@@ -66,33 +115,51 @@ pub fn failure(status: Status, message: &str, duration: Duration) -> Outcome {
         Status::Timeout | Status::Offline | Status::RateLimited => SENSIBLE,
         _ => Retry::Pointless,
     };
-    let mut text = Object::new();
-    text.set_string("type", "text");
-    text.set_string("text", message);
-    let mut result = Object::new();
-    result.set("content", json::raw(format!("[{}]", text.to_text())));
+    let mut result = said(message);
     result.set("isError", json::raw("true".to_owned()));
     Outcome {
         status,
         result: result.to_raw(),
         retry,
         extent: Extent::Whole,
+        handle: None,
+        source: Source::Fresh,
+        duration,
+    }
+}
+
+/// The turn is over and the call is not: what it gives will be behind the handle.
+pub fn pending(tool: &Tool, handle: Handle, duration: Duration) -> Outcome {
+    let name = &tool.exposed;
+    let mut result =
+        said(&format!("`{name}` is still running; its result will be behind handle {handle}"));
+    if tool.output.is_some() {
+        // Clients refuse a success without the structure that the tool promised.
+        result.set("isError", json::raw("true".to_owned()));
+    }
+    note::tell(&mut result, handle, "\"pending\":true");
+    Outcome {
+        status: Status::Pending,
+        result: result.to_raw(),
+        retry: Retry::Pointless,
+        extent: Extent::Whole,
+        handle: Some(handle),
         source: Source::Fresh,
         duration,
     }
 }
 
 /// The result as data: structured content first, then JSON found in the text, then the text.
-pub fn data(result: &RawValue) -> Value {
-    let object = Object::parse(result.get()).unwrap_or_default();
+pub fn data(outcome: &Outcome) -> Value {
+    let object = Object::parse(outcome.result.get()).unwrap_or_default();
     if let Some(structured) = object.get("structuredContent") {
         return json::value(structured.get()).unwrap_or(Value::Null);
     }
-    let texts = texts(&object);
-    let mut values: Vec<Value> = texts
-        .into_iter()
-        .map(|text| looks_like_json(&text).unwrap_or(Value::String(text)))
-        .collect();
+    let value = |text: String| match content::json_in(&text).map(json::value) {
+        Some(Ok(value)) => value,
+        _ => Value::String(text),
+    };
+    let mut values: Vec<Value> = own_texts(outcome).into_iter().map(value).collect();
     match values.len() {
         0 => Value::Null,
         1 => values.remove(0),
@@ -100,88 +167,20 @@ pub fn data(result: &RawValue) -> Value {
     }
 }
 
-/// The result as a sentence: template, then field, then plain text, then something generic.
-pub fn spoken(speech: &Speech, outcome: &Outcome, data: &Value) -> String {
-    let usable = matches!(outcome.status, Status::Ok | Status::NoResults);
-    if usable {
-        let rendered = speech.template.as_deref().and_then(|template| fill(template, data));
-        let rendered = rendered.or_else(|| say(field(data, speech.field.as_deref()?)?));
-        if let Some(sentence) = rendered {
-            return sentence;
-        }
-    }
+/// What the tool itself wrote, without our note about a cut.
+fn own_texts(outcome: &Outcome) -> Vec<String> {
     let object = Object::parse(outcome.result.get()).unwrap_or_default();
-    let plain: Vec<String> =
-        texts(&object).into_iter().filter(|text| looks_like_json(text).is_none()).collect();
-    match (plain.join(" "), outcome.status) {
-        (text, _) if !text.trim().is_empty() => text,
-        (_, Status::NoResults) => "I found nothing.".to_owned(),
-        (_, Status::Ok) => DONE.to_owned(),
-        _ => "That did not work.".to_owned(),
+    let mut texts = content::texts(&object, usize::MAX);
+    if outcome.extent == Extent::Cut {
+        texts.pop();
     }
+    texts
 }
 
-/// Fills `{dotted.path}` from the data. A missing field gives the template up, whole.
-fn fill(template: &str, data: &Value) -> Option<String> {
-    let mut out = String::with_capacity(template.len());
-    let mut rest = template;
-    while let Some(open) = rest.find('{') {
-        let Some(length) = rest[open..].find('}') else { break };
-        out.push_str(&rest[..open]);
-        out.push_str(&say(field(data, &rest[open + 1..open + length])?)?);
-        rest = &rest[open + length + 1..];
-    }
-    out.push_str(rest);
-    Some(out)
-}
-
-fn field<'v>(data: &'v Value, path: &str) -> Option<&'v Value> {
-    path.split('.').try_fold(data, |value, key| match value {
-        Value::Array(items) => items.get(key.parse::<usize>().ok()?),
-        other => other.get(key),
-    })
-}
-
-fn say(value: &Value) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Number(number) => Some(number.to_string()),
-        Value::Bool(true) => Some("yes".to_owned()),
-        Value::Bool(false) => Some("no".to_owned()),
-        Value::Array(items) => Some(items.iter().map(say).collect::<Option<Vec<_>>>()?.join(", ")),
-        Value::Null | Value::Object(_) => None,
-    }
-}
-
-fn texts(result: &Object<'_>) -> Vec<String> {
-    let items: Vec<&RawValue> = result
-        .get("content")
-        .and_then(|content| serde_json::from_str(content.get()).ok())
-        .unwrap_or_default();
-    items
-        .into_iter()
-        .filter_map(|item| {
-            let item = Object::parse(item.get()).ok()?;
-            item.string("text").map(std::borrow::Cow::into_owned)
-        })
-        .collect()
-}
-
-fn looks_like_json(text: &str) -> Option<Value> {
-    let text = text.trim();
-    let fits = text.starts_with(['{', '[']) || text == "null";
-    fits.then(|| json::value(text).ok()).flatten()
-}
-
-/// No content, or structured content that is an empty list: asked and found nothing.
-fn is_empty(result: &Object<'_>) -> bool {
-    let is = |key: &str, what: &[&str]| {
-        result.get(key).is_some_and(|raw| what.contains(&raw.get().trim()))
-    };
-    match result.get("structuredContent") {
-        Some(_) => is("structuredContent", &["[]", "null"]),
-        None => is("content", &["[]"]),
-    }
+fn said(text: &str) -> Object<'static> {
+    let mut result = Object::new();
+    result.set("content", json::raw(format!("[{}]", content::text_item(text))));
+    result
 }
 
 /// The result with a list for content, and no `isError` that each reader would take differently.
@@ -202,31 +201,55 @@ fn mended<'r>(result: &Object<'r>) -> Option<Object<'r>> {
     Some(mended)
 }
 
+/// A failure that claims to be a success, as what it is. Structure that does not fit the tool's
+/// schema goes on as text: some clients would see nothing but the mismatch.
+fn unmasked<'r>(tool: &Tool, mut result: Object<'r>, how: &str) -> Object<'r> {
+    result.set("isError", json::raw("true".to_owned()));
+    if mismatch(tool, &result).is_some()
+        && let Some(structured) = result.remove("structuredContent")
+        && content::texts(&result, 1).is_empty()
+    {
+        let text = content::text_item(structured.get());
+        result.set("content", json::raw(format!("[{text}]")));
+    }
+    annotate(&mut result, &format!("the tool claims success, but its result says {how}"));
+    result
+}
+
+/// The result with what is wrong about its structure, if something is: reported, not hidden, and
+/// the answer still arrives.
+fn warned(tool: &Tool, outcome: &Outcome, caps: &Caps) -> Option<Box<RawValue>> {
+    tool.output.as_ref()?;
+    if outcome.status == Status::Error {
+        return None;
+    }
+    let mut result = Object::parse(outcome.result.get()).ok()?;
+    let note = mismatch(tool, &result)?;
+    annotate(&mut result, &shortened(&note, 1_000));
+    Some(result.to_raw()).filter(|result| result.get().len() <= caps.result_bytes())
+}
+
 /// What is wrong with structured content that does not fit the tool's own output schema.
-fn mismatch(tool: &Tool, result: &Object<'_>) -> Option<String> {
+fn mismatch(tool: &Tool, result: &Object<'_>) -> Option<Cow<'static, str>> {
     let schema = tool.output.as_ref()?;
     let Some(structured) = result.get("structuredContent") else {
-        return Some(
-            "the tool declares an output schema but sent no structured content".to_owned(),
-        );
+        return Some("the tool declares an output schema but sent no structured content".into());
     };
     let value = match json::value(structured.get()) {
         Ok(value) => value,
-        Err(error) => return Some(format!("structured content cannot be read: {error}")),
+        Err(error) => return Some(format!("structured content cannot be read: {error}").into()),
     };
     let violations = schema.check(&value).err()?;
     let words: Vec<String> = violations.iter().map(ToString::to_string).collect();
-    Some(format!("structured content does not fit the tool's output schema: {}", words.join("; ")))
+    let words = words.join("; ");
+    Some(format!("structured content does not fit the tool's output schema: {words}").into())
 }
 
-/// The result with a note in its `_meta`: reported, not hidden, and the answer still arrives.
-fn annotated(result: &Object<'_>, note: &str) -> Box<RawValue> {
+fn annotate(result: &mut Object<'_>, warning: &str) {
     let mut meta = result.object("_meta").unwrap_or_default().into_owned();
-    let note = Value::Object(Map::from_iter([("warning".to_owned(), note.into())]));
+    let note = Value::Object(Map::from_iter([("warning".to_owned(), warning.into())]));
     meta.set("dev.tollgate/output", json::raw_value(&note));
-    let mut result = result.clone();
     result.set("_meta", meta.to_raw());
-    result.to_raw()
 }
 
 #[cfg(test)]

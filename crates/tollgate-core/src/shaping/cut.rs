@@ -1,171 +1,181 @@
-//! Cuts results that are too large, between whole parts of them, never inside their JSON. Reads
-//! no more of a result than it keeps: a million tiny items cost a million bytes, not a tree.
+//! Cuts results that are too large or nested too deeply for their consumer, between whole parts
+//! of them, never inside their JSON, and says what is missing and where it is.
 
 use std::borrow::Cow;
-use std::fmt;
 
-use serde::de::{Deserializer as _, IgnoredAny, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 
-use crate::json::{self, Malformed, Object};
-
-/// How much of a result goes on to the caller.
-#[derive(Debug, Clone, Copy)]
-pub struct Caps {
-    pub text_bytes: usize,
-    /// Of one image, audio or blob, as it is encoded.
-    pub binary_bytes: usize,
-    pub items: usize,
-    /// Arrays and objects within each other.
-    pub depth: usize,
-}
-
-impl Default for Caps {
-    fn default() -> Self {
-        Self { text_bytes: 1 << 20, binary_bytes: 8 << 20, items: 64, depth: 64 }
-    }
-}
+use super::caps::{Caps, Structured};
+use super::note::{Cuts, Note};
+use super::parts::{self, Parts};
+use super::prune::{Marks, Place, prune, shallow, shares};
+use crate::call::Handle;
+use crate::json::{self, Object};
+use crate::schema::Schema;
 
 /// Below this only the depth of a result can matter; nothing else of it is looked at.
 const ALWAYS_FINE: usize = 64 << 10;
+/// The names of the fields that every result has, and what stands around them.
+const FRAME_BYTES: usize = 64;
+/// Structured content that gets less than this is not worth showing.
+const LEAST_STRUCTURED: usize = 64;
 
-/// A shorter result, or `None` if it may stay as it is.
-pub(super) fn cut(result: &RawValue, caps: &Caps) -> Option<Box<RawValue>> {
-    if json::is_deeper_than(caps.depth, result.get()) {
-        return Some(replaced(result, "the result is nested too deeply and was left out"));
-    }
-    if result.get().len() <= ALWAYS_FINE.min(caps.text_bytes) {
-        return None;
-    }
-    let mut object = Object::parse(result.get()).ok()?;
-    let mut cuts = Vec::new();
-    let kept = object.get("content").and_then(|raw| kept(raw, caps, &mut cuts));
-    let structured = object.get("structuredContent").map(|raw| raw.get().len());
-    if let Some(size) = structured.filter(|size| *size > caps.text_bytes) {
-        cuts.push(format!("structured content of {size} bytes was left out"));
-        object.remove("structuredContent");
-    }
-    if cuts.is_empty() {
-        return None;
-    }
-    let mut content = kept.unwrap_or_default();
-    content.push(note(&format!("[cut: {}]", cuts.join("; "))));
-    object.set("content", json::raw(format!("[{}]", content.join(","))));
-    Some(object.to_raw())
+/// For whom and by which rules a result is cut.
+#[derive(Clone, Copy)]
+pub(super) struct Rules<'r> {
+    pub(super) caps: &'r Caps,
+    /// What structured content has to fit.
+    pub(super) schema: Option<&'r Schema>,
+    /// Where the whole will be.
+    pub(super) handle: Option<Handle>,
 }
 
-/// The items that fit, as they are or shortened; `None` if there is no list.
-fn kept(content: &RawValue, caps: &Caps, cuts: &mut Vec<String>) -> Option<Vec<String>> {
-    let Items { first, count } = Items::read(content, caps.items)?;
-    if count > first.len() {
-        cuts.push(format!("{} of {count} items were left out", count - first.len()));
+/// A shorter form of `result`, or `None` if it may stay as it is.
+pub(super) fn cut(result: &str, rules: Rules<'_>) -> Option<Box<RawValue>> {
+    let (caps, room) = (rules.caps, rules.caps.result_bytes());
+    let is_deep = json::is_deeper_than(caps.depth, result);
+    let small = ALWAYS_FINE.min(caps.text_bytes).min(caps.binary_bytes).min(room);
+    if !is_deep && result.len() <= small && caps.structured == Structured::Checked {
+        return None;
     }
-    let mut left = caps.text_bytes;
-    let mut shortened = |raw: &RawValue| {
-        let (mut item, mut resource) = match item(raw) {
-            Ok(read) => read,
-            Err(_) if raw.get().len() <= left => {
-                left -= raw.get().len();
-                return Some(raw.get().to_owned());
-            }
-            Err(error) => {
-                let size = raw.get().len();
-                cuts.push(format!("an item of {size} bytes cannot be read ({error}), left out"));
-                return None;
-            }
-        };
-        let blob = resource.as_ref().and_then(|resource| resource.get("blob"));
-        let size = item.get("data").or(blob).map_or(0, |raw| raw.get().len().saturating_sub(2));
-        if size > caps.binary_bytes {
-            cuts.push(format!("an item of {size} bytes was left out"));
+    let flat = if is_deep { shallow(result, caps.depth).into() } else { Cow::Borrowed(result) };
+    let object = Object::parse(&flat).ok()?;
+    if !is_deep && result.len() <= room {
+        let mut trial = Cutter { rules, left: usize::MAX, cuts: Cuts::default() };
+        trial.cut(&object, Depth::Fine);
+        if trial.cuts.is_empty() {
             return None;
         }
-        let mut is_cut = shorten(&mut item, &mut left, cuts);
-        if let Some(resource) = &mut resource
-            && shorten(resource, &mut left, cuts)
-        {
-            item.set("resource", resource.to_raw());
-            is_cut = true;
-        }
-        Some(if is_cut { item.to_text() } else { raw.get().to_owned() })
+    }
+    let left = room.saturating_sub(Note::BYTES);
+    let mut cutter = Cutter { rules, left, cuts: Cuts::default() };
+    let shorter = match is_deep {
+        true => cutter.cut(&object, Depth::Cut),
+        false => cutter.cut(&object, Depth::Fine),
     };
-    Some(first.into_iter().filter_map(&mut shortened).collect())
+    let note = Note { cuts: &cutter.cuts, handle: rules.handle, whole: result, caps };
+    let shorter = note.added_to(shorter);
+    Some(if shorter.get().len() <= room { shorter } else { note.added_to(bare(&object)) })
 }
 
-/// An item and the resource in it.
-fn item(raw: &RawValue) -> Result<(Object<'_>, Option<Object<'static>>), Malformed> {
-    let item = Object::parse(raw.get())?;
-    let resource = item.get("resource").map(|raw| Object::parse(raw.get())).transpose()?;
-    let resource = resource.map(Object::into_owned);
-    Ok((item, resource))
+/// Whether everything in a result is still as deep as it was.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Depth {
+    Fine,
+    Cut,
 }
 
-/// Cuts the `text` of this object to what is left. Says whether that was needed.
-fn shorten(object: &mut Object<'_>, left: &mut usize, cuts: &mut Vec<String>) -> bool {
-    let Some(text) = object.string("text") else { return false };
-    if text.len() <= *left {
-        *left -= text.len();
-        return false;
-    }
-    cuts.push(format!("text of {} bytes was cut to {left}", text.len()));
-    let text: Cow<'_, str> = Cow::Owned(text[..text.floor_char_boundary(*left)].to_owned());
-    *left -= text.len();
-    object.set_string("text", &text);
-    true
+struct Cutter<'r> {
+    rules: Rules<'r>,
+    /// Bytes for what is still to come.
+    left: usize,
+    cuts: Cuts,
 }
 
-/// The first items of a list, and how many there are.
-struct Items<'a> {
-    first: Vec<&'a RawValue>,
-    count: usize,
-}
-
-impl<'a> Items<'a> {
-    fn read(list: &'a RawValue, most: usize) -> Option<Self> {
-        serde_json::Deserializer::from_str(list.get()).deserialize_seq(First(most)).ok()
-    }
-}
-
-struct First(usize);
-
-impl<'de> Visitor<'de> for First {
-    type Value = Items<'de>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list")
-    }
-
-    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Items<'de>, A::Error> {
-        let mut first = Vec::new();
-        while first.len() < self.0
-            && let Some(item) = seq.next_element()?
-        {
-            first.push(item);
+impl Cutter<'_> {
+    fn cut<'o>(&mut self, result: &Object<'o>, depth: Depth) -> Object<'o> {
+        let caps = self.rules.caps;
+        if depth == Depth::Cut {
+            self.cuts.add(format!("what is nested deeper than {} levels was left out", caps.depth));
         }
-        let mut count = first.len();
-        if count == self.0 {
-            while seq.next_element::<IgnoredAny>()?.is_some() {
-                count += 1;
+        let mut result = result.clone();
+        self.others(&mut result);
+        self.left = self.left.saturating_sub(FRAME_BYTES);
+        let content = result.get("content").map_or("[]", RawValue::get).to_owned();
+        let structured = result.get("structuredContent").map(|raw| raw.get().to_owned());
+        let size = structured.as_ref().map_or(0, String::len);
+        let is_tight = size.saturating_add(content.len()) > self.left;
+        let is_said_twice = is_tight
+            && caps.structured == Structured::Read
+            && structured.is_some()
+            && parts::are_json(&content);
+        let mut share = size;
+        if is_said_twice {
+            self.cuts.add("text that repeats the structured content was left out".to_owned());
+            share = share.min(self.left);
+        } else if is_tight {
+            share = shares(&[size.min(caps.text_bytes), content.len()], self.left)[0];
+        }
+        if let Some(structured) = structured {
+            self.structured(&mut result, &structured, share, depth);
+        }
+        if is_said_twice {
+            result.set("content", json::raw("[]".to_owned()));
+            return result;
+        }
+        let before = self.cuts.len();
+        let parts = Parts { caps, text_left: caps.text_bytes, left: self.left };
+        let kept = parts.keep(&content, &mut self.cuts);
+        if self.cuts.len() > before {
+            result.set("content", json::raw(format!("[{}]", kept.join(","))));
+        }
+        result
+    }
+
+    /// Fields that no model reads get a small part of the room, first come, first served.
+    fn others(&mut self, result: &mut Object<'_>) {
+        let (mut room, most) = (self.left / 4, self.left / 8);
+        let is_known = |key: &str| matches!(key, "content" | "structuredContent" | "isError");
+        let others: Vec<(String, usize)> = result
+            .iter()
+            .filter(|(key, _)| !is_known(key))
+            .map(|(key, value)| (key.to_owned(), key.len().saturating_add(value.get().len() + 6)))
+            .collect();
+        for (key, size) in others {
+            if size <= most.min(room) {
+                room -= size;
+                self.left -= size;
+            } else {
+                self.cuts.add(format!("a field of {size} bytes was left out"));
+                result.remove(&key);
             }
         }
-        Ok(Items { first, count })
+    }
+
+    /// Cuts the structured content to `share`, or takes it out.
+    fn structured(&mut self, result: &mut Object<'_>, whole: &str, share: usize, depth: Depth) {
+        let Rules { caps, schema, .. } = self.rules;
+        let schema = schema.filter(|_| caps.structured == Structured::Checked);
+        let room = share.min(caps.text_bytes);
+        if whole.len() <= room && depth == Depth::Fine {
+            self.left = self.left.saturating_sub(whole.len());
+            return;
+        }
+        let marks = if schema.is_some() { Marks::Silent } else { Marks::Shown };
+        let shorter = (room >= LEAST_STRUCTURED || whole.len() <= room)
+            .then(|| prune(whole, room, Place::Plain, marks));
+        let fits = |text: &str| schema.is_none_or(|schema| is_accepted(schema, text));
+        let size = whole.len();
+        match shorter.filter(|text| fits(text)) {
+            Some(text) => {
+                if text.len() < size {
+                    self.cuts.add(format!("structured content of {size} bytes was cut"));
+                }
+                self.left = self.left.saturating_sub(text.len());
+                result.set("structuredContent", json::raw(text));
+            }
+            None => {
+                self.cuts.add(format!("structured content of {size} bytes was left out"));
+                result.remove("structuredContent");
+                if schema.is_some() {
+                    // Clients refuse a success without the structure that the tool promised.
+                    result.set("isError", json::raw("true".to_owned()));
+                }
+            }
+        }
     }
 }
 
-/// Only a word about the result, and whether it was an error.
-fn replaced(result: &RawValue, why: &str) -> Box<RawValue> {
-    let old = Object::parse(result.get()).unwrap_or_default();
-    let mut new = Object::new();
-    new.set("content", json::raw(format!("[{}]", note(&format!("[{why}]")))));
-    if let Some(failed) = old.get("isError").filter(|raw| raw.get() == "true") {
-        new.set("isError", failed.to_owned());
-    }
-    new.to_raw()
+fn is_accepted(schema: &Schema, text: &str) -> bool {
+    json::value(text).is_ok_and(|value| schema.check(&value).is_ok())
 }
 
-fn note(text: &str) -> String {
-    let mut item = Object::new();
-    item.set_string("type", "text");
-    item.set_string("text", text);
-    item.to_text()
+/// Only whether it was an error.
+fn bare(result: &Object<'_>) -> Object<'static> {
+    let mut bare = Object::new();
+    bare.set("content", json::raw("[]".to_owned()));
+    if let Some(failed) = result.get("isError") {
+        bare.set("isError", failed.to_owned());
+    }
+    bare
 }

@@ -1,0 +1,84 @@
+//! Reads the parts of a result, and no more of them than is needed: a million tiny items cost a
+//! million bytes, not a tree.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use serde::de::{Deserializer as _, IgnoredAny, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::json::Object;
+
+/// The first items of a list, and how many there are.
+pub(super) struct Items<'a> {
+    pub(super) first: Vec<&'a RawValue>,
+    pub(super) count: usize,
+}
+
+impl<'a> Items<'a> {
+    /// `None` if it is no list.
+    pub(super) fn read(list: &'a str, most: usize) -> Option<Self> {
+        serde_json::Deserializer::from_str(list).deserialize_seq(First(most)).ok()
+    }
+}
+
+struct First(usize);
+
+impl<'de> Visitor<'de> for First {
+    type Value = Items<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Items<'de>, A::Error> {
+        let mut first = Vec::new();
+        while first.len() < self.0
+            && let Some(item) = seq.next_element()?
+        {
+            first.push(item);
+        }
+        let mut count = first.len();
+        if count == self.0 {
+            while seq.next_element::<IgnoredAny>()?.is_some() {
+                count += 1;
+            }
+        }
+        Ok(Items { first, count })
+    }
+}
+
+/// The texts of the content, in order. `most` items are looked at.
+pub(super) fn texts(result: &Object<'_>, most: usize) -> Vec<String> {
+    let items = result.get("content").and_then(|content| Items::read(content.get(), most));
+    let items = items.map(|items| items.first).unwrap_or_default();
+    let text =
+        |item: &RawValue| Object::parse(item.get()).ok()?.string("text").map(Cow::into_owned);
+    items.into_iter().filter_map(text).collect()
+}
+
+/// The JSON that a text is, if it is nothing but an object or a list, perhaps in a code fence.
+pub(super) fn json_in(text: &str) -> Option<&str> {
+    let text = unfenced(text.trim());
+    let fits = text.starts_with(['{', '[']) || text == "null";
+    let sound = || serde_json::from_str::<&RawValue>(text).is_ok();
+    (fits && sound()).then_some(text)
+}
+
+fn unfenced(text: &str) -> &str {
+    let inside = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```"));
+    match inside.and_then(|inside| inside.split_once('\n')) {
+        Some((language, inside)) if matches!(language.trim(), "" | "json" | "JSON") => {
+            inside.trim()
+        }
+        _ => text,
+    }
+}
+
+/// A text item with these words.
+pub(super) fn text_item(text: &str) -> String {
+    let mut item = Object::new();
+    item.set_string("type", "text");
+    item.set_string("text", text);
+    item.to_text()
+}

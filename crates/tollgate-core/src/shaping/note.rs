@@ -1,0 +1,86 @@
+//! What is said about a cut: in words at the end of the content, and as data in `_meta`.
+
+use serde_json::value::RawValue;
+
+use super::caps::Caps;
+use super::content::text_item;
+use super::pages;
+use super::parts;
+use crate::call::Handle;
+use crate::json::{self, Object};
+use crate::tool::hidden;
+
+/// What was cut, in words. Only the first are told.
+#[derive(Debug, Default)]
+pub(super) struct Cuts {
+    said: Vec<String>,
+    count: usize,
+}
+
+impl Cuts {
+    const SAID: usize = 4;
+
+    pub(super) fn add(&mut self, what: String) {
+        self.count += 1;
+        if self.said.len() < Self::SAID {
+            self.said.push(what);
+        }
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.count
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+
+    fn words(&self) -> String {
+        let mut words = self.said.join("; ");
+        if self.count > self.said.len() {
+            words.push_str(&format!("; and {} more", self.count - self.said.len()));
+        }
+        let (words, _) = hidden::clean(&words);
+        words[..parts::fitting(&words, Note::WORDS, usize::MAX)].to_owned()
+    }
+}
+
+pub(super) struct Note<'n> {
+    pub(super) cuts: &'n Cuts,
+    pub(super) handle: Option<Handle>,
+    /// The result before the cut.
+    pub(super) whole: &'n str,
+    pub(super) caps: &'n Caps,
+}
+
+impl Note<'_> {
+    /// What a note takes at most, in words and as data.
+    pub(super) const BYTES: usize = 640;
+    const WORDS: usize = 360;
+    const META: &'static str = "dev.tollgate/result";
+
+    pub(super) fn added_to(&self, mut result: Object<'_>) -> Box<RawValue> {
+        let words = self.cuts.words();
+        let mut note = format!("[cut: {words}]");
+        if let Some(handle) = self.handle {
+            let pages = pages::count(self.whole, self.caps.page_bytes);
+            note = format!("[cut: {words}; the rest is behind handle {handle}, pages: {pages}]");
+            tell(&mut result, handle, &format!("\"pages\":{pages}"));
+        }
+        let note = text_item(&note);
+        let content = result.get("content").map_or("[]", RawValue::get);
+        let content = match content[1..content.len() - 1].trim() {
+            "" => format!("[{note}]"),
+            items => format!("[{items},{note}]"),
+        };
+        result.set("content", json::raw(content));
+        result.to_raw()
+    }
+}
+
+/// Puts the handle into the result's `_meta`, where programs find it.
+pub(super) fn tell(result: &mut Object<'_>, handle: Handle, more: &str) {
+    let mut meta = result.object("_meta").unwrap_or_default().into_owned();
+    meta.set(Note::META, json::raw(format!("{{\"handle\":\"{handle}\",{more}}}")));
+    result.set("_meta", meta.to_raw());
+}

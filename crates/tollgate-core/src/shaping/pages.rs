@@ -1,0 +1,119 @@
+//! Reads a kept result page by page. Lists page by items, objects by fields, an object that is
+//! mostly one list by that list; text pages end at lines where they can. Every page is JSON of
+//! its own, no larger than asked for, and nothing is lost between them.
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
+use super::content::{Items, json_in};
+use super::parts;
+use crate::json::{self, Object};
+
+mod walk;
+
+use walk::Walk;
+
+/// Pages are not smaller than this.
+pub const LEAST_PAGE_BYTES: usize = 256;
+
+#[derive(Debug)]
+pub struct Page {
+    /// Counted from 1.
+    pub number: u32,
+    pub pages: u32,
+    pub next: Option<u32>,
+    pub holds: Holds,
+    pub data: Box<RawValue>,
+}
+
+/// What the data of a page is of the whole.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Holds {
+    /// All of it.
+    Whole,
+    /// Items of a list of so many, from this one on (counted from 0).
+    Items { first: usize, of: usize },
+    /// Some fields of an object.
+    Fields,
+    /// A piece of a text, as a string; put together they give the text. `part` names the item or
+    /// field that it is, if it is not all.
+    Text { part: Option<String> },
+    /// A piece of JSON that is too large for one page and has no smaller parts, as a string.
+    Source { part: Option<String> },
+}
+
+/// Page `number` of what a tool said; `None` if there is no such page.
+pub fn page(result: &RawValue, number: u32, page_bytes: usize) -> Option<Page> {
+    let mut walk = Walk::new(page_bytes.max(LEAST_PAGE_BYTES), Some(number));
+    walk.document(&Document::of(result.get()));
+    let pages = walk.pages();
+    let (holds, data) = walk.found()?;
+    let next = (number < pages).then(|| number + 1);
+    Some(Page { number, pages, next, holds, data: json::raw(data) })
+}
+
+/// How many pages there are.
+pub(super) fn count(result: &str, page_bytes: usize) -> u32 {
+    let mut walk = Walk::new(page_bytes.max(LEAST_PAGE_BYTES), None);
+    walk.document(&Document::of(result));
+    walk.pages()
+}
+
+/// What is worth paging of a result.
+enum Document<'r> {
+    Json(Cow<'r, str>),
+    Text(String),
+}
+
+impl<'r> Document<'r> {
+    /// The data: structured content, unless the content has more to say; else the text, or the
+    /// JSON in it. A result with other things than text pages as it is.
+    fn of(result: &'r str) -> Self {
+        let Ok(object) = Object::parse(result) else { return Self::Json(result.into()) };
+        let structured = object.get("structuredContent").map(RawValue::get);
+        let structured = structured.filter(|text| *text != "null");
+        let Some(mut texts) = only_texts(&object) else { return Self::Json(result.into()) };
+        let size: usize = texts.iter().map(String::len).sum();
+        let is_repeated = || texts.iter().all(|text| json_in(text).is_some());
+        match structured {
+            Some(structured) if structured.len() >= size || is_repeated() => {
+                Self::Json(structured.to_owned().into())
+            }
+            Some(_) => Self::Json(result.into()),
+            None => match (texts.len(), texts.pop()) {
+                (1, Some(text)) => match json_in(&text) {
+                    Some(document) => Self::Json(document.to_owned().into()),
+                    None => Self::Text(text),
+                },
+                _ => Self::Json(result.into()),
+            },
+        }
+    }
+}
+
+/// The texts of the content, if it is nothing else.
+fn only_texts(result: &Object<'_>) -> Option<Vec<String>> {
+    const MOST: usize = 64;
+    let content = result.get("content").map_or("[]", RawValue::get);
+    let items = Items::read(content, MOST)?;
+    let text = |item: &RawValue| {
+        let item = Object::parse(item.get()).ok()?;
+        let is_text = item.string("type").is_some_and(|kind| kind == "text");
+        is_text.then(|| item.string("text").map(Cow::into_owned)).flatten()
+    };
+    (items.count == items.first.len()).then_some(())?;
+    items.first.into_iter().map(text).collect()
+}
+
+/// Where a page of text ends: behind the last line if that is not too early, else behind the last
+/// word, else wherever the room does.
+fn end_of_page(text: &str, room: usize) -> usize {
+    let end = parts::fitting(text, room, usize::MAX);
+    if end == text.len() {
+        return end;
+    }
+    let line = text[..end].rfind('\n').map(|at| at + 1).filter(|at| *at > end / 2);
+    let word = || text[..end].rfind(' ').map(|at| at + 1).filter(|at| *at > end - end / 4);
+    line.or_else(word).unwrap_or(end)
+}

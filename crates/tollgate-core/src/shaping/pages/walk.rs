@@ -1,0 +1,279 @@
+//! Goes through a document once, page by page, and keeps the one that is wanted.
+
+use std::fmt;
+
+use serde::Deserializer as _;
+use serde::de::{MapAccess, SeqAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::{Document, Holds, end_of_page};
+use crate::json;
+
+/// An object with more fields than this is no frame around a list.
+const FRAME_FIELDS: usize = 64;
+
+pub(super) struct Walk {
+    room: usize,
+    wanted: Option<u32>,
+    number: u32,
+    found: Option<(Holds, String)>,
+}
+
+/// What stands on every page around the part that changes.
+#[derive(Default)]
+struct Frame {
+    before: String,
+    after: String,
+}
+
+impl Frame {
+    fn bytes(&self) -> usize {
+        self.before.len() + self.after.len()
+    }
+}
+
+impl Walk {
+    pub(super) fn new(room: usize, wanted: Option<u32>) -> Self {
+        Self { room, wanted, number: 0, found: None }
+    }
+
+    pub(super) fn pages(&self) -> u32 {
+        self.number
+    }
+
+    pub(super) fn found(self) -> Option<(Holds, String)> {
+        self.found
+    }
+
+    pub(super) fn document(&mut self, document: &Document<'_>) {
+        match document {
+            Document::Text(text) => self.text(text, Holds::Text { part: None }),
+            Document::Json(text) if text.len() <= self.room => {
+                self.page(|| (Holds::Whole, text.to_string()));
+            }
+            Document::Json(text) => self.json(text, &Frame::default(), None),
+        }
+    }
+
+    fn page(&mut self, make: impl FnOnce() -> (Holds, String)) {
+        self.number = self.number.saturating_add(1);
+        if self.wanted == Some(self.number) {
+            self.found = Some(make());
+        }
+    }
+
+    /// `part` names it, if it is one of a larger whole.
+    fn json(&mut self, text: &str, frame: &Frame, part: Option<String>) {
+        let is_whole = part.is_none();
+        let done = match text.as_bytes().first() {
+            Some(b'[') if is_whole => self.list(text, frame),
+            Some(b'{') if is_whole => self.object(text, frame),
+            _ => None,
+        };
+        if done.is_some() {
+            return;
+        }
+        match serde_json::from_str::<&RawValue>(text).ok().and_then(json::string) {
+            Some(string) => self.text(&string, Holds::Text { part }),
+            None => self.text(text, Holds::Source { part }),
+        }
+    }
+
+    fn text(&mut self, text: &str, holds: Holds) {
+        let mut rest = text;
+        loop {
+            let end = end_of_page(rest, self.room - 2);
+            let (piece, more) = rest.split_at(end);
+            self.page(|| {
+                let mut data = String::with_capacity(piece.len() + 2);
+                json::push_string(&mut data, piece);
+                (holds.clone(), data)
+            });
+            rest = more;
+            if rest.is_empty() {
+                return;
+            }
+        }
+    }
+
+    /// `None`, and no page, if it cannot be read.
+    fn list(&mut self, text: &str, frame: &Frame) -> Option<()> {
+        let first = self.number;
+        let gathered = Gather { walk: self, frame };
+        let count = serde_json::Deserializer::from_str(text).deserialize_seq(gathered);
+        if count.is_err() {
+            self.number = first;
+        }
+        let count = count.ok()?;
+        if let Some((Holds::Items { of, .. }, _)) = &mut self.found {
+            *of = count;
+        }
+        Some(())
+    }
+
+    fn object(&mut self, text: &str, frame: &Frame) -> Option<()> {
+        let fields: Fields<'_> =
+            serde_json::Deserializer::from_str(text).deserialize_map(FirstFields).ok()?;
+        if let Some((inner, frame)) = framed(&fields, frame, self.room / 4) {
+            self.json(inner, &frame, None);
+            return Some(());
+        }
+        let first = self.number;
+        let gathered = Gather { walk: self, frame };
+        let count = serde_json::Deserializer::from_str(text).deserialize_map(gathered);
+        if count.is_err() {
+            self.number = first;
+        }
+        count.ok().map(drop)
+    }
+}
+
+/// The one list or object that an object is mostly made of, and the rest as a frame around it.
+fn framed<'a>(fields: &Fields<'a>, outer: &Frame, room: usize) -> Option<(&'a str, Frame)> {
+    let (at, (_, largest)) =
+        fields.first.iter().enumerate().max_by_key(|(_, (_, value))| value.len())?;
+    if fields.are_more || !largest.starts_with(['[', '{']) {
+        return None;
+    }
+    let mut frame = Frame { before: outer.before.clone(), after: String::new() };
+    frame.before.push('{');
+    for (index, (key, value)) in fields.first.iter().enumerate() {
+        let out = if index <= at { &mut frame.before } else { &mut frame.after };
+        if index > 0 {
+            out.push(',');
+        }
+        json::push_string(out, key);
+        out.push(':');
+        if index != at {
+            out.push_str(value);
+        }
+        if frame.bytes() > room {
+            return None;
+        }
+    }
+    frame.after.push('}');
+    frame.after.push_str(&outer.after);
+    (frame.bytes() <= room).then_some((*largest, frame))
+}
+
+struct Fields<'a> {
+    first: Vec<(String, &'a str)>,
+    are_more: bool,
+}
+
+struct FirstFields;
+
+impl<'de> Visitor<'de> for FirstFields {
+    type Value = Fields<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Fields<'de>, A::Error> {
+        let mut fields = Fields { first: Vec::new(), are_more: false };
+        while let Some((key, value)) = map.next_entry::<String, &'de RawValue>()? {
+            if fields.first.len() < FRAME_FIELDS {
+                fields.first.push((key, value.get()));
+            } else {
+                fields.are_more = true;
+            }
+        }
+        Ok(fields)
+    }
+}
+
+/// Gathers whole parts into pages; a part that is too large for one has pages of its own.
+struct Gather<'w> {
+    walk: &'w mut Walk,
+    frame: &'w Frame,
+}
+
+/// The page in the making.
+struct Sheet {
+    text: String,
+    first: usize,
+    count: usize,
+}
+
+impl Gather<'_> {
+    fn room(&self) -> usize {
+        self.walk.room.saturating_sub(self.frame.bytes() + 2)
+    }
+
+    fn flush(&mut self, sheet: &mut Sheet, brackets: (char, char)) {
+        if sheet.count > 0 {
+            let (text, first) = (std::mem::take(&mut sheet.text), sheet.first);
+            let Frame { before, after } = self.frame;
+            self.walk.page(|| {
+                let holds = match brackets {
+                    ('[', _) => Holds::Items { first, of: 0 },
+                    _ => Holds::Fields,
+                };
+                (holds, format!("{before}{}{text}{}{after}", brackets.0, brackets.1))
+            });
+        }
+        sheet.first += sheet.count;
+        sheet.count = 0;
+    }
+
+    /// Adds a part as it is written; says whether there was room on any page.
+    fn add(&mut self, sheet: &mut Sheet, part: &str, brackets: (char, char)) -> bool {
+        if sheet.count > 0 && sheet.text.len() + 1 + part.len() > self.room() {
+            self.flush(sheet, brackets);
+        }
+        if part.len() > self.room() {
+            return false;
+        }
+        if sheet.count > 0 {
+            sheet.text.push(',');
+        }
+        sheet.text.push_str(part);
+        sheet.count += 1;
+        true
+    }
+}
+
+impl<'de> Visitor<'de> for Gather<'_> {
+    type Value = usize;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a list or an object")
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<usize, A::Error> {
+        let brackets = ('[', ']');
+        let mut sheet = Sheet { text: String::new(), first: 0, count: 0 };
+        while let Some(item) = seq.next_element::<&'de RawValue>()? {
+            if !self.add(&mut sheet, item.get(), brackets) {
+                let at = sheet.first;
+                self.walk.json(item.get(), &Frame::default(), Some(at.to_string()));
+                sheet.first += 1;
+            }
+        }
+        self.flush(&mut sheet, brackets);
+        Ok(sheet.first)
+    }
+
+    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<usize, A::Error> {
+        let brackets = ('{', '}');
+        let mut sheet = Sheet { text: String::new(), first: 0, count: 0 };
+        while let Some((key, value)) = map.next_entry::<String, &'de RawValue>()? {
+            let mut field = String::new();
+            json::push_string(&mut field, &key);
+            field.push(':');
+            field.push_str(value.get());
+            if !self.add(&mut sheet, &field, brackets) {
+                let part = crate::text::shortened(&key, 128);
+                match key.len() <= 128 {
+                    true => self.walk.json(value.get(), &Frame::default(), Some(part)),
+                    // A key of such a size is a part of its own.
+                    false => self.walk.text(&field, Holds::Source { part: Some(part) }),
+                }
+                sheet.first += 1;
+            }
+        }
+        self.flush(&mut sheet, brackets);
+        Ok(sheet.first)
+    }
+}

@@ -1,0 +1,167 @@
+//! The items of a result's content, as many and as much of each as the consumer takes.
+
+use std::borrow::Cow;
+
+use serde_json::value::RawValue;
+
+use super::caps::{Caps, Structured};
+use super::content::{Items, json_in};
+use super::note::Cuts;
+use super::prune::{Marks, Place, prune, shallow};
+use crate::json::{self, Malformed, Object};
+
+/// JSON that gets less than this is not worth showing.
+const LEAST_JSON: usize = 64;
+
+/// What there is room for.
+pub(super) struct Parts<'c> {
+    pub(super) caps: &'c Caps,
+    /// For texts, as they are read.
+    pub(super) text_left: usize,
+    /// For everything, as it is written.
+    pub(super) left: usize,
+}
+
+impl Parts<'_> {
+    /// The items that fit, as they are or shortened.
+    pub(super) fn keep(mut self, content: &str, cuts: &mut Cuts) -> Vec<String> {
+        let Some(Items { first, count }) = Items::read(content, self.caps.items) else {
+            return Vec::new();
+        };
+        if count > first.len() {
+            cuts.add(format!("{} of {count} items were left out", count - first.len()));
+        }
+        first.into_iter().filter_map(|item| self.item(item.get(), cuts)).collect()
+    }
+
+    fn item(&mut self, raw: &str, cuts: &mut Cuts) -> Option<String> {
+        let size = raw.len();
+        let item = match Item::read(raw) {
+            Ok(item) => item,
+            Err(_) if size < self.left && size <= self.text_left => {
+                return self.whole(raw, size);
+            }
+            Err(error) => {
+                cuts.add(format!("an item of {size} bytes cannot be read ({error}), left out"));
+                return None;
+            }
+        };
+        if item.binary_bytes() > self.caps.binary_bytes {
+            cuts.add(format!("an item of {} bytes was left out", item.binary_bytes()));
+            return None;
+        }
+        let Some(text) = item.text() else {
+            if size < self.left {
+                return self.whole(raw, 0);
+            }
+            cuts.add(format!("an item of {size} bytes was left out"));
+            return None;
+        };
+        if text.len() <= self.text_left && size < self.left && !self.is_too_deep(&text) {
+            return self.whole(raw, text.len());
+        }
+        let shorter = self.shorter(&item, &text);
+        match &shorter {
+            Some((_, kept)) => {
+                cuts.add(format!("text of {} bytes was cut to {kept}", text.len()));
+            }
+            None => cuts.add(format!("text of {} bytes was left out", text.len())),
+        }
+        let (shorter, kept) = shorter?;
+        self.text_left = self.text_left.saturating_sub(kept);
+        self.left = self.left.saturating_sub(shorter.len() + 1);
+        Some(shorter)
+    }
+
+    fn whole(&mut self, raw: &str, text_bytes: usize) -> Option<String> {
+        self.text_left = self.text_left.saturating_sub(text_bytes);
+        self.left = self.left.saturating_sub(raw.len() + 1);
+        Some(raw.to_owned())
+    }
+
+    /// The item with as much of its text as there is room for, and how much that is.
+    fn shorter(&self, item: &Item<'_>, text: &str) -> Option<(String, usize)> {
+        let room = self.left.checked_sub(item.with_text("").len() + 1)?;
+        let text = match json_in(text) {
+            Some(document) => {
+                let room = room.min(self.text_left);
+                let flat = match self.is_too_deep(document) {
+                    true => Cow::Owned(shallow(document, self.caps.depth)),
+                    false => Cow::Borrowed(document),
+                };
+                let fits = room >= LEAST_JSON || flat.len() <= room;
+                fits.then(|| prune(&flat, room, Place::InString, Marks::Shown))?
+            }
+            None => text[..fitting(text, room, self.text_left)].to_owned(),
+        };
+        (!text.is_empty()).then(|| (item.with_text(&text), text.len()))
+    }
+
+    /// Those who read only MCP take the text as text, whatever is in it.
+    fn is_too_deep(&self, text: &str) -> bool {
+        self.caps.structured == Structured::Read
+            && json::is_deeper_than(self.caps.depth, text)
+            && json_in(text).is_some()
+    }
+}
+
+/// An item, and the resource in it if it has one.
+struct Item<'a> {
+    item: Object<'a>,
+    resource: Option<Object<'static>>,
+}
+
+impl<'a> Item<'a> {
+    fn read(raw: &'a str) -> Result<Self, Malformed> {
+        let item = Object::parse(raw)?;
+        let resource = item.get("resource").map(|raw| Object::parse(raw.get())).transpose()?;
+        let resource = resource.map(Object::into_owned);
+        Ok(Self { item, resource })
+    }
+
+    fn binary_bytes(&self) -> usize {
+        let blob = self.resource.as_ref().and_then(|resource| resource.get("blob"));
+        self.item.get("data").or(blob).map_or(0, |raw| raw.get().len().saturating_sub(2))
+    }
+
+    fn text(&self) -> Option<Cow<'_, str>> {
+        self.item.string("text").or_else(|| self.resource.as_ref()?.string("text"))
+    }
+
+    fn with_text(&self, text: &str) -> String {
+        let mut item = self.item.clone();
+        match &self.resource {
+            Some(resource) if !item.contains("text") => {
+                let mut resource = resource.clone();
+                resource.set_string("text", text);
+                item.set("resource", resource.to_raw());
+            }
+            _ => item.set_string("text", text),
+        }
+        item.to_text()
+    }
+}
+
+/// Whether the content is nothing but texts that are JSON.
+pub(super) fn are_json(content: &str) -> bool {
+    const MOST: usize = 4;
+    let Some(items) = Items::read(content, MOST) else { return false };
+    let is_json = |item: &&RawValue| {
+        let Ok(item) = Object::parse(item.get()) else { return false };
+        item.string("text").is_some_and(|text| json_in(&text).is_some())
+    };
+    items.count == items.first.len() && items.first.iter().all(is_json)
+}
+
+/// How much of `text` fits, in whole characters: into `room` as it is written in JSON, and into
+/// `bytes` as it is.
+pub(super) fn fitting(text: &str, room: usize, bytes: usize) -> usize {
+    let mut spent = 0_usize;
+    for (at, c) in text.char_indices() {
+        spent = spent.saturating_add(Place::InString.of(c));
+        if spent > room || at + c.len_utf8() > bytes {
+            return at;
+        }
+    }
+    text.len()
+}

@@ -1,0 +1,292 @@
+//! Makes JSON smaller without breaking it: lists keep their first items, long strings their
+//! beginning, objects all fields that fit, and marks say what is missing. The room is shared so
+//! that small parts stay whole and the large ones give way. Each level that has to be cut is read
+//! once more, and no more than [`LEVELS`] are: the work is linear, the memory that of what stays.
+
+use super::head::Head;
+use crate::json;
+
+/// How many levels are cut inside; what is too large below them is only named.
+const LEVELS: usize = 12;
+/// Of a list whose items are all large, so many are shown in part.
+const FEW: usize = 3;
+/// A field is worth its key if its value gets this much, or all it needs.
+const LEAST_VALUE: usize = 32;
+/// `"…"`, with room for escapes.
+const LEAST_MARK: usize = 8;
+
+/// Where the JSON will stand, which decides what a character costs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place {
+    Plain,
+    /// Inside a JSON string: quotes and controls are escaped there.
+    InString,
+}
+
+/// Whether it is said in the JSON itself what is missing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Marks {
+    Shown,
+    /// Not a word that a schema could mind.
+    Silent,
+}
+
+/// `document`, which must be JSON, in at most `room` bytes (but `null` for less than four).
+pub(super) fn prune(document: &str, room: usize, place: Place, marks: Marks) -> String {
+    let mut pruner = Pruner { out: String::with_capacity(room.min(document.len())), place, marks };
+    pruner.value(document.trim(), room, LEVELS);
+    pruner.out
+}
+
+impl Place {
+    /// What the text takes there; more than `most` need not be told apart.
+    pub(super) fn cost(self, text: &str, most: usize) -> usize {
+        match self {
+            Self::InString if text.len() <= most => text.chars().map(|c| self.of(c)).sum(),
+            Self::Plain | Self::InString => text.len(),
+        }
+    }
+
+    pub(super) fn of(self, c: char) -> usize {
+        match (self, c) {
+            (Self::Plain, c) => c.len_utf8(),
+            (Self::InString, '"' | '\\' | '\n' | '\r' | '\t' | '\u{8}' | '\u{c}') => 2,
+            (Self::InString, '\0'..='\u{1f}') => 6,
+            (Self::InString, c) => c.len_utf8(),
+        }
+    }
+}
+
+/// `document` with everything below `limit` levels replaced by a mark, in one pass.
+pub(super) fn shallow(document: &str, limit: usize) -> String {
+    let mut out = String::with_capacity(document.len());
+    let (mut depth, mut in_string, mut copied) = (0_usize, false, 0);
+    let mut bytes = document.bytes().enumerate();
+    while let Some((at, byte)) = bytes.next() {
+        match byte {
+            b'"' => in_string = !in_string,
+            b'\\' if in_string => drop(bytes.next()),
+            _ if in_string => {}
+            b'[' | b'{' => {
+                depth += 1;
+                if depth == limit + 1 {
+                    out.push_str(&document[copied..at]);
+                    out.push_str("\"…\"");
+                }
+            }
+            b']' | b'}' => {
+                if depth == limit + 1 {
+                    copied = at + 1;
+                }
+                depth = depth.saturating_sub(1);
+            }
+            _ => {}
+        }
+    }
+    out.push_str(&document[copied..]);
+    out
+}
+
+/// How much each of `sizes` gets of `room`: the small ones all they need, the others equal parts.
+pub(super) fn shares(sizes: &[usize], room: usize) -> Vec<usize> {
+    let mut order: Vec<usize> = (0..sizes.len()).collect();
+    order.sort_unstable_by_key(|at| sizes[*at]);
+    let (mut left, mut shares) = (room, vec![0; sizes.len()]);
+    for (done, at) in order.into_iter().enumerate() {
+        let equal = left / (sizes.len() - done);
+        shares[at] = sizes[at].min(equal);
+        left -= shares[at];
+    }
+    shares
+}
+
+struct Pruner {
+    out: String,
+    place: Place,
+    marks: Marks,
+}
+
+impl Pruner {
+    fn value(&mut self, value: &str, room: usize, levels: usize) {
+        if self.cost(value, room) <= room {
+            self.out.push_str(value);
+            return;
+        }
+        let start = self.out.len();
+        match value.as_bytes().first() {
+            Some(b'"') => self.string(value, room),
+            Some(b'[') if levels > 0 => self.list(value, room, levels - 1),
+            Some(b'{') if levels > 0 => self.object(value, room, levels - 1),
+            _ => self.mark(&format!("[… {} bytes left out]", value.len()), room),
+        }
+        // The sums above leave some slack; this is what makes the cap a hard one.
+        if self.cost(&self.out[start..], room) > room {
+            self.out.truncate(start);
+            self.mark("…", room);
+        }
+    }
+
+    fn list(&mut self, list: &str, room: usize, levels: usize) {
+        let cost = |item: &str| self.cost(item, room).saturating_add(1);
+        let Some(head) = Head::list(list, room, FEW, cost) else { return self.mark("…", room) };
+        let sizes: Vec<usize> = head.parts.iter().map(|part| part.cost - 1).collect();
+        let fit = |room: usize| {
+            let ends = sizes.iter().scan(0_usize, |sum, size| {
+                *sum = sum.saturating_add(size + 1);
+                Some(*sum)
+            });
+            ends.take_while(|end| *end <= room.saturating_add(1)).count()
+        };
+        let mut left = room.saturating_sub(2);
+        let mut shares = sizes.clone();
+        if fit(left) < head.count {
+            if head.count > FEW {
+                left = left.saturating_sub(self.reserve(head.count));
+            }
+            let whole = fit(left);
+            if whole >= FEW.min(head.count) {
+                shares.truncate(whole);
+            } else {
+                // All are large: some of each of the first says more than all of one.
+                let worth_it = if left < LEAST_MARK { 0 } else { (left / LEAST_VALUE).max(1) };
+                let shown = FEW.min(sizes.len()).min(worth_it);
+                shares = self::shares(&sizes[..shown], left.saturating_sub(shown));
+            }
+        }
+        self.out.push('[');
+        let shown = shares.len();
+        for (at, (part, share)) in head.parts.iter().zip(shares).enumerate() {
+            self.comma(at);
+            self.value(part.value, share, levels);
+        }
+        if self.marks == Marks::Shown && shown < head.count {
+            self.comma(shown);
+            json::push_string(&mut self.out, &more(head.count - shown, "items"));
+        }
+        self.out.push(']');
+    }
+
+    fn object(&mut self, object: &str, room: usize, levels: usize) {
+        // A key, its quotes, a colon and a comma; of the value what makes it worth showing.
+        let keyed = |key: &str| self.quoted(key).saturating_add(2);
+        let cost = |key: &str, value: &str| {
+            keyed(key).saturating_add(self.cost(value, room).min(LEAST_VALUE))
+        };
+        let Some(head) = Head::object(object, room, cost) else { return self.mark("…", room) };
+        let reserve = if head.parts.len() < head.count { self.reserve(head.count) + 6 } else { 0 };
+        let mut left = room.saturating_sub(2).saturating_sub(reserve);
+        let mut shown = 0;
+        let mut sum = 0_usize;
+        for part in &head.parts {
+            sum = sum.saturating_add(part.cost);
+            shown += usize::from(sum <= left);
+        }
+        let parts = &head.parts[..shown];
+        let keys = parts.iter().map(|part| keyed(&part.key)).sum();
+        left = left.saturating_sub(keys);
+        let sizes: Vec<usize> = parts.iter().map(|part| self.cost(part.value, room)).collect();
+        let shares = shares(&sizes, left);
+        self.out.push('{');
+        for (at, (part, share)) in parts.iter().zip(shares).enumerate() {
+            self.comma(at);
+            json::push_string(&mut self.out, &part.key);
+            self.out.push(':');
+            self.value(part.value, share, levels);
+        }
+        let is_free = parts.iter().all(|part| part.key != "…");
+        if self.marks == Marks::Shown && shown < head.count && is_free {
+            self.comma(shown);
+            self.out.push_str("\"…\":");
+            json::push_string(&mut self.out, &more(head.count - shown, "fields"));
+        }
+        self.out.push('}');
+    }
+
+    fn string(&mut self, string: &str, room: usize) {
+        let inside = &string[1..string.len().saturating_sub(1).max(1)];
+        let mut ending = match self.marks {
+            Marks::Shown => format!("… [{} more bytes]", inside.len()),
+            Marks::Silent => "…".to_owned(),
+        };
+        let left = room.saturating_sub(self.quoted(&ending));
+        let end = self.end(inside, left);
+        if self.marks == Marks::Shown {
+            ending = format!("… [{} more bytes]", inside.len() - end);
+        }
+        if end == 0 {
+            return self.mark("…", room);
+        }
+        self.out.push('"');
+        self.out.push_str(&inside[..end]);
+        self.out.push_str(&ending);
+        self.out.push('"');
+    }
+
+    /// How far the inside of a JSON string fits, in whole characters and whole escapes.
+    fn end(&self, inside: &str, room: usize) -> usize {
+        let (mut end, mut spent) = (0, 0_usize);
+        while let Some(unit) = unit(&inside[end..]) {
+            spent = spent.saturating_add(self.cost(unit, usize::MAX));
+            if spent > room {
+                break;
+            }
+            end += unit.len();
+        }
+        end
+    }
+
+    /// Stands for what has no room at all.
+    fn mark(&mut self, text: &str, room: usize) {
+        match self.marks {
+            Marks::Shown if self.quoted(text) <= room => json::push_string(&mut self.out, text),
+            Marks::Shown if self.quoted("…") <= room => self.out.push_str("\"…\""),
+            Marks::Shown | Marks::Silent => self.out.push_str("null"),
+        }
+    }
+
+    fn comma(&mut self, at: usize) {
+        if at > 0 {
+            self.out.push(',');
+        }
+    }
+
+    /// For the mark at the end of a list or an object.
+    fn reserve(&self, count: usize) -> usize {
+        match self.marks {
+            Marks::Shown => self.quoted(&more(count, "fields")).saturating_add(1),
+            Marks::Silent => 0,
+        }
+    }
+
+    /// What `text` takes as a string of its own.
+    fn quoted(&self, text: &str) -> usize {
+        let mut string = String::new();
+        json::push_string(&mut string, text);
+        self.cost(&string, usize::MAX)
+    }
+
+    fn cost(&self, text: &str, most: usize) -> usize {
+        self.place.cost(text, most)
+    }
+}
+
+fn more(count: usize, what: &str) -> String {
+    format!("[… {count} more {what}]")
+}
+
+/// The first character of the inside of a JSON string, as it is written there. Two escapes that
+/// are halves of one character stay together.
+fn unit(inside: &str) -> Option<&str> {
+    let length = match inside.as_bytes() {
+        [] => return None,
+        [b'\\', b'u', b'd' | b'D', b'8' | b'9' | b'a' | b'A' | b'b' | b'B', ..]
+            if inside.as_bytes().get(6..8) == Some(b"\\u") =>
+        {
+            12
+        }
+        [b'\\', b'u', ..] => 6,
+        [b'\\', ..] => 2,
+        _ => inside.chars().next()?.len_utf8(),
+    };
+    inside.get(..length).or(Some(inside))
+}

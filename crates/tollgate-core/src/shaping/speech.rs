@@ -1,0 +1,136 @@
+//! From a result to a sentence: the operator's template first, then the field he named, then the
+//! tool's own words, then something generic. JSON is never read out.
+
+use serde_json::Value;
+
+use super::DONE;
+use super::caps::Wording;
+use super::content::json_in;
+use super::spoken::speakable;
+use super::verdict;
+use crate::call::{Outcome, Status};
+use crate::json;
+use crate::tool::{Speech, hidden};
+
+/// So many items of a list are said.
+const SAID_ITEMS: usize = 20;
+/// No text that could become a sentence begins like this: it is JSON, perhaps broken.
+const CODE: [&str; 5] = ["{\"", "[{", "[\"", "[[", "{}"];
+
+/// The outcome as a sentence. `data` is what [`super::data`] gives.
+pub fn message(speech: &Speech, outcome: &Outcome, data: &Value, wording: Wording) -> String {
+    let texts = super::own_texts(outcome);
+    let said = by_rule(speech, outcome, data, &texts)
+        .and_then(|sentence| worded(&sentence, wording))
+        .or_else(|| own_words(outcome, data, &texts, wording));
+    said.unwrap_or_else(|| generic(outcome.status).to_owned())
+}
+
+/// What the operator wants said of results of this tool.
+fn by_rule(speech: &Speech, outcome: &Outcome, data: &Value, texts: &[String]) -> Option<String> {
+    let (template, field) = (speech.template.as_deref(), speech.field.as_deref());
+    if !matches!(outcome.status, Status::Ok | Status::NoResults)
+        || (template, field) == (None, None)
+    {
+        return None;
+    }
+    // What is not in the structured content may still be in the JSON of the text.
+    let in_text = || match texts {
+        [text] => json::value(json_in(text)?).ok(),
+        _ => None,
+    };
+    let said = |data: &Value| {
+        let filled = template.and_then(|template| fill(template, data));
+        filled.or_else(|| say(at(data, field?)?))
+    };
+    said(data).or_else(|| said(&in_text()?))
+}
+
+fn own_words(
+    outcome: &Outcome,
+    data: &Value,
+    texts: &[String],
+    wording: Wording,
+) -> Option<String> {
+    if let (Status::Pending, Wording::Spoken { .. }) = (outcome.status, wording) {
+        // Its words are for a reader: they have the handle in them.
+        return None;
+    }
+    let plain: Vec<&str> = texts.iter().map(String::as_str).filter(|text| !is_code(text)).collect();
+    let explained = || match wording {
+        Wording::AsWritten if outcome.status == Status::Error => {
+            worded(verdict::explanation(data)?, wording)
+        }
+        Wording::AsWritten | Wording::Spoken { .. } => None,
+    };
+    worded(&plain.join("\n"), wording).or_else(explained)
+}
+
+fn generic(status: Status) -> &'static str {
+    match status {
+        Status::Ok => DONE,
+        Status::NoResults => "I found nothing.",
+        Status::Pending => "That takes a little longer.",
+        _ => "That did not work.",
+    }
+}
+
+fn worded(text: &str, wording: Wording) -> Option<String> {
+    let text = match wording {
+        Wording::AsWritten => hidden::clean(text).0.into_owned(),
+        Wording::Spoken { bytes } => speakable(text, bytes),
+    };
+    (!text.trim().is_empty()).then_some(text)
+}
+
+/// Fills `{dotted.path}` from the data; `{{` and `}}` are braces. A field that is missing, or is
+/// no word, gives the template up, whole, and so does a brace that nothing closes.
+fn fill(template: &str, data: &Value) -> Option<String> {
+    let mut out = String::with_capacity(template.len());
+    let mut rest = template;
+    while let Some(at_brace) = rest.find(['{', '}']) {
+        let (before, brace) = rest.split_at(at_brace);
+        out.push_str(before);
+        let (written, length) = match brace {
+            _ if brace.starts_with("{{") => ("{".to_owned(), 2),
+            _ if brace.starts_with("}}") => ("}".to_owned(), 2),
+            _ if brace.starts_with('}') => ("}".to_owned(), 1),
+            _ => {
+                let length = brace.find('}')?;
+                (say(at(data, brace[1..length].trim())?)?, length + 1)
+            }
+        };
+        out.push_str(&written);
+        rest = &brace[length..];
+    }
+    out.push_str(rest);
+    Some(out)
+}
+
+/// What stands at a dotted path; lists are entered by number.
+fn at<'v>(data: &'v Value, path: &str) -> Option<&'v Value> {
+    path.split('.').try_fold(data, |value, key| match value {
+        Value::Array(items) => items.get(key.parse::<usize>().ok()?),
+        other => other.get(key),
+    })
+}
+
+/// A value in words; objects have none, nor has JSON that came as text.
+fn say(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => (!is_code(text)).then(|| text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(true) => Some("yes".to_owned()),
+        Value::Bool(false) => Some("no".to_owned()),
+        Value::Array(items) => {
+            let words: Option<Vec<_>> = items.iter().take(SAID_ITEMS).map(say).collect();
+            Some(words?.join(", "))
+        }
+        Value::Null | Value::Object(_) => None,
+    }
+}
+
+fn is_code(text: &str) -> bool {
+    let start = text.trim_start();
+    CODE.iter().any(|code| start.starts_with(code)) || json_in(text).is_some()
+}

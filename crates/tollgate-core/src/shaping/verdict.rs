@@ -1,0 +1,247 @@
+//! How a call went, by what its result says. Tools answer failure and emptiness in many ways;
+//! only those that leave no doubt count, and only in results short enough to be nothing else.
+
+use serde_json::Value;
+use serde_json::value::RawValue;
+
+use super::content::{Items, json_in};
+use crate::json::Object;
+
+/// What is longer has more to say than that it failed or found nothing.
+const LOOKED_AT_BYTES: usize = 16 << 10;
+const LOOKED_AT_ITEMS: usize = 16;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Verdict {
+    Fine,
+    /// Asked, and found nothing.
+    Empty,
+    /// By its own flag.
+    Failed,
+    /// It claims success, and says in words of its own that it failed: which.
+    FailedInside(&'static str),
+}
+
+pub(super) fn verdict(result: &Object<'_>) -> Verdict {
+    if result.get("isError").is_some_and(|raw| raw.get() == "true") {
+        return Verdict::Failed;
+    }
+    let structured = result.get("structuredContent").filter(|raw| raw.get() != "null");
+    let said = match structured {
+        Some(structured) => said(structured.get()),
+        None => return in_content(result),
+    };
+    match said {
+        Said::Failure(how) => Verdict::FailedInside(how),
+        Said::EmptyList => Verdict::Empty,
+        Said::Nothing => match in_content(result) {
+            Verdict::Empty => Verdict::Empty,
+            _ => Verdict::Fine,
+        },
+        Said::Something => Verdict::Fine,
+    }
+}
+
+/// The same for a result that has only its content.
+fn in_content(result: &Object<'_>) -> Verdict {
+    let Some(content) = result.get("content").filter(|raw| raw.get().len() <= LOOKED_AT_BYTES)
+    else {
+        return if result.contains("content") { Verdict::Fine } else { Verdict::Empty };
+    };
+    let Some(items) = Items::read(content.get(), LOOKED_AT_ITEMS) else { return Verdict::Empty };
+    if items.count > items.first.len() {
+        return Verdict::Fine;
+    }
+    let mut texts = Vec::new();
+    for item in items.first {
+        let item = Object::parse(item.get()).unwrap_or_default();
+        match (item.string("type").as_deref(), item.string("text")) {
+            (Some("text"), Some(text)) => texts.push(text.trim().to_owned()),
+            _ => return Verdict::Fine,
+        }
+    }
+    texts.retain(|text| !text.is_empty());
+    let read = |text: &String| json_in(text).map_or(Said::Something, said);
+    match &*texts {
+        [text] => match read(text) {
+            Said::Failure(how) => Verdict::FailedInside(how),
+            Said::EmptyList | Said::Nothing => Verdict::Empty,
+            Said::Something => Verdict::Fine,
+        },
+        texts if texts.iter().map(read).all(Said::is_nothing) => Verdict::Empty,
+        _ => Verdict::Fine,
+    }
+}
+
+/// What a document says, looked at from outside.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Said {
+    Something,
+    Nothing,
+    /// Nothing either, and in so many words: here is the list, it is empty.
+    EmptyList,
+    Failure(&'static str),
+}
+
+impl Said {
+    fn is_nothing(self) -> bool {
+        matches!(self, Self::Nothing | Self::EmptyList)
+    }
+}
+
+fn said(document: &str) -> Said {
+    if document.len() > LOOKED_AT_BYTES {
+        return Said::Something;
+    }
+    match document.as_bytes().first() {
+        Some(b'[') if is_blank(document) => Said::EmptyList,
+        Some(b'{') => match Object::parse(document) {
+            Ok(object) => failure(&object).map_or_else(|| emptiness(&object), Said::Failure),
+            Err(_) => Said::Something,
+        },
+        Some(b'n' | b'"') if is_blank(document) => Said::Nothing,
+        _ => Said::Something,
+    }
+}
+
+/// Lists that are all empty, and nothing beside them but zeros, blanks and the question itself.
+fn emptiness(object: &Object<'_>) -> Said {
+    let mut found = Said::Nothing;
+    for (key, value) in object.iter() {
+        let value = value.get();
+        let is_said = match value.as_bytes().first() {
+            Some(b'[' | b'{') if is_blank(value) => {
+                found = Said::EmptyList;
+                false
+            }
+            Some(b'n') => false,
+            _ => !ECHOES.contains(&key) && !is_praise(key, value),
+        };
+        // A zero or a `false` means something, unless an empty list explains it.
+        if is_said && !is_blank(value) {
+            return Said::Something;
+        }
+    }
+    let is_explained = found == Said::EmptyList;
+    let is_null = |raw: &RawValue| raw.get() == "null";
+    if is_explained || object.iter().all(|(_, value)| is_null(value)) {
+        found
+    } else {
+        Said::Something
+    }
+}
+
+/// Which field says that the call failed, if nothing else than that is said.
+fn failure(object: &Object<'_>) -> Option<&'static str> {
+    let says = |key: &str, what: &str| object.get(key).is_some_and(|raw| raw.get() == what);
+    let is_told = |key: &str| object.get(key).is_some_and(|raw| !is_blank(raw.get()));
+    let (how, words) = match () {
+        () if says("isError", "true") || says("is_error", "true") => ("`isError: true`", ENVELOPE),
+        () if says("success", "false") => ("`success: false`", ENVELOPE),
+        () if says("ok", "false") => ("`ok: false`", ENVELOPE),
+        () if object.get("error").is_some_and(is_error) => ("an `error`", ENVELOPE),
+        () if says("data", "null") && is_told("errors") => ("`errors` and no data", ENVELOPE),
+        () => (bad_status(object)?, REPORT),
+    };
+    let is_known = |key: &str| words.iter().any(|words| words.contains(&key));
+    let belongs = |(key, value): (&str, &RawValue)| is_known(key) || is_blank(value.get());
+    object.iter().all(belongs).then_some(how)
+}
+
+/// The status may be that of the thing asked about (a job, an issue): a reason must stand by.
+fn bad_status(object: &Object<'_>) -> Option<&'static str> {
+    let status = object.string("status")?.to_ascii_lowercase();
+    let is_told = |key: &&str| object.get(key).is_some_and(|raw| !is_blank(raw.get()));
+    let is_explained = || REASONS.iter().any(is_told);
+    match status.as_str() {
+        "error" if object.iter().count() == 1 || is_explained() => Some("`status: error`"),
+        "failed" | "failure" | "fail" if is_explained() => Some("`status: failed`"),
+        _ => None,
+    }
+}
+
+/// An error in words. A number may be a measurement's.
+fn is_error(value: &RawValue) -> bool {
+    matches!(value.get().as_bytes().first(), Some(b'"' | b'{' | b't')) && !is_blank(value.get())
+}
+
+fn is_blank(value: &str) -> bool {
+    match value.as_bytes() {
+        b"null" | b"false" | b"0" | b"0.0" => true,
+        [b'[', inside @ .., b']'] | [b'{', inside @ .., b'}'] => inside.trim_ascii().is_empty(),
+        [b'"', inside @ .., b'"'] => inside.trim_ascii().is_empty(),
+        _ => false,
+    }
+}
+
+fn is_praise(key: &str, value: &str) -> bool {
+    match key {
+        "success" | "ok" => value == "true",
+        "status" => matches!(value.to_ascii_lowercase().as_str(), "\"ok\"" | "\"success\""),
+        _ => false,
+    }
+}
+
+/// The words of an error: what went wrong, as it can be told.
+pub(super) fn explanation(data: &Value) -> Option<&str> {
+    let inner = data.get("error").filter(|error| error.is_object()).unwrap_or(data);
+    let told = |key: &&str| {
+        let text = inner.get(key)?.as_str()?.trim();
+        (!text.is_empty() && json_in(text).is_none()).then_some(text)
+    };
+    REASONS.iter().find_map(told)
+}
+
+/// Fields that repeat the question.
+const ECHOES: &[&str] = &["query", "q", "search", "term", "keyword", "keywords", "input"];
+
+/// Fields that tell why.
+const REASONS: &[&str] = &[
+    "error",
+    "message",
+    "error_message",
+    "errorMessage",
+    "msg",
+    "reason",
+    "detail",
+    "details",
+    "error_description",
+    "errors",
+];
+
+const STATUS: &[&str] =
+    &["status", "success", "ok", "isError", "is_error", "code", "error_code", "errorCode"];
+
+const REPORT: &[&[&str]] = &[REASONS, STATUS];
+
+/// Fields of which a report of failure is made. One that has others has something else to say.
+const ENVELOPE: &[&[&str]] = &[REASONS, STATUS, ABOUT];
+
+const ABOUT: &[&str] = &[
+    "cause",
+    "description",
+    "documentation_url",
+    "errorType",
+    "error_type",
+    "help",
+    "hint",
+    "instance",
+    "name",
+    "path",
+    "requestId",
+    "request_id",
+    "retryAfter",
+    "retry_after",
+    "retryable",
+    "stack",
+    "statusCode",
+    "status_code",
+    "suggestion",
+    "timestamp",
+    "title",
+    "trace",
+    "traceId",
+    "trace_id",
+    "traceback",
+    "type",
+];
