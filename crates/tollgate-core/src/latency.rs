@@ -46,13 +46,12 @@ impl Sample {
     /// The form in which samples are stored: whole microseconds, rounded up, so that what took
     /// longer than a limit still did. Fits a signed integer as databases have it.
     pub fn to_bits(self) -> u64 {
-        let micros = u64::try_from(self.span.as_nanos().div_ceil(1_000)).unwrap_or(u64::MAX);
         let ending = match self.ending {
             Ending::Answered => 1,
             Ending::Failed => 2,
             Ending::Overran => 3,
         };
-        (micros.min(LONGEST_MICROS) << ENDING_BITS) | ending
+        (self.micros() << ENDING_BITS) | ending
     }
 
     /// `None` for what [`Sample::to_bits`] never made.
@@ -65,6 +64,11 @@ impl Sample {
         };
         let micros = bits >> ENDING_BITS;
         (micros <= LONGEST_MICROS).then(|| Self { span: Duration::from_micros(micros), ending })
+    }
+
+    pub(crate) fn micros(self) -> u64 {
+        let micros = self.span.as_nanos().div_ceil(1_000);
+        u64::try_from(micros).unwrap_or(u64::MAX).min(LONGEST_MICROS)
     }
 }
 

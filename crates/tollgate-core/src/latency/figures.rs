@@ -11,26 +11,33 @@ pub struct Figures {
     pub failed: usize,
     pub overran: usize,
     /// Of the calls that count for percentiles: answered or overrun. Ascending.
-    spans: Vec<Duration>,
+    micros: Vec<u64>,
+}
+
+impl FromIterator<Sample> for Figures {
+    fn from_iter<I: IntoIterator<Item = Sample>>(samples: I) -> Self {
+        let mut figures = Self::default();
+        for sample in samples {
+            figures.count += 1;
+            figures.failed += usize::from(sample.ending == Ending::Failed);
+            figures.overran += usize::from(sample.ending == Ending::Overran);
+            if sample.ending != Ending::Failed {
+                figures.micros.push(sample.micros());
+            }
+        }
+        figures.micros.sort_unstable();
+        figures
+    }
 }
 
 impl Figures {
     pub fn of(samples: &[Sample]) -> Self {
-        let ended = |ending| samples.iter().filter(|it| it.ending == ending).count();
-        let timed = samples.iter().filter(|it| it.ending != Ending::Failed);
-        let mut spans: Vec<Duration> = timed.map(|it| it.span).collect();
-        spans.sort_unstable();
-        Self {
-            count: samples.len(),
-            failed: ended(Ending::Failed),
-            overran: ended(Ending::Overran),
-            spans,
-        }
+        samples.iter().copied().collect()
     }
 
     /// How many calls the percentiles are made of.
     pub fn timed(&self) -> usize {
-        self.spans.len()
+        self.micros.len()
     }
 
     pub fn p50(&self) -> Option<Duration> {
@@ -47,22 +54,22 @@ impl Figures {
 
     /// The smallest span that at least so many of hundred calls did not exceed.
     pub fn percentile(&self, percent: u8) -> Option<Duration> {
-        let rank = rank(percent, self.spans.len() as u64)?;
-        self.spans.get(usize::try_from(rank - 1).ok()?).copied()
+        let rank = rank(percent, self.micros.len() as u64)?;
+        self.at(usize::try_from(rank).ok()?)
     }
 
     /// The percentile at its worst: three standard errors of its rank later. Chance alone does
     /// not bring it down, be the calls few or of two kinds.
     pub fn surely(&self, percent: u8) -> Option<Duration> {
-        let (count, percent) = (self.spans.len(), usize::from(percent.min(100)));
+        let (count, percent) = (self.micros.len(), usize::from(percent.min(100)));
         let error = (count * percent * (100 - percent)).isqrt();
-        let rank = (count * percent + 3 * error).div_ceil(100).clamp(1, count.max(1));
-        self.spans.get(rank - 1).copied()
+        self.at((count * percent + 3 * error).div_ceil(100).clamp(1, count.max(1)))
     }
 
     /// How many calls took longer than this.
     pub fn longer_than(&self, limit: Duration) -> usize {
-        self.spans.len() - self.spans.partition_point(|span| *span <= limit)
+        let kept = self.micros.partition_point(|it| Duration::from_micros(*it) <= limit);
+        self.micros.len() - kept
     }
 
     pub fn errors(&self) -> usize {
@@ -72,6 +79,10 @@ impl Figures {
     /// In percent; zero where nothing was called.
     pub fn error_rate(&self) -> f64 {
         100.0 * self.errors() as f64 / self.count.max(1) as f64
+    }
+
+    fn at(&self, rank: usize) -> Option<Duration> {
+        self.micros.get(rank - 1).copied().map(Duration::from_micros)
     }
 }
 

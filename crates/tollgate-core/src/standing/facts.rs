@@ -1,0 +1,45 @@
+//! What a judgement of a tool rests on.
+
+use std::time::{Duration, Instant};
+
+use crate::budget::Ceilings;
+use crate::latency::Window;
+
+/// What holds for all tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rules {
+    pub ceilings: Ceilings,
+    /// Which percentile of the window is what to expect of a tool.
+    pub percentile: u8,
+    /// Fewer calls than this measure nothing.
+    pub min_samples: u32,
+    /// After so long without a call a tool gets a chance in a lower tier.
+    pub recovery: Duration,
+}
+
+/// What was said of a tool by its operator, or by a server that is believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Declared {
+    pub estimated: Option<Duration>,
+    pub max: Option<Duration>,
+}
+
+/// All that a judgement rests on.
+#[derive(Debug, Clone, Copy)]
+pub struct Facts<'a> {
+    pub window: &'a Window,
+    pub declared: Declared,
+    pub rules: &'a Rules,
+    pub now: Instant,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            ceilings: Ceilings::default(),
+            percentile: 50,
+            min_samples: 5,
+            recovery: Duration::from_secs(600),
+        }
+    }
+}
