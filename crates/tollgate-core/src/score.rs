@@ -1,1 +1,106 @@
 //! How a tool compares: badge, compatibility, leaderboard, figures that installations can merge.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::time::Duration;
+
+use crate::budget::Tier;
+
+mod aggregate;
+
+pub use aggregate::{Aggregate, Hostile};
+
+/// How quick a tool is, whatever the tiers are set to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Badge {
+    Lightning,
+    Fast,
+    Standard,
+    Slow,
+}
+
+impl Badge {
+    /// From the measured p50. What was not measured has no badge.
+    pub fn of(p50: Duration) -> Self {
+        match p50.as_millis() {
+            0..50 => Self::Lightning,
+            50..200 => Self::Fast,
+            200..1_000 => Self::Standard,
+            1_000.. => Self::Slow,
+        }
+    }
+
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Lightning => "lightning",
+            Self::Fast => "fast",
+            Self::Standard => "standard",
+            Self::Slow => "slow",
+        }
+    }
+}
+
+impl fmt::Display for Badge {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+/// In which turns a tool of this tier can be used, in words.
+pub fn compatibility(tier: Tier) -> &'static str {
+    match tier {
+        Tier::Fast => "fast compatible",
+        Tier::Standard => "standard compatible",
+        Tier::Deep => "deep only",
+    }
+}
+
+/// A measured tool that wants to be compared.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    pub category: String,
+    pub name: String,
+    pub p50: Duration,
+}
+
+/// The tools of one category, quickest first.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Board {
+    pub category: String,
+    pub ranked: Vec<Ranked>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ranked {
+    /// From 1. Equally quick tools share a rank, and the next one skips as many.
+    pub rank: usize,
+    pub name: String,
+    pub p50: Duration,
+    pub badge: Badge,
+}
+
+/// Categories by name; within one by p50, then by name, so that the order is always the same.
+pub fn leaderboard(entries: Vec<Entry>) -> Vec<Board> {
+    let mut categories: BTreeMap<String, Vec<Entry>> = BTreeMap::new();
+    for entry in entries {
+        categories.entry(entry.category.clone()).or_default().push(entry);
+    }
+    categories.into_iter().map(|(category, entries)| board(category, entries)).collect()
+}
+
+fn board(category: String, mut entries: Vec<Entry>) -> Board {
+    entries.sort_unstable_by(|a, b| a.p50.cmp(&b.p50).then_with(|| a.name.cmp(&b.name)));
+    let mut ranked: Vec<Ranked> = Vec::with_capacity(entries.len());
+    for (index, entry) in entries.into_iter().enumerate() {
+        let rank = match ranked.last() {
+            Some(last) if last.p50 == entry.p50 => last.rank,
+            Some(_) | None => index + 1,
+        };
+        let badge = Badge::of(entry.p50);
+        ranked.push(Ranked { rank, name: entry.name, p50: entry.p50, badge });
+    }
+    Board { category, ranked }
+}
+
+#[cfg(test)]
+mod tests;

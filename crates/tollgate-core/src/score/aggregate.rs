@@ -1,0 +1,155 @@
+//! Figures of a tool that can be added up: over time, and over installations that share them.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::latency::{Ending, Sample, rank};
+
+/// Calls, errors, and a histogram of spans on a scale that is the same everywhere.
+///
+/// Exact below 16 µs, then eight steps to each doubling: a percentile is never below the true
+/// one, and less than an eighth above it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Aggregate {
+    calls: u64,
+    errors: u64,
+    /// The longest span of a step, in microseconds, and how many calls took that step.
+    steps: BTreeMap<u64, u64>,
+}
+
+/// Numbers that no calls can have made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Hostile {
+    #[error("more than {} calls", Aggregate::MOST_CALLS)]
+    TooMany,
+    #[error("{errors} errors in {calls} calls")]
+    Errors { errors: u64, calls: u64 },
+    #[error("{timed} spans and {errors} errors do not make {calls} calls")]
+    Spans { timed: u64, errors: u64, calls: u64 },
+    #[error("the scale has no step up to {0} µs")]
+    OffScale(u64),
+    #[error("the step up to {0} µs comes twice")]
+    Twice(u64),
+}
+
+/// Each doubling has this many steps, as a power of two.
+const STEP_BITS: u32 = 3;
+
+impl Aggregate {
+    /// From one source at most: as much as JSON can say exactly. Sums may be larger.
+    pub const MOST_CALLS: u64 = (1 << 53) - 1;
+
+    pub fn of(samples: &[Sample]) -> Self {
+        let mut aggregate = Self::default();
+        samples.iter().for_each(|sample| aggregate.add(*sample));
+        aggregate
+    }
+
+    /// From numbers that came from elsewhere; steps as [`Aggregate::steps`] gives them.
+    pub fn checked(
+        calls: u64,
+        errors: u64,
+        steps: impl IntoIterator<Item = (u64, u64)>,
+    ) -> Result<Self, Hostile> {
+        if calls > Self::MOST_CALLS {
+            return Err(Hostile::TooMany);
+        }
+        if errors > calls {
+            return Err(Hostile::Errors { errors, calls });
+        }
+        let mut aggregate = Self { calls, errors, steps: BTreeMap::new() };
+        for (micros, count) in steps.into_iter().filter(|(_, count)| *count > 0) {
+            if micros > longest() || step(micros) != micros {
+                return Err(Hostile::OffScale(micros));
+            }
+            if aggregate.steps.insert(micros, count).is_some() {
+                return Err(Hostile::Twice(micros));
+            }
+        }
+        let timed = aggregate.timed();
+        // An overrun is a span and an error; anything else is one of them.
+        if timed > calls || timed + errors < calls {
+            return Err(Hostile::Spans { timed, errors, calls });
+        }
+        Ok(aggregate)
+    }
+
+    pub fn add(&mut self, sample: Sample) {
+        self.calls = self.calls.saturating_add(1);
+        if sample.ending != Ending::Answered {
+            self.errors = self.errors.saturating_add(1);
+        }
+        if sample.ending != Ending::Failed {
+            self.count(step(sample.micros()), 1);
+        }
+    }
+
+    /// As if all calls of the other had been measured here too.
+    pub fn merge(&mut self, other: &Self) {
+        self.calls = self.calls.saturating_add(other.calls);
+        self.errors = self.errors.saturating_add(other.errors);
+        other.steps().for_each(|(micros, count)| self.count(micros, count));
+    }
+
+    pub fn calls(&self) -> u64 {
+        self.calls
+    }
+
+    pub fn errors(&self) -> u64 {
+        self.errors
+    }
+
+    /// In percent; zero where nothing was called.
+    pub fn error_rate(&self) -> f64 {
+        100.0 * self.errors as f64 / self.calls.max(1) as f64
+    }
+
+    /// The steps that were taken, ascending: up to how many microseconds, and how often.
+    pub fn steps(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
+        self.steps.iter().map(|(micros, count)| (*micros, *count))
+    }
+
+    /// By nearest rank, as in the window; errors other than overruns have no span.
+    pub fn percentile(&self, percent: u8) -> Option<Duration> {
+        let mut left = rank(percent, self.timed())?;
+        for (micros, count) in self.steps() {
+            if left <= count {
+                return Some(Duration::from_micros(micros));
+            }
+            left -= count;
+        }
+        None
+    }
+
+    pub fn p50(&self) -> Option<Duration> {
+        self.percentile(50)
+    }
+
+    pub fn p95(&self) -> Option<Duration> {
+        self.percentile(95)
+    }
+
+    pub fn p99(&self) -> Option<Duration> {
+        self.percentile(99)
+    }
+
+    /// How many calls the percentiles are made of.
+    pub fn timed(&self) -> u64 {
+        self.steps.values().fold(0, |sum, count| sum.saturating_add(*count))
+    }
+
+    fn count(&mut self, micros: u64, more: u64) {
+        let count = self.steps.entry(micros).or_default();
+        *count = count.saturating_add(more);
+    }
+}
+
+fn longest() -> u64 {
+    Sample { span: Sample::LONGEST, ending: Ending::Answered }.micros()
+}
+
+/// The longest span of the step that this one is in.
+fn step(micros: u64) -> u64 {
+    let width = micros.max(1).ilog2().saturating_sub(STEP_BITS);
+    micros | ((1 << width) - 1)
+}
