@@ -83,6 +83,10 @@ impl Words {
         if is_ignorable(letter) {
             return;
         }
+        // They have no case.
+        if is_unspaced(letter) {
+            return self.unspaced(letter);
+        }
         let lower = letter.to_lowercase();
         if is_stray(letter) {
             let there_and_back = lower.flat_map(char::to_uppercase).flat_map(char::to_lowercase);
@@ -93,9 +97,7 @@ impl Words {
     }
 
     fn lower(&mut self, letter: char) {
-        if is_unspaced(letter) {
-            self.unspaced(letter);
-        } else if is_combining_mark(letter) {
+        if is_combining_mark(letter) {
             self.mark(letter);
         } else if letter.is_alphanumeric() && !is_apostrophe(letter) {
             self.spaced(letter);
