@@ -1,1 +1,203 @@
-//! How long calls of each tool took.
+//! How long calls of each tool took lately, and where the tool stood by that: one row for each
+//! environment and tool. Several processes may measure the same tools; none loses another's calls.
+
+use std::time::{Duration, SystemTime};
+
+use rusqlite::types::Type;
+use rusqlite::{OptionalExtension, Row, Transaction, named_params};
+use tollgate_core::budget::Tier;
+use tollgate_core::id::{ServerId, ToolId, ToolName};
+use tollgate_core::latency::{Sample, Window};
+use tollgate_core::standing::{Health, Saved};
+
+use crate::database::Store;
+use crate::error::Error;
+
+/// What is kept of one tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Measurement {
+    pub tool: ToolId,
+    /// Oldest first.
+    pub samples: Vec<Sample>,
+    pub standing: Saved,
+    /// For people; the clock on the wall may have jumped.
+    pub updated_at: SystemTime,
+    /// Of the row that this was read from or last written to; zero if there was none.
+    pub revision: u64,
+}
+
+/// What is to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unsaved {
+    pub measurement: Measurement,
+    /// So many samples at the end were not there at that revision.
+    pub fresh: usize,
+}
+
+#[derive(Debug, Default)]
+pub struct Loaded {
+    pub measurements: Vec<Measurement>,
+    /// Rows that make no sense, and were left where they are.
+    pub unreadable: usize,
+}
+
+/// The measurements of a store.
+#[derive(Debug, Clone, Copy)]
+pub struct Measurements<'s> {
+    store: &'s Store,
+}
+
+impl Store {
+    pub fn measurements(&self) -> Measurements<'_> {
+        Measurements { store: self }
+    }
+}
+
+impl Measurements<'_> {
+    pub fn load(self, environment: &str) -> Result<Loaded, Error> {
+        self.store.read(|connection| {
+            let mut query = connection.prepare_cached(
+                "SELECT * FROM measurements WHERE environment = ?1 ORDER BY server, tool",
+            )?;
+            let mut rows = query.query([environment])?;
+            let mut loaded = Loaded::default();
+            while let Some(row) = rows.next()? {
+                match measurement(row) {
+                    Ok(measurement) => loaded.measurements.push(measurement),
+                    Err(error) if error.sqlite_error_code().is_some() => return Err(error),
+                    Err(_) => loaded.unreadable += 1,
+                }
+            }
+            Ok(loaded)
+        })
+    }
+
+    /// All of them or none. Says which revision each row has now.
+    pub fn save(self, environment: &str, unsaved: &[Unsaved]) -> Result<Vec<u64>, Error> {
+        self.store.write(|transaction| {
+            unsaved.iter().map(|it| save(transaction, environment, it)).collect()
+        })
+    }
+
+    /// Removes what was last measured before that, and says how many tools it was.
+    pub fn forget(self, before: SystemTime) -> Result<usize, Error> {
+        let forget = "DELETE FROM measurements WHERE updated_at < ?1";
+        self.store.write(|transaction| transaction.execute(forget, [millis(before)]))
+    }
+}
+
+/// A row that someone else wrote meanwhile keeps their samples; ours come after them.
+fn save(transaction: &Transaction<'_>, environment: &str, new: &Unsaved) -> rusqlite::Result<u64> {
+    let Measurement { tool, standing, .. } = &new.measurement;
+    let found = "SELECT revision, samples FROM measurements
+                 WHERE environment = ?1 AND server = ?2 AND tool = ?3";
+    let key = (environment, tool.server.as_str(), tool.tool.as_str());
+    let mut found = transaction.prepare_cached(found)?;
+    let found = found.query_row(key, |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
+    let (revision, samples) = match found {
+        Some((revision, theirs)) if revision != signed(new.measurement.revision) => {
+            (revision, merged(theirs, new))
+        }
+        Some((revision, _)) => (revision, blob(&new.measurement.samples)),
+        None => (0, blob(&new.measurement.samples)),
+    };
+    let revision = revision.saturating_add(1);
+    let mut replace = transaction.prepare_cached(
+        "INSERT OR REPLACE INTO measurements (
+            environment, server, tool, revision, samples, measured, home, health, epoch, run,
+            failed_trials, updated_at
+        ) VALUES (
+            :environment, :server, :tool, :revision, :samples, :measured, :home, :health, :epoch,
+            :run, :failed_trials, :updated_at
+        )",
+    )?;
+    replace.execute(named_params! {
+        ":environment": environment,
+        ":server": tool.server.as_str(),
+        ":tool": tool.tool.as_str(),
+        ":revision": revision,
+        ":samples": samples,
+        ":measured": standing.measured.map(Tier::as_str),
+        ":home": standing.home.map(Tier::as_str),
+        ":health": standing.health.as_str(),
+        ":epoch": standing.epoch,
+        ":run": standing.run,
+        ":failed_trials": standing.failed_trials,
+        ":updated_at": millis(new.measurement.updated_at),
+    })?;
+    Ok(unsigned(revision))
+}
+
+const SAMPLE_BYTES: usize = size_of::<u64>();
+
+fn merged(mut theirs: Vec<u8>, new: &Unsaved) -> Vec<u8> {
+    let ours = &new.measurement.samples;
+    // What cannot be read is no reason to lose what can.
+    theirs.truncate(theirs.len() - theirs.len() % SAMPLE_BYTES);
+    theirs.extend(blob(&ours[ours.len().saturating_sub(new.fresh)..]));
+    let surplus = theirs.len().saturating_sub(Window::SIZE * SAMPLE_BYTES);
+    theirs.split_off(surplus)
+}
+
+fn blob(samples: &[Sample]) -> Vec<u8> {
+    samples.iter().flat_map(|sample| sample.to_bits().to_le_bytes()).collect()
+}
+
+fn measurement(row: &Row<'_>) -> rusqlite::Result<Measurement> {
+    let server: String = row.get("server")?;
+    let tool: String = row.get("tool")?;
+    let health: String = row.get("health")?;
+    Ok(Measurement {
+        tool: ToolId {
+            server: readable("server", ServerId::parse(&server).ok())?,
+            tool: ToolName::new(&tool),
+        },
+        samples: readable("samples", samples(&row.get::<_, Vec<u8>>("samples")?))?,
+        standing: Saved {
+            measured: tier(row, "measured")?,
+            home: tier(row, "home")?,
+            health: readable("health", Health::parse(&health))?,
+            epoch: row.get("epoch")?,
+            run: row.get("run")?,
+            failed_trials: row.get("failed_trials")?,
+        },
+        updated_at: time(row.get("updated_at")?),
+        revision: unsigned(row.get("revision")?),
+    })
+}
+
+fn tier(row: &Row<'_>, column: &str) -> rusqlite::Result<Option<Tier>> {
+    let name: Option<String> = row.get(column)?;
+    name.map(|name| readable(column, Tier::parse(&name))).transpose()
+}
+
+fn samples(blob: &[u8]) -> Option<Vec<Sample>> {
+    let (samples, rest) = blob.as_chunks();
+    let samples = samples.iter().map(|bytes| Sample::from_bits(u64::from_le_bytes(*bytes)));
+    if rest.is_empty() { samples.collect() } else { None }
+}
+
+fn readable<T>(column: &str, value: Option<T>) -> rusqlite::Result<T> {
+    value.ok_or_else(|| rusqlite::Error::InvalidColumnType(0, column.to_owned(), Type::Blob))
+}
+
+fn millis(time: SystemTime) -> i64 {
+    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
+}
+
+fn time(millis: i64) -> SystemTime {
+    let since = Duration::from_millis(unsigned(millis));
+    SystemTime::UNIX_EPOCH.checked_add(since).unwrap_or(SystemTime::UNIX_EPOCH)
+}
+
+fn signed(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+fn unsigned(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests;

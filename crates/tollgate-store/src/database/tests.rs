@@ -40,7 +40,8 @@ fn count(store: &Store) -> u32 {
 }
 
 fn insert(to: &Connection, tool: &str) -> rusqlite::Result<usize> {
-    let row = "INSERT INTO measurements VALUES ('test', 's', ?1, zeroblob(800), x'', 0)";
+    let row = "INSERT INTO measurements VALUES (
+        'test', 's', ?1, 1, zeroblob(800), NULL, NULL, 'healthy', 0, 0, 0, 0)";
     to.execute(row, [tool])
 }
 
