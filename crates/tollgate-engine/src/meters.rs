@@ -1,0 +1,245 @@
+//! How long the tools take, and the tier that each is in because of it.
+//!
+//! Calls record here without a lock; one task judges, another saves. Knows neither servers nor
+//! agents: whoever builds the catalogue says which tools there are, and asks for their tiers.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Instant, SystemTime};
+
+use arc_swap::ArcSwap;
+use parking_lot::Mutex;
+use tokio::sync::{Notify, watch};
+use tollgate_core::budget::Tier;
+use tollgate_core::id::{ServerId, ToolId};
+use tollgate_core::latency::Sample;
+use tollgate_core::standing::{Assigned, Declared, Rules, Verdict};
+use tollgate_core::tool::Tool;
+use tollgate_store::measurements::Measurement;
+
+use crate::clock::Clock;
+use crate::notices::{Notice, Notices};
+
+mod archive;
+mod load;
+mod meter;
+mod moment;
+pub(crate) mod sample;
+mod tend;
+
+pub(crate) use archive::Archive;
+pub(crate) use load::Visit;
+pub(crate) use tend::Tending;
+
+use load::Load;
+use meter::Meter;
+
+/// What is measured in one environment; shared by all calls.
+pub(crate) struct Meters {
+    clock: Arc<dyn Clock>,
+    rules: Rules,
+    notices: Notices,
+    /// `None` keeps nothing beyond this process.
+    archive: Option<Archive>,
+    /// Where moments are counted from.
+    born: Instant,
+    meters: ArcSwap<HashMap<ToolId, Arc<Meter>>>,
+    loads: ArcSwap<HashMap<ServerId, Arc<Load>>>,
+    /// Measurements of tools that nobody has listed yet. Held by whoever adds meters.
+    unclaimed: Mutex<HashMap<ToolId, Measurement>>,
+    /// Something was recorded, or is due at another time.
+    stirred: Notify,
+    /// Something was judged, and may have to be saved.
+    judged: Notify,
+    moves: watch::Sender<u64>,
+}
+
+/// What all measuring rests on.
+pub(crate) struct Basics {
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) rules: Rules,
+    pub(crate) notices: Notices,
+    pub(crate) archive: Option<Archive>,
+}
+
+/// What is known of one tool, for people to see.
+#[derive(Debug, Clone)]
+pub struct Reading {
+    /// The tier, why, the health, and the figures of the calls that count.
+    pub assigned: Arc<Assigned>,
+    /// When the last call was measured.
+    pub measured_at: Option<SystemTime>,
+}
+
+impl Meters {
+    /// Reads what the archive has, and may block for that.
+    pub(crate) fn new(basics: Basics) -> Arc<Self> {
+        let Basics { clock, rules, notices, archive } = basics;
+        let unclaimed = archive.as_ref().map(Archive::load).unwrap_or_default();
+        Arc::new(Self {
+            born: clock.now(),
+            clock,
+            rules,
+            notices,
+            archive,
+            meters: ArcSwap::default(),
+            loads: ArcSwap::default(),
+            unclaimed: Mutex::new(unclaimed),
+            stirred: Notify::new(),
+            judged: Notify::new(),
+            moves: watch::Sender::new(0),
+        })
+    }
+
+    /// One call of the tool ended so. Takes no lock; a tool that nobody listed is not measured.
+    pub(crate) fn record(&self, tool: &ToolId, sample: Sample) {
+        let meters = self.meters.load();
+        if let Some(meter) = meters.get(tool)
+            && meter.record(sample, self.clock.now())
+        {
+            self.stirred.notify_one();
+        }
+    }
+
+    /// A call is on its way to the server for as long as the visit is held.
+    pub(crate) fn visit(&self, server: &ServerId) -> Option<Visit> {
+        let load = Arc::clone(self.loads.load().get(server)?);
+        Some(Visit::begin(load, Arc::clone(&self.clock)))
+    }
+
+    /// Since when the server has had nothing to do; `None` while it has.
+    pub(crate) fn idle_since(&self, server: &ServerId) -> Option<Instant> {
+        match self.loads.load().get(server) {
+            Some(load) => load.idle_since(),
+            None => Some(self.born),
+        }
+    }
+
+    pub(crate) fn assigned(&self, tool: &ToolId) -> Option<Arc<Assigned>> {
+        self.meters.load().get(tool).map(|meter| meter.assigned())
+    }
+
+    pub(crate) fn reading(&self, tool: &ToolId) -> Option<Reading> {
+        let meters = self.meters.load();
+        let meter = meters.get(tool)?;
+        let measured_at = meter.measured_at(self.clock.now(), self.clock.wall());
+        Some(Reading { assigned: meter.assigned(), measured_at })
+    }
+
+    /// How many samples it takes for them to count.
+    pub(crate) fn min_samples(&self) -> u32 {
+        self.rules.min_samples
+    }
+
+    /// Would the tool stand better if it were called more often?
+    pub(crate) fn wants_probe(&self, tool: &ToolId) -> bool {
+        self.meters.load().get(tool).is_some_and(|meter| meter.wants_probe())
+    }
+
+    /// Changes whenever some tool has moved to another tier.
+    pub(crate) fn moves(&self) -> watch::Receiver<u64> {
+        self.moves.subscribe()
+    }
+
+    /// In the order of `tools`.
+    pub(crate) fn tiers(&self, tools: &[Arc<Tool>]) -> Vec<Tier> {
+        let meters = self.meters.load();
+        let tier = |tool: &Arc<Tool>| meters.get(&tool.id).map(|meter| meter.assigned().tier);
+        tools.iter().map(|tool| tier(tool).unwrap_or(Tier::Standard)).collect()
+    }
+
+    /// These tools are in the next catalogue: the new ones are measured from now on, all are
+    /// judged by what is declared of them now. Their tiers, in the same order; moves among them
+    /// are not told by [`Meters::moves`].
+    pub(crate) fn know(&self, tools: &[Arc<Tool>]) -> Vec<Tier> {
+        self.add(tools);
+        let (now, meters) = (self.clock.now(), self.meters.load());
+        for tool in tools {
+            if let Some(meter) = meters.get(&tool.id) {
+                let verdict = meter.declare(declared(tool), &self.rules, now);
+                self.tell(meter, verdict);
+            }
+        }
+        // Something may be due sooner than what is waited for.
+        self.stirred.notify_one();
+        self.tiers(tools)
+    }
+
+    fn add(&self, tools: &[Arc<Tool>]) {
+        let mut unclaimed = self.unclaimed.lock();
+        let meters = self.meters.load();
+        if tools.iter().all(|tool| meters.contains_key(&tool.id)) {
+            return;
+        }
+        // One that never measured anything is not missed; it is made anew with its tool.
+        let measuring = meters.iter().filter(|(_, meter)| meter.recorded() > 0);
+        let mut next: HashMap<ToolId, Arc<Meter>> =
+            measuring.map(|(id, meter)| (id.clone(), Arc::clone(meter))).collect();
+        let mut loads = HashMap::clone(&self.loads.load());
+        let now = self.clock.now();
+        for tool in tools {
+            let id = &tool.id;
+            let load = || Arc::new(Load::new(self.born));
+            loads.entry(id.server.clone()).or_insert_with(load);
+            let made = || {
+                let measurement = unclaimed.remove(id);
+                Arc::new(Meter::new(id.clone(), measurement, &self.terms(tool, now)))
+            };
+            let meter = meters.get(id).map_or_else(made, Arc::clone);
+            next.insert(id.clone(), meter);
+        }
+        self.loads.store(Arc::new(loads));
+        self.meters.store(Arc::new(next));
+    }
+
+    fn terms(&self, tool: &Tool, now: Instant) -> meter::Terms<'_> {
+        meter::Terms { declared: declared(tool), rules: &self.rules, born: self.born, now }
+    }
+
+    /// Looks at all tools that were called or whose time has come.
+    fn judge(&self) {
+        let (now, meters) = (self.clock.now(), self.meters.load());
+        let (mut judged, mut moved) = (false, false);
+        for meter in meters.values() {
+            if let Some(verdict) = meter.judge(&self.rules, now) {
+                judged = true;
+                moved |= self.tell(meter, verdict);
+            }
+        }
+        if moved {
+            self.moves.send_modify(|moves| *moves += 1);
+        }
+        if judged {
+            self.judged.notify_one();
+        }
+    }
+
+    /// Whether there was something to tell.
+    fn tell(&self, meter: &Meter, verdict: Verdict) -> bool {
+        let Verdict::Moved { from, to } = verdict else { return false };
+        let (tool, reason) = (meter.id().clone(), meter.assigned().cause.to_string());
+        tracing::info!(%tool, %from, %to, reason, "a tool moved to another tier");
+        self.notices.tell(Notice::Moved { tool, from, to, reason });
+        true
+    }
+
+    /// The first moment at which time alone may move a tool.
+    fn next_look(&self) -> Option<Instant> {
+        self.meters.load().values().filter_map(|meter| meter.next_look()).min()
+    }
+
+    /// Saves what was not saved yet. Blocks. The error is told already.
+    fn save(&self) -> Result<(), tollgate_store::Error> {
+        self.judge();
+        let Some(archive) = &self.archive else { return Ok(()) };
+        let (now, wall) = (self.clock.now(), self.clock.wall());
+        archive.save(&self.meters.load(), (now, wall))
+    }
+}
+
+fn declared(tool: &Tool) -> Declared {
+    Declared { estimated: tool.terms.estimated, max: tool.terms.max }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! What is measured, on disk. A store that fails costs nothing but what it would have kept: it is
+//! told once, and tried again.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use parking_lot::Mutex;
+use tollgate_core::id::ToolId;
+use tollgate_store::measurements::{Measurement, Unsaved};
+use tollgate_store::{Error, Store};
+
+use super::meter::Meter;
+
+/// Tools that were not called for so long are forgotten.
+const KEPT: Duration = Duration::from_secs(180 * 24 * 3_600);
+
+pub(crate) struct Archive {
+    store: Arc<Store>,
+    environment: String,
+    /// Why the last attempt failed. Held while saving: one at a time, or calls would count twice.
+    trouble: Mutex<Option<Error>>,
+    /// When the last call of all was measured, as far as there was one at the start.
+    newest: Mutex<Option<SystemTime>>,
+}
+
+impl Archive {
+    pub(crate) fn new(store: Arc<Store>, environment: String) -> Self {
+        Self { store, environment, trouble: Mutex::default(), newest: Mutex::default() }
+    }
+
+    /// What cannot be read is measured anew.
+    pub(super) fn load(&self) -> HashMap<ToolId, Measurement> {
+        let loaded = match self.store.measurements().load(&self.environment) {
+            Ok(loaded) => loaded,
+            Err(error) => {
+                let remedy = error.remedy();
+                tracing::warn!(%error, remedy, "measurements cannot be read and begin anew");
+                return HashMap::new();
+            }
+        };
+        if loaded.unreadable > 0 {
+            let rows = loaded.unreadable;
+            tracing::warn!(rows, "some measurements make no sense; these tools begin anew");
+        }
+        *self.newest.lock() = loaded.measurements.iter().map(|it| it.updated_at).max();
+        loaded.measurements.into_iter().map(|it| (it.tool.clone(), it)).collect()
+    }
+
+    /// Counted from the last call there was: a clock that jumped ahead must not cost everything.
+    pub(super) fn forget_old(&self, wall: SystemTime) {
+        let Some(newest) = *self.newest.lock() else { return };
+        let Some(before) = newest.min(wall).checked_sub(KEPT) else { return };
+        match self.store.measurements().forget(before) {
+            Ok(0) => {}
+            Ok(tools) => tracing::info!(tools, "forgot measurements that are half a year old"),
+            // Saving will say the same, and does it in any case.
+            Err(error) => tracing::debug!(%error, "old measurements cannot be forgotten"),
+        }
+    }
+
+    pub(super) fn save(
+        &self,
+        meters: &HashMap<ToolId, Arc<Meter>>,
+        at: (Instant, SystemTime),
+    ) -> Result<(), Error> {
+        let mut trouble = self.trouble.lock();
+        let changed = meters.values().filter_map(|it| Some((it, it.unsaved(at)?)));
+        let (owners, unsaved): (Vec<_>, Vec<Unsaved>) =
+            changed.map(|(meter, (recorded, unsaved))| ((meter, recorded), unsaved)).unzip();
+        if unsaved.is_empty() {
+            return Ok(());
+        }
+        let saved = self.store.measurements().save(&self.environment, &unsaved);
+        tell(&mut trouble, saved.as_ref().err());
+        for (((meter, recorded), unsaved), revision) in owners.into_iter().zip(&unsaved).zip(saved?)
+        {
+            meter.saved(recorded, unsaved, revision);
+        }
+        Ok(())
+    }
+}
+
+fn tell(trouble: &mut Option<Error>, now: Option<&Error>) {
+    match (told(trouble.as_ref(), now), now) {
+        (Told::Fails, Some(error)) => {
+            let remedy = error.remedy();
+            tracing::warn!(%error, remedy, "measurements are not saved; measuring goes on");
+        }
+        (Told::WorksAgain, _) => tracing::info!("measurements are saved again"),
+        (Told::Fails | Told::Nothing, _) => {}
+    }
+    *trouble = now.cloned();
+}
+
+/// What is to be said about an attempt after the one before it: the same trouble only once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Told {
+    Nothing,
+    Fails,
+    WorksAgain,
+}
+
+pub(super) fn told(before: Option<&Error>, now: Option<&Error>) -> Told {
+    match (before, now) {
+        (before, now) if before == now => Told::Nothing,
+        (_, Some(_)) => Told::Fails,
+        (_, None) => Told::WorksAgain,
+    }
+}

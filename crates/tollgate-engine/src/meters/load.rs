@@ -1,0 +1,47 @@
+//! How busy a server is, by the calls that are on their way to it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use super::moment::Moment;
+use crate::clock::Clock;
+
+#[derive(Debug)]
+pub(super) struct Load {
+    visits: AtomicUsize,
+    born: Instant,
+    left: Moment,
+}
+
+/// One call on its way. Dropping it, however the call ends, is its end.
+pub(crate) struct Visit {
+    load: Arc<Load>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Load {
+    pub(super) fn new(born: Instant) -> Self {
+        Self { visits: AtomicUsize::new(0), born, left: Moment::never(born) }
+    }
+
+    pub(super) fn idle_since(&self) -> Option<Instant> {
+        let idle = self.visits.load(Ordering::Acquire) == 0;
+        idle.then(|| self.left.get().unwrap_or(self.born))
+    }
+}
+
+impl Visit {
+    pub(super) fn begin(load: Arc<Load>, clock: Arc<dyn Clock>) -> Self {
+        load.visits.fetch_add(1, Ordering::AcqRel);
+        Self { load, clock }
+    }
+}
+
+impl Drop for Visit {
+    fn drop(&mut self) {
+        // First the moment: whoever sees the server idle also sees since when.
+        self.load.left.set(Some(self.clock.now()));
+        self.load.visits.fetch_sub(1, Ordering::AcqRel);
+    }
+}

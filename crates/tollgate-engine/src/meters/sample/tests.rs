@@ -1,0 +1,119 @@
+use tollgate_mcp::code::ErrorObject;
+
+use super::*;
+
+fn millis(span: u64) -> Duration {
+    Duration::from_millis(span)
+}
+
+const FAST: Duration = Duration::from_millis(500);
+
+/// A call that had time enough.
+fn plenty(took: u64) -> Spent {
+    Spent {
+        took: millis(took),
+        had: millis(10_000),
+        own: millis(10_000),
+        waited_for: WaitsFor::Server,
+    }
+}
+
+fn shown(sample: Option<Sample>) -> String {
+    match sample {
+        Some(Sample { span, ending }) => format!("{ending:?} {} µs", span.as_micros()),
+        None => "nothing".to_owned(),
+    }
+}
+
+#[test]
+fn results_measure_by_their_status() {
+    let check = |status: Status, expected: &str| {
+        assert_eq!(shown(sample(Came::Result(status), &plenty(7), FAST)), expected, "{status}");
+    };
+    check(Status::Ok, "Answered 7000 µs");
+    check(Status::NoResults, "Answered 7000 µs");
+    check(Status::Error, "Failed 7000 µs");
+    check(Status::Timeout, "Overran 10000001 µs");
+    check(Status::Pending, "nothing");
+    check(Status::Denied, "nothing");
+    check(Status::InvalidArguments, "nothing");
+    check(Status::RateLimited, "nothing");
+    check(Status::Offline, "nothing");
+}
+
+#[test]
+fn failures_measure_what_is_the_fault_of_the_tool() {
+    let check = |failure: Failure, expected: &str| {
+        assert_eq!(shown(sample(Came::Failure(&failure), &plenty(3), FAST)), expected, "{failure}");
+    };
+    let refused = |code| Failure::Refused(ErrorObject::new(code, "no"));
+    check(Failure::Offline { state: "failed", reason: "gone".to_owned() }, "nothing");
+    let resting = Failure::Resting { reason: "open".to_owned(), retry_after: millis(1) };
+    check(resting, "nothing");
+    check(refused(code::INVALID_PARAMS), "nothing");
+    check(refused(code::URL_ELICITATION_REQUIRED), "nothing");
+    check(refused(code::HEADER_MISMATCH), "nothing");
+    check(refused(code::MISSING_CLIENT_CAPABILITY), "nothing");
+    check(refused(code::UNSUPPORTED_VERSION), "nothing");
+    check(refused(code::INTERNAL_ERROR), "Failed 3000 µs");
+    check(refused(code::METHOD_NOT_FOUND), "Failed 3000 µs");
+    check(refused(42), "Failed 3000 µs");
+    check(Failure::Lost("broken pipe".to_owned()), "Failed 3000 µs");
+    check(Failure::Unauthorized("401".to_owned()), "Failed 3000 µs");
+    check(Failure::TooLarge { limit: 1 }, "Failed 3000 µs");
+}
+
+/// In milliseconds: what the call had, its own limit, and the ceiling of its tool's tier.
+fn check_late(had: u64, own: u64, ceiling: u64, expected: &str) {
+    let (had, own, ceiling) = (millis(had), millis(own), millis(ceiling));
+    let spent = Spent { took: had, had, own, waited_for: WaitsFor::Server };
+    let shown = shown(sample(Came::Late, &spent, ceiling));
+    assert_eq!(shown, expected, "{had:?} of {own:?} under {ceiling:?}");
+}
+
+#[test]
+fn what_is_given_up_after_the_time_of_its_tier_took_longer_than_that() {
+    check_late(10_000, 10_000, 500, "Overran 10000001 µs");
+    check_late(500, 10_000, 500, "Overran 500001 µs");
+    check_late(1_500, 10_000, 500, "Overran 1500001 µs");
+}
+
+#[test]
+fn the_first_call_of_a_turn_counts_though_the_turn_began_before_it() {
+    check_late(499, 10_000, 500, "Overran 500001 µs");
+    check_late(480, 10_000, 500, "Overran 500001 µs");
+    check_late(479, 10_000, 500, "nothing");
+}
+
+#[test]
+fn a_short_turn_does_not_make_a_tool_slow() {
+    check_late(200, 10_000, 500, "nothing");
+    check_late(500, 10_000, 1_500, "nothing");
+    check_late(0, 10_000, 500, "nothing");
+}
+
+#[test]
+fn a_tool_that_overruns_its_own_limit_does_so_in_any_tier() {
+    check_late(300, 300, 500, "Overran 300001 µs");
+    check_late(300, 300, 4_000, "Overran 300001 µs");
+    check_late(100, 300, 4_000, "nothing");
+}
+
+#[test]
+fn time_that_a_person_took_is_not_measured() {
+    for came in [Came::Result(Status::Ok), Came::Result(Status::Error), Came::Late] {
+        let spent = Spent { waited_for: WaitsFor::Person, ..plenty(9_000) };
+        assert_eq!(sample(came, &spent, FAST), None, "{came:?}");
+    }
+}
+
+#[test]
+fn calls_that_go_on_measure_nothing_yet() {
+    assert_eq!(sample(Came::Unfinished, &plenty(5), FAST), None);
+}
+
+#[test]
+fn absurd_spans_do_not_run_over() {
+    let spent = Spent { had: Duration::MAX, own: Duration::MAX, ..plenty(1) };
+    assert_eq!(sample(Came::Late, &spent, FAST).unwrap().span, Duration::MAX);
+}

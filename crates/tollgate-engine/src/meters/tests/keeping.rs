@@ -1,0 +1,203 @@
+use rusqlite::Connection;
+use tempfile::TempDir;
+
+use super::*;
+
+/// A database that one gateway after another uses.
+struct Place(TempDir);
+
+impl Place {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn file(&self) -> std::path::PathBuf {
+        self.0.path().join("tollgate.db")
+    }
+
+    fn store(&self) -> Arc<Store> {
+        Arc::new(Store::open(&self.file()).unwrap())
+    }
+
+    /// Meters as a process that has just started has them.
+    fn meters(&self) -> Arc<Meters> {
+        meters(Some(&self.store()))
+    }
+
+    /// How many samples of each tool are on disk.
+    fn kept(&self) -> String {
+        let loaded = self.store().measurements().load("test").unwrap();
+        let row = |it: &Measurement| format!("{}={}", it.tool.tool, it.samples.len());
+        loaded.measurements.iter().map(row).collect::<Vec<_>>().join(" ")
+    }
+
+    fn sql(&self, text: &str) {
+        Connection::open(self.file()).unwrap().execute_batch(text).unwrap();
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_restart_keeps_what_was_measured() {
+    let place = Place::new();
+    let tools = tools("a=200 b=200 c");
+    let first = place.meters();
+    first.know(&tools);
+    let tending = first.tend();
+    first.record_all("a", [answered(620); 37]);
+    first.record_all("b", (0..12).map(|at| if at % 2 == 0 { failed() } else { answered(20) }));
+    after(100).await;
+    let shown = ["a", "b", "c"].map(|tool| first.shown(tool));
+    drop((tending, first));
+
+    let second = place.meters();
+    assert_eq!(second.know(&tools), [Tier::Standard, Tier::Standard, Tier::Standard]);
+    assert_eq!(["a", "b", "c"].map(|tool| second.shown(tool)), shown);
+    assert_eq!(second.shown("a"), "standard: measured p50 620 ms over 37 calls");
+    assert!(second.reading(&id("a")).unwrap().measured_at.is_some());
+    assert!(second.reading(&id("c")).unwrap().measured_at.is_none());
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_is_recorded_is_on_disk_a_second_later() {
+    let place = Place::new();
+    let meters = place.meters();
+    meters.know(&tools("a b"));
+    let _tending = meters.tend();
+    meters.record_all("a", [answered(20); 3]);
+    after(1_200).await;
+    assert_eq!(place.kept(), "a=3", "nothing is kept of tools that nobody called");
+    meters.record_all("a", [answered(20); 2]);
+    meters.record_all("b", [answered(20); 200]);
+    after(1_200).await;
+    assert_eq!(place.kept(), "a=5 b=100");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_last_call_before_the_end_is_saved() {
+    let place = Place::new();
+    let meters = place.meters();
+    meters.know(&tools("a"));
+    let tending = meters.tend();
+    meters.record(&id("a"), answered(20));
+    drop(tending);
+    assert_eq!(place.kept(), "a=1");
+    // Whoever still holds the meters may record; who asks for it has that saved too.
+    meters.record(&id("a"), answered(20));
+    meters.flush().await.unwrap();
+    assert_eq!(place.kept(), "a=2");
+}
+
+#[tokio::test(start_paused = true)]
+async fn tools_of_servers_that_are_away_keep_their_measurements() {
+    let place = Place::new();
+    let run = |known: &str, called: &str| {
+        let meters = place.meters();
+        meters.know(&tools(known));
+        meters.record_all(called, [answered(20)]);
+        drop(meters.tend());
+    };
+    run("a b", "a");
+    run("b", "b");
+    run("a b", "a");
+    assert_eq!(place.kept(), "a=2 b=1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_fails_is_tried_again_and_measuring_goes_on() {
+    let place = Place::new();
+    let meters = place.meters();
+    let tools = tools("a=200");
+    meters.know(&tools);
+    let _tending = meters.tend();
+    place.sql("ALTER TABLE measurements RENAME TO elsewhere");
+    meters.record_all("a", [answered(620); 5]);
+    after(3_000).await;
+    assert!(meters.flush().await.is_err());
+    assert_eq!(meters.tiers(&tools), [Tier::Standard]);
+    place.sql("ALTER TABLE elsewhere RENAME TO measurements");
+    after(15_000).await;
+    assert_eq!(place.kept(), "a=5");
+}
+
+#[tokio::test(start_paused = true)]
+async fn two_processes_on_one_file_lose_nothing_of_each_other() {
+    let place = Place::new();
+    let (serving, other) = (place.meters(), place.meters());
+    serving.know(&tools("a"));
+    other.know(&tools("a"));
+    let _tending = (serving.tend(), other.tend());
+    serving.record_all("a", [answered(20); 40]);
+    after(1_500).await;
+    other.record_all("a", [answered(30); 2]);
+    after(1_500).await;
+    assert_eq!(place.kept(), "a=42");
+    serving.record_all("a", [answered(20); 3]);
+    after(1_500).await;
+    assert_eq!(place.kept(), "a=45");
+}
+
+#[tokio::test(start_paused = true)]
+async fn rows_that_make_no_sense_cost_only_themselves() {
+    let place = Place::new();
+    let first = place.meters();
+    first.know(&tools("a b"));
+    first.record_all("a", [answered(20); 5]);
+    first.record_all("b", [answered(20); 5]);
+    drop(first.tend());
+    place.sql("UPDATE measurements SET samples = x'00' WHERE tool = 'a'");
+    let second = place.meters();
+    assert_eq!(second.know(&tools("a b")), [Tier::Standard, Tier::Fast]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn environments_measure_apart() {
+    let place = Place::new();
+    let of = |environment: &str| {
+        let archive = Some(Archive::new(place.store(), environment.to_owned()));
+        let (clock, notices) = (Arc::new(SystemClock), Notices::default());
+        Meters::new(Basics { clock, rules: Rules::default(), notices, archive })
+    };
+    let live = of("live");
+    live.know(&tools("a"));
+    live.record_all("a", [answered(2_000); 5]);
+    drop(live.tend());
+    assert_eq!(of("live").know(&tools("a")), [Tier::Deep]);
+    assert_eq!(of("test").know(&tools("a")), [Tier::Standard]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn old_measurements_are_forgotten_by_the_last_call_and_not_by_a_clock_that_jumped() {
+    let place = Place::new();
+    let first = place.meters();
+    first.know(&tools("a b"));
+    first.record_all("a", [answered(20)]);
+    first.record_all("b", [answered(20)]);
+    drop(first.tend());
+    let year = 365 * 24 * 3_600_000_i64;
+    // As if the clock stood a year ahead now: all rows are a year old.
+    place.sql(&format!("UPDATE measurements SET updated_at = updated_at - {year}"));
+    let archive = Archive::new(place.store(), "test".to_owned());
+    archive.load();
+    archive.forget_old(SystemClock.wall());
+    assert_eq!(place.kept(), "a=1 b=1");
+    place
+        .sql(&format!("UPDATE measurements SET updated_at = updated_at + {year} WHERE tool = 'b'"));
+    archive.load();
+    archive.forget_old(SystemClock.wall());
+    assert_eq!(place.kept(), "b=1");
+}
+
+#[test]
+fn trouble_is_told_when_it_changes() {
+    use super::super::archive::{Told, told};
+    let full = Some(tollgate_store::Error::Full);
+    let busy = Some(tollgate_store::Error::Busy);
+    let check = |before: &Option<_>, now: &Option<_>, expected: Told| {
+        assert_eq!(told(before.as_ref(), now.as_ref()), expected, "{before:?} then {now:?}");
+    };
+    check(&None, &None, Told::Nothing);
+    check(&None, &full, Told::Fails);
+    check(&full, &full, Told::Nothing);
+    check(&full, &busy, Told::Fails);
+    check(&busy, &None, Told::WorksAgain);
+}
