@@ -23,8 +23,6 @@ pub use saved::Saved;
 use expected::{Expected, Footing};
 use trial::Trial;
 
-/// A tool changes its tier at most this often: lists of tools that change cost prompt caches.
-pub const DWELL: Duration = Duration::from_secs(30);
 /// So many good calls in a row say more than all that was before them.
 pub const RUN: usize = 10;
 
@@ -193,7 +191,7 @@ impl Standing {
         let Look { figures, expected, plain, .. } = look;
         let from = self.assigned.tier;
         let wanted = self.trial.map_or(plain, |trial| trial.tier);
-        let waits = wanted != from && !self.dwelt(facts.now);
+        let waits = wanted != from && !self.has_dwelt(facts);
         let to = if waits { from } else { wanted };
         if to != from {
             self.changed = Some(facts.now);
@@ -201,8 +199,13 @@ impl Standing {
         if !waits {
             self.take(&expected, wanted);
         }
-        self.next_look = if waits { self.dwelt_at() } else { self.trial_due(wanted, facts.rules) };
-        let held = if waits { Some(Held::Dwell { to: wanted }) } else { expected.held };
+        self.next_look =
+            if waits { self.dwelt_at(facts.rules) } else { self.trial_due(wanted, facts.rules) };
+        let held = if waits {
+            Some(Held::Dwell { to: wanted, hold: facts.rules.hold })
+        } else {
+            expected.held
+        };
         let lift = if !waits && wanted > expected.tier { Lift::OneUp } else { Lift::None };
         let complaint = self.health.complaint(&figures, facts.declared.max);
         let trouble = complaint.map(|complaint| Trouble { complaint, lift });
@@ -234,12 +237,13 @@ impl Standing {
         self.seen.saturating_sub(self.epoch)
     }
 
-    fn dwelt(&self, now: Instant) -> bool {
-        self.changed.is_none_or(|changed| now.saturating_duration_since(changed) >= DWELL)
+    fn has_dwelt(&self, facts: &Facts<'_>) -> bool {
+        let since = |changed| facts.now.saturating_duration_since(changed);
+        self.changed.is_none_or(|changed| since(changed) >= facts.rules.hold)
     }
 
-    fn dwelt_at(&self) -> Option<Instant> {
-        self.changed.and_then(|changed| changed.checked_add(DWELL))
+    fn dwelt_at(&self, rules: &Rules) -> Option<Instant> {
+        self.changed.and_then(|changed| changed.checked_add(rules.hold))
     }
 }
 

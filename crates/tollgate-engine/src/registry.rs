@@ -13,6 +13,7 @@ use tollgate_core::id::{AgentId, ServerId};
 use tollgate_core::names::{NamePattern, Owners};
 use tollgate_core::view::View;
 
+use crate::meters::Meters;
 use crate::owners;
 use crate::upstream::{Change, Update, Updates};
 
@@ -95,6 +96,8 @@ pub(crate) struct Plan {
     pub(crate) pattern: NamePattern,
     /// Where owners of names are remembered; `None` forgets them with the process.
     pub(crate) owners: Option<std::path::PathBuf>,
+    /// Says which tier each tool is in.
+    pub(crate) meters: Arc<Meters>,
 }
 
 /// The writing side: one task owns it.
@@ -109,6 +112,8 @@ pub(crate) struct Keeper {
     owners: Owners,
     owners_file: Option<std::path::PathBuf>,
     build: Build,
+    meters: Arc<Meters>,
+    moves: watch::Receiver<u64>,
     /// Which offers changed since the last catalogue, in that order.
     changed: Vec<usize>,
 }
@@ -141,6 +146,8 @@ pub(crate) fn registry(plan: Plan) -> (Arc<Registry>, Keeper, Updates) {
         owners: plan.owners.as_deref().map(owners::load).unwrap_or_default(),
         owners_file: plan.owners,
         build: Catalog::build,
+        moves: plan.meters.moves(),
+        meters: plan.meters,
         changed: Vec::new(),
     };
     (registry, keeper, sender)
@@ -161,6 +168,10 @@ impl Keeper {
                 let update = tokio::select! {
                     biased;
                     update = self.updates.recv() => update,
+                    Ok(()) = self.moves.changed() => {
+                        self.retier();
+                        continue;
+                    }
                     Some(done) = self.flushes.recv() => {
                         // Nothing waits, and what came before was published.
                         let _ = done.send(());
@@ -218,6 +229,16 @@ impl Keeper {
         self.build().await;
     }
 
+    /// Tools moved: the same catalogue, seen from other tiers.
+    fn retier(&self) {
+        let catalog = Arc::clone(&self.registry.current().catalog);
+        let tiers = self.meters.tiers(&catalog.tools);
+        if tiers != catalog.tiers {
+            let next = catalog.in_tiers(catalog.version + 1, tiers);
+            self.registry.publish(Generation::new(Arc::new(next), Arc::clone(&self.agents)));
+        }
+    }
+
     fn left_out(&self, at: usize) {
         let server = &self.offers[at].rules.server;
         tracing::error!(%server, "left out: no catalogue can be built with what the server lists");
@@ -229,6 +250,7 @@ impl Keeper {
         let previous = Arc::clone(&self.registry.current().catalog);
         let (offers, pattern) = (self.offers.clone(), self.pattern.clone());
         let (mut owners, build) = (self.owners.clone(), self.build);
+        let meters = Arc::clone(&self.meters);
         let before = Arc::clone(&previous);
         let built = tokio::task::spawn_blocking(move || {
             let inputs = Inputs {
@@ -237,7 +259,8 @@ impl Keeper {
                 pattern: &pattern,
                 previous: Some(&previous),
             };
-            let catalog = build(&inputs, &mut owners);
+            let mut catalog = build(&inputs, &mut owners);
+            catalog.tiers = meters.know(&catalog.tools);
             (catalog, owners)
         });
         let Ok((catalog, owners)) = built.await else { return false };

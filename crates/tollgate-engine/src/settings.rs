@@ -8,12 +8,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tollgate_core::agent::Agent;
-use tollgate_core::budget::{Ceilings, Limits};
+use tollgate_core::budget::Limits;
 use tollgate_core::glob::Glob;
 use tollgate_core::id::{AgentId, ServerId, ToolName};
 use tollgate_core::names::NamePattern;
 use tollgate_core::secret::Secret;
 use tollgate_core::selector::Keywords;
+use tollgate_core::standing;
 use tollgate_core::tool::{Override, SlowResponse};
 use tollgate_mcp::Revision;
 use tollgate_mcp::client::Credentials;
@@ -36,13 +37,8 @@ pub struct Settings {
 /// The latency tiers, and what puts tools and turns into them.
 #[derive(Debug, Clone)]
 pub struct Budget {
-    pub ceilings: Ceilings,
-    /// Which measured percentile decides a tool's tier.
-    pub percentile: u8,
-    /// Below this the declared latency counts.
-    pub min_samples: u32,
-    /// How long a tool that stands too high and must not be probed waits for its next trial.
-    pub recovery: Duration,
+    /// What decides a tool's tier.
+    pub standing: standing::Rules,
     /// A second deep turn of a conversation sooner than this is a standard one.
     pub deep_interval: Duration,
     /// How often the tools of an idle server are measured. Zero: never.
@@ -54,10 +50,7 @@ pub struct Budget {
 impl Default for Budget {
     fn default() -> Self {
         Self {
-            ceilings: Ceilings::default(),
-            percentile: 50,
-            min_samples: 5,
-            recovery: Duration::from_secs(600),
+            standing: standing::Rules::default(),
             deep_interval: Duration::from_secs(30),
             calibrate_every: Duration::from_secs(300),
             keywords: Keywords::default(),

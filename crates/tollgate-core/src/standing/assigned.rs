@@ -3,7 +3,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::{DWELL, Health};
+use super::Health;
 use crate::budget::Tier;
 use crate::latency::Figures;
 
@@ -68,7 +68,7 @@ pub enum Lift {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Held {
     /// It changed lately.
-    Dwell { to: Tier },
+    Dwell { to: Tier, hold: Duration },
     /// Too near the ceiling to come down.
     Border { lower: Tier, limit: Duration },
     /// Enough calls are slow that it could be chance.
@@ -143,7 +143,7 @@ impl fmt::Display for Complaint {
 impl fmt::Display for Held {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Dwell { to } => write!(f, "{to} once it has stood for {}", Words(DWELL)),
+            Self::Dwell { to, hold } => write!(f, "{to} once it has stood for {}", Words(hold)),
             Self::Border { lower, limit } => write!(f, "{lower} only from {} down", Words(limit)),
             Self::Uneven { lower } => write!(f, "too uneven for {lower}"),
         }

@@ -15,6 +15,8 @@ pub struct Rules {
     pub min_samples: u32,
     /// After so long without a call a tool gets a chance in a lower tier.
     pub recovery: Duration,
+    /// A tool changes its tier at most once in this time: lists that change cost prompt caches.
+    pub hold: Duration,
 }
 
 /// What was said of a tool by its operator, or by a server that is believed.
@@ -40,6 +42,7 @@ impl Default for Rules {
             percentile: 50,
             min_samples: 5,
             recovery: Duration::from_secs(600),
+            hold: Duration::from_secs(30),
         }
     }
 }

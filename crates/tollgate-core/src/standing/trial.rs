@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::expected::Footing;
-use super::{DWELL, Facts, Health, RUN, Rules, Standing, below, is_good};
+use super::{Facts, Health, RUN, Rules, Standing, below, is_good};
 use crate::budget::Tier;
 
 /// Failed trials make the pause before the next one no longer than this.
@@ -59,11 +59,11 @@ impl Standing {
             return None;
         }
         let rested = self.quiet_since.checked_add(self.pause(rules))?;
-        Some(self.dwelt_at().map_or(rested, |dwelt| dwelt.max(rested)))
+        Some(self.dwelt_at(rules).map_or(rested, |dwelt| dwelt.max(rested)))
     }
 
     fn pause(&self, rules: &Rules) -> Duration {
         let doubled = rules.recovery.saturating_mul(1 << self.failed_trials.min(20));
-        doubled.min(LONGEST_PAUSE.max(rules.recovery)).max(DWELL)
+        doubled.min(LONGEST_PAUSE.max(rules.recovery)).max(rules.hold)
     }
 }

@@ -5,9 +5,13 @@ use serde_json::json;
 use tollgate_core::glob::Glob;
 use tollgate_core::json::raw_value;
 use tollgate_core::names::Origin;
+use tollgate_core::standing;
 use tollgate_mcp::tasks;
 
 use super::*;
+use crate::clock::SystemClock;
+use crate::meters::Basics;
+use crate::notices::Notices;
 
 fn id(name: &str) -> ServerId {
     ServerId::parse(name).unwrap()
@@ -31,6 +35,12 @@ fn plan(servers: &[&str]) -> Plan {
         agents: vec![Agent::implicit()],
         pattern: NamePattern::parse("{server}_{tool}").unwrap(),
         owners: None,
+        meters: Meters::new(Basics {
+            clock: Arc::new(SystemClock),
+            rules: standing::Rules::default(),
+            notices: Notices::default(),
+            archive: None,
+        }),
     }
 }
 

@@ -3,6 +3,8 @@ use proptest::prelude::*;
 use super::*;
 
 const SECOND: Duration = Duration::from_secs(1);
+/// How long tools hold their tier by the usual rules.
+const DWELL: Duration = Duration::from_secs(30);
 
 #[derive(Debug, Clone)]
 enum Step {
@@ -147,7 +149,7 @@ proptest! {
         let before = stage.standing.assigned();
         let expected = match before.cause {
             Cause { basis: Basis::Trial { .. }, .. } => return Ok(()),
-            Cause { held: Some(Held::Dwell { to }), .. } => to,
+            Cause { held: Some(Held::Dwell { to, .. }), .. } => to,
             Cause { .. } => before.tier,
         };
         prop_assert_eq!(restored.assigned().tier, expected);

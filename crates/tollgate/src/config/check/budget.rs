@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tollgate_core::budget::Ceilings;
 use tollgate_core::selector::{self, Builtin, Keywords, Language};
+use tollgate_core::standing;
 use tollgate_engine::settings::Budget;
 
 use super::super::diagnostic::Problems;
@@ -17,15 +18,19 @@ pub(super) fn budget(top: &Fields, problems: &mut Problems) -> Budget {
     let seconds = |key: &str, usual: Duration| {
         fields.whole(key).map_or(usual, |it| Duration::from_secs(it.value))
     };
-    Budget {
+    let standing = standing::Rules {
         ceilings: ceilings(fields, problems),
         percentile: fields
             .whole("percentile")
-            .map_or(usual.percentile, |it| u8::try_from(it.value).expect(small)),
+            .map_or(usual.standing.percentile, |it| u8::try_from(it.value).expect(small)),
         min_samples: fields
             .whole("min_samples")
-            .map_or(usual.min_samples, |it| u32::try_from(it.value).expect(small)),
-        recovery: seconds("recovery_s", usual.recovery),
+            .map_or(usual.standing.min_samples, |it| u32::try_from(it.value).expect(small)),
+        recovery: seconds("recovery_s", usual.standing.recovery),
+        hold: seconds("hold_s", usual.standing.hold),
+    };
+    Budget {
+        standing,
         deep_interval: seconds("deep_interval_s", usual.deep_interval),
         calibrate_every: seconds("calibrate_interval_s", usual.calibrate_every),
         keywords: keywords(fields, problems),

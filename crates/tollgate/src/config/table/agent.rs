@@ -28,6 +28,12 @@ pub(super) const BUDGET: Section = Section {
             "A tool that stands too high and must not be probed gets a trial after this long without a call",
         ),
         key(
+            "hold_s",
+            whole(0, 86_400, "seconds"),
+            "30",
+            "A tool changes its tier at most once in this time; lists that change cost prompt caches",
+        ),
+        key(
             "calibrate_interval_s",
             whole(0, 86_400, "seconds"),
             "300",

@@ -93,7 +93,7 @@ fn the_example_of_the_documentation_is_read() {
     let budget = &settings.budget;
     assert_eq!(budget.keywords.deep, ["think carefully"]);
     assert_eq!(budget.keywords.languages, [Language::German, Language::English]);
-    assert_eq!(budget.recovery, Duration::from_secs(600));
+    assert_eq!(budget.standing.recovery, Duration::from_secs(600));
     assert_eq!(budget.calibrate_every, Duration::from_secs(300));
     assert_eq!(settings.agents[0].keywords.deep, ["consult the archives"]);
     assert_eq!(settings.agents[0].keywords.builtin, Builtin::Kept);
@@ -110,11 +110,11 @@ fn what_is_left_out_of_the_budget_is_as_usual() {
           recovery_s: 60, calibrate_interval_s: 0, keywords: { standard: [Zauber], replace: true } }",
     );
     let budget = budget.settings.budget;
-    assert_eq!(budget.ceilings.fast, Duration::from_millis(300));
-    assert_eq!(budget.ceilings.deep, Duration::from_secs(4));
-    assert_eq!((budget.percentile, budget.min_samples), (95, 10));
+    assert_eq!(budget.standing.ceilings.fast, Duration::from_millis(300));
+    assert_eq!(budget.standing.ceilings.deep, Duration::from_secs(4));
+    assert_eq!((budget.standing.percentile, budget.standing.min_samples), (95, 10));
     assert_eq!(budget.deep_interval, Duration::ZERO);
-    assert_eq!(budget.recovery, Duration::from_secs(60));
+    assert_eq!(budget.standing.recovery, Duration::from_secs(60));
     assert_eq!(budget.calibrate_every, Duration::ZERO);
     assert_eq!(budget.keywords.standard, ["Zauber"]);
     assert_eq!(budget.keywords.builtin, Builtin::Replaced);
