@@ -5,7 +5,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Instant, SystemTime};
+use std::time::{Duration, Instant, SystemTime};
 
 use arc_swap::ArcSwap;
 use parking_lot::Mutex;
@@ -117,6 +117,13 @@ impl Meters {
 
     pub(crate) fn assigned(&self, tool: &ToolId) -> Option<Arc<Assigned>> {
         self.meters.load().get(tool).map(|meter| meter.assigned())
+    }
+
+    /// How long calls of the tier may take that the tool stands in.
+    pub(crate) fn ceiling(&self, tool: &ToolId) -> Duration {
+        let meters = self.meters.load();
+        let tier = meters.get(tool).map_or(Tier::Standard, |meter| meter.assigned().tier);
+        self.rules.ceilings.of(tier)
     }
 
     pub(crate) fn reading(&self, tool: &ToolId) -> Option<Reading> {

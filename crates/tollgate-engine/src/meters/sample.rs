@@ -30,6 +30,8 @@ pub(crate) struct Spent {
     pub(crate) had: Duration,
     /// The same in a turn without a wall.
     pub(crate) own: Duration,
+    /// Of the tier that the tool stands in.
+    pub(crate) ceiling: Duration,
     /// A person, if one was asked in the course of it: then the time is theirs.
     pub(crate) waited_for: WaitsFor,
 }
@@ -40,8 +42,8 @@ const SLACK: Duration = Duration::from_millis(20);
 /// What spans are kept to: the least by which one can be longer than a limit.
 const LEAST: Duration = Duration::from_micros(1);
 
-/// `None` where nothing was learned about the tool. The ceiling is that of the tier it stood in.
-pub(crate) fn sample(came: Came<'_>, spent: &Spent, ceiling: Duration) -> Option<Sample> {
+/// `None` where nothing was learned about the tool.
+pub(crate) fn sample(came: Came<'_>, spent: &Spent) -> Option<Sample> {
     if spent.waited_for == WaitsFor::Person {
         return None;
     }
@@ -49,7 +51,7 @@ pub(crate) fn sample(came: Came<'_>, spent: &Spent, ceiling: Duration) -> Option
     match came {
         Came::Result(Status::Ok | Status::NoResults) => took(Ending::Answered),
         Came::Result(Status::Error) => took(Ending::Failed),
-        Came::Result(Status::Timeout) | Came::Late => given_up(spent, ceiling),
+        Came::Result(Status::Timeout) | Came::Late => given_up(spent),
         Came::Failure(failure) if is_of_the_tool(failure) => took(Ending::Failed),
         Came::Failure(_) | Came::Unfinished => None,
         Came::Result(
@@ -63,8 +65,8 @@ pub(crate) fn sample(came: Came<'_>, spent: &Spent, ceiling: Duration) -> Option
 }
 
 /// It counts if it had the time that a tool of its tier may take, or its own limit if that is less.
-fn given_up(spent: &Spent, ceiling: Duration) -> Option<Sample> {
-    let due = spent.own.min(ceiling);
+fn given_up(spent: &Spent) -> Option<Sample> {
+    let due = spent.own.min(spent.ceiling);
     let span = spent.took.max(spent.had).max(due).saturating_add(LEAST);
     let had_enough = spent.had.saturating_add(SLACK) >= due;
     had_enough.then_some(Sample { span, ending: Ending::Overran })

@@ -6,14 +6,13 @@ fn millis(span: u64) -> Duration {
     Duration::from_millis(span)
 }
 
-const FAST: Duration = Duration::from_millis(500);
-
-/// A call that had time enough.
+/// A call that had time enough, of a tool in the fast tier.
 fn plenty(took: u64) -> Spent {
     Spent {
         took: millis(took),
         had: millis(10_000),
         own: millis(10_000),
+        ceiling: millis(500),
         waited_for: WaitsFor::Server,
     }
 }
@@ -28,7 +27,7 @@ fn shown(sample: Option<Sample>) -> String {
 #[test]
 fn results_measure_by_their_status() {
     let check = |status: Status, expected: &str| {
-        assert_eq!(shown(sample(Came::Result(status), &plenty(7), FAST)), expected, "{status}");
+        assert_eq!(shown(sample(Came::Result(status), &plenty(7))), expected, "{status}");
     };
     check(Status::Ok, "Answered 7000 µs");
     check(Status::NoResults, "Answered 7000 µs");
@@ -44,7 +43,7 @@ fn results_measure_by_their_status() {
 #[test]
 fn failures_measure_what_is_the_fault_of_the_tool() {
     let check = |failure: Failure, expected: &str| {
-        assert_eq!(shown(sample(Came::Failure(&failure), &plenty(3), FAST)), expected, "{failure}");
+        assert_eq!(shown(sample(Came::Failure(&failure), &plenty(3))), expected, "{failure}");
     };
     let refused = |code| Failure::Refused(ErrorObject::new(code, "no"));
     check(Failure::Offline { state: "failed", reason: "gone".to_owned() }, "nothing");
@@ -66,8 +65,8 @@ fn failures_measure_what_is_the_fault_of_the_tool() {
 /// In milliseconds: what the call had, its own limit, and the ceiling of its tool's tier.
 fn check_late(had: u64, own: u64, ceiling: u64, expected: &str) {
     let (had, own, ceiling) = (millis(had), millis(own), millis(ceiling));
-    let spent = Spent { took: had, had, own, waited_for: WaitsFor::Server };
-    let shown = shown(sample(Came::Late, &spent, ceiling));
+    let spent = Spent { took: had, had, own, ceiling, waited_for: WaitsFor::Server };
+    let shown = shown(sample(Came::Late, &spent));
     assert_eq!(shown, expected, "{had:?} of {own:?} under {ceiling:?}");
 }
 
@@ -103,17 +102,17 @@ fn a_tool_that_overruns_its_own_limit_does_so_in_any_tier() {
 fn time_that_a_person_took_is_not_measured() {
     for came in [Came::Result(Status::Ok), Came::Result(Status::Error), Came::Late] {
         let spent = Spent { waited_for: WaitsFor::Person, ..plenty(9_000) };
-        assert_eq!(sample(came, &spent, FAST), None, "{came:?}");
+        assert_eq!(sample(came, &spent), None, "{came:?}");
     }
 }
 
 #[test]
 fn calls_that_go_on_measure_nothing_yet() {
-    assert_eq!(sample(Came::Unfinished, &plenty(5), FAST), None);
+    assert_eq!(sample(Came::Unfinished, &plenty(5)), None);
 }
 
 #[test]
 fn absurd_spans_do_not_run_over() {
     let spent = Spent { had: Duration::MAX, own: Duration::MAX, ..plenty(1) };
-    assert_eq!(sample(Came::Late, &spent, FAST).unwrap().span, Duration::MAX);
+    assert_eq!(sample(Came::Late, &spent).unwrap().span, Duration::MAX);
 }
