@@ -12,9 +12,8 @@ use super::milliseconds;
 use super::rate::rate_limit;
 
 pub(super) fn tools(server: &Fields, problems: &mut Problems) -> BTreeMap<ToolName, Override> {
-    let trusted = server.flag("trusted").unwrap_or(false);
     let one = |(name, fields): &(Marked<String>, Fields)| {
-        warn_of_repeats(fields, trusted, problems);
+        warn_of_repeats(server, fields, problems);
         (ToolName::new(&name.value), one(fields, problems))
     };
     server.named("tools").iter().map(one).collect()
@@ -42,9 +41,9 @@ fn one(fields: &Fields, problems: &mut Problems) -> Override {
 }
 
 /// What needs the same call twice, of a tool that nobody says may be called twice.
-fn warn_of_repeats(fields: &Fields, trusted: bool, problems: &mut Problems) {
+fn warn_of_repeats(server: &Fields, fields: &Fields, problems: &mut Problems) {
     // A trusted server may still say so of its tools.
-    if fields.flag("idempotent").unwrap_or(trusted) {
+    if fields.flag("idempotent").or(server.flag("trusted")) == Some(true) {
         return;
     }
     let mut warn = |key: &str, what: &str| {

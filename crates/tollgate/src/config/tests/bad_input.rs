@@ -271,6 +271,7 @@ fn b_cf_09_numbers_and_ports() {
         ("percentile", "1 to 99", ["0", "100", "-50", "p95"]),
         ("min_samples", "1 to 100 calls", ["0", "101", "1.5", "many"]),
         ("recovery_s", "1 to 86400 seconds", ["0", "-1", "86401", "10min"]),
+        ("hold_s", "0 to 86400 seconds", ["-1", "86401", "30s", "3e1"]),
         ("calibrate_interval_s", "0 to 86400 seconds", ["-1", "86401", "never", "1e3"]),
         ("deep_interval_s", "0 to 86400 seconds", ["-1", "86401", "false", "0.5"]),
     ] {
