@@ -11,9 +11,11 @@ use tollgate_engine::gate::Gate;
 use tollgate_engine::record::Log;
 use tollgate_engine::{Parts, Running};
 use tollgate_server::{Limits, Options, Server};
+use tollgate_store::Store;
 
 use crate::config::{self, Config, Origin};
 use crate::failure::Failure;
+use crate::gateway::events;
 
 /// An engine that runs, and the front to it.
 pub struct App {
@@ -26,7 +28,8 @@ impl App {
     pub fn start(config: &Config) -> Result<Self, Failure> {
         prepare(config)?;
         tollgate_engine::upstream::sweep_orphans();
-        let parts = Parts { observers: vec![Box::new(Log)], ..Parts::default() };
+        let store = Some(Arc::new(store(config)?));
+        let parts = Parts { observers: vec![Box::new(Log)], store, ..Parts::default() };
         let running = tollgate_engine::start(config.settings.clone(), parts);
         let keys = config.keys.iter().map(key).collect();
         let options = Options { hosts: config.hosts.clone(), keys, limits: Limits::default() };
@@ -64,10 +67,26 @@ impl Local {
         self.0.server.answer(request).await
     }
 
+    /// Gives the parts of an event stream to `heard` as they come.
+    pub async fn follow(
+        &self,
+        request: Request<Bytes>,
+        heard: &mut (dyn FnMut(&[u8]) + Send),
+    ) -> Result<Response<Bytes>, Failure> {
+        let response = self.0.server.stream(request).await;
+        events::read(response, heard).await.map_err(|error| Failure::failed(error.to_string()))
+    }
+
     /// Ends all servers.
     pub async fn stop(self) {
         self.0.gate().stop().await;
     }
+}
+
+/// What was measured before. Without it nothing starts: it would be lost without a word.
+fn store(config: &Config) -> Result<Store, Failure> {
+    let file = config.data.join("tollgate.db");
+    Store::open(&file).map_err(|error| Failure::failed(error.to_string()))
 }
 
 /// The data directory is there and private, and the sandbox of the file tools holds none of our

@@ -2,11 +2,13 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, value_parser};
 use clap_complete::Shell;
 
 use crate::config;
 use crate::output::Form;
+
+const TIERS: [&str; 3] = ["fast", "standard", "deep"];
 
 /// An MCP host and gateway: tools for AI models, under a latency budget.
 ///
@@ -42,10 +44,19 @@ pub enum Command {
     Serve,
     /// Check a config without starting anything
     Check(Check),
-    /// List the tools that an agent sees
-    Tools(View),
+    /// List the tools that an agent sees, how fast they are, and why they are in their tier
+    Tools(Tools),
     /// Call one tool
     Call(Call),
+    /// Read a result that was cut, or came after its turn was over
+    Result(Page),
+    /// Say which latency budget an utterance gets, and why
+    Tier(Said),
+    /// Measure the tools that can be called without changing anything
+    Calibrate(Calibrate),
+    /// Figures of the tools, to compare and merge across installations
+    #[command(subcommand)]
+    Telemetry(Telemetry),
     /// Look at the MCP servers behind the gateway
     #[command(subcommand)]
     Servers(Servers),
@@ -76,8 +87,21 @@ pub struct View {
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
     /// The latency budget [default: the agent's ceiling]
-    #[arg(long, value_name = "TIER", value_parser = ["fast", "standard", "deep"])]
+    #[arg(long, value_name = "TIER", value_parser = TIERS)]
     pub tier: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "they are switches")]
+pub struct Tools {
+    #[command(flatten)]
+    pub view: View,
+    /// Rank the measured tools of each category, fastest first
+    #[arg(long)]
+    pub leaderboard: bool,
+    /// Show what the tools do as well
+    #[arg(long, conflicts_with = "leaderboard")]
+    pub long: bool,
 }
 
 #[derive(Debug, Args)]
@@ -88,6 +112,69 @@ pub struct Call {
     pub arguments: Vec<String>,
     #[command(flatten)]
     pub view: View,
+    /// Ask the tool itself, even if an answer was kept
+    #[arg(long)]
+    pub no_cache: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Page {
+    /// As the outcome of the call named it
+    pub handle: String,
+    /// Which part of it, from 1
+    #[arg(long, value_name = "N", default_value_t = 1, value_parser = value_parser!(u32).range(1..))]
+    pub page: u32,
+}
+
+#[derive(Debug, Args)]
+pub struct Said {
+    /// What was said
+    pub utterance: String,
+    /// To whom [default: the default agent]
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// In which conversation; what went before in it counts
+    #[arg(long, value_name = "ID")]
+    pub conversation: Option<String>,
+    /// How many turns wait behind this one
+    #[arg(long, value_name = "N")]
+    pub queue_depth: Option<u32>,
+    /// Insist on a tier
+    #[arg(long = "override", value_name = "TIER", value_parser = TIERS)]
+    pub forced: Option<String>,
+    /// The transcript still grows: its last word may not be whole, and no turn is counted
+    #[arg(long)]
+    pub partial: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Calibrate {
+    /// One server, or one tool by the name that `tools` shows [default: all]
+    #[arg(value_name = "SERVER|TOOL")]
+    pub only: Option<String>,
+    /// Probes of each tool [default: enough to count]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..=100))]
+    pub times: Option<u32>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Telemetry {
+    /// The figures of this installation: names of tools and counts, no arguments, hosts or keys
+    Export(Written),
+    /// Several exports as one
+    Merge {
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+        #[command(flatten)]
+        written: Written,
+    },
+}
+
+#[derive(Debug, Args)]
+pub struct Written {
+    /// Write to this file [default: standard output]
+    #[arg(long, value_name = "FILE")]
+    pub out: Option<PathBuf>,
 }
 
 #[derive(Debug, Subcommand)]

@@ -4,23 +4,27 @@ use std::time::Duration;
 
 use tokio::runtime::Builder;
 
-use crate::cli::{Cli, Command, Options};
+use crate::cli::{Cli, Command, Options, Telemetry};
 use crate::config::{self, Config, Environment};
 use crate::failure::Failure;
-use crate::logging;
+use crate::logging::{self, Reader};
 use crate::output::Output;
 use crate::signals::asked_to_stop;
 
 /// How long blocking work may still take when the command is over.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
+mod calibrate;
 mod call;
 mod check;
 mod completions;
 mod conformance_client;
 mod mcp;
+mod result;
 mod serve;
 mod servers;
+mod telemetry;
+mod tier;
 mod tools;
 
 pub fn run(cli: Cli, output: Output, environment: &dyn Environment) -> Result<(), Failure> {
@@ -36,7 +40,11 @@ pub fn run(cli: Cli, output: Output, environment: &dyn Environment) -> Result<()
         }
         command => command,
     };
-    logging::start(environment);
+    let reader = match command {
+        Command::Serve | Command::Mcp(_) => Reader::Operator,
+        _ => Reader::Asker,
+    };
+    logging::start(reader, environment);
     let runtime = Builder::new_multi_thread()
         .enable_all()
         .build()
@@ -67,8 +75,17 @@ async fn asked(
     let load = || load(options, output, environment);
     match command {
         Command::Serve => serve::run(&load()?, output).await,
-        Command::Tools(view) => tools::run(&view, &load()?, output).await,
+        Command::Tools(tools) => tools::run(&tools, &load()?, output).await,
         Command::Call(call) => call::run(&call, &load()?, output).await,
+        Command::Result(page) => result::run(&page, &load()?, output).await,
+        Command::Tier(said) => tier::run(&said, &load()?, output).await,
+        Command::Calibrate(calibrate) => calibrate::run(&calibrate, &load()?, output).await,
+        Command::Telemetry(Telemetry::Export(written)) => {
+            telemetry::export(&written, &load()?, output).await
+        }
+        Command::Telemetry(Telemetry::Merge { files, written }) => {
+            telemetry::merge(&files, &written, output)
+        }
         Command::Servers(servers) => servers::run(&servers, &load()?, output).await,
         Command::Mcp(mcp) => mcp::run(&mcp, &load()?).await,
         Command::ConformanceClient { url } => {

@@ -4,14 +4,19 @@
 use bytes::Bytes;
 use http::{Method, Request, Response, header};
 use serde_json::{Value, json};
+use tollgate_engine::caller::Freshness;
 
 use crate::app;
 use crate::config::Config;
 use crate::failure::Failure;
 
+pub(crate) mod events;
 mod remote;
 
+pub use events::Event;
 pub use remote::Remote;
+
+use events::Listener;
 
 pub enum Gateway {
     Remote(Box<Remote>),
@@ -23,6 +28,15 @@ pub enum Gateway {
 pub struct View<'a> {
     pub agent: Option<&'a str>,
     pub tier: Option<&'a str>,
+}
+
+/// One call that is to be made.
+#[derive(Debug, Clone)]
+pub struct Order<'a> {
+    pub name: &'a str,
+    pub arguments: Value,
+    pub view: View<'a>,
+    pub freshness: Freshness,
 }
 
 impl Gateway {
@@ -40,16 +54,12 @@ impl Gateway {
             .into_iter()
             .filter_map(|(name, value)| value.map(|value| format!("{name}={}", escaped(value))))
             .collect();
-        self.ask(Method::GET, &format!("/v1/tools?{}", query.join("&")), None).await
+        self.get(&format!("/v1/tools?{}", query.join("&"))).await
     }
 
     /// `POST /v1/tools/execute`
-    pub async fn execute(
-        &self,
-        name: &str,
-        arguments: Value,
-        view: View<'_>,
-    ) -> Result<Value, Failure> {
+    pub async fn execute(&self, order: Order<'_>) -> Result<Value, Failure> {
+        let Order { name, arguments, view, freshness } = order;
         let mut body = json!({ "name": name, "arguments": arguments });
         if let Some(agent) = view.agent {
             body["agent"] = json!(agent);
@@ -57,17 +67,59 @@ impl Gateway {
         if let Some(tier) = view.tier {
             body["tier"] = json!(tier);
         }
-        self.ask(Method::POST, "/v1/tools/execute", Some(body)).await
+        let mut request = request(Method::POST, "/v1/tools/execute", Some(&body))?;
+        if freshness == Freshness::Fresh {
+            let yes = header::HeaderValue::from_static("1");
+            request.headers_mut().insert("x-tollgate-no-cache", yes);
+        }
+        self.ask(request).await
+    }
+
+    /// `GET /v1/results/{handle}`
+    pub async fn result(&self, handle: &str, page: u32) -> Result<Value, Failure> {
+        self.get(&format!("/v1/results/{}?page={page}", escaped(handle))).await
+    }
+
+    /// `POST /v1/tier`
+    pub async fn tier(&self, said: &Value) -> Result<Value, Failure> {
+        self.ask(request(Method::POST, "/v1/tier", Some(said))?).await
+    }
+
+    /// `POST /api/calibrate`: tells each step as it is done; gives what came out at the end.
+    pub async fn calibrate(
+        &self,
+        what: &Value,
+        mut each: impl FnMut(Event) + Send,
+    ) -> Result<Value, Failure> {
+        let mut request = request(Method::POST, "/api/calibrate", Some(what))?;
+        let events = header::HeaderValue::from_static("text/event-stream");
+        request.headers_mut().insert(header::ACCEPT, events);
+        let mut listener = Listener::new(&mut each);
+        let mut heard = |chunk: &[u8]| listener.hear(chunk);
+        let response = match self {
+            Self::Remote(remote) => remote.follow(request, &mut heard).await?,
+            Self::Local(local) => local.follow(request, &mut heard).await?,
+        };
+        if events::is_stream(response.headers()) {
+            return listener.finish();
+        }
+        understood(&response)?;
+        Err(Failure::failed("the gateway does not tell what it measures"))
+    }
+
+    /// `GET /api/telemetry`
+    pub async fn telemetry(&self) -> Result<Value, Failure> {
+        self.get("/api/telemetry").await
     }
 
     /// `GET /mcp/status`
     pub async fn status(&self) -> Result<Value, Failure> {
-        self.ask(Method::GET, "/mcp/status", None).await
+        self.get("/mcp/status").await
     }
 
     /// `POST /mcp/test/{server}`
     pub async fn test(&self, server: &str) -> Result<Value, Failure> {
-        self.ask(Method::POST, &format!("/mcp/test/{}", escaped(server)), None).await
+        self.ask(request(Method::POST, &format!("/mcp/test/{}", escaped(server)), None)?).await
     }
 
     /// Ends a gateway of this process, and its servers with it.
@@ -78,20 +130,26 @@ impl Gateway {
         }
     }
 
-    async fn ask(&self, method: Method, path: &str, body: Option<Value>) -> Result<Value, Failure> {
-        let bytes = body.map_or_else(Bytes::new, |body| Bytes::from(body.to_string()));
-        let request = Request::builder()
-            .method(method)
-            .uri(path)
-            .header(header::CONTENT_TYPE, "application/json")
-            .body(bytes)
-            .map_err(|error| Failure::Usage(format!("not a request: {error}")))?;
+    async fn get(&self, path: &str) -> Result<Value, Failure> {
+        self.ask(request(Method::GET, path, None)?).await
+    }
+
+    async fn ask(&self, request: Request<Bytes>) -> Result<Value, Failure> {
         let response = match self {
             Self::Remote(remote) => remote.send(request).await?,
             Self::Local(local) => local.answer(request).await,
         };
         understood(&response)
     }
+}
+
+fn request(method: Method, path: &str, body: Option<&Value>) -> Result<Request<Bytes>, Failure> {
+    Request::builder()
+        .method(method)
+        .uri(path)
+        .header(header::CONTENT_TYPE, "application/json")
+        .body(body.map_or_else(Bytes::new, |body| Bytes::from(body.to_string())))
+        .map_err(|error| Failure::Usage(format!("not a request: {error}")))
 }
 
 /// The body of a good answer; what a bad one says.
@@ -103,13 +161,17 @@ fn understood(response: &Response<Bytes>) -> Result<Value, Failure> {
             Ok(body)
         }
         Ok(body) => {
-            let said = ["/error/message", "/detail", "/title", "/message", "/error"];
-            let said = said.iter().find_map(|at| body.pointer(at).and_then(Value::as_str));
-            let said = said.map_or_else(|| format!("the gateway answered {status}"), str::to_owned);
-            Err(Failure::Failed(said))
+            let silent = || format!("the gateway answered {status}");
+            Err(Failure::Failed(complaint(&body).map_or_else(silent, str::to_owned)))
         }
         Err(_) => Err(Failure::Failed(format!("the gateway answered {status} and no JSON"))),
     }
+}
+
+/// What an answer complains of, in any of the forms that the gateway has for it.
+fn complaint(body: &Value) -> Option<&str> {
+    let places = ["/error/message", "/detail", "/title", "/message", "/error"];
+    places.iter().find_map(|at| body.pointer(at).and_then(Value::as_str))
 }
 
 /// Percent-encoded, everything but what needs none.

@@ -11,3 +11,4 @@ pub mod gateway;
 pub mod logging;
 pub mod output;
 pub mod signals;
+pub mod telemetry;

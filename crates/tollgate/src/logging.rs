@@ -7,15 +7,29 @@ use tracing_subscriber::fmt;
 use crate::config::Environment;
 
 /// What is worth a line when nobody asked for more.
-const USUAL: &str =
+const SERVING: &str =
     "warn,tollgate=info,tollgate_engine=info,tollgate_server=info,tollgate_mcp=warn";
+const ONE_OFF: &str = "warn";
 /// Its lines below `info` hold authorization codes: no setting brings them back.
 const NEVER: &str = "rmcp=warn";
 
+/// Who is there to read the logs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reader {
+    /// An operator: the process runs on.
+    Operator,
+    /// Somebody who wants an answer from one command, and the logs only if they explain it.
+    Asker,
+}
+
 /// Called once, before anything is started.
-pub fn start(environment: &dyn Environment) {
+pub fn start(reader: Reader, environment: &dyn Environment) {
     let asked = environment.variable("TOLLGATE_LOG").filter(|text| !text.trim().is_empty());
-    let filter = EnvFilter::builder().parse_lossy(asked.as_deref().unwrap_or(USUAL));
+    let usual = match reader {
+        Reader::Operator => SERVING,
+        Reader::Asker => ONE_OFF,
+    };
+    let filter = EnvFilter::builder().parse_lossy(asked.as_deref().unwrap_or(usual));
     let filter = match NEVER.parse() {
         Ok(directive) => filter.add_directive(directive),
         Err(_) => filter,

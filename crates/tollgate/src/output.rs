@@ -3,14 +3,17 @@
 
 use std::io::{self, IsTerminal as _, Write as _};
 
+use rustix::termios;
 use serde_json::{Value, json};
 
 use crate::config::{Environment, Paint, Report};
 use crate::failure::Failure;
 
+mod bar;
 mod table;
 
-pub use table::Table;
+pub use bar::Bar;
+pub use table::{Room, Table};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Form {
@@ -23,6 +26,9 @@ pub struct Output {
     pub form: Form,
     stdout: Paint,
     stderr: Paint,
+    room: Room,
+    /// Whether somebody watches standard error.
+    watched: bool,
 }
 
 impl Output {
@@ -33,7 +39,9 @@ impl Output {
             if wanted && is_terminal { Paint::Coloured } else { Paint::Plain }
         };
         let (stdout, stderr) = (io::stdout().is_terminal(), io::stderr().is_terminal());
-        Self { form, stdout: paint(stdout), stderr: paint(stderr) }
+        let room = if stdout { Room::Columns(columns(environment)) } else { Room::Unbounded };
+        let watched = stderr && form == Form::Text;
+        Self { form, stdout: paint(stdout), stderr: paint(stderr), room, watched }
     }
 
     /// A line of the result.
@@ -47,7 +55,7 @@ impl Output {
     }
 
     pub fn table(self, table: &Table) {
-        to_stdout(&table.render(self.stdout));
+        to_stdout(&table.render(self.stdout, self.room));
     }
 
     pub fn json(self, value: &Value) {
@@ -57,6 +65,11 @@ impl Output {
     /// Something beside the result.
     pub fn note(self, text: &str) {
         to_stderr(&format!("{text}\n"));
+    }
+
+    /// What shows how far something is; `None` where nobody watches.
+    pub fn bar(self) -> Option<Bar> {
+        self.watched.then(Bar::default)
     }
 
     pub fn report(self, report: &Report) {
@@ -76,6 +89,22 @@ impl Output {
                 self.json(&json!({ "ok": false, "error": message }));
             }
         }
+    }
+}
+
+/// How wide the terminal is.
+fn columns(environment: &dyn Environment) -> usize {
+    let said = environment.variable("COLUMNS").and_then(|text| text.parse().ok());
+    let found = || termios::tcgetwinsize(io::stdout()).ok().map(|size| usize::from(size.ws_col));
+    said.or_else(found).filter(|columns| *columns > 0).unwrap_or(100)
+}
+
+/// Milliseconds as people read them: `0.4 ms`, `620 ms`, `12.3 s`.
+pub fn span(milliseconds: f64) -> String {
+    match milliseconds {
+        ms if ms < 9.95 => format!("{ms:.1} ms"),
+        ms if ms < 9_999.5 => format!("{ms:.0} ms"),
+        ms => format!("{:.1} s", ms / 1_000.0),
     }
 }
 
@@ -101,7 +130,22 @@ fn to_stderr(text: &str) {
 
 #[cfg(test)]
 mod tests {
-    use super::clean;
+    use super::{clean, span};
+
+    #[test]
+    fn spans_are_as_exact_as_they_are_short() {
+        for (milliseconds, expected) in [
+            (0.0, "0.0 ms"),
+            (0.42, "0.4 ms"),
+            (5.0, "5.0 ms"),
+            (9.96, "10 ms"),
+            (619.6, "620 ms"),
+            (9_999.4, "9999 ms"),
+            (12_345.0, "12.3 s"),
+        ] {
+            assert_eq!(span(milliseconds), expected);
+        }
+    }
 
     #[test]
     fn a_tool_cannot_steer_the_terminal() {

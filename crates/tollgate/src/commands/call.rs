@@ -1,26 +1,32 @@
 //! `tollgate call NAME k=v…`: one call, through the same door as every other.
 
 use serde_json::Value;
+use tollgate_core::call::Status;
 use tollgate_core::shaping::DONE;
+use tollgate_engine::caller::Freshness;
 
 use super::tools::{items, wanted};
 use crate::arguments;
 use crate::cli::Call;
 use crate::config::Config;
 use crate::failure::Failure;
-use crate::gateway::Gateway;
-use crate::output::{Form, Output, clean};
+use crate::gateway::{Gateway, Order};
+use crate::output::{Form, Output, clean, span};
 
 pub(super) async fn run(call: &Call, config: &Config, output: Output) -> Result<(), Failure> {
     let gateway = Gateway::open(config).await?;
+    let stays = match gateway {
+        Gateway::Remote(_) => Stays::Readable,
+        Gateway::Local(_) => Stays::Lost,
+    };
     let outcome = ask(call, &gateway).await;
     gateway.close().await;
     let outcome = outcome?;
     match output.form {
         Form::Json => output.json(&outcome),
-        Form::Text => print(&outcome, output),
+        Form::Text => print(&outcome, stays, output),
     }
-    if outcome["status"] == "ok" { Ok(()) } else { Err(Failure::Said) }
+    if is_well(&outcome) { Ok(()) } else { Err(Failure::Said) }
 }
 
 async fn ask(call: &Call, gateway: &Gateway) -> Result<Value, Failure> {
@@ -29,27 +35,59 @@ async fn ask(call: &Call, gateway: &Gateway) -> Result<Value, Failure> {
     let tool = items(&listed, "tools").iter().find(|tool| tool["name"] == call.name.as_str());
     let schema = tool.map_or(Value::Null, |tool| tool["input_schema"].clone());
     let arguments = arguments::parse(&call.arguments, &schema)?;
-    gateway.execute(&call.name, Value::Object(arguments), view).await
+    let freshness = if call.no_cache { Freshness::Fresh } else { Freshness::Any };
+    let arguments = Value::Object(arguments);
+    gateway.execute(Order { name: &call.name, arguments, view, freshness }).await
+}
+
+/// What becomes of a result behind a handle when the command is over.
+#[derive(Clone, Copy)]
+enum Stays {
+    Readable,
+    /// The gateway ends with the command.
+    Lost,
 }
 
 /// The sentence for people; how it went beside it.
-fn print(outcome: &Value, output: Output) {
+fn print(outcome: &Value, stays: Stays, output: Output) {
     let status = outcome["status"].as_str().unwrap_or("?");
     let message = clean(outcome["message"].as_str().unwrap_or_default());
-    if status == "ok" && message == DONE && !outcome["data"].is_null() {
+    if !has_answer(outcome) {
+        output.note(&format!("{status}: {message}"));
+    } else if message == DONE && !outcome["data"].is_null() {
         // It has no sentence for itself: the data is the answer.
         output.json(&outcome["data"]);
-    } else if status == "ok" {
-        output.line(&message);
     } else {
-        output.note(&format!("{status}: {message}"));
+        output.line(&message);
     }
-    let hint = outcome["retry_hint"].as_str();
-    if let Some(hint) = hint {
+    if let Some(hint) = outcome["retry_hint"].as_str() {
         output.note(&clean(hint));
     }
-    if let Some(took) = outcome["duration_ms"].as_f64() {
-        let cached = if outcome["cached"] == true { ", from the cache" } else { "" };
-        output.note(&format!("{status} in {took} ms{cached}"));
+    let cached = if outcome["cached"] == true { ", from the cache" } else { "" };
+    match outcome["duration_ms"].as_f64() {
+        Some(took) if took >= 1.0 => output.note(&format!("{status} in {}{cached}", span(took))),
+        Some(_) if has_answer(outcome) => {
+            output.note(&format!("{status} in less than 1 ms{cached}"));
+        }
+        _ => {}
     }
+    let what = if outcome["truncated"] == true { "all of it" } else { "the result" };
+    match (outcome["handle"].as_str(), stays) {
+        (None, _) => {}
+        (Some(handle), Stays::Readable) => {
+            output.note(&clean(&format!("{what}: tollgate result {handle}")));
+        }
+        (Some(_), Stays::Lost) => {
+            output.note(&format!("{what} would stay with a gateway that runs: `tollgate serve`"));
+        }
+    }
+}
+
+fn has_answer(outcome: &Value) -> bool {
+    [Status::Ok, Status::NoResults].iter().any(|status| outcome["status"] == status.as_str())
+}
+
+/// A result that comes later is no failure.
+fn is_well(outcome: &Value) -> bool {
+    has_answer(outcome) || outcome["status"] == Status::Pending.as_str()
 }

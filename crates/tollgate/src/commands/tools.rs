@@ -1,4 +1,4 @@
-//! `tollgate tools`: what an agent sees, and what was left out.
+//! `tollgate tools`: what an agent sees, how fast it is, and what was left out.
 
 use serde_json::Value;
 
@@ -6,16 +6,31 @@ use crate::cli;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::gateway::{Gateway, View};
-use crate::output::{Form, Output, Table, clean};
+use crate::output::{Form, Output, Table, clean, span};
 
-pub(super) async fn run(view: &cli::View, config: &Config, output: Output) -> Result<(), Failure> {
+mod leaderboard;
+
+pub(super) async fn run(
+    tools: &cli::Tools,
+    config: &Config,
+    output: Output,
+) -> Result<(), Failure> {
     let gateway = Gateway::open(config).await?;
-    let answer = gateway.tools(wanted(view)).await;
+    let answer = gateway.tools(wanted(&tools.view)).await;
     gateway.close().await;
     let answer = answer?;
-    match output.form {
-        Form::Json => output.json(&answer),
-        Form::Text => print(&answer, output),
+    match (output.form, tools.leaderboard) {
+        (Form::Json, false) => output.json(&answer),
+        (Form::Json, true) => output.json(&leaderboard::json(items(&answer, "tools"))),
+        (Form::Text, true) => leaderboard::print(items(&answer, "tools"), output),
+        (Form::Text, false) => {
+            let tools = match tools.long {
+                true => described(items(&answer, "tools")),
+                false => measured(items(&answer, "tools")),
+            };
+            output.table(&tools);
+            notes(&answer, output);
+        }
     }
     Ok(())
 }
@@ -25,39 +40,67 @@ pub(super) fn wanted(view: &cli::View) -> View<'_> {
     View { agent: view.agent.as_deref(), tier: view.tier.as_deref() }
 }
 
-fn print(answer: &Value, output: Output) {
-    let tools = items(answer, "tools");
-    output.table(&table(tools));
-    let text = |key: &str| answer[key].as_str().unwrap_or("?");
-    let count = tools.len();
-    output.note(&clean(&format!("{count} tools for `{}` at `{}`", text("agent"), text("tier"))));
+pub(super) fn items<'a>(answer: &'a Value, key: &str) -> &'a [Value] {
+    answer[key].as_array().map_or(&[], Vec::as_slice)
+}
+
+fn measured(tools: &[Value]) -> Table {
+    let head = ["TOOL", "SERVER", "TIER", "P50", "P95", "P99", "CALLS", "HEALTH", "BADGE", "WHY"];
+    let mut table = Table::new(&head);
+    for tool in tools {
+        let mut row = named(tool);
+        row.extend(["p50_ms", "p95_ms", "p99_ms"].map(|key| time(&tool["measured"][key])));
+        row.push(tool["measured"]["calls"].as_u64().unwrap_or(0).to_string());
+        row.extend([text(tool, "health"), text(tool, "badge"), why(tool)]);
+        table.row(row);
+    }
+    table
+}
+
+fn described(tools: &[Value]) -> Table {
+    let mut table = Table::new(&["TOOL", "SERVER", "TIER", "AT MOST", "EFFECT", "DESCRIPTION"]);
+    for tool in tools {
+        let mut row = named(tool);
+        let description = tool["description"].as_str().unwrap_or_default().to_owned();
+        row.extend([time(&tool["max_duration_ms"]), text(tool, "effect"), description]);
+        table.row(row);
+    }
+    table
+}
+
+fn named(tool: &Value) -> Vec<String> {
+    vec![text(tool, "name"), text(tool, "server"), text(tool, "tier")]
+}
+
+/// The reason for its tier, without the tier: that has a column of its own.
+fn why(tool: &Value) -> String {
+    let (tier, reason) = (text(tool, "tier"), tool["reason"].as_str().unwrap_or_default());
+    let reason = reason.strip_prefix(&tier).and_then(|it| it.strip_prefix(": ")).unwrap_or(reason);
+    if tool["bimodal"] == true { format!("bimodal; {reason}") } else { reason.to_owned() }
+}
+
+pub(super) fn text(tool: &Value, key: &str) -> String {
+    tool[key].as_str().unwrap_or("–").to_owned()
+}
+
+pub(super) fn time(milliseconds: &Value) -> String {
+    milliseconds.as_f64().map_or_else(|| "–".to_owned(), span)
+}
+
+fn notes(answer: &Value, output: Output) {
+    let count = match items(answer, "tools").len() {
+        1 => "1 tool".to_owned(),
+        count => format!("{count} tools"),
+    };
+    let agent = answer["agent"].as_str().unwrap_or("?");
+    let within = match answer["tier"].as_str() {
+        Some(tier) => format!("at `{tier}`"),
+        None => "without a budget".to_owned(),
+    };
+    output.note(&clean(&format!("{count} for `{agent}` {within}")));
     for problem in items(answer, "problems") {
         let text = |key: &str| problem[key].as_str().unwrap_or("?");
         let (server, tool) = (text("server"), text("tool"));
         output.note(&clean(&format!("left out: {server}/{tool}: {}", text("problem"))));
     }
-}
-
-fn table(tools: &[Value]) -> Table {
-    let mut table =
-        Table::new(&["TOOL", "SERVER", "TIER", "USUALLY", "AT MOST", "EFFECT", "DESCRIPTION"]);
-    for tool in tools {
-        let text = |key: &str| tool[key].as_str().unwrap_or("–").to_owned();
-        let time =
-            |key: &str| tool[key].as_u64().map_or_else(|| "–".to_owned(), |ms| format!("{ms} ms"));
-        table.row(vec![
-            text("name"),
-            text("server"),
-            text("tier"),
-            time("estimated_duration_ms"),
-            time("max_duration_ms"),
-            text("effect"),
-            text("description"),
-        ]);
-    }
-    table
-}
-
-pub(super) fn items<'a>(answer: &'a Value, key: &str) -> &'a [Value] {
-    answer[key].as_array().map_or(&[], Vec::as_slice)
 }

@@ -1,11 +1,13 @@
 //! A gateway that runs already, over HTTP.
 
+use std::error::Error;
+use std::iter::successors;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, Uri, header};
-use http_body_util::{BodyExt as _, Full, Limited};
+use http_body_util::{Full, Limited};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
@@ -13,6 +15,7 @@ use serde_json::Value;
 use tollgate_core::secret::Secret;
 use tollgate_server::Right;
 
+use super::events;
 use crate::config::{Config, Role};
 use crate::failure::Failure;
 
@@ -38,42 +41,64 @@ impl Remote {
         let client = Client::builder(TokioExecutor::new()).build_http();
         let remote = Self { client, address: reachable(config.listen), key: None };
         let request = Request::get("/healthz").body(Bytes::new()).ok()?;
-        let answer = tokio::time::timeout(LOOK, remote.exchange(request)).await.ok()?.ok()?;
+        let answer =
+            tokio::time::timeout(LOOK, remote.exchange(request, &mut |_| ())).await.ok()?.ok()?;
         let said: Value = serde_json::from_slice(answer.body()).ok()?;
         said.get("tollgate")?;
         Some(Self { key: key(config), ..remote })
     }
 
     pub async fn send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, Failure> {
-        let address = self.address;
-        match tokio::time::timeout(PATIENCE, self.exchange(request)).await {
+        self.follow(request, &mut |_| ()).await
+    }
+
+    /// Gives the parts of an event stream to `heard` as they come.
+    pub async fn follow(
+        &self,
+        request: Request<Bytes>,
+        heard: &mut (dyn FnMut(&[u8]) + Send),
+    ) -> Result<Response<Bytes>, Failure> {
+        let url = self.url(&request);
+        match tokio::time::timeout(PATIENCE, self.exchange(request, heard)).await {
             Ok(Ok(response)) => Ok(response),
             Ok(Err(why)) => {
-                Err(Failure::Failed(format!("the gateway at {address} did not answer: {why}")))
+                let why = with_causes(&*why);
+                Err(Failure::Failed(format!("the gateway did not answer at {url}: {why}")))
             }
-            Err(_) => {
-                Err(Failure::Failed(format!("the gateway at {address} did not answer in time")))
-            }
+            Err(_) => Err(Failure::Failed(format!("the gateway did not answer at {url} in time"))),
         }
+    }
+
+    fn url(&self, request: &Request<Bytes>) -> String {
+        let path = request.uri().path_and_query().map_or("/", |it| it.as_str());
+        format!("http://{}{path}", self.address)
     }
 
     async fn exchange(
         &self,
         request: Request<Bytes>,
-    ) -> Result<Response<Bytes>, Box<dyn std::error::Error + Send + Sync>> {
+        heard: &mut (dyn FnMut(&[u8]) + Send),
+    ) -> Result<Response<Bytes>, Box<dyn Error + Send + Sync>> {
+        let url = self.url(&request).parse::<Uri>()?;
         let (mut parts, body) = request.into_parts();
-        let path = parts.uri.path_and_query().map_or("/", |it| it.as_str());
-        parts.uri = format!("http://{}{path}", self.address).parse::<Uri>()?;
+        parts.uri = url;
         if let Some(key) = &self.key {
             let mut value = HeaderValue::from_str(&format!("Bearer {}", key.reveal()))?;
             value.set_sensitive(true);
             parts.headers.insert(header::AUTHORIZATION, value);
         }
         let request = Request::from_parts(parts, Full::new(body));
-        let (parts, body) = self.client.request(request).await?.into_parts();
-        let body = Limited::new(body, LARGEST_ANSWER).collect().await?.to_bytes();
-        Ok(Response::from_parts(parts, body))
+        let response = self.client.request(request).await?;
+        let response = response.map(|body| Limited::new(body, LARGEST_ANSWER));
+        events::read(response, heard).await
     }
+}
+
+/// An error and all that led to it: what fails a connection stands in the causes.
+fn with_causes(error: &(dyn Error + 'static)) -> String {
+    let causes = successors(error.source(), |&error| error.source());
+    let told: Vec<String> = causes.map(ToString::to_string).collect();
+    if told.is_empty() { error.to_string() } else { told.join(": ") }
 }
 
 /// Where to knock: an address for every interface is none to connect to.

@@ -3,13 +3,25 @@
 use super::clean;
 use crate::config::Paint;
 
-/// The widest a cell may be; the last column is not cut on its own.
-const WIDEST: usize = 60;
+/// The widest a cell may be on a terminal, unless it is the last.
+const WIDEST: usize = 40;
+/// The last column keeps this much, however narrow the terminal.
+const LEAST: usize = 20;
+const GAP: usize = 2;
 
 #[derive(Debug)]
 pub struct Table {
     head: Vec<&'static str>,
     rows: Vec<Vec<String>>,
+}
+
+/// How wide a table may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Room {
+    /// A file or a pipe: nothing is cut.
+    Unbounded,
+    /// A terminal of so many columns.
+    Columns(usize),
 }
 
 impl Table {
@@ -20,12 +32,12 @@ impl Table {
     /// One row; cells beyond the head are dropped.
     pub fn row(&mut self, cells: Vec<String>) {
         let cells = cells.into_iter().take(self.head.len());
-        self.rows.push(cells.map(|cell| shortened(&clean(&cell))).collect());
+        self.rows.push(cells.map(|cell| on_one_line(&clean(&cell))).collect());
     }
 
-    pub fn render(&self, paint: Paint) -> String {
-        let widths: Vec<usize> = (0..self.head.len()).map(|column| self.width(column)).collect();
+    pub fn render(&self, paint: Paint, room: Room) -> String {
         let head: Vec<String> = self.head.iter().map(|&cell| cell.to_owned()).collect();
+        let widths = self.widths(room);
         let head = aligned(&head, &widths);
         let mut text = match paint {
             Paint::Plain => format!("{head}\n"),
@@ -38,6 +50,20 @@ impl Table {
         text
     }
 
+    fn widths(&self, room: Room) -> Vec<usize> {
+        let mut widths: Vec<usize> =
+            (0..self.head.len()).map(|column| self.width(column)).collect();
+        let Room::Columns(columns) = room else { return widths };
+        if let Some((last, others)) = widths.split_last_mut() {
+            for width in others.iter_mut() {
+                *width = WIDEST.min(*width);
+            }
+            let used: usize = others.iter().map(|width| width + GAP).sum();
+            *last = columns.saturating_sub(used).max(LEAST).min(*last);
+        }
+        widths
+    }
+
     fn width(&self, column: usize) -> usize {
         let cells = self.rows.iter().filter_map(|row| row.get(column));
         let widest = cells.map(|cell| cell.chars().count()).max().unwrap_or(0);
@@ -46,35 +72,64 @@ impl Table {
 }
 
 fn aligned(cells: &[String], widths: &[usize]) -> String {
-    let padded: Vec<String> =
-        cells.iter().zip(widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-    padded.join("  ").trim_end().to_owned()
+    let padded = cells.iter().zip(widths).map(|(cell, &width)| {
+        let cell = shortened(cell, width);
+        format!("{cell:width$}")
+    });
+    let padded: Vec<String> = padded.collect();
+    padded.join(&" ".repeat(GAP)).trim_end().to_owned()
 }
 
-fn shortened(cell: &str) -> String {
-    let line = cell.lines().next().unwrap_or_default();
-    if line.chars().count() <= WIDEST {
-        return line.to_owned();
+fn on_one_line(cell: &str) -> String {
+    let lines: Vec<&str> = cell.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+    lines.join(" ")
+}
+
+fn shortened(cell: &str, width: usize) -> String {
+    if cell.chars().count() <= width {
+        return cell.to_owned();
     }
-    line.chars().take(WIDEST - 1).collect::<String>() + "…"
+    cell.chars().take(width.saturating_sub(1)).collect::<String>() + "…"
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Table;
+    use super::{Room, Table};
     use crate::config::Paint;
 
-    #[test]
-    fn columns_are_as_wide_as_their_widest_cell() {
+    fn table() -> Table {
         let mut table = Table::new(&["TOOL", "TIER"]);
         table.row(vec!["roll".to_owned(), "fast".to_owned()]);
         table.row(vec!["würfel_tabelle".to_owned(), String::new()]);
-        table.row(vec!["x\u{1b}[1m\nsecond line".to_owned(), "a".repeat(70)]);
+        table.row(vec!["x\u{1b}[1m\n\n  second".to_owned(), "a".repeat(70)]);
+        table
+    }
+
+    #[test]
+    fn columns_are_as_wide_as_their_widest_cell() {
         let expected = format!(
-            "TOOL            TIER\nroll            fast\nwürfel_tabelle\nx\u{fffd}[1m           {}…\n",
-            "a".repeat(59)
+            "TOOL            TIER\nroll            fast\nwürfel_tabelle\nx\u{fffd}[1m second    {}\n",
+            "a".repeat(70)
         );
-        assert_eq!(table.render(Paint::Plain), expected);
-        assert!(table.render(Paint::Coloured).starts_with("\u{1b}[1mTOOL"));
+        assert_eq!(table().render(Paint::Plain, Room::Unbounded), expected);
+        assert_eq!(table().render(Paint::Plain, Room::Columns(86)), expected);
+        let coloured = table().render(Paint::Coloured, Room::Unbounded);
+        assert!(coloured.starts_with("\u{1b}[1mTOOL"));
+    }
+
+    #[test]
+    fn only_a_terminal_cuts_cells() {
+        let last = |columns: usize| {
+            let text = table().render(Paint::Plain, Room::Columns(columns));
+            text.lines().last().unwrap().to_owned()
+        };
+        let short = |kept: usize| format!("x\u{fffd}[1m second    {}…", "a".repeat(kept));
+        assert_eq!(last(85), short(68));
+        assert_eq!(last(40), short(23));
+        assert_eq!(last(0), short(19), "no narrower than can be read");
+        let mut wide = Table::new(&["A", "B"]);
+        wide.row(vec!["a".repeat(50), "b".to_owned()]);
+        let text = wide.render(Paint::Plain, Room::Columns(200));
+        assert!(text.ends_with(&format!("{}…  b\n", "a".repeat(39))), "{text}");
     }
 }

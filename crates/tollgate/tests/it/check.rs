@@ -116,3 +116,20 @@ fn commands_of_this_machine_need_no_key_without_a_gateway() {
     let run = tollgate(folder.path(), &["servers", "list"]);
     assert_eq!(run.code, Some(0), "{}", run.stderr);
 }
+
+#[test]
+fn nothing_starts_on_a_database_that_cannot_be_used() {
+    let folder = TempDir::new().unwrap();
+    fs::create_dir(folder.path().join("data")).unwrap();
+    fs::write(folder.path().join("data/tollgate.db"), "x".repeat(5000)).unwrap();
+    for command in [&["serve"][..], &["mcp"], &["tools"], &["calibrate"], &["tier", "hello"]] {
+        let arguments = [command, &["--data", "data", "--listen", "127.0.0.1:0"]].concat();
+        let run = tollgate(folder.path(), &arguments);
+        assert_eq!(run.code, Some(1), "{command:?}");
+        let expected = "error: cannot use the database `data/tollgate.db`: it is no database";
+        assert!(run.stderr.contains(expected), "{command:?}: {}", run.stderr);
+        assert_eq!(run.stdout, "", "{command:?}");
+    }
+    let kept = fs::read(folder.path().join("data/tollgate.db")).unwrap();
+    assert_eq!(kept.len(), 5000, "what is there is not replaced");
+}

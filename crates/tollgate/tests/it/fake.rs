@@ -1,7 +1,7 @@
 //! A gateway of canned answers on a port of its own, which remembers what it was asked.
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
@@ -11,13 +11,15 @@ pub(crate) struct Gateway {
 }
 
 impl Gateway {
-    /// Everything asked so far: the first line, the authorization if any, the body.
+    /// Everything asked so far: the first line, the authorization and our own headers if any, the
+    /// body.
     pub(crate) fn asked(&self) -> Vec<String> {
         self.asked.try_iter().collect()
     }
 }
 
-/// Answers a request whose line begins like a route's with the body of that route.
+/// Answers a request whose line begins like a route's with the body of that route. A body of
+/// events is sent as a stream, an empty one by hanging up.
 pub(crate) fn serve(routes: &'static [(&'static str, &'static str)]) -> Gateway {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let address = listener.local_addr().expect("bound");
@@ -47,7 +49,10 @@ fn answer(stream: &TcpStream, routes: &[(&str, &str)]) -> Option<String> {
         let lower = line.trim_end().to_lowercase();
         match lower.split_once(": ") {
             Some(("content-length", value)) => length = value.parse().ok()?,
-            Some(("authorization", value)) => key = format!(" [{value}]"),
+            Some(("authorization", value)) => key.push_str(&format!(" [{value}]")),
+            Some((name, value)) if name.starts_with("x-tollgate-") => {
+                key.push_str(&format!(" [{name}: {value}]"));
+            }
             Some(_) => {}
             None => break,
         }
@@ -56,8 +61,14 @@ fn answer(stream: &TcpStream, routes: &[(&str, &str)]) -> Option<String> {
     reader.read_exact(&mut body).ok()?;
     let route = routes.iter().find(|(line, _)| first.starts_with(line));
     let (status, text) = route.map_or(("404 Not Found", "{}"), |(_, text)| ("200 OK", *text));
+    let kind = if text.starts_with("event:") { "text/event-stream" } else { "application/json" };
     let size = text.len();
     let mut stream = stream;
-    write!(stream, "HTTP/1.1 {status}\r\ncontent-length: {size}\r\n\r\n{text}").ok()?;
+    if text.is_empty() {
+        stream.shutdown(Shutdown::Both).ok()?;
+    } else {
+        let head = format!("HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {size}");
+        write!(stream, "{head}\r\n\r\n{text}").ok()?;
+    }
     Some(format!("{first}{key} {}", String::from_utf8_lossy(&body)).trim_end().to_owned())
 }

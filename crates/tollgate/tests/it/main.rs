@@ -4,6 +4,7 @@ mod check;
 mod fake;
 mod memory;
 mod remote;
+mod telemetry;
 
 use std::path::Path;
 use std::process::Command;

@@ -1,0 +1,156 @@
+//! `tollgate calibrate`: measures the tools that can be called without harm, and says which those
+//! are, where they stand now, and why the others were left alone.
+
+use serde_json::{Map, Value, json};
+
+use super::tools::{items, text, time};
+use crate::cli::Calibrate;
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::gateway::{Event, Gateway, View};
+use crate::output::{Form, Output, Table, clean};
+
+pub(super) async fn run(
+    calibrate: &Calibrate,
+    config: &Config,
+    output: Output,
+) -> Result<(), Failure> {
+    let gateway = Gateway::open(config).await?;
+    let measured = measure(calibrate, &gateway, output).await;
+    gateway.close().await;
+    let measured = measured?;
+    if let (Some(name), []) = (&calibrate.only, measured.tools.as_slice()) {
+        return Err(Failure::failed(format!("there is no server and no tool `{name}`")));
+    }
+    match output.form {
+        Form::Json => output.json(&measured.json()),
+        Form::Text => measured.print(output),
+    }
+    match &calibrate.only {
+        Some(_) if measured.probed() == 0 => Err(Failure::Said),
+        Some(_) | None => Ok(()),
+    }
+}
+
+async fn measure(
+    calibrate: &Calibrate,
+    gateway: &Gateway,
+    output: Output,
+) -> Result<Measured, Failure> {
+    let what = scope(calibrate, gateway).await?;
+    let before = gateway.tools(View { agent: None, tier: None }).await?;
+    let mut measured = Measured { before, ..Measured::default() };
+    let mut bar = output.bar();
+    let done = gateway.calibrate(&what, |step| {
+        if let (Some(bar), Event { name, data }) = (&mut bar, &step)
+            && name == "step"
+        {
+            let number = |key: &str| data[key].as_u64().unwrap_or(0);
+            bar.show(number("done"), number("total"), data["tool"].as_str().unwrap_or_default());
+        }
+        measured.take(&step);
+    });
+    let done = done.await?;
+    measured.after = done;
+    Ok(measured)
+}
+
+/// One name may be a server's or a tool's. Servers go before: a tool has its server in its name.
+async fn scope(calibrate: &Calibrate, gateway: &Gateway) -> Result<Value, Failure> {
+    let mut what = Map::new();
+    if let Some(times) = calibrate.times {
+        what.insert("times".to_owned(), json!(times));
+    }
+    if let Some(name) = &calibrate.only {
+        let status = gateway.status().await?;
+        let is_server = items(&status, "servers").iter().any(|it| it["id"] == name.as_str());
+        let key = if is_server { "server" } else { "tool" };
+        what.insert(key.to_owned(), json!(name));
+    }
+    Ok(Value::Object(what))
+}
+
+/// What came of each tool, in the order in which they were first heard of.
+#[derive(Debug, Default)]
+struct Measured {
+    before: Value,
+    after: Value,
+    tools: Vec<Tool>,
+}
+
+#[derive(Debug)]
+struct Tool {
+    name: String,
+    probes: u32,
+    /// Why there were none, or none more.
+    why: Option<String>,
+}
+
+impl Measured {
+    fn take(&mut self, step: &Event) {
+        let (name, outcome) = (text(&step.data, "tool"), step.data["outcome"].as_str());
+        let known = self.tools.iter().position(|tool| tool.name == name);
+        let index = known.unwrap_or_else(|| {
+            self.tools.push(Tool { name, probes: 0, why: None });
+            self.tools.len() - 1
+        });
+        let tool = &mut self.tools[index];
+        match outcome {
+            Some("probed") => tool.probes += 1,
+            Some(outcome) => {
+                tool.why = Some(format!("{outcome}: {}", step.data["why"].as_str().unwrap_or("?")));
+            }
+            None => {}
+        }
+    }
+
+    fn probed(&self) -> usize {
+        self.tools.iter().filter(|tool| tool.probes > 0).count()
+    }
+
+    fn print(&self, output: Output) {
+        let mut table = Table::new(&["TOOL", "PROBES", "P50", "TIER", "WHY"]);
+        for tool in &self.tools {
+            let (before, after) = (found(&self.before, &tool.name), found(&self.after, &tool.name));
+            let reason = after["reason"].as_str().unwrap_or_default();
+            table.row(vec![
+                tool.name.clone(),
+                tool.probes.to_string(),
+                time(&after["measured"]["p50_ms"]),
+                moved(before, after),
+                tool.why.clone().unwrap_or_else(|| reason.to_owned()),
+            ]);
+        }
+        output.table(&table);
+        let (probed, all) = (self.probed(), self.tools.len());
+        output.note(&clean(&format!("measured {probed} of {all} tools")));
+    }
+
+    fn json(&self) -> Value {
+        let tools = self.tools.iter().map(|tool| {
+            let (before, after) = (found(&self.before, &tool.name), found(&self.after, &tool.name));
+            json!({
+                "name": tool.name,
+                "probes": tool.probes,
+                "why": tool.why,
+                "tier_before": before["tier"],
+                "tier": after["tier"],
+                "reason": after["reason"],
+                "measured": after["measured"],
+            })
+        });
+        json!({ "tools": tools.collect::<Vec<_>>() })
+    }
+}
+
+fn found<'a>(listed: &'a Value, name: &str) -> &'a Value {
+    items(listed, "tools").iter().find(|tool| tool["name"] == name).unwrap_or(&Value::Null)
+}
+
+fn moved(before: &Value, after: &Value) -> String {
+    match (before["tier"].as_str(), after["tier"].as_str()) {
+        (Some(before), Some(after)) if before != after => format!("{before} → {after}"),
+        (_, Some(tier)) | (Some(tier), None) => tier.to_owned(),
+        (None, None) => "–".to_owned(),
+    }
+}

@@ -1,0 +1,68 @@
+//! `tollgate telemetry`: figures of the tools, for whoever wants to share them. Nothing is sent
+//! anywhere.
+
+use std::fs;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use crate::cli::Written;
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::gateway::Gateway;
+use crate::output::Output;
+use crate::telemetry::Telemetry;
+
+/// More than any installation has tools.
+const LARGEST_FILE: u64 = 64 * 1024 * 1024;
+
+pub(super) async fn export(
+    written: &Written,
+    config: &Config,
+    output: Output,
+) -> Result<(), Failure> {
+    let gateway = Gateway::open(config).await?;
+    let answer = gateway.telemetry().await;
+    gateway.close().await;
+    let telemetry = Telemetry::read(&answer?).map_err(|unfit| {
+        Failure::failed(format!("the gateway's figures cannot be read: {unfit}"))
+    })?;
+    write(&telemetry, written, output)
+}
+
+pub(super) fn merge(files: &[PathBuf], written: &Written, output: Output) -> Result<(), Failure> {
+    let mut all = Telemetry::default();
+    for file in files {
+        all.merge(&read(file)?);
+    }
+    write(&all, written, output)
+}
+
+fn read(file: &Path) -> Result<Telemetry, Failure> {
+    let bad = |why: &str| Failure::failed(format!("{}: {why}", file.display()));
+    let mut text = String::new();
+    let opened = fs::File::open(file).map_err(|error| bad(&error.to_string()))?;
+    let read = opened.take(LARGEST_FILE + 1).read_to_string(&mut text);
+    let size = read.map_err(|error| bad(&error.to_string()))?;
+    if size as u64 > LARGEST_FILE {
+        return Err(bad("larger than 64 MiB"));
+    }
+    Telemetry::parse(&text).map_err(|unfit| bad(&unfit.to_string()))
+}
+
+fn write(telemetry: &Telemetry, written: &Written, output: Output) -> Result<(), Failure> {
+    let json: Value = telemetry.to_json();
+    let Some(file) = &written.out else {
+        output.json(&json);
+        return Ok(());
+    };
+    fs::write(file, format!("{json:#}\n"))
+        .map_err(|error| Failure::failed(format!("{}: {error}", file.display())))?;
+    let tools = match telemetry.tools() {
+        1 => "1 tool".to_owned(),
+        count => format!("{count} tools"),
+    };
+    output.note(&format!("figures of {tools} are in {}", file.display()));
+    Ok(())
+}

@@ -1,0 +1,85 @@
+//! An answer that comes in steps: server-sent events with JSON in them, the last one the result.
+
+use bytes::{Bytes, BytesMut};
+use http::{HeaderMap, Response, header};
+use http_body::Body;
+use http_body_util::BodyExt as _;
+use serde_json::Value;
+use tollgate_mcp::sse::Decoder;
+
+use super::complaint;
+use crate::failure::Failure;
+
+const LARGEST_EVENT: usize = 16 * 1024 * 1024;
+
+/// One step.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Event {
+    pub name: String,
+    pub data: Value,
+}
+
+/// Tells every step as soon as it is whole, and keeps how it ended.
+pub(super) struct Listener<'a> {
+    decoder: Decoder,
+    each: &'a mut (dyn FnMut(Event) + Send),
+    end: Option<Result<Value, Failure>>,
+}
+
+impl<'a> Listener<'a> {
+    pub(super) fn new(each: &'a mut (dyn FnMut(Event) + Send)) -> Self {
+        Self { decoder: Decoder::new(LARGEST_EVENT), each, end: None }
+    }
+
+    pub(super) fn hear(&mut self, mut chunk: &[u8]) {
+        while let Some(event) = self.decoder.next(&mut chunk) {
+            let event = match event {
+                Ok(event) => event,
+                Err(fault) => {
+                    self.end = Some(Err(Failure::failed(fault.to_string())));
+                    continue;
+                }
+            };
+            let data = serde_json::from_str(&event.data).unwrap_or(Value::Null);
+            match event.name.unwrap_or_default() {
+                name if name == "done" => self.end = Some(Ok(data)),
+                name if name == "error" => {
+                    let why = complaint(&data).unwrap_or("the gateway gave up");
+                    self.end = Some(Err(Failure::failed(why)));
+                }
+                name => (self.each)(Event { name, data }),
+            }
+        }
+    }
+
+    pub(super) fn finish(self) -> Result<Value, Failure> {
+        let broken = || Err(Failure::failed("the gateway broke off before it was done"));
+        self.end.unwrap_or_else(broken)
+    }
+}
+
+/// Reads a body to its end: an event stream goes to `heard` as it comes, all else is kept.
+pub(crate) async fn read<B, E>(
+    response: Response<B>,
+    heard: &mut (dyn FnMut(&[u8]) + Send),
+) -> Result<Response<Bytes>, E>
+where
+    B: Body<Data = Bytes, Error = E> + Unpin,
+{
+    let (parts, mut body) = response.into_parts();
+    let streams = is_stream(&parts.headers);
+    let mut whole = BytesMut::new();
+    while let Some(frame) = body.frame().await {
+        let Ok(chunk) = frame?.into_data() else { continue };
+        match streams {
+            true => heard(&chunk),
+            false => whole.extend_from_slice(&chunk),
+        }
+    }
+    Ok(Response::from_parts(parts, whole.freeze()))
+}
+
+pub(super) fn is_stream(headers: &HeaderMap) -> bool {
+    let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
+}

@@ -1,0 +1,137 @@
+//! Figures of tools that installations share: the file format, read with suspicion, and how
+//! several become one. Names and counts only: no arguments, no servers, no keys.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+use tollgate_core::score::{Aggregate, Badge};
+
+/// The only version there is.
+pub const FORMAT: &str = "tollgate-telemetry/1";
+
+/// The figures of one export, or of several that were merged.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Telemetry {
+    tools: BTreeMap<Name, Aggregate>,
+}
+
+/// Tools of one name in one category are the same tool, wherever they run.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Name {
+    category: Option<String>,
+    tool: String,
+}
+
+/// What is wrong with a file, and where in it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unfit {
+    #[error("not JSON: {0}")]
+    NotJson(String),
+    #[error("`format` is `{0}`, and this version reads `{FORMAT}`")]
+    Format(String),
+    #[error("`{field}`: {problem}")]
+    Field { field: String, problem: String },
+}
+
+impl Telemetry {
+    pub fn parse(text: &str) -> Result<Self, Unfit> {
+        let file = serde_json::from_str(text).map_err(|error| Unfit::NotJson(error.to_string()))?;
+        Self::read(&file)
+    }
+
+    pub fn read(file: &Value) -> Result<Self, Unfit> {
+        let top = Place { path: String::new(), value: file };
+        match top.at("format").text()? {
+            FORMAT => {}
+            other => return Err(Unfit::Format(other.chars().take(60).collect())),
+        }
+        let mut telemetry = Self::default();
+        for tool in top.at("tools").items()? {
+            let (name, figures) = tool.figures()?;
+            if telemetry.tools.insert(name, figures).is_some() {
+                return Err(tool.unfit("this tool was there before"));
+            }
+        }
+        Ok(telemetry)
+    }
+
+    pub fn merge(&mut self, other: &Self) {
+        for (name, figures) in &other.tools {
+            self.tools.entry(name.clone()).or_default().merge(figures);
+        }
+    }
+
+    /// How many tools there are.
+    pub fn tools(&self) -> usize {
+        self.tools.len()
+    }
+
+    pub fn to_json(&self) -> Value {
+        let tools: Vec<Value> =
+            self.tools.iter().map(|(name, figures)| shown(name, figures)).collect();
+        json!({ "format": FORMAT, "tools": tools })
+    }
+}
+
+fn shown(name: &Name, figures: &Aggregate) -> Value {
+    let steps: Vec<[u64; 2]> = figures.steps().map(|(micros, count)| [micros, count]).collect();
+    json!({
+        "category": name.category,
+        "tool": name.tool,
+        "calls": figures.calls(),
+        "errors": figures.errors(),
+        "badge": figures.p50().map(|p50| Badge::of(p50).as_str()),
+        "histogram": steps,
+    })
+}
+
+/// A value of the file, and where it stands in it.
+struct Place<'a> {
+    path: String,
+    value: &'a Value,
+}
+
+impl<'a> Place<'a> {
+    fn at(&self, key: &str) -> Self {
+        let dot = if self.path.is_empty() { "" } else { "." };
+        Self { path: format!("{}{dot}{key}", self.path), value: &self.value[key] }
+    }
+
+    fn items(&self) -> Result<Vec<Self>, Unfit> {
+        let items = self.value.as_array().ok_or_else(|| self.unfit("must be a list"))?;
+        let item = |(index, value)| Self { path: format!("{}[{index}]", self.path), value };
+        Ok(items.iter().enumerate().map(item).collect())
+    }
+
+    fn text(&self) -> Result<&'a str, Unfit> {
+        self.value.as_str().ok_or_else(|| self.unfit("must be a text"))
+    }
+
+    fn count(&self) -> Result<u64, Unfit> {
+        self.value.as_u64().ok_or_else(|| self.unfit("must be a whole number, 0 or more"))
+    }
+
+    fn figures(&self) -> Result<(Name, Aggregate), Unfit> {
+        let category = match self.at("category") {
+            none if none.value.is_null() => None,
+            some => Some(some.text()?.to_owned()),
+        };
+        let name = Name { category, tool: self.at("tool").text()?.to_owned() };
+        let mut steps = Vec::new();
+        for step in self.at("histogram").items()? {
+            let [micros, count] =
+                step.items()?.try_into().map_err(|_| step.unfit("must be two numbers"))?;
+            steps.push((micros.count()?, count.count()?));
+        }
+        let (calls, errors) = (self.at("calls").count()?, self.at("errors").count()?);
+        let figures = Aggregate::checked(calls, errors, steps);
+        Ok((name, figures.map_err(|hostile| self.unfit(&hostile.to_string()))?))
+    }
+
+    fn unfit(&self, problem: &str) -> Unfit {
+        Unfit::Field { field: self.path.clone(), problem: problem.to_owned() }
+    }
+}
+
+#[cfg(test)]
+mod tests;
