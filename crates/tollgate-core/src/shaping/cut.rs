@@ -41,18 +41,16 @@ pub(super) fn cut(result: &str, rules: Rules<'_>) -> Option<Box<RawValue>> {
     let flat = if is_deep { shallow(result, caps.depth).into() } else { Cow::Borrowed(result) };
     let object = Object::parse(&flat).ok()?;
     if !is_deep && result.len() <= room {
-        let mut trial = Cutter { rules, left: usize::MAX, cuts: Cuts::default() };
-        trial.cut(&object, Depth::Fine);
-        if trial.cuts.is_empty() {
+        let structured = object.get("structuredContent").map_or(0, |raw| raw.get().len());
+        let content = object.get("content").map_or("[]", RawValue::get);
+        if structured <= caps.text_bytes && parts::fit(content, caps) {
             return None;
         }
     }
     let left = room.saturating_sub(Note::BYTES);
-    let mut cutter = Cutter { rules, left, cuts: Cuts::default() };
-    let shorter = match is_deep {
-        true => cutter.cut(&object, Depth::Cut),
-        false => cutter.cut(&object, Depth::Fine),
-    };
+    let depth = if is_deep { Depth::Cut } else { Depth::Fine };
+    let mut cutter = Cutter { rules, depth, left, cuts: Cuts::default() };
+    let shorter = cutter.cut(&object);
     let note = Note { cuts: &cutter.cuts, handle: rules.handle, whole: result, caps };
     let shorter = note.added_to(shorter);
     Some(if shorter.get().len() <= room { shorter } else { note.added_to(bare(&object)) })
@@ -67,15 +65,16 @@ enum Depth {
 
 struct Cutter<'r> {
     rules: Rules<'r>,
+    depth: Depth,
     /// Bytes for what is still to come.
     left: usize,
     cuts: Cuts,
 }
 
 impl Cutter<'_> {
-    fn cut<'o>(&mut self, result: &Object<'o>, depth: Depth) -> Object<'o> {
+    fn cut<'o>(&mut self, result: &Object<'o>) -> Object<'o> {
         let caps = self.rules.caps;
-        if depth == Depth::Cut {
+        if self.depth == Depth::Cut {
             self.cuts.add(format!("what is nested deeper than {} levels was left out", caps.depth));
         }
         let mut result = result.clone();
@@ -97,7 +96,7 @@ impl Cutter<'_> {
             share = shares(&[size.min(caps.text_bytes), content.len()], self.left)[0];
         }
         if let Some(structured) = structured {
-            self.structured(&mut result, &structured, share, depth);
+            self.structured(&mut result, &structured, share);
         }
         if is_said_twice {
             result.set("content", json::raw("[]".to_owned()));
@@ -133,11 +132,11 @@ impl Cutter<'_> {
     }
 
     /// Cuts the structured content to `share`, or takes it out.
-    fn structured(&mut self, result: &mut Object<'_>, whole: &str, share: usize, depth: Depth) {
+    fn structured(&mut self, result: &mut Object<'_>, whole: &str, share: usize) {
         let Rules { caps, schema, .. } = self.rules;
         let schema = schema.filter(|_| caps.structured == Structured::Checked);
         let room = share.min(caps.text_bytes);
-        if whole.len() <= room && depth == Depth::Fine {
+        if whole.len() <= room && self.depth == Depth::Fine {
             self.left = self.left.saturating_sub(whole.len());
             return;
         }

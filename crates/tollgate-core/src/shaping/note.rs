@@ -31,10 +31,6 @@ impl Cuts {
         self.count
     }
 
-    pub(super) fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-
     fn words(&self) -> String {
         let mut words = self.said.join("; ");
         if self.count > self.said.len() {

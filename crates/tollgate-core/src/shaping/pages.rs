@@ -1,6 +1,8 @@
-//! Reads a kept result page by page. Lists page by items, objects by fields, an object that is
-//! mostly one list by that list; text pages end at lines where they can. Every page is JSON of
-//! its own, no larger than asked for, and nothing is lost between them.
+//! Reads a kept result page by page.
+//!
+//! Lists page by items, objects by fields, an object that is mostly one list by that list; text
+//! pages end at lines where they can. Every page is JSON of its own, no larger than asked for, and
+//! nothing is lost between them.
 
 use std::borrow::Cow;
 

@@ -22,6 +22,21 @@ pub(super) struct Parts<'c> {
     pub(super) left: usize,
 }
 
+/// Whether all items can stay as they are.
+pub(super) fn fit(content: &str, caps: &Caps) -> bool {
+    let Some(items) = Items::read(content, caps.items) else { return true };
+    let mut parts = Parts { caps, text_left: caps.text_bytes, left: usize::MAX };
+    let is_whole = |item: &RawValue| matches!(parts.whole(item.get()), Whole::Fits);
+    items.count == items.first.len() && items.first.into_iter().all(is_whole)
+}
+
+/// Whether an item goes on as it is, and what is wrong if it does not.
+enum Whole<'i> {
+    Fits,
+    TooLong(Box<Item<'i>>),
+    LeftOut(String),
+}
+
 impl Parts<'_> {
     /// The items that fit, as they are or shortened.
     pub(super) fn keep(mut self, content: &str, cuts: &mut Cuts) -> Vec<String> {
@@ -35,48 +50,59 @@ impl Parts<'_> {
     }
 
     fn item(&mut self, raw: &str, cuts: &mut Cuts) -> Option<String> {
-        let size = raw.len();
-        let item = match Item::read(raw) {
-            Ok(item) => item,
-            Err(_) if size < self.left && size <= self.text_left => {
-                return self.whole(raw, size);
-            }
-            Err(error) => {
-                cuts.add(format!("an item of {size} bytes cannot be read ({error}), left out"));
+        let item = match self.whole(raw) {
+            Whole::Fits => return Some(raw.to_owned()),
+            Whole::LeftOut(why) => {
+                cuts.add(why);
                 return None;
             }
+            Whole::TooLong(item) => item,
         };
-        if item.binary_bytes() > self.caps.binary_bytes {
-            cuts.add(format!("an item of {} bytes was left out", item.binary_bytes()));
-            return None;
-        }
-        let Some(text) = item.text() else {
-            if size < self.left {
-                return self.whole(raw, 0);
-            }
-            cuts.add(format!("an item of {size} bytes was left out"));
+        let text = item.text()?;
+        let Some((shorter, kept)) = self.shorter(&item, &text) else {
+            cuts.add(format!("text of {} bytes was left out", text.len()));
             return None;
         };
-        if text.len() <= self.text_left && size < self.left && !self.is_too_deep(&text) {
-            return self.whole(raw, text.len());
-        }
-        let shorter = self.shorter(&item, &text);
-        match &shorter {
-            Some((_, kept)) => {
-                cuts.add(format!("text of {} bytes was cut to {kept}", text.len()));
-            }
-            None => cuts.add(format!("text of {} bytes was left out", text.len())),
-        }
-        let (shorter, kept) = shorter?;
-        self.text_left = self.text_left.saturating_sub(kept);
-        self.left = self.left.saturating_sub(shorter.len() + 1);
+        cuts.add(format!("text of {} bytes was cut to {kept}", text.len()));
+        self.take(shorter.len(), kept);
         Some(shorter)
     }
 
-    fn whole(&mut self, raw: &str, text_bytes: usize) -> Option<String> {
-        self.text_left = self.text_left.saturating_sub(text_bytes);
-        self.left = self.left.saturating_sub(raw.len() + 1);
-        Some(raw.to_owned())
+    /// Takes the room for an item, if it can stay as it is.
+    fn whole<'i>(&mut self, raw: &'i str) -> Whole<'i> {
+        let size = raw.len();
+        let fits = |room: &Self, text: usize| size < room.left && text <= room.text_left;
+        let left_out =
+            |size: usize| Whole::LeftOut(format!("an item of {size} bytes was left out"));
+        let item = match Item::read(raw) {
+            Ok(item) => item,
+            Err(_) if fits(self, size) => {
+                self.take(size, size);
+                return Whole::Fits;
+            }
+            Err(error) => {
+                let why = format!("an item of {size} bytes cannot be read ({error}), left out");
+                return Whole::LeftOut(why);
+            }
+        };
+        if item.binary_bytes() > self.caps.binary_bytes {
+            return left_out(item.binary_bytes());
+        }
+        let (length, is_deep) =
+            item.text().map_or((None, false), |text| (Some(text.len()), self.is_too_deep(&text)));
+        match length {
+            _ if fits(self, length.unwrap_or(0)) && !is_deep => {
+                self.take(size, length.unwrap_or(0));
+                Whole::Fits
+            }
+            Some(_) => Whole::TooLong(Box::new(item)),
+            None => left_out(size),
+        }
+    }
+
+    fn take(&mut self, size: usize, text: usize) {
+        self.left = self.left.saturating_sub(size.saturating_add(1));
+        self.text_left = self.text_left.saturating_sub(text);
     }
 
     /// The item with as much of its text as there is room for, and how much that is.

@@ -95,9 +95,9 @@ fn shortened(text: &str, bytes: usize) -> String {
     }
     let head = &text[..text.floor_char_boundary(bytes)];
     let ends = head.char_indices().filter(|(_, c)| ".!?…。！？".contains(*c));
-    let ends = ends.map(|(at, c)| at + c.len_utf8());
+    let mut ends = ends.map(|(at, c)| at + c.len_utf8());
     let is_end = |end: &usize| text[*end..].starts_with([' ']) || end_is_wide(&text[..*end]);
-    if let Some(end) = ends.filter(is_end).last().filter(|end| *end > bytes / 4) {
+    if let Some(end) = ends.rfind(is_end).filter(|end| *end > bytes / 4) {
         return head[..end].to_owned();
     }
     let head = &text[..text.floor_char_boundary(bytes.saturating_sub('…'.len_utf8()))];

@@ -47,7 +47,7 @@ impl Walk {
 
     pub(super) fn document(&mut self, document: &Document<'_>) {
         match document {
-            Document::Text(text) => self.text(text, Holds::Text { part: None }),
+            Document::Text(text) => self.text(text, &Holds::Text { part: None }),
             Document::Json(text) if text.len() <= self.room => {
                 self.page(|| (Holds::Whole, text.to_string()));
             }
@@ -74,12 +74,12 @@ impl Walk {
             return;
         }
         match serde_json::from_str::<&RawValue>(text).ok().and_then(json::string) {
-            Some(string) => self.text(&string, Holds::Text { part }),
-            None => self.text(text, Holds::Source { part }),
+            Some(string) => self.text(&string, &Holds::Text { part }),
+            None => self.text(text, &Holds::Source { part }),
         }
     }
 
-    fn text(&mut self, text: &str, holds: Holds) {
+    fn text(&mut self, text: &str, holds: &Holds) {
         let mut rest = text;
         loop {
             let end = end_of_page(rest, self.room - 2);
@@ -268,7 +268,7 @@ impl<'de> Visitor<'de> for Gather<'_> {
                 match key.len() <= 128 {
                     true => self.walk.json(value.get(), &Frame::default(), Some(part)),
                     // A key of such a size is a part of its own.
-                    false => self.walk.text(&field, Holds::Source { part: Some(part) }),
+                    false => self.walk.text(&field, &Holds::Source { part: Some(part) }),
                 }
                 sheet.first += 1;
             }
