@@ -14,6 +14,7 @@ use super::*;
 use crate::clock::SystemClock;
 
 mod keeping;
+mod lifetimes;
 
 /// Tools of the server `s`, as a catalogue has them: `a` declares nothing, `b=200` an estimate in
 /// milliseconds.

@@ -1,0 +1,88 @@
+use async_trait::async_trait;
+use serde_json::{Map, Value};
+use tollgate_core::agent::Wish;
+use tollgate_core::budget::Limits;
+use tollgate_core::call::{Kind, Request};
+use tollgate_core::id::ToolName;
+use tollgate_core::json::Object;
+use tollgate_core::turn::Principal;
+use tollgate_mcp::meta::ClientFacts;
+
+use super::*;
+use crate::caller::Caller;
+use crate::gate::{Asked, Gate};
+use crate::settings::{Budget, Builtin, Settings};
+use crate::{Parts, builtin, start};
+
+/// Takes its time. Says nothing of itself, so that nobody probes it.
+struct Wait;
+
+#[async_trait]
+impl builtin::Tool for Wait {
+    fn definition(&self) -> Value {
+        let millis = json!({"type": "integer"});
+        let schema = json!({"type": "object", "properties": {"millis": millis}});
+        json!({"name": "wait", "inputSchema": schema})
+    }
+
+    async fn call(
+        &self,
+        arguments: &Map<String, Value>,
+    ) -> Result<builtin::Reply, builtin::Failure> {
+        after(arguments["millis"].as_u64().unwrap()).await;
+        Ok(builtin::Reply { text: "done".to_owned(), structured: None })
+    }
+}
+
+fn settings(data: &std::path::Path) -> Settings {
+    Settings {
+        environment: "test".to_owned(),
+        data: data.to_owned(),
+        names: NamePattern::parse("{server}_{tool}").unwrap(),
+        limits: Limits::default(),
+        budget: Budget::default(),
+        servers: Vec::new(),
+        builtin: Builtin { files: data.join("files"), tables: None },
+        agents: Vec::new(),
+        default_agent: None,
+    }
+}
+
+async fn wait(gate: &Gate, millis: &str) {
+    let principal = Principal::named("ada");
+    let turn = gate.turn(Asked { principal, agent: None, budget: Wish::Ceiling }).unwrap();
+    let params = format!("{{\"name\":\"wait\",\"arguments\":{{\"millis\":{millis}}}}}");
+    let request = Request { kind: Kind::CallTool, params: Object::parse(&params).unwrap() };
+    let client = ClientFacts::default();
+    gate.call(&turn, request, Caller::silent(&client)).await.unwrap();
+}
+
+/// One whole gateway after another, each on the database that the last one left.
+#[tokio::test(start_paused = true)]
+async fn a_gateway_that_starts_again_goes_on_measuring_where_it_ended() {
+    let place = tempfile::tempdir().unwrap();
+    let id = ToolId { server: ServerId::parse("timer").unwrap(), tool: ToolName::new("wait") };
+    let life = async |first: &str, last: &str| {
+        let store = Store::open(&place.path().join("tollgate.db")).unwrap();
+        let tools = vec![builtin::Server { name: "timer", tools: vec![Box::new(Wait)] }];
+        let parts = Parts { tools, store: Some(Arc::new(store)), ..Parts::default() };
+        let running = start(settings(place.path()), parts);
+        let gate = &running.gate;
+        gate.settled().await;
+        let assigned = || gate.reading(&id).unwrap().assigned.to_string();
+        assert_eq!(assigned(), first);
+        for _ in 0..6 {
+            wait(gate, "620").await;
+        }
+        wait(gate, "\"arguments that are refused measure nothing\"").await;
+        after(100).await;
+        assert_eq!(assigned(), last);
+        // The last calls are saved with nobody waiting for it.
+        wait(gate, "620").await;
+        gate.stop().await;
+    };
+    let measured = |calls: u32| format!("standard: measured p50 620 ms over {calls} calls");
+    life("standard: nothing is known yet", &measured(6)).await;
+    life(&measured(7), &measured(13)).await;
+    life(&measured(14), &measured(20)).await;
+}
