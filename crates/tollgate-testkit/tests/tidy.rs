@@ -59,6 +59,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "dialogue",
             "watches",
             "meters",
+            "probing",
             "conversations",
             "upstream",
             "registry",

@@ -1,0 +1,109 @@
+//! Measures the tools that may be probed: by command, when a server comes up, and while it is
+//! idle. Every probe is a call through the door; whatever could have an effect is left alone.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::mpsc;
+use tollgate_core::id::ToolId;
+use tollgate_core::tool::Tool;
+use tollgate_mcp::tasks::{self, Task};
+
+use crate::gate::Gate;
+
+mod background;
+mod prober;
+mod run;
+mod schedule;
+
+pub(crate) use background::{Habit, keep};
+
+/// Steps that wait for a reader; then the run waits too.
+const QUEUE: usize = 64;
+
+/// Whether tools are probed without anybody asking for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Upkeep {
+    /// When their server comes up, and while it is idle.
+    #[default]
+    ByItself,
+    /// For a process that does one thing and ends.
+    OnCommand,
+}
+
+/// What is to be measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scope<'a> {
+    All,
+    Server(&'a str),
+    /// By its exposed name.
+    Tool(&'a str),
+}
+
+/// A run, told step by step; no steps if there is nothing of the name. Dropping it stops the run.
+#[derive(Debug)]
+pub struct Calibration {
+    steps: mpsc::Receiver<Step>,
+    _run: Task,
+}
+
+/// One tool was probed once, or was left alone.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    pub tool: ToolId,
+    /// As agents see it.
+    pub exposed: String,
+    pub outcome: Outcome,
+    /// Of `total`. A tool that is given up takes its other probes with it.
+    pub done: usize,
+    pub total: usize,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    Probed {
+        took: Duration,
+    },
+    /// Nothing was sent.
+    Skipped {
+        why: String,
+    },
+    /// With made-up arguments this measures nothing.
+    Failed {
+        why: String,
+    },
+}
+
+impl Calibration {
+    /// `None` when all is done.
+    pub async fn next(&mut self) -> Option<Step> {
+        self.steps.recv().await
+    }
+}
+
+impl Gate {
+    /// Probes each tool so many times, as far as that is safe: servers side by side, the tools of
+    /// one server in turns.
+    pub fn calibrate(self: &Arc<Self>, scope: Scope<'_>, times: u32) -> Calibration {
+        let (sender, steps) = mpsc::channel(QUEUE);
+        let run = run::run(Arc::clone(self), tools(self, scope), times, sender);
+        Calibration { steps, _run: tasks::spawn("calibration", run) }
+    }
+
+    /// How many probes it takes for them to count.
+    pub fn probes_that_count(&self) -> u32 {
+        self.meters.min_samples()
+    }
+}
+
+fn tools(gate: &Gate, scope: Scope<'_>) -> Vec<Arc<Tool>> {
+    let is_meant = |tool: &&Arc<Tool>| match scope {
+        Scope::All => true,
+        Scope::Server(server) => tool.id.server.as_str() == server,
+        Scope::Tool(exposed) => tool.exposed.as_str() == exposed,
+    };
+    gate.catalog().tools.iter().filter(is_meant).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,280 @@
+//! Probes that nobody asked for: servers that come up, tools that could be back in their tier,
+//! and, now and then, whatever is idle. One task; owned by whoever started the gate.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Weak};
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt;
+use futures_util::future::{BoxFuture, FutureExt};
+use futures_util::stream::FuturesUnordered;
+use tokio::time::MissedTickBehavior;
+use tollgate_core::budget::Tier;
+use tollgate_core::id::{ServerId, ToolId};
+use tollgate_core::probe::{self, Probe};
+use tollgate_core::standing::{self, Basis, Held};
+use tollgate_core::tool::Tool;
+use tollgate_mcp::tasks::{self, Task};
+
+use super::prober::{Came, Prober};
+use super::schedule::{Ended, Errand, Facts, Standing, Times};
+use crate::gate::Gate;
+use crate::probing;
+use crate::settings::{Budget, Server};
+
+/// How often it is seen to what is due.
+const TICK: Duration = Duration::from_secs(1);
+/// Between the probes of a tool that is well again.
+const GENTLY: Duration = Duration::from_millis(200);
+
+/// What is probed without being asked for.
+#[derive(Debug, Clone)]
+pub(crate) struct Habit {
+    /// How often an idle tool is probed. Zero: never.
+    pub(crate) every: Duration,
+    /// Servers with `calibrate: false`.
+    pub(crate) left_alone: HashSet<ServerId>,
+}
+
+impl Habit {
+    pub(crate) fn of(budget: &Budget, servers: &[Server]) -> Self {
+        let left_alone = servers.iter().filter(|server| !server.calibrate);
+        Self {
+            every: budget.calibrate_every,
+            left_alone: left_alone.map(|server| server.id.clone()).collect(),
+        }
+    }
+}
+
+pub(crate) fn keep(gate: &Arc<Gate>, habit: Habit) -> Task {
+    let background = Background {
+        gate: Arc::downgrade(gate),
+        habit,
+        entries: HashMap::new(),
+        busy: HashSet::new(),
+        running: FuturesUnordered::new(),
+    };
+    tasks::spawn("calibration", background.run())
+}
+
+struct Background {
+    /// It ends with the gate, and does not keep it.
+    gate: Weak<Gate>,
+    habit: Habit,
+    entries: HashMap<ToolId, Entry>,
+    /// Servers that are being probed.
+    busy: HashSet<ServerId>,
+    running: FuturesUnordered<BoxFuture<'static, Report>>,
+}
+
+/// One tool that may be probed.
+struct Entry {
+    tool: Arc<Tool>,
+    probe: Arc<Probe>,
+    times: Times,
+}
+
+/// What was done at one server.
+struct Report {
+    server: ServerId,
+    done: Vec<(ToolId, Errand, Ended)>,
+}
+
+/// What there is to see to.
+enum Next {
+    Catalog,
+    Report(Report),
+    Tick,
+}
+
+/// One tool, and what is to be done with it.
+struct Job {
+    tool: Arc<Tool>,
+    probe: Arc<Probe>,
+    errand: Errand,
+}
+
+impl Background {
+    async fn run(mut self) {
+        let Some(mut changes) = self.gate.upgrade().map(|gate| gate.changes()) else { return };
+        changes.mark_changed();
+        let mut tick = tokio::time::interval(TICK);
+        tick.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        loop {
+            let next = tokio::select! {
+                changed = changes.changed() => match changed {
+                    Ok(()) => Next::Catalog,
+                    Err(_) => return,
+                },
+                Some(report) = self.running.next(), if !self.running.is_empty() => {
+                    Next::Report(report)
+                }
+                _ = tick.tick() => Next::Tick,
+            };
+            let Some(gate) = self.gate.upgrade() else { return };
+            match next {
+                Next::Catalog => self.know(&gate).await,
+                Next::Report(report) => self.note(report, gate.clock.now()),
+                Next::Tick => {}
+            }
+            self.set_out(&gate);
+        }
+    }
+
+    /// Takes the tools of a new catalogue. One that is not new keeps its place in the schedule.
+    async fn know(&mut self, gate: &Gate) {
+        let catalog = gate.catalog();
+        let ours = |tool: &&Arc<Tool>| !self.habit.left_alone.contains(&tool.id.server);
+        let mut new = Vec::new();
+        let mut entries = HashMap::new();
+        for tool in catalog.tools.iter().filter(ours) {
+            match self.entries.remove(&tool.id) {
+                Some(entry) if Arc::ptr_eq(&entry.tool, tool) => {
+                    entries.insert(tool.id.clone(), entry);
+                }
+                _ => new.push(Arc::clone(tool)),
+            }
+        }
+        // Strangers wrote the schemas: not on a thread that serves calls.
+        let made = tokio::task::spawn_blocking(move || {
+            let probed = |tool: Arc<Tool>| Some((probe::of(&tool).ok()?, tool));
+            new.into_iter().filter_map(probed).collect::<Vec<_>>()
+        });
+        let now = gate.clock.now();
+        for (probe, tool) in made.await.unwrap_or_default() {
+            let times = Times::new(probe.origin, now);
+            entries.insert(tool.id.clone(), Entry { tool, probe: Arc::new(probe), times });
+        }
+        self.entries = entries;
+    }
+
+    /// Sends somebody to every server where something is due and nobody is.
+    fn set_out(&mut self, gate: &Arc<Gate>) {
+        let mut due: HashMap<ServerId, Vec<Job>> = HashMap::new();
+        for entry in self.entries.values_mut() {
+            let server = &entry.tool.id.server;
+            if self.busy.contains(server) || !gate.servers.is_up(server) {
+                continue;
+            }
+            let facts = facts(gate, &entry.tool.id);
+            if let Some(errand) = entry.times.due(&facts, self.habit.every) {
+                let (tool, probe) = (Arc::clone(&entry.tool), Arc::clone(&entry.probe));
+                due.entry(server.clone()).or_default().push(Job { tool, probe, errand });
+            }
+        }
+        for (server, mut jobs) in due {
+            if self.running.len() >= probing::MOST {
+                return;
+            }
+            jobs.sort_by(|a, b| a.tool.exposed.cmp(&b.tool.exposed));
+            self.busy.insert(server.clone());
+            let prober = Prober::new(Arc::clone(gate));
+            self.running.push(Visit { prober, server }.run(jobs).boxed());
+        }
+    }
+
+    fn note(&mut self, report: Report, now: Instant) {
+        self.busy.remove(&report.server);
+        for (tool, errand, ended) in report.done {
+            tracing::debug!(%tool, ?errand, ?ended, "probed");
+            if let Some(entry) = self.entries.get_mut(&tool) {
+                entry.times.done(errand, ended, now);
+            }
+        }
+    }
+}
+
+fn facts(gate: &Gate, tool: &ToolId) -> Facts {
+    let assigned = gate.meters.assigned(tool);
+    let timed = assigned.map_or(0, |assigned| assigned.figures.timed());
+    let enough = usize::try_from(gate.probes_that_count()).unwrap_or(usize::MAX);
+    Facts {
+        now: gate.clock.now(),
+        idle_since: gate.meters.idle_since(&tool.server),
+        missing: enough.saturating_sub(timed),
+        standing: standing_of(gate, tool),
+    }
+}
+
+/// One that only waits for its time to change needs no more probes.
+fn standing_of(gate: &Gate, tool: &ToolId) -> Standing {
+    let held = gate.meters.assigned(tool).and_then(|assigned| assigned.cause.held);
+    match gate.meters.wants_probe(tool) && !matches!(held, Some(Held::Dwell { .. })) {
+        true => Standing::CouldBeBetter,
+        false => Standing::Fine,
+    }
+}
+
+/// One after the other at one server.
+struct Visit {
+    prober: Prober,
+    server: ServerId,
+}
+
+impl Visit {
+    async fn run(self, jobs: Vec<Job>) -> Report {
+        let mut done = Vec::with_capacity(jobs.len());
+        for job in jobs {
+            let ended = match job.errand {
+                Errand::Fill { probes } => self.fill(&job, probes).await,
+                Errand::Revive => self.revive(&job).await,
+                Errand::Refresh => self.refresh(&job).await,
+            };
+            done.push((job.tool.id.clone(), job.errand, ended));
+        }
+        Report { server: self.server, done }
+    }
+
+    /// Whatever it answers counts; what it does not answer would be in vain again.
+    async fn fill(&self, job: &Job, probes: usize) -> Ended {
+        for _ in 0..probes {
+            if let Came::InVain { .. } = self.prober.probe(&job.tool, &job.probe).await {
+                return Ended::Badly;
+            }
+        }
+        Ended::Well
+    }
+
+    /// If the first probe finds it well again, the rest of a run follows at once: then it is back
+    /// within seconds, not after as many calls as it failed before.
+    async fn revive(&self, job: &Job) -> Ended {
+        let (gate, tool) = (self.prober.gate(), &job.tool.id);
+        for at in 0..standing::RUN {
+            if at > 0 {
+                tokio::time::sleep(GENTLY).await;
+                if standing_of(gate, tool) == Standing::Fine {
+                    break;
+                }
+            }
+            let good = good(gate, tool);
+            match self.prober.probe(&job.tool, &job.probe).await {
+                Came::Answered { took } if took <= good => {}
+                _ => return Ended::Badly,
+            }
+        }
+        Ended::Well
+    }
+
+    async fn refresh(&self, job: &Job) -> Ended {
+        if self.prober.gate().meters.idle_since(&self.server).is_none() {
+            return Ended::Interrupted;
+        }
+        match self.prober.probe(&job.tool, &job.probe).await {
+            Came::Answered { .. } => Ended::Well,
+            Came::Failed { .. } | Came::InVain { .. } => Ended::Badly,
+        }
+    }
+}
+
+/// What an answer may take to help the tool down a tier, or to stay where it is on trial.
+fn good(gate: &Gate, tool: &ToolId) -> Duration {
+    let Some(assigned) = gate.meters.assigned(tool) else { return Duration::MAX };
+    let lower = match assigned.tier {
+        Tier::Fast | Tier::Standard => Tier::Fast,
+        Tier::Deep => Tier::Standard,
+    };
+    match assigned.cause.basis {
+        Basis::Trial { .. } => gate.ceilings.of(assigned.tier),
+        _ => standing::comfortable(gate.ceilings.of(lower)),
+    }
+}

@@ -1,0 +1,126 @@
+//! One probe: a call through the door by nobody in particular, who sees every tool.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::Value;
+use tollgate_core::agent::Agent;
+use tollgate_core::budget::Tier;
+use tollgate_core::call::{self, Kind, Request, Status};
+use tollgate_core::id::AgentId;
+use tollgate_core::json::{Object, raw_value};
+use tollgate_core::probe::{Origin, Probe};
+use tollgate_core::text::shortened;
+use tollgate_core::tool::Tool;
+use tollgate_core::turn::{Principal, Turn};
+use tollgate_core::view::View;
+use tollgate_mcp::meta::ClientFacts;
+
+use crate::caller::{CallError, Caller, Freshness, Purpose, Reply};
+use crate::gate::Gate;
+
+/// Whose calls probes are, in records.
+const NAME: &str = "calibration";
+/// Characters of a tool's complaint that are passed on.
+const SAID: usize = 200;
+
+pub(super) struct Prober {
+    gate: Arc<Gate>,
+    turn: Turn,
+    nobody: ClientFacts,
+}
+
+/// What came of a probe.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Came {
+    Answered {
+        took: Duration,
+    },
+    /// The tool failed on arguments that should do.
+    Failed {
+        why: String,
+    },
+    /// Asking again would be no better: it did not answer in time, was not there, or does not
+    /// like made-up arguments.
+    InVain {
+        why: String,
+    },
+}
+
+impl Prober {
+    /// Sees the tools that there are now.
+    pub(super) fn new(gate: Arc<Gate>) -> Self {
+        let id = AgentId::parse(NAME).expect("a valid name");
+        let everyone = Agent { id, ..Agent::implicit() };
+        let view = Arc::new(View::build(&gate.catalog(), &everyone, Tier::Deep));
+        let turn = Turn { principal: Principal::named(NAME), view, deadline: None };
+        Self { gate, turn, nobody: ClientFacts::default() }
+    }
+
+    pub(super) fn gate(&self) -> &Gate {
+        &self.gate
+    }
+
+    pub(super) async fn probe(&self, tool: &Tool, probe: &Probe) -> Came {
+        let _leave = self.gate.probing.leave(&tool.id.server).await;
+        let mut params = Object::new();
+        params.set_string("name", tool.exposed.as_str());
+        params.set("arguments", raw_value(&probe.arguments));
+        let request = Request { kind: Kind::CallTool, params };
+        let purpose = match probe.origin {
+            Origin::Operator => Purpose::Probe,
+            Origin::MadeUp => Purpose::BlindProbe,
+        };
+        let freshness = Freshness::Fresh;
+        let caller = Caller { purpose, freshness, ..Caller::silent(&self.nobody) };
+        came(self.gate.call(&self.turn, request, caller).await, probe.origin)
+    }
+}
+
+fn came(reply: Result<Reply, CallError>, origin: Origin) -> Came {
+    let failed = |why| match origin {
+        Origin::Operator => Came::Failed { why },
+        Origin::MadeUp => Came::InVain { why: format!("with made-up arguments: {why}") },
+    };
+    match reply {
+        Ok(Reply::Tool(outcome)) => match outcome.status {
+            Status::Ok | Status::NoResults => Came::Answered { took: outcome.duration },
+            Status::Error => failed(said(&outcome)),
+            Status::Timeout
+            | Status::Pending
+            | Status::Denied
+            | Status::InvalidArguments
+            | Status::RateLimited
+            | Status::Offline => {
+                Came::InVain { why: format!("{}: {}", outcome.status, said(&outcome)) }
+            }
+        },
+        Ok(Reply::InputRequired(_) | Reply::Task(_) | Reply::Result(_)) => {
+            Came::InVain { why: "it wants more than arguments".to_owned() }
+        }
+        Err(error @ CallError::Upstream(_)) => failed(clean(&error.to_string())),
+        Err(error) => Came::InVain { why: clean(&error.to_string()) },
+    }
+}
+
+/// What a tool that failed says about it.
+fn said(outcome: &call::Outcome) -> String {
+    let result: Value = serde_json::from_str(outcome.result.get()).unwrap_or_default();
+    match result["content"][0]["text"].as_str() {
+        Some(text) => clean(text),
+        None => "it gave no reason".to_owned(),
+    }
+}
+
+/// For a line on a screen.
+fn clean(text: &str) -> String {
+    let text: String = text
+        .chars()
+        .take(4 * SAID)
+        .map(|it| match it.is_control() {
+            true => ' ',
+            false => it,
+        })
+        .collect();
+    shortened(text.trim(), SAID)
+}

@@ -1,0 +1,103 @@
+//! One run by command: every tool so many times, each step told.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use futures_util::future::join_all;
+use tokio::sync::{Mutex, mpsc};
+use tollgate_core::id::ServerId;
+use tollgate_core::probe::{self, Probe, WhyNot};
+use tollgate_core::tool::Tool;
+
+use super::prober::{Came, Prober};
+use super::{Outcome, Step};
+use crate::gate::Gate;
+
+pub(super) async fn run(
+    gate: Arc<Gate>,
+    tools: Vec<Arc<Tool>>,
+    times: u32,
+    steps: mpsc::Sender<Step>,
+) {
+    let times = usize::try_from(times).unwrap_or(usize::MAX);
+    // Strangers wrote the schemas: not on a thread that serves calls.
+    let Ok(sorted) = tokio::task::spawn_blocking(move || Sorted::of(tools)).await else { return };
+    let probed: usize = sorted.servers.values().map(Vec::len).sum();
+    let total = probed.saturating_mul(times).saturating_add(sorted.left_alone.len());
+    let teller = Teller { steps, total, done: Mutex::new(0) };
+    for (tool, why) in &sorted.left_alone {
+        let outcome = Outcome::Skipped { why: why.to_string() };
+        if teller.tell(tool, outcome, 1).await.is_err() {
+            return;
+        }
+    }
+    let prober = Prober::new(gate);
+    let servers = sorted.servers.into_values();
+    join_all(servers.map(|tools| in_turns(&prober, &teller, tools, times))).await;
+}
+
+/// All tools of one server once, then all once more: a run that is broken off has seen them all.
+async fn in_turns(
+    prober: &Prober,
+    teller: &Teller,
+    mut tools: Vec<(Arc<Tool>, Probe)>,
+    times: usize,
+) {
+    for turn in 0..times {
+        let mut next = Vec::with_capacity(tools.len());
+        for (tool, probe) in tools {
+            let (outcome, done) = match prober.probe(&tool, &probe).await {
+                Came::Answered { took } => (Outcome::Probed { took }, 1),
+                Came::Failed { why } => (Outcome::Failed { why }, 1),
+                Came::InVain { why } => (Outcome::Failed { why }, times - turn),
+            };
+            if teller.tell(&tool, outcome, done).await.is_err() {
+                return;
+            }
+            if done == 1 {
+                next.push((tool, probe));
+            }
+        }
+        tools = next;
+    }
+}
+
+struct Sorted {
+    servers: BTreeMap<ServerId, Vec<(Arc<Tool>, Probe)>>,
+    left_alone: Vec<(Arc<Tool>, WhyNot)>,
+}
+
+impl Sorted {
+    fn of(tools: Vec<Arc<Tool>>) -> Self {
+        let mut sorted = Self { servers: BTreeMap::new(), left_alone: Vec::new() };
+        for tool in tools {
+            match probe::of(&tool) {
+                Ok(probe) => {
+                    let server = sorted.servers.entry(tool.id.server.clone()).or_default();
+                    server.push((tool, probe));
+                }
+                Err(why) => sorted.left_alone.push((tool, why)),
+            }
+        }
+        sorted
+    }
+}
+
+struct Teller {
+    steps: mpsc::Sender<Step>,
+    total: usize,
+    /// Held while a step is told, so that they come in order.
+    done: Mutex<usize>,
+}
+
+struct NobodyListens;
+
+impl Teller {
+    async fn tell(&self, tool: &Tool, outcome: Outcome, more: usize) -> Result<(), NobodyListens> {
+        let mut done = self.done.lock().await;
+        *done += more;
+        let (id, exposed) = (tool.id.clone(), tool.exposed.to_string());
+        let step = Step { tool: id, exposed, outcome, done: *done, total: self.total };
+        self.steps.send(step).await.map_err(|_| NobodyListens)
+    }
+}

@@ -1,0 +1,311 @@
+//! What is probed, how often, and what comes of it; against servers that do as they are told and
+//! count what is asked of them.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tollgate_core::agent::Agent;
+use tollgate_core::budget::{Ceilings, Limits};
+use tollgate_core::catalog::{Listing, Origin, Rules};
+use tollgate_core::glob::Glob;
+use tollgate_core::id::{ServerId, ToolId, ToolName};
+use tollgate_core::json::raw_value;
+use tollgate_core::names::NamePattern;
+use tollgate_core::selector::{self, Selector};
+use tollgate_core::standing;
+use tollgate_core::tool::Override;
+use tollgate_mcp::Era;
+use tollgate_mcp::client::{Answer, AnswerKind};
+use tollgate_mcp::tasks::{self, Task};
+
+use super::{Calibration, Habit, Outcome, Scope, keep};
+use crate::backend::{Backend, Failure, Job, Line};
+use crate::clock::{Clock, SystemClock};
+use crate::conversations::Conversations;
+use crate::dialogue::parking::Parking;
+use crate::executor::Executor;
+use crate::gate::{self, Choosing, Gate};
+use crate::meters::{Basics, Meters, Tending};
+use crate::notices::Notices;
+use crate::probing::Probing;
+use crate::record::Recorder;
+use crate::registry::{self, Plan};
+use crate::results::Results;
+use crate::reuse::Reuse;
+use crate::seal::Seal;
+use crate::servers::Servers;
+use crate::upstream::{Change, Update, Updates};
+use crate::watches::Watches;
+
+mod by_command;
+mod by_itself;
+
+/// One server of a stage: what it lists, and what the operator says of it.
+struct Server {
+    name: &'static str,
+    trusted: Trust,
+    tools: Vec<Value>,
+    said: Vec<(&'static str, Value)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Trust {
+    Trusted,
+    Untrusted,
+}
+
+/// How a tool behaves from now on.
+#[derive(Clone, Copy)]
+enum Does {
+    Answer(u64),
+    Fail(u64),
+    Hang,
+}
+
+#[derive(Default)]
+struct Log {
+    /// Calls so far, by server and tool.
+    calls: BTreeMap<String, usize>,
+    /// Most calls that a server had at once, and all servers together.
+    most_at_once: HashMap<String, usize>,
+    at_once: HashMap<String, usize>,
+    last_arguments: HashMap<String, Value>,
+}
+
+/// A server that does as it is told.
+struct Scripted {
+    name: &'static str,
+    does: Arc<Mutex<HashMap<String, Does>>>,
+    log: Arc<Mutex<Log>>,
+}
+
+struct Inside<'s>(&'s Scripted);
+
+impl<'s> Inside<'s> {
+    fn enter(server: &'s Scripted, tool: &str, params: &Value) -> Self {
+        let mut log = server.log.lock();
+        let name = format!("{}/{tool}", server.name);
+        log.last_arguments.insert(name.clone(), params["arguments"].clone());
+        *log.calls.entry(name).or_default() += 1;
+        for who in [server.name, "all"] {
+            let now = log.at_once.entry(who.to_owned()).or_default();
+            *now += 1;
+            let now = *now;
+            let most = log.most_at_once.entry(who.to_owned()).or_default();
+            *most = now.max(*most);
+        }
+        Self(server)
+    }
+}
+
+impl Drop for Inside<'_> {
+    fn drop(&mut self) {
+        let mut log = self.0.log.lock();
+        for who in [self.0.name, "all"] {
+            *log.at_once.entry(who.to_owned()).or_default() -= 1;
+        }
+    }
+}
+
+struct Door(Arc<Scripted>);
+
+#[async_trait]
+impl Backend for Door {
+    async fn line(&self) -> Result<Arc<dyn Line>, Failure> {
+        Ok(Arc::<Scripted>::clone(&self.0))
+    }
+
+    async fn returned(&self, _: Instant) -> bool {
+        true
+    }
+}
+
+#[async_trait]
+impl Line for Scripted {
+    async fn run(&self, job: Job<'_>) -> Result<Answer, Failure> {
+        let params: Value = serde_json::from_str(&job.params.to_text()).unwrap();
+        let tool = params["name"].as_str().unwrap_or_default().to_owned();
+        let _inside = Inside::enter(self, &tool, &params);
+        let does = self.does.lock().get(&tool).copied().unwrap_or(Does::Answer(10));
+        let (pause, is_error) = match does {
+            Does::Answer(millis) => (millis, false),
+            Does::Fail(millis) => (millis, true),
+            Does::Hang => std::future::pending().await,
+        };
+        tokio::time::sleep(Duration::from_millis(pause)).await;
+        let said = if is_error { "no\nsuch \u{1b}[31mthing" } else { "well" };
+        let result = json!({"content": [{"type": "text", "text": said}], "isError": is_error});
+        Ok(Answer { kind: AnswerKind::Complete, result: raw_value(&result) })
+    }
+
+    fn era(&self) -> Era {
+        Era::Modern
+    }
+}
+
+/// A gate over scripted servers.
+struct Stage {
+    gate: Arc<Gate>,
+    does: Arc<Mutex<HashMap<String, Does>>>,
+    log: Arc<Mutex<Log>>,
+    listings: HashMap<&'static str, Listing>,
+    updates: Updates,
+    _keeper: Task,
+    _tending: Tending,
+}
+
+fn reads(name: &str) -> Value {
+    json!({"name": name, "annotations": {"readOnlyHint": true}, "inputSchema": {"type": "object",
+        "properties": {"n": {"type": "integer", "minimum": 3}}, "required": ["n"]}})
+}
+
+fn writes(name: &str) -> Value {
+    json!({"name": name, "inputSchema": {"type": "object"}})
+}
+
+fn server(name: &'static str, tools: Vec<Value>) -> Server {
+    Server { name, trusted: Trust::Trusted, tools, said: Vec::new() }
+}
+
+fn rules(server: &Server) -> Rules {
+    let said = server.said.iter().map(|(tool, arguments)| {
+        let said = Override { probe: Some(arguments.clone()), ..Override::default() };
+        (ToolName::new(tool), said)
+    });
+    Rules {
+        server: ServerId::parse(server.name).unwrap(),
+        origin: Origin::Upstream,
+        trusted: server.trusted == Trust::Trusted,
+        timeout: Duration::from_secs(10),
+        slow: None,
+        allow: vec![Glob::new("*")],
+        deny: Vec::new(),
+        tools: said.collect(),
+    }
+}
+
+impl Stage {
+    async fn of(servers: Vec<Server>) -> Self {
+        let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+        let notices = Notices::default();
+        let meters = Meters::new(Basics {
+            clock: Arc::clone(&clock),
+            rules: standing::Rules::default(),
+            notices: notices.clone(),
+            archive: None,
+        });
+        let agent = Agent::implicit();
+        let (registry, mut keeper, updates) = registry::registry(Plan {
+            rules: servers.iter().map(rules).map(Arc::new).collect(),
+            agents: vec![agent.clone()],
+            pattern: NamePattern::parse("{server}_{tool}").unwrap(),
+            owners: None,
+            meters: Arc::clone(&meters),
+        });
+        let (does, log) = (Arc::default(), Arc::default());
+        let mut backends: HashMap<ServerId, Arc<dyn Backend>> = HashMap::new();
+        let mut listings = HashMap::new();
+        for Server { name, tools, .. } in servers {
+            let id = ServerId::parse(name).unwrap();
+            let tools = tools.iter().map(raw_value).collect();
+            let listing = Listing { tools, ..Listing::default() };
+            keeper.offer(&id, listing.clone());
+            listings.insert(name, listing);
+            let scripted = Scripted { name, does: Arc::clone(&does), log: Arc::clone(&log) };
+            backends.insert(id, Arc::new(Door(Arc::new(scripted))));
+        }
+        let mut changes = registry.changes();
+        let keeper = tasks::spawn("registry", keeper.run());
+        changes.changed().await.unwrap();
+        let executor = Arc::new(Executor {
+            backends,
+            clock: Arc::clone(&clock),
+            seal: Seal::new(),
+            parking: Parking::default(),
+            meters: Arc::clone(&meters),
+        });
+        let gate = Gate {
+            registry,
+            servers: Servers::new(Vec::new(), Vec::new(), clock.wall()),
+            watches: Arc::new(Watches::new(HashMap::new())),
+            recorder: Recorder { clock: Arc::clone(&clock), observers: Vec::new() },
+            notices,
+            limits: Limits::default(),
+            ceilings: Ceilings::default(),
+            choosing: Choosing {
+                rules: selector::Rules::default(),
+                selectors: vec![Selector::new(&[&agent.keywords])],
+                conversations: Conversations::default(),
+            },
+            meters: Arc::clone(&meters),
+            probing: Probing::default(),
+            results: Results::new(Arc::clone(&clock)),
+            default_agent: agent.id.clone(),
+            agents: vec![agent],
+            reuse: Reuse::new(Arc::clone(&executor)),
+            late: gate::waiting(),
+            executor,
+            clock,
+        };
+        let gate = Arc::new(gate);
+        let _tending = meters.tend();
+        Self { gate, does, log, listings, updates, _keeper: keeper, _tending }
+    }
+
+    fn set(&self, tool: &str, does: Does) {
+        self.does.lock().insert(tool.to_owned(), does);
+    }
+
+    /// `s/a=5 s/b=1`: who was called how often so far.
+    fn calls(&self) -> String {
+        let log = self.log.lock();
+        let calls = log.calls.iter().map(|(tool, times)| format!("{tool}={times}"));
+        calls.collect::<Vec<_>>().join(" ")
+    }
+
+    fn calls_of(&self, tool: &str) -> usize {
+        self.log.lock().calls.get(tool).copied().unwrap_or(0)
+    }
+
+    fn assigned(&self, server: &str, tool: &str) -> String {
+        let id = ToolId { server: ServerId::parse(server).unwrap(), tool: ToolName::new(tool) };
+        self.gate.meters.assigned(&id).unwrap().to_string()
+    }
+
+    /// Begins to probe by itself, every five minutes.
+    fn keep(&self) -> Task {
+        let habit = Habit { every: Duration::from_secs(300), left_alone: HashSet::new() };
+        keep(&self.gate, habit)
+    }
+
+    async fn change(&self, server: &str, change: Change) {
+        let server = ServerId::parse(server).unwrap();
+        let mut changes = self.gate.changes();
+        changes.mark_unchanged();
+        self.updates.send(Update { server, change }).await.unwrap();
+        changes.changed().await.unwrap();
+    }
+}
+
+/// Time goes by; whatever is due happens.
+async fn pass(seconds: u64) {
+    tokio::time::sleep(Duration::from_secs(seconds)).await;
+}
+
+/// All steps, one a line: `1/4 s_a probed`.
+async fn told(mut calibration: Calibration) -> String {
+    let mut lines = Vec::new();
+    while let Some(step) = calibration.next().await {
+        let outcome = match step.outcome {
+            Outcome::Probed { took } => format!("probed in {} ms", took.as_millis()),
+            Outcome::Skipped { why } => why,
+            Outcome::Failed { why } => format!("failed: {why}"),
+        };
+        lines.push(format!("{}/{} {} {outcome}", step.done, step.total, step.exposed));
+    }
+    lines.join("\n")
+}
