@@ -1,4 +1,4 @@
-//! For whoever runs the gateway: what happens beside the answers to calls.
+//! For whoever runs the gateway: what happens beside the answers to calls, and measuring tools.
 
 use std::sync::Arc;
 

@@ -37,7 +37,7 @@ pub(crate) struct Keys {
 /// admitted already.
 #[derive(Debug, Clone)]
 pub(crate) struct Visitor {
-    principal: Principal,
+    pub(crate) principal: Principal,
     agents: Option<Arc<[AgentId]>>,
     pub(crate) rights: Rights,
 }

@@ -16,6 +16,7 @@ mod refusal;
 mod rest;
 mod router;
 mod serve;
+mod standing;
 
 pub use auth::{Key, Right, Rights};
 pub use limits::Limits;

@@ -1,4 +1,4 @@
-//! The plain HTTP API: what an agent sees, and one call at a time.
+//! The plain HTTP API: what an agent sees, the tier of a turn, and one call at a time.
 
 use http::StatusCode;
 use http::request::Parts;
@@ -13,10 +13,14 @@ use crate::mcp::Front;
 use crate::problem::Problem;
 
 mod execute;
+mod results;
 mod shown;
+mod tier;
 mod view;
 
 pub(crate) use execute::execute;
+pub(crate) use results::results;
+pub(crate) use tier::tier;
 pub(crate) use view::tools;
 
 /// Which agent, within which budget: the request's own words first, then its headers.

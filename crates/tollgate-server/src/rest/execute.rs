@@ -12,7 +12,7 @@ use serde_json::json;
 use tokio::sync::mpsc;
 use tollgate_core::call::{self, Kind, Outcome};
 use tollgate_core::json::Object;
-use tollgate_core::shaping;
+use tollgate_core::shaping::{self, Caps};
 use tollgate_core::turn::Turn;
 use tollgate_engine::caller::{Caller, Freshness, Late, Reply};
 use tollgate_engine::gate::{self, Spoken};
@@ -25,7 +25,7 @@ use crate::accept::Accepts;
 use crate::auth::Right;
 use crate::body;
 use crate::events::{self, Event};
-use crate::fields::Fields;
+use crate::fields::{Fields, bad};
 use crate::mcp::Front;
 use crate::problem::{Problem, Style};
 use crate::refusal::{self, Plain};
@@ -77,13 +77,14 @@ fn heard(event: client::Event) -> Option<Event> {
     }
 }
 
-const KEYS: &[&str] = &["name", "arguments", "agent", "tier", "late"];
+const KEYS: &[&str] = &["name", "arguments", "agent", "tier", "late", "consumer"];
 
 /// A call that was asked for by someone who may.
 struct Order {
     turn: Turn,
     name: String,
     params: Object<'static>,
+    caps: Caps,
     freshness: Freshness,
     late: Late,
 }
@@ -96,6 +97,7 @@ impl Order {
             Some(true) => Late::Delivered,
             Some(false) | None => Late::Dropped,
         };
+        let caps = asked.text("consumer")?.map_or(Ok(Caps::mcp()), |name| consumer(&name))?;
         let wishes = Wishes { agent: asked.text("agent")?, tier: asked.tier("tier")? };
         let (turn, rights) = wishes.turn(front, sent)?;
         rights.need(Right::Execute)?;
@@ -108,17 +110,17 @@ impl Order {
             true => Freshness::Fresh,
             false => Freshness::Any,
         };
-        Ok(Self { turn, name, params, freshness, late })
+        Ok(Self { turn, name, params, caps, freshness, late })
     }
 
     async fn run(self, front: &Front, events: Option<client::Events>) -> Result<Ended, Problem> {
-        let Self { turn, name, params, freshness, late } = self;
+        let Self { turn, name, params, caps, freshness, late } = self;
         let (progress, log_level) = match events {
             Some(_) => (Progress::Wanted, Some("info".to_owned())),
             None => (Progress::Unwanted, None),
         };
         let client = ClientFacts { log_level, ..ClientFacts::default() };
-        let caller = Caller { events, progress, freshness, late, ..Caller::silent(&client) };
+        let caller = Caller { events, progress, caps, freshness, late, ..Caller::silent(&client) };
         let request = call::Request { kind: Kind::CallTool, params };
         let outcome = match front.gate.call(&turn, request, caller).await {
             Ok(Reply::Tool(outcome)) => outcome,
@@ -133,9 +135,17 @@ impl Order {
                 Plain::Problem(problem) => return Err(problem),
             },
         };
-        let spoken = gate::spoken(&turn, &name, &outcome);
+        let spoken = gate::spoken(&turn, &name, &outcome, caps.wording);
         Ok(Ended { outcome, spoken })
     }
+}
+
+/// Who will use the result, and so how much of it is of use.
+fn consumer(name: &str) -> Result<Caps, Problem> {
+    Caps::named(name).ok_or_else(|| {
+        let known: Vec<&str> = Caps::TABLE.iter().map(|(name, _)| *name).collect();
+        bad(format!("`consumer` is one of {}", known.join(", ")))
+    })
 }
 
 struct Ended {

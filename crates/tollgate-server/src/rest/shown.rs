@@ -5,27 +5,30 @@ use serde_json::Value;
 use tollgate_core::call::{Extent, Outcome, Retry, Source};
 use tollgate_core::catalog::Problem;
 use tollgate_core::tool::{Effect, Tool};
-use tollgate_core::view::View;
-use tollgate_engine::gate::Spoken;
+use tollgate_core::turn::Turn;
+use tollgate_engine::gate::{Gate, Spoken};
 
 use crate::auth::{Right, Rights};
+use crate::standing::StandingJson;
 
 #[derive(Serialize)]
 pub(super) struct ViewJson<'a> {
     agent: &'a str,
-    tier: &'static str,
+    /// `null`: without a budget.
+    tier: Option<&'static str>,
     catalog_version: u64,
     tools: Vec<ToolJson<'a>>,
     problems: Vec<ProblemJson<'a>>,
 }
 
 impl<'a> ViewJson<'a> {
-    pub(super) fn new(view: &'a View, problems: &'a [Problem]) -> Self {
+    pub(super) fn new(gate: &Gate, turn: &'a Turn, problems: &'a [Problem]) -> Self {
+        let view = &turn.view;
         Self {
             agent: view.agent.as_str(),
-            tier: view.tier.as_str(),
+            tier: turn.deadline.map(|_| view.tier.as_str()),
             catalog_version: view.version,
-            tools: view.tools().iter().map(|tool| ToolJson::from(&**tool)).collect(),
+            tools: view.tools().iter().map(|tool| ToolJson::new(gate, tool)).collect(),
             problems: problems.iter().map(ProblemJson::from).collect(),
         }
     }
@@ -41,6 +44,8 @@ struct ToolJson<'a> {
     name: &'a str,
     server: &'a str,
     tool: &'a str,
+    #[serde(flatten)]
+    standing: StandingJson,
     title: Option<&'a str>,
     description: Option<&'a str>,
     estimated_duration_ms: Option<u128>,
@@ -50,12 +55,14 @@ struct ToolJson<'a> {
     input_schema: &'a Value,
 }
 
-impl<'a> From<&'a Tool> for ToolJson<'a> {
-    fn from(tool: &'a Tool) -> Self {
+impl<'a> ToolJson<'a> {
+    fn new(gate: &Gate, tool: &'a Tool) -> Self {
+        let assigned = gate.reading(&tool.id).map(|reading| reading.assigned);
         Self {
             name: tool.exposed.as_str(),
             server: tool.id.server.as_str(),
             tool: tool.id.tool.as_str(),
+            standing: StandingJson::from(&*assigned.unwrap_or_default()),
             title: tool.definition.title.as_deref(),
             description: tool.description.as_deref(),
             estimated_duration_ms: tool.terms.estimated.map(|span| span.as_millis()),
@@ -100,6 +107,8 @@ pub(super) struct OutcomeJson<'a> {
     retry_hint: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     truncated: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    handle: Option<String>,
     duration_ms: u128,
     cached: bool,
 }
@@ -116,6 +125,7 @@ impl<'a> OutcomeJson<'a> {
                 Retry::Pointless => None,
             },
             truncated: (outcome.extent == Extent::Cut).then_some(true),
+            handle: outcome.handle.map(|handle| handle.to_string()),
             duration_ms: outcome.duration.as_millis(),
             cached: outcome.source == Source::Cached,
         }

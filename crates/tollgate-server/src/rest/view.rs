@@ -38,7 +38,7 @@ fn list(front: &Front, asked: Asked, sent: &Parts) -> Result<Response, Problem> 
         None => {
             let catalog = front.gate.catalog();
             let problems = shown::problems(rights, &catalog.problems);
-            Ok(Json(ViewJson::new(&turn.view, problems)).into_response())
+            Ok(Json(ViewJson::new(&front.gate, &turn, problems)).into_response())
         }
         Some("mcp") => {
             let tools: Vec<&str> =

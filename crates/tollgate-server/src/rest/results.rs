@@ -1,0 +1,150 @@
+//! `GET /v1/results/{handle}`: what was too much for an answer, or came too late for it, page by
+//! page.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::{Path, Query, Request, State};
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use http::request::Parts;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use tollgate_core::json;
+use tollgate_core::shaping::Caps;
+use tollgate_core::shaping::pages::{self, Holds, Page};
+use tollgate_engine::results::{Kept, Read};
+
+use crate::mcp::Front;
+use crate::problem::{Problem, Style};
+
+/// Says the same of a handle that is over, another's or made up.
+const UNKNOWN: Problem = Problem::new(
+    StatusCode::NOT_FOUND,
+    "unknown_result",
+    "there is no such result, or not any more; results stay for some minutes",
+);
+
+#[derive(Debug, Deserialize)]
+struct Asked {
+    page: Option<String>,
+}
+
+pub(crate) async fn results(
+    State(front): State<Arc<Front>>,
+    Path(handle): Path<String>,
+    request: Request,
+) -> Response {
+    let (sent, _) = request.into_parts();
+    let read = Query::<Asked>::try_from_uri(&sent.uri)
+        .map_err(|_| Problem::new(StatusCode::BAD_REQUEST, "bad_query", "the query is malformed"))
+        .and_then(|Query(asked)| read(&front, &sent, &handle, asked));
+    read.unwrap_or_else(|problem| problem.response(Style::OpenAi))
+}
+
+fn read(front: &Front, sent: &Parts, handle: &str, asked: Asked) -> Result<Response, Problem> {
+    let principal = front.keys.visitor(sent)?.principal;
+    let number = match asked.page {
+        None => 1,
+        Some(text) => text.parse().ok().filter(|number| *number > 0).ok_or(NO_PAGE)?,
+    };
+    match front.gate.result(&principal, handle) {
+        Read::Unknown => Err(UNKNOWN),
+        Read::Pending { since } => Ok(Json(PendingJson::new(handle, since)).into_response()),
+        Read::Ready(kept) => {
+            let page = page(&kept, number)?;
+            Ok(Json(PageJson::new(handle, &kept, &page)).into_response())
+        }
+    }
+}
+
+const NO_PAGE: Problem =
+    Problem::new(StatusCode::BAD_REQUEST, "bad_page", "`page` is a number from 1 on");
+
+/// Deeper than this many readers give up; the page is then a text.
+const DEEPEST: usize = Caps::mcp().depth;
+
+fn page(kept: &Kept, number: u32) -> Result<Page, Problem> {
+    let page = |number| pages::page(&kept.outcome.result, number, kept.page_bytes);
+    let found = page(number).ok_or_else(|| {
+        let last = page(1).map_or(1, |first| first.pages);
+        let detail = format!("there is no page {number}; the pages are 1 to {last}");
+        Problem::told(StatusCode::NOT_FOUND, "unknown_page", detail)
+    })?;
+    if json::is_deeper_than(DEEPEST, found.data.get()) {
+        let data = json::raw_string(found.data.get());
+        return Ok(Page { data, holds: Holds::Source { part: None }, ..found });
+    }
+    Ok(found)
+}
+
+#[derive(Serialize)]
+struct PendingJson<'a> {
+    handle: &'a str,
+    status: &'static str,
+    since_ms: u128,
+}
+
+impl<'a> PendingJson<'a> {
+    fn new(handle: &'a str, since: Duration) -> Self {
+        Self { handle, status: "pending", since_ms: since.as_millis() }
+    }
+}
+
+#[derive(Serialize)]
+struct PageJson<'a> {
+    handle: &'a str,
+    status: &'static str,
+    /// How the call ended.
+    outcome: &'static str,
+    name: &'a str,
+    page: u32,
+    pages: u32,
+    next: Option<u32>,
+    holds: HoldsJson<'a>,
+    data: &'a RawValue,
+}
+
+/// What the data of a page is of the whole.
+#[derive(Serialize)]
+struct HoldsJson<'a> {
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    of: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    part: Option<&'a str>,
+}
+
+impl<'a> PageJson<'a> {
+    fn new(handle: &'a str, kept: &'a Kept, page: &'a Page) -> Self {
+        Self {
+            handle,
+            status: "ready",
+            outcome: kept.outcome.status.as_str(),
+            name: &kept.tool,
+            page: page.number,
+            pages: page.pages,
+            next: page.next,
+            holds: HoldsJson::from(&page.holds),
+            data: &page.data,
+        }
+    }
+}
+
+impl<'a> From<&'a Holds> for HoldsJson<'a> {
+    fn from(holds: &'a Holds) -> Self {
+        let of_kind = |kind| Self { kind, first: None, of: None, part: None };
+        match holds {
+            Holds::Whole => of_kind("whole"),
+            Holds::Items { first, of } => {
+                Self { first: Some(*first), of: Some(*of), ..of_kind("items") }
+            }
+            Holds::Fields => of_kind("fields"),
+            Holds::Text { part } => Self { part: part.as_deref(), ..of_kind("text") },
+            Holds::Source { part } => Self { part: part.as_deref(), ..of_kind("source") },
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! `POST /v1/tier`: the latency budget of a turn, from what was said, and what fits into it.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use http::request::Parts;
+use serde::Serialize;
+use tollgate_core::agent::Wish;
+use tollgate_core::selector::{Form, Utterance};
+use tollgate_engine::gate::{Asked, Spoke};
+
+use super::{Wishes, bad_header, header};
+use crate::auth::Identity;
+use crate::body;
+use crate::fields::{Fields, bad};
+use crate::mcp::Front;
+use crate::problem::{Problem, Style};
+
+/// Nobody says more in one turn, and what is pasted does not choose the tier.
+const LONGEST_TEXT: usize = 64 << 10;
+const QUEUE_DEPTH: &str = "x-tollgate-queue-depth";
+const KEYS: &[&str] = &["text", "agent", "conversation", "queue_depth", "override", "partial"];
+
+pub(crate) async fn tier(State(front): State<Arc<Front>>, request: Request) -> Response {
+    let (sent, body) = request.into_parts();
+    let chosen = async {
+        let body = body::json(&sent.headers, body, &front.limits).await?;
+        choose(&front, &sent, &body)
+    };
+    match chosen.await {
+        Ok(chosen) => Json(chosen).into_response(),
+        Err(problem) => problem.response(Style::OpenAi),
+    }
+}
+
+#[derive(Serialize)]
+struct ChosenJson {
+    tier: &'static str,
+    reason: String,
+    agent: String,
+    tools: Vec<String>,
+}
+
+fn choose(front: &Front, sent: &Parts, body: &[u8]) -> Result<ChosenJson, Problem> {
+    let asked = Fields::read(body, KEYS)?;
+    let text = asked.needed_text("text")?;
+    if text.len() > LONGEST_TEXT {
+        return Err(bad(format!("`text` is longer than {LONGEST_TEXT} bytes")));
+    }
+    let form = match asked.flag("partial")? {
+        Some(true) => Form::Partial,
+        Some(false) | None => Form::Final,
+    };
+    let conversation = match asked.text("conversation")? {
+        None => header(sent, "x-tollgate-conversation")?.map(str::to_owned),
+        conversation => conversation,
+    };
+    let queue_depth = match asked.count("queue_depth")? {
+        None => queue_depth(sent)?,
+        Some(depth) => depth,
+    };
+    let wishes = Wishes { agent: asked.text("agent")?, tier: asked.tier("override")? };
+    let (Identity { principal, agent, .. }, forced) = wishes.identify(front, sent)?;
+    let (agent, utterance) =
+        (agent.as_deref(), Utterance { text: &text, form, queue_depth, forced });
+    let spoke =
+        Spoke { principal: &principal, agent, conversation: conversation.as_deref(), utterance };
+    let choice = front.gate.choose(&spoke)?;
+    let budget = forced.map_or(Wish::Selected(choice.tier), Wish::Override);
+    let view = front.gate.turn(Asked { principal, agent, budget })?.view;
+    Ok(ChosenJson {
+        tier: view.tier.as_str(),
+        reason: choice.reason.to_string(),
+        agent: view.agent.to_string(),
+        tools: view.tools().iter().map(|tool| tool.exposed.to_string()).collect(),
+    })
+}
+
+fn queue_depth(sent: &Parts) -> Result<u32, Problem> {
+    let Some(text) = header(sent, QUEUE_DEPTH)? else { return Ok(0) };
+    text.parse().map_err(|_| bad_header(QUEUE_DEPTH, "a whole number, 0 or more"))
+}
