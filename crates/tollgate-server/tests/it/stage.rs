@@ -66,7 +66,7 @@ impl Stage {
         let directory = Directory::new();
         let seen = Arc::new(Seen::default());
         let tools = builtin::Server { name: "test", tools: test_tools(&seen) };
-        let parts = Parts { tools: vec![tools], observers: Vec::new() };
+        let parts = Parts { tools: vec![tools], ..Parts::default() };
         let mut awaited =
             vec![if setup.upstream.is_some() { "up_count" } else { "echo" }.to_owned()];
         awaited.extend(setup.servers.iter().map(|server| format!("{}_say", server.id)));

@@ -11,12 +11,14 @@ use crate::client::Call;
 use crate::stage::{Setup, Stage, at, server};
 use crate::upstream::Upstream;
 
-/// The scripted server under the name `up`, which says something when a call takes long.
-async fn stage() -> (Upstream, Stage) {
+const SOON: Duration = Duration::from_millis(20);
+const NEVER: Duration = Duration::from_secs(60);
+
+/// The scripted server under the name `up`, which says something when a call takes longer.
+async fn stage(threshold: Duration) -> (Upstream, Stage) {
     let up = Upstream::start().await;
     up.script.grow("say");
-    let slow_response =
-        Some(SlowResponse { threshold: Duration::from_millis(20), message: "One moment.".into() });
+    let slow_response = Some(SlowResponse { threshold, message: "One moment.".into() });
     let server =
         UpstreamSettings { slow_response, ..server("up", at(up.address), Revision::NEWEST_LEGACY) };
     let stage = Stage::with(Setup { servers: vec![server], ..Setup::default() }).await;
@@ -38,7 +40,7 @@ async fn heard(call: Call) -> Vec<(String, Value)> {
 
 #[tokio::test]
 async fn progress_and_logs_come_before_the_outcome() {
-    let (_up, stage) = stage().await;
+    let (_up, stage) = stage(NEVER).await;
     let events = heard(execute(&stage, &json!({"name": "up_count"}))).await;
     let names: Vec<&str> = events.iter().map(|(name, _)| &**name).collect();
     assert_eq!(names, ["progress", "progress", "progress", "outcome"]);
@@ -54,7 +56,7 @@ async fn progress_and_logs_come_before_the_outcome() {
 
 #[tokio::test]
 async fn a_slow_call_is_announced_and_ends_with_its_client() {
-    let (up, stage) = stage().await;
+    let (up, stage) = stage(SOON).await;
     let mut stream = execute(&stage, &json!({"name": "up_hang"})).stream().await;
     let announced = ("announcement".to_owned(), json!({"message": "One moment."}));
     assert_eq!(stream.next_named().await, Some(announced));
@@ -65,7 +67,7 @@ async fn a_slow_call_is_announced_and_ends_with_its_client() {
 
 #[tokio::test]
 async fn what_is_wrong_is_said_as_for_everybody() {
-    let (_up, stage) = stage().await;
+    let (_up, stage) = stage(NEVER).await;
     let outcome = |events: Vec<(String, Value)>| events.into_iter().next().unwrap();
     let (name, said) = outcome(heard(execute(&stage, &json!({"name": "nobody"}))).await);
     assert_eq!((&*name, &said["status"]), ("outcome", &json!("denied")));
@@ -87,7 +89,7 @@ async fn what_is_wrong_is_said_as_for_everybody() {
 
 #[tokio::test]
 async fn operators_hear_of_slow_calls_until_the_server_stops() {
-    let (_up, stage) = stage().await;
+    let (_up, stage) = stage(SOON).await;
     let mut heard = stage.request("GET", "/api/events").stream().await;
     let _call = execute(&stage, &json!({"name": "up_hang", "agent": "default"})).stream().await;
     let call = json!({"principal": "local", "agent": "default", "name": "up_hang",

@@ -17,7 +17,7 @@ use http::StatusCode;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
-use tokio::sync::{broadcast, mpsc, oneshot};
+use tokio::sync::{Semaphore, broadcast, mpsc, oneshot};
 use tollgate_mcp::tasks::{self, Task};
 
 pub(crate) struct Upstream {
@@ -32,6 +32,8 @@ pub(crate) struct Script {
     pub(crate) metas: Mutex<Vec<Value>>,
     answers: Mutex<HashMap<String, oneshot::Sender<Value>>>,
     grown: Mutex<Vec<String>>,
+    /// What a call of `linger` waits for.
+    pub(crate) release: Semaphore,
     news: broadcast::Sender<String>,
 }
 
@@ -43,6 +45,7 @@ impl Upstream {
             metas: Mutex::default(),
             answers: Mutex::default(),
             grown: Mutex::default(),
+            release: Semaphore::new(0),
             news: broadcast::Sender::new(64),
         });
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -184,6 +187,7 @@ fn call(script: Arc<Script>, message: Value) -> Response {
                 let answer = answered.await.unwrap_or_default();
                 result["content"][0]["text"] = json!(answer["content"]["name"]);
             }
+            "linger" => script.release.acquire().await.unwrap().forget(),
             "hang" => std::future::pending::<()>().await,
             "data" => {
                 result["structuredContent"] = json!({"a": 1});

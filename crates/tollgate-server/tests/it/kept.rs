@@ -1,0 +1,104 @@
+//! Results that stay behind a handle: what was too much for its consumer.
+
+use serde_json::{Value, json};
+use tollgate_core::secret::Secret;
+use tollgate_server::{Key, Rights};
+
+use crate::client::Call;
+use crate::stage::{Setup, Stage};
+
+async fn stage() -> Stage {
+    let key = |name: &str| {
+        let secret = Secret::new(format!("the-key-of-{name}"));
+        Key { name: name.to_owned(), secret, agents: None, rights: Rights::ALL }
+    };
+    Stage::with(Setup { keys: vec![key("ada"), key("bob")], ..Setup::default() }).await
+}
+
+fn as_key(call: Call, name: &str) -> Call {
+    call.header("x-api-key", &format!("the-key-of-{name}"))
+}
+
+async fn execute(stage: &Stage, text: &str, consumer: &str) -> Value {
+    let call = json!({"name": "echo", "arguments": {"text": text}, "consumer": consumer});
+    let call = stage.post(call.to_string()).path("/v1/tools/execute");
+    as_key(call, "ada").send().await.json()
+}
+
+fn read(stage: &Stage, handle: &str, query: &str) -> Call {
+    as_key(stage.request("GET", &format!("/v1/results/{handle}{query}")), "ada")
+}
+
+#[tokio::test]
+async fn what_was_cut_can_be_read_page_by_page() {
+    let stage = stage().await;
+    let items: Vec<String> = (0..2_000).map(|at| format!("item {at}")).collect();
+    let outcome = execute(&stage, &json!(items).to_string(), "speech").await;
+    assert_eq!((&outcome["status"], &outcome["truncated"]), (&json!("ok"), &json!(true)));
+    assert!(outcome.to_string().len() < 4_000, "{outcome}");
+    let handle = outcome["handle"].as_str().unwrap();
+    let (mut found, mut next) = (Vec::new(), json!(1));
+    while let Some(number) = next.as_u64() {
+        let page = read(&stage, handle, &format!("?page={number}")).send().await.json();
+        assert_eq!((&page["handle"], &page["status"]), (&json!(handle), &json!("ready")));
+        assert_eq!((&page["page"], &page["outcome"]), (&json!(number), &json!("ok")));
+        assert_eq!(page["holds"]["first"], found.len());
+        found.extend(page["data"].as_array().unwrap().iter().cloned());
+        next = page["next"].clone();
+    }
+    assert_eq!(json!(found), json!(items), "nothing is lost between pages");
+    let first = read(&stage, handle, "").send().await.json();
+    assert_eq!(first["page"], 1);
+}
+
+#[tokio::test]
+async fn whoever_can_take_all_gets_all() {
+    let stage = stage().await;
+    let text = "word ".repeat(2_000);
+    let outcome = execute(&stage, &text, "mcp").await;
+    assert_eq!(outcome["data"], text);
+    assert_eq!((outcome.get("handle"), outcome.get("truncated")), (None, None));
+    let refused = execute(&stage, "x", "everyone").await;
+    let message = refused["error"]["message"].as_str().unwrap();
+    assert!(message.contains("consumer") && message.contains("gemini-live"), "{message}");
+}
+
+#[tokio::test]
+async fn a_result_is_there_for_whoever_asked_for_it_and_nobody_else() {
+    let stage = stage().await;
+    let outcome = execute(&stage, &"word ".repeat(2_000), "speech").await;
+    let handle = outcome["handle"].as_str().unwrap();
+    assert_eq!(read(&stage, handle, "").send().await.status, 200);
+    let path = format!("/v1/results/{handle}");
+    let foreign = as_key(stage.request("GET", &path), "bob").send().await;
+    let made_up = read(&stage, "r_00000000000000000000000000000000", "").send().await;
+    let no_handle = read(&stage, "nothing", "").send().await;
+    for reply in [&foreign, &made_up, &no_handle] {
+        assert_eq!(reply.status, 404);
+        assert_eq!(reply.text, foreign.text, "nobody learns which handles there are");
+    }
+    assert_eq!(foreign.json()["error"]["code"], "unknown_result");
+}
+
+#[tokio::test]
+async fn pages_that_are_none_are_refused_with_those_there_are() {
+    let stage = stage().await;
+    let outcome = execute(&stage, &"word ".repeat(2_000), "speech").await;
+    let handle = outcome["handle"].as_str().unwrap();
+    let pages = read(&stage, handle, "").send().await.json()["pages"].as_u64().unwrap();
+    assert!(pages > 1);
+    for (query, status, code, said) in [
+        ("?page=0".to_owned(), 400, "bad_page", "from 1 on".to_owned()),
+        ("?page=-1".to_owned(), 400, "bad_page", "from 1 on".to_owned()),
+        ("?page=two".to_owned(), 400, "bad_page", "from 1 on".to_owned()),
+        ("?page=".to_owned(), 400, "bad_page", "from 1 on".to_owned()),
+        ("?page=1&page=2".to_owned(), 400, "bad_query", "malformed".to_owned()),
+        (format!("?page={}", pages + 1), 404, "unknown_page", format!("1 to {pages}")),
+        ("?page=4294967295".to_owned(), 404, "unknown_page", format!("1 to {pages}")),
+    ] {
+        let reply = read(&stage, handle, &query).send().await;
+        let error = reply.json()["error"].clone();
+        assert_eq!((reply.status, &error["code"]), (status, &json!(code)), "{query}");
+        assert!(error["message"].as_str().unwrap().contains(&said), "{query}: {error}");
+    }
+}
