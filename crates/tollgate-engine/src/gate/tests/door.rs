@@ -1,6 +1,9 @@
 //! The door itself: who gets through, in what time, and what is said about it.
 
+use tollgate_core::shaping::{Caps, pages};
+
 use super::*;
+use crate::results::Read;
 
 #[tokio::test(start_paused = true)]
 async fn results_come_in_the_order_of_the_calls_and_cost_the_slowest() {
@@ -157,4 +160,42 @@ async fn s_14_task_handles_are_sealed_and_belong_to_one_principal() {
     assert!(matches!(get("bob").await, Err(CallError::Refused(Refusal::UnknownTask))));
     let name: String = handle.chars().take(128).collect();
     assert_eq!(*test.records.lock(), [format!("{name} failed")], "a refusal leaves one record");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_cut_is_read_by_its_handle_and_only_by_its_principal() {
+    let long = "one line of text\n".repeat(1_000);
+    let whole = long.clone();
+    let test = gate(Era::Modern, move |_| {
+        let whole = whole.clone();
+        Box::pin(async move { Ok(text(&whole)) })
+    })
+    .await;
+    let client = nobody();
+    let caller = Caller { caps: Caps::gemini_live(), ..Caller::silent(&client) };
+    let Ok(Reply::Tool(outcome)) = test.call(r#"{"name":"s_a"}"#, caller).await else {
+        panic!("an outcome was expected");
+    };
+    assert!(outcome.result.get().len() <= Caps::gemini_live().total_bytes);
+    let handle = outcome.handle.expect("something was cut").to_string();
+    assert!(outcome.result.get().contains(&handle), "the model is told");
+    let read =
+        |principal: &str, handle: &str| test.gate.result(&Principal::named(principal), handle);
+    let Read::Ready(kept) = read("ada", &handle) else { panic!("it was kept") };
+    assert_eq!((kept.tool.as_str(), kept.outcome.status), ("s_a", Status::Ok));
+    let mut together = String::new();
+    let mut next = Some(1);
+    while let Some(number) = next {
+        let page = pages::page(&kept.outcome.result, number, kept.page_bytes).unwrap();
+        together.push_str(&serde_json::from_str::<String>(page.data.get()).unwrap());
+        next = page.next;
+    }
+    assert_eq!(together, long);
+    for (principal, handle) in [("bob", handle.as_str()), ("ada", "r_0"), ("ada", "")] {
+        assert!(matches!(read(principal, handle), Read::Unknown), "{principal} {handle}");
+    }
+    tokio::time::advance(Duration::from_secs(600)).await;
+    assert!(matches!(read("ada", &handle), Read::Unknown), "its time is over");
+    let small = said(&test.call(r#"{"name":"s_a"}"#, Caller::silent(&client)).await);
+    assert_eq!(small, format!("ok {long}"), "others take it whole");
 }

@@ -1,0 +1,238 @@
+//! Results that stay for a while: what was too much for its consumer, and what came too late.
+//! Each is behind a random handle and belongs to one principal; for others it is not there.
+//! Everything is in memory and bounded: in bytes, in number, in time.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use tollgate_core::call::{Handle, Outcome, Status};
+use tollgate_core::shaping;
+use tollgate_core::turn::Principal;
+
+use crate::clock::Clock;
+
+/// How much is kept, and for how long.
+#[derive(Debug, Clone, Copy)]
+struct Bounds {
+    bytes: usize,
+    entries: usize,
+    life: Duration,
+}
+
+const BOUNDS: Bounds =
+    Bounds { bytes: 64 << 20, entries: 1_000, life: Duration::from_secs(10 * 60) };
+
+pub struct Results {
+    clock: Arc<dyn Clock>,
+    bounds: Bounds,
+    shelf: Mutex<Shelf>,
+}
+
+/// A result that can be read, with all that the tool said.
+#[derive(Debug)]
+pub struct Kept {
+    /// The tool, as its caller sees it.
+    pub tool: String,
+    pub outcome: Outcome,
+    /// Of one page, as the consumer can take it.
+    pub page_bytes: usize,
+}
+
+/// What is behind a handle.
+#[derive(Debug, Clone)]
+pub enum Read {
+    /// Nothing, nothing any more, or nothing of this principal's.
+    Unknown,
+    /// The call runs, for so long already.
+    Pending {
+        since: Duration,
+    },
+    Ready(Arc<Kept>),
+}
+
+/// Keeps the place of a result that is still to come. Dropped, it leaves an error there.
+pub(crate) struct Promise {
+    results: Arc<Results>,
+    principal: Principal,
+    handle: Handle,
+    tool: String,
+    page_bytes: usize,
+}
+
+impl Results {
+    pub(crate) fn new(clock: Arc<dyn Clock>) -> Arc<Self> {
+        Self::within(clock, BOUNDS)
+    }
+
+    fn within(clock: Arc<dyn Clock>, bounds: Bounds) -> Arc<Self> {
+        Arc::new(Self { clock, bounds, shelf: Mutex::default() })
+    }
+
+    /// A handle for a result of this size, if that could be kept at all. Costs nothing until it
+    /// is used.
+    pub(crate) fn spare(&self, bytes: usize) -> Option<Handle> {
+        (bytes <= self.bounds.bytes).then(|| Handle::from_bits(rand::random()))
+    }
+
+    /// Keeps what was cut, under the handle that its outcome names.
+    pub(crate) fn keep(&self, principal: &Principal, kept: Kept) {
+        if let Some(handle) = kept.outcome.handle {
+            self.put(principal, handle, Content::Ready(Arc::new(kept)));
+        }
+    }
+
+    /// A place for a result that is still to come.
+    pub(crate) fn expect(
+        self: &Arc<Self>,
+        principal: &Principal,
+        tool: &str,
+        page_bytes: usize,
+    ) -> (Handle, Promise) {
+        let handle = Handle::from_bits(rand::random());
+        self.put(principal, handle, Content::Pending);
+        let (results, principal) = (Arc::clone(self), principal.clone());
+        (handle, Promise { results, principal, handle, tool: tool.to_owned(), page_bytes })
+    }
+
+    pub fn read(&self, principal: &Principal, handle: Handle) -> Read {
+        let now = self.clock.now();
+        let mut shelf = self.shelf.lock();
+        shelf.expire(now, self.bounds.life);
+        let entry = shelf.entries.get(&handle).filter(|entry| entry.principal == *principal);
+        match entry {
+            None => Read::Unknown,
+            Some(Entry { content: Content::Pending, since, .. }) => {
+                Read::Pending { since: now.saturating_duration_since(*since) }
+            }
+            Some(Entry { content: Content::Ready(kept), .. }) => Read::Ready(Arc::clone(kept)),
+        }
+    }
+
+    fn put(&self, principal: &Principal, handle: Handle, content: Content) {
+        if content.bytes() > self.bounds.bytes {
+            return;
+        }
+        let since = self.clock.now();
+        let mut shelf = self.shelf.lock();
+        shelf.expire(since, self.bounds.life);
+        shelf.put(handle, Entry { principal: principal.clone(), since, number: 0, content });
+        shelf.shrink(self.bounds);
+    }
+}
+
+impl Promise {
+    pub(crate) fn handle(&self) -> Handle {
+        self.handle
+    }
+
+    /// The result is there: with all that the tool said.
+    pub(crate) fn keep(self, outcome: Outcome) {
+        self.fulfil(outcome);
+    }
+
+    fn fulfil(&self, outcome: Outcome) {
+        let outcome = Outcome { handle: Some(self.handle), ..outcome };
+        let kept = Kept { tool: self.tool.clone(), outcome, page_bytes: self.page_bytes };
+        self.results.put(&self.principal, self.handle, Content::Ready(Arc::new(kept)));
+    }
+}
+
+impl Drop for Promise {
+    fn drop(&mut self) {
+        let shelf = self.results.shelf.lock();
+        let entry = shelf.entries.get(&self.handle);
+        let is_open = entry.is_some_and(|entry| matches!(entry.content, Content::Pending));
+        drop(shelf);
+        if is_open {
+            let message = format!("`{}` was given up before it answered", self.tool);
+            self.fulfil(shaping::failure(Status::Error, &message, Duration::ZERO));
+        }
+    }
+}
+
+/// Invariant: `order` has the handle of every entry under its number, the oldest first.
+#[derive(Default)]
+struct Shelf {
+    entries: HashMap<Handle, Entry>,
+    order: BTreeMap<u64, Handle>,
+    bytes: usize,
+    next: u64,
+}
+
+struct Entry {
+    principal: Principal,
+    since: Instant,
+    number: u64,
+    content: Content,
+}
+
+enum Content {
+    Pending,
+    Ready(Arc<Kept>),
+}
+
+impl Content {
+    fn bytes(&self) -> usize {
+        match self {
+            Self::Pending => 0,
+            Self::Ready(kept) => kept.outcome.result.get().len(),
+        }
+    }
+}
+
+impl Shelf {
+    fn put(&mut self, handle: Handle, entry: Entry) {
+        self.remove(handle);
+        self.next += 1;
+        self.bytes += entry.content.bytes();
+        self.order.insert(self.next, handle);
+        self.entries.insert(handle, Entry { number: self.next, ..entry });
+    }
+
+    fn remove(&mut self, handle: Handle) {
+        if let Some(entry) = self.entries.remove(&handle) {
+            self.order.remove(&entry.number);
+            self.bytes -= entry.content.bytes();
+        }
+    }
+
+    /// What is still to come has its time before it.
+    fn expire(&mut self, now: Instant, life: Duration) {
+        let entries =
+            self.order.values().filter_map(|handle| Some((*handle, self.entries.get(handle)?)));
+        let old = entries.take_while(|(_, it)| now.saturating_duration_since(it.since) >= life);
+        let over = old.filter(|(_, it)| matches!(it.content, Content::Ready(_)));
+        for handle in over.map(|(handle, _)| handle).collect::<Vec<_>>() {
+            self.remove(handle);
+        }
+    }
+
+    /// Makes room at the cost of whoever has the most: one principal cannot crowd out another.
+    fn shrink(&mut self, bounds: Bounds) {
+        loop {
+            let weight: fn(&Entry) -> usize = match () {
+                () if self.bytes > bounds.bytes => |entry| entry.content.bytes(),
+                () if self.entries.len() > bounds.entries => |_| 1,
+                () => return,
+            };
+            let mut shares: HashMap<&Principal, usize> = HashMap::new();
+            for entry in self.entries.values() {
+                *shares.entry(&entry.principal).or_default() += weight(entry);
+            }
+            let Some((greediest, _)) = shares.into_iter().max_by_key(|(_, share)| *share) else {
+                return;
+            };
+            let is_theirs = |handle: &&Handle| {
+                let entry = self.entries.get(handle);
+                entry.is_some_and(|it| it.principal == *greediest && weight(it) > 0)
+            };
+            let Some(oldest) = self.order.values().find(is_theirs).copied() else { return };
+            self.remove(oldest);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,175 @@
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use parking_lot::Mutex;
+use tollgate_core::call::{Handle, Outcome, Status};
+use tollgate_core::json::raw;
+use tollgate_core::shaping;
+use tollgate_core::turn::Principal;
+
+use super::{Bounds, Kept, Read, Results};
+use crate::clock::Clock;
+
+/// A clock that stands until it is moved.
+struct Hands {
+    start: Instant,
+    moved: Mutex<Duration>,
+}
+
+impl Clock for Hands {
+    fn now(&self) -> Instant {
+        self.start + *self.moved.lock()
+    }
+
+    fn wall(&self) -> SystemTime {
+        SystemTime::UNIX_EPOCH
+    }
+}
+
+struct Desk {
+    results: Arc<Results>,
+    hands: Arc<Hands>,
+}
+
+impl Desk {
+    fn new(bounds: Bounds) -> Self {
+        let start = crate::clock::SystemClock.now();
+        let hands = Arc::new(Hands { start, moved: Mutex::default() });
+        let clock: Arc<dyn Clock> = Arc::<Hands>::clone(&hands);
+        Self { results: Results::within(clock, bounds), hands }
+    }
+
+    fn wait(&self, seconds: u64) {
+        *self.hands.moved.lock() += Duration::from_secs(seconds);
+    }
+
+    /// Keeps a result of so many bytes.
+    fn keep(&self, principal: &str, bytes: usize) -> Handle {
+        let handle = self.results.spare(bytes).expect("it is not too large");
+        let outcome = Outcome { handle: Some(handle), ..sized(bytes) };
+        let kept = Kept { tool: "s_t".to_owned(), outcome, page_bytes: 1_000 };
+        self.results.keep(&Principal::named(principal), kept);
+        handle
+    }
+
+    /// What is behind a handle, in a word.
+    fn read(&self, principal: &str, handle: Handle) -> String {
+        match self.results.read(&Principal::named(principal), handle) {
+            Read::Unknown => "unknown".to_owned(),
+            Read::Pending { since } => format!("pending {}", since.as_secs()),
+            Read::Ready(kept) => {
+                assert_eq!(kept.outcome.handle, Some(handle));
+                format!("{} {}", kept.outcome.status, kept.outcome.result.get().len())
+            }
+        }
+    }
+}
+
+fn sized(bytes: usize) -> Outcome {
+    let result = raw(format!("\"{}\"", "x".repeat(bytes - 2)));
+    Outcome { result, status: Status::Ok, ..shaping::failure(Status::Ok, "", Duration::ZERO) }
+}
+
+const SMALL: Bounds = Bounds { bytes: 1_000, entries: 4, life: Duration::from_secs(600) };
+
+#[test]
+fn what_is_kept_is_read_by_its_principal_until_its_time_is_over() {
+    let desk = Desk::new(SMALL);
+    let handle = desk.keep("ada", 100);
+    assert_eq!(desk.read("ada", handle), "ok 100");
+    assert_eq!(desk.read("ada", handle), "ok 100", "reading takes nothing away");
+    assert_eq!(desk.read("ada", Handle::from_bits(7)), "unknown");
+    desk.wait(599);
+    assert_eq!(desk.read("ada", handle), "ok 100");
+    desk.wait(1);
+    assert_eq!(desk.read("ada", handle), "unknown");
+    assert_eq!(desk.results.shelf.lock().bytes, 0);
+}
+
+#[test]
+fn s_14_anothers_result_is_not_there() {
+    let desk = Desk::new(SMALL);
+    let handle = desk.keep("ada", 100);
+    let (pending, _promise) = desk.results.expect(&Principal::named("ada"), "s_t", 1_000);
+    for handle in [handle, pending] {
+        assert_eq!(desk.read("bob", handle), desk.read("bob", Handle::from_bits(7)));
+    }
+}
+
+#[test]
+fn handles_are_not_alike() {
+    let desk = Desk::new(SMALL);
+    let handles: std::collections::HashSet<_> =
+        (0..1_000).filter_map(|_| desk.results.spare(1)).collect();
+    assert_eq!(handles.len(), 1_000);
+}
+
+#[test]
+fn what_is_expected_is_pending_until_it_is_there() {
+    let desk = Desk::new(SMALL);
+    let (handle, promise) = desk.results.expect(&Principal::named("ada"), "s_t", 1_000);
+    assert_eq!(promise.handle(), handle);
+    desk.wait(7);
+    assert_eq!(desk.read("ada", handle), "pending 7");
+    desk.wait(993);
+    assert_eq!(desk.read("ada", handle), "pending 1000", "as long as the call runs");
+    promise.keep(sized(200));
+    assert_eq!(desk.read("ada", handle), "ok 200");
+    desk.wait(599);
+    assert_eq!(desk.read("ada", handle), "ok 200", "its time begins when it is there");
+    desk.wait(1);
+    assert_eq!(desk.read("ada", handle), "unknown");
+}
+
+#[test]
+fn a_promise_that_nobody_keeps_is_an_error() {
+    let desk = Desk::new(SMALL);
+    let (handle, promise) = desk.results.expect(&Principal::named("ada"), "s_t", 1_000);
+    drop(promise);
+    assert!(desk.read("ada", handle).starts_with("error "));
+}
+
+#[test]
+fn the_oldest_makes_room_in_bytes_and_in_number() {
+    let desk = Desk::new(SMALL);
+    let [a, b, c] = [400, 400, 400].map(|bytes| desk.keep("ada", bytes));
+    assert_eq!(desk.read("ada", a), "unknown");
+    assert_eq!((desk.read("ada", b), desk.read("ada", c)), ("ok 400".into(), "ok 400".into()));
+    let few: Vec<Handle> = (0..6).map(|_| desk.keep("ada", 10)).collect();
+    let there = few.iter().filter(|handle| desk.read("ada", **handle) != "unknown").count();
+    assert_eq!(there, 4);
+    assert_eq!(desk.results.spare(1_001), None);
+    let shelf = desk.results.shelf.lock();
+    assert_eq!((shelf.bytes, shelf.entries.len(), shelf.order.len()), (40, 4, 4));
+}
+
+#[test]
+fn one_principal_does_not_crowd_out_another() {
+    let desk = Desk::new(SMALL);
+    let of_bob = desk.keep("bob", 200);
+    for _ in 0..20 {
+        desk.keep("ada", 300);
+    }
+    for _ in 0..20 {
+        desk.keep("ada", 10);
+    }
+    assert_eq!(desk.read("bob", of_bob), "ok 200");
+}
+
+#[test]
+fn a_promise_is_kept_even_if_its_place_was_taken() {
+    let desk = Desk::new(SMALL);
+    let (handle, promise) = desk.results.expect(&Principal::named("ada"), "s_t", 1_000);
+    for _ in 0..4 {
+        desk.keep("ada", 10);
+    }
+    assert_eq!(desk.read("ada", handle), "unknown");
+    promise.keep(sized(100));
+    assert_eq!(desk.read("ada", handle), "ok 100");
+    let (handle, promise) = desk.results.expect(&Principal::named("ada"), "s_t", 1_000);
+    for _ in 0..4 {
+        desk.keep("ada", 10);
+    }
+    drop(promise);
+    assert_eq!(desk.read("ada", handle), "unknown", "an error is not worth a place");
+}
