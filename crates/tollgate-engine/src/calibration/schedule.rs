@@ -26,8 +26,10 @@ pub(super) struct Times {
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Filling {
-    /// Its server has just come up.
+    /// Its server was not up yet.
     Wanted,
+    /// Since its server is up.
+    Due(Instant),
     Done,
 }
 
@@ -80,15 +82,20 @@ impl Times {
         Self { origin, filling: Filling::Wanted, probed: now, revival: None }
     }
 
-    /// What is due now, if anything. `every` is how often an idle tool is probed; zero is never.
+    /// What is due now that its server is up, if anything. `every` is how often an idle tool is probed; zero is never.
     pub(super) fn due(&mut self, facts: &Facts, every: Duration) -> Option<Errand> {
-        if self.filling == Filling::Wanted {
-            if facts.missing > 0 {
-                return Some(Errand::Fill { probes: facts.missing });
-            }
+        let since = |then: Instant| facts.now.saturating_duration_since(then);
+        if facts.missing == 0 {
             self.filling = Filling::Done;
         }
-        let since = |then: Instant| facts.now.saturating_duration_since(then);
+        if self.filling == Filling::Wanted {
+            self.filling = Filling::Due(facts.now);
+        }
+        if let Filling::Due(due) = self.filling {
+            // Whoever woke the server comes first.
+            let may = facts.idle_since.is_some() || since(due) >= PATIENCE;
+            return may.then_some(Errand::Fill { probes: facts.missing });
+        }
         let is_quiet = facts.idle_since.is_some_and(|idle| since(idle) >= QUIET);
         match facts.standing {
             Standing::Fine => self.revival = None,

@@ -43,6 +43,15 @@ fn a_tool_that_is_not_measured_is_so_at_once_and_then_not_again() {
 }
 
 #[test]
+fn whoever_calls_a_server_that_has_just_come_up_comes_first() {
+    let mut stage = stage(Origin::MadeUp);
+    stage.facts.missing = 3;
+    stage.facts.idle_since = None;
+    assert_eq!(stage.go(29, Ended::Well), "");
+    assert_eq!(stage.go(100, Ended::Well), "30 Fill { probes: 3 }");
+}
+
+#[test]
 fn what_is_measured_already_is_left_until_it_is_old() {
     let mut stage = stage(Origin::MadeUp);
     assert_eq!(stage.go(900, Ended::Well), "300 Refresh, 600 Refresh, 900 Refresh");
