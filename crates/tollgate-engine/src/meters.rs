@@ -204,7 +204,7 @@ impl Meters {
     }
 
     /// Looks at all tools that were called or whose time has come.
-    fn judge(&self) {
+    pub(crate) fn judge(&self) {
         let (now, meters) = (self.clock.now(), self.meters.load());
         let (mut judged, mut moved) = (false, false);
         for meter in meters.values() {

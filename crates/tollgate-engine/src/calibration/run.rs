@@ -31,9 +31,12 @@ pub(super) async fn run(
             return;
         }
     }
+    let meters = Arc::clone(&gate.meters);
     let prober = Prober::new(gate);
     let servers = sorted.servers.into_values();
     join_all(servers.map(|tools| in_turns(&prober, &teller, tools, times))).await;
+    // Whoever waits for the end wants to know where the tools stand now.
+    meters.judge();
 }
 
 /// All tools of one server once, then all once more: a run that is broken off has seen them all.
