@@ -13,7 +13,10 @@ use crate::mcp::Front;
 use crate::ops::for_admins;
 use crate::problem::Style;
 
+mod calibrate;
 mod notice;
+
+pub(crate) use calibrate::calibrate;
 
 /// `GET /api/events`: slow calls, late results, tools that moved, from now on.
 pub(crate) async fn events(State(front): State<Arc<Front>>, request: Request) -> Response {

@@ -27,6 +27,7 @@ pub(crate) fn router(front: Arc<Front>) -> Router {
         .route("/v1/tools", get(rest::tools))
         .route("/v1/tools/execute", post(rest::execute))
         .route("/v1/results/{handle}", get(rest::results))
+        .route("/api/calibrate", post(admin::calibrate))
         .route("/api/events", get(admin::events))
         .route("/healthz", get(ops::healthz))
         .route("/readyz", get(ops::readyz))

@@ -9,6 +9,7 @@ mod kept;
 mod late;
 mod legacy;
 mod limits;
+mod measuring;
 mod modern;
 mod oversized;
 mod pipe;

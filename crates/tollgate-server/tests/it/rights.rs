@@ -19,15 +19,17 @@ fn with_key(call: Call) -> Call {
 }
 
 /// The status of each thing that needs a right, in this order.
-const ASKED: [&str; 8] = [
+const ASKED: [&str; 10] = [
     "call over MCP",
     "call over HTTP",
     "tier by header",
     "tier by `_meta`",
     "tier by query",
+    "tier by `/v1/tier`",
     "status",
     "test",
     "events",
+    "calibrate",
 ];
 
 async fn statuses(stage: &Stage) -> [u16; ASKED.len()] {
@@ -39,9 +41,11 @@ async fn statuses(stage: &Stage) -> [u16; ASKED.len()] {
         stage.modern("tools/list", json!({})).header("x-tollgate-tier", "deep"),
         stage.modern("tools/list", meta),
         stage.request("GET", "/v1/tools?tier=deep"),
+        stage.post("{\"text\": \"x\", \"override\": \"deep\"}").path("/v1/tier"),
         stage.request("GET", "/mcp/status"),
         stage.request("POST", "/mcp/test/nothing"),
         stage.request("GET", "/api/events"),
+        stage.post("{\"tool\": \"nothing\"}").path("/api/calibrate"),
     ];
     let mut found = [0; ASKED.len()];
     for (status, call) in found.iter_mut().zip(calls) {
@@ -53,11 +57,11 @@ async fn statuses(stage: &Stage) -> [u16; ASKED.len()] {
 #[tokio::test]
 async fn a_key_does_what_its_rights_say() {
     for (rights, expected) in [
-        (&[][..], [403; 8]),
-        (&[Right::Execute], [200, 200, 403, 403, 403, 403, 403, 403]),
-        (&[Right::OverrideTier], [403, 403, 200, 200, 200, 403, 403, 403]),
-        (&[Right::Admin], [403, 403, 403, 403, 403, 200, 404, 200]),
-        (&Right::ALL, [200, 200, 200, 200, 200, 200, 404, 200]),
+        (&[][..], [403; 10]),
+        (&[Right::Execute], [200, 200, 403, 403, 403, 403, 403, 403, 403, 403]),
+        (&[Right::OverrideTier], [403, 403, 200, 200, 200, 200, 403, 403, 403, 403]),
+        (&[Right::Admin], [403, 403, 403, 403, 403, 403, 200, 404, 200, 404]),
+        (&Right::ALL, [200, 200, 200, 200, 200, 200, 200, 404, 200, 404]),
     ] {
         let stage = stage(rights).await;
         assert_eq!(statuses(&stage).await, expected, "{rights:?}: {ASKED:?}");
