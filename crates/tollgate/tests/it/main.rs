@@ -2,6 +2,7 @@
 
 mod check;
 mod fake;
+mod in_process;
 mod memory;
 mod remote;
 mod telemetry;
