@@ -64,8 +64,7 @@ pub struct Terms {
     pub probe: Option<Value>,
     pub rate_limit: Option<RateLimit>,
     pub slow: Option<SlowResponse>,
-    /// May a second attempt start when the first is slower than usual?
-    pub hedge: bool,
+    pub attempts: Attempts,
 }
 
 /// Whose a kept answer is.
@@ -76,6 +75,14 @@ pub enum Scope {
     Private,
     /// Everybody's: only a trusted server can say so.
     Public,
+}
+
+/// How many attempts of one call may run at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Attempts {
+    One,
+    /// A second starts when the first is slower than usual. Only for what may be repeated.
+    Hedged,
 }
 
 /// What is said while a call takes long.

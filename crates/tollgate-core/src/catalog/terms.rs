@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::Rules;
-use crate::tool::{Annotations, Definition, Effect, Override, Terms};
+use crate::tool::{Annotations, Attempts, Definition, Effect, Override, Terms};
 
 /// Above this a server's own estimate makes a tool slower than the default, never faster.
 const UNTRUSTED_ESTIMATE: Duration = Duration::from_millis(1_500);
@@ -29,7 +29,10 @@ pub(super) fn terms(rules: &Rules, said: &Override, definition: &Definition) -> 
         probe: said.probe.clone(),
         rate_limit: said.rate_limit,
         slow: rules.slow.clone(),
-        hedge: idempotent && said.hedge.unwrap_or(false),
+        attempts: match said.hedge {
+            Some(true) if idempotent => Attempts::Hedged,
+            _ => Attempts::One,
+        },
     }
 }
 

@@ -51,6 +51,7 @@ impl Tool for Roll {
                     "expression": {
                         "type": "string",
                         "description": "Dice notation, for example `2d6+3` or `1d20`",
+                        "examples": ["1d20"],
                         "minLength": 1,
                         "maxLength": parse::MOST_BYTES,
                     },
