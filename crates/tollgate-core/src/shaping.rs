@@ -32,6 +32,9 @@ use verdict::Verdict;
 /// What is said of a result that has no words of its own.
 pub const DONE: &str = "Done.";
 
+/// So many items are read as data; what is not cut first cannot have more.
+const MOST_TEXTS: usize = 4_096;
+
 const SENSIBLE: Retry = Retry::Sensible { hint: None };
 
 /// Who gets the result.
@@ -170,7 +173,7 @@ pub fn data(outcome: &Outcome) -> Value {
 /// What the tool itself wrote, without our note about a cut.
 fn own_texts(outcome: &Outcome) -> Vec<String> {
     let object = Object::parse(outcome.result.get()).unwrap_or_default();
-    let mut texts = content::texts(&object, usize::MAX);
+    let mut texts = content::texts(&object, MOST_TEXTS);
     if outcome.extent == Extent::Cut {
         texts.pop();
     }

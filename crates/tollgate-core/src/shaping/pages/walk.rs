@@ -11,6 +11,10 @@ use crate::json;
 
 /// An object with more fields than this is no frame around a list.
 const FRAME_FIELDS: usize = 64;
+/// Frames within each other.
+const FRAMES: usize = 8;
+/// Deeper than this many readers give up: such parts are shown as the text that they are.
+const DEEPEST: usize = 48;
 
 pub(super) struct Walk {
     room: usize,
@@ -24,11 +28,19 @@ pub(super) struct Walk {
 struct Frame {
     before: String,
     after: String,
+    /// Where that part is.
+    path: Vec<String>,
 }
 
 impl Frame {
     fn bytes(&self) -> usize {
         self.before.len() + self.after.len()
+    }
+
+    /// The dotted path of a part inside.
+    fn part(&self, key: &str) -> String {
+        let outer = self.path.iter().map(String::as_str);
+        outer.chain([key]).collect::<Vec<_>>().join(".")
     }
 }
 
@@ -48,7 +60,9 @@ impl Walk {
     pub(super) fn document(&mut self, document: &Document<'_>) {
         match document {
             Document::Text(text) => self.text(text, &Holds::Text { part: None }),
-            Document::Json(text) if text.len() <= self.room => {
+            Document::Json(text)
+                if text.len() <= self.room && !json::is_deeper_than(DEEPEST, text) =>
+            {
                 self.page(|| (Holds::Whole, text.to_string()));
             }
             Document::Json(text) => self.json(text, &Frame::default(), None),
@@ -130,12 +144,13 @@ impl Walk {
 
 /// The one list or object that an object is mostly made of, and the rest as a frame around it.
 fn framed<'a>(fields: &Fields<'a>, outer: &Frame, room: usize) -> Option<(&'a str, Frame)> {
-    let (at, (_, largest)) =
+    let (at, (key, largest)) =
         fields.first.iter().enumerate().max_by_key(|(_, (_, value))| value.len())?;
-    if fields.are_more || !largest.starts_with(['[', '{']) {
+    if fields.are_more || !largest.starts_with(['[', '{']) || outer.path.len() >= FRAMES {
         return None;
     }
-    let mut frame = Frame { before: outer.before.clone(), after: String::new() };
+    let path = outer.path.iter().cloned().chain([key.clone()]).collect();
+    let mut frame = Frame { before: outer.before.clone(), after: String::new(), path };
     frame.before.push('{');
     for (index, (key, value)) in fields.first.iter().enumerate() {
         let out = if index <= at { &mut frame.before } else { &mut frame.after };
@@ -201,10 +216,11 @@ impl Gather<'_> {
         self.walk.room.saturating_sub(self.frame.bytes() + 2)
     }
 
+    /// A frame around nothing is a page too, if a part that has its own pages comes first.
     fn flush(&mut self, sheet: &mut Sheet, brackets: (char, char)) {
-        if sheet.count > 0 {
+        if sheet.count > 0 || (sheet.first == 0 && self.frame.bytes() > 0) {
             let (text, first) = (std::mem::take(&mut sheet.text), sheet.first);
-            let Frame { before, after } = self.frame;
+            let Frame { before, after, .. } = self.frame;
             self.walk.page(|| {
                 let holds = match brackets {
                     ('[', _) => Holds::Items { first, of: 0 },
@@ -222,7 +238,8 @@ impl Gather<'_> {
         if sheet.count > 0 && sheet.text.len() + 1 + part.len() > self.room() {
             self.flush(sheet, brackets);
         }
-        if part.len() > self.room() {
+        if part.len() > self.room() || json::is_deeper_than(DEEPEST, part) {
+            self.flush(sheet, brackets);
             return false;
         }
         if sheet.count > 0 {
@@ -246,8 +263,8 @@ impl<'de> Visitor<'de> for Gather<'_> {
         let mut sheet = Sheet { text: String::new(), first: 0, count: 0 };
         while let Some(item) = seq.next_element::<&'de RawValue>()? {
             if !self.add(&mut sheet, item.get(), brackets) {
-                let at = sheet.first;
-                self.walk.json(item.get(), &Frame::default(), Some(at.to_string()));
+                let part = self.frame.part(&sheet.first.to_string());
+                self.walk.json(item.get(), &Frame::default(), Some(part));
                 sheet.first += 1;
             }
         }
@@ -264,7 +281,7 @@ impl<'de> Visitor<'de> for Gather<'_> {
             field.push(':');
             field.push_str(value.get());
             if !self.add(&mut sheet, &field, brackets) {
-                let part = crate::text::shortened(&key, 128);
+                let part = self.frame.part(&crate::text::shortened(&key, 128));
                 match key.len() <= 128 {
                     true => self.walk.json(value.get(), &Frame::default(), Some(part)),
                     // A key of such a size is a part of its own.

@@ -76,6 +76,19 @@ fn an_object_around_a_list_stands_on_every_page() {
 }
 
 #[test]
+fn what_stands_around_large_items_is_not_lost() {
+    let result = structured(&json!({"total": 2, "rows": ["x".repeat(900), "y".repeat(900)]}));
+    let pages = all(&result, 500);
+    assert_eq!(value(&pages[0]), json!({"total": 2, "rows": []}));
+    assert_eq!(pages[0].holds, Holds::Items { first: 0, of: 2 });
+    for (at, letter) in ["x", "y"].into_iter().enumerate() {
+        let holds = Holds::Text { part: Some(format!("rows.{at}")) };
+        let pieces = pages.iter().filter(|page| page.holds == holds);
+        assert_eq!(together(pieces), letter.repeat(900));
+    }
+}
+
+#[test]
 fn other_objects_page_by_fields_and_large_fields_in_pieces() {
     let long = "Line one\nline two äöü\n".repeat(60);
     let list: Vec<u32> = (0..300).collect();
@@ -117,7 +130,7 @@ fn results_with_other_things_than_text_page_as_they_are() {
     let pages = all(&result, 400);
     assert_eq!(pages[0].holds, Holds::Items { first: 0, of: 3 });
     assert_eq!(value(&pages[0])["content"][0], words);
-    let part = Some("1".to_owned());
+    let part = Some("content.1".to_owned());
     let pieces = pages.iter().filter(|page| page.holds == Holds::Source { part: part.clone() });
     assert_eq!(serde_json::from_str::<Value>(&together(pieces)).unwrap(), image);
     // Structure that says less than the text does not stand for it.
@@ -131,19 +144,38 @@ fn results_with_other_things_than_text_page_as_they_are() {
 }
 
 #[test]
+fn what_is_too_deep_for_readers_is_a_text() {
+    let deep = format!("{}1{}", "[".repeat(60), "]".repeat(60));
+    let result = format!(r#"{{"content":[],"structuredContent":[1,{deep},2]}}"#);
+    let pages = all(&result, 1_000);
+    assert_eq!(value(&pages[0]), json!([1]));
+    assert_eq!(pages[1].holds, Holds::Source { part: Some("1".to_owned()) });
+    assert_eq!(value(&pages[1]), json!(deep));
+    assert_eq!((value(&pages[2]), pages.len()), (json!([2]), 3));
+    let wide = format!("{}1{}", "{\"a\":".repeat(3_000), "}".repeat(3_000));
+    let result = format!(r#"{{"content":[],"structuredContent":{wide}}}"#);
+    let pages = all(&result, 64 << 10);
+    assert!(matches!(&pages[1].holds, Holds::Source { part: Some(part) } if part.len() == 17));
+    let (frame, inside) = (pages[0].data.get(), together(&pages[1..]));
+    assert!(frame.replace("{}", &format!("{{\"a\":{inside}}}")) == wide, "{frame}");
+}
+
+#[test]
 fn hostile_documents_have_pages_too() {
     let deep = format!("{}1{}", "[".repeat(5_000), "]".repeat(5_000));
     let key = format!("{{\"{}\":1}}", "k\\u202e".repeat(500));
     let lone = format!("{{\"a\":\"{}\",\"\\ud800\":1}}", "x".repeat(900));
+    let frames = format!("{}1{}", "{\"a\":".repeat(3_000), "}".repeat(3_000));
     let number = format!("[{}]", "7".repeat(2_000));
     let many = format!("[{}0]", "0,".repeat(200_000));
-    for document in [&deep, &key, &number, &many, &lone] {
+    for document in [&deep, &key, &frames, &number, &many, &lone] {
         let result = format!(r#"{{"content":[],"structuredContent":{document}}}"#);
         let result = raw(result);
         let pages = count(result.get(), 64);
         for number in [1, pages / 2, pages] {
             let page = page(&result, number.max(1), 64).expect("there is a page");
             assert!(page.data.get().len() <= LEAST_PAGE_BYTES);
+            assert!(!crate::json::is_deeper_than(64, page.data.get()));
             assert!(serde_json::from_str::<&serde_json::value::RawValue>(page.data.get()).is_ok());
         }
     }
