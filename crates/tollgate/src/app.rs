@@ -7,8 +7,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{Request, Response};
 use tollgate_engine::builtin::files;
+use tollgate_engine::calibration::Upkeep;
 use tollgate_engine::gate::Gate;
-use tollgate_engine::record::Log;
+use tollgate_engine::record::{Log, Observer};
 use tollgate_engine::{Parts, Running};
 use tollgate_server::{Limits, Options, Server};
 use tollgate_store::Store;
@@ -25,11 +26,12 @@ pub struct App {
 
 impl App {
     /// Starts everything that `config` names. Servers come up on their own.
-    pub fn start(config: &Config) -> Result<Self, Failure> {
+    pub fn start(config: &Config, upkeep: Upkeep) -> Result<Self, Failure> {
         prepare(config)?;
         tollgate_engine::upstream::sweep_orphans();
         let store = Some(Arc::new(store(config)?));
-        let parts = Parts { observers: vec![Box::new(Log)], store, ..Parts::default() };
+        let observers: Vec<Box<dyn Observer>> = vec![Box::new(Log)];
+        let parts = Parts { observers, store, upkeep, ..Parts::default() };
         let running = tollgate_engine::start(config.settings.clone(), parts);
         let keys = config.keys.iter().map(key).collect();
         let options = Options { hosts: config.hosts.clone(), keys, limits: Limits::default() };
@@ -56,7 +58,7 @@ pub struct Local(App);
 
 /// Starts the engine and waits, bounded, until every server is ready or has failed.
 pub async fn local(config: &Config) -> Result<Local, Failure> {
-    let app = App::start(config)?;
+    let app = App::start(config, Upkeep::OnCommand)?;
     app.gate().settled().await;
     Ok(Local(app))
 }

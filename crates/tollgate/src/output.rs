@@ -99,9 +99,15 @@ fn columns(environment: &dyn Environment) -> usize {
     said.or_else(found).filter(|columns| *columns > 0).unwrap_or(100)
 }
 
+/// `1 tool`, `2 tools`.
+pub fn counted(count: usize, what: &str) -> String {
+    if count == 1 { format!("1 {what}") } else { format!("{count} {what}s") }
+}
+
 /// Milliseconds as people read them: `0.4 ms`, `620 ms`, `12.3 s`.
 pub fn span(milliseconds: f64) -> String {
     match milliseconds {
+        ms if ms < 0.05 => "<0.1 ms".to_owned(),
         ms if ms < 9.95 => format!("{ms:.1} ms"),
         ms if ms < 9_999.5 => format!("{ms:.0} ms"),
         ms => format!("{:.1} s", ms / 1_000.0),
@@ -135,7 +141,8 @@ mod tests {
     #[test]
     fn spans_are_as_exact_as_they_are_short() {
         for (milliseconds, expected) in [
-            (0.0, "0.0 ms"),
+            (0.0, "<0.1 ms"),
+            (0.05, "0.1 ms"),
             (0.42, "0.4 ms"),
             (5.0, "5.0 ms"),
             (9.96, "10 ms"),

@@ -8,7 +8,7 @@ use crate::cli::Calibrate;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::gateway::{Event, Gateway, View};
-use crate::output::{Form, Output, Table, clean};
+use crate::output::{Form, Output, Table, counted};
 
 pub(super) async fn run(
     calibrate: &Calibrate,
@@ -82,26 +82,24 @@ struct Measured {
 struct Tool {
     name: String,
     probes: u32,
-    /// Why there were none, or none more.
+    /// Of the last step: `probed`, `skipped`, `failed`.
+    outcome: String,
+    /// Why there were no probes, or no more.
     why: Option<String>,
 }
 
 impl Measured {
     fn take(&mut self, step: &Event) {
-        let (name, outcome) = (text(&step.data, "tool"), step.data["outcome"].as_str());
+        let (name, outcome) = (text(&step.data, "tool"), text(&step.data, "outcome"));
         let known = self.tools.iter().position(|tool| tool.name == name);
         let index = known.unwrap_or_else(|| {
-            self.tools.push(Tool { name, probes: 0, why: None });
+            self.tools.push(Tool { name, probes: 0, outcome: String::new(), why: None });
             self.tools.len() - 1
         });
         let tool = &mut self.tools[index];
-        match outcome {
-            Some("probed") => tool.probes += 1,
-            Some(outcome) => {
-                tool.why = Some(format!("{outcome}: {}", step.data["why"].as_str().unwrap_or("?")));
-            }
-            None => {}
-        }
+        tool.probes += u32::from(outcome == "probed");
+        tool.why = step.data["why"].as_str().map(str::to_owned).or(tool.why.take());
+        tool.outcome = outcome;
     }
 
     fn probed(&self) -> usize {
@@ -113,17 +111,22 @@ impl Measured {
         for tool in &self.tools {
             let (before, after) = (found(&self.before, &tool.name), found(&self.after, &tool.name));
             let reason = after["reason"].as_str().unwrap_or_default();
+            let why = match (tool.outcome.as_str(), &tool.why) {
+                ("failed", Some(why)) => format!("failed: {why}"),
+                (_, Some(why)) => why.clone(),
+                (_, None) => reason.to_owned(),
+            };
             table.row(vec![
                 tool.name.clone(),
                 tool.probes.to_string(),
                 time(&after["measured"]["p50_ms"]),
                 moved(before, after),
-                tool.why.clone().unwrap_or_else(|| reason.to_owned()),
+                why,
             ]);
         }
         output.table(&table);
-        let (probed, all) = (self.probed(), self.tools.len());
-        output.note(&clean(&format!("measured {probed} of {all} tools")));
+        let all = counted(self.tools.len(), "tool");
+        output.note(&format!("measured {} of {all}", self.probed()));
     }
 
     fn json(&self) -> Value {
@@ -132,6 +135,7 @@ impl Measured {
             json!({
                 "name": tool.name,
                 "probes": tool.probes,
+                "outcome": tool.outcome,
                 "why": tool.why,
                 "tier_before": before["tier"],
                 "tier": after["tier"],

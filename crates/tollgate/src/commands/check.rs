@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::cli::{Check, Options};
 use crate::config::{self, Config, Environment, Origin, Request};
 use crate::failure::Failure;
-use crate::output::{Form, Output};
+use crate::output::{Form, Output, counted};
 
 pub(super) fn run(
     check: &Check,
@@ -41,19 +41,12 @@ fn summary(config: &Config) -> String {
         Origin::File(path) => path.display().to_string(),
         Origin::Embedded => "the embedded default".to_owned(),
     };
-    let counted = [
+    let parts = [
         (config.settings.servers.len(), "server"),
         (config.settings.agents.len(), "agent"),
         (config.models.len(), "model"),
         (config.keys.len(), "key"),
     ];
-    let counted: Vec<String> = counted
-        .into_iter()
-        .map(
-            |(count, word)| {
-                if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
-            },
-        )
-        .collect();
-    format!("{name} is good: {}", counted.join(", "))
+    let parts = parts.map(|(count, word)| counted(count, word));
+    format!("{name} is good: {}", parts.join(", "))
 }

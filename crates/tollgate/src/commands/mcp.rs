@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use tollgate_core::agent::Wish;
 use tollgate_core::turn::Principal;
+use tollgate_engine::calibration::Upkeep;
 use tollgate_engine::gate::Asked;
 use tollgate_server::serve_stdio;
 
@@ -13,7 +14,7 @@ use crate::config::Config;
 use crate::failure::Failure;
 
 pub(super) async fn run(mcp: &Mcp, config: &Config) -> Result<(), Failure> {
-    let app = App::start(config)?;
+    let app = App::start(config, Upkeep::ByItself)?;
     let asked =
         Asked { principal: Principal::local(), agent: mcp.agent.as_deref(), budget: Wish::Ceiling };
     app.gate().turn(asked).map_err(|unknown| Failure::Usage(unknown.to_string()))?;

@@ -2,6 +2,7 @@
 
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
+use tollgate_engine::calibration::Upkeep;
 
 use crate::app::App;
 use crate::config::Config;
@@ -17,7 +18,7 @@ pub(super) async fn run(config: &Config, output: Output) -> Result<(), Failure> 
         ))
     })?;
     let address = listener.local_addr().unwrap_or(config.listen);
-    let app = App::start(config)?;
+    let app = App::start(config, Upkeep::ByItself)?;
     let stop = CancellationToken::new();
     let serving = app.server.serve(listener, stop.clone());
     let ready = async {

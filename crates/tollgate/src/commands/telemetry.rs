@@ -11,7 +11,7 @@ use crate::cli::Written;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::gateway::Gateway;
-use crate::output::Output;
+use crate::output::{Output, counted};
 use crate::telemetry::Telemetry;
 
 /// More than any installation has tools.
@@ -59,10 +59,7 @@ fn write(telemetry: &Telemetry, written: &Written, output: Output) -> Result<(),
     };
     fs::write(file, format!("{json:#}\n"))
         .map_err(|error| Failure::failed(format!("{}: {error}", file.display())))?;
-    let tools = match telemetry.tools() {
-        1 => "1 tool".to_owned(),
-        count => format!("{count} tools"),
-    };
+    let tools = counted(telemetry.tools(), "tool");
     output.note(&format!("figures of {tools} are in {}", file.display()));
     Ok(())
 }

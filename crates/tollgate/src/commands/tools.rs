@@ -6,7 +6,7 @@ use crate::cli;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::gateway::{Gateway, View};
-use crate::output::{Form, Output, Table, clean, span};
+use crate::output::{Form, Output, Table, clean, counted, span};
 
 mod leaderboard;
 
@@ -88,10 +88,7 @@ pub(super) fn time(milliseconds: &Value) -> String {
 }
 
 fn notes(answer: &Value, output: Output) {
-    let count = match items(answer, "tools").len() {
-        1 => "1 tool".to_owned(),
-        count => format!("{count} tools"),
-    };
+    let count = counted(items(answer, "tools").len(), "tool");
     let agent = answer["agent"].as_str().unwrap_or("?");
     let within = match answer["tier"].as_str() {
         Some(tier) => format!("at `{tier}`"),

@@ -3,7 +3,8 @@
 use bytes::Bytes;
 use http::Response;
 
-use super::{escaped, understood};
+use super::events::Listener;
+use super::{Event, escaped, understood};
 
 #[test]
 fn names_cannot_leave_their_place_in_a_path() {
@@ -40,4 +41,26 @@ fn an_answer_is_its_json_or_what_it_complains_of() {
         };
         assert_eq!(found, expected);
     }
+}
+
+#[test]
+fn steps_are_told_as_soon_as_they_are_whole() {
+    let stream = "event: step\ndata: {\"done\":1}\n\n:\n\nevent: step\r\ndata: {\"done\":\ndata: 2}\n\nevent: done\ndata: {\"tools\":[]}\n\n";
+    let first = stream.find(":\n\nevent").unwrap();
+    for size in [1, 2, 7, stream.len()] {
+        let mut told = Vec::new();
+        let mut each = |Event { name, data }| told.push(format!("{name} {data}"));
+        let mut listener = Listener::new(&mut each);
+        for chunk in stream.as_bytes().chunks(size) {
+            listener.hear(chunk);
+        }
+        assert_eq!(listener.finish().unwrap().to_string(), r#"{"tools":[]}"#);
+        assert_eq!(told, [r#"step {"done":1}"#, r#"step {"done":2}"#], "{size}");
+    }
+    let mut told = 0;
+    let mut each = |_| told += 1;
+    let mut listener = Listener::new(&mut each);
+    listener.hear(&stream.as_bytes()[..first]);
+    assert!(listener.finish().is_err(), "it broke off");
+    assert_eq!(told, 1, "but what was said was heard");
 }

@@ -303,7 +303,7 @@ const CALIBRATION: &[(&str, &str)] = &[
 data: {"tool":"pace_look_up","server":"pace","outcome":"probed","took_ms":5.2,"done":1,"total":5}
 
 event: step
-data: {"tool":"pace_write","server":"pace","outcome":"skipped","why":"it may have side effects","done":3,"total":5}
+data: {"tool":"pace_write","server":"pace","outcome":"skipped","why":"not probed: it may have side effects","done":3,"total":5}
 
 event: step
 data: {"tool":"pace_look_up","server":"pace","outcome":"probed","took_ms":5.4,"done":4,"total":5}
@@ -332,7 +332,7 @@ fn calibration_says_what_was_measured_and_what_was_left_alone() {
         "\
 TOOL          PROBES  P50     TIER             WHY
 pace_look_up  2       5.2 ms  standard → fast  measured p50 5 ms over 5 calls
-pace_write    0       –       standard         skipped: it may have side effects
+pace_write    0       –       standard         not probed: it may have side effects
 pace_flaky    0       –       fast             failed: no such\u{fffd} city
 "
     );
@@ -342,7 +342,8 @@ pace_flaky    0       –       fast             failed: no such\u{fffd} city
     let answer: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(answer["tools"][0]["tier_before"], "standard");
     assert_eq!(answer["tools"][0]["tier"], "fast");
-    assert_eq!(answer["tools"][1]["why"], "skipped: it may have side effects");
+    assert_eq!(answer["tools"][1]["outcome"], "skipped");
+    assert_eq!(answer["tools"][1]["why"], "not probed: it may have side effects");
     let asked = gateway.asked();
     assert_eq!(asked.last().unwrap(), r#"POST /api/calibrate {"times":7,"server":"pace"}"#);
     at(&gateway, folder.path(), &["calibrate", "pace_look_up"]);
@@ -376,6 +377,6 @@ fn a_calibration_that_breaks_off_is_a_failure() {
     check(nothing, "error: there is no server and no tool `pace_write`\n");
     check(
         "event: step\ndata: {\"tool\":\"pace_write\",\"outcome\":\"skipped\",\"why\":\"no\"}\n\nevent: done\ndata: {}\n\n",
-        "measured 0 of 1 tools\n",
+        "measured 0 of 1 tool\n",
     );
 }
