@@ -11,12 +11,12 @@ use crate::tollgate;
 fn json(folder: &Path, arguments: &[&str]) -> Value {
     let run = tollgate(folder, &[arguments, &["--json", "--listen", "127.0.0.1:0"]].concat());
     assert_eq!(run.code, Some(0), "{arguments:?}: {}", run.stderr);
-    serde_json::from_str(&run.stdout).unwrap()
+    serde_json::from_str(&run.stdout).expect("JSON")
 }
 
 fn tool<'a>(listed: &'a Value, name: &str) -> &'a Value {
-    let tools = listed["tools"].as_array().unwrap();
-    tools.iter().find(|tool| tool["name"] == name).unwrap()
+    let tools = listed["tools"].as_array().expect("a list");
+    tools.iter().find(|tool| tool["name"] == name).expect("listed")
 }
 
 #[test]
