@@ -2,6 +2,7 @@
 //! caller; nothing else in the gateway may reach a backend.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use async_trait::async_trait;
 use serde_json::Value;
@@ -41,6 +42,10 @@ pub enum WaitsFor {
 pub trait Backend: Send + Sync {
     /// The way to it as it is now. A sleeping server is woken and waited for.
     async fn line(&self) -> Result<Arc<dyn Line>, Failure>;
+
+    /// Whether a server that was just lost, or not there, can be called again. Waits for one that
+    /// is on its way back, until then; says no at once where that is not to be expected.
+    async fn returned(&self, until: Instant) -> bool;
 }
 
 /// One connection to a backend. It never changes its era; when it breaks, its calls fail.
@@ -54,7 +59,7 @@ pub trait Line: Send + Sync {
 }
 
 /// Why a backend has no answer.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Clone, thiserror::Error)]
 pub enum Failure {
     /// Nothing was sent: the server is not there.
     #[error("server is {state}: {reason}")]

@@ -63,6 +63,12 @@ impl Servers {
         upstream.map_or("gone", |upstream| upstream.status().state.as_str())
     }
 
+    /// Whether calls reach it without it being started for them. What runs in this process is up.
+    pub(crate) fn is_up(&self, server: &ServerId) -> bool {
+        let upstream = self.upstreams.iter().find(|upstream| upstream.id() == server);
+        upstream.is_none_or(|upstream| upstream.is_up())
+    }
+
     pub(crate) async fn test(&self, server: &str) -> Option<TestReport> {
         if let Some((_, tools)) = self.builtin.iter().find(|(id, _)| id.as_str() == server) {
             return Some(TestReport {
@@ -99,6 +105,7 @@ impl Servers {
             reason: "runs in this process".to_owned(),
             since: self.started,
             restarts: 0,
+            late_answers: 0,
             revision: None,
             tools,
             last_error: None,

@@ -55,6 +55,8 @@ pub struct Status {
     pub reason: String,
     pub since: SystemTime,
     pub restarts: u32,
+    /// Answers that came when nobody waited for them any more, and were dropped.
+    pub late_answers: u64,
     pub revision: Option<Revision>,
     pub tools: usize,
     pub last_error: Option<String>,

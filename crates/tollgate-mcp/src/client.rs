@@ -90,7 +90,7 @@ pub struct Question {
 }
 
 /// A result, told apart by its `resultType` (absent: complete).
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Answer {
     pub kind: AnswerKind,
     pub result: Box<RawValue>,
@@ -178,6 +178,9 @@ pub trait Listener: Send + Sync {
 
     /// A line on the pipe, or an event in the stream, that is not MCP.
     fn garbage(&self, what: &str);
+
+    /// An answer came for which nobody waits any more. It was dropped.
+    fn late(&self);
 }
 
 #[derive(Debug, Clone)]

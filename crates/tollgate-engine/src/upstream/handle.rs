@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use tokio::sync::{mpsc, oneshot, watch};
@@ -18,7 +18,7 @@ use super::connect::{self, Connector};
 use super::life::Life;
 use super::ping::ping;
 use super::process::Log;
-use super::shared::{Live, Shared};
+use super::shared::{Live, Prospect, Shared};
 use super::stored::Stored;
 use super::supervisor::{Order, Supervisor};
 use super::{State, Status, TestReport, Updates, Verdict};
@@ -70,6 +70,7 @@ impl Upstream {
         let (orders, queue) = mpsc::channel(ORDERS);
         let supervisor = match state {
             Wanted::Disabled => {
+                shared.expect(Prospect::Never);
                 shared.set(State::Disabled, "disabled in the config", |_| {});
                 None
             }
@@ -100,6 +101,11 @@ impl Upstream {
 
     pub fn status(&self) -> Status {
         self.shared.status()
+    }
+
+    /// Whether calls go straight through: nothing has to be started for them.
+    pub fn is_up(&self) -> bool {
+        self.shared.working().is_some()
     }
 
     pub fn changes(&self) -> watch::Receiver<Status> {
@@ -198,6 +204,24 @@ impl Backend for Upstream {
     async fn line(&self) -> Result<Arc<dyn Line>, Failure> {
         let live = self.live().await?;
         Ok(live)
+    }
+
+    async fn returned(&self, until: Instant) -> bool {
+        let mut changes = self.shared.subscribe();
+        loop {
+            changes.mark_unchanged();
+            if self.shared.working().is_some() {
+                return true;
+            }
+            if !self.shared.is_expected_by(until) {
+                return false;
+            }
+            let _ = self.orders.try_send(Order::Wake);
+            let changed = tokio::time::timeout_at(until.into(), changes.changed()).await;
+            if !matches!(changed, Ok(Ok(()))) {
+                return false;
+            }
+        }
     }
 }
 

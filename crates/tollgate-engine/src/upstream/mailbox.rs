@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
@@ -19,6 +20,7 @@ const MOST_LOGGED: usize = 1024;
 
 pub(super) struct Mailbox {
     mail: Mutex<Mail>,
+    closed: AtomicBool,
     arrived: Notify,
     log: Arc<Log>,
 }
@@ -30,6 +32,8 @@ pub(super) struct Mail {
     pub(super) updated: BTreeSet<String>,
     /// Lines that were not MCP.
     pub(super) garbage: u32,
+    /// Answers for which nobody waited any more.
+    pub(super) late: u32,
     /// A call failed or got no answer: is anybody there?
     pub(super) doubts: u32,
     pub(super) closed: Option<String>,
@@ -37,7 +41,8 @@ pub(super) struct Mail {
 
 impl Mailbox {
     pub(super) fn new(log: Arc<Log>) -> Self {
-        Self { mail: Mutex::default(), arrived: Notify::new(), log }
+        let (mail, closed) = (Mutex::default(), AtomicBool::new(false));
+        Self { mail, closed, arrived: Notify::new(), log }
     }
 
     /// Waits until there is mail. Cancel-safe.
@@ -47,6 +52,11 @@ impl Mailbox {
 
     pub(super) fn take(&self) -> Mail {
         std::mem::take(&mut *self.mail.lock())
+    }
+
+    /// Whether the connection is gone, read or not.
+    pub(super) fn is_closed(&self) -> bool {
+        self.closed.load(Ordering::Acquire)
     }
 
     pub(super) fn doubt(&self) {
@@ -90,6 +100,7 @@ impl Listener for Mailbox {
     }
 
     fn closed(&self, reason: &str) {
+        self.closed.store(true, Ordering::Release);
         self.put(|mail| mail.closed = Some(reason.to_owned()));
     }
 
@@ -97,6 +108,10 @@ impl Listener for Mailbox {
         let what = what.as_bytes();
         self.log.push(&what[..what.len().min(MOST_LOGGED)]);
         self.put(|mail| mail.garbage = mail.garbage.saturating_add(1));
+    }
+
+    fn late(&self) {
+        self.put(|mail| mail.late = mail.late.saturating_add(1));
     }
 }
 

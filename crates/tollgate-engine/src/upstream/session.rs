@@ -16,7 +16,7 @@ use super::garbage::{self, Garbage};
 use super::listing::{self, Listed};
 use super::ping::ping;
 use super::process::Process;
-use super::shared::{Live, Shared};
+use super::shared::{Live, Prospect, Shared};
 use super::supervisor::{Interruption, Next, Supervisor, Up, interruption, part};
 use super::turnstile::Turnstile;
 use super::{Change, State};
@@ -86,6 +86,7 @@ impl Supervisor {
             Ended::Exited => (None, None),
             Ended::Interrupted(it) => (Some("stopping".to_owned()), Some(it)),
         };
+        self.shared.expect(Prospect::Soon);
         self.withdraw().await;
         let preliminary = reason.as_deref().unwrap_or("its process ended");
         self.shared.set(State::Offline, preliminary, |_| {});
@@ -133,6 +134,9 @@ impl Supervisor {
         }
         if mail.changed {
             session.agenda.changed(now);
+        }
+        if mail.late > 0 {
+            self.shared.count_late(mail.late);
         }
         if mail.garbage > 0 {
             session.garbage.add(now, mail.garbage);

@@ -2,8 +2,10 @@
 //! that calls go through. The supervisor alone writes.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use arc_swap::ArcSwapOption;
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use tollgate_core::id::ServerId;
 use tollgate_mcp::client::SharedConnection;
@@ -23,6 +25,26 @@ pub(super) struct Shared {
     /// Resources that somebody watches.
     pub(super) watched: watch::Sender<Vec<String>>,
     status: watch::Sender<Status>,
+    /// Of a server that is not in service.
+    prospect: Mutex<Prospect>,
+}
+
+/// When a server that is away may be back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Prospect {
+    /// It is being started, or it is just being found out what became of it.
+    Soon,
+    /// It is tried again then.
+    From(Instant),
+    /// Not by itself.
+    Never,
+}
+
+impl Prospect {
+    /// Of a server that is tried again then, or not by itself.
+    pub(super) fn of(next: Option<Instant>) -> Self {
+        next.map_or(Self::Never, Self::From)
+    }
 }
 
 /// A connection in service. A new one, with a fresh breaker, after every reconnect.
@@ -39,6 +61,7 @@ impl Shared {
             reason: "not started yet".to_owned(),
             since: clock.wall(),
             restarts: 0,
+            late_answers: 0,
             revision: None,
             tools: 0,
             last_error: None,
@@ -51,7 +74,26 @@ impl Shared {
             live: ArcSwapOption::empty(),
             watched: watch::Sender::default(),
             status: watch::Sender::new(status),
+            prospect: Mutex::new(Prospect::Soon),
         }
+    }
+
+    /// To be said before the status that it explains, so that who sees that one sees it too.
+    pub(super) fn expect(&self, prospect: Prospect) {
+        *self.prospect.lock() = prospect;
+    }
+
+    pub(super) fn is_expected_by(&self, until: Instant) -> bool {
+        match *self.prospect.lock() {
+            Prospect::Soon => true,
+            Prospect::From(at) => at < until,
+            Prospect::Never => false,
+        }
+    }
+
+    /// The connection in service, unless it is broken and that was not seen yet.
+    pub(super) fn working(&self) -> Option<Arc<Live>> {
+        self.live.load_full().filter(|live| !live.mailbox.is_closed())
     }
 
     pub(super) fn status(&self) -> Status {
@@ -60,6 +102,12 @@ impl Shared {
 
     pub(super) fn subscribe(&self) -> watch::Receiver<Status> {
         self.status.subscribe()
+    }
+
+    pub(super) fn count_late(&self, more: u32) {
+        self.status.send_modify(|status| {
+            status.late_answers = status.late_answers.saturating_add(more.into());
+        });
     }
 
     /// Moves to `state`; `more` sets the rest. `since` stays if the state does.

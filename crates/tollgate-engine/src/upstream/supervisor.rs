@@ -14,7 +14,7 @@ use super::life::{Fall, Life};
 use super::listing::{self, Listed};
 use super::mailbox::Mailbox;
 use super::process;
-use super::shared::Shared;
+use super::shared::{Prospect, Shared};
 use super::stored::Stored;
 use super::{Change, State, Update, Updates};
 
@@ -85,6 +85,7 @@ impl Supervisor {
                 Next::Try => self.attempt().await,
                 Next::Rest(pause) => self.rest(pause).await,
                 Next::End(reply) => {
+                    self.shared.expect(Prospect::Never);
                     self.shared.set(State::Offline, "stopped", |status| status.pid = None);
                     if let Some(reply) = reply {
                         let _ = reply.send(());
@@ -114,12 +115,11 @@ impl Supervisor {
         let since = self.shared.clock.now();
         let mut pause = pause;
         loop {
+            let until = pause.map(|pause| since + pause);
+            self.shared.expect(Prospect::of(until));
             let timer = async {
-                match pause {
-                    Some(pause) => {
-                        let until = since + pause;
-                        tokio::time::sleep_until(until.into()).await;
-                    }
+                match until {
+                    Some(until) => tokio::time::sleep_until(until.into()).await,
                     None => std::future::pending().await,
                 }
             };
@@ -156,6 +156,7 @@ impl Supervisor {
 
     async fn attempt(&mut self) -> Next {
         let restarts = self.life.start();
+        self.shared.expect(Prospect::Soon);
         if self.life.is_retried_quietly() {
             let now = self.shared.status();
             self.shared.set(now.state, &now.reason, |status| status.restarts = restarts);
@@ -207,6 +208,7 @@ impl Supervisor {
         let Trouble { reason, kind } = trouble;
         let fall = Fall { at: self.shared.clock.now(), up, kind };
         let (state, rest) = self.life.fell(&fall, rand::random());
+        self.shared.expect(Prospect::of(rest.map(|rest| fall.at + rest)));
         if self.shared.status().last_error.as_ref() != Some(&reason) {
             warn!(server = %self.shared.server, reason, "server is down");
         }

@@ -169,7 +169,9 @@ impl Dispatch {
         if let Some(id) = issued {
             let outcome = outcome.map(ToOwned::to_owned).map_err(RequestError::Refused);
             // Answers to requests that were given up before are nobody's.
-            table.settle(id, outcome);
+            if !table.settle(id, outcome) {
+                self.inbound.listener.late();
+            }
             return;
         }
         let probe = self.probe.load(Ordering::Relaxed);

@@ -67,6 +67,10 @@ impl Listener for Recorder {
     fn garbage(&self, what: &str) {
         self.write(format!("garbage {what}"));
     }
+
+    fn late(&self) {
+        self.write("late".to_owned());
+    }
 }
 
 /// The server's end of a pipe.

@@ -212,6 +212,78 @@ async fn a_child_with_one_slow_tool_is_left_alone() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn r_15_answers_for_which_nobody_waits_any_more_are_counted() {
+    let stage = Stage::new(Nature::Child);
+    stage.until(State::Ready).await;
+    for _ in 0..3 {
+        stage.fake.listener().late();
+    }
+    tokio::time::sleep(seconds(1)).await;
+    assert_eq!(stage.upstream.status().late_answers, 3);
+    stage.fake.breaks();
+    stage.until(State::Offline).await;
+    stage.until(State::Ready).await;
+    stage.fake.listener().late();
+    tokio::time::sleep(seconds(1)).await;
+    assert_eq!(stage.upstream.status().late_answers, 4, "over restarts too");
+}
+
+/// Whether a call that failed may be made again, asked with so many milliseconds to wait; and how
+/// long that took to find out.
+async fn returned(stage: &Stage, milliseconds: u64) -> (bool, u128) {
+    let began = SystemClock.now();
+    let until = began + Duration::from_millis(milliseconds);
+    (stage.upstream.returned(until).await, (SystemClock.now() - began).as_millis())
+}
+
+#[tokio::test(start_paused = true)]
+async fn r_14_a_child_that_crashed_is_waited_for_if_it_may_be_back_in_time() {
+    let stage = Stage::new(Nature::Child);
+    stage.until(State::Ready).await;
+    assert_eq!(returned(&stage, 0).await, (true, 0));
+    // Nobody has seen yet that it is gone.
+    stage.fake.breaks();
+    let (back, took) = returned(&stage, 2_000).await;
+    assert!(back && (250..=1_000).contains(&took), "{took} ms: the first pause is half a second");
+    stage.call().await.unwrap();
+
+    stage.fake.breaks();
+    stage.until(State::Offline).await;
+    assert_eq!(returned(&stage, 100).await, (false, 0), "its pause is longer than that");
+    stage.fake.now(|it| it.connects = Err(Trouble::down("exited with status 1")));
+    let (back, took) = returned(&stage, 2_000).await;
+    assert!(!back && took <= 2_000, "{took} ms");
+    stage.until(State::Failed).await;
+    assert_eq!(returned(&stage, 2_000).await, (false, 0), "it is tried once a minute now");
+    stage.upstream.stop().await;
+    assert_eq!(returned(&stage, 60_000).await, (false, 0));
+}
+
+#[tokio::test(start_paused = true)]
+async fn r_14_a_remote_server_is_tried_again_for_whoever_waits() {
+    let stage = Stage::new(Nature::Remote);
+    let refused = Trouble { reason: "401".to_owned(), kind: TroubleKind::Refused };
+    stage.fake.now(|it| it.connects = Err(refused));
+    stage.until(State::Failed).await;
+    stage.fake.now(|it| it.connects = Ok(()));
+    assert_eq!(offline(stage.call().await), "failed: 401");
+    tokio::time::sleep(Duration::from_millis(10)).await;
+    let (back, took) = returned(&stage, 2_000).await;
+    assert!(back && took <= 250, "{took} ms");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_does_not_come_back_by_itself_is_not_waited_for() {
+    let stage = Stage::with(Nature::Child, |it| it.state = Wanted::Disabled);
+    assert_eq!(returned(&stage, 60_000).await, (false, 0));
+    let stage = Stage::with(Nature::Child, |it| it.restart.policy = RestartPolicy::Never);
+    stage.until(State::Ready).await;
+    stage.fake.breaks();
+    stage.until(State::Offline).await;
+    assert_eq!(returned(&stage, 60_000).await, (false, 0));
+}
+
+#[tokio::test(start_paused = true)]
 async fn r_24_announced_changes_are_listed_once_a_second_and_told_if_they_are_any() {
     let mut stage = Stage::new(Nature::Child);
     stage.until(State::Ready).await;
@@ -346,8 +418,9 @@ async fn r_22_a_lazy_server_shows_stored_tools_and_starts_on_first_use() {
     assert_eq!((second.told().as_str(), second.fake.connects()), ("listed 2", 0));
     let status = second.upstream.status();
     assert_eq!((status.tools, status.reason.as_str()), (2, "asleep; starts on first use"));
+    assert!(!second.upstream.is_up(), "nobody but a caller wakes it");
     let (one, other) = tokio::join!(second.call(), second.call());
-    assert!(one.is_ok() && other.is_ok());
+    assert!(one.is_ok() && other.is_ok() && second.upstream.is_up());
     assert_eq!((second.told().as_str(), second.fake.connects()), ("", 1));
 
     let modern = Stage::start(Fake::new(Nature::Child), lazy(), &data);

@@ -32,6 +32,7 @@ impl Listener for Deaf {
     fn notified(&self, _: &str, _: Option<&RawValue>) {}
     fn closed(&self, _: &str) {}
     fn garbage(&self, _: &str) {}
+    fn late(&self) {}
 }
 
 /// What the probe is told by a server that answers like this.
