@@ -4,10 +4,12 @@
 use std::time::Duration;
 
 use serde_json::value::RawValue;
-use tollgate_core::call::{Kind, Outcome, Retry, Status};
+use tollgate_core::call::{Kind, Outcome, Retry, Source, Status};
 use tollgate_core::json::{self, Object};
 use tollgate_core::plan::Planned;
-use tollgate_core::shaping::{self, Caps};
+use tollgate_core::shaping::{self, Consumer, Shaped};
+use tollgate_core::tool::Tool;
+use tollgate_core::turn::Principal;
 use tollgate_mcp::client::{Answer, AnswerKind};
 use tollgate_mcp::code::{self, ErrorObject};
 use tollgate_mcp::meta::TASKS_EXTENSION;
@@ -17,18 +19,24 @@ use crate::caller::{CallError, Caller, Dialogue, Reply};
 use crate::dialogue;
 use crate::dialogue::rounds::{self, Asking};
 use crate::executor::Ran;
+use crate::results::{Kept, Results};
+use crate::reuse::Reused;
 use crate::tickets::Tickets;
 
 /// Of an error that a server reports.
 const MESSAGE_BYTES: usize = 16 << 10;
 const DATA_BYTES: usize = 64 << 10;
+/// Where a result says whether it is from before.
+const CACHE_META: &str = "dev.tollgate/cache";
 
 /// Everything that is known about a call when it is over.
 pub(crate) struct Finish<'f> {
     pub(crate) planned: &'f Planned<'f>,
     pub(crate) caller: &'f Caller<'f>,
     pub(crate) took: Duration,
-    pub(crate) caps: &'f Caps,
+    pub(crate) reused: Reused,
+    pub(crate) principal: &'f Principal,
+    pub(crate) results: &'f Results,
     pub(crate) tickets: Tickets<'f>,
 }
 
@@ -44,8 +52,8 @@ impl Finish<'_> {
             Ran::Answered(Err(failure)) => self.failed(failure),
             Ran::InputRequired(result) => Ok(Reply::InputRequired(result)),
             Ran::TimedOut => {
-                let took = self.took.as_millis();
-                let what = format!("`{}` did not answer within {took} ms", self.name());
+                let limit = self.planned.span().as_millis();
+                let what = format!("`{}` did not answer within {limit} ms", self.name());
                 self.unanswered(Status::Timeout, what, None)
             }
         }
@@ -54,12 +62,10 @@ impl Finish<'_> {
     fn answered(&self, answer: Answer) -> Result<Reply, CallError> {
         let request = self.planned.permitted();
         match (answer.kind, request.tool()) {
-            (AnswerKind::Complete, Some(tool)) => {
-                Ok(Reply::Tool(shaping::shape(tool, answer.result, self.took, self.caps)))
-            }
+            (AnswerKind::Complete, Some(tool)) => Ok(Reply::Tool(self.shaped(tool, answer.result))),
             (AnswerKind::Complete, None) => match Object::parse(answer.result.get()) {
                 Err(_) => self.refused_answer("a result that cannot be read"),
-                Ok(_) if json::is_deeper_than(self.caps.depth, answer.result.get()) => {
+                Ok(_) if json::is_deeper_than(self.caller.caps.depth, answer.result.get()) => {
                     self.refused_answer("a result that is nested too deeply")
                 }
                 Ok(_) => Ok(Reply::Result(answer.result)),
@@ -78,6 +84,40 @@ impl Finish<'_> {
                 self.refused_answer("a question, and nobody is there to answer it")
             }
         }
+    }
+
+    /// What is too much for the caller stays here, behind a handle.
+    fn shaped(&self, tool: &Tool, result: Box<RawValue>) -> Outcome {
+        let caps = &self.caller.caps;
+        let consumer = Consumer { caps, spare: self.results.spare(result.get().len()) };
+        let Shaped { outcome, rest } = shaping::shape(tool, result, self.took, consumer);
+        if let Some(rest) = rest {
+            let (tool, page_bytes) = (tool.exposed.to_string(), caps.page_bytes);
+            let outcome = self.marked(rest);
+            self.results.keep(self.principal, Kept { tool, outcome, page_bytes });
+        }
+        self.marked(outcome)
+    }
+
+    /// Says whether the answer is from before, and of both kinds for how long such a one is good.
+    fn marked(&self, outcome: Outcome) -> Outcome {
+        let (source, mark) = match self.reused {
+            Reused::Not => return outcome,
+            Reused::From { age, good_for } => {
+                let (age, good_for) = (age.as_millis(), good_for.as_millis());
+                let mark = format!("{{\"hit\":true,\"ageMs\":{age},\"ttlMs\":{good_for}}}");
+                (Source::Cached, mark)
+            }
+            Reused::Kept { good_for } => {
+                (Source::Fresh, format!("{{\"hit\":false,\"ttlMs\":{}}}", good_for.as_millis()))
+            }
+        };
+        let mut result = Object::parse(outcome.result.get()).unwrap_or_default();
+        let mut meta = result.object("_meta").unwrap_or_default().into_owned();
+        meta.set(CACHE_META, json::raw(mark));
+        result.set("_meta", meta.to_raw());
+        let result = result.to_raw();
+        Outcome { source, result, ..outcome }
     }
 
     fn refused_answer(&self, what: &str) -> Result<Reply, CallError> {
@@ -132,8 +172,9 @@ impl Finish<'_> {
             error.message.truncate(error.message.floor_char_boundary(MESSAGE_BYTES));
             error.message.push_str(" [cut]");
         }
-        let fits =
-            |data: &str| data.len() <= DATA_BYTES && !json::is_deeper_than(self.caps.depth, data);
+        let fits = |data: &str| {
+            data.len() <= DATA_BYTES && !json::is_deeper_than(self.caller.caps.depth, data)
+        };
         error.data = error.data.filter(|data| fits(data.get()));
         error
     }

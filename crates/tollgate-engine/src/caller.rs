@@ -4,6 +4,7 @@ use serde_json::value::RawValue;
 use tollgate_core::call::Outcome;
 use tollgate_core::plan::NoTimeLeft;
 use tollgate_core::policy::Refusal;
+use tollgate_core::shaping::Caps;
 use tollgate_mcp::client::{Events, Progress};
 use tollgate_mcp::code::ErrorObject;
 use tollgate_mcp::meta::ClientFacts;
@@ -17,6 +18,8 @@ pub struct Caller<'a> {
     /// Wanted if the caller itself asked for it: servers are not asked in vain.
     pub progress: Progress,
     pub dialogue: Dialogue,
+    /// How much of a result it can take.
+    pub caps: Caps,
     pub freshness: Freshness,
     pub late: Late,
     pub purpose: Purpose,
@@ -30,6 +33,7 @@ impl<'a> Caller<'a> {
             events: None,
             progress: Progress::Unwanted,
             dialogue: Dialogue::Nobody,
+            caps: Caps::mcp(),
             freshness: Freshness::Any,
             late: Late::Dropped,
             purpose: Purpose::Serve,
@@ -80,6 +84,12 @@ pub enum Dialogue {
 pub struct Retry {
     pub state: Option<String>,
     pub responses: Option<Box<RawValue>>,
+}
+
+impl Retry {
+    pub fn is_empty(&self) -> bool {
+        self.state.is_none() && self.responses.is_none()
+    }
 }
 
 /// What the gate has to say.

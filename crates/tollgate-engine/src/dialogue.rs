@@ -80,6 +80,8 @@ pub(crate) struct Timer<'c> {
     pub(crate) clock: &'c dyn Clock,
     pub(crate) deadline: Instant,
     pub(crate) wall: Option<Instant>,
+    /// Whether anybody was asked.
+    pub(crate) stood_still: bool,
 }
 
 impl Timer<'_> {
@@ -89,6 +91,7 @@ impl Timer<'_> {
 
     /// Runs `asking` off the clock of the call.
     pub(crate) async fn paused<T>(&mut self, asking: impl Future<Output = T>) -> Option<T> {
+        self.stood_still = true;
         let began = self.clock.now();
         let patience = began + PATIENCE;
         let limit = self.wall.map_or(patience, |wall| wall.min(patience));

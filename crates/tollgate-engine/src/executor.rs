@@ -3,41 +3,81 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 use serde_json::value::RawValue;
-use tokio::sync::{mpsc, watch};
+use tollgate_core::call::Status;
 use tollgate_core::id::ServerId;
 use tollgate_core::json::Object;
 use tollgate_core::plan::Planned;
 use tollgate_core::policy::Permitted;
+use tollgate_core::tool::Tool;
 use tollgate_core::turn::Principal;
 use tollgate_mcp::Era;
 use tollgate_mcp::client::{Answer, AnswerKind, Events};
 use tollgate_mcp::meta::ClientFacts;
 
 use crate::backend::{Backend, Failure, Job, Line, WaitsFor};
-use crate::caller::{CallError, Caller, Dialogue, Retry};
+use crate::caller::{CallError, Caller, Dialogue, Purpose};
 use crate::clock::Clock;
-use crate::dialogue::parking::{Detached, Parking};
-use crate::dialogue::rounds::{self, MOST_ROUNDS, Sealer, State, Wanted};
-use crate::dialogue::{self, EVENT_QUEUE, Ended, Hearer, Running, Step, Timer};
+use crate::dialogue::Ended;
+use crate::dialogue::parking::Parking;
+use crate::meters::Meters;
+use crate::meters::sample::{Came, Spent, sample};
 use crate::mirror;
 use crate::seal::Seal;
+
+mod conversation;
 
 pub(crate) struct Executor {
     pub(crate) backends: HashMap<ServerId, Arc<dyn Backend>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) seal: Seal,
     pub(crate) parking: Parking,
+    pub(crate) meters: Arc<Meters>,
+}
+
+/// One run of a call, over.
+#[derive(Debug)]
+pub(crate) struct Run {
+    pub(crate) ran: Ran,
+    /// A person, if one was asked in the course of it.
+    pub(crate) waited_for: WaitsFor,
+    /// Of a tool's answer; everything else is measured by now.
+    pub(crate) unjudged: Option<Unjudged>,
+}
+
+/// An answer of which it is not known yet what it is worth. Whoever finds out has to say so, by
+/// [`Executor::judged`].
+#[derive(Debug)]
+pub(crate) struct Unjudged {
+    tool: Arc<Tool>,
+    purpose: Purpose,
+    spent: Spent,
+}
+
+/// A call to be run: what, for whom.
+#[derive(Clone, Copy)]
+pub(crate) struct Call<'c> {
+    pub(crate) principal: &'c Principal,
+    pub(crate) planned: &'c Planned<'c>,
+    pub(crate) caller: &'c Caller<'c>,
 }
 
 /// How a call came out of its backend.
+#[derive(Debug, Clone)]
 pub(crate) enum Ran {
     Answered(Result<Answer, Failure>),
     TimedOut,
     /// The caller is to come back with answers to this.
     InputRequired(Box<RawValue>),
+}
+
+impl Run {
+    fn unsent(ran: Ran) -> Self {
+        Self { ran, waited_for: WaitsFor::Server, unjudged: None }
+    }
 }
 
 impl From<Ended> for Ran {
@@ -55,6 +95,8 @@ struct Errand<'e> {
     planned: &'e Planned<'e>,
     caller: &'e Caller<'e>,
     principal: &'e Principal,
+    began: Instant,
+    asked: AtomicBool,
 }
 
 impl<'e> Errand<'e> {
@@ -74,46 +116,125 @@ impl<'e> Errand<'e> {
             waits: None,
         }
     }
+
+    /// The server wants to know something that only a person can say.
+    fn note_question(&self) {
+        self.asked.store(true, Ordering::Relaxed);
+    }
 }
 
-/// Questions that come together are asked together.
-const COALESCE: Duration = Duration::from_millis(5);
-
 impl Executor {
-    pub(crate) async fn run(
-        &self,
-        principal: &Principal,
-        planned: &Planned<'_>,
-        caller: &Caller<'_>,
-    ) -> Result<Ran, CallError> {
-        let server = planned.permitted().server();
-        let Some(backend) = self.backends.get(server) else {
-            let reason = "it is not configured any more".to_owned();
-            return Ok(Ran::Answered(Err(Failure::Offline { state: "offline", reason })));
+    pub(crate) async fn run(&self, call: Call<'_>) -> Result<Run, CallError> {
+        let errand = match self.set_out(call).await {
+            Ok(errand) => errand,
+            Err(ran) => return Ok(Run::unsent(ran)),
         };
-        // The era is known only once the server is there; the line then keeps it.
+        let _visit = self.meters.visit(call.planned.permitted().server());
+        let ran = self.converse(&errand).await?;
+        Ok(self.over(&errand, ran))
+    }
+
+    /// Runs a call that nobody is asked anything for. `None` if the server asks all the same; the
+    /// call is then given up, and who can be asked may run it.
+    pub(crate) async fn alone(&self, call: Call<'_>) -> Option<Run> {
+        let errand = match self.set_out(call).await {
+            Ok(errand) => errand,
+            Err(ran) => return Some(Run::unsent(ran)),
+        };
+        let _visit = self.meters.visit(call.planned.permitted().server());
+        let ran = match errand.line.era() {
+            Era::Modern => self.plain(&errand).await,
+            Era::Legacy => self.watched(&errand).await.ok()?,
+        };
+        Some(self.over(&errand, ran))
+    }
+
+    /// Waits until a server that broke off, or was not there, is in service; not for one that is
+    /// not to be expected by then.
+    pub(crate) async fn returned(&self, server: &ServerId, until: Instant) -> bool {
+        match self.backends.get(server) {
+            Some(backend) => backend.returned(until).await,
+            None => false,
+        }
+    }
+
+    /// Finds the way to the call's server. It may have to be woken, which the deadline bounds.
+    async fn set_out<'e>(&self, call: Call<'e>) -> Result<Errand<'e>, Ran> {
+        let Call { principal, planned, caller } = call;
+        let Some(backend) = self.backends.get(planned.permitted().server()) else {
+            let reason = "it is not configured any more".to_owned();
+            return Err(Ran::Answered(Err(Failure::Offline { state: "offline", reason })));
+        };
         let until = planned.deadline().instant();
         let line = match tokio::time::timeout_at(until.into(), backend.line()).await {
-            Err(_) => return Ok(Ran::TimedOut),
-            Ok(Err(failure)) => return Ok(Ran::Answered(Err(failure))),
+            Err(_) => return Err(Ran::TimedOut),
+            Ok(Err(failure)) => return Err(Ran::Answered(Err(failure))),
             Ok(Ok(line)) => line,
         };
-        let era = line.era();
-        let errand = Errand { line, planned, caller, principal };
-        match (&caller.dialogue, era) {
-            (Dialogue::Live, Era::Legacy) => Ok(self.live(&errand, caller.client).await),
-            (Dialogue::Nobody, Era::Legacy) => {
-                Ok(self.live(&errand, &ClientFacts::default()).await)
+        let (began, asked) = (self.clock.now(), AtomicBool::new(false));
+        Ok(Errand { line, planned, caller, principal, began, asked })
+    }
+
+    fn over(&self, errand: &Errand<'_>, ran: Ran) -> Run {
+        let waited_for = match errand.asked.load(Ordering::Relaxed) {
+            true => WaitsFor::Person,
+            false => WaitsFor::Server,
+        };
+        let Some(tool) = errand.request().tool() else {
+            return Run { ran, waited_for, unjudged: None };
+        };
+        let (planned, began) = (errand.planned, errand.began);
+        let spent = Spent {
+            took: self.clock.now().saturating_duration_since(began),
+            had: planned.deadline().left(began),
+            own: planned.own().left(began),
+            ceiling: self.meters.ceiling(&tool.id),
+            waited_for,
+        };
+        let unjudged = Unjudged { tool: Arc::clone(tool), purpose: errand.caller.purpose, spent };
+        let came = match &ran {
+            Ran::Answered(Ok(answer)) if answer.kind == AnswerKind::Complete => {
+                return Run { ran, waited_for, unjudged: Some(unjudged) };
             }
+            Ran::Answered(Ok(_)) | Ran::InputRequired(_) => Came::Unfinished,
+            Ran::Answered(Err(failure)) => Came::Failure(failure),
+            Ran::TimedOut => Came::Late,
+        };
+        self.measure(&unjudged, came);
+        Run { ran, waited_for, unjudged: None }
+    }
+
+    /// An answer turned out to be worth this.
+    pub(crate) fn judged(&self, unjudged: &Unjudged, status: Status) {
+        self.measure(unjudged, Came::Result(status));
+    }
+
+    fn measure(&self, run: &Unjudged, came: Came<'_>) {
+        // With arguments that nobody meant, an error says nothing about the tool.
+        let is_error = matches!(came, Came::Result(Status::Error) | Came::Failure(_));
+        if run.purpose == Purpose::BlindProbe && is_error {
+            return;
+        }
+        if let Some(sample) = sample(came, &run.spent) {
+            self.meters.record(&run.tool.id, sample);
+        }
+    }
+
+    /// The era is known only once the server is there; the line then keeps it.
+    async fn converse(&self, errand: &Errand<'_>) -> Result<Ran, CallError> {
+        let caller = errand.caller;
+        match (&caller.dialogue, errand.line.era()) {
+            (Dialogue::Live, Era::Legacy) => Ok(self.live(errand, caller.client).await),
+            (Dialogue::Nobody, Era::Legacy) => Ok(self.live(errand, &ClientFacts::default()).await),
             (Dialogue::Live, Era::Modern) if caller.client.can_answer() => {
-                Box::pin(self.live_rounds(&errand)).await
+                Box::pin(self.live_rounds(errand)).await
             }
-            (Dialogue::Rounds(retry), Era::Modern) => self.passed_rounds(&errand, retry).await,
+            (Dialogue::Rounds(retry), Era::Modern) => self.passed_rounds(errand, retry).await,
             (Dialogue::Rounds(retry), Era::Legacy) if caller.client.can_answer() => {
-                Box::pin(self.parked(&errand, retry)).await
+                Box::pin(self.parked(errand, retry)).await
             }
-            (Dialogue::Rounds(_), Era::Legacy) => self.unasked(&errand).await,
-            (Dialogue::Live | Dialogue::Nobody, Era::Modern) => Ok(self.plain(&errand).await),
+            (Dialogue::Rounds(_), Era::Legacy) => self.unasked(errand).await,
+            (Dialogue::Live | Dialogue::Nobody, Era::Modern) => Ok(self.plain(errand).await),
         }
     }
 
@@ -126,191 +247,4 @@ impl Executor {
             Err(_) => Ran::TimedOut,
         }
     }
-
-    /// A legacy server may ask whoever it serves; a modern caller that cannot be asked is owed the
-    /// error that says what it lacks.
-    async fn unasked(&self, errand: &Errand<'_>) -> Result<Ran, CallError> {
-        let (sender, mut received) = mpsc::channel(EVENT_QUEUE);
-        let job = errand.job(errand.request().params().clone(), Some(sender));
-        let mut running = errand.line.run(job);
-        let until = errand.planned.deadline().instant();
-        let events = errand.caller.events.as_ref();
-        let mut watched: Running<'_> = running.as_mut();
-        match dialogue::step(&mut watched, &mut received, events, until).await {
-            Step::Ended(answer) => Ok(Ran::Answered(answer)),
-            Step::TimedOut => Ok(Ran::TimedOut),
-            Step::Asked(question) => {
-                let (method, params) = (&question.method, question.params.as_deref());
-                match dialogue::missing_capability(errand.caller.client, method, params) {
-                    Some((capability, required)) => Err(CallError::MissingCapability {
-                        capability: capability.to_owned(),
-                        required,
-                    }),
-                    None => Ok(broken_question()),
-                }
-            }
-        }
-    }
-
-    /// A legacy server may ask in the middle of a call, whatever its caller can be asked.
-    async fn live(&self, errand: &Errand<'_>, client: &ClientFacts) -> Ran {
-        let Some(events) = &errand.caller.events else { return self.plain(errand).await };
-        let (sender, mut received) = mpsc::channel(EVENT_QUEUE);
-        let waits = watch::Sender::new(WaitsFor::Server);
-        let job = Job {
-            waits: Some(waits.subscribe()),
-            ..errand.job(errand.request().params().clone(), Some(sender))
-        };
-        let mut running = errand.line.run(job);
-        let mut timer = self.timer(errand.planned);
-        let hearer = Hearer { client, events, waits };
-        dialogue::live(running.as_mut(), &mut received, &hearer, &mut timer).await.into()
-    }
-
-    /// A modern server, a caller that can be asked at once: the rounds run here.
-    async fn live_rounds(&self, errand: &Errand<'_>) -> Result<Ran, CallError> {
-        let Some(events) = &errand.caller.events else { return Ok(self.plain(errand).await) };
-        let mut timer = self.timer(errand.planned);
-        let waits = watch::Sender::new(WaitsFor::Server);
-        let hearer = Hearer { client: errand.caller.client, events, waits };
-        let mut retry = Retry::default();
-        for _ in 0..MOST_ROUNDS {
-            let params = rounds::with_answers(errand.request().params(), &retry);
-            let running = errand.line.run(errand.job(params, Some(events.clone())));
-            let answer = match tokio::time::timeout_at(timer.until().into(), running).await {
-                Err(_) => return Ok(Ran::TimedOut),
-                Ok(Ok(answer)) if answer.kind == AnswerKind::InputRequired => answer,
-                Ok(ended) => return Ok(Ran::Answered(ended)),
-            };
-            let Some(wanted) = Wanted::read(&answer.result) else { return Ok(broken_question()) };
-            retry = match timer.paused(rounds::ask_all(&hearer, wanted)).await {
-                None => return Ok(Ran::TimedOut),
-                Some(answers) => answers.map_err(CallError::Upstream)?,
-            };
-        }
-        let endless = format!("the server asked more than {MOST_ROUNDS} times without an answer");
-        Ok(Ran::Answered(Err(Failure::Lost(endless))))
-    }
-
-    /// Modern on both sides: the caller carries the server's state, sealed.
-    async fn passed_rounds(&self, errand: &Errand<'_>, retry: &Retry) -> Result<Ran, CallError> {
-        let sealer = self.sealer(errand.principal);
-        let mut inner = retry.clone();
-        if let Some(state) = &retry.state {
-            inner.state = match sealer.open(state, errand.request())? {
-                State::Inner(state) => Some(state),
-                State::Parked(_) => {
-                    return Err(CallError::BadState("the call is gone; start it again"));
-                }
-            };
-        }
-        let params = rounds::with_answers(errand.request().params(), &inner);
-        let running = errand.line.run(errand.job(params, errand.caller.events.clone()));
-        let until = errand.planned.deadline().instant();
-        let answer = match tokio::time::timeout_at(until.into(), running).await {
-            Err(_) => return Ok(Ran::TimedOut),
-            Ok(Ok(answer)) if answer.kind == AnswerKind::InputRequired => answer,
-            Ok(ended) => return Ok(Ran::Answered(ended)),
-        };
-        let Some(wanted) = Wanted::read(&answer.result) else { return Ok(broken_question()) };
-        for asking in &wanted.requests {
-            let (method, params) = (&asking.method, asking.params.as_deref());
-            let missing = dialogue::missing_capability(errand.caller.client, method, params);
-            if let Some((capability, required)) = missing {
-                let capability = capability.to_owned();
-                return Err(CallError::MissingCapability { capability, required });
-            }
-        }
-        let mut result = Object::parse(answer.result.get()).unwrap_or_default();
-        if let Some(state) = result.string("requestState") {
-            let sealed = sealer.close(&State::Inner(state.into_owned()), errand.request());
-            result.set_string("requestState", &sealed);
-        }
-        Ok(Ran::InputRequired(result.to_raw()))
-    }
-
-    /// A legacy server that may ask, a caller that comes back with answers.
-    async fn parked(&self, errand: &Errand<'_>, retry: &Retry) -> Result<Ran, CallError> {
-        let mut call = match &retry.state {
-            None => self.detach(errand),
-            Some(state) => match self.unpark(errand, state)? {
-                Some(call) => call,
-                None => self.detach(errand),
-            },
-        };
-        call.answer(retry.responses.as_deref());
-        if call.is_asking() {
-            return Ok(self.park(errand, call));
-        }
-        let now = self.clock.now();
-        let until = now + call.left;
-        let events = errand.caller.events.as_ref();
-        let mut next = call.next(events, until).await;
-        while let Step::Asked(question) = next {
-            let client = errand.caller.client;
-            let missing =
-                dialogue::missing_capability(client, &question.method, question.params.as_deref());
-            if let Some((capability, required)) = missing {
-                let capability = capability.to_owned();
-                return Err(CallError::MissingCapability { capability, required });
-            }
-            call.remember(question);
-            next = call.next(events, until.min(self.clock.now() + COALESCE)).await;
-            if matches!(next, Step::TimedOut) {
-                call.left = until.saturating_duration_since(self.clock.now());
-                return Ok(self.park(errand, call));
-            }
-        }
-        Ok(match next {
-            Step::Ended(answer) => Ran::Answered(answer),
-            Step::TimedOut | Step::Asked(_) => Ran::TimedOut,
-        })
-    }
-
-    fn detach(&self, errand: &Errand<'_>) -> Detached {
-        let left = errand.planned.deadline().left(self.clock.now());
-        Detached::start(Arc::clone(&errand.line), errand.request(), errand.caller, left)
-    }
-
-    /// `None` if the call is gone but may simply be run again.
-    fn unpark(&self, errand: &Errand<'_>, state: &str) -> Result<Option<Detached>, CallError> {
-        let waiting = match self.sealer(errand.principal).open(state, errand.request())? {
-            State::Parked(id) => self.parking.take(id),
-            State::Inner(_) => None,
-        };
-        let again = errand.request().tool().is_none_or(|tool| tool.terms.idempotent);
-        match waiting {
-            None if !again => Err(CallError::BadState("the call is gone; start it again")),
-            waiting => Ok(waiting),
-        }
-    }
-
-    fn park(&self, errand: &Errand<'_>, call: Detached) -> Ran {
-        let questions = call.open_questions();
-        let Some(id) = self.parking.park(call, errand.principal) else {
-            let full = "too many calls wait for answers already; try again later".to_owned();
-            let retry_after = Duration::from_secs(5);
-            return Ran::Answered(Err(Failure::Resting { reason: full, retry_after }));
-        };
-        let state = self.sealer(errand.principal).close(&State::Parked(id), errand.request());
-        Ran::InputRequired(rounds::input_required(&questions, Some(&state)))
-    }
-
-    fn timer(&self, planned: &Planned<'_>) -> Timer<'_> {
-        Timer {
-            clock: &*self.clock,
-            deadline: planned.deadline().instant(),
-            wall: planned.wall().map(tollgate_core::budget::Deadline::instant),
-        }
-    }
-
-    fn sealer<'s>(&'s self, principal: &'s Principal) -> Sealer<'s> {
-        let now: SystemTime = self.clock.wall();
-        Sealer { seal: &self.seal, principal, now }
-    }
-}
-
-fn broken_question() -> Ran {
-    let what = "the server asked a question that cannot be read".to_owned();
-    Ran::Answered(Err(Failure::Lost(what)))
 }

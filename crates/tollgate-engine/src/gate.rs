@@ -7,32 +7,47 @@ use serde_json::value::RawValue;
 use tokio::sync::{broadcast, watch};
 use tollgate_core::agent::{Agent, Wish};
 use tollgate_core::budget::{Ceilings, Deadline, Limits};
-use tollgate_core::call::{Kind, Request, Status, TaskVerb};
+use tollgate_core::call::{Handle, Kind, Outcome, Request, Status, TaskVerb};
 use tollgate_core::catalog::Catalog;
-use tollgate_core::id::AgentId;
+use tollgate_core::id::{AgentId, ToolId};
 use tollgate_core::json::Object;
 use tollgate_core::plan;
 use tollgate_core::policy::{self, Permitted, Refusal};
-use tollgate_core::shaping::{self, Caps};
+use tollgate_core::shaping::{self, Wording};
 use tollgate_core::turn::{Principal, Turn};
+use tollgate_mcp::tasks::Group;
 
 use crate::answer;
 use crate::caller::{CallError, Caller, Reply};
 use crate::clock::Clock;
-use crate::executor::Executor;
+use crate::executor::{Call, Executor};
+use crate::meters::{Meters, Reading};
 use crate::notices::{Notice, Notices};
+use crate::probing::Probing;
 use crate::record::{End, Recorder};
 use crate::registry::Registry;
+use crate::results::{Read, Results};
+use crate::reuse::{Came, Over, Reuse};
 use crate::servers::{Readiness, ServerStatus, Servers};
 use crate::tickets::Tickets;
 use crate::upstream::TestReport;
 use crate::watches::{self, ResourceWatch, Watches};
 
+mod choose;
+mod late;
 mod slow;
+
+pub(crate) use choose::Choosing;
+pub use choose::Spoke;
+
+pub(crate) use late::waiting;
 
 pub struct Gate {
     pub(crate) registry: Arc<Registry>,
-    pub(crate) executor: Executor,
+    pub(crate) executor: Arc<Executor>,
+    pub(crate) reuse: Reuse,
+    /// Those that wait for calls whose turn is over.
+    pub(crate) late: Group,
     pub(crate) servers: Servers,
     pub(crate) watches: Arc<Watches>,
     pub(crate) clock: Arc<dyn Clock>,
@@ -40,7 +55,10 @@ pub struct Gate {
     pub(crate) notices: Notices,
     pub(crate) limits: Limits,
     pub(crate) ceilings: Ceilings,
-    pub(crate) caps: Caps,
+    pub(crate) results: Arc<Results>,
+    pub(crate) meters: Arc<Meters>,
+    pub(crate) probing: Probing,
+    pub(crate) choosing: Choosing,
     pub(crate) agents: Vec<Agent>,
     pub(crate) default_agent: AgentId,
 }
@@ -73,12 +91,15 @@ impl Gate {
     pub fn turn(&self, asked: Asked<'_>) -> Result<Turn, UnknownAgent> {
         let name = asked.agent.unwrap_or_else(|| self.default_agent.as_str());
         let Some((view, budget)) = self.registry.current().view(name, asked.budget) else {
-            let name = name.chars().take(64).collect();
-            let known = self.agents.iter().map(|agent| agent.id.to_string()).collect();
-            return Err(UnknownAgent { name, known });
+            return Err(self.unknown(name));
         };
         let wall = |tier| Deadline::after(self.clock.now(), self.ceilings.of(tier));
         Ok(Turn { principal: asked.principal, view, deadline: budget.map(wall) })
+    }
+
+    fn unknown(&self, agent: &str) -> UnknownAgent {
+        let known = self.agents.iter().map(|agent| agent.id.to_string()).collect();
+        UnknownAgent { name: agent.chars().take(64).collect(), known }
     }
 
     /// Runs one request. Dropping the future cancels it at the server.
@@ -171,13 +192,37 @@ impl Gate {
             Err(late) if is_tool => return Ok(answer::failed(Status::Timeout, &late.to_string())),
             Err(late) => return Err(late.into()),
         };
-        let running = self.executor.run(&turn.principal, &planned, caller);
+        let principal = &turn.principal;
+        let running = self.reuse.run(Call { principal, planned: &planned, caller });
         let of = (turn, planned.permitted());
-        let ran = slow::announced(&self.notices, of, caller, running).await?;
+        let over = match slow::announced(&self.notices, of, caller, running).await? {
+            Came::Over(over) => over,
+            Came::Late(call) => match late::pending(self, turn, caller, call) {
+                Some(pending) => return Ok(Reply::Tool(pending)),
+                None => Over::timed_out(),
+            },
+        };
         let took = self.clock.now().saturating_duration_since(planned.started());
-        let tickets = Tickets { seal: &self.executor.seal, principal: &turn.principal };
-        let finish = answer::Finish { planned: &planned, caller, took, caps: &self.caps, tickets };
-        finish.reply(ran)
+        let tickets = Tickets { seal: &self.executor.seal, principal };
+        let (planned, reused, results) = (&planned, over.reused, &*self.results);
+        let finish = answer::Finish { planned, caller, took, reused, principal, results, tickets };
+        let reply = finish.reply(over.ran);
+        if let (Some(unjudged), Ok(Reply::Tool(outcome))) = (&over.unjudged, &reply) {
+            self.executor.judged(unjudged, outcome.status);
+        }
+        reply
+    }
+
+    /// What was too much for an answer, or came too late for it. Says the same of what is not
+    /// there and of what is another's.
+    pub fn result(&self, principal: &Principal, handle: &str) -> Read {
+        Handle::parse(handle).map_or(Read::Unknown, |handle| self.results.read(principal, handle))
+    }
+
+    /// How fast the tool is, and which tier it is in because of that; `None` if there is no such
+    /// tool.
+    pub fn reading(&self, tool: &ToolId) -> Option<Reading> {
+        self.meters.reading(tool)
     }
 
     /// Slow calls, late results, tools that moved: from now on.
@@ -238,10 +283,10 @@ impl Gate {
 }
 
 /// The speakable form and the data of an outcome, by the tool's own rules of speech.
-pub fn spoken(turn: &Turn, name: &str, outcome: &tollgate_core::call::Outcome) -> Spoken {
-    let data = shaping::data(&outcome.result);
+pub fn spoken(turn: &Turn, name: &str, outcome: &Outcome, wording: Wording) -> Spoken {
+    let data = shaping::data(outcome);
     let speech = turn.view.tool(name).map(|tool| tool.terms.speech.clone()).unwrap_or_default();
-    Spoken { message: shaping::spoken(&speech, outcome, &data), data }
+    Spoken { message: shaping::message(&speech, outcome, &data, wording), data }
 }
 
 #[derive(Debug)]

@@ -9,22 +9,30 @@ use tollgate_core::agent::Agent;
 use tollgate_core::catalog::{Origin, Rules};
 use tollgate_core::glob::Glob;
 use tollgate_core::id::ServerId;
-use tollgate_core::shaping::Caps;
+use tollgate_core::selector::{self, Selector};
 use tollgate_mcp::tasks::{self, Task};
+
+use tollgate_store::Store;
 
 use crate::backend::Backend;
 use crate::builtin;
 use crate::builtin::backend::BuiltinBackend;
+use crate::calibration::{self, Habit, Upkeep};
 use crate::clock::{Clock, SystemClock};
 use crate::dialogue::parking::Parking;
 use crate::executor::Executor;
-use crate::gate::Gate;
+use crate::conversations::Conversations;
+use crate::gate::{self, Choosing, Gate};
+use crate::meters::{Archive, Basics, Meters, Tending};
 use crate::notices::Notices;
+use crate::probing::Probing;
 use crate::record::{Observer, Recorder};
 use crate::registry::{self, Plan};
+use crate::results::Results;
+use crate::reuse::Reuse;
 use crate::seal::Seal;
 use crate::servers::Servers;
-use crate::settings::{Server, Settings};
+use crate::settings::{Budget, Server, Settings};
 use crate::upstream::{Context, Upstream};
 use crate::watches::{Watched, Watches};
 
@@ -34,12 +42,17 @@ pub struct Parts {
     /// Tools of its own, beside the built-in ones.
     pub tools: Vec<builtin::Server>,
     pub observers: Vec<Box<dyn Observer>>,
+    /// Where measurements outlast the process; `None` forgets them with it.
+    pub store: Option<Arc<Store>>,
+    pub upkeep: Upkeep,
 }
 
 /// A gate, and the task that keeps its catalogue; the gate serves for as long as that is held.
 pub struct Running {
     pub gate: Arc<Gate>,
     _keeper: Task,
+    _tending: Tending,
+    _calibration: Option<Task>,
 }
 
 const BUILTIN_TIMEOUT: Duration = Duration::from_secs(10);
@@ -54,6 +67,16 @@ pub fn start(settings: Settings, parts: Parts) -> Running {
         agents if agents.is_empty() => vec![Agent::implicit()],
         agents => agents,
     };
+    let notices = Notices::default();
+    let habit = Habit::of(&settings.budget, &settings.servers);
+    let budget = settings.budget;
+    let archive = parts.store.map(|store| Archive::new(store, settings.environment));
+    let meters = Meters::new(Basics {
+        clock: Arc::clone(&clock),
+        rules: budget.standing,
+        notices: notices.clone(),
+        archive,
+    });
     let builtin_rules = servers.iter().map(|(id, _)| builtin_rules(id));
     let upstream_rules = settings.servers.iter().map(rules);
     let (registry, mut keeper, updates) = registry::registry(Plan {
@@ -61,6 +84,7 @@ pub fn start(settings: Settings, parts: Parts) -> Running {
         agents: agents.clone(),
         pattern: settings.names,
         owners: Some(settings.data.join("names.json")),
+        meters: Arc::clone(&meters),
     });
 
     let mut backends: HashMap<ServerId, Arc<dyn Backend>> = HashMap::new();
@@ -80,26 +104,52 @@ pub fn start(settings: Settings, parts: Parts) -> Running {
         watched.insert(upstream.id().clone(), Arc::<Upstream>::clone(&upstream));
         upstreams.push(upstream);
     }
+    let executor = Arc::new(Executor {
+        backends,
+        clock: Arc::clone(&clock),
+        seal: Seal::new(),
+        parking: Parking::default(),
+        meters: Arc::clone(&meters),
+    });
     let gate = Gate {
         registry,
         servers: Servers::new(counted, upstreams, clock.wall()),
         watches: Arc::new(Watches::new(watched)),
         recorder: Recorder { clock: Arc::clone(&clock), observers: parts.observers },
-        notices: Notices::default(),
+        notices,
         limits: settings.limits,
-        ceilings: settings.budget.ceilings,
-        caps: Caps::default(),
+        ceilings: budget.standing.ceilings,
+        choosing: choosing(&budget, &agents),
+        meters: Arc::clone(&meters),
+        probing: Probing::default(),
+        results: Results::new(Arc::clone(&clock)),
         default_agent: registry::default_agent(&agents, settings.default_agent.as_ref()),
         agents,
-        executor: Executor {
-            backends,
-            clock: Arc::clone(&clock),
-            seal: Seal::new(),
-            parking: Parking::default(),
-        },
+        reuse: Reuse::new(Arc::clone(&executor)),
+        late: gate::waiting(),
+        executor,
         clock,
     };
-    Running { gate: Arc::new(gate), _keeper: tasks::spawn("registry", keeper.run()) }
+    let gate = Arc::new(gate);
+    let by_itself = parts.upkeep == Upkeep::ByItself;
+    Running {
+        _calibration: by_itself.then(|| calibration::keep(&gate, habit)),
+        gate,
+        _keeper: tasks::spawn("registry", keeper.run()),
+        _tending: meters.tend(),
+    }
+}
+
+fn choosing(budget: &Budget, agents: &[Agent]) -> Choosing {
+    let selector = |agent: &Agent| Selector::new(&[&budget.keywords, &agent.keywords]);
+    Choosing {
+        rules: selector::Rules {
+            deep_interval: budget.deep_interval,
+            ..selector::Rules::default()
+        },
+        selectors: agents.iter().map(selector).collect(),
+        conversations: Conversations::default(),
+    }
 }
 
 fn rules(server: &Server) -> Rules {

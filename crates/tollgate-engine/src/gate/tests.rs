@@ -1,6 +1,6 @@
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use futures_util::future::BoxFuture;
@@ -17,28 +17,36 @@ use tollgate_core::id::{AgentId, ServerId};
 use tollgate_core::json::{Object, raw, raw_value};
 use tollgate_core::names::NamePattern;
 use tollgate_core::policy::Refusal;
-use tollgate_core::shaping::Caps;
+use tollgate_core::selector::{self, Selector};
+use tollgate_core::standing;
 use tollgate_core::turn::{Principal, Turn};
 use tollgate_mcp::Era;
 use tollgate_mcp::client::{Answer, AnswerKind, Event, Events, Progress};
 use tollgate_mcp::meta::ClientFacts;
 use tollgate_mcp::tasks::{self, Task};
 
-use super::{Asked, Gate, TaskRequest};
+use super::{Asked, Choosing, Gate, TaskRequest};
 use crate::backend::{Backend, Failure, Job, Line, WaitsFor};
 use crate::caller::{CallError, Caller, Dialogue, Reply, Retry};
 use crate::clock::{Clock, SystemClock};
+use crate::conversations::Conversations;
 use crate::dialogue::{ask, parking::Parking};
 use crate::executor::Executor;
+use crate::meters::{Basics, Meters};
 use crate::notices::Notices;
+use crate::probing::Probing;
 use crate::record::{CallRecord, Observer, Recorder};
 use crate::registry::{self, Plan};
+use crate::results::Results;
+use crate::reuse::Reuse;
 use crate::seal::Seal;
 use crate::servers::Servers;
+use crate::upstream::Updates;
 use crate::watches::Watches;
 
 mod dialogue;
 mod door;
+mod reuse;
 
 /// What a scripted server gets to see of a job.
 struct Seen {
@@ -75,6 +83,10 @@ impl Backend for Server {
     async fn line(&self) -> Result<Arc<dyn Line>, Failure> {
         Ok(Arc::<Scripted>::clone(&self.0))
     }
+
+    async fn returned(&self, _: Instant) -> bool {
+        true
+    }
 }
 
 #[async_trait]
@@ -106,6 +118,8 @@ struct TestGate {
     gate: Arc<Gate>,
     dropped: Arc<Mutex<usize>>,
     records: Arc<Mutex<Vec<String>>>,
+    /// Held, so that the registry goes on.
+    updates: Updates,
     _keeper: Task,
 }
 
@@ -121,18 +135,21 @@ async fn gate<F>(era: Era, script: F) -> TestGate
 where
     F: Fn(Seen) -> BoxFuture<'static, Result<Answer, Failure>> + Send + Sync + 'static,
 {
+    gate_of(era, |_, _| {}, script).await
+}
+
+/// The same, with other rules for the server, or other tools.
+async fn gate_of<F>(
+    era: Era,
+    change: impl FnOnce(&mut Rules, &mut Vec<Value>),
+    script: F,
+) -> TestGate
+where
+    F: Fn(Seen) -> BoxFuture<'static, Result<Answer, Failure>> + Send + Sync + 'static,
+{
     let server = ServerId::parse("s").unwrap();
-    let tool = |name: &str| {
-        raw_value(&json!({
-            "name": name,
-            "inputSchema": {
-                "type": "object",
-                "properties": {"n": {"type": "integer"}},
-            },
-        }))
-    };
-    let listing = Listing { tools: ["a", "b", "hidden"].map(tool).into(), ..Listing::default() };
-    let rules = Rules {
+    let mut tools = ["a", "b", "hidden"].map(tool).to_vec();
+    let mut rules = Rules {
         server: server.clone(),
         origin: Origin::Upstream,
         trusted: false,
@@ -142,21 +159,26 @@ where
         deny: Vec::new(),
         tools: std::collections::BTreeMap::new(),
     };
+    change(&mut rules, &mut tools);
     let agent = Agent { tools: vec![Glob::new("s_a"), Glob::new("s_b")], ..Agent::implicit() };
-    let (registry, mut keeper, _updates) = registry::registry(Plan {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let meters = Meters::new(Basics {
+        clock: Arc::clone(&clock),
+        rules: standing::Rules::default(),
+        notices: Notices::default(),
+        archive: None,
+    });
+    let (registry, mut keeper, updates) = registry::registry(Plan {
         rules: vec![Arc::new(rules)],
         agents: vec![agent.clone()],
         pattern: NamePattern::parse("{server}_{tool}").unwrap(),
         owners: None,
+        meters: Arc::clone(&meters),
     });
-    keeper.offer(&server, listing);
+    keeper.offer(&server, listing(&tools));
     let mut changes = registry.changes();
-    let keeper = tasks::spawn("registry", async move {
-        keeper.run().await;
-        drop(_updates);
-    });
+    let keeper = tasks::spawn("registry", keeper.run());
     changes.changed().await.unwrap();
-    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let dropped = Arc::new(Mutex::new(0));
     let records = Arc::new(Mutex::new(Vec::new()));
     let backend: Arc<dyn Backend> = Arc::new(Server(Arc::new(Scripted {
@@ -164,6 +186,13 @@ where
         script: Box::new(script),
         dropped: Arc::clone(&dropped),
     })));
+    let executor = Arc::new(Executor {
+        backends: HashMap::from([(server, backend)]),
+        clock: Arc::clone(&clock),
+        seal: Seal::new(),
+        parking: Parking::default(),
+        meters: Arc::clone(&meters),
+    });
     let gate = Gate {
         registry,
         servers: Servers::new(Vec::new(), Vec::new(), clock.wall()),
@@ -175,18 +204,33 @@ where
         notices: Notices::default(),
         limits: Limits::default(),
         ceilings: Ceilings::default(),
-        caps: Caps::default(),
+        choosing: Choosing {
+            rules: selector::Rules::default(),
+            selectors: vec![Selector::new(&[&agent.keywords])],
+            conversations: Conversations::default(),
+        },
+        meters,
+        probing: Probing::default(),
+        results: Results::new(Arc::clone(&clock)),
         default_agent: agent.id.clone(),
         agents: vec![agent],
-        executor: Executor {
-            backends: HashMap::from([(server, backend)]),
-            clock: Arc::clone(&clock),
-            seal: Seal::new(),
-            parking: Parking::default(),
-        },
+        reuse: Reuse::new(Arc::clone(&executor)),
+        late: super::late::waiting(),
+        executor,
         clock,
     };
-    TestGate { gate: Arc::new(gate), dropped, records, _keeper: keeper }
+    TestGate { gate: Arc::new(gate), dropped, records, updates, _keeper: keeper }
+}
+
+fn tool(name: &str) -> Value {
+    json!({
+        "name": name,
+        "inputSchema": {"type": "object", "properties": {"n": {"type": "integer"}}},
+    })
+}
+
+fn listing(tools: &[Value]) -> Listing {
+    Listing { tools: tools.iter().map(raw_value).collect(), ..Listing::default() }
 }
 
 impl TestGate {

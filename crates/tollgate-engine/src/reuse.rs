@@ -1,0 +1,282 @@
+//! Between the plan and the executor: answers that were kept, calls that are shared, second
+//! attempts, and calls that go on when their turn is over. Called by the gate only. What must not
+//! be repeated passes straight through.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tollgate_core::call::Status;
+use tollgate_core::id::ServerId;
+use tollgate_core::json;
+use tollgate_core::shaping::{self, Caps, Consumer};
+use tollgate_core::tool::{self, Tool};
+use tollgate_mcp::client::{Answer, AnswerKind};
+use tollgate_mcp::code;
+use tollgate_mcp::meta::TASKS_EXTENSION;
+
+use crate::backend::Failure;
+use crate::caller::{CallError, Caller, Dialogue, Freshness, Late, Purpose};
+use crate::executor::{Call, Executor, Ran, Run, Unjudged};
+
+mod attempts;
+mod cache;
+mod flight;
+mod late;
+mod retry;
+
+use attempts::Attempts;
+use cache::{Cache, Hit, Kept, Key};
+use flight::{Boarded, Cargo, Flight, Flights, Landed, Place};
+pub(crate) use late::LateCall;
+use late::Slots;
+use retry::Budget;
+
+/// So many calls tell when a tool is slower than usual.
+const ENOUGH_CALLS: usize = 20;
+
+#[derive(Clone)]
+pub(crate) struct Reuse(Arc<Parts>);
+
+struct Parts {
+    executor: Arc<Executor>,
+    cache: Cache,
+    flights: Arc<Flights>,
+    /// Of second attempts.
+    budgets: HashMap<ServerId, Budget>,
+    late: Arc<Slots>,
+}
+
+/// How a call came back.
+pub(crate) enum Came {
+    Over(Over),
+    /// The turn is over; the call is not, and may go on.
+    Late(LateCall),
+}
+
+/// A call that is over.
+pub(crate) struct Over {
+    pub(crate) ran: Ran,
+    pub(crate) reused: Reused,
+    pub(crate) unjudged: Option<Unjudged>,
+}
+
+/// Whether an answer was used before, or will be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reused {
+    Not,
+    /// It is from before: so old, and good for so long in all.
+    From {
+        age: Duration,
+        good_for: Duration,
+    },
+    /// It is new, and was kept.
+    Kept {
+        good_for: Duration,
+    },
+}
+
+impl Over {
+    pub(crate) fn timed_out() -> Self {
+        Self { ran: Ran::TimedOut, reused: Reused::Not, unjudged: None }
+    }
+}
+
+impl From<Run> for Over {
+    fn from(run: Run) -> Self {
+        Self { ran: run.ran, reused: Reused::Not, unjudged: run.unjudged }
+    }
+}
+
+impl Reuse {
+    pub(crate) fn new(executor: Arc<Executor>) -> Self {
+        let servers = || executor.backends.keys();
+        Self(Arc::new(Parts {
+            cache: Cache::new(),
+            flights: Arc::default(),
+            budgets: servers().map(|server| (server.clone(), Budget::new())).collect(),
+            late: Arc::new(Slots::new(servers())),
+            executor,
+        }))
+    }
+
+    /// Dropping the future cancels the call at the server, unless others wait for it too.
+    pub(crate) async fn run(&self, call: Call<'_>) -> Result<Came, CallError> {
+        let budget = || self.0.budgets.get(call.planned.permitted().server());
+        match repeatable(call).and_then(|tool| Some((tool, budget()?))) {
+            Some((tool, budget)) => {
+                let trip = Trip { parts: &self.0, call, tool, budget };
+                Box::pin(trip.run()).await
+            }
+            None => Ok(Came::Over(self.0.executor.run(call).await?.into())),
+        }
+    }
+}
+
+/// The tool, if this call of it may be made twice, or not at all. Probes measure what they call;
+/// who brings answers to questions has begun a call that is theirs alone.
+fn repeatable<'c>(Call { planned, caller, .. }: Call<'c>) -> Option<&'c Arc<Tool>> {
+    let tool = planned.permitted().tool()?;
+    let is_under_way = matches!(&caller.dialogue, Dialogue::Rounds(retry) if !retry.is_empty());
+    let serves = caller.purpose == Purpose::Serve && !is_under_way;
+    (tool.terms.idempotent && serves).then_some(tool)
+}
+
+/// A call that may be repeated, on its way.
+struct Trip<'t> {
+    parts: &'t Arc<Parts>,
+    call: Call<'t>,
+    tool: &'t Arc<Tool>,
+    budget: &'t Budget,
+}
+
+impl Trip<'_> {
+    async fn run(&self) -> Result<Came, CallError> {
+        let Call { principal, planned, caller } = self.call;
+        let is_cacheable = !self.tool.terms.cacheable.is_zero();
+        let key = || Key::of(principal, planned.permitted());
+        if let Some(key) = is_cacheable.then(key).flatten() {
+            return self.shared(&key).await;
+        }
+        if caller.late == Late::Delivered && planned.deadline() < planned.own() {
+            return self.aboard(self.launch(None)).await;
+        }
+        let executor = &*self.parts.executor;
+        let attempts = Attempts { executor, budget: self.budget, call: self.call };
+        match self.parts.hedge(self.tool) {
+            None => Ok(Came::Over(attempts.asking().await?.into())),
+            Some(delay) => match attempts.alone(Some(delay)).await {
+                Some(run) if is_for(caller, &run.ran) => Ok(Came::Over(run.into())),
+                _ => self.by_itself().await,
+            },
+        }
+    }
+
+    /// An answer from before, or from a call that others wait for too.
+    async fn shared(&self, key: &Key) -> Result<Came, CallError> {
+        let may_be_old = self.call.caller.freshness == Freshness::Any;
+        if let Some(hit) = may_be_old.then(|| self.look(key)).flatten() {
+            return Ok(self.hit(hit));
+        }
+        match self.parts.flights.board(key, self) {
+            Place::Kept(hit) => Ok(self.hit(hit)),
+            Place::On(boarded) => self.aboard(boarded).await,
+        }
+    }
+
+    fn look(&self, key: &Key) -> Option<Hit> {
+        let now = self.parts.executor.clock.now();
+        self.parts.cache.get(key, self.tool.terms.cacheable, now)
+    }
+
+    fn hit(&self, Hit { result, age }: Hit) -> Came {
+        let reused = Reused::From { age, good_for: self.tool.terms.cacheable };
+        let answer = Answer { kind: AnswerKind::Complete, result };
+        Came::Over(Over { ran: Ran::Answered(Ok(answer)), reused, unjudged: None })
+    }
+
+    fn launch(&self, key: Option<Key>) -> Boarded {
+        let parts = Arc::clone(self.parts);
+        Flight::launch(self, key, |cargo| parts.fly(cargo))
+    }
+
+    /// Waits for a flight until the turn is over, and leaves it to itself then, if it may go on.
+    async fn aboard(&self, mut boarded: Boarded) -> Result<Came, CallError> {
+        let Call { planned, caller, .. } = self.call;
+        match boarded.wait(planned.deadline().instant(), caller.events.as_ref()).await {
+            Some(landed) => match &landed.ran {
+                Some(ran) if is_for(caller, ran) => Ok(Came::Over(landed.over())),
+                _ => self.by_itself().await,
+            },
+            None => Ok(match LateCall::of(boarded.flight, &self.parts.late) {
+                Some(late) => Came::Late(late),
+                None => Came::Over(Over::timed_out()),
+            }),
+        }
+    }
+
+    /// What nobody else can have: somebody is asked, or there is a task to come back for.
+    async fn by_itself(&self) -> Result<Came, CallError> {
+        Ok(Came::Over(self.parts.executor.run(self.call).await?.into()))
+    }
+}
+
+/// Whether this is an answer for `caller`, though nobody could be asked for it. Who can do what
+/// it wants has to call for itself.
+fn is_for(caller: &Caller<'_>, ran: &Ran) -> bool {
+    let can_be_asked =
+        || !matches!(caller.dialogue, Dialogue::Nobody) && caller.client.can_answer();
+    match ran {
+        Ran::Answered(Ok(answer)) => match answer.kind {
+            AnswerKind::Complete => true,
+            AnswerKind::InputRequired => !can_be_asked(),
+            AnswerKind::Task => !caller.client.has_extension(TASKS_EXTENSION),
+        },
+        Ran::Answered(Err(Failure::Refused(error))) => {
+            error.code != code::MISSING_CLIENT_CAPABILITY || !can_be_asked()
+        }
+        Ran::Answered(Err(_)) | Ran::TimedOut | Ran::InputRequired(_) => true,
+    }
+}
+
+impl Parts {
+    /// Runs a call that does not belong to one caller alone, and keeps its answer if it may.
+    async fn fly(self: Arc<Self>, cargo: Arc<Cargo>) -> Landed {
+        let caller = cargo.caller();
+        let server = cargo.planned.permitted().server();
+        let Some(budget) = self.budgets.get(server) else {
+            return Landed { ran: None, kept: None };
+        };
+        let (principal, planned) = (&cargo.principal, &cargo.planned);
+        let call = Call { principal, planned, caller: &caller };
+        let attempts = Attempts { executor: &self.executor, budget, call };
+        let Some(run) = attempts.alone(self.hedge(&cargo.tool)).await else {
+            return Landed { ran: None, kept: None };
+        };
+        let kept = self.judge(&cargo, &run);
+        Landed { ran: Some(run.ran), kept }
+    }
+
+    /// Finds out what an answer is worth. For how long it was kept, if it was.
+    fn judge(&self, cargo: &Cargo, run: &Run) -> Option<Duration> {
+        let Ran::Answered(Ok(Answer { kind: AnswerKind::Complete, result })) = &run.ran else {
+            return None;
+        };
+        let (tool, came) = (&cargo.tool, self.executor.clock.now());
+        let consumer = Consumer { caps: &Caps::mcp(), spare: None };
+        let shaped = shaping::shape(tool, result.clone(), Duration::ZERO, consumer);
+        let status = shaped.outcome.status;
+        if let Some(unjudged) = &run.unjudged {
+            self.executor.judged(unjudged, status);
+        }
+        let is_good = matches!(status, Status::Ok | Status::NoResults);
+        let key = cargo.key.as_ref().filter(|_| is_good)?;
+        let kept = Kept { result: result.clone(), asked: cargo.planned.started(), came };
+        self.cache.put(key, kept).then_some(tool.terms.cacheable)
+    }
+
+    /// After how long a second attempt starts beside the first: when nearly all others were done.
+    fn hedge(&self, tool: &Tool) -> Option<Duration> {
+        if tool.terms.attempts == tool::Attempts::One {
+            return None;
+        }
+        let assigned = self.executor.meters.assigned(&tool.id)?;
+        let figures = &assigned.figures;
+        figures.p95().filter(|_| figures.timed() >= ENOUGH_CALLS)
+    }
+}
+
+impl Landed {
+    fn over(&self) -> Over {
+        // One who could be asked is not there any more.
+        let nobody = || {
+            Ran::Answered(Ok(Answer {
+                kind: AnswerKind::InputRequired,
+                result: json::raw("{}".to_owned()),
+            }))
+        };
+        let ran = self.ran.clone().unwrap_or_else(nobody);
+        let reused = self.kept.map_or(Reused::Not, |good_for| Reused::Kept { good_for });
+        Over { ran, reused, unjudged: None }
+    }
+}

@@ -1,0 +1,124 @@
+//! Answers that were kept: of tools that say for how long one of theirs is good. They are kept as
+//! the server gave them, so that each consumer can shape them with its own caps.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use quick_cache::sync::{Cache as Quick, DefaultLifecycle};
+use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
+use serde_json::value::RawValue;
+use tollgate_core::id::ToolId;
+use tollgate_core::json;
+use tollgate_core::policy::Permitted;
+use tollgate_core::tool::{ContentHash, Scope};
+use tollgate_core::turn::Principal;
+
+/// Of all answers together, and of one.
+const TOTAL_BYTES: u64 = 64 << 20;
+const MOST_BYTES: usize = 1 << 20;
+/// What an entry takes beside its text.
+const ENTRY_BYTES: usize = 256;
+/// Rough; the cache plans its tables by it.
+const EXPECTED_ENTRIES: usize = 16 << 10;
+/// Few enough that one answer fits into the share of each, many enough for many threads.
+const SHARDS: usize = 16;
+
+pub(super) struct Cache {
+    kept: Quick<Key, Arc<Kept>, Weight>,
+}
+
+/// Calls with equal keys have equal answers, as long as those are good. A tool that its server
+/// changed is another tool.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Key {
+    tool: ToolId,
+    hash: ContentHash,
+    /// Canonical.
+    arguments: Arc<str>,
+    /// `None`: anybody's.
+    principal: Option<Principal>,
+}
+
+impl Key {
+    /// `None` if the request says more than which tool and with what: then it is like no other.
+    pub(super) fn of(principal: &Principal, request: &Permitted<'_>) -> Option<Self> {
+        let (tool, arguments) = (request.tool()?, request.arguments()?);
+        let known = |key: &str| matches!(key, "name" | "arguments" | "_meta");
+        if !request.params().iter().all(|(key, _)| known(key)) {
+            return None;
+        }
+        Some(Self {
+            tool: tool.id.clone(),
+            hash: tool.hash,
+            arguments: json::canonical(arguments).into(),
+            principal: match tool.terms.scope {
+                Scope::Private => Some(principal.clone()),
+                Scope::Public => None,
+            },
+        })
+    }
+
+    fn bytes(&self) -> usize {
+        let principal = self.principal.as_ref().map_or(0, |it| it.as_str().len());
+        self.arguments.len() + principal + ENTRY_BYTES
+    }
+}
+
+pub(super) struct Kept {
+    pub(super) result: Box<RawValue>,
+    /// When it was asked for, and when it came.
+    pub(super) asked: Instant,
+    pub(super) came: Instant,
+}
+
+/// An answer from before.
+pub(super) struct Hit {
+    pub(super) result: Box<RawValue>,
+    pub(super) age: Duration,
+}
+
+impl Cache {
+    pub(super) fn new() -> Self {
+        let options = OptionsBuilder::new()
+            .shards(SHARDS)
+            .estimated_items_capacity(EXPECTED_ENTRIES)
+            .weight_capacity(TOTAL_BYTES)
+            .build()
+            .expect("both capacities are given");
+        let (hasher, lifecycle) = (DefaultHashBuilder::default(), DefaultLifecycle::default());
+        Self { kept: Quick::with_options(options, Weight, hasher, lifecycle) }
+    }
+
+    /// The answer to `key`, if there is one that is not older than `good_for`.
+    pub(super) fn get(&self, key: &Key, good_for: Duration, now: Instant) -> Option<Hit> {
+        let kept = self.kept.get(key)?;
+        let age = now.saturating_duration_since(kept.came);
+        if age >= good_for {
+            self.kept.remove_if(key, |it| Arc::ptr_eq(it, &kept));
+            return None;
+        }
+        Some(Hit { result: kept.result.clone(), age })
+    }
+
+    /// Whether it was kept. One that was asked for earlier never replaces a later one.
+    pub(super) fn put(&self, key: &Key, kept: Kept) -> bool {
+        let is_outdated = self.kept.peek(key).is_some_and(|newer| newer.asked > kept.asked);
+        let fits = kept.result.get().len() + key.bytes() <= MOST_BYTES;
+        if fits && !is_outdated {
+            self.kept.insert(key.clone(), Arc::new(kept));
+        }
+        fits && !is_outdated
+    }
+}
+
+#[derive(Debug, Clone)]
+struct Weight;
+
+impl Weighter<Key, Arc<Kept>> for Weight {
+    fn weight(&self, key: &Key, kept: &Arc<Kept>) -> u64 {
+        (key.bytes() + kept.result.get().len()) as u64
+    }
+}
+
+#[cfg(test)]
+mod tests;

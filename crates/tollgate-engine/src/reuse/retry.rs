@@ -1,0 +1,91 @@
+//! Whether a call that failed is sent once more, and how often that may happen: a server in
+//! trouble must not get more of it. Pure; chance is an argument.
+
+use std::time::Duration;
+
+use parking_lot::Mutex;
+
+use crate::backend::{Failure, WaitsFor};
+use crate::executor::{Ran, Run};
+
+/// Second attempts per call, and how many may be saved up for a bad moment.
+const CALLS_PER_SECOND_ATTEMPT: u32 = 5;
+const MOST_SAVED: u32 = 10;
+/// Before the second attempt; callers who failed together do not come back together.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(10);
+const LONGEST_PAUSE: Duration = Duration::from_millis(50);
+
+/// Of one server: a fifth of the calls to it may be second attempts, retried or hedged.
+///
+/// The first is lent, so that a gateway that has just started can mend too; calls pay it back
+/// before they earn the next. From five calls on the server sees no more than 1.2 times as many.
+#[derive(Debug)]
+pub(super) struct Budget(Mutex<Purse>);
+
+/// In fifths of an attempt.
+#[derive(Debug)]
+struct Purse {
+    saved: u32,
+    owed: u32,
+}
+
+impl Budget {
+    pub(super) fn new() -> Self {
+        let lent = CALLS_PER_SECOND_ATTEMPT;
+        Self(Mutex::new(Purse { saved: lent, owed: lent }))
+    }
+
+    /// A call begins.
+    pub(super) fn earn(&self) {
+        let mut purse = self.0.lock();
+        if purse.owed > 0 {
+            purse.owed -= 1;
+        } else {
+            purse.saved = (purse.saved + 1).min(MOST_SAVED * CALLS_PER_SECOND_ATTEMPT);
+        }
+    }
+
+    /// Whether there may be a second attempt; it is then paid for.
+    pub(super) fn spend(&self) -> bool {
+        let mut purse = self.0.lock();
+        let left = purse.saved.checked_sub(CALLS_PER_SECOND_ATTEMPT);
+        purse.saved = left.unwrap_or(purse.saved);
+        left.is_some()
+    }
+}
+
+/// A connection that broke, or was not there, may be there a moment later. Everything else would
+/// end the same way; and nobody is asked twice.
+pub(super) fn may_mend(run: &Run) -> bool {
+    let broken = matches!(run.ran, Ran::Answered(Err(Failure::Lost(_) | Failure::Offline { .. })));
+    broken && run.waited_for == WaitsFor::Server
+}
+
+/// The one of two attempts that says more: that a server was not there the second time hides
+/// what became of the first.
+pub(super) fn telling(first: Run, second: Run) -> Run {
+    match second.ran {
+        Ran::Answered(Err(Failure::Offline { .. } | Failure::Resting { .. })) => first,
+        _ => second,
+    }
+}
+
+/// Whether this decides a race of two attempts. That one of them broke or was late does not; that
+/// the server asks something (`None`) does.
+pub(super) fn is_answer(run: Option<&Run>) -> bool {
+    let lost = |run: &Run| match &run.ran {
+        Ran::TimedOut => true,
+        Ran::Answered(Err(failure)) => {
+            matches!(failure, Failure::Lost(_) | Failure::Offline { .. } | Failure::Resting { .. })
+        }
+        Ran::Answered(Ok(_)) | Ran::InputRequired(_) => false,
+    };
+    !run.is_some_and(lost)
+}
+
+pub(super) fn pause(chance: f64) -> Duration {
+    SHORTEST_PAUSE + (LONGEST_PAUSE - SHORTEST_PAUSE).mul_f64(chance.clamp(0.0, 1.0))
+}
+
+#[cfg(test)]
+mod tests;
