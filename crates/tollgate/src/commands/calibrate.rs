@@ -20,7 +20,7 @@ pub(super) async fn run(
     gateway.close().await;
     let measured = measured?;
     if let (Some(name), []) = (&calibrate.only, measured.tools.as_slice()) {
-        return Err(Failure::failed(format!("there is no server and no tool `{name}`")));
+        return Err(Failure::failed(format!("`{name}` has nothing to measure")));
     }
     match output.form {
         Form::Json => output.json(&measured.json()),
@@ -38,21 +38,22 @@ async fn measure(
     output: Output,
 ) -> Result<Measured, Failure> {
     let what = scope(calibrate, gateway).await?;
-    let before = gateway.tools(View { agent: None, tier: None }).await?;
+    // Who may measure may still have no agent to see tools for: then there is no before.
+    let before = gateway.tools(View { agent: None, tier: None }).await.unwrap_or_default();
     let mut measured = Measured { before, ..Measured::default() };
     let mut bar = output.bar();
-    let done = gateway.calibrate(&what, |step| {
-        if let (Some(bar), Event { name, data }) = (&mut bar, &step)
-            && name == "step"
-        {
-            let number = |key: &str| data[key].as_u64().unwrap_or(0);
-            bar.show(number("done"), number("total"), data["tool"].as_str().unwrap_or_default());
+    let done = gateway.calibrate(&what, |Event { name, data: step }| {
+        if name != "step" {
+            return;
+        }
+        if let Some(bar) = &mut bar {
+            let number = |key: &str| step[key].as_u64().unwrap_or(0);
+            bar.show(number("done"), number("total"), step["tool"].as_str().unwrap_or_default());
         }
         measured.take(&step);
     });
-    let done = done.await?;
-    measured.after = done;
-    Ok(measured)
+    let after = done.await?;
+    Ok(Measured { after, ..measured })
 }
 
 /// One name may be a server's or a tool's. Servers go before: a tool has its server in its name.
@@ -89,8 +90,8 @@ struct Tool {
 }
 
 impl Measured {
-    fn take(&mut self, step: &Event) {
-        let (name, outcome) = (text(&step.data, "tool"), text(&step.data, "outcome"));
+    fn take(&mut self, step: &Value) {
+        let (name, outcome) = (text(step, "tool"), text(step, "outcome"));
         let known = self.tools.iter().position(|tool| tool.name == name);
         let index = known.unwrap_or_else(|| {
             self.tools.push(Tool { name, probes: 0, outcome: String::new(), why: None });
@@ -98,7 +99,7 @@ impl Measured {
         });
         let tool = &mut self.tools[index];
         tool.probes += u32::from(outcome == "probed");
-        tool.why = step.data["why"].as_str().map(str::to_owned).or(tool.why.take());
+        tool.why = step["why"].as_str().map(str::to_owned).or(tool.why.take());
         tool.outcome = outcome;
     }
 

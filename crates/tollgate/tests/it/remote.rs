@@ -374,7 +374,7 @@ fn a_calibration_that_breaks_off_is_a_failure() {
     );
     check(r#"{"tools":[]}"#, "error: the gateway does not tell what it measures\n");
     let nothing = "event: done\ndata: {\"tools\":[]}\n\n";
-    check(nothing, "error: there is no server and no tool `pace_write`\n");
+    check(nothing, "error: `pace_write` has nothing to measure\n");
     check(
         "event: step\ndata: {\"tool\":\"pace_write\",\"outcome\":\"skipped\",\"why\":\"no\"}\n\nevent: done\ndata: {}\n\n",
         "measured 0 of 1 tool\n",
