@@ -34,11 +34,13 @@ use crate::upstream::TestReport;
 use crate::watches::{self, ResourceWatch, Watches};
 
 mod choose;
+mod figures;
 mod late;
 mod slow;
 
 pub(crate) use choose::Choosing;
 pub use choose::Spoke;
+pub(crate) use figures::Labels;
 
 pub(crate) use late::waiting;
 
@@ -59,6 +61,7 @@ pub struct Gate {
     pub(crate) meters: Arc<Meters>,
     pub(crate) probing: Probing,
     pub(crate) choosing: Choosing,
+    pub(crate) labels: Labels,
     pub(crate) agents: Vec<Agent>,
     pub(crate) default_agent: AgentId,
 }

@@ -126,6 +126,11 @@ impl Meters {
         self.rules.ceilings.of(tier)
     }
 
+    /// The calls of the tool that are remembered, the oldest first.
+    pub(crate) fn samples(&self, tool: &ToolId) -> Option<Vec<Sample>> {
+        self.meters.load().get(tool).map(|meter| meter.samples())
+    }
+
     pub(crate) fn reading(&self, tool: &ToolId) -> Option<Reading> {
         let meters = self.meters.load();
         let meter = meters.get(tool)?;

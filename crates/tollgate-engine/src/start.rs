@@ -22,7 +22,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::dialogue::parking::Parking;
 use crate::executor::Executor;
 use crate::conversations::Conversations;
-use crate::gate::{self, Choosing, Gate};
+use crate::gate::{self, Choosing, Gate, Labels};
 use crate::meters::{Archive, Basics, Meters, Tending};
 use crate::notices::Notices;
 use crate::probing::Probing;
@@ -70,6 +70,7 @@ pub fn start(settings: Settings, parts: Parts) -> Running {
     let notices = Notices::default();
     let habit = Habit::of(&settings.budget, &settings.servers);
     let budget = settings.budget;
+    let labels = labels(settings.environment.clone(), &settings.servers);
     let archive = parts.store.map(|store| Archive::new(store, settings.environment));
     let meters = Meters::new(Basics {
         clock: Arc::clone(&clock),
@@ -120,6 +121,7 @@ pub fn start(settings: Settings, parts: Parts) -> Running {
         limits: settings.limits,
         ceilings: budget.standing.ceilings,
         choosing: choosing(&budget, &agents),
+        labels,
         meters: Arc::clone(&meters),
         probing: Probing::default(),
         results: Results::new(Arc::clone(&clock)),
@@ -138,6 +140,11 @@ pub fn start(settings: Settings, parts: Parts) -> Running {
         _keeper: tasks::spawn("registry", keeper.run()),
         _tending: meters.tend(),
     }
+}
+
+fn labels(environment: String, servers: &[Server]) -> Labels {
+    let category = |server: &Server| Some((server.id.clone(), server.category.clone()?));
+    Labels { environment, categories: servers.iter().filter_map(category).collect() }
 }
 
 fn choosing(budget: &Budget, agents: &[Agent]) -> Choosing {

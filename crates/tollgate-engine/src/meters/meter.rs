@@ -100,6 +100,10 @@ impl Meter {
         self.assigned.load_full()
     }
 
+    pub(super) fn samples(&self) -> Vec<Sample> {
+        self.window.latest(0)
+    }
+
     pub(super) fn next_look(&self) -> Option<Instant> {
         self.next_look.get()
     }
