@@ -11,8 +11,6 @@ use http::StatusCode;
 use http::request::Parts;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use tollgate_core::json;
-use tollgate_core::shaping::Caps;
 use tollgate_core::shaping::pages::{self, Holds, Page};
 use tollgate_engine::results::{Kept, Read};
 
@@ -62,21 +60,13 @@ fn read(front: &Front, sent: &Parts, handle: &str, asked: Asked) -> Result<Respo
 const NO_PAGE: Problem =
     Problem::new(StatusCode::BAD_REQUEST, "bad_page", "`page` is a number from 1 on");
 
-/// Deeper than this many readers give up; the page is then a text.
-const DEEPEST: usize = Caps::mcp().depth;
-
 fn page(kept: &Kept, number: u32) -> Result<Page, Problem> {
     let page = |number| pages::page(&kept.outcome.result, number, kept.page_bytes);
-    let found = page(number).ok_or_else(|| {
+    page(number).ok_or_else(|| {
         let last = page(1).map_or(1, |first| first.pages);
         let detail = format!("there is no page {number}; the pages are 1 to {last}");
         Problem::told(StatusCode::NOT_FOUND, "unknown_page", detail)
-    })?;
-    if json::is_deeper_than(DEEPEST, found.data.get()) {
-        let data = json::raw_string(found.data.get());
-        return Ok(Page { data, holds: Holds::Source { part: None }, ..found });
-    }
-    Ok(found)
+    })
 }
 
 #[derive(Serialize)]

@@ -186,8 +186,11 @@ async fn b_re_06_structured_content_that_cannot_be_read_is_told() {
         let words = answer["content"][0]["text"].as_str().unwrap();
         assert_eq!(without_handle(words), TOO_DEEP);
         let handle = answer["_meta"]["dev.tollgate/result"]["handle"].as_str().unwrap();
-        let page = hostile.stage.request("GET", &format!("/v1/results/{handle}")).send().await;
-        assert!(page.json()["data"].is_string(), "text is never too deep");
+        let page = |number: u32| format!("/v1/results/{handle}?page={number}");
+        let frame = hostile.stage.request("GET", &page(1)).send().await;
+        assert_eq!(frame.json()["data"], json!({"a": []}));
+        let inside = hostile.stage.request("GET", &page(2)).send().await;
+        assert!(inside.json()["data"].is_string(), "text is never too deep");
     }
     for unsound in [
         r#"{"content":[],"structuredContent":{"a":NaN}}"#,
