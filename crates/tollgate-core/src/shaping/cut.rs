@@ -17,6 +17,8 @@ use crate::schema::Schema;
 const ALWAYS_FINE: usize = 64 << 10;
 /// The names of the fields that every result has, and what stands around them.
 const FRAME_BYTES: usize = 64;
+/// Of fields beside those that every result has.
+const MOST_OTHERS: usize = 64;
 /// Structured content that gets less than this is not worth showing.
 const LEAST_STRUCTURED: usize = 64;
 
@@ -51,9 +53,10 @@ pub(super) fn cut(result: &str, rules: Rules<'_>) -> Option<Box<RawValue>> {
     let depth = if is_deep { Depth::Cut } else { Depth::Fine };
     let mut cutter = Cutter { rules, depth, left, cuts: Cuts::default() };
     let shorter = cutter.cut(&object);
+    let bare = bare(&shorter, rules);
     let note = Note { cuts: &cutter.cuts, handle: rules.handle, whole: result, caps };
     let shorter = note.added_to(shorter);
-    Some(if shorter.get().len() <= room { shorter } else { note.added_to(bare(&object)) })
+    Some(if shorter.get().len() <= room { shorter } else { note.added_to(bare) })
 }
 
 /// Whether everything in a result is still as deep as it was.
@@ -72,13 +75,12 @@ struct Cutter<'r> {
 }
 
 impl Cutter<'_> {
-    fn cut<'o>(&mut self, result: &Object<'o>) -> Object<'o> {
+    fn cut(&mut self, result: &Object<'_>) -> Object<'static> {
         let caps = self.rules.caps;
         if self.depth == Depth::Cut {
             self.cuts.add(format!("what is nested deeper than {} levels was left out", caps.depth));
         }
-        let mut result = result.clone();
-        self.others(&mut result);
+        let mut result = self.framed(result);
         self.left = self.left.saturating_sub(FRAME_BYTES);
         let content = result.get("content").map_or("[]", RawValue::get).to_owned();
         let structured = result.get("structuredContent").map(|raw| raw.get().to_owned());
@@ -111,24 +113,29 @@ impl Cutter<'_> {
         result
     }
 
-    /// Fields that no model reads get a small part of the room, first come, first served.
-    fn others(&mut self, result: &mut Object<'_>) {
+    /// The result without most of what no model reads: the first other fields get a small part
+    /// of the room.
+    fn framed(&mut self, result: &Object<'_>) -> Object<'static> {
         let (mut room, most) = (self.left / 4, self.left / 8);
-        let is_known = |key: &str| matches!(key, "content" | "structuredContent" | "isError");
-        let others: Vec<(String, usize)> = result
-            .iter()
-            .filter(|(key, _)| !is_known(key))
-            .map(|(key, value)| (key.to_owned(), key.len().saturating_add(value.get().len() + 6)))
-            .collect();
-        for (key, size) in others {
-            if size <= most.min(room) {
+        let (mut framed, mut others, mut left_out) = (Object::new(), 0, 0);
+        for (key, value) in result.iter() {
+            let size = key.len().saturating_add(value.get().len()).saturating_add(6);
+            let is_known = matches!(key, "content" | "structuredContent" | "isError");
+            if !is_known && (size > most.min(room) || others == MOST_OTHERS) {
+                left_out += 1;
+                continue;
+            }
+            if !is_known {
+                others += 1;
                 room -= size;
                 self.left -= size;
-            } else {
-                self.cuts.add(format!("a field of {size} bytes was left out"));
-                result.remove(&key);
             }
+            framed.set(key.to_owned(), value.to_owned());
         }
+        if left_out > 0 {
+            self.cuts.add(format!("{left_out} fields beside the content were left out"));
+        }
+        framed
     }
 
     /// Cuts the structured content to `share`, or takes it out.
@@ -169,12 +176,14 @@ fn is_accepted(schema: &Schema, text: &str) -> bool {
     json::value(text).is_ok_and(|value| schema.check(&value).is_ok())
 }
 
-/// Only whether it was an error.
-fn bare(result: &Object<'_>) -> Object<'static> {
+/// Only whether it was an error, or has to pass for one.
+fn bare(result: &Object<'_>, rules: Rules<'_>) -> Object<'static> {
+    let is_error = result.get("isError").is_some_and(|raw| raw.get() == "true");
+    let is_promised = rules.schema.is_some() && rules.caps.structured == Structured::Checked;
     let mut bare = Object::new();
     bare.set("content", json::raw("[]".to_owned()));
-    if let Some(failed) = result.get("isError") {
-        bare.set("isError", failed.to_owned());
+    if is_error || is_promised {
+        bare.set("isError", json::raw("true".to_owned()));
     }
     bare
 }

@@ -182,6 +182,18 @@ fn fields_that_nobody_reads_do_not_crowd_out_the_answer() {
 }
 
 #[test]
+fn a_million_fields_are_only_fields() {
+    let fields: Vec<String> = (0..100_000).map(|at| format!("\"f{at}\":{at}")).collect();
+    let result = format!(r#"{{{},"content":[{{"type":"text","text":"hi"}}]}}"#, fields.join(","));
+    let shown = read(&outcome(&result, &Caps::chat()));
+    assert_eq!(shown["f99999"], 99_999, "under the cap all go on");
+    let shown = read(&outcome(&result, &Caps::deepgram()));
+    assert_eq!((&shown["f63"], shown.get("f64")), (&json!(63), None));
+    assert_eq!(shown["content"][0]["text"], "hi");
+    assert!(note(&shown).contains("99936 fields beside the content were left out"));
+}
+
+#[test]
 fn a_note_is_short_however_much_was_cut() {
     let item = |at: usize| json!({"type": "image", "data": "A".repeat(100), "n": at});
     let result = json!({"content": (0..60).map(item).collect::<Vec<_>>()});
