@@ -214,25 +214,41 @@ struct Visit {
 impl Visit {
     async fn run(self, jobs: Vec<Job>) -> Report {
         let mut done = Vec::with_capacity(jobs.len());
+        let mut slow = Vec::new();
         for job in jobs {
             let ended = match job.errand {
-                Errand::Fill { probes } => self.fill(&job, probes).await,
+                Errand::Fill { probes } => match self.fill(&job, probes).await {
+                    Filled::Ended(ended) => ended,
+                    Filled::TooSlow { left } => {
+                        slow.push((job, left));
+                        continue;
+                    }
+                },
                 Errand::Revive => self.revive(&job).await,
                 Errand::Refresh => self.refresh(&job).await,
             };
             done.push((job.tool.id.clone(), job.errand, ended));
         }
+        // Last, so that the others need not wait for them.
+        for (job, mut left) in slow {
+            while let Filled::TooSlow { left: still } = self.fill(&job, left).await {
+                left = still;
+            }
+            done.push((job.tool.id.clone(), job.errand, Ended::Well));
+        }
         Report { server: self.server, done }
     }
 
-    /// Whatever it answers counts; what it does not answer would be in vain again.
-    async fn fill(&self, job: &Job, probes: usize) -> Ended {
-        for _ in 0..probes {
-            if let Came::InVain { .. } = self.prober.probe(&job.tool, &job.probe).await {
-                return Ended::Badly;
+    /// Until it was late once, or has been probed often enough.
+    async fn fill(&self, job: &Job, probes: usize) -> Filled {
+        for left in (0..probes).rev() {
+            match self.prober.probe(&job.tool, &job.probe).await {
+                Came::Answered { .. } | Came::Failed { .. } => {}
+                Came::Late { .. } => return Filled::TooSlow { left },
+                Came::InVain { .. } => return Filled::Ended(Ended::Badly),
             }
         }
-        Ended::Well
+        Filled::Ended(Ended::Well)
     }
 
     /// If the first probe finds it well again, the rest of a run follows at once: then it is back
@@ -261,9 +277,15 @@ impl Visit {
         }
         match self.prober.probe(&job.tool, &job.probe).await {
             Came::Answered { .. } => Ended::Well,
-            Came::Failed { .. } | Came::InVain { .. } => Ended::Badly,
+            Came::Failed { .. } | Came::Late { .. } | Came::InVain { .. } => Ended::Badly,
         }
     }
+}
+
+/// What came of measuring a tool.
+enum Filled {
+    Ended(Ended),
+    TooSlow { left: usize },
 }
 
 /// What an answer may take to help the tool down a tier, or to stay where it is on trial.

@@ -40,8 +40,11 @@ pub(super) enum Came {
     Failed {
         why: String,
     },
-    /// Asking again would be no better: it did not answer in time, was not there, or does not
-    /// like made-up arguments.
+    /// It did not answer in time. That is a measurement too.
+    Late {
+        why: String,
+    },
+    /// Asking again would be no better: it was not there, or does not like made-up arguments.
     InVain {
         why: String,
     },
@@ -86,8 +89,8 @@ fn came(reply: Result<Reply, CallError>, origin: Origin) -> Came {
         Ok(Reply::Tool(outcome)) => match outcome.status {
             Status::Ok | Status::NoResults => Came::Answered { took: outcome.duration },
             Status::Error => failed(said(&outcome)),
-            Status::Timeout
-            | Status::Pending
+            Status::Timeout => Came::Late { why: said(&outcome) },
+            Status::Pending
             | Status::Denied
             | Status::InvalidArguments
             | Status::RateLimited

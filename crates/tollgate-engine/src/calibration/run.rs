@@ -32,37 +32,47 @@ pub(super) async fn run(
         }
     }
     let meters = Arc::clone(&gate.meters);
-    let prober = Prober::new(gate);
+    let enough = usize::try_from(gate.probes_that_count()).unwrap_or(usize::MAX);
+    let run = Run { prober: Prober::new(gate), teller, enough };
     let servers = sorted.servers.into_values();
-    join_all(servers.map(|tools| in_turns(&prober, &teller, tools, times))).await;
+    join_all(servers.map(|tools| in_turns(&run, tools, times))).await;
     // Whoever waits for the end wants to know where the tools stand now.
     meters.judge();
 }
 
 /// All tools of one server once, then all once more: a run that is broken off has seen them all.
-async fn in_turns(
-    prober: &Prober,
-    teller: &Teller,
-    mut tools: Vec<(Arc<Tool>, Probe)>,
-    times: usize,
-) {
+async fn in_turns(run: &Run, tools: Vec<(Arc<Tool>, Probe)>, times: usize) {
+    let mut tools: Vec<_> = tools.into_iter().map(|it| (it, 0)).collect();
     for turn in 0..times {
         let mut next = Vec::with_capacity(tools.len());
-        for (tool, probe) in tools {
-            let (outcome, done) = match prober.probe(&tool, &probe).await {
+        for ((tool, probe), mut late) in tools {
+            let left = times - turn;
+            let (outcome, done) = match run.prober.probe(&tool, &probe).await {
                 Came::Answered { took } => (Outcome::Probed { took }, 1),
                 Came::Failed { why } => (Outcome::Failed { why }, 1),
-                Came::InVain { why } => (Outcome::Failed { why }, times - turn),
+                Came::InVain { why } => (Outcome::Failed { why }, left),
+                Came::Late { why } => {
+                    late += 1;
+                    let is_known = late >= run.enough;
+                    (Outcome::Failed { why }, if is_known { left } else { 1 })
+                }
             };
-            if teller.tell(&tool, outcome, done).await.is_err() {
+            if run.teller.tell(&tool, outcome, done).await.is_err() {
                 return;
             }
-            if done == 1 {
-                next.push((tool, probe));
+            if done < left {
+                next.push(((tool, probe), late));
             }
         }
         tools = next;
     }
+}
+
+struct Run {
+    prober: Prober,
+    teller: Teller,
+    /// A tool that was late so often need not be waited for again: it is known to be slow.
+    enough: usize,
 }
 
 struct Sorted {

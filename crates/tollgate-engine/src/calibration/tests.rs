@@ -28,7 +28,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::conversations::Conversations;
 use crate::dialogue::parking::Parking;
 use crate::executor::Executor;
-use crate::gate::{self, Choosing, Gate};
+use crate::gate::{self, Choosing, Gate, Labels};
 use crate::meters::{Basics, Meters, Tending};
 use crate::notices::Notices;
 use crate::probing::Probing;
@@ -243,6 +243,7 @@ impl Stage {
             },
             meters: Arc::clone(&meters),
             probing: Probing::default(),
+            labels: Labels { environment: "test".to_owned(), categories: HashMap::new() },
             results: Results::new(Arc::clone(&clock)),
             default_agent: agent.id.clone(),
             agents: vec![agent],

@@ -25,7 +25,7 @@ use tollgate_mcp::client::{Answer, AnswerKind, Event, Events, Progress};
 use tollgate_mcp::meta::ClientFacts;
 use tollgate_mcp::tasks::{self, Task};
 
-use super::{Asked, Choosing, Gate, TaskRequest};
+use super::{Asked, Choosing, Gate, Labels, TaskRequest};
 use crate::backend::{Backend, Failure, Job, Line, WaitsFor};
 use crate::caller::{CallError, Caller, Dialogue, Reply, Retry};
 use crate::clock::{Clock, SystemClock};
@@ -211,6 +211,7 @@ where
         },
         meters,
         probing: Probing::default(),
+        labels: Labels { environment: "test".to_owned(), categories: HashMap::new() },
         results: Results::new(Arc::clone(&clock)),
         default_agent: agent.id.clone(),
         agents: vec![agent],

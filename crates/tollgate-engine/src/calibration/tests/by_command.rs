@@ -98,19 +98,23 @@ async fn a_tool_that_fails_on_the_operators_arguments_is_counted_as_failing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_that_hangs_is_asked_once_and_costs_other_servers_nothing() {
-    let stage =
-        Stage::of(vec![server("s", vec![reads("a"), reads("b")]), server("t", vec![reads("c")])])
-            .await;
+async fn a_tool_that_hangs_is_known_to_be_slow_and_costs_other_servers_nothing() {
+    let slow = server("s", vec![reads("a"), reads("b")]);
+    let stage = Stage::of(vec![slow, server("t", vec![reads("c")])]).await;
     stage.set("a", Does::Hang);
-    let mut calibration = stage.gate.calibrate(Scope::All, 2);
-    assert_eq!(calibration.next().await.unwrap().exposed, "t_c");
-    assert_eq!(calibration.next().await.unwrap().exposed, "t_c");
+    let mut calibration = stage.gate.calibrate(Scope::All, 8);
+    for _ in 0..8 {
+        assert_eq!(calibration.next().await.unwrap().exposed, "t_c");
+    }
     let step = calibration.next().await.unwrap();
-    assert_eq!((step.exposed.as_str(), step.done, step.total), ("s_a", 4, 6));
-    assert!(matches!(step.outcome, Outcome::Failed { why } if why.starts_with("timeout: ")));
-    assert_eq!(told(calibration).await, "5/6 s_b probed in 10 ms\n6/6 s_b probed in 10 ms");
-    assert_eq!(stage.calls(), "s/a=1 s/b=2 t/c=2");
+    assert_eq!((step.exposed.as_str(), step.done, step.total), ("s_a", 9, 24));
+    let Outcome::Failed { why } = step.outcome else { panic!("{step:?}") };
+    assert_eq!(why, "`s_a` did not answer within 10000 ms");
+    let said = told(calibration).await;
+    assert_eq!(said.lines().last(), Some("24/24 s_b probed in 10 ms"));
+    assert_eq!(stage.calls(), "s/a=5 s/b=8 t/c=8");
+    pass(1).await;
+    assert!(stage.assigned("s", "a").starts_with("deep: measured"), "{}", stage.assigned("s", "a"));
 }
 
 #[tokio::test(start_paused = true)]

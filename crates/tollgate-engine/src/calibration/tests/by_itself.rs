@@ -172,12 +172,18 @@ async fn a_tool_that_dislikes_made_up_arguments_is_rarely_bothered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_that_hangs_costs_the_others_nothing() {
-    let stage = Stage::of(vec![server("s", vec![reads("a")]), server("t", vec![reads("b")])]).await;
+async fn a_tool_that_hangs_is_measured_last_and_costs_other_servers_nothing() {
+    let slow = server("s", vec![reads("a"), reads("b")]);
+    let stage = Stage::of(vec![slow, server("t", vec![reads("c")])]).await;
     stage.set("a", Does::Hang);
     let _keeping = stage.keep();
     pass(2).await;
-    assert_eq!(stage.calls(), "s/a=1 t/b=5");
+    assert_eq!(stage.calls(), "s/a=1 t/c=5");
+    pass(10).await;
+    assert_eq!(stage.calls(), "s/a=2 s/b=5 t/c=5");
+    pass(40).await;
+    assert_eq!(stage.calls(), "s/a=5 s/b=5 t/c=5");
+    assert!(stage.assigned("s", "a").starts_with("deep: measured"), "{}", stage.assigned("s", "a"));
 }
 
 #[tokio::test(start_paused = true)]
