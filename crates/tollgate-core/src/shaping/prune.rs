@@ -130,20 +130,15 @@ impl Pruner {
         let cost = |item: &str| self.cost(item, room).saturating_add(1);
         let Some(head) = Head::list(list, room, FEW, cost) else { return self.mark("…", room) };
         let sizes: Vec<usize> = head.parts.iter().map(|part| part.cost - 1).collect();
-        let fit = |room: usize| {
-            let ends = sizes.iter().scan(0_usize, |sum, size| {
-                *sum = sum.saturating_add(size + 1);
-                Some(*sum)
-            });
-            ends.take_while(|end| *end <= room.saturating_add(1)).count()
-        };
-        let mut left = room.saturating_sub(2);
+        // The last item has no comma behind it.
+        let costs: Vec<usize> = sizes.iter().map(|size| size + 1).collect();
+        let mut left = room.saturating_sub(1);
         let mut shares = sizes.clone();
-        if fit(left) < head.count {
-            if head.count > FEW {
-                left = left.saturating_sub(self.reserve(head.count));
-            }
-            let whole = fit(left);
+        if fit(&costs, left) < head.count {
+            let short = left.saturating_sub(self.reserve(head.count));
+            let is_all = head.count <= FEW && left / LEAST_VALUE >= head.count;
+            left = if is_all { left } else { short };
+            let whole = fit(&costs, left);
             if whole >= FEW.min(head.count) {
                 shares.truncate(whole);
             } else {
@@ -173,14 +168,13 @@ impl Pruner {
             keyed(key).saturating_add(self.cost(value, room).min(LEAST_VALUE))
         };
         let Some(head) = Head::object(object, room, cost) else { return self.mark("…", room) };
-        let reserve = if head.parts.len() < head.count { self.reserve(head.count) + 6 } else { 0 };
-        let mut left = room.saturating_sub(2).saturating_sub(reserve);
-        let mut shown = 0;
-        let mut sum = 0_usize;
-        for part in &head.parts {
-            sum = sum.saturating_add(part.cost);
-            shown += usize::from(sum <= left);
+        let mut left = room.saturating_sub(2);
+        let costs: Vec<usize> = head.parts.iter().map(|part| part.cost).collect();
+        if fit(&costs, left) < head.count {
+            // The mark stands under a key of its own.
+            left = left.saturating_sub(self.reserve(head.count)).saturating_sub(LEAST_MARK);
         }
+        let shown = fit(&costs, left);
         let parts = &head.parts[..shown];
         let keys = parts.iter().map(|part| keyed(&part.key)).sum();
         left = left.saturating_sub(keys);
@@ -268,6 +262,15 @@ impl Pruner {
     fn cost(&self, text: &str, most: usize) -> usize {
         self.place.cost(text, most)
     }
+}
+
+/// How many of these can be had, from the first on.
+fn fit(costs: &[usize], room: usize) -> usize {
+    let ends = costs.iter().scan(0_usize, |sum, cost| {
+        *sum = sum.saturating_add(*cost);
+        Some(*sum)
+    });
+    ends.take_while(|end| *end <= room).count()
 }
 
 fn more(count: usize, what: &str) -> String {

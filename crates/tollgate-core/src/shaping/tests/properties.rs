@@ -3,6 +3,7 @@ use proptest::prelude::*;
 use super::{Caps, Extent, Speech, Value, data, json, message, outcome, raw, read, shaped, tool};
 use crate::call::{Outcome, Retry, Source};
 use crate::shaping::pages::{self, Holds};
+use crate::shaping::prune::{Marks, Place, prune};
 
 /// Any JSON, with long strings, wide lists and odd characters in it.
 fn document() -> impl Strategy<Value = Value> {
@@ -148,6 +149,17 @@ proptest! {
                 None => value["isError"] == true || result.get("structuredContent").is_none(),
             };
             prop_assert!(checked, "{}", outcome.result.get());
+        }
+    }
+
+    #[test]
+    fn what_is_cut_stays_what_it_is(document in document(), room in 128_usize..2_000) {
+        for (place, marks) in [(Place::Plain, Marks::Shown), (Place::InString, Marks::Silent)] {
+            let pruned = prune(&document.to_string(), room, place, marks);
+            prop_assert!(place.cost(&pruned, usize::MAX) <= room);
+            let value: Value = serde_json::from_str(&pruned).expect("what was cut is JSON");
+            prop_assert_eq!(value.is_object(), document.is_object(), "{}", pruned);
+            prop_assert_eq!(value.is_array(), document.is_array(), "{}", pruned);
         }
     }
 
