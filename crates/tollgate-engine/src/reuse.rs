@@ -188,10 +188,11 @@ impl Trip<'_> {
                 Some(ran) if is_for(caller, ran) => Ok(Came::Over(landed.over())),
                 _ => self.by_itself().await,
             },
-            None => Ok(match LateCall::of(boarded.flight, &self.parts.late) {
-                Some(late) => Came::Late(late),
-                None => Came::Over(Over::timed_out()),
-            }),
+            None if planned.deadline().instant() < boarded.flight.until() => {
+                let late = LateCall::of(boarded.flight, &self.parts.late);
+                Ok(late.map_or_else(|| Came::Over(Over::timed_out()), Came::Late))
+            }
+            None => Ok(Came::Over(Over::timed_out())),
         }
     }
 

@@ -25,6 +25,9 @@ use crate::caller::{Caller, Freshness};
 use crate::dialogue::EVENT_QUEUE;
 use crate::executor::{Call, Ran};
 
+/// How much longer than to its end a flight is waited for.
+const GRACE: Duration = Duration::from_millis(10);
+
 /// Those under way that others may join, by what they will answer.
 #[derive(Default)]
 pub(super) struct Flights {
@@ -178,8 +181,9 @@ impl Boarded {
         until: Instant,
         events: Option<&Events>,
     ) -> Option<Arc<Landed>> {
-        // A flight that is given up sooner says so itself.
+        // A flight that is given up by then says so itself, unless its thread has no time for it.
         let ends_first = self.flight.until() <= until;
+        let until = if ends_first { until + GRACE } else { until };
         let landed = self.flight.landed();
         tokio::pin!(landed);
         loop {
@@ -193,7 +197,7 @@ impl Boarded {
                     }
                     return Some(landed);
                 }
-                () = tokio::time::sleep_until(until.into()), if !ends_first => return None,
+                () = tokio::time::sleep_until(until.into()) => return None,
             }
         }
     }

@@ -9,6 +9,7 @@ use tollgate_core::tool::Override;
 use super::*;
 use crate::caller::{Freshness, Late, Purpose};
 
+mod crash;
 mod hedged;
 mod kept;
 mod late;
