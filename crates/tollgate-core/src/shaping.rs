@@ -77,39 +77,36 @@ pub fn shape(
     let mended = mended(&whole);
     let verdict = verdict::verdict(mended.as_ref().unwrap_or(&whole));
     let mended = match verdict {
-        Verdict::FailedInside(how) => Some(unmasked(tool, mended.unwrap_or(whole), how)),
-        _ => mended,
+        Verdict::FailedInside(how) => Some(unmasked(tool, mended.unwrap_or(whole.clone()), how)),
+        Verdict::Fine | Verdict::Empty | Verdict::Failed => mended,
     };
-    let mended = mended.map(|object| object.to_raw());
-    let result = mended.unwrap_or(result);
     let status = match verdict {
         Verdict::Fine => Status::Ok,
         Verdict::Empty => Status::NoResults,
         Verdict::Failed | Verdict::FailedInside(_) => Status::Error,
     };
+    let Consumer { caps, spare: handle } = consumer;
+    let written = mended.as_ref().map(Object::to_raw);
+    let rules = cut::Rules { caps, schema: tool.output.as_ref(), handle };
+    let shorter = cut::cut(written.as_deref().unwrap_or(&result).get(), rules);
+    // What was cut here is no fault of the tool.
+    let warned = match (&shorter, status) {
+        (None, Status::Ok | Status::NoResults) => warned(tool, mended.unwrap_or(whole), caps),
+        _ => None,
+    };
     let may_help = status == Status::Error && tool.terms.idempotent;
     let outcome = Outcome {
         status,
-        result,
+        result: warned.or(written).unwrap_or(result),
         retry: if may_help { SENSIBLE } else { Retry::Pointless },
         extent: Extent::Whole,
         handle: None,
         source: Source::Fresh,
         duration,
     };
-    let schema = tool.output.as_ref();
-    let rules = cut::Rules { caps: consumer.caps, schema, handle: consumer.spare };
-    if let Some(result) = cut::cut(outcome.result.get(), rules) {
-        let handle = consumer.spare;
-        let rest = handle.map(|_| Outcome { handle, ..outcome.clone() });
-        return Shaped {
-            outcome: Outcome { result, extent: Extent::Cut, handle, ..outcome },
-            rest,
-        };
-    }
-    let warned = warned(tool, &outcome, consumer.caps);
-    let result = warned.unwrap_or(outcome.result);
-    Shaped { outcome: Outcome { result, ..outcome }, rest: None }
+    let Some(result) = shorter else { return Shaped { outcome, rest: None } };
+    let rest = handle.map(|_| Outcome { handle, ..outcome.clone() });
+    Shaped { outcome: Outcome { result, extent: Extent::Cut, handle, ..outcome }, rest }
 }
 
 /// An outcome that the gateway itself has to say something about: the tool did not answer.
@@ -221,12 +218,7 @@ fn unmasked<'r>(tool: &Tool, mut result: Object<'r>, how: &str) -> Object<'r> {
 
 /// The result with what is wrong about its structure, if something is: reported, not hidden, and
 /// the answer still arrives.
-fn warned(tool: &Tool, outcome: &Outcome, caps: &Caps) -> Option<Box<RawValue>> {
-    tool.output.as_ref()?;
-    if outcome.status == Status::Error {
-        return None;
-    }
-    let mut result = Object::parse(outcome.result.get()).ok()?;
+fn warned(tool: &Tool, mut result: Object<'_>, caps: &Caps) -> Option<Box<RawValue>> {
     let note = mismatch(tool, &result)?;
     annotate(&mut result, &shortened(&note, 1_000));
     Some(result.to_raw()).filter(|result| result.get().len() <= caps.result_bytes())
