@@ -1,4 +1,5 @@
-//! For whoever runs the gateway: what happens beside the answers to calls, and measuring tools.
+//! For whoever runs the gateway: what happens beside the answers to calls, measuring tools, and
+//! figures to share.
 
 use std::sync::Arc;
 
@@ -15,8 +16,10 @@ use crate::problem::Style;
 
 mod calibrate;
 mod notice;
+mod telemetry;
 
 pub(crate) use calibrate::calibrate;
+pub(crate) use telemetry::telemetry;
 
 /// `GET /api/events`: slow calls, late results, tools that moved, from now on.
 pub(crate) async fn events(State(front): State<Arc<Front>>, request: Request) -> Response {

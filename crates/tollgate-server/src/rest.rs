@@ -13,6 +13,7 @@ use crate::mcp::Front;
 use crate::problem::Problem;
 
 mod execute;
+mod leaderboard;
 mod results;
 mod shown;
 mod tier;

@@ -29,6 +29,7 @@ pub(crate) fn router(front: Arc<Front>) -> Router {
         .route("/v1/results/{handle}", get(rest::results))
         .route("/api/calibrate", post(admin::calibrate))
         .route("/api/events", get(admin::events))
+        .route("/api/telemetry", get(admin::telemetry))
         .route("/healthz", get(ops::healthz))
         .route("/readyz", get(ops::readyz))
         .fallback(not_found)

@@ -22,7 +22,7 @@ pub(super) struct ViewJson<'a> {
 }
 
 impl<'a> ViewJson<'a> {
-    pub(super) fn new(gate: &Gate, turn: &'a Turn, problems: &'a [Problem]) -> Self {
+    pub(super) fn new(gate: &'a Gate, turn: &'a Turn, problems: &'a [Problem]) -> Self {
         let view = &turn.view;
         Self {
             agent: view.agent.as_str(),
@@ -46,6 +46,7 @@ struct ToolJson<'a> {
     tool: &'a str,
     #[serde(flatten)]
     standing: StandingJson,
+    category: Option<&'a str>,
     title: Option<&'a str>,
     description: Option<&'a str>,
     estimated_duration_ms: Option<u128>,
@@ -56,13 +57,14 @@ struct ToolJson<'a> {
 }
 
 impl<'a> ToolJson<'a> {
-    fn new(gate: &Gate, tool: &'a Tool) -> Self {
+    fn new(gate: &'a Gate, tool: &'a Tool) -> Self {
         let assigned = gate.reading(&tool.id).map(|reading| reading.assigned);
         Self {
             name: tool.exposed.as_str(),
             server: tool.id.server.as_str(),
             tool: tool.id.tool.as_str(),
             standing: StandingJson::from(&*assigned.unwrap_or_default()),
+            category: gate.category(&tool.id.server),
             title: tool.definition.title.as_deref(),
             description: tool.description.as_deref(),
             estimated_duration_ms: tool.terms.estimated.map(|span| span.as_millis()),

@@ -18,8 +18,11 @@ async fn stage() -> (Upstream, Stage) {
     up.script.grow("say");
     let count = Override { probe: Some(json!({})), ..Override::default() };
     let tools = BTreeMap::from([(ToolName::new("count"), count)]);
-    let server =
-        UpstreamSettings { tools, ..server("up", at(up.address), Revision::NEWEST_LEGACY) };
+    let server = UpstreamSettings {
+        tools,
+        category: Some("counting".to_owned()),
+        ..server("up", at(up.address), Revision::NEWEST_LEGACY)
+    };
     let stage = Stage::with(Setup { servers: vec![server], ..Setup::default() }).await;
     (up, stage)
 }
@@ -95,4 +98,43 @@ async fn what_cannot_be_measured_is_a_problem_by_its_name() {
         assert!(reply.json()["detail"].as_str().unwrap().contains(named), "{reply:?}");
     }
     assert!(up.script.calls.lock().is_empty());
+}
+
+#[tokio::test]
+async fn measured_tools_are_compared_within_their_category() {
+    let (_up, stage) = stage().await;
+    heard(calibrate(&stage, &json!({"tool": "up_count"}))).await;
+    let shown = stage.request("GET", "/v1/tools?leaderboard=true").send().await.json();
+    assert_eq!(shown["agent"], "default");
+    let mut boards = shown["categories"].as_array().unwrap().iter();
+    let board = boards.find(|board| board["category"] == "counting").unwrap();
+    assert_eq!(board["tools"].as_array().unwrap().len(), 1, "of the others nothing is known");
+    let first = &board["tools"][0];
+    assert_eq!((&first["rank"], &first["name"]), (&json!(1), &json!("up_count")));
+    assert!(first["p50_ms"].as_f64().unwrap() > 0.0 && first["badge"].is_string(), "{first}");
+    let tools = stage.request("GET", "/v1/tools").send().await.json();
+    let tools = tools["tools"].as_array().unwrap().clone();
+    let count = tools.iter().find(|tool| tool["name"] == "up_count").unwrap();
+    assert_eq!((&count["category"], &count["badge"]), (&json!("counting"), &first["badge"]));
+    for query in ["leaderboard=yes", "leaderboard=true&format=mcp"] {
+        let reply = stage.request("GET", &format!("/v1/tools?{query}")).send().await;
+        assert_eq!((reply.status, &reply.json()["error"]["code"]), (400, &json!("bad_query")));
+    }
+}
+
+#[tokio::test]
+async fn figures_to_share_name_no_server() {
+    let (_up, stage) = stage().await;
+    heard(calibrate(&stage, &json!({"tool": "up_count"}))).await;
+    let shared = stage.request("GET", "/api/telemetry").send().await;
+    let figures = shared.json();
+    assert_eq!(figures["format"], "tollgate-telemetry/1");
+    assert_eq!(figures["environment"], "test");
+    let mut tools = figures["tools"].as_array().unwrap().iter();
+    let count = tools.find(|tool| tool["tool"] == "count").unwrap();
+    assert_eq!(count["category"], "counting");
+    assert_eq!((&count["calls"], &count["errors"]), (&json!(5), &json!(0)));
+    let steps = count["histogram"].as_array().unwrap().iter();
+    assert_eq!(steps.map(|step| step[1].as_u64().unwrap()).sum::<u64>(), 5);
+    assert!(!shared.text.contains("\"up"), "{}", shared.text);
 }

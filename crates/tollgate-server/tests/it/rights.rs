@@ -19,7 +19,7 @@ fn with_key(call: Call) -> Call {
 }
 
 /// The status of each thing that needs a right, in this order.
-const ASKED: [&str; 10] = [
+const ASKED: [&str; 11] = [
     "call over MCP",
     "call over HTTP",
     "tier by header",
@@ -30,6 +30,7 @@ const ASKED: [&str; 10] = [
     "test",
     "events",
     "calibrate",
+    "telemetry",
 ];
 
 async fn statuses(stage: &Stage) -> [u16; ASKED.len()] {
@@ -46,6 +47,7 @@ async fn statuses(stage: &Stage) -> [u16; ASKED.len()] {
         stage.request("POST", "/mcp/test/nothing"),
         stage.request("GET", "/api/events"),
         stage.post("{\"tool\": \"nothing\"}").path("/api/calibrate"),
+        stage.request("GET", "/api/telemetry"),
     ];
     let mut found = [0; ASKED.len()];
     for (status, call) in found.iter_mut().zip(calls) {
@@ -57,11 +59,11 @@ async fn statuses(stage: &Stage) -> [u16; ASKED.len()] {
 #[tokio::test]
 async fn a_key_does_what_its_rights_say() {
     for (rights, expected) in [
-        (&[][..], [403; 10]),
-        (&[Right::Execute], [200, 200, 403, 403, 403, 403, 403, 403, 403, 403]),
-        (&[Right::OverrideTier], [403, 403, 200, 200, 200, 200, 403, 403, 403, 403]),
-        (&[Right::Admin], [403, 403, 403, 403, 403, 403, 200, 404, 200, 404]),
-        (&Right::ALL, [200, 200, 200, 200, 200, 200, 200, 404, 200, 404]),
+        (&[][..], [403; 11]),
+        (&[Right::Execute], [200, 200, 403, 403, 403, 403, 403, 403, 403, 403, 403]),
+        (&[Right::OverrideTier], [403, 403, 200, 200, 200, 200, 403, 403, 403, 403, 403]),
+        (&[Right::Admin], [403, 403, 403, 403, 403, 403, 200, 404, 200, 404, 200]),
+        (&Right::ALL, [200, 200, 200, 200, 200, 200, 200, 404, 200, 404, 200]),
     ] {
         let stage = stage(rights).await;
         assert_eq!(statuses(&stage).await, expected, "{rights:?}: {ASKED:?}");

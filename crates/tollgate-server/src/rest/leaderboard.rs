@@ -1,0 +1,63 @@
+//! `GET /v1/tools?leaderboard=true`: the measured tools that an agent sees, by kind, quickest first.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+use tollgate_core::score::{self, Board, Entry, Ranked};
+use tollgate_core::tool::Tool;
+use tollgate_core::turn::Turn;
+use tollgate_engine::gate::Gate;
+
+use crate::standing::milliseconds;
+
+/// The kind of tools whose operator named none.
+const OTHER: &str = "other";
+
+#[derive(Serialize)]
+pub(super) struct LeaderboardJson {
+    agent: String,
+    categories: Vec<BoardJson>,
+}
+
+#[derive(Serialize)]
+struct BoardJson {
+    category: String,
+    tools: Vec<RankedJson>,
+}
+
+#[derive(Serialize)]
+struct RankedJson {
+    rank: usize,
+    name: String,
+    p50_ms: f64,
+    badge: &'static str,
+}
+
+impl LeaderboardJson {
+    pub(super) fn new(gate: &Gate, turn: &Turn) -> Self {
+        let entry = |tool: &Arc<Tool>| {
+            Some(Entry {
+                category: gate.category(&tool.id.server).unwrap_or(OTHER).to_owned(),
+                name: tool.exposed.to_string(),
+                p50: gate.reading(&tool.id)?.assigned.figures.p50()?,
+            })
+        };
+        let entries = turn.view.tools().iter().filter_map(entry).collect();
+        let categories = score::leaderboard(entries).into_iter().map(BoardJson::from).collect();
+        Self { agent: turn.view.agent.to_string(), categories }
+    }
+}
+
+impl From<Board> for BoardJson {
+    fn from(board: Board) -> Self {
+        let tools = board.ranked.into_iter().map(RankedJson::from).collect();
+        Self { category: board.category, tools }
+    }
+}
+
+impl From<Ranked> for RankedJson {
+    fn from(ranked: Ranked) -> Self {
+        let Ranked { rank, name, p50, badge } = ranked;
+        Self { rank, name, p50_ms: milliseconds(p50), badge: badge.as_str() }
+    }
+}
