@@ -1,4 +1,5 @@
 //! Results that stay for a while: what was too much for its consumer, and what came too late.
+//!
 //! Each is behind a random handle and belongs to one principal; for others it is not there.
 //! Everything is in memory and bounded: in bytes, in number, in time.
 
