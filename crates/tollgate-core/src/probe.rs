@@ -37,10 +37,13 @@ pub enum Origin {
 /// Why a tool is not probed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum WhyNot {
+    #[error("not probed: it may have side effects; give `probe:` arguments")]
+    MayHaveEffects,
+    /// The server says that it only reads, and is not believed.
     #[error(
         "not probed: it may have side effects; give `probe:` arguments or mark the server trusted"
     )]
-    MayHaveEffects,
+    NotBelieved,
     #[error("not probed: a person has to agree to its calls; give `probe:` arguments")]
     NeedsApproval,
     #[error("not probed: its `probe:` arguments do not fit its schema: {0}")]
@@ -71,7 +74,12 @@ pub enum Unmakeable {
 
 /// The arguments for a probe of this tool, or why there must not be one.
 pub fn of(tool: &Tool) -> Result<Probe, WhyNot> {
-    match may_probe(&tool.terms)? {
+    let says_it_reads = tool.definition.annotations.read_only == Some(true);
+    let permission = may_probe(&tool.terms).map_err(|why| match why {
+        WhyNot::MayHaveEffects if says_it_reads => WhyNot::NotBelieved,
+        why => why,
+    });
+    match permission? {
         Permission::With(given) => match tool.input.check(given) {
             Ok(()) => Ok(Probe { arguments: given.clone(), origin: Origin::Operator }),
             Err(violations) => Err(WhyNot::Unfit(first(&violations))),

@@ -53,15 +53,15 @@ fn given(arguments: Value) -> Override {
     Override { probe: Some(arguments), ..Override::default() }
 }
 
-const EFFECTS: &str =
-    "not probed: it may have side effects; give `probe:` arguments or mark the server trusted";
+const EFFECTS: &str = "not probed: it may have side effects; give `probe:` arguments";
 
 #[test]
 fn only_what_is_believed_to_read_is_probed_with_made_up_arguments() {
     let reads = json!({"readOnlyHint": true});
     let made = r#"made up {"q":"test"}"#;
     assert_eq!(check(&reads, Trust::Trusted, Override::default()), made);
-    assert_eq!(check(&reads, Trust::Untrusted, Override::default()), EFFECTS);
+    let said = check(&reads, Trust::Untrusted, Override::default());
+    assert_eq!(said, format!("{EFFECTS} or mark the server trusted"));
     for hints in [
         json!({}),
         json!({"readOnlyHint": false}),

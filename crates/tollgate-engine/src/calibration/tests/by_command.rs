@@ -2,8 +2,7 @@
 
 use super::*;
 
-const EFFECTS: &str =
-    "not probed: it may have side effects; give `probe:` arguments or mark the server trusted";
+const EFFECTS: &str = "not probed: it may have side effects; give `probe:` arguments";
 
 #[tokio::test(start_paused = true)]
 async fn every_tool_that_may_be_is_probed_in_turns_and_each_step_is_told() {
