@@ -112,3 +112,6 @@ impl<S: Stream<Item = Event>> http_body::Body for Said<S> {
         Poll::Ready(Some(Ok(Frame::data(bytes))))
     }
 }
+
+#[cfg(test)]
+mod tests;
