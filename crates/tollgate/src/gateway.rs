@@ -39,6 +39,16 @@ pub struct Order<'a> {
     pub freshness: Freshness,
 }
 
+impl View<'_> {
+    fn query(self) -> String {
+        let pairs = [("agent", self.agent), ("tier", self.tier)];
+        let typed = pairs.into_iter().filter_map(|(name, value)| Some((name, value?)));
+        let pairs: Vec<String> =
+            typed.map(|(name, value)| format!("{name}={}", escaped(value))).collect();
+        pairs.join("&")
+    }
+}
+
 impl Gateway {
     pub async fn open(config: &Config) -> Result<Self, Failure> {
         match Remote::find(config).await {
@@ -49,12 +59,12 @@ impl Gateway {
 
     /// `GET /v1/tools`
     pub async fn tools(&self, view: View<'_>) -> Result<Value, Failure> {
-        let pairs = [("agent", view.agent), ("tier", view.tier)];
-        let query: Vec<String> = pairs
-            .into_iter()
-            .filter_map(|(name, value)| value.map(|value| format!("{name}={}", escaped(value))))
-            .collect();
-        self.get(&format!("/v1/tools?{}", query.join("&"))).await
+        self.get(&format!("/v1/tools?{}", view.query())).await
+    }
+
+    /// `GET /v1/tools?leaderboard=true`
+    pub async fn leaderboard(&self, view: View<'_>) -> Result<Value, Failure> {
+        self.get(&format!("/v1/tools?leaderboard=true&{}", view.query())).await
     }
 
     /// `POST /v1/tools/execute`

@@ -5,13 +5,13 @@ use std::fs;
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use serde_json::Value;
+use serde_json::json;
 
 use crate::cli::Written;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::gateway::Gateway;
-use crate::output::{Output, counted};
+use crate::output::{Form, Output, counted};
 use crate::telemetry::Telemetry;
 
 /// More than any installation has tools.
@@ -52,14 +52,19 @@ fn read(file: &Path) -> Result<Telemetry, Failure> {
 }
 
 fn write(telemetry: &Telemetry, written: &Written, output: Output) -> Result<(), Failure> {
-    let json: Value = telemetry.to_json();
+    let figures = telemetry.to_json();
     let Some(file) = &written.out else {
-        output.json(&json);
+        output.json(&figures);
         return Ok(());
     };
-    fs::write(file, format!("{json:#}\n"))
+    fs::write(file, format!("{figures:#}\n"))
         .map_err(|error| Failure::failed(format!("{}: {error}", file.display())))?;
-    let tools = counted(telemetry.tools(), "tool");
-    output.note(&format!("figures of {tools} are in {}", file.display()));
+    match output.form {
+        Form::Json => output.json(&json!({ "file": file, "tools": telemetry.tools() })),
+        Form::Text => {
+            let tools = counted(telemetry.tools(), "tool");
+            output.note(&format!("figures of {tools} are in {}", file.display()));
+        }
+    }
     Ok(())
 }

@@ -16,20 +16,22 @@ pub(super) async fn run(
     output: Output,
 ) -> Result<(), Failure> {
     let gateway = Gateway::open(config).await?;
-    let answer = gateway.tools(wanted(&tools.view)).await;
+    let view = wanted(&tools.view);
+    let listed = gateway.tools(view).await;
+    let board = match tools.leaderboard {
+        true => Some(gateway.leaderboard(view).await),
+        false => None,
+    };
     gateway.close().await;
-    let answer = answer?;
-    match (output.form, tools.leaderboard) {
-        (Form::Json, false) => output.json(&answer),
-        (Form::Json, true) => output.json(&leaderboard::json(items(&answer, "tools"))),
-        (Form::Text, true) => leaderboard::print(items(&answer, "tools"), output),
-        (Form::Text, false) => {
-            let tools = match tools.long {
-                true => described(items(&answer, "tools")),
-                false => measured(items(&answer, "tools")),
-            };
-            output.table(&tools);
-            notes(&answer, output);
+    let (listed, board) = (listed?, board.transpose()?);
+    match (output.form, board) {
+        (Form::Json, None) => output.json(&listed),
+        (Form::Json, Some(board)) => output.json(&board),
+        (Form::Text, Some(board)) => leaderboard::print(&board, &listed, output),
+        (Form::Text, None) => {
+            let table = if tools.long { described } else { measured };
+            output.table(&table(items(&listed, "tools")));
+            notes(&listed, output);
         }
     }
     Ok(())

@@ -48,3 +48,36 @@ fn an_utterance_opens_the_tools_of_its_tier() {
     assert_eq!(json(folder.path(), &["tier", "Say ABRAKADABRA now"])["tier"], "deep");
     assert_eq!(json(folder.path(), &["tier", "Say abrakadabras now"])["tier"], "fast");
 }
+
+#[test]
+fn tools_are_measured_ranked_and_shared() {
+    let folder = TempDir::new().unwrap();
+    let measured = json(folder.path(), &["calibrate", "roll_table", "--times", "6"]);
+    let [table] = measured["tools"].as_array().unwrap().as_slice() else { panic!("{measured}") };
+    assert_eq!((&table["outcome"], &table["probes"]), (&"probed".into(), &6.into()));
+    let reason = table["reason"].as_str().unwrap();
+    assert!(reason.starts_with("measured p50 "), "{reason}");
+
+    let board = json(folder.path(), &["tools", "--leaderboard"]);
+    assert_eq!(board["categories"][0]["tools"][0]["name"], "roll_table");
+
+    let exported = json(folder.path(), &["telemetry", "export", "--out", "a.json"]);
+    assert_eq!(exported["tools"], 1);
+    let merge = ["telemetry", "merge", "a.json", "a.json"];
+    let merged: Value = serde_json::from_str(&tollgate(folder.path(), &merge).stdout).unwrap();
+    let shared = &merged["tools"][0];
+    assert_eq!((&shared["tool"], &shared["calls"]), (&"roll_table".into(), &12.into()));
+    let keys: Vec<&String> = merged.as_object().unwrap().keys().collect();
+    assert_eq!(keys, ["format", "tools"], "nothing of where it runs");
+}
+
+#[test]
+fn what_could_change_something_is_never_measured() {
+    let folder = TempDir::new().unwrap();
+    let run = tollgate(folder.path(), &["calibrate", "write_file", "--listen", "127.0.0.1:0"]);
+    assert_eq!(run.code, Some(1), "it was asked for by name");
+    assert!(run.stdout.contains("side effects"), "{}", run.stdout);
+    let run = tollgate(folder.path(), &["calibrate", "no_such", "--listen", "127.0.0.1:0"]);
+    assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""));
+    assert_eq!(run.stderr, "error: there is no tool `no_such`\n");
+}

@@ -13,6 +13,13 @@ const HEALTHY: (&str, &str) = ("GET /healthz", r#"{"tollgate":"0.1.0"}"#);
 const ROUTES: &[(&str, &str)] = &[
     HEALTHY,
     (
+        "GET /v1/tools?leaderboard=true",
+        r#"{"agent":"sage","categories":[
+            {"category":"other","tools":[{"rank":1,"name":"roll","p50_ms":0.4,"badge":"lightning"}]},
+            {"category":"search","tools":[{"rank":1,"name":"a_d","p50_ms":90,"badge":"fast"},
+             {"rank":2,"name":"a_c","p50_ms":12345,"badge":"slow"}]}]}"#,
+    ),
+    (
         "GET /v1/tools",
         r#"{"agent":"sage","tier":"standard","catalog_version":3,
             "tools":[
@@ -98,12 +105,14 @@ search    1     a_d   a       90 ms   95 ms   9      fast       fast compatible
 search    2     a_c   a       12.3 s  12.3 s  5      slow       deep only
 "
     );
-    let run = at(&gateway, folder.path(), &["tools", "--leaderboard", "--json"]);
+    let run = at(&gateway, folder.path(), &["tools", "--leaderboard", "--json", "--tier", "deep"]);
+    let asked = gateway.asked();
+    assert_eq!(asked.last().unwrap(), "GET /v1/tools?leaderboard=true&tier=deep");
     let board: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(board["categories"][1]["category"], "search");
     assert_eq!(board["categories"][1]["tools"][1]["name"], "a_c");
     assert_eq!(board["categories"][1]["tools"][1]["rank"], 2);
-    let empty = fake::serve(&[HEALTHY, ("GET /v1/tools", r#"{"tools":[]}"#)]);
+    let empty = fake::serve(&[HEALTHY, ("GET /v1/tools", r#"{"tools":[],"categories":[]}"#)]);
     let run = at(&empty, folder.path(), &["tools", "--leaderboard"]);
     assert_eq!((run.code, run.stdout.as_str()), (Some(0), ""));
     assert!(run.stderr.starts_with("no tool was measured yet"), "{}", run.stderr);
