@@ -60,7 +60,9 @@ fn print(outcome: &Value, stays: Stays, output: Output) {
     } else {
         output.line(&message);
     }
-    if let Some(hint) = outcome["retry_hint"].as_str() {
+    // Where a result is to be found is said below.
+    let hint = outcome["retry_hint"].as_str().filter(|_| outcome["handle"].is_null());
+    if let Some(hint) = hint {
         output.note(&clean(hint));
     }
     let cached = if outcome["cached"] == true { ", from the cache" } else { "" };

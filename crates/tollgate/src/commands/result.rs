@@ -33,7 +33,7 @@ fn print(answer: &Value, output: Output) {
         data => output.json(data),
     }
     if let Some(since) = answer["since_ms"].as_f64() {
-        output.note(&format!("pending: the call runs, for {} so far", span(since)));
+        output.note(&format!("pending for {}", span(since)));
     } else if !is_good(answer) {
         let outcome = answer["outcome"].as_str().unwrap_or("?");
         output.note(&clean(&format!("the call ended with `{outcome}`")));

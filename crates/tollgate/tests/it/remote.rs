@@ -225,7 +225,7 @@ fn a_result_that_comes_later_is_read_by_its_handle() {
         ("GET /v1/tools", r#"{"tools":[]}"#),
         (
             "POST /v1/tools/execute",
-            r#"{"status":"pending","message":"It takes longer.","data":null,"handle":"r_1","duration_ms":500,"cached":false}"#,
+            r#"{"status":"pending","message":"It takes longer.","data":null,"retryable":true,"retry_hint":"look behind r_1","handle":"r_1","duration_ms":500,"cached":false}"#,
         ),
         (
             "GET /v1/results/r_1?page=2",
@@ -258,7 +258,7 @@ fn a_result_that_comes_later_is_read_by_its_handle() {
     assert_eq!(run.stderr, "page 2 of 2, the last\n");
     let run = at(&gateway, folder.path(), &["result", "r_2"]);
     assert_eq!((run.code, run.stdout.as_str()), (Some(1), ""), "not there yet");
-    assert_eq!(run.stderr, "pending: the call runs, for 1200 ms so far\n");
+    assert_eq!(run.stderr, "pending for 1200 ms\n");
     let run = at(&gateway, folder.path(), &["result", "r_3"]);
     assert_eq!((run.code, run.stdout.as_str()), (Some(1), "no such city\n"));
     assert_eq!(run.stderr, "the call ended with `error`\n");
