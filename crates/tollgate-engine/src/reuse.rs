@@ -102,14 +102,27 @@ impl Reuse {
 
     /// Dropping the future cancels the call at the server, unless others wait for it too.
     pub(crate) async fn run(&self, call: Call<'_>) -> Result<Came, CallError> {
-        let budget = || self.0.budgets.get(call.planned.permitted().server());
-        match repeatable(call).and_then(|tool| Some((tool, budget()?))) {
-            Some((tool, budget)) => {
-                let trip = Trip { parts: &self.0, call, tool, budget };
-                Box::pin(trip.run()).await
+        let trip = self.trip(call);
+        if let Some(trip) = &trip {
+            match trip.way() {
+                Way::Straight => trip.budget.earn(),
+                way => return Box::pin(trip.take(way)).await,
             }
-            None => Ok(Came::Over(self.0.executor.run(call).await?.into())),
         }
+        // Most calls go here: without a lock, and with nothing allocated.
+        let run = self.0.executor.run(call).await?;
+        let run = match &trip {
+            Some(trip) if retry::may_mend(&run) => Box::pin(trip.attempts().again(run)).await?,
+            _ => run,
+        };
+        Ok(Came::Over(run.into()))
+    }
+
+    /// `None` for what must not be repeated.
+    fn trip<'t>(&'t self, call: Call<'t>) -> Option<Trip<'t>> {
+        let tool = repeatable(call)?;
+        let budget = self.0.budgets.get(call.planned.permitted().server())?;
+        Some(Trip { parts: &self.0, call, tool, budget })
     }
 }
 
@@ -130,26 +143,46 @@ struct Trip<'t> {
     budget: &'t Budget,
 }
 
+/// How such a call is made.
+enum Way {
+    /// Once, and once more if it breaks.
+    Straight,
+    /// Together with all that have the same key.
+    Shared(Key),
+    /// Such that it can go on when its turn is over.
+    Detached,
+    /// With a second attempt after so long.
+    Hedged(Duration),
+}
+
 impl Trip<'_> {
-    async fn run(&self) -> Result<Came, CallError> {
+    fn way(&self) -> Way {
         let Call { principal, planned, caller } = self.call;
         let is_cacheable = !self.tool.terms.cacheable.is_zero();
         let key = || Key::of(principal, planned.permitted());
         if let Some(key) = is_cacheable.then(key).flatten() {
-            return self.shared(&key).await;
+            return Way::Shared(key);
         }
         if caller.late == Late::Delivered && planned.deadline() < planned.own() {
-            return self.aboard(self.launch(None)).await;
+            return Way::Detached;
         }
-        let executor = &*self.parts.executor;
-        let attempts = Attempts { executor, budget: self.budget, call: self.call };
-        match self.parts.hedge(self.tool) {
-            None => Ok(Came::Over(attempts.asking().await?.into())),
-            Some(delay) => match attempts.alone(Some(delay)).await {
-                Some(run) if is_for(caller, &run.ran) => Ok(Came::Over(run.into())),
+        self.parts.hedge(self.tool).map_or(Way::Straight, Way::Hedged)
+    }
+
+    async fn take(&self, way: Way) -> Result<Came, CallError> {
+        match way {
+            Way::Straight => self.by_itself().await,
+            Way::Shared(key) => self.shared(&key).await,
+            Way::Detached => self.aboard(self.launch(None)).await,
+            Way::Hedged(delay) => match self.attempts().alone(Some(delay)).await {
+                Some(run) if is_for(self.call.caller, &run.ran) => Ok(Came::Over(run.into())),
                 _ => self.by_itself().await,
             },
         }
+    }
+
+    fn attempts(&self) -> Attempts<'_> {
+        Attempts { executor: &self.parts.executor, budget: self.budget, call: self.call }
     }
 
     /// An answer from before, or from a call that others wait for too.

@@ -20,10 +20,8 @@ pub(super) struct Attempts<'a> {
 }
 
 impl Attempts<'_> {
-    /// The caller may be asked in the course of it; then there is one attempt only.
-    pub(super) async fn asking(&self) -> Result<Run, CallError> {
-        self.budget.earn();
-        let first = self.executor.run(self.call).await?;
+    /// After a first attempt that may be mended. The caller may be asked in the second.
+    pub(super) async fn again(&self, first: Run) -> Result<Run, CallError> {
         if !self.is_worth_another(&first).await {
             return Ok(first);
         }

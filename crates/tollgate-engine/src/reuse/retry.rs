@@ -1,9 +1,8 @@
 //! Whether a call that failed is sent once more, and how often that may happen: a server in
 //! trouble must not get more of it. Pure; chance is an argument.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
-
-use parking_lot::Mutex;
 
 use crate::backend::{Failure, WaitsFor};
 use crate::executor::{Ran, Run};
@@ -20,38 +19,36 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(50);
 /// The first is lent, so that a gateway that has just started can mend too; calls pay it back
 /// before they earn the next. From five calls on the server sees no more than 1.2 times as many.
 #[derive(Debug)]
-pub(super) struct Budget(Mutex<Purse>);
-
-/// In fifths of an attempt.
-#[derive(Debug)]
-struct Purse {
-    saved: u32,
-    owed: u32,
+pub(super) struct Budget {
+    /// In fifths of an attempt.
+    saved: AtomicU32,
+    owed: AtomicU32,
 }
 
 impl Budget {
     pub(super) fn new() -> Self {
         let lent = CALLS_PER_SECOND_ATTEMPT;
-        Self(Mutex::new(Purse { saved: lent, owed: lent }))
+        Self { saved: AtomicU32::new(lent), owed: AtomicU32::new(lent) }
     }
 
     /// A call begins.
     pub(super) fn earn(&self) {
-        let mut purse = self.0.lock();
-        if purse.owed > 0 {
-            purse.owed -= 1;
-        } else {
-            purse.saved = (purse.saved + 1).min(MOST_SAVED * CALLS_PER_SECOND_ATTEMPT);
+        let most = MOST_SAVED * CALLS_PER_SECOND_ATTEMPT;
+        let more = |saved: u32| (saved < most).then_some(saved + 1);
+        if change(&self.owed, |owed| owed.checked_sub(1)).is_none() {
+            change(&self.saved, more);
         }
     }
 
     /// Whether there may be a second attempt; it is then paid for.
     pub(super) fn spend(&self) -> bool {
-        let mut purse = self.0.lock();
-        let left = purse.saved.checked_sub(CALLS_PER_SECOND_ATTEMPT);
-        purse.saved = left.unwrap_or(purse.saved);
-        left.is_some()
+        change(&self.saved, |saved| saved.checked_sub(CALLS_PER_SECOND_ATTEMPT)).is_some()
     }
+}
+
+/// `None` if it stays as it is.
+fn change(count: &AtomicU32, next: impl Fn(u32) -> Option<u32>) -> Option<u32> {
+    count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, next).ok()
 }
 
 /// A connection that broke, or was not there, may be there a moment later. Everything else would
