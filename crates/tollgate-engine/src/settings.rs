@@ -74,8 +74,7 @@ pub struct Server {
     pub protocol: Protocol,
     /// May its annotations allow retries, caching, probes?
     pub trusted: bool,
-    /// Are those of its tools measured that may be probed?
-    pub calibrate: bool,
+    pub calibrate: Calibrate,
     pub state: Wanted,
     pub start: Start,
     pub restart: Restart,
@@ -85,6 +84,14 @@ pub struct Server {
     pub deny: Vec<Glob>,
     pub tools: BTreeMap<ToolName, Override>,
     pub category: Option<String>,
+}
+
+/// When those tools of a server are measured that may be probed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Calibrate {
+    /// When it comes up and while it is idle.
+    ByItself,
+    OnCommand,
 }
 
 #[derive(Debug, Clone)]

@@ -20,7 +20,7 @@ use super::prober::{Came, Prober};
 use super::schedule::{Ended, Errand, Facts, Standing, Times};
 use crate::gate::Gate;
 use crate::probing;
-use crate::settings::{Budget, Server};
+use crate::settings::{Budget, Calibrate, Server};
 
 /// How often it is seen to what is due.
 const TICK: Duration = Duration::from_secs(1);
@@ -38,7 +38,7 @@ pub(crate) struct Habit {
 
 impl Habit {
     pub(crate) fn of(budget: &Budget, servers: &[Server]) -> Self {
-        let left_alone = servers.iter().filter(|server| !server.calibrate);
+        let left_alone = servers.iter().filter(|server| server.calibrate == Calibrate::OnCommand);
         Self {
             every: budget.calibrate_every,
             left_alone: left_alone.map(|server| server.id.clone()).collect(),

@@ -21,8 +21,8 @@ use tollgate_core::selector::Keywords;
 use tollgate_engine::builtin::{self, Failure, Reply, Tool};
 use tollgate_engine::gate::Gate;
 use tollgate_engine::settings::{
-    Auth, Builtin, Endpoint, Protocol, Restart, RestartPolicy, Server as UpstreamSettings,
-    Settings, Start, Transport, Wanted,
+    Auth, Builtin, Calibrate, Endpoint, Protocol, Restart, RestartPolicy,
+    Server as UpstreamSettings, Settings, Start, Transport, Wanted,
 };
 use tollgate_engine::{Parts, Running};
 use tollgate_mcp::tasks::{self, Task};
@@ -152,7 +152,7 @@ pub(crate) fn server(id: &str, transport: Transport, revision: Revision) -> Upst
         transport,
         protocol: Protocol::Pinned(revision),
         trusted: false,
-        calibrate: false,
+        calibrate: Calibrate::OnCommand,
         state: Wanted::Enabled,
         start: Start::Eager,
         restart: Restart {

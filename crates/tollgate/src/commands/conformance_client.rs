@@ -18,8 +18,8 @@ use tollgate_core::turn::{Principal, Turn};
 use tollgate_engine::caller::{Caller, Dialogue};
 use tollgate_engine::gate::{Asked, Gate};
 use tollgate_engine::settings::{
-    Auth, Brought, Builtin, Endpoint, Protocol, Restart, RestartPolicy, Server, Settings, Start,
-    Transport, Wanted,
+    Auth, Brought, Builtin, Calibrate, Endpoint, Protocol, Restart, RestartPolicy, Server,
+    Settings, Start, Transport, Wanted,
 };
 use tollgate_engine::upstream::State;
 use tollgate_engine::{Parts, start};
@@ -124,7 +124,7 @@ fn settings(url: &str, protocol: Protocol, context: &Value) -> Result<Settings, 
         transport: Transport::StreamableHttp(endpoint),
         protocol,
         trusted: false,
-        calibrate: false,
+        calibrate: Calibrate::OnCommand,
         state: Wanted::Enabled,
         start: Start::Eager,
         restart: Restart {

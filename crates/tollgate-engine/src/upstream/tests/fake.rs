@@ -25,7 +25,7 @@ use super::super::{Change, Context, State, Update, Upstream};
 use crate::backend::{Backend, Failure, Job};
 use crate::clock::SystemClock;
 use crate::settings::{
-    Command, Protocol, Restart, RestartPolicy, Server, Start, Transport, Wanted,
+    Calibrate, Command, Protocol, Restart, RestartPolicy, Server, Start, Transport, Wanted,
 };
 
 /// How the fake behaves now; a test changes it as it goes.
@@ -197,7 +197,7 @@ pub(super) fn server() -> Server {
         }),
         protocol: Protocol::Auto,
         trusted: false,
-        calibrate: false,
+        calibrate: Calibrate::OnCommand,
         state: Wanted::Enabled,
         start: Start::Eager,
         restart: Restart {

@@ -7,7 +7,7 @@ use tollgate_core::glob::Glob;
 use tollgate_core::id::ServerId;
 use tollgate_core::tool::SlowResponse;
 use tollgate_engine::settings::{
-    Protocol, Restart, RestartPolicy, Server, Start, Transport, Wanted,
+    Calibrate, Protocol, Restart, RestartPolicy, Server, Start, Transport, Wanted,
 };
 use tollgate_mcp::Revision;
 
@@ -72,7 +72,10 @@ fn server(
             .and_then(|text| Revision::parse(text.value))
             .map_or(Protocol::Auto, Protocol::Pinned),
         trusted: fields.flag("trusted").unwrap_or(false),
-        calibrate: fields.flag("calibrate").unwrap_or(true),
+        calibrate: match fields.flag("calibrate") {
+            Some(false) => Calibrate::OnCommand,
+            Some(true) | None => Calibrate::ByItself,
+        },
         state: match fields.flag("enabled") {
             Some(false) => Wanted::Disabled,
             Some(true) | None => Wanted::Enabled,

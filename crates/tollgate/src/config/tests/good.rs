@@ -9,7 +9,7 @@ use tollgate_core::budget::Tier;
 use tollgate_core::selector::{Builtin, Keywords, Language};
 use tollgate_core::tool::Approval;
 use tollgate_engine::settings::{
-    Auth, Budget, Command, Endpoint, Protocol, Start, Transport, Wanted,
+    Auth, Budget, Calibrate, Command, Endpoint, Protocol, Start, Transport, Wanted,
 };
 use tollgate_mcp::Revision;
 use tollgate_server::Right;
@@ -87,7 +87,7 @@ fn the_example_of_the_documentation_is_read() {
     assert!(config.keys[0].rights.has(Right::Approve));
     assert_eq!(config.keys[1].rights, [Right::Execute].into_iter().collect());
     assert_eq!(config.database, Database::Sqlite);
-    assert!(files.calibrate && search.calibrate);
+    assert_eq!([files.calibrate, search.calibrate], [Calibrate::ByItself; 2]);
     assert_eq!(search.category.as_deref(), Some("search"));
     assert_eq!(tool.hedge, Some(false));
     let budget = &settings.budget;
@@ -148,7 +148,7 @@ servers:
 ";
     assert_eq!(report(text).diagnostics, []);
     let server = good(text).settings.servers.remove(0);
-    assert!(!server.calibrate);
+    assert_eq!(server.calibrate, Calibrate::OnCommand);
     let tool = server.tools.into_values().next().unwrap();
     assert_eq!((tool.hedge, tool.cacheable), (Some(true), Some(Duration::from_secs(5))));
 }

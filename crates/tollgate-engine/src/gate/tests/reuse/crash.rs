@@ -6,8 +6,8 @@ use tollgate_core::glob::Glob;
 
 use super::*;
 use crate::settings::{
-    Budget, Builtin, Command, Protocol, Restart, RestartPolicy, Server as Wanting, Settings, Start,
-    Transport, Wanted,
+    Budget, Builtin, Calibrate, Command, Protocol, Restart, RestartPolicy, Server as Wanting,
+    Settings, Start, Transport, Wanted,
 };
 use crate::{Parts, start};
 
@@ -43,7 +43,7 @@ fn settings(data: &std::path::Path) -> Settings {
         transport: Transport::Stdio(Command { words, env: BTreeMap::new(), cwd: None }),
         protocol: Protocol::Auto,
         trusted: false,
-        calibrate: false,
+        calibrate: Calibrate::OnCommand,
         state: Wanted::Enabled,
         start: Start::Eager,
         restart: Restart {
