@@ -12,6 +12,8 @@ use crate::json::{self, Malformed, Object};
 
 /// JSON that gets less than this is not worth showing.
 const LEAST_JSON: usize = 64;
+/// `\u0041`
+const LONGEST_ESCAPE: usize = 6;
 
 /// What there is room for.
 pub(super) struct Parts<'c> {
@@ -58,7 +60,10 @@ impl Parts<'_> {
             }
             Whole::TooLong(item) => item,
         };
-        let text = item.text()?;
+        let Some(text) = item.text() else {
+            cuts.add(format!("text of {} bytes cannot be read, left out", item.text_bytes()));
+            return None;
+        };
         let Some((shorter, kept)) = self.shorter(&item, &text) else {
             cuts.add(format!("text of {} bytes was left out", text.len()));
             return None;
@@ -88,15 +93,31 @@ impl Parts<'_> {
         if item.binary_bytes() > self.caps.binary_bytes {
             return left_out(item.binary_bytes());
         }
-        let (length, is_deep) =
-            item.text().map_or((None, false), |text| (Some(text.len()), self.is_too_deep(&text)));
+        // Text that is too long even if all of it is escapes need not be read for that.
+        let is_hopeless = item.text_bytes() / LONGEST_ESCAPE > self.text_left;
+        let length = if is_hopeless { Some(usize::MAX) } else { self.length(&item) };
         match length {
-            _ if fits(self, length.unwrap_or(0)) && !is_deep => {
-                self.take(size, length.unwrap_or(0));
+            None if size < self.left => {
+                self.take(size, 0);
+                Whole::Fits
+            }
+            None => left_out(size),
+            Some(length) if fits(self, length) => {
+                self.take(size, length);
                 Whole::Fits
             }
             Some(_) => Whole::TooLong(Box::new(item)),
-            None => left_out(size),
+        }
+    }
+
+    /// How long the item's text is, if it has one: endless, if it is nested too deeply. What is
+    /// there and cannot be read counts as it is written.
+    fn length(&self, item: &Item<'_>) -> Option<usize> {
+        match (item.text(), item.text_bytes()) {
+            (None, 0) => None,
+            (None, written) => Some(written),
+            (Some(text), _) if self.is_too_deep(&text) => Some(usize::MAX),
+            (Some(text), _) => Some(text.len()),
         }
     }
 
@@ -148,6 +169,12 @@ impl<'a> Item<'a> {
     fn binary_bytes(&self) -> usize {
         let blob = self.resource.as_ref().and_then(|resource| resource.get("blob"));
         self.item.get("data").or(blob).map_or(0, |raw| raw.get().len().saturating_sub(2))
+    }
+
+    /// Of the text as it is written.
+    fn text_bytes(&self) -> usize {
+        let inside = || self.resource.as_ref()?.get("text");
+        self.item.get("text").or_else(inside).map_or(0, |raw| raw.get().len())
     }
 
     fn text(&self) -> Option<Cow<'_, str>> {

@@ -151,6 +151,16 @@ fn large_items_that_cannot_be_read_are_left_out_for_the_reason_that_is_true() {
 }
 
 #[test]
+fn text_that_cannot_be_read_counts_as_it_is_written() {
+    let item = |size: usize| format!(r#"{{"type":"text","text":"\ud800{}"}}"#, "x".repeat(size));
+    let result = format!(r#"{{"content":[{},{}]}}"#, item(20), item(200));
+    let outcome = outcome(&result, &tight());
+    let shown = outcome.result.get();
+    assert!(shown.contains("text of 208 bytes cannot be read, left out"), "{shown}");
+    assert!(shown.contains("\\ud800xxx") && shown.len() < 600, "{shown}");
+}
+
+#[test]
 fn only_what_is_too_deep_is_left_out() {
     let deep = format!("{}1{}", "[".repeat(10_000), "]".repeat(10_000));
     let result = format!(r#"{{"content":[],"structuredContent":{{"a":{deep},"b":2}}}}"#);
