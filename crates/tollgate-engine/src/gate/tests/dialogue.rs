@@ -202,6 +202,28 @@ async fn modern_to_legacy_parks_the_call_until_the_caller_is_back() {
     assert_eq!(said(&reply), r#"ok {"action":"accept"}"#);
 }
 
+#[tokio::test(start_paused = true)]
+async fn who_comes_back_in_a_short_turn_meets_the_wall_of_that_turn() {
+    let test = gate(Era::Legacy, |seen| {
+        Box::pin(async move {
+            let _ = ask(&seen.events.unwrap(), "elicitation/create".to_owned(), None).await;
+            std::future::pending().await
+        })
+    })
+    .await;
+    let client = someone();
+    let caller = |dialogue| Caller { dialogue, ..Caller::silent(&client) };
+    let first = test.call(r#"{"name":"s_a"}"#, caller(rounds(None, None))).await;
+    let (_, state) = required(first);
+    let began = SystemClock.now();
+    let deadline = Some(Deadline::after(began, Duration::from_millis(500)));
+    let turn = Turn { deadline, ..test.turn() };
+    let back = caller(rounds(Some(&state), Some(r#"{"q1":1}"#)));
+    let reply = test.gate.call(&turn, request(r#"{"name":"s_a"}"#), back).await;
+    assert_eq!(said(&reply), "timeout `s_a` did not answer within 500 ms");
+    assert_eq!((SystemClock.now() - began).as_millis(), 500);
+}
+
 #[tokio::test]
 async fn questions_that_come_together_are_asked_together() {
     let test = gate(Era::Legacy, |seen| {
