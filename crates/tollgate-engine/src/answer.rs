@@ -1,6 +1,7 @@
 //! From how a call came out of its backend to what the gate replies. A tool that failed, hung or
 //! is away becomes an outcome with a text that helps the model; nothing here is an exception.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::value::RawValue;
@@ -12,6 +13,7 @@ use tollgate_core::tool::Tool;
 use tollgate_core::turn::Principal;
 use tollgate_mcp::client::{Answer, AnswerKind};
 use tollgate_mcp::code::{self, ErrorObject};
+use tollgate_mcp::large::{LARGE, aside};
 use tollgate_mcp::meta::TASKS_EXTENSION;
 
 use crate::backend::Failure;
@@ -46,23 +48,38 @@ pub(crate) fn failed(status: Status, message: &str) -> Reply {
 }
 
 impl Finish<'_> {
-    pub(crate) fn reply(&self, ran: Ran) -> Result<Reply, CallError> {
+    pub(crate) async fn reply(&self, ran: Ran) -> Result<Reply, CallError> {
         match ran {
-            Ran::Answered(Ok(answer)) => self.answered(answer),
+            Ran::Answered(Ok(answer)) => self.answered(answer).await,
             Ran::Answered(Err(failure)) => self.failed(failure),
             Ran::InputRequired(result) => Ok(Reply::InputRequired(result)),
-            Ran::TimedOut => {
-                let limit = self.planned.span().as_millis();
-                let what = format!("`{}` did not answer within {limit} ms", self.name());
-                self.unanswered(Status::Timeout, what, None)
-            }
+            Ran::TimedOut => self.timed_out(),
         }
     }
 
-    fn answered(&self, answer: Answer) -> Result<Reply, CallError> {
+    fn timed_out(&self) -> Result<Reply, CallError> {
+        let limit = self.planned.span().as_millis();
+        let what = format!("`{}` did not answer within {limit} ms", self.name());
+        self.unanswered(Status::Timeout, what, None)
+    }
+
+    async fn answered(&self, answer: Answer) -> Result<Reply, CallError> {
         let request = self.planned.permitted();
         match (answer.kind, request.tool()) {
-            (AnswerKind::Complete, Some(tool)) => Ok(Reply::Tool(self.shaped(tool, answer.result))),
+            (AnswerKind::Complete, Some(tool)) => {
+                // Reading a large answer takes its time too; the turn does not wait for that.
+                let wall = self.planned.wall().filter(|_| answer.result.get().len() > LARGE);
+                let shaping = self.shaped(tool, answer.result);
+                match wall {
+                    None => Ok(Reply::Tool(shaping.await)),
+                    Some(wall) => {
+                        match tokio::time::timeout_at(wall.instant().into(), shaping).await {
+                            Ok(outcome) => Ok(Reply::Tool(outcome)),
+                            Err(_) => self.timed_out(),
+                        }
+                    }
+                }
+            }
             (AnswerKind::Complete, None) => match Object::parse(answer.result.get()) {
                 Err(_) => self.refused_answer("a result that cannot be read"),
                 Ok(_) if json::is_deeper_than(self.caller.caps.depth, answer.result.get()) => {
@@ -87,10 +104,14 @@ impl Finish<'_> {
     }
 
     /// What is too much for the caller stays here, behind a handle.
-    fn shaped(&self, tool: &Tool, result: Box<RawValue>) -> Outcome {
-        let caps = &self.caller.caps;
-        let consumer = Consumer { caps, spare: self.results.spare(result.get().len()) };
-        let Shaped { outcome, rest } = shaping::shape(tool, result, self.took, consumer);
+    async fn shaped(&self, tool: &Arc<Tool>, result: Box<RawValue>) -> Outcome {
+        let (size, caps, took) = (result.get().len(), self.caller.caps, self.took);
+        let (called, spare) = (Arc::clone(tool), self.results.spare(size));
+        let shape = move || {
+            let consumer = Consumer { caps: &caps, spare };
+            shaping::shape(&called, result, took, consumer)
+        };
+        let Shaped { outcome, rest } = aside(size, shape).await;
         if let Some(rest) = rest {
             let (tool, page_bytes) = (tool.exposed.to_string(), caps.page_bytes);
             let outcome = self.marked(rest);

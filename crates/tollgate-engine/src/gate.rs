@@ -209,7 +209,7 @@ impl Gate {
         let tickets = Tickets { seal: &self.executor.seal, principal };
         let (planned, reused, results) = (&planned, over.reused, &*self.results);
         let finish = answer::Finish { planned, caller, took, reused, principal, results, tickets };
-        let reply = finish.reply(over.ran);
+        let reply = finish.reply(over.ran).await;
         if let (Some(unjudged), Ok(Reply::Tool(outcome))) = (&over.unjudged, &reply) {
             self.executor.judged(unjudged, outcome.status);
         }

@@ -85,7 +85,7 @@ impl Desk {
             results: &self.results,
             tickets: Tickets { seal: &self.executor.seal, principal: &of.principal },
         };
-        let outcome = match finish.reply(over.ran) {
+        let outcome = match finish.reply(over.ran).await {
             Ok(Reply::Tool(outcome)) => outcome,
             Ok(Reply::Result(_) | Reply::InputRequired(_) | Reply::Task(_)) => {
                 let message = format!("`{}` wants more than a result", of.exposed);

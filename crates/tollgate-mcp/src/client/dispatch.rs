@@ -37,6 +37,13 @@ pub(super) enum OnDrop {
     Forget,
 }
 
+/// What a message was.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Received {
+    Answer,
+    Talk,
+}
+
 /// A request that was sent. Dropping it gives it up.
 pub(super) struct InFlight<'d> {
     dispatch: &'d Dispatch,
@@ -64,7 +71,7 @@ impl Dispatch {
         let message = write::request(&Id::number(id), request.method, &params);
         let mut sent = self.register(id, entry, OnDrop::Cancel)?;
         self.outbox.send(message).await.inspect_err(|_| sent.forget())?;
-        outgoing::answer(revision.era(), sent.answer().await?)
+        outgoing::answer(revision.era(), sent.answer().await?).await
     }
 
     /// Sends a request of the handshake, or a subscription, with params as they are.
@@ -112,18 +119,23 @@ impl Dispatch {
     }
 
     /// Takes in one message, whatever it is.
-    pub(super) fn receive(&self, bytes: &[u8]) {
+    pub(super) fn receive(&self, bytes: &[u8]) -> Received {
         if bytes.first() == Some(&b'[') && self.inbound.revision() == Revision::V2025_03_26 {
-            return self.receive_batch(bytes);
+            self.receive_batch(bytes);
+            return Received::Talk;
         }
         match Message::parse_bytes(bytes) {
-            Ok(Message::Response { id, outcome }) => self.respond(id.as_ref(), outcome),
+            Ok(Message::Response { id, outcome }) => {
+                self.respond(id.as_ref(), outcome);
+                return Received::Answer;
+            }
             Ok(Message::Notification { method, params }) => {
                 self.inbound.notification(&method, params, None);
             }
             Ok(Message::Request(request)) => self.inbound.request(&request, None, &self.outbox),
             Err(invalid) => self.reject(&invalid, bytes),
         }
+        Received::Talk
     }
 
     /// The server sent a message that is not read because of its size. Its id may still show at

@@ -4,6 +4,7 @@ use serde_json::value::RawValue;
 use tollgate_core::json::{self, Object};
 
 use super::{Answer, AnswerKind, RequestError};
+use crate::large::aside;
 use crate::meta::{self, ClientFacts};
 use crate::{Era, Revision};
 
@@ -33,15 +34,18 @@ pub(super) fn params(
 }
 
 /// Tells the kinds of result apart. Legacy results are always complete.
-pub(super) fn answer(era: Era, result: Box<RawValue>) -> Result<Answer, RequestError> {
+pub(super) async fn answer(era: Era, result: Box<RawValue>) -> Result<Answer, RequestError> {
     if !result.get().starts_with('{') {
         return Err(RequestError::Lost("the server's result is not an object".to_owned()));
     }
-    let kind = match era {
-        Era::Legacy => AnswerKind::Complete,
-        Era::Modern => kind(&result)?,
-    };
-    Ok(Answer { kind, result })
+    match era {
+        Era::Legacy => Ok(Answer { kind: AnswerKind::Complete, result }),
+        Era::Modern => aside(result.get().len(), move || told(result)).await,
+    }
+}
+
+fn told(result: Box<RawValue>) -> Result<Answer, RequestError> {
+    Ok(Answer { kind: kind(&result)?, result })
 }
 
 fn kind(result: &RawValue) -> Result<AnswerKind, RequestError> {

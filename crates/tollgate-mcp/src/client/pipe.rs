@@ -11,7 +11,7 @@ use tokio::sync::mpsc;
 use tokio::time::{sleep, timeout};
 use tollgate_core::json::Object;
 
-use super::dispatch::Dispatch;
+use super::dispatch::{Dispatch, Received};
 use super::inbound::Outbox;
 use super::watch::Watch;
 use super::{
@@ -20,6 +20,7 @@ use super::{
 };
 use crate::Era;
 use crate::line::{Line, Lines, on_one_line};
+use crate::noise::Noise;
 use crate::tasks::{self, Task};
 
 /// Messages that may wait for a server to read them.
@@ -150,9 +151,13 @@ async fn read_all<R: AsyncRead + Unpin>(
     limit: usize,
 ) {
     let mut skipped = Bytes::new();
+    let mut noise = Noise::default();
     let reason = loop {
         match lines.next().await {
-            Ok(Some(Line::Text(text))) => dispatch.receive(&text),
+            Ok(Some(Line::Text(text))) => match dispatch.receive(&text) {
+                Received::Answer => noise.answered(),
+                Received::Talk => noise.heard(text.len()).await,
+            },
             Ok(Some(Line::TooLong { head })) => {
                 let what = format!("a line of more than {limit} bytes");
                 dispatch.inbound.listener.garbage(&what);

@@ -13,6 +13,7 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{App, connection};
 
+const POLLS_BETWEEN_TIMERS: u32 = 16;
 /// Connections that a lane was given and has not begun to serve.
 const WAITING: usize = 64;
 
@@ -82,7 +83,9 @@ impl Lanes {
 
 impl Work {
     fn run(self) {
-        match Builder::new_current_thread().enable_all().build() {
+        // However much there is to do, timers are looked at often enough for deadlines to hold.
+        let mut builder = Builder::new_current_thread();
+        match builder.enable_all().event_interval(POLLS_BETWEEN_TIMERS).build() {
             Ok(runtime) => runtime.block_on(self.serve()),
             Err(error) => tracing::error!(%error, "a lane has no runtime"),
         }

@@ -19,7 +19,9 @@ struct Hasty {
 impl Outbox for Hasty {
     async fn send(&self, _: String) -> Result<(), RequestError> {
         let dispatch = self.dispatch.get().and_then(Weak::upgrade).unwrap();
-        self.answers.iter().for_each(|answer| dispatch.receive(answer.as_bytes()));
+        for answer in self.answers {
+            dispatch.receive(answer.as_bytes());
+        }
         Ok(())
     }
 

@@ -190,7 +190,7 @@ impl Connection for Legacy {
         let message = write::request(&Id::number(id), request.method, &params);
         let outcome = core.answer(owner, message.into()).await;
         given_up.is_over = true;
-        outgoing::answer(self.facts.era(), outcome?)
+        outgoing::answer(self.facts.era(), outcome?).await
     }
 
     async fn notify(&self, method: &str, params: Object<'_>) -> Result<(), RequestError> {

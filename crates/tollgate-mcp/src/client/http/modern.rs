@@ -108,7 +108,7 @@ impl Connection for Modern {
         let message = write::request(&Id::number(id), request.method, &params);
         let response = core.wire.post(headers, message.into()).await?;
         let reply = core.waiting(owner).read(response).await?;
-        outgoing::answer(self.facts.era(), reply.into_outcome()?)
+        outgoing::answer(self.facts.era(), reply.into_outcome()?).await
     }
 
     async fn notify(&self, method: &str, params: Object<'_>) -> Result<(), RequestError> {

@@ -14,6 +14,8 @@ use crate::client::RequestError;
 use crate::client::inbound::{Inbound, Outbox, Owner};
 use crate::code::ErrorObject;
 use crate::envelope::Message;
+use crate::large::{LARGE, aside};
+use crate::noise::Noise;
 use crate::sse::Fault;
 use crate::tasks::Group;
 
@@ -61,7 +63,7 @@ impl Waiting<'_> {
             return self.read_stream(EventStream::new(response, self.limit)).await;
         }
         let bytes = body::whole(response.into_body(), self.limit).await?;
-        Ok(match self.take(&bytes) {
+        Ok(match self.take_any(bytes).await {
             Taken::Answer(outcome) => Reply::Answer(outcome),
             Taken::Broken(reason) => Reply::Nonsense(reason),
             Taken::Other => Reply::Nonsense("the response does not answer the request".to_owned()),
@@ -70,20 +72,24 @@ impl Waiting<'_> {
 
     pub(super) async fn read_stream(&self, mut stream: EventStream) -> Result<Reply, RequestError> {
         let mut events = 0;
+        let mut noise = Noise::default();
         while let Some(event) = stream.next().await {
             events += 1;
             let data = match event {
                 Ok(event) if event.data.is_empty() || !is_message(event.name.as_deref()) => {
+                    noise.heard(event.data.len()).await;
                     continue;
                 }
                 Ok(event) => event.data,
                 Err(Fault::TooLarge { limit }) => return Err(RequestError::TooLarge { limit }),
                 Err(fault @ Fault::NotUtf8) => {
                     self.inbound.listener.garbage(&fault.to_string());
+                    noise.heard(0).await;
                     continue;
                 }
             };
-            match self.take(data.as_bytes()) {
+            let size = data.len();
+            match self.take_any(data.into()).await {
                 Taken::Answer(outcome) => {
                     stream.finish(self.drains);
                     return Ok(Reply::Answer(outcome));
@@ -91,9 +97,21 @@ impl Waiting<'_> {
                 Taken::Broken(reason) => self.inbound.listener.garbage(&reason),
                 Taken::Other => {}
             }
+            noise.heard(size).await;
         }
         let last_id = stream.last_id().map(str::to_owned);
         Ok(Reply::Cut(Resume { last_id, retry: stream.retry(), events }))
+    }
+
+    /// One message. A large one is read by a thread that nobody waits for.
+    async fn take_any(&self, bytes: Bytes) -> Taken {
+        if bytes.len() > LARGE {
+            let (id, large) = (self.owner.id, bytes.clone());
+            if let Some(result) = aside(bytes.len(), move || answer_in(&large, id)).await {
+                return Taken::Answer(Ok(result));
+            }
+        }
+        self.take(&bytes)
     }
 
     /// One message: the answer, or something on the way to it.
@@ -134,6 +152,17 @@ impl Waiting<'_> {
             }
         }
         answer
+    }
+}
+
+/// The result of request `id`, if that is what the message is.
+fn answer_in(bytes: &[u8], id: u64) -> Option<Box<RawValue>> {
+    match Message::parse_bytes(bytes) {
+        Ok(Message::Response { id: of, outcome: Ok(result) }) => {
+            let ours = of.is_none_or(|of| of.as_json().parse() == Ok(id));
+            ours.then(|| result.to_owned())
+        }
+        _ => None,
     }
 }
 

@@ -14,13 +14,14 @@ use tollgate_core::json::Object;
 use super::body::{self, EventStream};
 use super::reply::describe;
 use super::wire::Wire;
-use crate::client::dispatch::Dispatch;
+use crate::client::dispatch::{Dispatch, Received};
 use crate::client::inbound::Outbox;
 use crate::client::watch::Watch;
 use crate::client::{
     Answer, ConnectError, Connection, Listener, Options, Request, RequestError, ServerFacts,
     SharedConnection, handshake,
 };
+use crate::noise::Noise;
 use crate::sse::{Event, Fault};
 use crate::tasks::{self, Group, Task};
 use crate::{Era, Revision};
@@ -100,11 +101,16 @@ impl Drop for SseLegacy {
 }
 
 async fn read_all(mut stream: EventStream, dispatch: Arc<Dispatch>) {
+    let mut noise = Noise::default();
     while let Some(event) = stream.next().await {
+        let size = event.as_ref().map_or(0, |event| event.data.len());
         match event {
             Ok(Event { name: Some(name), .. }) if name != "message" => {}
             Ok(event) if event.data.is_empty() => {}
-            Ok(event) => dispatch.receive(event.data.as_bytes()),
+            Ok(event) => match dispatch.receive(event.data.as_bytes()) {
+                Received::Answer => noise.answered(),
+                Received::Talk => {}
+            },
             Err(fault) => {
                 dispatch.inbound.listener.garbage(&fault.to_string());
                 if let Fault::TooLarge { limit } = fault {
@@ -112,6 +118,7 @@ async fn read_all(mut stream: EventStream, dispatch: Arc<Dispatch>) {
                 }
             }
         }
+        noise.heard(size).await;
     }
     dispatch.close("the server's event stream ended");
 }

@@ -1,0 +1,76 @@
+//! Servers that talk without answering. What they say is read, but neither so much at a time nor so
+//! fast that everybody else on this thread has to wait for it.
+
+use std::time::Duration;
+
+/// What any message costs, however little it says.
+const LEAST: usize = 64;
+/// Read in one go; then others have their turn.
+const AT_A_TIME: usize = 32 << 10;
+/// So much talk beside an answer is nothing special.
+const USUAL: usize = 256 << 10;
+/// After each [`AT_A_TIME`] that is more than usual.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// What was heard since the last answer.
+#[derive(Debug, Default)]
+pub(crate) struct Noise {
+    heard: usize,
+    in_a_row: usize,
+}
+
+impl Noise {
+    /// Something was read that was no answer. Cancel-safe.
+    pub(crate) async fn heard(&mut self, bytes: usize) {
+        let bytes = bytes.max(LEAST);
+        self.heard = self.heard.saturating_add(bytes);
+        self.in_a_row = self.in_a_row.saturating_add(bytes);
+        if self.in_a_row < AT_A_TIME {
+            return;
+        }
+        self.in_a_row = 0;
+        if self.heard > USUAL {
+            tokio::time::sleep(PAUSE).await;
+        } else {
+            tokio::task::yield_now().await;
+        }
+    }
+
+    pub(crate) fn answered(&mut self) {
+        self.heard = 0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::time::Instant;
+
+    use super::Noise;
+
+    async fn took(bytes: usize, times: usize) -> Duration {
+        let (mut noise, began) = (Noise::default(), Instant::now());
+        for _ in 0..times {
+            noise.heard(bytes).await;
+        }
+        began.elapsed()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn usual_talk_is_not_held_up_and_a_flood_is() {
+        assert_eq!(took(100, 2_000).await, Duration::ZERO);
+        let flood = took(1_000, 100_000).await;
+        assert!(flood > Duration::from_secs(2), "{flood:?} for 100 MB");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn an_answer_makes_the_server_a_good_one_again() {
+        let (mut noise, began) = (Noise::default(), Instant::now());
+        for _ in 0..1_000 {
+            noise.heard(10_000).await;
+            noise.answered();
+        }
+        assert_eq!(began.elapsed(), Duration::ZERO);
+    }
+}
