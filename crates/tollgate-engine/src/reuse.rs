@@ -13,6 +13,7 @@ use tollgate_core::shaping::{self, Caps, Consumer};
 use tollgate_core::tool::{self, Tool};
 use tollgate_mcp::client::{Answer, AnswerKind};
 use tollgate_mcp::code;
+use tollgate_mcp::large::aside;
 use tollgate_mcp::meta::TASKS_EXTENSION;
 
 use crate::backend::Failure;
@@ -267,26 +268,29 @@ impl Parts {
         let Some(run) = attempts.alone(self.hedge(&cargo.tool)).await else {
             return Landed { ran: None, kept: None };
         };
-        let kept = self.judge(&cargo, &run);
+        let kept = self.judge(&cargo, &run).await;
         Landed { ran: Some(run.ran), kept }
     }
 
     /// Finds out what an answer is worth. For how long it was kept, if it was.
-    fn judge(&self, cargo: &Cargo, run: &Run) -> Option<Duration> {
+    async fn judge(&self, cargo: &Cargo, run: &Run) -> Option<Duration> {
         let Ran::Answered(Ok(Answer { kind: AnswerKind::Complete, result })) = &run.ran else {
             return None;
         };
-        let (tool, came) = (&cargo.tool, self.executor.clock.now());
-        let consumer = Consumer { caps: &Caps::mcp(), spare: None };
-        let shaped = shaping::shape(tool, result.clone(), Duration::ZERO, consumer);
-        let status = shaped.outcome.status;
+        let came = self.executor.clock.now();
+        let (tool, raw) = (Arc::clone(&cargo.tool), result.clone());
+        let status = aside(result.get().len(), move || {
+            let consumer = Consumer { caps: &Caps::mcp(), spare: None };
+            shaping::shape(&tool, raw, Duration::ZERO, consumer).outcome.status
+        });
+        let status = status.await;
         if let Some(unjudged) = &run.unjudged {
             self.executor.judged(unjudged, status);
         }
         let is_good = matches!(status, Status::Ok | Status::NoResults);
         let key = cargo.key.as_ref().filter(|_| is_good)?;
         let kept = Kept { result: result.clone(), asked: cargo.planned.started(), came };
-        self.cache.put(key, kept).then_some(tool.terms.cacheable)
+        self.cache.put(key, kept).then_some(cargo.tool.terms.cacheable)
     }
 
     /// After how long a second attempt starts beside the first: when nearly all others were done.
