@@ -169,7 +169,7 @@ async fn run(wish: &Wish) -> Result<Vec<Row>, Trouble> {
     for figure in &wish.figures {
         let began = clock::now();
         let left = until.saturating_duration_since(began);
-        match within(left, "the whole run", figure.measure(&bench)).await {
+        match within(left, "the whole run", Box::pin(figure.measure(&bench))).await {
             Ok(measured) => rows.extend(measured),
             Err(trouble) => rows.push(Row::failed(figure.id(), &trouble.to_string())),
         }
