@@ -2,6 +2,7 @@
 //! make a turn last longer than it may. They list their tools like good ones do.
 
 use std::io::{self, BufRead as _, Write as _};
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -57,7 +58,7 @@ impl Manner {
 /// The wall of the turns that these servers are asked in.
 pub(crate) const WALL: Duration = Duration::from_millis(100);
 const DRIP: Duration = Duration::from_millis(5);
-const HUGE: usize = 7 << 20;
+const HUGE_BYTES: usize = 7 << 20;
 
 /// Serves over HTTP until dropped.
 pub(crate) async fn serve(listener: TcpListener) {
@@ -85,7 +86,7 @@ async fn connection(mut stream: TcpStream) -> io::Result<()> {
                 misbehave(manner, number, &message, &mut stream).await?;
             }
             None => match echo.answer(Era::Modern, &message) {
-                Answer::Message(text) => answer(&mut stream, text.as_bytes()).await?,
+                Answer::Message(text) => answer(&mut stream, &[text.as_bytes()]).await?,
                 Answer::Nothing => {
                     stream.write_all(b"HTTP/1.1 202 Accepted\r\ncontent-length: 0\r\n\r\n").await?;
                 }
@@ -115,13 +116,16 @@ async fn request(stream: &mut TcpStream, read: &mut Vec<u8>) -> io::Result<Optio
     }
 }
 
-async fn answer(stream: &mut TcpStream, body: &[u8]) -> io::Result<()> {
+async fn answer(stream: &mut TcpStream, body: &[&[u8]]) -> io::Result<()> {
+    let length: usize = body.iter().map(|part| part.len()).sum();
     let head = format!(
-        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
-        body.len()
+        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).await?;
-    stream.write_all(body).await
+    for part in body {
+        stream.write_all(part).await?;
+    }
+    Ok(())
 }
 
 async fn misbehave(
@@ -154,7 +158,7 @@ async fn misbehave(
         }
         Manner::Late => {
             tokio::time::sleep(WALL + Duration::from_millis(number % 100)).await;
-            answer(stream, reply(message, "late").as_bytes()).await
+            answer(stream, &[reply(message, "late").as_bytes()]).await
         }
         Manner::Flood => {
             stream.write_all(STREAM).await?;
@@ -166,9 +170,20 @@ async fn misbehave(
         }
         Manner::Huge => {
             tokio::time::sleep(WALL * 7 / 10).await;
-            answer(stream, reply(message, &"x".repeat(HUGE)).as_bytes()).await
+            let reply = reply(message, HERE);
+            let (head, tail) = reply.split_once(HERE).unwrap_or_default();
+            answer(stream, &[head.as_bytes(), huge(), tail.as_bytes()]).await
         }
     }
+}
+
+/// Where a huge text stands in an answer.
+const HERE: &str = "<here>";
+
+/// Made once: these servers share the machine with what they are to disturb.
+fn huge() -> &'static [u8] {
+    static HUGE: OnceLock<Vec<u8>> = OnceLock::new();
+    HUGE.get_or_init(|| vec![b'x'; HUGE_BYTES])
 }
 
 /// The result of the call in `message`.
@@ -237,7 +252,11 @@ fn misbehave_on_pipe(
         }
         Manner::Huge => {
             std::thread::sleep(WALL * 7 / 10);
-            say(output, &format!("{}\n", reply(message, &"x".repeat(HUGE))))
+            let reply = reply(message, HERE);
+            let (head, tail) = reply.split_once(HERE).unwrap_or_default();
+            say(output, head)?;
+            output.write_all(huge())?;
+            say(output, &format!("{tail}\n"))
         }
     }
 }

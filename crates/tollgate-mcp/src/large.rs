@@ -1,15 +1,17 @@
 //! Work on messages so large that everybody else on this thread would have to wait for it.
 
+use tokio_util::task::AbortOnDropHandle;
+
 /// Reading more than this, in bytes, takes longer than others should wait.
 pub const LARGE: usize = 256 << 10;
 
 /// Does the work here, or for a large message on a thread that nobody waits for. Dropping the
-/// future gives the result up, not the work.
+/// future gives up the result, and the work too if it has not begun.
 pub async fn aside<T: Send + 'static>(size: usize, work: impl FnOnce() -> T + Send + 'static) -> T {
     if size <= LARGE {
         return work();
     }
-    match tokio::task::spawn_blocking(work).await {
+    match AbortOnDropHandle::new(tokio::task::spawn_blocking(work)).await {
         Ok(done) => done,
         Err(error) => match error.try_into_panic() {
             Ok(panic) => std::panic::resume_unwind(panic),
