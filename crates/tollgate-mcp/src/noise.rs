@@ -28,9 +28,10 @@ impl Noise {
         if self.in_a_row < AT_A_TIME {
             return;
         }
+        let times = u32::try_from(self.in_a_row / AT_A_TIME).unwrap_or(u32::MAX);
         self.in_a_row = 0;
         if self.heard > USUAL {
-            tokio::time::sleep(PAUSE).await;
+            tokio::time::sleep(PAUSE.saturating_mul(times)).await;
         } else {
             tokio::task::yield_now().await;
         }

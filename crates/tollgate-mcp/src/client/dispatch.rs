@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use bytes::Bytes;
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 use tollgate_core::json::Object;
@@ -14,6 +15,7 @@ use super::{Answer, Listener, Request, RequestError, outgoing};
 use crate::Revision;
 use crate::code::ErrorObject;
 use crate::envelope::{Id, Invalid, Message, write};
+use crate::large::aside;
 
 /// The most messages one batch may hold (2025-03-26 only).
 const BATCH: usize = 1024;
@@ -37,7 +39,7 @@ pub(super) enum OnDrop {
     Forget,
 }
 
-/// What a message was.
+/// What a message was: an answer that somebody waited for, or anything else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Received {
     Answer,
@@ -118,6 +120,12 @@ impl Dispatch {
         Ok(sent)
     }
 
+    /// Takes in one message, whatever its size.
+    pub(super) async fn receive_any(self: &Arc<Self>, bytes: Bytes) -> Received {
+        let dispatch = Arc::clone(self);
+        aside(bytes.len(), move || dispatch.receive(&bytes)).await
+    }
+
     /// Takes in one message, whatever it is.
     pub(super) fn receive(&self, bytes: &[u8]) -> Received {
         if bytes.first() == Some(&b'[') && self.inbound.revision() == Revision::V2025_03_26 {
@@ -125,10 +133,7 @@ impl Dispatch {
             return Received::Talk;
         }
         match Message::parse_bytes(bytes) {
-            Ok(Message::Response { id, outcome }) => {
-                self.respond(id.as_ref(), outcome);
-                return Received::Answer;
-            }
+            Ok(Message::Response { id, outcome }) => return self.respond(id.as_ref(), outcome),
             Ok(Message::Notification { method, params }) => {
                 self.inbound.notification(&method, params, None);
             }
@@ -174,25 +179,27 @@ impl Dispatch {
         Ok(InFlight { dispatch: self, id, answer, on_drop })
     }
 
-    fn respond(&self, id: Option<&Id>, outcome: Result<&RawValue, ErrorObject>) {
+    fn respond(&self, id: Option<&Id>, outcome: Result<&RawValue, ErrorObject>) -> Received {
         let table = &self.inbound.table;
         let number = id.and_then(|id| id.as_json().parse::<u64>().ok());
         let issued = number.filter(|id| table.was_issued(*id));
         if let Some(id) = issued {
             let outcome = outcome.map(ToOwned::to_owned).map_err(RequestError::Refused);
             // Answers to requests that were given up before are nobody's.
-            if !table.settle(id, outcome) {
-                self.inbound.listener.late();
+            if table.settle(id, outcome) {
+                return Received::Answer;
             }
-            return;
+            self.inbound.listener.late();
+            return Received::Talk;
         }
         let probe = self.probe.load(Ordering::Relaxed);
         if let Err(error) = &outcome
             && table.settle(probe, Err(RequestError::Refused(uncorrelated(error))))
         {
-            return;
+            return Received::Answer;
         }
         self.inbound.listener.garbage("an answer to a request that was never made");
+        Received::Talk
     }
 
     fn reject(&self, invalid: &Invalid, bytes: &[u8]) {

@@ -154,10 +154,13 @@ async fn read_all<R: AsyncRead + Unpin>(
     let mut noise = Noise::default();
     let reason = loop {
         match lines.next().await {
-            Ok(Some(Line::Text(text))) => match dispatch.receive(&text) {
-                Received::Answer => noise.answered(),
-                Received::Talk => noise.heard(text.len()).await,
-            },
+            Ok(Some(Line::Text(text))) => {
+                let size = text.len();
+                match dispatch.receive_any(text).await {
+                    Received::Answer => noise.answered(),
+                    Received::Talk => noise.heard(size).await,
+                }
+            }
             Ok(Some(Line::TooLong { head })) => {
                 let what = format!("a line of more than {limit} bytes");
                 dispatch.inbound.listener.garbage(&what);

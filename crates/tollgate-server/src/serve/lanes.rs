@@ -13,9 +13,9 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::{App, connection};
 
+/// However much there is to do, timers are looked at often enough for deadlines to hold: a poll
+/// may take half a millisecond when a server floods.
 const POLLS_BETWEEN_TIMERS: u32 = 16;
-/// Threads of a lane that may be busy for a while.
-const HELPERS: usize = 2;
 /// Connections that a lane was given and has not begun to serve.
 const WAITING: usize = 64;
 
@@ -83,20 +83,10 @@ impl Lanes {
     }
 }
 
-/// Lets every other thread of this process have the processor first.
-fn step_back() {
-    // Where that is not allowed, threads are equals.
-    let _ = rustix::process::nice(10);
-}
-
 impl Work {
     fn run(self) {
-        // However much there is to do, timers are looked at often enough for deadlines to hold.
         let mut builder = Builder::new_current_thread();
-        builder.enable_all().event_interval(POLLS_BETWEEN_TIMERS);
-        // Its helpers read what is large; the lane itself always goes first.
-        builder.max_blocking_threads(HELPERS).on_thread_start(step_back);
-        match builder.build() {
+        match builder.enable_all().event_interval(POLLS_BETWEEN_TIMERS).build() {
             Ok(runtime) => runtime.block_on(self.serve()),
             Err(error) => tracing::error!(%error, "a lane has no runtime"),
         }

@@ -13,7 +13,7 @@ use crate::Revision;
 use crate::client::RequestError;
 use crate::client::inbound::{Inbound, Outbox, Owner};
 use crate::code::ErrorObject;
-use crate::envelope::Message;
+use crate::envelope::{Id, Message};
 use crate::large::{LARGE, aside};
 use crate::noise::Noise;
 use crate::sse::Fault;
@@ -107,8 +107,8 @@ impl Waiting<'_> {
     async fn take_any(&self, bytes: Bytes) -> Taken {
         if bytes.len() > LARGE {
             let (id, large) = (self.owner.id, bytes.clone());
-            if let Some(result) = aside(bytes.len(), move || answer_in(&large, id)).await {
-                return Taken::Answer(Ok(result));
+            if let Some(answer) = aside(bytes.len(), move || answer_in(&large, id)).await {
+                return answer;
             }
         }
         self.take(&bytes)
@@ -120,14 +120,7 @@ impl Waiting<'_> {
             return self.take_batch(bytes);
         }
         match Message::parse_bytes(bytes) {
-            Ok(Message::Response { id, outcome }) => {
-                let ours = id.is_none_or(|id| id.as_json().parse() == Ok(self.owner.id));
-                match outcome {
-                    Ok(result) if ours => Taken::Answer(Ok(result.to_owned())),
-                    Err(error) if ours => Taken::Answer(Err(error)),
-                    Ok(_) | Err(_) => Taken::Broken("an answer to another request".to_owned()),
-                }
-            }
+            Ok(Message::Response { id, outcome }) => answer(id.as_ref(), outcome, self.owner.id),
             Ok(Message::Notification { method, params }) => {
                 self.inbound.notification(&method, params, Some(self.owner));
                 Taken::Other
@@ -155,14 +148,23 @@ impl Waiting<'_> {
     }
 }
 
-/// The result of request `id`, if that is what the message is.
-fn answer_in(bytes: &[u8], id: u64) -> Option<Box<RawValue>> {
+/// What a message is that is an answer, or nothing at all; `None` if it is something else.
+fn answer_in(bytes: &[u8], id: u64) -> Option<Taken> {
     match Message::parse_bytes(bytes) {
-        Ok(Message::Response { id: of, outcome: Ok(result) }) => {
-            let ours = of.is_none_or(|of| of.as_json().parse() == Ok(id));
-            ours.then(|| result.to_owned())
-        }
-        _ => None,
+        Ok(Message::Response { id: of, outcome }) => Some(answer(of.as_ref(), outcome, id)),
+        // A batch, perhaps.
+        Err(_) if bytes.first() == Some(&b'[') => None,
+        Err(invalid) => Some(Taken::Broken(invalid.error.message)),
+        Ok(Message::Notification { .. } | Message::Request(_)) => None,
+    }
+}
+
+fn answer(of: Option<&Id>, outcome: Result<&RawValue, ErrorObject>, id: u64) -> Taken {
+    let ours = of.is_none_or(|of| of.as_json().parse() == Ok(id));
+    match outcome {
+        Ok(result) if ours => Taken::Answer(Ok(result.to_owned())),
+        Err(error) if ours => Taken::Answer(Err(error)),
+        Ok(_) | Err(_) => Taken::Broken("an answer to another request".to_owned()),
     }
 }
 

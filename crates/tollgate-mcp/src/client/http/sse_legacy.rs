@@ -107,7 +107,7 @@ async fn read_all(mut stream: EventStream, dispatch: Arc<Dispatch>) {
         match event {
             Ok(Event { name: Some(name), .. }) if name != "message" => {}
             Ok(event) if event.data.is_empty() => {}
-            Ok(event) => match dispatch.receive(event.data.as_bytes()) {
+            Ok(event) => match dispatch.receive_any(event.data.into()).await {
                 Received::Answer => noise.answered(),
                 Received::Talk => {}
             },

@@ -10,6 +10,7 @@ use super::{Core, RETRY_DEFAULT, RETRY_LONGEST};
 use crate::client::http::body::{self, EventStream};
 use crate::envelope::Message;
 use crate::header;
+use crate::noise::Noise;
 
 impl Core {
     /// The server's own stream, for as long as the connection lives. `opened` is told when the
@@ -53,7 +54,9 @@ impl Core {
     }
 
     async fn follow_stream(&self, stream: &mut EventStream) {
+        let mut noise = Noise::default();
         while let Some(event) = stream.next().await {
+            noise.heard(event.as_ref().map_or(0, |event| event.data.len())).await;
             let data = match event {
                 Ok(event) if event.data.is_empty() => continue,
                 Ok(event) => event.data,
