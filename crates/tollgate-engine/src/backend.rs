@@ -1,7 +1,7 @@
 //! What can run a call: an upstream server, or tools in this process. The executor is the only
 //! caller; nothing else in the gateway may reach a backend.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use async_trait::async_trait;
@@ -12,6 +12,8 @@ use tollgate_mcp::Era;
 use tollgate_mcp::client::{Answer, Events, Progress};
 use tollgate_mcp::code::ErrorObject;
 use tollgate_mcp::meta::ClientFacts;
+
+use crate::clock::Clock;
 
 /// One piece of work for a backend, in the backend's own names.
 pub struct Job<'a> {
@@ -29,6 +31,37 @@ pub struct Job<'a> {
     pub progress: Progress,
     /// Says when a person is waited for and not the server; `None` where nobody can be asked.
     pub waits: Option<watch::Receiver<WaitsFor>>,
+    /// To be told when the work leaves for the server; its time is counted from then.
+    pub departure: &'a Departure,
+}
+
+/// When a call left for its server: not before there was room for it. A call that never left says
+/// nothing about its tool.
+pub struct Departure {
+    clock: Arc<dyn Clock>,
+    at: OnceLock<Instant>,
+}
+
+impl Departure {
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self { clock, at: OnceLock::new() }
+    }
+
+    /// It leaves now. Of several rounds the first counts.
+    pub fn note(&self) {
+        self.at.get_or_init(|| self.clock.now());
+    }
+
+    /// It left when `other` did, if that has.
+    pub fn follow(&self, other: &Self) {
+        if let Some(at) = other.at() {
+            self.at.get_or_init(|| at);
+        }
+    }
+
+    pub fn at(&self) -> Option<Instant> {
+        self.at.get().copied()
+    }
 }
 
 /// Who makes a call wait. While it is a person, the call does not keep the server busy.

@@ -18,7 +18,7 @@ use tollgate_mcp::Era;
 use tollgate_mcp::client::{Answer, AnswerKind, Events};
 use tollgate_mcp::meta::ClientFacts;
 
-use crate::backend::{Backend, Failure, Job, Line, WaitsFor};
+use crate::backend::{Backend, Departure, Failure, Job, Line, WaitsFor};
 use crate::caller::{CallError, Caller, Dialogue, Purpose};
 use crate::clock::Clock;
 use crate::dialogue::Ended;
@@ -95,7 +95,7 @@ struct Errand<'e> {
     planned: &'e Planned<'e>,
     caller: &'e Caller<'e>,
     principal: &'e Principal,
-    began: Instant,
+    departure: Departure,
     asked: AtomicBool,
 }
 
@@ -104,7 +104,7 @@ impl<'e> Errand<'e> {
         self.planned.permitted()
     }
 
-    fn job(&self, params: Object<'e>, events: Option<Events>) -> Job<'e> {
+    fn job<'j>(&'j self, params: Object<'j>, events: Option<Events>) -> Job<'j> {
         Job {
             method: self.request().kind().method(),
             params,
@@ -114,6 +114,7 @@ impl<'e> Errand<'e> {
             events,
             progress: self.caller.progress,
             waits: None,
+            departure: &self.departure,
         }
     }
 
@@ -171,8 +172,9 @@ impl Executor {
             Ok(Err(failure)) => return Err(Ran::Answered(Err(failure))),
             Ok(Ok(line)) => line,
         };
-        let (began, asked) = (self.clock.now(), AtomicBool::new(false));
-        Ok(Errand { line, planned, caller, principal, began, asked })
+        let departure = Departure::new(Arc::clone(&self.clock));
+        let asked = AtomicBool::new(false);
+        Ok(Errand { line, planned, caller, principal, departure, asked })
     }
 
     fn over(&self, errand: &Errand<'_>, ran: Ran) -> Run {
@@ -180,14 +182,14 @@ impl Executor {
             true => WaitsFor::Person,
             false => WaitsFor::Server,
         };
-        let Some(tool) = errand.request().tool() else {
+        let (Some(tool), Some(began)) = (errand.request().tool(), errand.departure.at()) else {
             return Run { ran, waited_for, unjudged: None };
         };
-        let (planned, began) = (errand.planned, errand.began);
+        let planned = errand.planned;
         let spent = Spent {
             took: self.clock.now().saturating_duration_since(began),
             had: planned.deadline().left(began),
-            own: planned.own().left(began),
+            own: planned.own().left(planned.started()),
             ceiling: self.meters.ceiling(&tool.id),
             waited_for,
         };

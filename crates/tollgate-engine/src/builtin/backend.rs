@@ -54,6 +54,7 @@ impl Line for Tools {
     }
 
     async fn run(&self, job: Job<'_>) -> Result<Answer, Failure> {
+        job.departure.note();
         let tool = match (job.method, job.params.string("name")) {
             ("tools/call", Some(name)) => self.0.get(&*name),
             _ => None,

@@ -127,6 +127,7 @@ impl Backend for Door {
 #[async_trait]
 impl Line for Scripted {
     async fn run(&self, job: Job<'_>) -> Result<Answer, Failure> {
+        job.departure.note();
         let params: Value = serde_json::from_str(&job.params.to_text()).unwrap();
         let tool = params["name"].as_str().unwrap_or_default().to_owned();
         let _inside = Inside::enter(self, &tool, &params);

@@ -18,7 +18,7 @@ use tollgate_mcp::tasks::{self, Task};
 
 use super::rounds::Asking;
 use super::{EVENT_QUEUE, PATIENCE, Step, step};
-use crate::backend::{Failure, Job, Line, WaitsFor};
+use crate::backend::{Departure, Failure, Job, Line, WaitsFor};
 use crate::caller::Caller;
 
 /// A call that runs on its own and can be picked up again. Dropping it cancels it upstream.
@@ -26,6 +26,7 @@ pub(crate) struct Detached {
     _task: Task,
     done: oneshot::Receiver<Result<Answer, Failure>>,
     events: mpsc::Receiver<Event>,
+    departure: Arc<Departure>,
     /// What is left of the call's own time; it does not pass while the call is parked.
     pub(crate) left: Duration,
     asked: Vec<(Asking, Reply)>,
@@ -39,23 +40,30 @@ impl Detached {
         line: Arc<dyn Line>,
         request: &Permitted<'_>,
         caller: &Caller<'_>,
-        left: Duration,
+        (departure, left): (Departure, Duration),
     ) -> Self {
         let (events, received) = mpsc::channel(EVENT_QUEUE);
         let (done, ended) = oneshot::channel();
         let (waits, waited) = watch::channel(WaitsFor::Server);
+        let departure = Arc::new(departure);
         let owned = Owned {
             method: request.kind().method(),
             params: request.params().clone().into_owned(),
             client: caller.client.clone(),
             progress: caller.progress,
+            departure: Arc::clone(&departure),
         };
         let task = tasks::spawn("call that may be parked", async move {
             let answer = line.run(owned.job(events, waited)).await;
             // The caller may be gone; then nobody wants to know.
             let _ = done.send(answer);
         });
-        Self { _task: task, done: ended, events: received, left, asked: Vec::new(), waits }
+        let asked = Vec::new();
+        Self { _task: task, done: ended, events: received, departure, left, asked, waits }
+    }
+
+    pub(crate) fn departure(&self) -> &Departure {
+        &self.departure
     }
 
     /// Waits for the end or the next question.
@@ -112,6 +120,7 @@ struct Owned {
     params: Object<'static>,
     client: ClientFacts,
     progress: Progress,
+    departure: Arc<Departure>,
 }
 
 impl Owned {
@@ -125,6 +134,7 @@ impl Owned {
             events: Some(events),
             progress: self.progress,
             waits: Some(waits),
+            departure: &self.departure,
         }
     }
 }

@@ -12,7 +12,7 @@ use tollgate_mcp::client::{AnswerKind, Question};
 use tollgate_mcp::meta::ClientFacts;
 
 use super::{Errand, Executor, Ran};
-use crate::backend::{Failure, Job, WaitsFor};
+use crate::backend::{Departure, Failure, Job, WaitsFor};
 use crate::caller::{CallError, Retry};
 use crate::dialogue::parking::Detached;
 use crate::dialogue::rounds::{self, MOST_ROUNDS, Sealer, State, Wanted};
@@ -185,6 +185,7 @@ impl Executor {
                 return Ok(self.park(errand, call));
             }
         }
+        errand.departure.follow(call.departure());
         Ok(match next {
             Step::Ended(answer) => Ran::Answered(answer),
             Step::TimedOut | Step::Asked(_) => Ran::TimedOut,
@@ -193,7 +194,9 @@ impl Executor {
 
     fn detach(&self, errand: &Errand<'_>) -> Detached {
         let left = errand.planned.deadline().left(self.clock.now());
-        Detached::start(Arc::clone(&errand.line), errand.request(), errand.caller, left)
+        let departure = Departure::new(Arc::clone(&self.clock));
+        let line = Arc::clone(&errand.line);
+        Detached::start(line, errand.request(), errand.caller, (departure, left))
     }
 
     /// `None` if the call is gone but may simply be run again.

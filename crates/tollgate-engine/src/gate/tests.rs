@@ -59,7 +59,8 @@ struct Seen {
 
 type Script = Box<dyn Fn(Seen) -> BoxFuture<'static, Result<Answer, Failure>> + Send + Sync>;
 
-/// A server that does what the test says. Counts the calls that were begun and dropped.
+/// A server that does what the test says, after as many milliseconds in a queue as the call says.
+/// Counts the calls that were begun and dropped.
 struct Scripted {
     era: Era,
     script: Script,
@@ -94,6 +95,10 @@ impl Line for Scripted {
     async fn run(&self, job: Job<'_>) -> Result<Answer, Failure> {
         let params: Value = serde_json::from_str(&job.params.to_text()).unwrap();
         let name = params["name"].as_str().unwrap_or_default().to_owned();
+        if let Some(millis) = params["arguments"]["queue"].as_u64() {
+            tokio::time::sleep(Duration::from_millis(millis)).await;
+        }
+        job.departure.note();
         let mut guard = CountDrop(Arc::clone(&self.dropped), false);
         let answer = (self.script)(Seen {
             name,

@@ -21,14 +21,14 @@ pub(crate) enum Came<'c> {
     Unfinished,
 }
 
-/// What a call took of its time, counted from when there was a line to send it on: a server that
-/// has to be started first is not slow.
+/// What a call took of its time, counted from when it left: a server that has to be started first,
+/// or had no room for it yet, is not slow.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Spent {
     pub(crate) took: Duration,
     /// Until it would have been given up.
     pub(crate) had: Duration,
-    /// The same in a turn without a wall.
+    /// The same in a turn without a wall, had it left at once.
     pub(crate) own: Duration,
     /// Of the tier that the tool stands in.
     pub(crate) ceiling: Duration,

@@ -233,6 +233,7 @@ impl Line for Live {
 
     async fn run(&self, job: Job<'_>) -> Result<Answer, Failure> {
         let mut pass = self.turnstile.enter().await?;
+        job.departure.note();
         let Job { method, params, client, mirrored, events, progress, waits, .. } = job;
         let request = Request { method, params, client, mirrored, events, progress };
         let running = self.connection.request(request);

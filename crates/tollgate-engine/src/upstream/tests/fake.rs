@@ -22,7 +22,7 @@ use super::super::agenda::Nature;
 use super::super::connect::{Connector, Link, Trouble};
 use super::super::process::Log;
 use super::super::{Change, Context, State, Update, Upstream};
-use crate::backend::{Backend, Failure, Job};
+use crate::backend::{Backend, Departure, Failure, Job};
 use crate::clock::SystemClock;
 use crate::settings::{
     Calibrate, Command, Protocol, Restart, RestartPolicy, Server, Start, Transport, Wanted,
@@ -173,6 +173,15 @@ pub(super) async fn call(
     method: &str,
     params: &str,
 ) -> Result<String, Failure> {
+    call_noted(upstream, (method, params), &Departure::new(Arc::new(SystemClock))).await
+}
+
+/// The same for somebody who wants to know when it left.
+pub(super) async fn call_noted(
+    upstream: &Upstream,
+    (method, params): (&str, &str),
+    departure: &Departure,
+) -> Result<String, Failure> {
     let client = ClientFacts::default();
     let job = Job {
         method,
@@ -183,6 +192,7 @@ pub(super) async fn call(
         events: None,
         progress: Progress::Unwanted,
         waits: None,
+        departure,
     };
     upstream.line().await?.run(job).await.map(|answer| answer.result.get().to_owned())
 }

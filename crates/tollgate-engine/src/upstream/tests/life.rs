@@ -1,15 +1,16 @@
 //! The life of a server, on a paused clock.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use tollgate_mcp::{Era, Revision};
 
 use super::super::State;
 use super::super::agenda::Nature;
 use super::super::connect::{Trouble, TroubleKind};
-use super::fake::{Fake, Reply, Stage, params, server};
-use crate::backend::{Backend, Failure};
+use super::fake::{Fake, Reply, Stage, call_noted, params, server};
+use crate::backend::{Backend, Departure, Failure};
 use crate::clock::{Clock, SystemClock};
 use crate::settings::{RestartPolicy, Start, Wanted};
 use crate::upstream::Verdict;
@@ -39,6 +40,27 @@ async fn a_server_comes_up_and_serves() {
     assert_eq!(stage.told(), "gone");
     assert_eq!(offline(stage.call().await), "offline: stopped");
     assert!(!stage.upstream.restart().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_leaves_when_there_is_room_for_it() {
+    let stage = Stage::new(Nature::Child);
+    stage.until(State::Ready).await;
+    stage.fake.now(|it| it.calls = Reply::Silence);
+    let one = ("tools/call", r#"{"name":"one"}"#);
+    let departures: Vec<_> = (0..65).map(|_| Departure::new(Arc::new(SystemClock))).collect();
+    let mut calls: Vec<_> =
+        departures.iter().map(|it| Box::pin(call_noted(&stage.upstream, one, it))).collect();
+    for call in &mut calls {
+        assert!(futures_util::poll!(call).is_pending());
+    }
+    let start = SystemClock.now();
+    let left = |at: usize| departures[at].at().map(|at: Instant| at - start);
+    assert_eq!((left(0), left(63), left(64)), (Some(seconds(0)), Some(seconds(0)), None));
+    tokio::time::sleep(seconds(2)).await;
+    drop(calls.remove(0));
+    assert!(futures_util::poll!(&mut calls[63]).is_pending());
+    assert_eq!(left(64), Some(seconds(2)));
 }
 
 #[tokio::test(start_paused = true)]

@@ -15,6 +15,7 @@ async fn figures(test: &Reusing, tool: &str) -> String {
     format!("{count} calls, {failed} failed, {overran} overran, p50 {p50} ms")
 }
 
+const NOTHING: &str = "0 calls, 0 failed, 0 overran, p50 0 ms";
 const SLOW: &str = r#"{"name":"s_a","arguments":{"n":300}}"#;
 
 #[tokio::test(start_paused = true)]
@@ -73,6 +74,33 @@ async fn a_short_turn_says_nothing_about_the_tool_and_its_own_limit_does() {
     assert_eq!(figures(&test, "b").await, "1 calls, 0 failed, 1 overran, p50 10000 ms");
     assert!(test.ask(&test.turn(), r#"{"name":"s_a"}"#).await.starts_with("timeout"));
     assert_eq!(figures(&test, "a").await, "1 calls, 0 failed, 1 overran, p50 10000 ms");
+}
+
+#[tokio::test(start_paused = true)]
+async fn the_time_in_the_queue_is_not_the_tools() {
+    for era in [Era::Modern, Era::Legacy] {
+        let test = reusing(era, numbered).await;
+        let b = r#"{"name":"s_b","arguments":{"queue":2000,"n":100}}"#;
+        assert_eq!(test.ask(&test.turn(), b).await, "ok 1");
+        assert_eq!(figures(&test, "b").await, "1 calls, 0 failed, 0 overran, p50 100 ms");
+        let rounds = Dialogue::Rounds(Retry::default());
+        let client = someone();
+        let caller = Caller { dialogue: rounds, ..Caller::silent(&client) };
+        assert_eq!(said(&test.call(b, caller).await), "ok 2");
+        assert_eq!(figures(&test, "b").await, "2 calls, 0 failed, 0 overran, p50 100 ms");
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_never_sent_measures_nothing() {
+    let test = reusing(Era::Modern, numbered).await;
+    let never = r#"{"name":"s_b","arguments":{"queue":60000}}"#;
+    assert!(test.ask(&test.turn(), never).await.starts_with("timeout"));
+    assert_eq!((test.calls(), figures(&test, "b").await.as_str()), (0, NOTHING));
+    // Nor is the tool slow if the queue left it no time.
+    let hardly = r#"{"name":"s_b","arguments":{"queue":9800,"n":60000}}"#;
+    assert!(test.ask(&test.turn(), hardly).await.starts_with("timeout"));
+    assert_eq!((test.calls(), figures(&test, "b").await.as_str()), (1, NOTHING));
 }
 
 #[tokio::test(start_paused = true)]
