@@ -10,6 +10,7 @@ mod fields;
 mod guard;
 mod limits;
 mod mcp;
+mod named;
 mod ops;
 mod problem;
 mod refusal;

@@ -5,17 +5,17 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
-use tollgate_core::agent::Wish;
 use tollgate_core::budget::Tier;
 use tollgate_core::call::Kind;
 use tollgate_core::json::Object;
 use tollgate_core::turn::{Principal, Turn};
 use tollgate_engine::clock::Clock;
-use tollgate_engine::gate::{Asked, Gate};
+use tollgate_engine::gate::Gate;
 use tollgate_mcp::tasks::Group;
 
 use crate::auth::{Keys, Right, Rights};
 use crate::limits::Limits;
+use crate::named::Named;
 use crate::refusal::Refused;
 
 pub(crate) mod dress;
@@ -73,12 +73,8 @@ const META_CONVERSATION: &str = "dev.tollgate/conversation";
 
 impl Who {
     pub(crate) fn turn(&self, gate: &Gate) -> Result<Turn, Refused> {
-        let asked = Asked {
-            principal: self.principal.clone(),
-            agent: self.agent.as_deref(),
-            budget: self.tier.map_or(Wish::Ceiling, Wish::Override),
-        };
-        Ok(gate.turn(asked)?)
+        let named = Named { tier: self.tier, rights: self.rights };
+        named.turn(gate, self.principal.clone(), self.agent.as_deref())
     }
 
     /// Reading is for whoever was let in; running something is a right.
@@ -102,7 +98,6 @@ impl Who {
         if self.tier.is_none() && meta.contains(META_TIER) {
             let tier = meta.string(META_TIER).and_then(|text| Tier::parse(&text));
             self.tier = Some(tier.ok_or_else(|| wrong(META_TIER, "fast, standard or deep"))?);
-            self.rights.need(Right::OverrideTier)?;
         }
         Ok(self)
     }

@@ -2,14 +2,14 @@
 
 use http::StatusCode;
 use http::request::Parts;
-use tollgate_core::agent::Wish;
 use tollgate_core::budget::Tier;
 use tollgate_core::turn::Turn;
-use tollgate_engine::gate::{Asked, UnknownAgent};
+use tollgate_engine::gate::UnknownAgent;
 
-use crate::auth::{Identity, Right, Rights};
+use crate::auth::{Identity, Rights};
 use crate::fields;
 use crate::mcp::Front;
+use crate::named::Named;
 use crate::problem::Problem;
 
 mod execute;
@@ -27,16 +27,15 @@ pub(crate) use view::tools;
 /// Which agent, within which budget: the request's own words first, then its headers.
 struct Wishes {
     agent: Option<String>,
-    /// An override: it needs the right.
     tier: Option<Tier>,
 }
 
 impl Wishes {
     fn turn(self, front: &Front, sent: &Parts) -> Result<(Turn, Rights), Problem> {
         let (Identity { principal, agent, rights }, tier) = self.identify(front, sent)?;
-        let budget = tier.map_or(Wish::Ceiling, Wish::Override);
-        let asked = Asked { principal, agent: agent.as_deref(), budget };
-        Ok((front.gate.turn(asked)?, rights))
+        let named = Named { tier, rights };
+        let turn = named.turn::<Problem>(&front.gate, principal, agent.as_deref())?;
+        Ok((turn, rights))
     }
 
     fn identify(self, front: &Front, sent: &Parts) -> Result<(Identity, Option<Tier>), Problem> {
@@ -48,11 +47,7 @@ impl Wishes {
             (None, Some(text)) => Some(fields::tier(TIER, text)?),
             (tier, _) => tier,
         };
-        let identity = front.keys.visitor(sent)?.identify(agent)?;
-        if tier.is_some() {
-            identity.rights.need(Right::OverrideTier)?;
-        }
-        Ok((identity, tier))
+        Ok((front.keys.visitor(sent)?.identify(agent)?, tier))
     }
 }
 

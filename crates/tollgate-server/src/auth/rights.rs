@@ -8,7 +8,7 @@ use crate::problem::Problem;
 pub enum Right {
     /// Call tools.
     Execute,
-    /// Ask for another latency tier than the agent's.
+    /// Ask for a latency tier above the agent's ceiling.
     OverrideTier,
     /// Agree to calls that wait for a person.
     Approve,
@@ -32,7 +32,15 @@ impl Right {
     pub fn parse(text: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|right| right.as_str() == text)
     }
+
+    /// Why what needs it is refused.
+    pub(crate) fn lacking(self, why: &str) -> Problem {
+        let detail = format!("this key lacks the right `{}`: {why}", self.as_str());
+        Problem::told(StatusCode::FORBIDDEN, NO_RIGHT, detail)
+    }
 }
+
+const NO_RIGHT: &str = "no_right";
 
 /// A set of rights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,7 +59,7 @@ impl Rights {
             return Ok(());
         }
         let detail = format!("this key lacks the right `{}`", right.as_str());
-        Err(Problem::told(StatusCode::FORBIDDEN, "no_right", detail))
+        Err(Problem::told(StatusCode::FORBIDDEN, NO_RIGHT, detail))
     }
 }
 

@@ -16,6 +16,7 @@ use crate::auth::Identity;
 use crate::body;
 use crate::fields::{Fields, bad};
 use crate::mcp::Front;
+use crate::named::Named;
 use crate::problem::{Problem, Style};
 
 /// Nobody says more in one turn, and what is pasted does not choose the tier.
@@ -62,14 +63,25 @@ fn choose(front: &Front, sent: &Parts, body: &[u8]) -> Result<ChosenJson, Proble
         Some(depth) => depth,
     };
     let wishes = Wishes { agent: asked.text("agent")?, tier: asked.tier("override")? };
-    let (Identity { principal, agent, .. }, forced) = wishes.identify(front, sent)?;
-    let (agent, utterance) =
-        (agent.as_deref(), Utterance { text: &text, form, queue_depth, forced });
+    let (Identity { principal, agent, rights }, forced) = wishes.identify(front, sent)?;
+    let agent = agent.as_deref();
+    // Before it is counted: what is refused is no turn of the conversation.
+    let named = match forced {
+        Some(_) => {
+            let named = Named { tier: forced, rights };
+            Some(named.turn::<Problem>(&front.gate, principal.clone(), agent)?)
+        }
+        None => None,
+    };
+    let utterance = Utterance { text: &text, form, queue_depth, forced };
     let spoke =
         Spoke { principal: &principal, agent, conversation: conversation.as_deref(), utterance };
     let choice = front.gate.choose(&spoke)?;
-    let budget = forced.map_or(Wish::Selected(choice.tier), Wish::Override);
-    let view = front.gate.turn(Asked { principal, agent, budget })?.view;
+    let budget = Wish::Selected(choice.tier);
+    let view = match named {
+        Some(turn) => turn.view,
+        None => front.gate.turn(Asked { principal, agent, budget })?.view,
+    };
     Ok(ChosenJson {
         tier: view.tier.as_str(),
         reason: choice.reason.to_string(),

@@ -1,17 +1,23 @@
 //! What a key may do, on every front.
 
 use serde_json::json;
+use tollgate_core::budget::Tier;
 use tollgate_core::secret::Secret;
 use tollgate_server::{Key, Right, Rights};
 
 use crate::client::Call;
 use crate::stage::{Setup, Stage};
 
+/// With agents whose ceiling is `standard`.
 async fn stage(rights: &[Right]) -> Stage {
+    within(Some(Tier::Standard), rights).await
+}
+
+async fn within(ceiling: Option<Tier>, rights: &[Right]) -> Stage {
     let rights: Rights = rights.iter().copied().collect();
     let secret = Secret::new("a-key-of-sixteen");
     let key = Key { name: "phone".to_owned(), secret, agents: None, rights };
-    Stage::with(Setup { keys: vec![key], ..Setup::default() }).await
+    Stage::with(Setup { keys: vec![key], ceiling, ..Setup::default() }).await
 }
 
 fn with_key(call: Call) -> Call {
@@ -67,6 +73,85 @@ async fn a_key_does_what_its_rights_say() {
     ] {
         let stage = stage(rights).await;
         assert_eq!(statuses(&stage).await, expected, "{rights:?}: {ASKED:?}");
+    }
+}
+
+/// `tier` by header, by `_meta`, by query, by `/v1/tier` and by `initialize`, each with its status
+/// and the tier that was given, where that is said.
+async fn named(stage: &Stage, tier: &str) -> Vec<(u16, Option<String>)> {
+    let meta = json!({"_meta": {"dev.tollgate/tier": tier}});
+    let start = json!({"protocolVersion": "2025-06-18", "capabilities": {},
+                       "clientInfo": {"name": "test", "version": "1"}, "_meta": meta["_meta"]});
+    let start = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": start});
+    let calls = [
+        stage.modern("tools/list", json!({})).header("x-tollgate-tier", tier),
+        stage.modern("tools/list", meta),
+        stage.request("GET", "/v1/tools").header("x-tollgate-tier", tier),
+        stage.request("GET", &format!("/v1/tools?tier={tier}")),
+        stage.post(json!({"text": "x", "override": tier}).to_string()).path("/v1/tier"),
+        stage.post(start.to_string()),
+    ];
+    let mut found = Vec::new();
+    for call in calls {
+        let reply = with_key(call).send().await;
+        found.push((reply.status, reply.json()["tier"].as_str().map(str::to_owned)));
+    }
+    found
+}
+
+#[tokio::test]
+async fn a_tier_up_to_the_ceiling_needs_no_right() {
+    use Tier::{Deep, Fast, Standard};
+    for (ceiling, tier, rights, status) in [
+        (Some(Standard), Fast, &[][..], 200),
+        (Some(Standard), Standard, &[], 200),
+        (Some(Standard), Deep, &[], 403),
+        (Some(Standard), Deep, &[Right::OverrideTier], 200),
+        (Some(Deep), Deep, &[], 200),
+        (None, Fast, &[], 200),
+        (None, Deep, &[], 200),
+    ] {
+        let stage = within(ceiling, rights).await;
+        for (at, (found, given)) in named(&stage, tier.as_str()).await.into_iter().enumerate() {
+            assert_eq!(found, status, "{ceiling:?} {tier} {rights:?}: {at}");
+            assert!(given.is_none_or(|given| given == tier.as_str()), "{ceiling:?} {tier}: {at}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn whoever_asks_for_too_much_is_told_the_ceiling() {
+    let stage = stage(&[]).await;
+    let refused = with_key(stage.modern("tools/list", json!({}))).header("x-tollgate-tier", "deep");
+    assert_eq!(
+        refused.send().await.json()["error"]["message"],
+        "this key lacks the right `override_tier`: `deep` is above the agent's ceiling, `standard`"
+    );
+    let asked = json!({"text": "x", "conversation": "c", "override": "deep"});
+    let refused = with_key(stage.post(asked.to_string()).path("/v1/tier")).send().await;
+    assert_eq!(refused.json()["error"]["code"], "no_right", "{refused:?}");
+    let first = json!({"text": "x", "conversation": "c"});
+    let first = with_key(stage.post(first.to_string()).path("/v1/tier")).send().await.json();
+    assert_eq!(first["reason"], "first turn of the conversation", "what was refused is no turn");
+}
+
+#[tokio::test]
+async fn a_session_is_narrowed_by_its_own_requests() {
+    let stage = stage(&[]).await;
+    let start = json!({"protocolVersion": "2025-06-18", "capabilities": {},
+                       "clientInfo": {"name": "test", "version": "1"}});
+    let start = json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": start});
+    let opened = with_key(stage.post(start.to_string())).send().await;
+    let id = opened.header("mcp-session-id").expect("a session");
+    for (tier, expected) in [("fast", "200 ok"), ("standard", "200 ok"), ("deep", "403 -32600")] {
+        let list = |params| {
+            let list = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": params});
+            with_key(stage.post(list.to_string())).header("mcp-session-id", &id)
+        };
+        let by_header = list(json!({})).header("x-tollgate-tier", tier);
+        let by_meta = list(json!({"_meta": {"dev.tollgate/tier": tier}}));
+        assert_eq!(by_header.send().await.brief(), expected, "{tier} by header");
+        assert_eq!(by_meta.send().await.brief(), expected, "{tier} by `_meta`");
     }
 }
 

@@ -14,6 +14,7 @@ use serde_json::{Map, Value, json};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tollgate_core::agent::Agent;
+use tollgate_core::budget::Tier;
 use tollgate_core::glob::Glob;
 use tollgate_core::id::{AgentId, ServerId};
 use tollgate_core::names::NamePattern;
@@ -55,6 +56,8 @@ pub(crate) struct Setup {
     pub(crate) servers: Vec<UpstreamSettings>,
     pub(crate) keys: Vec<Key>,
     pub(crate) limits: Limits,
+    /// Of all agents.
+    pub(crate) ceiling: Option<Tier>,
 }
 
 impl Stage {
@@ -72,6 +75,7 @@ impl Stage {
         awaited.extend(setup.servers.iter().map(|server| format!("{}_say", server.id)));
         let mut settings = settings(&directory.0, setup.upstream);
         settings.servers.extend(setup.servers);
+        settings.agents.iter_mut().for_each(|agent| agent.ceiling = setup.ceiling);
         let running = tollgate_engine::start(settings, parts);
         let gate = Arc::clone(&running.gate);
         gate.settled().await;

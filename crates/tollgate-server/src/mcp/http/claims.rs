@@ -12,7 +12,7 @@ use tollgate_mcp::{Era, Revision, code, meta};
 use super::super::method::Method;
 use super::super::session::Session;
 use super::super::{Front, Who};
-use crate::auth::{Identity, Keys, Right};
+use crate::auth::{Identity, Keys};
 use crate::problem::Problem;
 use crate::refusal::Refused;
 
@@ -82,8 +82,5 @@ pub(super) fn who(keys: &Keys, sent: &Parts, agent: Option<String>) -> Result<Wh
         }
     };
     let Identity { principal, agent, rights } = keys.visitor(sent)?.identify(agent)?;
-    if tier.is_some() {
-        rights.need(Right::OverrideTier)?;
-    }
     Ok(Who { principal, agent: agent.map(Into::into), tier, rights })
 }

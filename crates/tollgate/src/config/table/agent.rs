@@ -188,7 +188,7 @@ pub(super) const KEY: Section = Section {
             "rights",
             Kind::List(&Kind::Choice(&["execute", "override_tier", "approve", "admin"])),
             "[execute] for a caller",
-            "What it may do",
+            "What it may do: `execute` calls tools, `override_tier` asks for a tier above an agent's `budget_tier` (one up to it needs no right), `approve` agrees to calls that wait for a person, `admin` sees and tries the servers",
         ),
         key("rate_limit", PLAIN, "none", "Requests of this key: `600/min`"),
     ],
