@@ -82,12 +82,12 @@ impl<'a> Maker<'_, 'a> {
     ) -> Result<(), Unmakeable> {
         let known = form.parts.iter().filter_map(|part| part.get("properties")?.as_object());
         let known = known.flat_map(|known| known.keys().cloned());
-        let names: Vec<String> = known.chain(invented(form, least)).collect();
-        for name in names {
-            self.document.spend(1)?;
+        for name in known.map(Ok).chain(self.invented(form, least)) {
             if fields.len() >= least {
                 break;
             }
+            self.document.spend(1)?;
+            let name = name?;
             if fields.contains_key(&name) || !self.may_be_called(form, &name)? {
                 continue;
             }
@@ -99,6 +99,27 @@ impl<'a> Maker<'_, 'a> {
             }
         }
         Ok(())
+    }
+
+    /// Names for fields that nobody named: by the patterns for names, else just numbered. They are
+    /// made as they are taken, and paid for.
+    fn invented(
+        self,
+        form: &Form<'a>,
+        wanted: usize,
+    ) -> impl Iterator<Item = Result<String, Unmakeable>> {
+        let ruled = form.parts.iter().filter_map(|part| part.get("propertyNames")?.as_object());
+        let ruled = ruled.filter_map(|rule| rule.get("pattern")?.as_str());
+        let named = form.parts.iter().filter_map(|part| part.get("patternProperties")?.as_object());
+        let patterns = ruled.chain(named.flat_map(|named| named.keys().map(String::as_str)));
+        let samples = patterns.flat_map(move |pattern| {
+            let made = self.document.spend(1 + wanted + pattern.len() / 16);
+            match made.map(|()| pattern::samples(pattern, wanted, 1)) {
+                Ok(samples) => samples.into_iter().map(Ok).collect(),
+                Err(spent) => vec![Err(spent)],
+            }
+        });
+        samples.chain((0..wanted).map(text::plain).map(Ok))
     }
 
     fn may_be_called(self, form: &Form<'a>, name: &str) -> Result<bool, Unmakeable> {
@@ -122,16 +143,4 @@ fn brought_along<'a>(form: &Form<'a>, names: &[&str]) -> Option<&'a Value> {
         })
     };
     form.parts.iter().find_map(brings)
-}
-
-/// Names for fields that nobody named: by the patterns for names, else just numbered.
-fn invented(form: &Form<'_>, wanted: usize) -> Vec<String> {
-    let ruled = form.parts.iter().filter_map(|part| part.get("propertyNames")?.as_object());
-    let ruled = ruled.filter_map(|rule| rule.get("pattern")?.as_str());
-    let named = form.parts.iter().filter_map(|part| part.get("patternProperties")?.as_object());
-    let patterns = ruled.chain(named.flat_map(|named| named.keys().map(String::as_str)));
-    let samples = patterns.flat_map(|pattern| pattern::samples(pattern, wanted, 1));
-    let mut names: Vec<String> = samples.collect();
-    names.extend((0..wanted).map(text::plain));
-    names
 }

@@ -67,6 +67,19 @@ fn a_great_many_required_fields_are_only_work() {
 }
 
 #[test]
+fn names_by_a_great_many_patterns_are_paid_for() {
+    let patterns: Map<String, Value> =
+        (0..300).map(|at| (format!("^(a|b|c)name{at}$"), json!({}))).collect();
+    let of = |least: usize| {
+        json!({"type": "object", "minProperties": least, "patternProperties": patterns,
+            "additionalProperties": false})
+    };
+    assert_eq!(make(&of(1_000)), Err(Unmakeable::TooMuchWork));
+    let made = make(&of(3)).expect("the first pattern will do");
+    assert_eq!(made.as_object().map(Map::len), Some(3));
+}
+
+#[test]
 fn patterns_that_explode_do_not() {
     for (pattern, expected) in [
         ("^(a{1,9}){1,9}$", "\"a\""),
