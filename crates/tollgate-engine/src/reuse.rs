@@ -24,6 +24,7 @@ mod attempts;
 mod cache;
 mod flight;
 mod late;
+mod numbers;
 mod retry;
 
 use attempts::Attempts;

@@ -8,10 +8,13 @@ use quick_cache::sync::{Cache as Quick, DefaultLifecycle};
 use quick_cache::{DefaultHashBuilder, OptionsBuilder, Weighter};
 use serde_json::value::RawValue;
 use tollgate_core::id::ToolId;
-use tollgate_core::json;
+use tollgate_core::json::{self, Object};
 use tollgate_core::policy::Permitted;
 use tollgate_core::tool::{ContentHash, Scope};
 use tollgate_core::turn::Principal;
+use tollgate_mcp::meta;
+
+use super::numbers;
 
 /// Of all answers together, and of one.
 const TOTAL_BYTES: u64 = 64 << 20;
@@ -22,6 +25,9 @@ const ENTRY_BYTES: usize = 256;
 const EXPECTED_ENTRIES: usize = 16 << 10;
 /// Few enough that one answer fits into the share of each, many enough for many threads.
 const SHARDS: usize = 16;
+/// What `_meta` may say without being heard by a tool.
+const TRACE_KEYS: &[&str] = &["traceparent", "tracestate", "baggage"];
+const OWN_KEYS: &str = "dev.tollgate/";
 
 pub(super) struct Cache {
     kept: Quick<Key, Arc<Kept>, Weight>,
@@ -40,11 +46,16 @@ pub(super) struct Key {
 }
 
 impl Key {
-    /// `None` if the request says more than which tool and with what: then it is like no other.
+    /// `None` if the request says more than which tool and with what, or says it in numbers that are
+    /// not read as they are sent: then it is like no other.
     pub(super) fn of(principal: &Principal, request: &Permitted<'_>) -> Option<Self> {
         let (tool, arguments) = (request.tool()?, request.arguments()?);
+        let params = request.params();
         let known = |key: &str| matches!(key, "name" | "arguments" | "_meta");
-        if !request.params().iter().all(|(key, _)| known(key)) {
+        if !params.iter().all(|(key, _)| known(key)) || says_more(params) {
+            return None;
+        }
+        if !params.get("arguments").is_none_or(|text| numbers::are_exact(text.get())) {
             return None;
         }
         Some(Self {
@@ -62,6 +73,14 @@ impl Key {
         let principal = self.principal.as_ref().map_or(0, |it| it.as_str().len());
         self.arguments.len() + principal + ENTRY_BYTES
     }
+}
+
+/// Whether something in `_meta` goes on to the server that may matter to its answer.
+fn says_more(params: &Object<'_>) -> bool {
+    let Some(mut meta) = params.object("_meta") else { return false };
+    meta::strip_hop_keys(&mut meta);
+    let idle = |key: &str| TRACE_KEYS.contains(&key) || key.starts_with(OWN_KEYS);
+    !meta.iter().all(|(key, _)| idle(key))
 }
 
 pub(super) struct Kept {

@@ -113,6 +113,27 @@ async fn failures_in_any_dress_are_not_kept() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn nothing_is_kept_of_calls_that_say_more_or_say_it_in_numbers_too_long_to_tell_apart() {
+    let test = reusing(Era::Modern, numbered).await;
+    let client = nobody();
+    let show = async |params: &str| test.show(params, Caller::silent(&client)).await;
+    for params in [
+        r#"{"name":"s_a","arguments":{"x":123456789012345678901}}"#,
+        r#"{"name":"s_a","arguments":{"x":123456789012345678902}}"#,
+        r#"{"name":"s_a","arguments":{"x":[0.12345678901234567891]}}"#,
+        r#"{"name":"s_a","_meta":{"example.com/tenant":"a"}}"#,
+        r#"{"name":"s_a","_meta":{"traceparent":"00-1","progressTokens":1}}"#,
+    ] {
+        let (first, second) = (show(params).await, show(params).await);
+        assert!(!first.contains("good for") && !second.contains("hit"), "{params}: {second}");
+    }
+    assert_eq!(show(r#"{"name":"s_a"}"#).await, "ok 11, good for 60000 ms");
+    let idle = r#"{"name":"s_a","_meta":{"traceparent":"00-1","tracestate":"a=b","baggage":"c=d",
+        "progressToken":7,"dev.tollgate/agent":"x"}}"#;
+    assert_eq!(show(idle).await, "ok 11, hit at 0 of 60000 ms");
+}
+
+#[tokio::test(start_paused = true)]
 async fn nothing_is_kept_of_tools_that_do_not_say_so_and_probes_do_not_look() {
     let test = reusing(Era::Modern, numbered).await;
     let client = nobody();
