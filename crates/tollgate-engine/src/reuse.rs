@@ -221,6 +221,8 @@ impl Trip<'_> {
         match boarded.wait(planned.deadline().instant(), caller.events.as_ref()).await {
             Some(landed) => match &landed.ran {
                 Some(ran) if is_for(caller, ran) => Ok(Came::Over(landed.over())),
+                // Calling again would lead to the same question.
+                None if !is_owed_the_question(caller) => Ok(Came::Over(landed.over())),
                 _ => self.by_itself().await,
             },
             None if planned.deadline().instant() < boarded.flight.until() => {
@@ -252,6 +254,16 @@ fn is_for(caller: &Caller<'_>, ran: &Ran) -> bool {
             error.code != code::MISSING_CLIENT_CAPABILITY || !can_be_asked()
         }
         Ran::Answered(Err(_)) | Ran::TimedOut | Ran::InputRequired(_) => true,
+    }
+}
+
+/// Whether a question of a legacy server makes a difference to `caller`: it can be asked, or is to
+/// be told what it lacks for that.
+fn is_owed_the_question(caller: &Caller<'_>) -> bool {
+    match caller.dialogue {
+        Dialogue::Nobody => false,
+        Dialogue::Live => caller.client.can_answer(),
+        Dialogue::Rounds(_) => true,
     }
 }
 

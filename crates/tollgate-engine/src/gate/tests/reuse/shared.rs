@@ -189,6 +189,19 @@ async fn a_server_that_asks_is_called_by_each_and_what_it_says_is_not_kept() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn those_who_cannot_be_asked_do_not_make_a_server_ask_again() {
+    let test = reusing(Era::Legacy, curious).await;
+    let client = nobody();
+    let silent = (0..100).map(|_| test.show(SLOW, Caller::silent(&client)));
+    for said in join_all(silent).await {
+        assert_eq!(said, "error `s_a` answered with a question, and nobody is there to answer it");
+    }
+    let live = Caller { dialogue: Dialogue::Live, ..Caller::silent(&client) };
+    assert!(test.show(SLOW, live).await.starts_with("error"));
+    assert_eq!(test.calls(), 2);
+}
+
+#[tokio::test(start_paused = true)]
 async fn questions_of_a_modern_server_reach_those_who_can_answer_them() {
     fn react(_: usize, _: Seen) -> BoxFuture<'static, Result<Answer, Failure>> {
         Box::pin(async {
