@@ -157,7 +157,7 @@ impl Finish<'_> {
                 let hint = format!("try again in {} s", retry_after.as_secs().max(1));
                 (Status::Offline, format!("server `{server}` is resting: {reason}"), Some(hint))
             }
-            Failure::Lost(why) => {
+            Failure::Lost(why) | Failure::Unusable(why) => {
                 let what = format!(
                     "server `{server}` broke off before it answered ({why}); whether the call had \
                      its effect is not known"

@@ -103,6 +103,10 @@ pub enum Failure {
     /// The connection broke before the answer came. Whether the call had its effect is unknown.
     #[error("{0}")]
     Lost(String),
+    /// The server answered, but not in MCP. Whether the call had its effect is unknown, and a
+    /// second one would fare no better.
+    #[error("{0}")]
+    Unusable(String),
     /// The server answered with a JSON-RPC error.
     #[error("{} ({})", .0.message, .0.code)]
     Refused(ErrorObject),

@@ -112,9 +112,12 @@ pub enum RequestError {
     /// Nothing was sent: no connection could be made.
     #[error("{0}")]
     Unreachable(String),
-    /// The connection broke, or the server broke the protocol, before an answer came.
+    /// The connection broke before an answer came.
     #[error("{0}")]
     Lost(String),
+    /// The server answered, but not in MCP: an HTTP error, or something that makes no sense.
+    #[error("{0}")]
+    Unusable(String),
     /// HTTP 401 or 403 that fresh credentials did not mend.
     #[error("{0}")]
     Unauthorized(String),

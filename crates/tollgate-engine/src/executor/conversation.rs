@@ -96,7 +96,7 @@ impl Executor {
             };
         }
         let endless = format!("the server asked more than {MOST_ROUNDS} times without an answer");
-        Ok(Ran::Answered(Err(Failure::Lost(endless))))
+        Ok(Ran::Answered(Err(Failure::Unusable(endless))))
     }
 
     /// Modern on both sides: the caller carries the server's state, sealed.
@@ -240,5 +240,5 @@ impl Executor {
 
 fn broken_question() -> Ran {
     let what = "the server asked a question that cannot be read".to_owned();
-    Ran::Answered(Err(Failure::Lost(what)))
+    Ran::Answered(Err(Failure::Unusable(what)))
 }

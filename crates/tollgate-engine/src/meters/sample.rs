@@ -85,7 +85,10 @@ fn is_of_the_tool(failure: &Failure) -> bool {
                 | code::MISSING_CLIENT_CAPABILITY
                 | code::UNSUPPORTED_VERSION
         ),
-        Failure::Lost(_) | Failure::Unauthorized(_) | Failure::TooLarge { .. } => true,
+        Failure::Lost(_)
+        | Failure::Unusable(_)
+        | Failure::Unauthorized(_)
+        | Failure::TooLarge { .. } => true,
     }
 }
 

@@ -73,7 +73,13 @@ pub(super) fn is_answer(run: Option<&Run>) -> bool {
     let lost = |run: &Run| match &run.ran {
         Ran::TimedOut => true,
         Ran::Answered(Err(failure)) => {
-            matches!(failure, Failure::Lost(_) | Failure::Offline { .. } | Failure::Resting { .. })
+            matches!(
+                failure,
+                Failure::Lost(_)
+                    | Failure::Unusable(_)
+                    | Failure::Offline { .. }
+                    | Failure::Resting { .. }
+            )
         }
         Ran::Answered(Ok(_)) | Ran::InputRequired(_) => false,
     };

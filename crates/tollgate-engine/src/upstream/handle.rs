@@ -251,6 +251,7 @@ impl Line for Live {
             }
             Err(
                 RequestError::Lost(_)
+                | RequestError::Unusable(_)
                 | RequestError::Unreachable(_)
                 | RequestError::Unauthorized(_),
             ) => Outcome::Failed,
@@ -270,6 +271,7 @@ impl From<RequestError> for Failure {
         match error {
             RequestError::Refused(error) => Self::Refused(error),
             RequestError::Lost(reason) => Self::Lost(reason),
+            RequestError::Unusable(reason) => Self::Unusable(reason),
             RequestError::Unreachable(reason) => Self::Offline { state: "unreachable", reason },
             RequestError::Unauthorized(reason) => Self::Unauthorized(reason),
             RequestError::TooLarge { limit } => Self::TooLarge { limit },

@@ -34,7 +34,7 @@ pub(super) async fn list(connection: &dyn Connection, before: &Listing) -> Resul
             Err(RequestError::Refused(error)) if error.code == code::METHOD_NOT_FOUND => Vec::new(),
             Err(error) => {
                 // A page that makes no sense and a broken pipe look alike from here.
-                if matches!(error, RequestError::Lost(_)) {
+                if matches!(error, RequestError::Lost(_) | RequestError::Unusable(_)) {
                     ping(connection).await.map_err(|_| error.to_string())?;
                 }
                 troubles.push(format!("`{}` failed: {error}", part.method()));

@@ -23,6 +23,7 @@ pub(super) async fn ping(connection: &dyn Connection) -> Result<(), String> {
         Ok(Ok(_) | Err(RequestError::Refused(_) | RequestError::TooLarge { .. })) => Ok(()),
         Ok(Err(
             error @ (RequestError::Lost(_)
+            | RequestError::Unusable(_)
             | RequestError::Unreachable(_)
             | RequestError::Unauthorized(_)),
         )) => Err(error.to_string()),

@@ -208,7 +208,7 @@ impl Dispatch {
         let stated = invalid.id.as_ref().and_then(|id| id.as_json().parse().ok());
         if let Some(id) = stated.or_else(|| id_of_broken_answer(bytes)) {
             let reason = format!("the server broke the protocol: {broken}");
-            self.inbound.table.settle(id, Err(RequestError::Lost(reason)));
+            self.inbound.table.settle(id, Err(RequestError::Unusable(reason)));
         }
     }
 

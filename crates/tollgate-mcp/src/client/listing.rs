@@ -95,5 +95,5 @@ fn read_page(
 }
 
 fn broken(what: List, how: &str) -> RequestError {
-    RequestError::Lost(format!("`{}` gave {how}", what.method()))
+    RequestError::Unusable(format!("`{}` gave {how}", what.method()))
 }

@@ -36,7 +36,7 @@ pub(super) fn params(
 /// Tells the kinds of result apart. Legacy results are always complete.
 pub(super) async fn answer(era: Era, result: Box<RawValue>) -> Result<Answer, RequestError> {
     if !result.get().starts_with('{') {
-        return Err(RequestError::Lost("the server's result is not an object".to_owned()));
+        return Err(RequestError::Unusable("the server's result is not an object".to_owned()));
     }
     match era {
         Era::Legacy => Ok(Answer { kind: AnswerKind::Complete, result }),
@@ -49,13 +49,14 @@ fn told(result: Box<RawValue>) -> Result<Answer, RequestError> {
 }
 
 fn kind(result: &RawValue) -> Result<AnswerKind, RequestError> {
-    let object = Object::parse(result.get())
-        .map_err(|error| RequestError::Lost(format!("the server's result is unsound: {error}")))?;
+    let object = Object::parse(result.get()).map_err(|error| {
+        RequestError::Unusable(format!("the server's result is unsound: {error}"))
+    })?;
     let Some(stated) = object.get("resultType") else { return Ok(AnswerKind::Complete) };
     match stated.get() {
         "\"complete\"" => Ok(AnswerKind::Complete),
         "\"input_required\"" => Ok(AnswerKind::InputRequired),
         "\"task\"" => Ok(AnswerKind::Task),
-        _ => Err(RequestError::Lost("the server's result is of an unknown type".to_owned())),
+        _ => Err(RequestError::Unusable("the server's result is of an unknown type".to_owned())),
     }
 }

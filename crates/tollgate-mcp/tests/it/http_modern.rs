@@ -156,6 +156,19 @@ async fn r_17_statuses_without_an_answer_are_losses() {
 }
 
 #[tokio::test]
+async fn an_answer_that_is_none_is_told_from_a_connection_that_broke() {
+    for (status, body) in [(500, "sorry"), (503, ""), (200, "hello"), (200, "[]")] {
+        let server = Server::modern(move |_, reply| async move {
+            reply.respond(status, "content-type: application/json\r\n", body.as_bytes()).await
+        });
+        let server = server.await;
+        let (connection, _) = server.connect().await;
+        let outcome = echo(&*connection, "a", None).await;
+        assert!(matches!(outcome, Err(RequestError::Unusable(_))), "{status}: {outcome:?}");
+    }
+}
+
+#[tokio::test]
 async fn redirects_are_not_followed() {
     let server = Server::modern(|seen, reply| async move {
         match seen.path.as_str() {

@@ -117,7 +117,11 @@ impl Connection for Modern {
         let response = self.core.wire.post(headers, message.into()).await?;
         let status = response.status();
         body::discard(response).await;
-        if status.is_success() { Ok(()) } else { Err(RequestError::Lost(describe(status, None))) }
+        if status.is_success() {
+            Ok(())
+        } else {
+            Err(RequestError::Unusable(describe(status, None)))
+        }
     }
 
     async fn watch(&self, resources: &[String]) -> Result<(), RequestError> {

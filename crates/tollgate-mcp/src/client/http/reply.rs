@@ -183,12 +183,12 @@ impl Reply {
                 Err(RequestError::Refused(error))
             }
             Self::Refused(status, error) => {
-                Err(RequestError::Lost(describe(status, error.as_ref())))
+                Err(RequestError::Unusable(describe(status, error.as_ref())))
             }
             Self::Cut(_) => {
                 Err(RequestError::Lost("the server's stream ended without an answer".to_owned()))
             }
-            Self::Nonsense(reason) => Err(RequestError::Lost(reason)),
+            Self::Nonsense(reason) => Err(RequestError::Unusable(reason)),
         }
     }
 }

@@ -115,7 +115,11 @@ impl Outbox for Session {
         let response = self.wire.post(self.headers(), message.into()).await?;
         let status = response.status();
         body::discard(response).await;
-        if status.is_success() { Ok(()) } else { Err(RequestError::Lost(describe(status, None))) }
+        if status.is_success() {
+            Ok(())
+        } else {
+            Err(RequestError::Unusable(describe(status, None)))
+        }
     }
 
     fn send_later(&self, message: String) {

@@ -151,7 +151,7 @@ async fn post(wire: &Wire, endpoint: &Uri, message: String) -> Result<(), Reques
     let response = wire.post_to(endpoint, HeaderMap::new(), message.into()).await?;
     let status = response.status();
     body::discard(response).await;
-    if status.is_success() { Ok(()) } else { Err(RequestError::Lost(describe(status, None))) }
+    if status.is_success() { Ok(()) } else { Err(RequestError::Unusable(describe(status, None))) }
 }
 
 /// The URL named by the first event. It must be of the same origin: credentials go there.

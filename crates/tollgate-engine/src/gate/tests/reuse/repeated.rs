@@ -79,11 +79,12 @@ async fn only_what_a_second_attempt_may_mend_is_repeated() {
                     reason: "too many calls".to_owned(),
                     retry_after: Duration::from_secs(1),
                 },
+                5 => Failure::Unusable("the server answered HTTP 500".to_owned()),
                 _ => std::future::pending().await,
             })
         })
     }
-    for (n, calls) in [(0, 2), (1, 1), (2, 1), (3, 1), (4, 1), (5, 1)] {
+    for (n, calls) in [(0, 2), (1, 1), (2, 1), (3, 1), (4, 1), (5, 1), (6, 1)] {
         for name in ["s_a", "s_b"] {
             let test = reusing(Era::Modern, react).await;
             let params = json!({"name": name, "arguments": {"n": n}}).to_string();

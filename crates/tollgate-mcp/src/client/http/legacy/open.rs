@@ -128,9 +128,9 @@ fn judge_status(
 pub(in crate::client::http) fn connect_error(error: RequestError) -> ConnectError {
     match error {
         RequestError::Unauthorized(reason) => ConnectError::Unauthorized(reason),
-        RequestError::Lost(reason) | RequestError::Unreachable(reason) => {
-            ConnectError::Unreachable(reason)
-        }
+        RequestError::Lost(reason)
+        | RequestError::Unusable(reason)
+        | RequestError::Unreachable(reason) => ConnectError::Unreachable(reason),
         RequestError::Refused(_) | RequestError::TooLarge { .. } => {
             ConnectError::Protocol(error.to_string())
         }
