@@ -114,7 +114,7 @@ impl Standing {
             look = self.look(samples, facts);
         }
         self.health = look.health;
-        let declared = facts.declared.estimated.map(|it| facts.rules.ceilings.fit(it));
+        let declared = facts.estimated().map(|it| facts.rules.ceilings.fit(it));
         let hopes = [self.home, declared].into_iter().flatten();
         self.floor = hopes.fold(look.expected.tier, Tier::min);
         self.begin_or_end_trial(look.plain, facts);

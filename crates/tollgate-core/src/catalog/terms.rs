@@ -1,23 +1,18 @@
 //! What holds for calls of a tool: the operator's word, then the server's where it may count.
 
-use std::time::Duration;
-
 use super::Rules;
-use crate::tool::{Annotations, Attempts, Definition, Effect, Override, Terms};
-
-/// Above this a server's own estimate makes a tool slower than the default, never faster.
-const UNTRUSTED_ESTIMATE: Duration = Duration::from_millis(1_500);
+use crate::tool::{Annotations, Attempts, Definition, Effect, Estimate, Override, Terms};
 
 /// An untrusted server can only tighten: a shorter limit, a longer estimate.
 pub(super) fn terms(rules: &Rules, said: &Override, definition: &Definition) -> Terms {
     let (declared, hints) = (&definition.declared, &definition.annotations);
-    let believed = |estimate: &Duration| rules.trusted || *estimate > UNTRUSTED_ESTIMATE;
+    let by_server = if rules.trusted { Estimate::Believed } else { Estimate::Claimed };
     let safe_to_repeat =
         rules.trusted && (hints.idempotent == Some(true) || hints.read_only == Some(true));
     let idempotent = said.idempotent.unwrap_or(safe_to_repeat);
     let cacheable = declared.cacheable.filter(|_| rules.trusted && idempotent);
     Terms {
-        estimated: said.estimated.or(declared.estimated.filter(believed)),
+        estimated: said.estimated.map(Estimate::Believed).or(declared.estimated.map(by_server)),
         max: said.max.or(declared.max),
         timeout: rules.timeout,
         effect: effect(rules, hints),

@@ -12,7 +12,7 @@ use crate::glob::Glob;
 use crate::id::{ExposedName, ServerId, ToolName};
 use crate::json::raw_value;
 use crate::names::{NamePattern, Owned, Owners};
-use crate::tool::{Effect, Override, RateLimit, Scope};
+use crate::tool::{Effect, Estimate, Override, RateLimit, Scope};
 
 /// One server of a test: a name, and what it lists.
 fn offer(server: &str, tools: &[Value]) -> Offer {
@@ -173,7 +173,7 @@ fn s_28_what_an_untrusted_server_says_of_itself_can_only_tighten() {
     assert_eq!(terms.effect, Effect::Mutating);
     assert!(!terms.idempotent);
     assert_eq!((terms.cacheable, terms.scope), (Duration::ZERO, Scope::Private));
-    assert_eq!(terms.estimated, None);
+    assert_eq!(terms.estimated, Some(Estimate::Claimed(Duration::from_millis(5))));
     assert_eq!(terms.max, Some(Duration::from_secs(2)));
     let trusted =
         fresh(&[ruled(offer("s", std::slice::from_ref(&claims)), |it| it.trusted = true)]);
@@ -181,10 +181,19 @@ fn s_28_what_an_untrusted_server_says_of_itself_can_only_tighten() {
     assert_eq!(terms.effect, Effect::ReadOnly);
     assert!(terms.idempotent);
     assert_eq!((terms.cacheable, terms.scope), (Duration::from_secs(600), Scope::Public));
-    assert_eq!(terms.estimated, Some(Duration::from_millis(5)));
-    claims["_meta"]["dev.tollgate/latency"]["estimatedDurationMs"] = json!(3000);
-    let slow = fresh(&[offer("s", &[claims])]);
-    assert_eq!(slow.tools[0].terms.estimated, Some(Duration::from_secs(3)));
+    assert_eq!(terms.estimated, Some(Estimate::Believed(Duration::from_millis(5))));
+}
+
+#[test]
+fn the_operators_estimate_is_believed_whatever_the_server_claims() {
+    let mut claims = tool("t");
+    claims["_meta"] = json!({"dev.tollgate/latency": {"estimatedDurationMs": 5000}});
+    let said = Override { estimated: Some(Duration::from_millis(200)), ..Override::default() };
+    let catalog = fresh(&[ruled(offer("s", &[claims]), |it| {
+        it.tools.insert(ToolName::new("t"), said);
+    })]);
+    let believed = Estimate::Believed(Duration::from_millis(200));
+    assert_eq!(catalog.tools[0].terms.estimated, Some(believed));
 }
 
 #[test]

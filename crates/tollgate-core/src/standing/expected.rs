@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::{Basis, Facts, Held, comfortable};
 use crate::budget::{Ceilings, Tier};
 use crate::latency::Figures;
+use crate::tool::UNKNOWN;
 
 /// On what a tool stands in its tier, health aside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,13 +52,13 @@ pub(super) fn expected(
         };
         return Expected { tier, basis: Basis::Measured { percentile, expected, calls }, held };
     }
-    let (tier, basis) = match (footing, facts.declared.estimated) {
+    let (tier, basis) = match (footing, facts.estimated()) {
         // A slow tool that only fails by now is not as fast as it was declared to be.
         (Footing::Measured(tier), _) => (tier, Basis::Earlier),
         (Footing::None | Footing::Declared(_), Some(span)) => {
             (rules.ceilings.fit(span), Basis::Declared(span))
         }
-        (Footing::None | Footing::Declared(_), None) => (Tier::Standard, Basis::Unknown),
+        (Footing::None | Footing::Declared(_), None) => (UNKNOWN, Basis::Unknown),
     };
     Expected { tier, basis, held: None }
 }

@@ -4,6 +4,7 @@ use std::time::{Duration, Instant};
 
 use crate::budget::Ceilings;
 use crate::latency::Window;
+use crate::tool::Estimate;
 
 /// What holds for all tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,10 +20,10 @@ pub struct Rules {
     pub hold: Duration,
 }
 
-/// What was said of a tool by its operator, or by a server that is believed.
+/// What was said of a tool by its operator, or by its server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Declared {
-    pub estimated: Option<Duration>,
+    pub estimated: Option<Estimate>,
     pub max: Option<Duration>,
 }
 
@@ -33,6 +34,13 @@ pub struct Facts<'a> {
     pub declared: Declared,
     pub rules: &'a Rules,
     pub now: Instant,
+}
+
+impl Facts<'_> {
+    /// What was said of its latency, if it counts.
+    pub(super) fn estimated(&self) -> Option<Duration> {
+        self.declared.estimated?.counting(&self.rules.ceilings)
+    }
 }
 
 impl Default for Rules {

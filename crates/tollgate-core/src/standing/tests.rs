@@ -1,4 +1,5 @@
 use super::*;
+use crate::tool::Estimate;
 
 mod rules;
 mod simulation;
@@ -25,7 +26,8 @@ impl Stage {
     fn with(declared: &str, rules: Rules) -> Self {
         let (estimated, max) = declared.split_once('/').unwrap_or((declared, ""));
         let span = |text: &str| text.parse().ok().map(Duration::from_millis);
-        let declared = Declared { estimated: span(estimated), max: span(max) };
+        let declared =
+            Declared { estimated: span(estimated).map(Estimate::Believed), max: span(max) };
         let (window, now) = (Window::new(), start());
         let standing = Standing::new(&Facts { window: &window, declared, rules: &rules, now });
         Self { window, declared, rules, start: now, now, standing, moves: Vec::new() }

@@ -67,7 +67,7 @@ impl<'a> ToolJson<'a> {
             category: gate.category(&tool.id.server),
             title: tool.definition.title.as_deref(),
             description: tool.description.as_deref(),
-            estimated_duration_ms: tool.terms.estimated.map(|span| span.as_millis()),
+            estimated_duration_ms: tool.terms.estimated.map(|said| said.span().as_millis()),
             max_duration_ms: tool.terms.max.map(|span| span.as_millis()),
             hash: tool.hash.to_string(),
             effect: match tool.terms.effect {
@@ -131,6 +131,10 @@ impl<'a> OutcomeJson<'a> {
             duration_ms: outcome.duration.as_millis(),
             cached: outcome.source == Source::Cached,
         }
+    }
+
+    pub(super) fn to_text(&self) -> String {
+        serde_json::to_string(self).expect("strings and numbers always serialize")
     }
 }
 

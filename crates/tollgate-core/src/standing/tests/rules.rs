@@ -297,7 +297,7 @@ fn recovery_may_be_set_to_nothing_or_to_never() {
 fn a_corrected_declaration_is_no_hope_any_more() {
     let mut stage = Stage::new("200").play("900*5");
     assert!(stage.standing.should_probe());
-    stage.declared.estimated = Some(Duration::from_millis(900));
+    stage.declared.estimated = Some(Estimate::Believed(Duration::from_millis(900)));
     let stage = stage.play("+60m");
     assert!(!stage.standing.should_probe());
     assert_eq!(stage.said(), "standard: measured p50 900 ms over 5 calls");
@@ -306,9 +306,32 @@ fn a_corrected_declaration_is_no_hope_any_more() {
 #[test]
 fn a_new_declaration_counts_at_once_where_nothing_is_measured() {
     let mut stage = Stage::new("");
-    stage.declared.estimated = Some(Duration::from_millis(480));
+    stage.declared.estimated = Some(Estimate::Believed(Duration::from_millis(480)));
     assert_eq!(stage.judge(), Verdict::Moved { from: Tier::Standard, to: Tier::Fast });
     assert_eq!(stage.said(), "fast: declared 480 ms");
+}
+
+#[test]
+fn a_claim_only_makes_a_tool_slower_than_one_of_which_nothing_is_known() {
+    let ceilings = |fast, standard, deep| {
+        let [fast, standard, deep] = [fast, standard, deep].map(Duration::from_millis);
+        Rules { ceilings: crate::budget::Ceilings { fast, standard, deep }, ..Rules::default() }
+    };
+    let unknown = "standard: nothing is known yet";
+    for (rules, claim, expected) in [
+        (Rules::default(), 5, unknown),
+        (Rules::default(), 1_500, unknown),
+        (Rules::default(), 1_501, "deep: declared 1501 ms"),
+        (ceilings(300, 800, 2_000), 800, unknown),
+        (ceilings(300, 800, 2_000), 801, "deep: declared 801 ms"),
+        (ceilings(2_000, 3_000, 9_000), 1_600, unknown),
+        (ceilings(2_000, 3_000, 9_000), 3_001, "deep: declared 3001 ms"),
+    ] {
+        let mut stage = Stage::with("", rules);
+        stage.declared.estimated = Some(Estimate::Claimed(Duration::from_millis(claim)));
+        stage.judge();
+        assert_eq!(stage.said(), expected, "{claim} {:?}", stage.rules.ceilings);
+    }
 }
 
 #[test]

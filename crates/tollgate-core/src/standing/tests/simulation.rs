@@ -18,8 +18,9 @@ fn any_step() -> impl Strategy<Value = Step> {
         8 => any_sample().prop_map(Step::Call),
         2 => (0..40_u64).prop_map(|it| Step::Pass(Duration::from_secs(it))),
         1 => (0..8_000_u64).prop_map(|it| Step::Pass(Duration::from_secs(it))),
-        1 => (any_span(), any_span()).prop_map(|(estimated, max)| {
-            Step::Declare(Declared { estimated, max })
+        1 => (any_span(), any_span(), any::<bool>()).prop_map(|(span, max, claimed)| {
+            let estimate = if claimed { Estimate::Claimed } else { Estimate::Believed };
+            Step::Declare(Declared { estimated: span.map(estimate), max })
         }),
     ]
 }
