@@ -45,14 +45,20 @@ pub enum Holds {
     Source { part: Option<String> },
 }
 
-/// Page `number` of what a tool said; `None` if there is no such page.
-pub fn page(result: &RawValue, number: u32, page_bytes: usize) -> Option<Page> {
+/// The result has no page of that number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct NoSuchPage {
+    pub pages: u32,
+}
+
+/// Page `number` of what a tool said.
+pub fn page(result: &RawValue, number: u32, page_bytes: usize) -> Result<Page, NoSuchPage> {
     let mut walk = Walk::new(page_bytes.max(LEAST_PAGE_BYTES), Some(number));
     walk.document(&Document::of(result.get()));
     let pages = walk.pages();
-    let (holds, data) = walk.found()?;
+    let (holds, data) = walk.found().ok_or(NoSuchPage { pages })?;
     let next = (number < pages).then(|| number + 1);
-    Some(Page { number, pages, next, holds, data: json::raw(data) })
+    Ok(Page { number, pages, next, holds, data: json::raw(data) })
 }
 
 /// How many pages there are.

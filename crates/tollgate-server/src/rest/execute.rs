@@ -4,19 +4,20 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use axum::Json;
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
+use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use serde_json::json;
 use tokio::sync::mpsc;
-use tollgate_core::call::{self, Kind, Outcome};
+use tollgate_core::call::{self, Kind};
 use tollgate_core::json::Object;
 use tollgate_core::shaping::{self, Caps};
 use tollgate_core::turn::Turn;
 use tollgate_engine::caller::{Caller, Freshness, Late, Reply};
-use tollgate_engine::gate::{self, Spoken};
+use tollgate_engine::gate;
 use tollgate_mcp::client::{self, Progress};
+use tollgate_mcp::large::aside;
 use tollgate_mcp::meta::ClientFacts;
 
 use super::Wishes;
@@ -47,7 +48,7 @@ pub(crate) async fn execute(State(front): State<Arc<Front>>, request: Request) -
         return streamed(front, order);
     }
     match order.run(&front, None).await {
-        Ok(ended) => Json(ended.shown()).into_response(),
+        Ok(outcome) => ([(CONTENT_TYPE, "application/json")], outcome).into_response(),
         Err(problem) => problem.response(Style::OpenAi),
     }
 }
@@ -58,7 +59,7 @@ fn streamed(front: Arc<Front>, order: Order) -> Response {
     let (sender, said) = mpsc::channel(QUEUE);
     let ended = async move {
         match order.run(&front, Some(sender)).await {
-            Ok(ended) => Event::new("outcome", &ended.shown()),
+            Ok(outcome) => Event { name: "outcome", data: outcome },
             Err(problem) => Event { name: "error", data: problem.open_ai() },
         }
     };
@@ -113,7 +114,8 @@ impl Order {
         Ok(Self { turn, name, params, caps, freshness, late })
     }
 
-    async fn run(self, front: &Front, events: Option<client::Events>) -> Result<Ended, Problem> {
+    /// The outcome as JSON.
+    async fn run(self, front: &Front, events: Option<client::Events>) -> Result<String, Problem> {
         let Self { turn, name, params, caps, freshness, late } = self;
         let (progress, log_level) = match events {
             Some(_) => (Progress::Wanted, Some("info".to_owned())),
@@ -135,8 +137,11 @@ impl Order {
                 Plain::Problem(problem) => return Err(problem),
             },
         };
-        let spoken = gate::spoken(&turn, &name, &outcome, caps.wording);
-        Ok(Ended { outcome, spoken })
+        Ok(aside(outcome.result.get().len(), move || {
+            let spoken = gate::spoken(&turn, &name, &outcome, caps.wording);
+            OutcomeJson::new(&outcome, &spoken).to_text()
+        })
+        .await)
     }
 }
 
@@ -146,15 +151,4 @@ fn consumer(name: &str) -> Result<Caps, Problem> {
         let known: Vec<&str> = Caps::TABLE.iter().map(|(name, _)| *name).collect();
         bad(format!("`consumer` is one of {}", known.join(", ")))
     })
-}
-
-struct Ended {
-    outcome: Outcome,
-    spoken: Spoken,
-}
-
-impl Ended {
-    fn shown(&self) -> OutcomeJson<'_> {
-        OutcomeJson::new(&self.outcome, &self.spoken)
-    }
 }

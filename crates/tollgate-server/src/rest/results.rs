@@ -11,8 +11,9 @@ use http::StatusCode;
 use http::request::Parts;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
-use tollgate_core::shaping::pages::{self, Holds, Page};
+use tollgate_core::shaping::pages::{self, Holds, NoSuchPage, Page};
 use tollgate_engine::results::{Kept, Read};
+use tollgate_mcp::large::aside;
 
 use crate::mcp::Front;
 use crate::problem::{Problem, Style};
@@ -35,24 +36,34 @@ pub(crate) async fn results(
     request: Request,
 ) -> Response {
     let (sent, _) = request.into_parts();
-    let read = Query::<Asked>::try_from_uri(&sent.uri)
-        .map_err(|_| Problem::new(StatusCode::BAD_REQUEST, "bad_query", "the query is malformed"))
-        .and_then(|Query(asked)| read(&front, &sent, &handle, asked));
+    let read = match Query::<Asked>::try_from_uri(&sent.uri) {
+        Ok(Query(asked)) => read(&front, &sent, handle, asked).await,
+        Err(_) => Err(Problem::new(StatusCode::BAD_REQUEST, "bad_query", "the query is malformed")),
+    };
     read.unwrap_or_else(|problem| problem.response(Style::OpenAi))
 }
 
-fn read(front: &Front, sent: &Parts, handle: &str, asked: Asked) -> Result<Response, Problem> {
+async fn read(
+    front: &Front,
+    sent: &Parts,
+    handle: String,
+    asked: Asked,
+) -> Result<Response, Problem> {
     let principal = front.keys.visitor(sent)?.principal;
     let number = match asked.page {
         None => 1,
         Some(text) => text.parse().ok().filter(|number| *number > 0).ok_or(NO_PAGE)?,
     };
-    match front.gate.result(&principal, handle) {
+    match front.gate.result(&principal, &handle) {
         Read::Unknown => Err(UNKNOWN),
-        Read::Pending { since } => Ok(Json(PendingJson::new(handle, since)).into_response()),
+        Read::Pending { since } => Ok(Json(PendingJson::new(&handle, since)).into_response()),
+        // Whichever page it is, all of the result is read for it.
         Read::Ready(kept) => {
-            let page = page(&kept, number)?;
-            Ok(Json(PageJson::new(handle, &kept, &page)).into_response())
+            aside(kept.outcome.result.get().len(), move || {
+                let page = page(&kept, number)?;
+                Ok(Json(PageJson::new(&handle, &kept, &page)).into_response())
+            })
+            .await
         }
     }
 }
@@ -61,10 +72,8 @@ const NO_PAGE: Problem =
     Problem::new(StatusCode::BAD_REQUEST, "bad_page", "`page` is a number from 1 on");
 
 fn page(kept: &Kept, number: u32) -> Result<Page, Problem> {
-    let page = |number| pages::page(&kept.outcome.result, number, kept.page_bytes);
-    page(number).ok_or_else(|| {
-        let last = page(1).map_or(1, |first| first.pages);
-        let detail = format!("there is no page {number}; the pages are 1 to {last}");
+    pages::page(&kept.outcome.result, number, kept.page_bytes).map_err(|NoSuchPage { pages }| {
+        let detail = format!("there is no page {number}; the pages are 1 to {pages}");
         Problem::told(StatusCode::NOT_FOUND, "unknown_page", detail)
     })
 }

@@ -64,6 +64,23 @@ async fn whoever_can_take_all_gets_all() {
 }
 
 #[tokio::test]
+async fn large_results_are_told_and_read_like_small_ones() {
+    let stage = stage().await;
+    let text = "word ".repeat(80_000);
+    let outcome = execute(&stage, &text, "mcp").await;
+    assert_eq!((&outcome["status"], &outcome["data"]), (&json!("ok"), &json!(text)));
+    let cut = execute(&stage, &text, "speech").await;
+    let handle = cut["handle"].as_str().unwrap();
+    let last = read(&stage, handle, "").send().await.json()["pages"].as_u64().unwrap();
+    let page = read(&stage, handle, &format!("?page={last}")).send().await.json();
+    assert!(text.ends_with(page["data"].as_str().unwrap()), "{page}");
+    let behind = read(&stage, handle, &format!("?page={}", last + 1)).send().await;
+    assert_eq!(behind.status, 404);
+    let message = behind.json()["error"]["message"].to_string();
+    assert!(message.contains(&format!("1 to {last}")), "{message}");
+}
+
+#[tokio::test]
 async fn a_result_is_there_for_whoever_asked_for_it_and_nobody_else() {
     let stage = stage().await;
     let outcome = execute(&stage, &"word ".repeat(2_000), "speech").await;

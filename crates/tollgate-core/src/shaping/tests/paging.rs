@@ -17,7 +17,8 @@ fn all(result: &str, page_bytes: usize) -> Vec<Page> {
     assert!(pages.iter().all(|page| page.pages == total));
     assert_eq!(count(result.get(), page_bytes), total);
     for absent in [0, total + 1, u32::MAX] {
-        assert!(page(&result, absent, page_bytes).is_none());
+        let none = page(&result, absent, page_bytes).expect_err("there is no such page");
+        assert_eq!(none.pages, total);
     }
     pages
 }
