@@ -17,7 +17,7 @@ use tollgate_mcp::large::{LARGE, aside};
 use tollgate_mcp::meta::TASKS_EXTENSION;
 
 use crate::backend::Failure;
-use crate::caller::{CallError, Caller, Dialogue, Reply};
+use crate::caller::{CallError, Caller, Dialogue, Reply, Rest};
 use crate::dialogue;
 use crate::dialogue::rounds::{self, Asking};
 use crate::executor::Ran;
@@ -103,10 +103,14 @@ impl Finish<'_> {
         }
     }
 
-    /// What is too much for the caller stays here, behind a handle.
+    /// What is too much for the caller stays here, behind a handle, if it can be read there.
     async fn shaped(&self, tool: &Arc<Tool>, result: Box<RawValue>) -> Outcome {
         let (size, caps, took) = (result.get().len(), self.caller.caps, self.took);
-        let (called, spare) = (Arc::clone(tool), self.results.spare(size));
+        let spare = match self.caller.rest {
+            Rest::Readable => self.results.spare(size),
+            Rest::Lost => None,
+        };
+        let called = Arc::clone(tool);
         let shape = move || {
             let consumer = Consumer { caps: &caps, spare };
             shaping::shape(&called, result, took, consumer)

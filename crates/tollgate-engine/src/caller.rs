@@ -22,6 +22,7 @@ pub struct Caller<'a> {
     pub caps: Caps,
     pub freshness: Freshness,
     pub late: Late,
+    pub rest: Rest,
     pub purpose: Purpose,
 }
 
@@ -36,6 +37,7 @@ impl<'a> Caller<'a> {
             caps: Caps::mcp(),
             freshness: Freshness::Any,
             late: Late::Dropped,
+            rest: Rest::Readable,
             purpose: Purpose::Serve,
         }
     }
@@ -56,6 +58,15 @@ pub enum Late {
     Dropped,
     /// It runs on to its own limit; its result is told by a notice and stays behind a handle.
     Delivered,
+}
+
+/// What becomes of what an answer has no room for, or what comes too late for it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rest {
+    /// It stays behind a handle, by which the caller can read it.
+    Readable,
+    /// The caller has no way to it: no handle is promised.
+    Lost,
 }
 
 /// What a call is for.

@@ -17,7 +17,7 @@ use tollgate_mcp::large::aside;
 use tollgate_mcp::meta::TASKS_EXTENSION;
 
 use crate::backend::Failure;
-use crate::caller::{CallError, Caller, Dialogue, Freshness, Late, Purpose};
+use crate::caller::{CallError, Caller, Dialogue, Freshness, Late, Purpose, Rest};
 use crate::executor::{Call, Executor, Ran, Run, Unjudged};
 
 mod attempts;
@@ -165,7 +165,8 @@ impl Trip<'_> {
         if let Some(key) = is_cacheable.then(key).flatten() {
             return Way::Shared(key);
         }
-        if caller.late == Late::Delivered && planned.deadline() < planned.own() {
+        let is_delivered = caller.late == Late::Delivered && caller.rest == Rest::Readable;
+        if is_delivered && planned.deadline() < planned.own() {
             return Way::Detached;
         }
         self.parts.hedge(self.tool).map_or(Way::Straight, Way::Hedged)
@@ -215,7 +216,8 @@ impl Trip<'_> {
         Flight::launch(self, key, |cargo| parts.fly(cargo))
     }
 
-    /// Waits for a flight until the turn is over, and leaves it to itself then, if it may go on.
+    /// Waits for a flight until the turn is over, and leaves it to itself then, if it may go on and
+    /// the caller can come back for what it brings.
     async fn aboard(&self, mut boarded: Boarded) -> Result<Came, CallError> {
         let Call { planned, caller, .. } = self.call;
         match boarded.wait(planned.deadline().instant(), caller.events.as_ref()).await {
@@ -225,7 +227,9 @@ impl Trip<'_> {
                 None if !is_owed_the_question(caller) => Ok(Came::Over(landed.over())),
                 _ => self.by_itself().await,
             },
-            None if planned.deadline().instant() < boarded.flight.until() => {
+            None if caller.rest == Rest::Readable
+                && planned.deadline().instant() < boarded.flight.until() =>
+            {
                 let late = LateCall::of(boarded.flight, &self.parts.late);
                 Ok(late.map_or_else(|| Came::Over(Over::timed_out()), Came::Late))
             }

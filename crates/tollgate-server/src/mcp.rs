@@ -9,6 +9,7 @@ use tollgate_core::budget::Tier;
 use tollgate_core::call::Kind;
 use tollgate_core::json::Object;
 use tollgate_core::turn::{Principal, Turn};
+use tollgate_engine::caller::Rest;
 use tollgate_engine::clock::Clock;
 use tollgate_engine::gate::Gate;
 use tollgate_mcp::tasks::Group;
@@ -42,6 +43,8 @@ pub(crate) struct Front {
     survivors: Arc<Group>,
     /// Streams that would go on for ever end when it is cancelled.
     pub(crate) stop: CancellationToken,
+    /// Whether its clients can come back for what an answer has no room for.
+    pub(crate) rest: Rest,
 }
 
 impl Front {
@@ -53,6 +56,7 @@ impl Front {
             sessions: Sessions::new(clock, &limits),
             survivors: Arc::new(Group::new("legacy call", limits.in_flight)),
             stop: CancellationToken::new(),
+            rest: Rest::Readable,
             limits,
         }
     }

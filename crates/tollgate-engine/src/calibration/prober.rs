@@ -16,7 +16,7 @@ use tollgate_core::turn::{Principal, Turn};
 use tollgate_core::view::View;
 use tollgate_mcp::meta::ClientFacts;
 
-use crate::caller::{CallError, Caller, Freshness, Purpose, Reply};
+use crate::caller::{CallError, Caller, Freshness, Purpose, Reply, Rest};
 use crate::gate::Gate;
 
 /// Whose calls probes are, in records.
@@ -74,8 +74,8 @@ impl Prober {
             Origin::Operator => Purpose::Probe,
             Origin::MadeUp => Purpose::BlindProbe,
         };
-        let freshness = Freshness::Fresh;
-        let caller = Caller { purpose, freshness, ..Caller::silent(&self.nobody) };
+        let (freshness, rest) = (Freshness::Fresh, Rest::Lost);
+        let caller = Caller { purpose, freshness, rest, ..Caller::silent(&self.nobody) };
         came(self.gate.call(&self.turn, request, caller).await, probe.origin)
     }
 }

@@ -223,7 +223,8 @@ async fn run(
     let progress = if token.is_some() { Progress::Wanted } else { Progress::Unwanted };
     let events = line.events(Voice { token, hearer: Hearer::Legacy(Arc::clone(session)) });
     let dialogue = if events.is_some() { Dialogue::Live } else { Dialogue::Nobody };
-    let caller = Caller { events, progress, dialogue, ..Caller::silent(&client) };
+    let rest = front.rest;
+    let caller = Caller { events, progress, dialogue, rest, ..Caller::silent(&client) };
     let result = match front.gate.call(&turn, Request { kind, params }, caller).await {
         Ok(Reply::Tool(outcome)) => outcome.result,
         Ok(Reply::Result(result)) => result,

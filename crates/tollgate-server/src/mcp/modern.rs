@@ -140,7 +140,8 @@ impl Call<'_> {
             None => Progress::Unwanted,
         };
         let client = &self.meta.client;
-        let caller = Caller { events: self.events(), progress, dialogue, ..Caller::silent(client) };
+        let (events, rest) = (self.events(), front.rest);
+        let caller = Caller { events, progress, dialogue, rest, ..Caller::silent(client) };
         if let Kind::Task(verb) = self.kind {
             self.check_tasks()?;
             let request = TaskRequest { verb, params };

@@ -14,6 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::task::{self, AbortHandle, JoinSet};
 use tollgate_core::turn::Principal;
+use tollgate_engine::caller::Rest;
 use tollgate_engine::clock::SystemClock;
 use tollgate_engine::gate::Gate;
 use tollgate_mcp::code;
@@ -55,7 +56,9 @@ where
 {
     let limits = Limits::default();
     let mut lines = Lines::new(reader, limits.body_bytes);
-    let front = Arc::new(Front::new(gate, Arc::new(SystemClock), limits));
+    let front = Front::new(gate, Arc::new(SystemClock), limits);
+    // There is no other way in here than this pipe.
+    let front = Arc::new(Front { rest: Rest::Lost, ..front });
     let (out, outgoing) = mpsc::channel(QUEUE);
     let who = Who {
         principal: Principal::local(),

@@ -3,6 +3,7 @@
 use tollgate_core::shaping::{Caps, pages};
 
 use super::*;
+use crate::caller::Rest;
 use crate::results::Read;
 
 #[tokio::test(start_paused = true)]
@@ -196,6 +197,11 @@ async fn what_was_cut_is_read_by_its_handle_and_only_by_its_principal() {
     }
     tokio::time::advance(Duration::from_secs(600)).await;
     assert!(matches!(read("ada", &handle), Read::Unknown), "its time is over");
+    let caller = Caller { rest: Rest::Lost, caps: Caps::gemini_live(), ..Caller::silent(&client) };
+    let Ok(Reply::Tool(cut)) = test.call(r#"{"name":"s_a"}"#, caller).await else {
+        panic!("an outcome was expected");
+    };
+    assert!(cut.handle.is_none() && !cut.result.get().contains("r_"), "{}", cut.result.get());
     let small = said(&test.call(r#"{"name":"s_a"}"#, Caller::silent(&client)).await);
     assert_eq!(small, format!("ok {long}"), "others take it whole");
 }

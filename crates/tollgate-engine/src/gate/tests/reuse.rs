@@ -7,7 +7,7 @@ use tollgate_core::id::ToolName;
 use tollgate_core::tool::Override;
 
 use super::*;
-use crate::caller::{Freshness, Late, Purpose};
+use crate::caller::{Freshness, Late, Purpose, Rest};
 
 mod crash;
 mod hedged;

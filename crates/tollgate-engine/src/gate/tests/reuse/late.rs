@@ -115,6 +115,20 @@ async fn only_what_can_be_kept_or_was_asked_for_goes_on_after_the_turn() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn nothing_is_promised_to_those_who_cannot_come_back_for_it() {
+    let test = reusing(Era::Modern, numbered).await;
+    let client = nobody();
+    for params in [r#"{"name":"s_b","arguments":{"n":900}}"#.to_owned(), slow(900)] {
+        let (late, rest) = (Late::Delivered, Rest::Lost);
+        let caller = Caller { late, rest, ..Caller::silent(&client) };
+        let over = outcome(&test, &test.short(500), &params, caller).await;
+        assert_eq!((over.status, over.handle), (Status::Timeout, None));
+    }
+    test.settle().await;
+    assert_eq!(*test.dropped.lock(), 2);
+}
+
+#[tokio::test(start_paused = true)]
 async fn r_15_a_late_call_ends_at_its_own_limit_and_says_so_behind_the_handle() {
     let test = reusing(Era::Modern, |_, _| Box::pin(std::future::pending())).await;
     let mut notices = test.gate.notices();
