@@ -26,10 +26,10 @@ pub struct App {
 
 impl App {
     /// Starts everything that `config` names. Servers come up on their own.
-    pub fn start(config: &Config, upkeep: Upkeep) -> Result<Self, Failure> {
+    pub async fn start(config: &Config, upkeep: Upkeep) -> Result<Self, Failure> {
         prepare(config)?;
         tollgate_engine::upstream::sweep_orphans();
-        let store = Some(Arc::new(store(config)?));
+        let store = Some(Arc::new(store(config).await?));
         let observers: Vec<Box<dyn Observer>> = vec![Box::new(Log)];
         let parts = Parts { observers, store, upkeep, ..Parts::default() };
         let running = tollgate_engine::start(config.settings.clone(), parts);
@@ -58,7 +58,7 @@ pub struct Local(App);
 
 /// Starts the engine and waits, bounded, until every server is ready or has failed.
 pub async fn local(config: &Config) -> Result<Local, Failure> {
-    let app = App::start(config, Upkeep::OnCommand)?;
+    let app = App::start(config, Upkeep::OnCommand).await?;
     app.gate().settled().await;
     Ok(Local(app))
 }
@@ -85,10 +85,13 @@ impl Local {
     }
 }
 
-/// What was measured before. Without it nothing starts: it would be lost without a word.
-fn store(config: &Config) -> Result<Store, Failure> {
+/// What was measured before. Without it nothing starts: it would be lost without a word. While
+/// another process holds the file this waits for some seconds, and nobody else has to.
+async fn store(config: &Config) -> Result<Store, Failure> {
     let file = config.data.join("tollgate.db");
-    Store::open(&file).map_err(|error| Failure::failed(error.to_string()))
+    let opened = tokio::task::spawn_blocking(move || Store::open(&file)).await;
+    let opened = opened.map_err(|panic| Failure::failed(panic.to_string()))?;
+    opened.map_err(|error| Failure::failed(error.to_string()))
 }
 
 /// The data directory is there and private, and the sandbox of the file tools holds none of our

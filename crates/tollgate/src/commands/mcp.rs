@@ -14,7 +14,7 @@ use crate::config::Config;
 use crate::failure::Failure;
 
 pub(super) async fn run(mcp: &Mcp, config: &Config) -> Result<(), Failure> {
-    let app = App::start(config, Upkeep::ByItself)?;
+    let app = App::start(config, Upkeep::ByItself).await?;
     let asked =
         Asked { principal: Principal::local(), agent: mcp.agent.as_deref(), budget: Wish::Ceiling };
     app.gate().turn(asked).map_err(|unknown| Failure::Usage(unknown.to_string()))?;

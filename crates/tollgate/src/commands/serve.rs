@@ -18,7 +18,7 @@ pub(super) async fn run(config: &Config, output: Output) -> Result<(), Failure> 
         ))
     })?;
     let address = listener.local_addr().unwrap_or(config.listen);
-    let app = App::start(config, Upkeep::ByItself)?;
+    let app = App::start(config, Upkeep::ByItself).await?;
     let stop = CancellationToken::new();
     let serving = app.server.serve(listener, stop.clone());
     let ready = async {
