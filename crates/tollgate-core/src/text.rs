@@ -1,4 +1,7 @@
-//! What strangers wrote, made fit to be said back.
+//! What strangers wrote, made fit to be said back, and time in words.
+
+use std::fmt;
+use std::time::Duration;
 
 /// At most `limit` characters of `text`, with a mark if there were more.
 pub fn shortened(text: &str, limit: usize) -> String {
@@ -8,9 +11,83 @@ pub fn shortened(text: &str, limit: usize) -> String {
     }
 }
 
+/// How long something takes, as people say it: `0.4 ms`, `620 ms`, `12.3 s`, `10 min`. Rounded up:
+/// what is shown as the ceiling does not exceed it.
+#[derive(Debug, Clone, Copy)]
+pub struct Span(pub Duration);
+
+impl fmt::Display for Span {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tenths = self.0.as_micros().div_ceil(100);
+        match tenths.div_ceil(10) {
+            0..10 => in_tenths(f, tenths, "ms"),
+            millis @ 10..10_000 => write!(f, "{millis} ms"),
+            millis @ 10_000..120_000 => in_tenths(f, millis.div_ceil(100), "s"),
+            millis @ 120_000..7_200_000 => write!(f, "{} min", millis.div_ceil(60_000)),
+            millis @ 7_200_000.. => write!(f, "{} h", millis.div_ceil(3_600_000)),
+        }
+    }
+}
+
+fn in_tenths(f: &mut fmt::Formatter<'_>, tenths: u128, unit: &str) -> fmt::Result {
+    match (tenths / 10, tenths % 10) {
+        (whole, 0) => write!(f, "{whole} {unit}"),
+        (whole, rest) => write!(f, "{whole}.{rest} {unit}"),
+    }
+}
+
+/// How long ago something was. Rounded down: nobody counts the parts of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Ago(pub Duration);
+
+impl fmt::Display for Ago {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0.as_secs() {
+            0 => f.write_str("less than 1 s ago"),
+            seconds @ 1..120 => write!(f, "{seconds} s ago"),
+            seconds => write!(f, "{} min ago", seconds / 60),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
-    use super::shortened;
+    use std::time::Duration;
+
+    use super::{Ago, Span, shortened};
+
+    #[test]
+    fn spans_are_as_exact_as_they_are_short_and_never_too_short() {
+        for (micros, expected) in [
+            (0, "0 ms"),
+            (1, "0.1 ms"),
+            (401, "0.5 ms"),
+            (5_000, "5 ms"),
+            (9_901, "10 ms"),
+            (619_001, "620 ms"),
+            (9_999_000, "9999 ms"),
+            (10_000_000, "10 s"),
+            (12_345_000, "12.4 s"),
+            (119_999_001, "2 min"),
+            (600_000_000, "10 min"),
+            (7_200_000_000, "2 h"),
+        ] {
+            assert_eq!(Span(Duration::from_micros(micros)).to_string(), expected);
+        }
+        assert!(Span(Duration::MAX).to_string().ends_with(" h"));
+    }
+
+    #[test]
+    fn what_was_a_while_ago_is_told_in_whole_units() {
+        for (millis, expected) in [
+            (999, "less than 1 s ago"),
+            (1_999, "1 s ago"),
+            (119_999, "119 s ago"),
+            (179_999, "2 min ago"),
+        ] {
+            assert_eq!(Ago(Duration::from_millis(millis)).to_string(), expected);
+        }
+    }
 
     #[test]
     fn only_what_is_longer_is_cut_and_marked() {

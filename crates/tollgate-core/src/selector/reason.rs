@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::budget::Tier;
+use crate::text::Ago;
 
 /// The tier of a turn. Reads as `deep: "in detail" was said`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -63,12 +64,7 @@ impl fmt::Display for Reason {
             Self::Forced => f.write_str("asked for explicitly"),
             Self::Said { keyword } => write!(f, "\"{keyword}\" was said"),
             Self::SaidTooSoon { keyword, ago } => {
-                write!(f, "\"{keyword}\" was said, but the last deep turn was ")?;
-                match ago.as_secs() {
-                    0 => f.write_str("less than 1 s ago"),
-                    seconds @ 1..120 => write!(f, "{seconds} s ago"),
-                    seconds => write!(f, "{} min ago", seconds / 60),
-                }
+                write!(f, "\"{keyword}\" was said, but the last deep turn was {}", Ago(*ago))
             }
             Self::Crowd { waiting: 1 } => f.write_str("1 turn is waiting"),
             Self::Crowd { waiting } => write!(f, "{waiting} turns are waiting"),

@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::Health;
 use crate::budget::Tier;
 use crate::latency::Figures;
+use crate::text::Span;
 
 /// Shown as `standard: measured p50 620 ms over 37 calls`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -118,13 +119,13 @@ impl fmt::Display for Basis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
             Self::Unknown => f.write_str("nothing is known yet"),
-            Self::Declared(span) => write!(f, "declared {}", Words(span)),
+            Self::Declared(span) => write!(f, "declared {}", Span(span)),
             Self::Measured { percentile, expected, calls } => {
                 let noun = if calls == 1 { "call" } else { "calls" };
-                write!(f, "measured p{percentile} {} over {calls} {noun}", Words(expected))
+                write!(f, "measured p{percentile} {} over {calls} {noun}", Span(expected))
             }
             Self::Earlier => f.write_str("measured earlier, too few answers since"),
-            Self::Trial { quiet } => write!(f, "on trial after {} without a call", Words(quiet)),
+            Self::Trial { quiet } => write!(f, "on trial after {} without a call", Span(quiet)),
         }
     }
 }
@@ -134,7 +135,7 @@ impl fmt::Display for Complaint {
         match *self {
             Self::Failed { percent } => write!(f, "{percent} % of the calls failed"),
             Self::Overran { calls, limit } => {
-                write!(f, "{calls} calls took longer than {}", Words(limit))
+                write!(f, "{calls} calls took longer than {}", Span(limit))
             }
         }
     }
@@ -143,26 +144,9 @@ impl fmt::Display for Complaint {
 impl fmt::Display for Held {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Dwell { to, hold } => write!(f, "{to} once it has stood for {}", Words(hold)),
-            Self::Border { lower, limit } => write!(f, "{lower} only from {} down", Words(limit)),
+            Self::Dwell { to, hold } => write!(f, "{to} once it has stood for {}", Span(hold)),
+            Self::Border { lower, limit } => write!(f, "{lower} only from {} down", Span(limit)),
             Self::Uneven { lower } => write!(f, "too uneven for {lower}"),
-        }
-    }
-}
-
-/// A span as people say it. Rounded up: what is shown as the ceiling does not exceed it.
-struct Words(Duration);
-
-impl fmt::Display for Words {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let tenths = self.0.as_micros().div_ceil(100);
-        let millis = tenths.div_ceil(10);
-        match millis {
-            0..10 if !tenths.is_multiple_of(10) => write!(f, "{}.{} ms", tenths / 10, tenths % 10),
-            0..10_000 => write!(f, "{millis} ms"),
-            10_000..120_000 => write!(f, "{} s", millis.div_ceil(1_000)),
-            120_000..7_200_000 => write!(f, "{} min", millis.div_ceil(60_000)),
-            7_200_000.. => write!(f, "{} h", millis.div_ceil(3_600_000)),
         }
     }
 }

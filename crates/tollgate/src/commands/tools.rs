@@ -74,10 +74,9 @@ fn named(tool: &Value) -> Vec<String> {
     vec![text(tool, "name"), text(tool, "server"), text(tool, "tier")]
 }
 
-/// The reason for its tier, without the tier: that has a column of its own.
+/// The reason for its tier.
 fn why(tool: &Value) -> String {
-    let (tier, reason) = (text(tool, "tier"), tool["reason"].as_str().unwrap_or_default());
-    let reason = reason.strip_prefix(&tier).and_then(|it| it.strip_prefix(": ")).unwrap_or(reason);
+    let reason = tool["reason"].as_str().unwrap_or_default();
     if tool["bimodal"] == true { format!("bimodal; {reason}") } else { reason.to_owned() }
 }
 

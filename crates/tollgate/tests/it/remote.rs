@@ -24,19 +24,19 @@ const ROUTES: &[(&str, &str)] = &[
         r#"{"agent":"sage","tier":"standard","catalog_version":3,
             "tools":[
               {"name":"roll","server":"dice","tool":"roll","title":null,"description":"Roll dice\nmore",
-               "estimated_duration_ms":5,"max_duration_ms":20,"tier":"fast","reason":"fast: measured p50 0.4 ms over 37 calls",
+               "estimated_duration_ms":5,"max_duration_ms":20,"tier":"fast","reason":"measured p50 0.4 ms over 37 calls",
                "measured":{"calls":37,"errors":0,"p50_ms":0.4,"p95_ms":12,"p99_ms":640},"health":"healthy",
                "badge":"lightning","compatibility":"fast compatible","bimodal":true,"hash":"00","effect":"read_only",
                "input_schema":{"type":"object","properties":{"expression":{"type":"string"},"times":{"type":"integer"}}}},
               {"name":"a_b","server":"a","tool":"b","description":"\u001b[2Jevil","tier":"standard",
-               "reason":"standard: nothing is known yet","measured":null,"health":"healthy","badge":null,
+               "reason":"nothing is known yet","measured":null,"health":"healthy","badge":null,
                "bimodal":false,"effect":"mutating"},
               {"name":"a_c","server":"a","tool":"c","category":"search","tier":"deep","measured":{"calls":5,"errors":0,
                "p50_ms":12345,"p95_ms":12345,"p99_ms":12345},"health":"unhealthy","badge":"slow","compatibility":"deep only",
-               "reason":"deep: measured p50 12345 ms over 5 calls","bimodal":false},
+               "reason":"measured p50 12345 ms over 5 calls","bimodal":false},
               {"name":"a_d","server":"a","tool":"d","category":"search","tier":"fast","measured":{"calls":9,"errors":0,
                "p50_ms":90,"p95_ms":95,"p99_ms":99},"health":"healthy","badge":"fast","compatibility":"fast compatible",
-               "reason":"fast: measured p50 90 ms over 9 calls, with a reason so long that no table of a terminal would ever hold it","bimodal":false}],
+               "reason":"measured p50 90 ms over 9 calls, with a reason so long that no table of a terminal would ever hold it","bimodal":false}],
             "problems":[{"server":"a","tool":"c","problem":"the name is taken"}]}"#,
     ),
     (
@@ -76,7 +76,7 @@ fn tools_are_a_table_for_people_and_json_for_programs() {
 TOOL  SERVER  TIER      P50     P95     P99     CALLS  HEALTH     BADGE      WHY
 roll  dice    fast      0.4 ms  12 ms   640 ms  37     healthy    lightning  bimodal; measured p50 0.4 ms over 37 calls
 a_b   a       standard  –       –       –       0      healthy    –          nothing is known yet
-a_c   a       deep      12.3 s  12.3 s  12.3 s  5      unhealthy  slow       measured p50 12345 ms over 5 calls
+a_c   a       deep      12.4 s  12.4 s  12.4 s  5      unhealthy  slow       measured p50 12345 ms over 5 calls
 a_d   a       fast      90 ms   95 ms   99 ms   9      healthy    fast       measured p50 90 ms over 9 calls, with a reason so long that no table of a terminal would ever hold it
 "
     );
@@ -102,7 +102,7 @@ fn the_leaderboard_ranks_what_was_measured_within_its_category() {
 CATEGORY  RANK  TOOL  SERVER  P50     P95     CALLS  BADGE      FITS
 other     1     roll  dice    0.4 ms  12 ms   37     lightning  fast compatible
 search    1     a_d   a       90 ms   95 ms   9      fast       fast compatible
-search    2     a_c   a       12.3 s  12.3 s  5      slow       deep only
+search    2     a_c   a       12.4 s  12.4 s  5      slow       deep only
 "
     );
     let run = at(&gateway, folder.path(), &["tools", "--leaderboard", "--json", "--tier", "deep"]);
