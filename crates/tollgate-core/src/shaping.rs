@@ -53,13 +53,6 @@ pub struct Shaped {
     pub rest: Option<Outcome>,
 }
 
-impl Shaped {
-    /// The outcome with all that the tool said.
-    pub fn whole(self) -> Outcome {
-        self.rest.unwrap_or(self.outcome)
-    }
-}
-
 /// Shapes a tool's own answer for its consumer.
 pub fn shape(
     tool: &Tool,
@@ -130,9 +123,8 @@ pub fn failure(status: Status, message: &str, duration: Duration) -> Outcome {
 
 /// The turn is over and the call is not: what it gives will be behind the handle.
 pub fn pending(tool: &Tool, handle: Handle, duration: Duration) -> Outcome {
-    let name = &tool.exposed;
-    let mut result =
-        said(&format!("`{name}` is still running; its result will be behind handle {handle}"));
+    // Words for a voice: the handle is data.
+    let mut result = said(&format!("`{}` is still running; its result comes later", tool.exposed));
     if tool.output.is_some() {
         // Clients refuse a success without the structure that the tool promised.
         result.set("isError", json::raw("true".to_owned()));
