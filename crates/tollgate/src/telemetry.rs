@@ -1,25 +1,16 @@
-//! Figures of tools that installations share: the file format, read with suspicion, and how
-//! several become one. Names and counts only: no arguments, no servers, no keys.
+//! Figures of tools that installations share: their files, read with suspicion, and how several
+//! become one.
 
 use std::collections::BTreeMap;
 
-use serde_json::{Value, json};
-use tollgate_core::score::{Aggregate, Badge};
-
-/// The only version there is.
-pub const FORMAT: &str = "tollgate-telemetry/1";
+use serde_json::Value;
+use tollgate_core::score::Aggregate;
+use tollgate_core::score::telemetry::{self, FORMAT, Name};
 
 /// The figures of one export, or of several that were merged.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Telemetry {
     tools: BTreeMap<Name, Aggregate>,
-}
-
-/// Tools of one name in one category are the same tool, wherever they run.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Name {
-    category: Option<String>,
-    tool: String,
 }
 
 /// What is wrong with a file, and where in it.
@@ -67,22 +58,8 @@ impl Telemetry {
     }
 
     pub fn to_json(&self) -> Value {
-        let tools: Vec<Value> =
-            self.tools.iter().map(|(name, figures)| shown(name, figures)).collect();
-        json!({ "format": FORMAT, "tools": tools })
+        telemetry::written(&self.tools, None)
     }
-}
-
-fn shown(name: &Name, figures: &Aggregate) -> Value {
-    let steps: Vec<[u64; 2]> = figures.steps().map(|(micros, count)| [micros, count]).collect();
-    json!({
-        "category": name.category,
-        "tool": name.tool,
-        "calls": figures.calls(),
-        "errors": figures.errors(),
-        "badge": figures.p50().map(|p50| Badge::of(p50).as_str()),
-        "histogram": steps,
-    })
 }
 
 /// A value of the file, and where it stands in it.

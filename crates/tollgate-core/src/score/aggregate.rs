@@ -99,11 +99,6 @@ impl Aggregate {
         self.errors
     }
 
-    /// In percent; zero where nothing was called.
-    pub fn error_rate(&self) -> f64 {
-        100.0 * self.errors as f64 / self.calls.max(1) as f64
-    }
-
     /// The steps that were taken, ascending: up to how many microseconds, and how often.
     pub fn steps(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.steps.iter().map(|(micros, count)| (*micros, *count))
@@ -123,14 +118,6 @@ impl Aggregate {
 
     pub fn p50(&self) -> Option<Duration> {
         self.percentile(50)
-    }
-
-    pub fn p95(&self) -> Option<Duration> {
-        self.percentile(95)
-    }
-
-    pub fn p99(&self) -> Option<Duration> {
-        self.percentile(99)
     }
 
     /// How many calls the percentiles are made of.
