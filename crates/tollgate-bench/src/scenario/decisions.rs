@@ -4,14 +4,18 @@ use std::hint::black_box;
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::json;
+use async_trait::async_trait;
+use serde_json::{Map, Value, json};
 use tollgate_core::agent::Agent;
 use tollgate_core::budget::Tier;
 use tollgate_core::latency::{Ending, Sample, Window};
 use tollgate_core::selector::{Form, History, Keywords, Rules, Selector, Utterance};
 use tollgate_core::view::View;
+use tollgate_engine::Parts;
+use tollgate_engine::builtin::{Failure, Reply, Server, Tool};
 
 use super::Bench;
+use super::door::Door;
 use super::growth::Stand;
 use crate::clock;
 use crate::table::{Limit, Row};
@@ -36,7 +40,53 @@ pub(super) async fn measure(bench: &Bench) -> Result<Vec<Row>, Trouble> {
             Limit { most: 1_000.0, unit: "µs", digits: 0 },
         ),
         sample(bench),
+        kept(bench).await?,
     ])
+}
+
+/// Budget, validation, cache and shaping together: a call whose answer is there already.
+async fn kept(bench: &Bench) -> Result<Row, Trouble> {
+    let server = Server { name: "kept", tools: vec![Box::new(Kept)] };
+    let parts = Parts { tools: vec![server], ..Parts::default() };
+    let door = Door::open(&bench.scratch, parts, 5).await?;
+    let call = r#"{"name":"kept","arguments":{"text":"x"}}"#;
+    door.call(call, "said once").await?;
+    let mut best = f64::INFINITY;
+    for _ in 0..bench.pace.rounds * 10 {
+        let began = clock::now();
+        for _ in 0..BATCH {
+            // The tool says so the first time only: whatever comes now was kept.
+            door.call(call, "\"hit\":true").await?;
+        }
+        best = best.min(clock::micros(clock::now() - began) / f64::from(BATCH));
+    }
+    let limit = Limit { most: 10.0, unit: "µs", digits: 2 };
+    Ok(row("call answered from the cache, in process", best, limit))
+}
+
+const BATCH: u32 = 500;
+
+struct Kept;
+
+#[async_trait]
+impl Tool for Kept {
+    fn definition(&self) -> Value {
+        json!({
+            "name": "kept",
+            "description": "Says something worth keeping",
+            "inputSchema": {
+                "type": "object",
+                "properties": { "text": { "type": "string" } },
+                "required": ["text"],
+            },
+            "annotations": { "readOnlyHint": true },
+            "_meta": { "dev.tollgate/cache": { "cacheableSeconds": 3600 } },
+        })
+    }
+
+    async fn call(&self, _: &Map<String, Value>) -> Result<Reply, Failure> {
+        Ok(Reply { text: "said once".to_owned(), structured: None })
+    }
 }
 
 /// Nothing in the text is a keyword, so that all of it is read; the words that were added are
