@@ -8,10 +8,11 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::FuturesUnordered;
+use tokio::task::JoinHandle;
 use tokio::time::MissedTickBehavior;
 use tollgate_core::budget::Tier;
 use tollgate_core::id::{ServerId, ToolId};
-use tollgate_core::probe::{self, Probe};
+use tollgate_core::probe::{self, Probe, WhyNot};
 use tollgate_core::standing::{self, Basis, Held};
 use tollgate_core::tool::Tool;
 use tollgate_mcp::tasks::{self, Task};
@@ -47,32 +48,35 @@ impl Habit {
 }
 
 pub(crate) fn keep(gate: &Arc<Gate>, habit: Habit) -> Task {
-    let background = Background {
-        gate: Arc::downgrade(gate),
-        habit,
-        entries: HashMap::new(),
-        busy: HashSet::new(),
-        running: FuturesUnordered::new(),
-    };
-    tasks::spawn("calibration", background.run())
+    tasks::spawn("calibration", Background::new(gate, habit).run())
 }
 
-struct Background {
+pub(super) struct Background {
     /// It ends with the gate, and does not keep it.
     gate: Weak<Gate>,
     habit: Habit,
     entries: HashMap<ToolId, Entry>,
+    /// Probes of new tools that are being made.
+    making: FuturesUnordered<JoinHandle<Vec<Made>>>,
     /// Servers that are being probed.
     busy: HashSet<ServerId>,
     running: FuturesUnordered<BoxFuture<'static, Report>>,
 }
 
-/// One tool that may be probed.
+/// One tool of the catalogue.
 struct Entry {
     tool: Arc<Tool>,
-    probe: Arc<Probe>,
-    times: Times,
+    prospect: Prospect,
 }
+
+/// Whether a tool can be probed. For one and the same tool that is found out once.
+enum Prospect {
+    Unknown,
+    Never,
+    Due { probe: Arc<Probe>, times: Times },
+}
+
+type Made = (Arc<Tool>, Result<Probe, WhyNot>);
 
 /// What was done at one server.
 struct Report {
@@ -83,6 +87,7 @@ struct Report {
 /// What there is to see to.
 enum Next {
     Catalog,
+    Made(Vec<Made>),
     Report(Report),
     Tick,
 }
@@ -95,6 +100,17 @@ struct Job {
 }
 
 impl Background {
+    pub(super) fn new(gate: &Arc<Gate>, habit: Habit) -> Self {
+        Self {
+            gate: Arc::downgrade(gate),
+            habit,
+            entries: HashMap::new(),
+            making: FuturesUnordered::new(),
+            busy: HashSet::new(),
+            running: FuturesUnordered::new(),
+        }
+    }
+
     async fn run(mut self) {
         let Some(mut changes) = self.gate.upgrade().map(|gate| gate.changes()) else { return };
         changes.mark_changed();
@@ -106,6 +122,10 @@ impl Background {
                     Ok(()) => Next::Catalog,
                     Err(_) => return,
                 },
+                Some(made) = self.making.next(), if !self.making.is_empty() => {
+                    // A panic in there is told by the panic itself.
+                    Next::Made(made.unwrap_or_default())
+                }
                 Some(report) = self.running.next(), if !self.running.is_empty() => {
                     Next::Report(report)
                 }
@@ -113,7 +133,8 @@ impl Background {
             };
             let Some(gate) = self.gate.upgrade() else { return };
             match next {
-                Next::Catalog => self.know(&gate).await,
+                Next::Catalog => self.know(&gate),
+                Next::Made(made) => self.learn(made, gate.clock.now()),
                 Next::Report(report) => self.note(report, gate.clock.now()),
                 Next::Tick => {}
             }
@@ -122,7 +143,7 @@ impl Background {
     }
 
     /// Takes the tools of a new catalogue. One that is not new keeps its place in the schedule.
-    async fn know(&mut self, gate: &Gate) {
+    pub(super) fn know(&mut self, gate: &Gate) {
         let catalog = gate.catalog();
         let ours = |tool: &&Arc<Tool>| !self.habit.left_alone.contains(&tool.id.server);
         let mut new = Vec::new();
@@ -132,20 +153,52 @@ impl Background {
                 Some(entry) if Arc::ptr_eq(&entry.tool, tool) => {
                     entries.insert(tool.id.clone(), entry);
                 }
-                _ => new.push(Arc::clone(tool)),
+                _ => {
+                    let entry = Entry { tool: Arc::clone(tool), prospect: Prospect::Unknown };
+                    entries.insert(tool.id.clone(), entry);
+                    new.push(Arc::clone(tool));
+                }
             }
         }
-        // Strangers wrote the schemas: not on a thread that serves calls.
-        let made = tokio::task::spawn_blocking(move || {
-            let probed = |tool: Arc<Tool>| Some((probe::of(&tool).ok()?, tool));
-            new.into_iter().filter_map(probed).collect::<Vec<_>>()
-        });
-        let now = gate.clock.now();
-        for (probe, tool) in made.await.unwrap_or_default() {
-            let times = Times::new(probe.origin, now);
-            entries.insert(tool.id.clone(), Entry { tool, probe: Arc::new(probe), times });
-        }
         self.entries = entries;
+        if new.is_empty() {
+            return;
+        }
+        // Strangers wrote the schemas: not on a thread that serves calls, and no probe that is
+        // under way waits for it.
+        let probed = |tool: Arc<Tool>| (Arc::clone(&tool), probe::of(&tool));
+        let make = move || new.into_iter().map(probed).collect();
+        self.making.push(tokio::task::spawn_blocking(make));
+    }
+
+    /// Takes the probes that were made, of tools that are still there.
+    pub(super) fn learn(&mut self, made: Vec<Made>, now: Instant) {
+        for (tool, probe) in made {
+            let entry = self.entries.get_mut(&tool.id);
+            let Some(entry) = entry.filter(|it| Arc::ptr_eq(&it.tool, &tool)) else { continue };
+            entry.prospect = match probe {
+                Ok(probe) => {
+                    let times = Times::new(probe.origin, now);
+                    Prospect::Due { probe: Arc::new(probe), times }
+                }
+                Err(why) => {
+                    tracing::debug!(tool = %tool.id, %why, "a tool is left alone");
+                    Prospect::Never
+                }
+            };
+        }
+    }
+
+    /// Waits for the probes that are being made. How many tools they are for.
+    #[cfg(test)]
+    pub(super) async fn made(&mut self, now: Instant) -> usize {
+        let mut tools = 0;
+        while let Some(made) = self.making.next().await {
+            let made = made.unwrap();
+            tools += made.len();
+            self.learn(made, now);
+        }
+        tools
     }
 
     /// Sends somebody to every server where something is due and nobody is.
@@ -156,9 +209,10 @@ impl Background {
             if self.busy.contains(server) || !gate.servers.is_up(server) {
                 continue;
             }
+            let Prospect::Due { probe, times } = &mut entry.prospect else { continue };
             let facts = facts(gate, &entry.tool.id);
-            if let Some(errand) = entry.times.due(&facts, self.habit.every) {
-                let (tool, probe) = (Arc::clone(&entry.tool), Arc::clone(&entry.probe));
+            if let Some(errand) = times.due(&facts, self.habit.every) {
+                let (tool, probe) = (Arc::clone(&entry.tool), Arc::clone(probe));
                 due.entry(server.clone()).or_default().push(Job { tool, probe, errand });
             }
         }
@@ -177,8 +231,9 @@ impl Background {
         self.busy.remove(&report.server);
         for (tool, errand, ended) in report.done {
             tracing::debug!(%tool, ?errand, ?ended, "probed");
-            if let Some(entry) = self.entries.get_mut(&tool) {
-                entry.times.done(errand, ended, now);
+            let prospect = self.entries.get_mut(&tool).map(|it| &mut it.prospect);
+            if let Some(Prospect::Due { times, .. }) = prospect {
+                times.done(errand, ended, now);
             }
         }
     }

@@ -6,6 +6,7 @@ use tollgate_core::json::Object;
 use tollgate_core::turn::Principal;
 use tollgate_mcp::meta::ClientFacts;
 
+use super::super::background::Background;
 use super::*;
 use crate::caller::Caller;
 use crate::gate::Asked;
@@ -47,6 +48,24 @@ async fn a_server_that_comes_up_is_measured_and_then_left_until_it_is_old() {
     assert_eq!(stage.calls(), "s/a=6");
     pass(3_000).await;
     assert_eq!(stage.calls(), "s/a=16");
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_a_tool_is_probed_with_is_found_out_once() {
+    let stage = Stage::of(vec![server("s", vec![reads("a"), writes("w")])]).await;
+    let habit = Habit { every: Duration::from_secs(300), left_alone: HashSet::new() };
+    let mut background = Background::new(&stage.gate, habit);
+    let now = stage.gate.clock.now();
+    background.know(&stage.gate);
+    background.know(&stage.gate);
+    assert_eq!(background.made(now).await, 2, "though there were two catalogues meanwhile");
+    background.know(&stage.gate);
+    assert_eq!(background.made(now).await, 0, "nor is one that cannot be probed looked at again");
+    let mut listing = stage.listings["s"].clone();
+    listing.tools.push(raw_value(&reads("b")));
+    stage.change("s", Change::Listed(Arc::new(listing))).await;
+    background.know(&stage.gate);
+    assert_eq!(background.made(now).await, 1);
 }
 
 #[tokio::test(start_paused = true)]
