@@ -3,7 +3,8 @@
 //! Calls record here without a lock; one task judges, another saves. Knows neither servers nor
 //! agents: whoever builds the catalogue says which tools there are, and asks for their tiers.
 
-use std::collections::HashMap;
+use std::cmp::Reverse;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime};
 
@@ -33,6 +34,9 @@ pub(crate) use tend::Tending;
 
 use load::Load;
 use meter::Meter;
+
+/// Tools that are away and whose meters are kept for when they come back.
+const MOST_AWAY: usize = 1_000;
 
 /// What is measured in one environment; shared by all calls.
 pub(crate) struct Meters {
@@ -183,10 +187,7 @@ impl Meters {
         if tools.iter().all(|tool| meters.contains_key(&tool.id)) {
             return;
         }
-        // One that never measured anything is not missed; it is made anew with its tool.
-        let measuring = meters.iter().filter(|(_, meter)| meter.recorded() > 0);
-        let mut next: HashMap<ToolId, Arc<Meter>> =
-            measuring.map(|(id, meter)| (id.clone(), Arc::clone(meter))).collect();
+        let mut next = self.staying(&meters, tools);
         let mut loads = HashMap::clone(&self.loads.load());
         let now = self.clock.now();
         for tool in tools {
@@ -202,6 +203,27 @@ impl Meters {
         }
         self.loads.store(Arc::new(loads));
         self.meters.store(Arc::new(next));
+    }
+
+    /// The meters of tools that are away, as far as they are kept. One that never measured anything
+    /// is not missed; of too many the longest unused go. The archive has what those measured, and
+    /// adds to it what they will.
+    fn staying(
+        &self,
+        meters: &HashMap<ToolId, Arc<Meter>>,
+        tools: &[Arc<Tool>],
+    ) -> HashMap<ToolId, Arc<Meter>> {
+        let present: HashSet<&ToolId> = tools.iter().map(|tool| &tool.id).collect();
+        let is_away = |meter: &&Arc<Meter>| !present.contains(meter.id()) && meter.recorded() > 0;
+        let mut away: Vec<&Arc<Meter>> = meters.values().filter(is_away).collect();
+        let at = (self.clock.now(), self.clock.wall());
+        if away.len() > MOST_AWAY {
+            away.sort_by_key(|meter| Reverse(meter.last()));
+            let is_kept = |meter: &Meter| self.archive.is_none() || meter.unsaved(at).is_none();
+            let mut place = 0..;
+            away.retain(|meter| place.next() < Some(MOST_AWAY) || !is_kept(meter));
+        }
+        away.into_iter().map(|meter| (meter.id().clone(), Arc::clone(meter))).collect()
     }
 
     fn terms(&self, tool: &Tool, now: Instant) -> meter::Terms<'_> {

@@ -112,6 +112,11 @@ impl Meter {
         self.judged.lock().standing.should_probe()
     }
 
+    /// When the last call was measured, if one was in this process.
+    pub(super) fn last(&self) -> Option<Instant> {
+        self.last.get()
+    }
+
     /// How many calls were ever measured, as far as the window tells.
     pub(super) fn recorded(&self) -> u64 {
         self.window.recorded()

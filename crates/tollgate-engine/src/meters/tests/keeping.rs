@@ -37,6 +37,33 @@ impl Place {
 }
 
 #[tokio::test(start_paused = true)]
+async fn tools_that_are_away_are_measured_no_more_than_so_many_and_lose_nothing() {
+    let place = Place::new();
+    let meters = place.meters();
+    let count = MOST_AWAY + 50;
+    let names: Vec<String> = (0..count).map(|at| format!("t{at}")).collect();
+    meters.know(&tools(&names.join(" ")));
+    for name in &names {
+        meters.record(&id(name), answered(20));
+        after(1).await;
+    }
+    meters.know(&tools("a"));
+    assert_eq!(meters.meters.load().len(), count + 1, "they are not saved yet");
+    meters.flush().await.unwrap();
+    meters.know(&tools("b"));
+    let known = |tool: &str| meters.assigned(&id(tool)).is_some();
+    assert_eq!(meters.meters.load().len(), MOST_AWAY + 1, "nothing was measured of `a`");
+    assert_eq!(["t0", "t49", "t50", "b"].map(known), [false, false, true, true]);
+
+    meters.know(&tools("t0"));
+    meters.record(&id("t0"), answered(30));
+    meters.flush().await.unwrap();
+    let kept = place.kept();
+    let kept: HashSet<&str> = kept.split(' ').collect();
+    assert_eq!((kept.len(), kept.contains("t0=2"), kept.contains("t1=1")), (count, true, true));
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_restart_keeps_what_was_measured() {
     let place = Place::new();
     let tools = tools("a=200 b=200 c");
