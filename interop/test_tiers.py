@@ -51,8 +51,8 @@ class Pace:
         beside.write_text(json.dumps({**known, **paces}))
         beside.rename(self.file)
 
-    def calls(self, tool: str) -> int:
-        file = self.folder / f"{tool}.calls"
+    def calls(self, tool: str, what: str = "calls") -> int:
+        file = self.folder / f"{tool}.{what}"
         return int(file.read_text()) if file.exists() else 0
 
     def get(self, path: str) -> dict:
@@ -132,6 +132,7 @@ def test_the_wall_ends_a_turn_and_the_server_is_told(start):
     assert outcome["status"] == "timeout"
     assert outcome["retryable"] is True
     assert 250 <= outcome["duration_ms"] < 2000, "at the ceiling, long before the server's answer"
+    wait_for("the server knows", lambda: pace.calls("look_up", "cancelled") == 1, 5)
 
 
 def test_a_tool_that_becomes_slow_leaves_and_comes_back_when_nobody_sees_it(start):

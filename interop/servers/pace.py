@@ -2,7 +2,8 @@
 
 The file (`--pace`) holds JSON, by tool: `{"look_up": {"ms": 20}}`, `{"ms": 20, "other_ms": 900, "every": 2}` (bimodal: every
 second call takes the other time), `{"ms": 20, "step_ms": 5}` (drifting: each call takes longer), `{"fail": true}`.
-Calls of `write_down` are counted in the same folder, so that a test can see that nobody made any.
+Calls are counted in the same folder (`<tool>.calls`), and those that were cancelled (`<tool>.cancelled`), so that a
+test can see what nobody told it.
 """
 
 import argparse
@@ -19,24 +20,29 @@ parser.add_argument("--pace", type=Path, required=True)
 options = parser.parse_args()
 mcp = MCPServer("pace", version="1.0.0", log_level="ERROR")
 calls: Counter[str] = Counter()
+cancelled: Counter[str] = Counter()
 
 READS = ToolAnnotations(read_only_hint=True)
 WRITES = ToolAnnotations(read_only_hint=False, destructive_hint=True)
 
 
-def count(tool: str) -> None:
-    calls[tool] += 1
-    options.pace.with_name(f"{tool}.calls").write_text(str(calls[tool]))
+def count(counter: Counter[str], tool: str, what: str) -> None:
+    counter[tool] += 1
+    options.pace.with_name(f"{tool}.{what}").write_text(str(counter[tool]))
 
 
 async def take_time(tool: str) -> None:
-    count(tool)
+    count(calls, tool, "calls")
     pace = json.loads(options.pace.read_text()).get(tool, {})
     if pace.get("fail"):
         raise ValueError("it is broken")
     other = pace.get("every") and calls[tool] % pace["every"] == 0
     ms = pace["other_ms"] if other else pace.get("ms", 0) + pace.get("step_ms", 0) * calls[tool]
-    await anyio.sleep(ms / 1000)
+    try:
+        await anyio.sleep(ms / 1000)
+    except anyio.get_cancelled_exc_class():
+        count(cancelled, tool, "cancelled")
+        raise
 
 
 @mcp.tool(description="Looks something up", annotations=READS, structured_output=False)

@@ -37,7 +37,7 @@ pub(super) const BUDGET: Section = Section {
             "calibrate_interval_s",
             whole(0, 86_400, "seconds"),
             "300",
-            "How often tools that may be probed are measured while nobody calls them; 0: never",
+            "How often tools that may be probed are measured while nobody calls them; 0: never. Measuring on connect and probing tools that stand too high go on; `servers.ID.calibrate: false` stops all of it",
         ),
         key(
             "deep_interval_s",

@@ -70,7 +70,7 @@ pub(super) const SERVER: Section = Section {
             "calibrate",
             Kind::Flag,
             "true",
-            "Measure its tools on connect and while idle; only those with `probe`, or read-only on a trusted server",
+            "Measure its tools on connect, while idle, and when they might be better again; only those with `probe`, or read-only on a trusted server. `false`: never by itself",
         ),
         key("category", PLAIN, "none", "Groups the leaderboard"),
         key("defaults", Kind::Section(&DEFAULTS), "see there", "For every tool of this server"),
@@ -157,7 +157,7 @@ const RESTART: Section = Section {
 const DEFAULTS: Section = Section {
     title: "servers.ID.defaults",
     keys: &[
-        key("timeout_ms", MILLISECONDS, "10000", "For calls of tools without `max_duration_ms`"),
+        key("timeout_ms", MILLISECONDS, "10000", "For every call; the smallest of this, the tool's `max_duration_ms` and `limits.timeout_ms` counts"),
         key(
             "slow_response_threshold_ms",
             MILLISECONDS,
