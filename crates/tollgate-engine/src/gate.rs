@@ -279,9 +279,11 @@ impl Gate {
         self.servers.settled(&self.registry).await;
     }
 
-    /// Ends all servers in good order.
+    /// Ends all servers in good order, and saves what was measured.
     pub async fn stop(&self) {
         self.servers.stop().await;
+        // Told in there; whoever tends the meters tries once more.
+        let _ = self.meters.flush().await;
     }
 }
 

@@ -77,9 +77,14 @@ async fn a_gateway_that_starts_again_goes_on_measuring_where_it_ended() {
         wait(gate, "\"arguments that are refused measure nothing\"").await;
         after(100).await;
         assert_eq!(assigned(), last);
-        // The last calls are saved with nobody waiting for it.
+        // Whoever stops it in good order leaves nothing to be saved by whoever drops it.
         wait(gate, "620").await;
         gate.stop().await;
+        let store = Store::open(&place.path().join("tollgate.db")).unwrap();
+        let loaded = store.measurements().load("test").unwrap();
+        let count = loaded.measurements.iter().find(|it| it.tool == id).unwrap().samples.len();
+        assert_eq!(count, gate.reading(&id).unwrap().assigned.figures.count);
+        assert!(last.ends_with(&format!("over {} calls", count - 1)), "{count}");
     };
     let measured = |calls: u32| format!("standard: measured p50 620 ms over {calls} calls");
     life("standard: nothing is known yet", &measured(6)).await;
