@@ -157,7 +157,12 @@ const RESTART: Section = Section {
 const DEFAULTS: Section = Section {
     title: "servers.ID.defaults",
     keys: &[
-        key("timeout_ms", MILLISECONDS, "10000", "For every call; the smallest of this, the tool's `max_duration_ms` and `limits.timeout_ms` counts"),
+        key(
+            "timeout_ms",
+            MILLISECONDS,
+            "10000",
+            "For every call; the smallest of this, the tool's `max_duration_ms` and `limits.timeout_ms` counts",
+        ),
         key(
             "slow_response_threshold_ms",
             MILLISECONDS,
