@@ -88,6 +88,25 @@ async fn both_eras_share_one_pipe() {
 }
 
 #[tokio::test]
+async fn what_is_cut_on_a_pipe_is_not_promised_behind_a_handle() {
+    let stage = Stage::start().await;
+    let mut pipe = Pipe::open(&stage);
+    pipe.request(1, "initialize", json!({"protocolVersion": "2025-06-18"})).await;
+    pipe.hear().await;
+    let call = json!({"name": "echo", "arguments": {"text": "x".repeat(2_000_000)}});
+    pipe.request(2, "tools/call", call.clone()).await;
+    let legacy = pipe.hear().await;
+    pipe.modern(3, "tools/call", call).await;
+    let modern = pipe.hear().await;
+    for answer in [legacy, modern] {
+        let content = &answer["result"]["content"];
+        assert_eq!(content[1]["text"], "[cut: text of 2000000 bytes was cut to 1048576]");
+        assert!(answer["result"]["_meta"]["dev.tollgate/result"].is_null());
+    }
+    pipe.end().await;
+}
+
+#[tokio::test]
 async fn garbage_on_the_pipe_is_answered_and_passed_over() {
     let stage = Stage::start().await;
     let mut pipe = Pipe::open(&stage);
