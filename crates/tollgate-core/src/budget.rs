@@ -13,6 +13,8 @@ pub enum Tier {
 
 impl Tier {
     pub const ALL: [Self; 3] = [Self::Fast, Self::Standard, Self::Deep];
+    /// Of a tool of which nothing is known.
+    pub const UNKNOWN: Self = Self::Standard;
 
     pub fn as_str(self) -> &'static str {
         match self {
@@ -63,6 +65,31 @@ impl Ceilings {
     /// The lowest tier that `span` fits into. What fits nowhere is deep.
     pub fn fit(&self, span: Duration) -> Tier {
         Tier::ALL.into_iter().find(|tier| span <= self.of(*tier)).unwrap_or(Tier::Deep)
+    }
+}
+
+/// How long calls of a tool are said to take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Estimate {
+    /// By the operator, or by a server that is trusted.
+    Believed(Duration),
+    /// By any other server: it cannot make itself faster than a tool of which nothing is known.
+    Claimed(Duration),
+}
+
+impl Estimate {
+    pub fn span(self) -> Duration {
+        match self {
+            Self::Believed(span) | Self::Claimed(span) => span,
+        }
+    }
+
+    /// The span, if it counts.
+    pub fn counting(self, ceilings: &Ceilings) -> Option<Duration> {
+        match self {
+            Self::Believed(span) => Some(span),
+            Self::Claimed(span) => Some(span).filter(|span| *span > ceilings.of(Tier::UNKNOWN)),
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use crate::budget::{Ceilings, Tier};
+use crate::budget::Estimate;
 use crate::digest;
 use crate::id::{ExposedName, ToolId};
 use crate::schema::Schema;
@@ -67,34 +67,6 @@ pub struct Terms {
     pub slow: Option<SlowResponse>,
     pub attempts: Attempts,
 }
-
-/// How long calls of a tool are said to take.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Estimate {
-    /// By the operator, or by a server that is trusted.
-    Believed(Duration),
-    /// By any other server: it cannot make itself faster than a tool of which nothing is known.
-    Claimed(Duration),
-}
-
-impl Estimate {
-    pub fn span(self) -> Duration {
-        match self {
-            Self::Believed(span) | Self::Claimed(span) => span,
-        }
-    }
-
-    /// The span, if it counts.
-    pub fn counting(self, ceilings: &Ceilings) -> Option<Duration> {
-        match self {
-            Self::Believed(span) => Some(span),
-            Self::Claimed(span) => Some(span).filter(|span| *span > ceilings.of(UNKNOWN)),
-        }
-    }
-}
-
-/// Where a tool stands of which nothing is known.
-pub(crate) const UNKNOWN: Tier = Tier::Standard;
 
 /// Whose a kept answer is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

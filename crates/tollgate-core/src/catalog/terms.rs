@@ -1,7 +1,8 @@
 //! What holds for calls of a tool: the operator's word, then the server's where it may count.
 
 use super::Rules;
-use crate::tool::{Annotations, Attempts, Definition, Effect, Estimate, Override, Terms};
+use crate::budget::Estimate;
+use crate::tool::{Annotations, Attempts, Definition, Effect, Override, Terms};
 
 /// An untrusted server can only tighten: a shorter limit, a longer estimate.
 pub(super) fn terms(rules: &Rules, said: &Override, definition: &Definition) -> Terms {

@@ -8,11 +8,12 @@ use proptest::prelude::*;
 use serde_json::{Value, json};
 
 use super::{Catalog, Inputs, Listing, Offer, Origin, ProblemKind, Rules};
+use crate::budget::Estimate;
 use crate::glob::Glob;
 use crate::id::{ExposedName, ServerId, ToolName};
 use crate::json::raw_value;
 use crate::names::{NamePattern, Owned, Owners};
-use crate::tool::{Effect, Estimate, Override, RateLimit, Scope};
+use crate::tool::{Effect, Override, RateLimit, Scope};
 
 /// One server of a test: a name, and what it lists.
 fn offer(server: &str, tools: &[Value]) -> Offer {

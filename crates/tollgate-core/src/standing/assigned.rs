@@ -79,7 +79,7 @@ pub enum Held {
 impl Default for Assigned {
     fn default() -> Self {
         Self {
-            tier: Tier::Standard,
+            tier: Tier::UNKNOWN,
             cause: Cause::from(Basis::Unknown),
             health: Health::Healthy,
             bimodal: false,

@@ -5,7 +5,6 @@ use std::time::Duration;
 use super::{Basis, Facts, Held, comfortable};
 use crate::budget::{Ceilings, Tier};
 use crate::latency::Figures;
-use crate::tool::UNKNOWN;
 
 /// On what a tool stands in its tier, health aside.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +57,7 @@ pub(super) fn expected(
         (Footing::None | Footing::Declared(_), Some(span)) => {
             (rules.ceilings.fit(span), Basis::Declared(span))
         }
-        (Footing::None | Footing::Declared(_), None) => (UNKNOWN, Basis::Unknown),
+        (Footing::None | Footing::Declared(_), None) => (Tier::UNKNOWN, Basis::Unknown),
     };
     Expected { tier, basis, held: None }
 }

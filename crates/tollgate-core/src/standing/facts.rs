@@ -2,9 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use crate::budget::Ceilings;
+use crate::budget::{Ceilings, Estimate};
 use crate::latency::Window;
-use crate::tool::Estimate;
 
 /// What holds for all tools.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

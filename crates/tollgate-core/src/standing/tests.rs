@@ -1,5 +1,5 @@
 use super::*;
-use crate::tool::Estimate;
+use crate::budget::Estimate;
 
 mod rules;
 mod simulation;
