@@ -25,7 +25,9 @@ pub(in crate::client) fn is_event_stream(headers: &HeaderMap) -> bool {
 /// The whole body, if it is not larger than `limit`.
 pub(super) async fn whole(mut body: Incoming, limit: usize) -> Result<Bytes, RequestError> {
     let too_large = || RequestError::TooLarge { limit };
-    if body.size_hint().lower() > limit as u64 {
+    // What the server says; zero if it does not.
+    let stated = usize::try_from(body.size_hint().lower()).unwrap_or(usize::MAX);
+    if stated > limit {
         return Err(too_large());
     }
     let mut first = Bytes::new();
@@ -40,6 +42,8 @@ pub(super) async fn whole(mut body: Incoming, limit: usize) -> Result<Bytes, Req
             first = data;
         } else {
             if rest.is_empty() {
+                // Once, and not again each time it has grown twice as large.
+                rest.reserve(stated.max(first.len() + data.len()));
                 rest.extend_from_slice(&first);
                 first = Bytes::new();
             }
