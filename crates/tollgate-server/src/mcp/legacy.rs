@@ -23,7 +23,7 @@ use super::method::{self, Method};
 use super::modern::Ask;
 use super::session::{Opening, Session};
 use super::voice::{Hearer, Level, Voice};
-use super::{Front, Who, passed_on, put_meta};
+use super::{Front, META_AGENT, Who, passed_on, put_meta, wrong};
 use crate::refusal::{Refused, Told, call_error};
 
 /// A client in its session.
@@ -36,14 +36,30 @@ pub(super) struct Speaker<'s> {
 
 impl Speaker<'_> {
     /// Who asks, within the budget of this request: by header, by `_meta`, else the session's.
-    fn who(&self, params: &Object<'_>) -> Result<Who, Refused> {
+    fn who(&self, front: &Front, params: &Object<'_>) -> Result<Who, Refused> {
         let session = &self.session.who;
         let who = Who { tier: self.tier, ..session.clone() };
         let who = match params.object("_meta") {
-            Some(meta) => who.with_tier(&meta)?,
+            Some(meta) => {
+                self.same_agent(front, &meta)?;
+                who.with_tier(&meta)?
+            }
             None => who,
         };
         Ok(Who { tier: who.tier.or(session.tier), ..who })
+    }
+
+    /// A session has the agent that opened it: another one would see other tools.
+    fn same_agent(&self, front: &Front, meta: &Object<'_>) -> Result<(), Refused> {
+        if !meta.contains(META_AGENT) {
+            return Ok(());
+        }
+        let named = meta.string(META_AGENT).ok_or_else(|| wrong(META_AGENT, "a string"))?;
+        let turn = self.session.who.turn(&front.gate)?;
+        if turn.view.agent.as_str() == named {
+            return Ok(());
+        }
+        Err(wrong(META_AGENT, "the agent of this session; `initialize` names it"))
     }
 }
 
@@ -140,7 +156,7 @@ fn local(
     let done = || Ok(Text::Whole(dress::empty(&ask.id)));
     match method {
         Method::List(list) => {
-            let turn = speaker.who(&ask.params)?.turn(&front.gate)?;
+            let turn = speaker.who(front, &ask.params)?.turn(&front.gate)?;
             let cursor = method::optional_string(&ask.params, "cursor")?;
             let page = PageOf { form: Form::Legacy, cursor: cursor.as_deref() };
             Ok(dress::list(&ask.id, &turn.view, list, page)?)
@@ -155,6 +171,7 @@ fn local(
         }
         Method::Subscribe => {
             let uri = method::required_string(&ask.params, "uri")?;
+            speaker.who(front, &ask.params)?;
             subscribe(front, session, uri)?;
             done()
         }
@@ -215,7 +232,7 @@ async fn run(
 ) -> Result<String, Refused> {
     let session = speaker.session;
     let Ask { id, mut params, .. } = ask;
-    let who = speaker.who(&params)?;
+    let who = speaker.who(front, &params)?;
     let token = take_meta(&mut params)?;
     who.may(kind)?;
     let turn = who.turn(&front.gate)?;

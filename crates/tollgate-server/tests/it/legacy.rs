@@ -160,3 +160,30 @@ async fn the_agent_of_initialize_is_the_agent_of_the_session() {
     assert_eq!(tools.as_array().unwrap().len(), 1);
     assert_eq!(tools[0]["name"], "echo");
 }
+
+#[tokio::test]
+async fn a_request_in_a_session_cannot_name_another_agent() {
+    let up = Upstream::start().await;
+    let stage = Stage::with(Setup { upstream: Some(up.address), ..Setup::default() }).await;
+    let session = stage.open_session("2025-11-25", json!({})).await;
+    for (method, mut params) in [
+        ("tools/list", json!({})),
+        ("tools/call", json!({"name": "echo"})),
+        ("resources/subscribe", json!({"uri": "test://a"})),
+    ] {
+        for (agent, expected) in [
+            (json!("default"), "200 ok"),
+            (json!("sage"), "200 -32602"),
+            (json!("nobody"), "200 -32602"),
+            (json!(5), "200 -32602"),
+        ] {
+            params["_meta"] = json!({"dev.tollgate/agent": agent});
+            let reply = session.call(1, method, &params).send().await;
+            assert_eq!(reply.brief(), expected, "{method} {agent}: {reply:?}");
+            if expected != "200 ok" {
+                assert!(reply.text.contains("`dev.tollgate/agent`"), "{reply:?}");
+            }
+        }
+    }
+    assert_eq!(stage.calls(), 1);
+}
