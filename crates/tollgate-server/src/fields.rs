@@ -1,24 +1,30 @@
 //! The fields of a request's JSON body. One that has no sound value is refused by its name.
 
-use http::StatusCode;
+use axum::extract::Query;
+use http::{StatusCode, Uri};
 use serde_json::value::RawValue;
 use tollgate_core::budget::Tier;
-use tollgate_core::json::{self, Object};
+use tollgate_core::json::{self, Malformed, Object};
+use tollgate_core::nearest::nearest;
+use tollgate_core::text::shortened;
 
 use crate::problem::Problem;
+
+/// Characters of a key that a refusal repeats.
+const SAID_BACK: usize = 80;
 
 /// An object of the plain API. `null` is the same as nothing.
 pub(crate) struct Fields<'a>(Object<'a>);
 
 impl<'a> Fields<'a> {
-    /// Keys that only look like one of `known` are refused; others are let pass.
+    /// Keys that are not `known` are refused: whoever misspelt one meant something by it.
     pub(crate) fn read(body: &'a [u8], known: &[&str]) -> Result<Self, Problem> {
-        let object =
-            Object::parse_bytes(body).map_err(|error| bad(format!("not JSON: {error}")))?;
-        match object.twin_of(known) {
-            Some(key) => Err(bad(format!("a key looks like `{key}` but is not"))),
-            None => Ok(Self(object)),
+        let object = Object::parse_bytes(body).map_err(|error| bad(unreadable(&error)))?;
+        let strange = object.iter().map(|(key, _)| key).find(|key| !known.contains(key));
+        if let Some(key) = strange {
+            return Err(bad(unknown("field", key, known)));
         }
+        Ok(Self(object))
     }
 
     pub(crate) fn raw(&self, key: &str) -> Option<&RawValue> {
@@ -56,6 +62,34 @@ impl<'a> Fields<'a> {
     }
 }
 
+/// Refuses parameters of the query that are not `known`.
+pub(crate) fn check_query(uri: &Uri, known: &[&str]) -> Result<(), Problem> {
+    let bad = |detail| Problem::told(StatusCode::BAD_REQUEST, "bad_query", detail);
+    let Query(sent) = Query::<Vec<(String, String)>>::try_from_uri(uri)
+        .map_err(|_| bad("the query is malformed".to_owned()))?;
+    match sent.iter().find(|(key, _)| !known.contains(&&**key)) {
+        Some((key, _)) => Err(bad(unknown("parameter", key, known))),
+        None => Ok(()),
+    }
+}
+
+fn unreadable(error: &Malformed) -> String {
+    match error {
+        Malformed::Duplicate { .. } => error.to_string(),
+        Malformed::NotThis(_) => format!("the body must be an object: {error}"),
+        Malformed::Syntax(_) | Malformed::NotUtf8 { .. } => format!("not JSON: {error}"),
+    }
+}
+
+fn unknown(what: &str, key: &str, known: &[&str]) -> String {
+    let said = format!("there is no {what} `{}`", shortened(key, SAID_BACK));
+    match (nearest(key, known.iter().copied()).first(), known) {
+        (Some(near), _) => format!("{said}; did you mean `{near}`?"),
+        (None, []) => said,
+        (None, known) => format!("{said}; known here: {}", known.join(", ")),
+    }
+}
+
 pub(crate) fn tier(key: &str, text: &str) -> Result<Tier, Problem> {
     let wrong = || format!("`{key}` is fast, standard or deep");
     Tier::parse(text).ok_or_else(|| Problem::told(StatusCode::BAD_REQUEST, "bad_tier", wrong()))
@@ -67,10 +101,13 @@ pub(crate) fn bad(detail: String) -> Problem {
 
 #[cfg(test)]
 mod tests {
-    use super::Fields;
+    use http::Uri;
+
+    use super::{Fields, check_query};
 
     fn check(body: &str) -> String {
-        let read = Fields::read(body.as_bytes(), &["text", "depth"]).and_then(|fields| {
+        let known = ["text", "depth", "partial", "override"];
+        let read = Fields::read(body.as_bytes(), &known).and_then(|fields| {
             let text = fields.needed_text("text")?;
             let (depth, partial) = (fields.count("depth")?, fields.flag("partial")?);
             let tier = fields.tier("override")?;
@@ -87,7 +124,7 @@ mod tests {
                 r#"{"text": "", "depth": 0, "partial": true, "override": "deep"}"#,
                 " Some(0) Some(true) Some(Deep)",
             ),
-            (r#"{"text": "hi", "depth": null, "more": []}"#, "hi None None None"),
+            (r#"{"text": "hi", "depth": null}"#, "hi None None None"),
             (r#"{"text": null}"#, "`text` is missing"),
             (r#"{"text": 5}"#, "`text` must be a string"),
             (r#"{"text": "hi", "depth": -1}"#, "`depth` must be a whole number, 0 or more"),
@@ -100,10 +137,38 @@ mod tests {
             (r#"{"text": "hi", "partial": 1}"#, "`partial` must be true or false"),
             (r#"{"text": "hi", "override": "soon"}"#, "`override` is fast, standard or deep"),
             (r#"{"text": "hi", "override": 3}"#, "`override` must be a string"),
-            (r#"{"text": "hi", "Depth": 1}"#, "a key looks like `depth` but is not"),
+            (r#"{"text": "hi", "Depth": 1}"#, "there is no field `Depth`; did you mean `depth`?"),
+            (r#"{"txt": "hi"}"#, "there is no field `txt`; did you mean `text`?"),
+            (
+                r#"{"text": "hi", "unheard_of": []}"#,
+                "there is no field `unheard_of`; known here: text, depth, partial, override",
+            ),
+            (r#"{"text": "hi", "text": "ho"}"#, "key `text` stands twice"),
         ] {
             assert_eq!(check(body), expected, "{body}");
         }
-        assert!(check("[]").starts_with("not JSON"));
+        for body in ["[]", "5", "null", "\"text\""] {
+            assert!(check(body).starts_with("the body must be an object: "), "{body}");
+        }
+        for body in ["", "{", "text"] {
+            assert!(check(body).starts_with("not JSON: "), "{body}");
+        }
+    }
+
+    #[test]
+    fn parameters_that_nobody_reads_are_named() {
+        let check = |uri: &'static str| {
+            let checked = check_query(&Uri::from_static(uri), &["agent", "tier"]);
+            checked.err().map(|problem| (problem.code, problem.detail.into_owned()))
+        };
+        for uri in ["/", "/?", "/?agent=a&tier=b&", "/?tier=%20"] {
+            assert_eq!(check(uri), None, "{uri}");
+        }
+        for (uri, expected) in [
+            ("/?tire=fast", "there is no parameter `tire`; did you mean `tier`?"),
+            ("/?tier=fast&x", "there is no parameter `x`; known here: agent, tier"),
+        ] {
+            assert_eq!(check(uri), Some(("bad_query", expected.to_owned())), "{uri}");
+        }
     }
 }

@@ -14,7 +14,7 @@ use tollgate_engine::calibration::{Calibration, Outcome, Scope, Step};
 
 use crate::body;
 use crate::events::{self, Event};
-use crate::fields::{Fields, bad};
+use crate::fields::{Fields, bad, check_query};
 use crate::mcp::Front;
 use crate::ops::for_admins;
 use crate::problem::{Problem, Style};
@@ -30,6 +30,7 @@ pub(crate) async fn calibrate(State(front): State<Arc<Front>>, request: Request)
     let (sent, body) = request.into_parts();
     let start = async {
         for_admins(&front, &sent)?;
+        check_query(&sent.uri, &[])?;
         let body = body::json(&sent.headers, body, &front.limits).await?;
         start(&front, &body)
     };

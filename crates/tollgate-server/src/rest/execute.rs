@@ -26,7 +26,7 @@ use crate::accept::Accepts;
 use crate::auth::Right;
 use crate::body;
 use crate::events::{self, Event};
-use crate::fields::{Fields, bad};
+use crate::fields::{Fields, bad, check_query};
 use crate::mcp::Front;
 use crate::problem::{Problem, Style};
 use crate::refusal::{self, Plain};
@@ -37,6 +37,7 @@ const QUEUE: usize = 64;
 pub(crate) async fn execute(State(front): State<Arc<Front>>, request: Request) -> Response {
     let (sent, body) = request.into_parts();
     let read = async {
+        check_query(&sent.uri, &[])?;
         let body = body::json(&sent.headers, body, &front.limits).await?;
         Order::read(&front, &sent, &body)
     };
@@ -139,7 +140,7 @@ impl Order {
         };
         Ok(aside(outcome.result.get().len(), move || {
             let spoken = gate::spoken(&turn, &name, &outcome, caps.wording);
-            OutcomeJson::new(&outcome, &spoken).to_text()
+            OutcomeJson::new(&outcome, &spoken, caps.wording).to_text()
         })
         .await)
     }

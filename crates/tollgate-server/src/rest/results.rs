@@ -15,6 +15,7 @@ use tollgate_core::shaping::pages::{self, Holds, NoSuchPage, Page};
 use tollgate_engine::results::{Kept, Read};
 use tollgate_mcp::large::aside;
 
+use crate::fields::check_query;
 use crate::mcp::Front;
 use crate::problem::{Problem, Style};
 
@@ -24,6 +25,9 @@ const UNKNOWN: Problem = Problem::new(
     "unknown_result",
     "there is no such result, or not any more; results stay for some minutes",
 );
+
+const MALFORMED: Problem =
+    Problem::new(StatusCode::BAD_REQUEST, "bad_query", "the query is malformed");
 
 #[derive(Debug, Deserialize)]
 struct Asked {
@@ -36,9 +40,11 @@ pub(crate) async fn results(
     request: Request,
 ) -> Response {
     let (sent, _) = request.into_parts();
-    let read = match Query::<Asked>::try_from_uri(&sent.uri) {
+    let asked = check_query(&sent.uri, &["page"])
+        .and_then(|()| Query::<Asked>::try_from_uri(&sent.uri).map_err(|_| MALFORMED));
+    let read = match asked {
         Ok(Query(asked)) => read(&front, &sent, handle, asked).await,
-        Err(_) => Err(Problem::new(StatusCode::BAD_REQUEST, "bad_query", "the query is malformed")),
+        Err(problem) => Err(problem),
     };
     read.unwrap_or_else(|problem| problem.response(Style::OpenAi))
 }

@@ -2,8 +2,11 @@
 
 use serde::Serialize;
 use serde_json::Value;
+use serde_json::value::RawValue;
 use tollgate_core::call::{Extent, Outcome, Retry, Source};
 use tollgate_core::catalog::Problem;
+use tollgate_core::json::Object;
+use tollgate_core::shaping::Wording;
 use tollgate_core::tool::{Effect, Tool};
 use tollgate_core::turn::Turn;
 use tollgate_engine::gate::{Gate, Spoken};
@@ -104,6 +107,12 @@ pub(super) struct OutcomeJson<'a> {
     status: &'static str,
     message: &'a str,
     data: &'a Value,
+    /// The content as MCP has it, where more than text is in it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    content: Option<Box<RawValue>>,
+    /// What is wrong with the data by the tool's own output schema.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    warning: Option<String>,
     retryable: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     retry_hint: Option<&'a str>,
@@ -116,11 +125,18 @@ pub(super) struct OutcomeJson<'a> {
 }
 
 impl<'a> OutcomeJson<'a> {
-    pub(super) fn new(outcome: &'a Outcome, spoken: &'a Spoken) -> Self {
+    pub(super) fn new(outcome: &'a Outcome, spoken: &'a Spoken, wording: Wording) -> Self {
+        let result = Object::parse(outcome.result.get()).unwrap_or_default();
         Self {
             status: outcome.status.as_str(),
             message: &spoken.message,
             data: &spoken.data,
+            content: match wording {
+                Wording::AsWritten => beyond_text(&result),
+                // It would be too much for those who listen, and nothing to say.
+                Wording::Spoken { .. } => None,
+            },
+            warning: warning(&result),
             retryable: outcome.retry != Retry::Pointless,
             retry_hint: match &outcome.retry {
                 Retry::Sensible { hint } => hint.as_deref(),
@@ -136,6 +152,21 @@ impl<'a> OutcomeJson<'a> {
     pub(super) fn to_text(&self) -> String {
         serde_json::to_string(self).expect("strings and numbers always serialize")
     }
+}
+
+fn beyond_text(result: &Object<'_>) -> Option<Box<RawValue>> {
+    let content = result.get("content")?;
+    let items: Vec<&RawValue> = serde_json::from_str(content.get()).ok()?;
+    let is_text = |item: &&RawValue| {
+        Object::parse(item.get()).is_ok_and(|item| item.string("type").as_deref() == Some("text"))
+    };
+    (!items.iter().all(is_text)).then(|| content.to_owned())
+}
+
+fn warning(result: &Object<'_>) -> Option<String> {
+    let meta = result.object("_meta")?;
+    let warning = meta.object("dev.tollgate/output")?.string("warning")?.into_owned();
+    Some(warning)
 }
 
 #[cfg(test)]

@@ -14,7 +14,7 @@ use tollgate_engine::gate::{Asked, Spoke};
 use super::{Wishes, bad_header, header};
 use crate::auth::Identity;
 use crate::body;
-use crate::fields::{Fields, bad};
+use crate::fields::{Fields, bad, check_query};
 use crate::mcp::Front;
 use crate::named::Named;
 use crate::problem::{Problem, Style};
@@ -27,6 +27,7 @@ const KEYS: &[&str] = &["text", "agent", "conversation", "queue_depth", "overrid
 pub(crate) async fn tier(State(front): State<Arc<Front>>, request: Request) -> Response {
     let (sent, body) = request.into_parts();
     let chosen = async {
+        check_query(&sent.uri, &[])?;
         let body = body::json(&sent.headers, body, &front.limits).await?;
         choose(&front, &sent, &body)
     };

@@ -16,6 +16,10 @@ use crate::fields;
 use crate::mcp::Front;
 use crate::problem::{Problem, Style};
 
+const PARAMETERS: &[&str] = &["agent", "tier", "format", "leaderboard"];
+const MALFORMED: Problem =
+    Problem::new(StatusCode::BAD_REQUEST, "bad_query", "the query is malformed");
+
 #[derive(Debug, Deserialize)]
 struct Asked {
     agent: Option<String>,
@@ -26,8 +30,8 @@ struct Asked {
 
 pub(crate) async fn tools(State(front): State<Arc<Front>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
-    let listed = Query::<Asked>::try_from_uri(&sent.uri)
-        .map_err(|_| Problem::new(StatusCode::BAD_REQUEST, "bad_query", "the query is malformed"))
+    let listed = fields::check_query(&sent.uri, PARAMETERS)
+        .and_then(|()| Query::<Asked>::try_from_uri(&sent.uri).map_err(|_| MALFORMED))
         .and_then(|Query(asked)| list(&front, asked, &sent));
     listed.unwrap_or_else(|problem| problem.response(Style::OpenAi))
 }

@@ -91,6 +91,8 @@ async fn what_cannot_be_measured_is_a_problem_by_its_name() {
         (json!({"server": "up", "tool": "up_count"}), 400, "not both"),
         (json!({"server": "nobody"}), 404, "nobody"),
         (json!({"tool": "nothing"}), 404, "nothing"),
+        (json!({"tols": "up_count"}), 400, "`tols`; did you mean `tool`?"),
+        (json!(["up_count"]), 400, "the body must be an object"),
     ] {
         let reply = calibrate(&stage, &what).send().await;
         assert_eq!(reply.status, status, "{what}");

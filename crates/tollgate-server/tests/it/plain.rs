@@ -25,6 +25,7 @@ async fn tools_are_shown_as_an_agent_sees_them() {
         ("tier=soon", 400, "bad_tier"),
         ("format=xml", 400, "unknown_format"),
         ("tier=fast&tier=deep", 400, "bad_query"),
+        ("tire=fast", 400, "bad_query"),
     ] {
         let reply = stage.request("GET", &format!("/v1/tools?{query}")).send().await;
         assert_eq!((reply.status, &reply.json()["error"]["code"]), (status, &json!(code)));
@@ -53,6 +54,28 @@ async fn one_call_has_one_outcome() {
         assert_eq!(reply.status, 400, "{body}");
         assert_eq!(reply.json()["error"]["type"], "invalid_request_error");
     }
+}
+
+#[tokio::test]
+async fn what_nobody_would_read_is_refused_by_its_name() {
+    let stage = Stage::start().await;
+    let call = json!({"name": "echo", "arguments": {"text": "x"}});
+    let misspelt = json!({"name": "echo", "argument": {"text": "x"}});
+    for (path, body, named) in [
+        ("/v1/tools/execute?late=true", call, "`late`"),
+        ("/v1/tools/execute", misspelt, "`argument`; did you mean `arguments`?"),
+        ("/v1/tier", json!({"text": "hi", "overide": "deep"}), "did you mean `override`?"),
+        ("/v1/tier?tier=deep", json!({"text": "hi"}), "`tier`"),
+        ("/api/calibrate?tool=echo", json!({}), "`tool`"),
+    ] {
+        let reply = stage.post(body.to_string()).path(path).send().await;
+        assert_eq!(reply.status, 400, "{path}: {reply:?}");
+        assert!(reply.text.contains(named), "{path}: {reply:?}");
+    }
+    let reply = stage.request("GET", "/v1/results/r_0?pages=2").send().await;
+    assert_eq!(reply.status, 400, "{reply:?}");
+    assert!(reply.text.contains("did you mean `page`?"), "{reply:?}");
+    assert_eq!(stage.calls(), 0);
 }
 
 #[tokio::test]

@@ -104,6 +104,21 @@ async fn b_re_02_odd_items_are_passed_on_as_the_data_they_are() {
     for answer in hostile.check(&result(&text), OK).await {
         assert_eq!(answer["content"], content);
     }
+    let text = r#"{"content":[{"type":"text","text":"hi"}]}"#;
+    for (text, consumer, expected) in [
+        (json!({"content": content}).to_string(), "mcp", content),
+        (text.to_owned(), "mcp", Value::Null),
+        (
+            r#"{"content":[{"type":"resource_link","uri":"a:b","name":"b"}]}"#.to_owned(),
+            "speech",
+            Value::Null,
+        ),
+    ] {
+        let arguments = planned(&result(&text));
+        let call = json!({"name": "new_say", "arguments": arguments, "consumer": consumer});
+        let plain = hostile.stage.post(call.to_string()).path("/v1/tools/execute").send().await;
+        assert_eq!(plain.json()["content"], expected, "{consumer}: {text}");
+    }
 }
 
 #[tokio::test]
@@ -216,6 +231,10 @@ async fn b_re_06_structured_content_that_cannot_be_read_is_told() {
                 ("200 ok", is_fine),
                 "{shaped}"
             );
+            let call =
+                json!({"name": format!("{server}_shaped"), "arguments": planned(&result(&text))});
+            let plain = hostile.stage.post(call.to_string()).path("/v1/tools/execute").send().await;
+            assert_eq!(plain.json()["warning"], *warning, "{shaped}");
         }
     }
 }
