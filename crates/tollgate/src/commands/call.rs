@@ -60,6 +60,12 @@ fn print(outcome: &Value, stays: Stays, output: Output) {
     } else {
         output.line(&message);
     }
+    for item in items(outcome, "content").iter().filter(|item| item["type"] != "text") {
+        output.line(&clean(&named(item)));
+    }
+    if let Some(warning) = outcome["warning"].as_str() {
+        output.note(&clean(&format!("note: {warning}")));
+    }
     // Where a result is to be found is said below.
     let hint = outcome["retry_hint"].as_str().filter(|_| outcome["handle"].is_null());
     if let Some(hint) = hint {
@@ -85,6 +91,40 @@ fn print(outcome: &Value, stays: Stays, output: Output) {
     }
 }
 
+/// Content that is no text, in a line: what it is and how large, or where.
+fn named(item: &Value) -> String {
+    let text = |of: &Value, key: &str| of[key].as_str().unwrap_or("?").to_owned();
+    let kind = text(item, "type");
+    match kind.as_str() {
+        "image" | "audio" => {
+            format!("[{}, {}]", text(item, "mimeType"), size(decoded(&item["data"])))
+        }
+        "resource" => {
+            let resource = &item["resource"];
+            let length = resource["text"].as_str().map(str::len);
+            let length = length.unwrap_or_else(|| decoded(&resource["blob"]));
+            let kind = text(resource, "mimeType");
+            format!("[{kind}, {}] {}", size(length), text(resource, "uri"))
+        }
+        "resource_link" => text(item, "uri"),
+        _ => format!("[{kind}]"),
+    }
+}
+
+/// Bytes behind base64.
+fn decoded(data: &Value) -> usize {
+    let data = data.as_str().unwrap_or_default().trim_end_matches('=');
+    data.len() / 4 * 3 + data.len() % 4 * 3 / 4
+}
+
+fn size(bytes: usize) -> String {
+    match bytes {
+        0..1_000 => format!("{bytes} B"),
+        1_000..1_000_000 => format!("{} kB", bytes.div_ceil(1_000)),
+        _ => format!("{} MB", bytes.div_ceil(1_000_000)),
+    }
+}
+
 fn has_answer(outcome: &Value) -> bool {
     [Status::Ok, Status::NoResults].iter().any(|status| outcome["status"] == status.as_str())
 }
@@ -92,4 +132,21 @@ fn has_answer(outcome: &Value) -> bool {
 /// A result that comes later is no failure.
 fn is_well(outcome: &Value) -> bool {
     has_answer(outcome) || outcome["status"] == Status::Pending.as_str()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{decoded, size};
+
+    #[test]
+    fn sizes_are_those_of_what_is_encoded() {
+        for (data, expected) in [("", 0), ("QQ==", 1), ("QUI=", 2), ("QUJD", 3), ("QUJDRA", 4)] {
+            assert_eq!(decoded(&json!(data)), expected, "{data}");
+        }
+        for (bytes, expected) in [(999, "999 B"), (11_500, "12 kB"), (2_000_000, "2 MB")] {
+            assert_eq!(size(bytes), expected);
+        }
+    }
 }

@@ -97,8 +97,21 @@ fn notes(answer: &Value, output: Output) {
     };
     output.note(&clean(&format!("{count} for `{agent}` {within}")));
     for problem in items(answer, "problems") {
-        let text = |key: &str| problem[key].as_str().unwrap_or("?");
-        let (server, tool) = (text("server"), text("tool"));
-        output.note(&clean(&format!("left out: {server}/{tool}: {}", text("problem"))));
+        output.note(&clean(&told(problem)));
+    }
+}
+
+/// A problem of a tool that is there all the same is only a note.
+fn told(problem: &Value) -> String {
+    let text = |key: &str| problem[key].as_str().unwrap_or("?");
+    let (name, why) = (format!("{}/{}", text("server"), text("tool")), text("problem"));
+    let after_name = why.strip_prefix(&format!("`{name}`"));
+    let after = |words: &str| after_name.and_then(|rest| rest.strip_prefix(words));
+    if let Some(why) = after(" is left out: ") {
+        return format!("left out: {name}: {why}");
+    }
+    match after(": ") {
+        Some(why) => format!("note: {name}: {why}"),
+        None => format!("note: {why}"),
     }
 }

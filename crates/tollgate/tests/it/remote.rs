@@ -37,7 +37,9 @@ const ROUTES: &[(&str, &str)] = &[
               {"name":"a_d","server":"a","tool":"d","category":"search","tier":"fast","measured":{"calls":9,"errors":0,
                "p50_ms":90,"p95_ms":95,"p99_ms":99},"health":"healthy","badge":"fast","compatibility":"fast compatible",
                "reason":"measured p50 90 ms over 9 calls, with a reason so long that no table of a terminal would ever hold it","bimodal":false}],
-            "problems":[{"server":"a","tool":"c","problem":"the name is taken"}]}"#,
+            "problems":[{"server":"a","tool":"c","problem":"`a/c`: its description hides text"},
+              {"server":"a","tool":"e","problem":"`a/e` is left out: the name is taken"},
+              {"server":"a","tool":"f","problem":"the config names `a/f`, and the server has no such tool"}]}"#,
     ),
     (
         "POST /v1/tools/execute",
@@ -80,7 +82,15 @@ a_c   a       deep      12.4 s  12.4 s  12.4 s  5      unhealthy  slow       mea
 a_d   a       fast      90 ms   95 ms   99 ms   9      healthy    fast       measured p50 90 ms over 9 calls, with a reason so long that no table of a terminal would ever hold it
 "
     );
-    assert_eq!(run.stderr, "4 tools for `sage` at `standard`\nleft out: a/c: the name is taken\n");
+    assert_eq!(
+        run.stderr,
+        "\
+4 tools for `sage` at `standard`
+note: a/c: its description hides text
+left out: a/e: the name is taken
+note: the config names `a/f`, and the server has no such tool
+"
+    );
     let asked = gateway.asked();
     assert_eq!(asked, ["GET /healthz", "GET /v1/tools?agent=sage&tier=standard"]);
     let run = at(&gateway, folder.path(), &["--json", "tools"]);
@@ -134,6 +144,31 @@ fn a_call_types_its_arguments_by_the_schema_and_speaks() {
     let run = at(&gateway, folder.path(), &["call", "roll", r#"{"times":1}"#, "--json"]);
     let outcome: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(outcome["data"]["total"], 9);
+}
+
+#[test]
+fn what_is_no_text_is_named_and_warnings_stand_beside_it() {
+    const MIXED: &[(&str, &str)] = &[
+        HEALTHY,
+        ("GET /v1/tools", r#"{"tools":[]}"#),
+        (
+            "POST /v1/tools/execute",
+            r#"{"status":"ok","message":"A map.","data":null,"content":[
+                {"type":"text","text":"A map."},
+                {"type":"image","mimeType":"image/png","data":"AAAAAAAA"},
+                {"type":"audio","mimeType":"audio/\u001bwav"},
+                {"type":"resource","resource":{"uri":"file:///a","mimeType":"text/plain","text":"four"}},
+                {"type":"resource_link","uri":"https://h/b","name":"b"},
+                {"type":"hologram"}, 5],
+               "warning":"`n` is no number","retryable":false,"duration_ms":3,"cached":false}"#,
+        ),
+    ];
+    let (gateway, folder) = (fake::serve(MIXED), TempDir::new().unwrap());
+    let run = at(&gateway, folder.path(), &["call", "map"]);
+    let expected = "A map.\n[image/png, 6 B]\n[audio/\u{fffd}wav, 0 B]\n\
+        [text/plain, 4 B] file:///a\nhttps://h/b\n[hologram]\n[?]\n";
+    assert_eq!((run.code, run.stdout.as_str()), (Some(0), expected), "{}", run.stderr);
+    assert_eq!(run.stderr, "note: `n` is no number\nok in 3 ms\n");
 }
 
 #[test]
