@@ -14,6 +14,7 @@ use super::rate::rate_limit;
 pub(super) fn tools(server: &Fields, problems: &mut Problems) -> BTreeMap<ToolName, Override> {
     let one = |(name, fields): &(Marked<String>, Fields)| {
         warn_of_repeats(server, fields, problems);
+        warn_of_silence(fields, problems);
         (ToolName::new(&name.value), one(fields, problems))
     };
     server.named("tools").iter().map(one).collect()
@@ -57,6 +58,40 @@ fn warn_of_repeats(server: &Fields, fields: &Fields, problems: &mut Problems) {
     if fields.flag("hedge") == Some(true) {
         warn("hedge", "there will be no second attempt");
     }
+}
+
+/// Words that no result can ever fill.
+fn warn_of_silence(fields: &Fields, problems: &mut Problems) {
+    let mut warn = |key: &str, help: &str| {
+        let message = format!("`{key}` will never be spoken");
+        problems.warning(fields.place(key), &fields.path(key), message).help(help);
+    };
+    if let Some(help) = fields.text("speech_template").and_then(|text| flaw(text.value)) {
+        warn("speech_template", help);
+    }
+    if fields.text("speech_field").is_some_and(|text| text.value.trim().is_empty()) {
+        warn("speech_field", "it is empty; name a field of the result, or take it out");
+    }
+}
+
+/// Why a template can never be filled.
+fn flaw(template: &str) -> Option<&'static str> {
+    if template.trim().is_empty() {
+        return Some("it is empty; write a sentence, or take it out");
+    }
+    let mut rest = template;
+    while let Some(at) = rest.find('{') {
+        let inside = &rest[at + 1..];
+        rest = match (inside.strip_prefix('{'), inside.split_once('}')) {
+            (Some(after), _) => after,
+            (None, None) => return Some("a `{` is not closed; a brace itself is `{{`"),
+            (None, Some((path, _))) if path.trim().is_empty() => {
+                return Some("`{}` names no field; like `{icao}`");
+            }
+            (None, Some((_, after))) => after,
+        };
+    }
+    None
 }
 
 fn expose_as(fields: &Fields, problems: &mut Problems) -> Option<ExposedName> {

@@ -836,6 +836,45 @@ error: unknown key `hegde`
 }
 
 #[test]
+fn words_that_will_never_be_spoken_are_named() {
+    check(
+        r#"
+servers:
+  a:
+    command: x
+    tools:
+      t: { speech_template: "It is {a.b", speech_field: "" }
+      u: { speech_template: "{{{}" }
+      v: { speech_template: "{{ {a} }} }", speech_field: a }
+"#,
+        r#"
+warning: `speech_template` will never be spoken
+ --> t.yaml:5:29
+   |
+ 5 |       t: { speech_template: "It is {a.b", speech_field: "" }
+   |                             ^^^^^^^^^^^^
+   = a `{` is not closed; a brace itself is `{{`
+
+warning: `speech_field` will never be spoken
+ --> t.yaml:5:57
+   |
+ 5 |       t: { speech_template: "It is {a.b", speech_field: "" }
+   |                                                         ^^
+   = it is empty; name a field of the result, or take it out
+
+warning: `speech_template` will never be spoken
+ --> t.yaml:6:29
+   |
+ 6 |       u: { speech_template: "{{{}" }
+   |                             ^^^^^^
+   = `{}` names no field; like `{icao}`
+
+3 warnings in t.yaml
+"#,
+    );
+}
+
+#[test]
 fn keywords_that_cannot_work_are_named() {
     check(
         r#"
