@@ -73,8 +73,11 @@ pub fn shape(
         Verdict::FailedInside(how) => Some(unmasked(tool, mended.unwrap_or(whole.clone()), how)),
         Verdict::Fine | Verdict::Empty | Verdict::Failed => mended,
     };
+    let changes_things = tool.definition.annotations.read_only == Some(false);
     let status = match verdict {
         Verdict::Fine => Status::Ok,
+        // It was told to do something, and has nothing to say about it.
+        Verdict::Empty if changes_things => Status::Ok,
         Verdict::Empty => Status::NoResults,
         Verdict::Failed | Verdict::FailedInside(_) => Status::Error,
     };

@@ -57,11 +57,12 @@ fn own_words(
         return None;
     }
     let plain: Vec<&str> = texts.iter().map(String::as_str).filter(|text| !is_code(text)).collect();
-    let explained = || match wording {
-        Wording::AsWritten if outcome.status == Status::Error => {
-            worded(verdict::explanation(data)?, wording)
+    let explained = || match (outcome.status, wording) {
+        (Status::Error, Wording::AsWritten) => worded(verdict::explanation(data)?, wording),
+        (Status::Error, Wording::Spoken { .. }) => {
+            worded(&say(data.get("message").filter(|it| it.is_string())?)?, wording)
         }
-        Wording::AsWritten | Wording::Spoken { .. } => None,
+        _ => None,
     };
     worded(&plain.join("\n"), wording).or_else(explained)
 }

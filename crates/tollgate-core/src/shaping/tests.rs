@@ -24,7 +24,11 @@ fn tool(output: Option<Value>) -> Arc<Tool> {
     if let Some(output) = output {
         definition["outputSchema"] = output;
     }
-    let listing = Listing { tools: vec![raw_value(&definition)], ..Listing::default() };
+    defined(&definition)
+}
+
+fn defined(definition: &Value) -> Arc<Tool> {
+    let listing = Listing { tools: vec![raw_value(definition)], ..Listing::default() };
     let rules = Rules {
         server: ServerId::parse("s").unwrap(),
         origin: Origin::Upstream,

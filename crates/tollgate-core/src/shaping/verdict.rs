@@ -27,18 +27,11 @@ pub(super) fn verdict(result: &Object<'_>) -> Verdict {
         return Verdict::Failed;
     }
     let structured = result.get("structuredContent").filter(|raw| raw.get() != "null");
-    let said = match structured {
-        Some(structured) => said(structured.get()),
-        None => return in_content(result),
-    };
-    match said {
-        Said::Failure(how) => Verdict::FailedInside(how),
-        Said::EmptyList => Verdict::Empty,
-        Said::Nothing => match in_content(result) {
-            Verdict::Empty => Verdict::Empty,
-            _ => Verdict::Fine,
-        },
-        Said::Something => Verdict::Fine,
+    let Some(structured) = structured else { return in_content(result) };
+    match (said(structured.get()), in_content(result)) {
+        (Said::Failure(how), _) | (_, Verdict::FailedInside(how)) => Verdict::FailedInside(how),
+        (Said::EmptyList, _) | (Said::Nothing, Verdict::Empty) => Verdict::Empty,
+        _ => Verdict::Fine,
     }
 }
 
@@ -131,14 +124,20 @@ fn emptiness(object: &Object<'_>) -> Said {
     }
 }
 
-/// Which field says that the call failed, if nothing else than that is said.
+/// Which field says that the call failed: in so many words, or if nothing else is said.
 fn failure(object: &Object<'_>) -> Option<&'static str> {
     let says = |key: &str, what: &str| object.get(key).is_some_and(|raw| raw.get() == what);
     let is_told = |key: &str| object.get(key).is_some_and(|raw| !is_blank(raw.get()));
+    let brings = |keys: &[&str]| keys.iter().any(|key| is_told(key));
+    let opens = |key: &str, with: char| {
+        is_told(key) && object.get(key).is_some_and(|raw| raw.get().starts_with(with))
+    };
     let (how, words) = match () {
+        () if says("success", "false") => return Some("`success: false`"),
+        () if says("ok", "false") => return Some("`ok: false`"),
+        () if opens("error", '"') && !brings(DATA) && !brings(ITEMS) => return Some("an `error`"),
+        () if opens("errors", '[') && !brings(DATA) => return Some("`errors` and no data"),
         () if says("isError", "true") || says("is_error", "true") => ("`isError: true`", ENVELOPE),
-        () if says("success", "false") => ("`success: false`", ENVELOPE),
-        () if says("ok", "false") => ("`ok: false`", ENVELOPE),
         () if object.get("error").is_some_and(is_error) => ("an `error`", ENVELOPE),
         () if says("data", "null") && is_told("errors") => ("`errors` and no data", ENVELOPE),
         () => (bad_status(object)?, REPORT),
@@ -175,11 +174,8 @@ fn is_blank(value: &str) -> bool {
 }
 
 fn is_praise(key: &str, value: &str) -> bool {
-    match key {
-        "success" | "ok" => value == "true",
-        "status" => matches!(value.to_ascii_lowercase().as_str(), "\"ok\"" | "\"success\""),
-        _ => false,
-    }
+    let is_good = |value: &str| matches!(value, "\"ok\"" | "\"success\"");
+    key == "status" && is_good(&value.to_ascii_lowercase())
 }
 
 /// The words of an error: what went wrong, as it can be told.
@@ -194,6 +190,10 @@ pub(super) fn explanation(data: &Value) -> Option<&str> {
 
 /// Fields that repeat the question.
 const ECHOES: &[&str] = &["query", "q", "search", "term", "keyword", "keywords", "input"];
+
+/// Fields for what was asked for: an error beside it is one of its parts.
+const DATA: &[&str] = &["data", "result", "results"];
+const ITEMS: &[&str] = &["items", "content"];
 
 /// Fields that tell why.
 const REASONS: &[&str] = &[

@@ -147,6 +147,14 @@ fn errors_are_explained_to_readers() {
     let error = text(r#"{"ok":false,"error":{"message":"no such channel"}}"#);
     assert_eq!(said(&error, None, None, Wording::AsWritten), "no such channel");
     assert_eq!(said(&error, None, None, EARS), "That did not work.");
+    for (document, expected) in [
+        (r#"{"success":false,"message":"No seat is left.","flight":"LH 400"}"#, "No seat is left."),
+        (r#"{"success":false,"message":"{\"code\":7}"}"#, "That did not work."),
+        (r#"{"success":false,"message":7}"#, "That did not work."),
+        (r#"{"success":true,"message":"Booked."}"#, "Done."),
+    ] {
+        assert_eq!(said(&text(document), None, None, EARS), expected, "{document}");
+    }
     let late = failure(Status::Timeout, "`s_t` did not answer within 500 ms", Duration::ZERO);
     let said = message(&Speech::default(), &late, &data(&late), EARS);
     assert_eq!(said, "s_t did not answer within 500 ms");

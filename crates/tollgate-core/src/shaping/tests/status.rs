@@ -1,4 +1,4 @@
-use super::{Caps, Status, Value, json, outcome, read, shaped, text, tool};
+use super::{Caps, Status, Value, defined, json, outcome, read, shaped, text, tool};
 
 fn status(result: &str) -> Status {
     outcome(result, &Caps::mcp()).status
@@ -23,7 +23,9 @@ fn nothing_found_is_told_from_nothing_to_say() {
         ("{}", Status::NoResults),
         (r#"{"results":[]}"#, Status::NoResults),
         (r#"{"results":[],"total":0,"next":null,"has_more":false}"#, Status::NoResults),
-        (r#"{"query":"dragons","results":[ ],"success":true}"#, Status::NoResults),
+        (r#"{"query":"dragons","results":[ ],"status":"ok"}"#, Status::NoResults),
+        (r#"{"query":"dragons","results":[ ],"success":true}"#, Status::Ok),
+        (r#"{"deleted":[],"ok":true}"#, Status::Ok),
         (r#"{"users":[],"groups":{}}"#, Status::NoResults),
         (r#"{"user":null}"#, Status::NoResults),
         ("```json\n[]\n```", Status::NoResults),
@@ -71,7 +73,28 @@ fn nothing_found_is_told_from_nothing_to_say() {
 }
 
 #[test]
-fn an_error_that_claims_success_is_one_if_it_says_nothing_else() {
+fn nothing_to_say_is_no_failed_search_where_something_was_done() {
+    for (annotations, expected) in [
+        (json!({}), Status::NoResults),
+        (json!({"readOnlyHint": true}), Status::NoResults),
+        (json!({"destructiveHint": true}), Status::NoResults),
+        (json!({"readOnlyHint": false}), Status::Ok),
+    ] {
+        let schema = json!({"type": "object"});
+        let tool =
+            defined(&json!({"name": "t", "inputSchema": schema, "annotations": annotations}));
+        let empty = [r#"{"content":[]}"#.to_owned(), text("{}"), text(r#"{"deleted":[]}"#)];
+        for result in empty {
+            let status = shaped(&tool, &result, &Caps::mcp()).outcome.status;
+            assert_eq!(status, expected, "{annotations}: {result}");
+        }
+        let failed = shaped(&tool, &text(r#"{"ok":false}"#), &Caps::mcp()).outcome.status;
+        assert_eq!(failed, Status::Error, "{annotations}");
+    }
+}
+
+#[test]
+fn an_error_that_claims_success_is_one_if_it_brings_nothing_else() {
     for (document, expected) in [
         (r#"{"error":"no such channel"}"#, Status::Error),
         (r#"{"error":{"code":404,"message":"gone"}}"#, Status::Error),
@@ -85,18 +108,32 @@ fn an_error_that_claims_success_is_one_if_it_says_nothing_else() {
         (r#"{"status":"failed","reason":"disk full"}"#, Status::Error),
         (r#"{"isError":true,"content":[]}"#, Status::Error),
         (r#"{"data":null,"errors":[{"message":"bad query"}]}"#, Status::Error),
+        (r#"{"success":false,"attempts":3}"#, Status::Error),
+        (r#"{"success":false,"booking":{"id":7},"data":[1]}"#, Status::Error),
+        (r#"{"ok":false,"checks":[{"name":"disk","ok":false}]}"#, Status::Error),
+        (r#"{"error":"no seat left","flight":"LH 400"}"#, Status::Error),
+        (r#"{"error":"no seat left","data":null,"items":[],"result":""}"#, Status::Error),
+        (r#"{"errors":["no seat left"],"flight":"LH 400"}"#, Status::Error),
+        (r#"{"errors":["no seat left"],"data":{},"results":[]}"#, Status::Error),
         // What has more to say is an answer about something that failed.
         (r#"{"error":null,"value":1}"#, Status::Ok),
         (r#"{"error":"","value":1}"#, Status::Ok),
         (r#"{"error":0.05,"value":3}"#, Status::Ok),
         (r#"{"error":0.05}"#, Status::Ok),
-        (r#"{"error":"late","rows":[1,2]}"#, Status::Ok),
-        (r#"{"ok":false,"checks":[{"name":"disk","ok":false}]}"#, Status::Ok),
-        (r#"{"success":false,"attempts":3}"#, Status::Ok),
+        (r#"{"error":"late","data":{"a":1}}"#, Status::Ok),
+        (r#"{"error":"late","result":7}"#, Status::Ok),
+        (r#"{"error":"late","results":[1,2]}"#, Status::Ok),
+        (r#"{"error":"late","items":[1,2]}"#, Status::Ok),
+        (r#"{"error":"late","content":"so far"}"#, Status::Ok),
+        (r#"{"error":{"margin":0.1},"value":3}"#, Status::Ok),
+        (r#"{"success":"false","value":3}"#, Status::Ok),
+        (r#"{"page":{"success":false}}"#, Status::Ok),
         (r#"{"status":"failed"}"#, Status::Ok),
         (r#"{"status":"failed","job":12,"message":"tests"}"#, Status::Ok),
         (r#"{"status":"error","title":"Crash at start","description":"…"}"#, Status::Ok),
-        (r#"{"errors":["line 3: unused variable"]}"#, Status::Ok),
+        (r#"{"errors":[],"value":3}"#, Status::Ok),
+        (r#"{"errors":3,"value":3}"#, Status::Ok),
+        (r#"{"errors":["row 3"],"results":[1,2]}"#, Status::Ok),
         (r#"{"data":{"a":1},"errors":[{"message":"partial"}]}"#, Status::Ok),
         (r#"{"\u200berror":"hidden"}"#, Status::Ok),
         (r#"[{"error":"one of several"}]"#, Status::Ok),
@@ -107,6 +144,20 @@ fn an_error_that_claims_success_is_one_if_it_says_nothing_else() {
         let flagged = read(&outcome).get("isError") == Some(&Value::Bool(true));
         assert_eq!(flagged, expected == Status::Error, "{document}");
     }
+}
+
+#[test]
+fn a_failure_counts_in_the_structure_and_in_the_text() {
+    let failed = json!({"success": false, "flight": "LH 400"});
+    for structured in [json!({}), json!({"result": failed.to_string()}), json!({"hits": []})] {
+        let mut result: Value = serde_json::from_str(&text(&failed.to_string())).unwrap();
+        result["structuredContent"] = structured.clone();
+        assert_eq!(status(&result.to_string()), Status::Error, "{structured}");
+    }
+    let result = json!({"content": [{"type": "text", "text": "Booked."}]});
+    assert_eq!(status(&result.to_string()), Status::Ok);
+    let result = json!({"content": result["content"], "structuredContent": failed});
+    assert_eq!(status(&result.to_string()), Status::Error);
 }
 
 #[test]
@@ -133,6 +184,8 @@ fn an_unmasked_error_shows_no_structure_that_clients_would_refuse() {
 
 #[test]
 fn what_is_long_is_neither_empty_nor_an_error() {
-    let long = json!({"error": "x".repeat(20_000)}).to_string();
-    assert_eq!(status(&text(&long)), Status::Ok);
+    for key in ["error", "note"] {
+        let long = json!({key: "x".repeat(20_000), "success": false}).to_string();
+        assert_eq!(status(&text(&long)), Status::Ok);
+    }
 }
