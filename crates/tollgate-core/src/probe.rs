@@ -74,7 +74,8 @@ pub enum Unmakeable {
 
 /// The arguments for a probe of this tool, or why there must not be one.
 pub fn of(tool: &Tool) -> Result<Probe, WhyNot> {
-    let says_it_reads = tool.definition.annotations.read_only == Some(true);
+    let hints = &tool.definition.annotations;
+    let says_it_reads = hints.read_only == Some(true) && hints.destructive != Some(true);
     let permission = may_probe(&tool.terms).map_err(|why| match why {
         WhyNot::MayHaveEffects if says_it_reads => WhyNot::NotBelieved,
         why => why,

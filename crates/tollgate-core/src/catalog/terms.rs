@@ -8,15 +8,16 @@ use crate::tool::{Annotations, Attempts, Definition, Effect, Override, Terms};
 pub(super) fn terms(rules: &Rules, said: &Override, definition: &Definition) -> Terms {
     let (declared, hints) = (&definition.declared, &definition.annotations);
     let by_server = if rules.trusted { Estimate::Believed } else { Estimate::Claimed };
+    let effect = effect(rules, hints);
     let safe_to_repeat =
-        rules.trusted && (hints.idempotent == Some(true) || hints.read_only == Some(true));
+        effect == Effect::ReadOnly || rules.trusted && hints.idempotent == Some(true);
     let idempotent = said.idempotent.unwrap_or(safe_to_repeat);
     let cacheable = declared.cacheable.filter(|_| rules.trusted && idempotent);
     Terms {
         estimated: said.estimated.map(Estimate::Believed).or(declared.estimated.map(by_server)),
         max: said.max.or(declared.max),
         timeout: rules.timeout,
-        effect: effect(rules, hints),
+        effect,
         idempotent,
         cacheable: said.cacheable.or(cacheable).unwrap_or_default(),
         scope: declared.scope.filter(|_| rules.trusted).unwrap_or_default(),
@@ -32,10 +33,11 @@ pub(super) fn terms(rules: &Rules, said: &Override, definition: &Definition) -> 
     }
 }
 
-/// By MCP a tool that says nothing is destructive. That it only reads is believed where trusted.
+/// By MCP a tool that says nothing is destructive. That it only reads is believed where trusted,
+/// unless it says that it destroys too.
 fn effect(rules: &Rules, hints: &Annotations) -> Effect {
     match (hints.read_only, hints.destructive) {
-        (Some(true), _) if rules.trusted => Effect::ReadOnly,
+        (Some(true), None | Some(false)) if rules.trusted => Effect::ReadOnly,
         (Some(true), _) | (_, Some(false)) => Effect::Mutating,
         (_, None | Some(true)) => Effect::Destructive,
     }

@@ -213,6 +213,22 @@ fn effects_follow_the_defaults_of_mcp() {
 }
 
 #[test]
+fn a_trusted_tool_that_reads_and_destroys_is_not_believed_to_read() {
+    for (annotations, effect, idempotent) in [
+        (json!({"readOnlyHint": true}), Effect::ReadOnly, true),
+        (json!({"readOnlyHint": true, "destructiveHint": false}), Effect::ReadOnly, true),
+        (json!({"readOnlyHint": true, "destructiveHint": true}), Effect::Mutating, false),
+        (json!({"destructiveHint": true, "idempotentHint": true}), Effect::Destructive, true),
+    ] {
+        let mut said = tool("t");
+        said["annotations"] = annotations.clone();
+        let catalog = fresh(&[ruled(offer("s", &[said]), |it| it.trusted = true)]);
+        let terms = &catalog.tools[0].terms;
+        assert_eq!((terms.effect, terms.idempotent), (effect, idempotent), "{annotations}");
+    }
+}
+
+#[test]
 fn listed_forms_keep_all_fields_but_those_that_an_era_does_not_know() {
     let said = json!({
         "x": [1.0, 2], "name": "t", "execution": {"taskSupport": "required"},

@@ -65,6 +65,7 @@ fn only_what_is_believed_to_read_is_probed_with_made_up_arguments() {
     for hints in [
         json!({}),
         json!({"readOnlyHint": false}),
+        json!({"readOnlyHint": true, "destructiveHint": true}),
         json!({"destructiveHint": false}),
         json!({"idempotentHint": true}),
         json!({"destructiveHint": false, "idempotentHint": true, "openWorldHint": false}),
