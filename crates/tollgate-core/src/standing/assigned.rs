@@ -30,7 +30,11 @@ pub struct Cause {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Basis {
-    Unknown,
+    /// Too few calls were answered.
+    Unknown {
+        calls: usize,
+        enough: usize,
+    },
     Declared(Duration),
     Measured {
         percentile: u8,
@@ -80,7 +84,7 @@ impl Default for Assigned {
     fn default() -> Self {
         Self {
             tier: Tier::UNKNOWN,
-            cause: Cause::from(Basis::Unknown),
+            cause: Cause::from(Basis::Unknown { calls: 0, enough: 0 }),
             health: Health::Healthy,
             bimodal: false,
             figures: Figures::default(),
@@ -118,7 +122,10 @@ impl fmt::Display for Cause {
 impl fmt::Display for Basis {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Self::Unknown => f.write_str("nothing is known yet"),
+            Self::Unknown { calls: 0, .. } => f.write_str("nothing is known yet"),
+            Self::Unknown { calls, enough } => {
+                write!(f, "nothing is known yet, {calls} of {enough} calls")
+            }
             Self::Declared(span) => write!(f, "declared {}", Span(span)),
             Self::Measured { percentile, expected, calls } => {
                 let noun = if calls == 1 { "call" } else { "calls" };

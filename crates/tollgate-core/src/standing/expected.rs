@@ -27,7 +27,7 @@ impl Expected {
         match self.basis {
             Basis::Measured { .. } | Basis::Earlier => Footing::Measured(self.tier),
             Basis::Declared(_) => Footing::Declared(self.tier),
-            Basis::Unknown | Basis::Trial { .. } => Footing::None,
+            Basis::Unknown { .. } | Basis::Trial { .. } => Footing::None,
         }
     }
 }
@@ -57,7 +57,9 @@ pub(super) fn expected(
         (Footing::None | Footing::Declared(_), Some(span)) => {
             (rules.ceilings.fit(span), Basis::Declared(span))
         }
-        (Footing::None | Footing::Declared(_), None) => (Tier::UNKNOWN, Basis::Unknown),
+        (Footing::None | Footing::Declared(_), None) => {
+            (Tier::UNKNOWN, Basis::Unknown { calls, enough })
+        }
     };
     Expected { tier, basis, held: None }
 }

@@ -14,7 +14,9 @@ fn what_is_not_measured_stands_by_its_word_else_in_the_middle() {
 
 #[test]
 fn five_calls_measure() {
-    check("", "200*4", "standard: nothing is known yet");
+    check("", "x*4", "standard: nothing is known yet");
+    check("", "200*2", "standard: nothing is known yet, 2 of 5 calls");
+    check("", "200*4 x", "standard: nothing is known yet, 4 of 5 calls");
     check("", "200*5", "fast: measured p50 200 ms over 5 calls");
     check("200", "900*5", "standard: measured p50 900 ms over 5 calls");
     check("200", "9000*5", "deep: measured p50 9000 ms over 5 calls");
@@ -42,7 +44,7 @@ fn the_percentile_is_a_setting() {
 fn asking_for_more_samples_than_the_window_has_asks_for_all() {
     let rules = Rules { min_samples: u32::MAX, ..Rules::default() };
     let stage = Stage::with("", rules).play("200*99");
-    assert_eq!(stage.said(), "standard: nothing is known yet");
+    assert_eq!(stage.said(), "standard: nothing is known yet, 99 of 100 calls");
     let stage = stage.play("200");
     assert_eq!(stage.said(), "fast: measured p50 200 ms over 100 calls");
 }
