@@ -210,12 +210,14 @@ impl Finish<'_> {
         message: String,
         hint: Option<String>,
     ) -> Result<Reply, CallError> {
-        if self.planned.permitted().tool().is_none() {
+        let Some(tool) = self.planned.permitted().tool() else {
             return Err(CallError::Unanswered { message });
-        }
+        };
         let outcome = shaping::failure(status, &message, self.took);
         let retry = match hint {
             Some(_) => Retry::Sensible { hint },
+            // It may have had its effect all the same.
+            None if status == Status::Timeout && !tool.terms.idempotent => Retry::Pointless,
             None => outcome.retry,
         };
         Ok(Reply::Tool(Outcome { retry, ..outcome }))

@@ -96,6 +96,7 @@ async fn only_what_can_be_kept_or_was_asked_for_goes_on_after_the_turn() {
     let b = r#"{"name":"s_b","arguments":{"n":900}}"#;
     let dropped = outcome(&test, &test.short(500), b, Caller::silent(&client)).await;
     assert_eq!(dropped.status, Status::Timeout);
+    assert_eq!(dropped.retry, Again::Sensible { hint: None });
     assert_eq!((*test.dropped.lock(), test.calls()), (1, 1));
 
     let wanted = || Caller { late: Late::Delivered, ..Caller::silent(&client) };
@@ -111,6 +112,7 @@ async fn only_what_can_be_kept_or_was_asked_for_goes_on_after_the_turn() {
     let test = reusing_of(Era::Modern, once, numbered).await;
     let once = outcome(&test, &test.short(500), b, wanted()).await;
     assert_eq!(once.status, Status::Timeout, "what must not be repeated is not left running");
+    assert_eq!(once.retry, Again::Pointless, "nobody knows whether it had its effect");
     assert_eq!(*test.dropped.lock(), 1);
 }
 
