@@ -72,7 +72,8 @@ impl Measurements<'_> {
         })
     }
 
-    /// All of them or none. Says which revision each row has now.
+    /// All of them or none. Says which revision each row has now; of a row with calls that are not
+    /// ours, the one from before: it must not be replaced by ours alone.
     pub fn save(self, environment: &str, unsaved: &[Unsaved]) -> Result<Vec<u64>, Error> {
         self.store.write(|transaction| {
             unsaved.iter().map(|it| save(transaction, environment, it)).collect()
@@ -89,17 +90,18 @@ impl Measurements<'_> {
 /// A row that someone else wrote meanwhile keeps their samples; ours come after them.
 fn save(transaction: &Transaction<'_>, environment: &str, new: &Unsaved) -> rusqlite::Result<u64> {
     let Measurement { tool, standing, .. } = &new.measurement;
-    let found = "SELECT revision, samples FROM measurements
+    let found = "SELECT revision, samples, epoch FROM measurements
                  WHERE environment = ?1 AND server = ?2 AND tool = ?3";
     let key = (environment, tool.server.as_str(), tool.tool.as_str());
     let mut found = transaction.prepare_cached(found)?;
-    let found = found.query_row(key, |row| Ok((row.get(0)?, row.get(1)?))).optional()?;
-    let (revision, samples) = match found {
-        Some((revision, theirs)) if revision != signed(new.measurement.revision) => {
-            (revision, merged(theirs, new))
+    let found = found.query_row(key, |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)));
+    let ours = || (blob(&new.measurement.samples), standing.epoch);
+    let (revision, known, (samples, epoch)) = match found.optional()? {
+        Some((revision, theirs, epoch)) if revision != signed(new.measurement.revision) => {
+            (revision, Some(new.measurement.revision), merged((theirs, epoch), new))
         }
-        Some((revision, _)) => (revision, blob(&new.measurement.samples)),
-        None => (0, blob(&new.measurement.samples)),
+        Some((revision, ..)) => (revision, None, ours()),
+        None => (0, None, ours()),
     };
     let revision = revision.saturating_add(1);
     let mut replace = transaction.prepare_cached(
@@ -120,23 +122,38 @@ fn save(transaction: &Transaction<'_>, environment: &str, new: &Unsaved) -> rusq
         ":measured": standing.measured.map(Tier::as_str),
         ":home": standing.home.map(Tier::as_str),
         ":health": standing.health.as_str(),
-        ":epoch": standing.epoch,
+        ":epoch": epoch,
         ":run": standing.run,
         ":failed_trials": standing.failed_trials,
         ":updated_at": millis(new.measurement.updated_at),
     })?;
-    Ok(unsigned(revision))
+    Ok(known.unwrap_or(unsigned(revision)))
 }
 
 const SAMPLE_BYTES: usize = size_of::<u64>();
 
-fn merged(mut theirs: Vec<u8>, new: &Unsaved) -> Vec<u8> {
-    let ours = &new.measurement.samples;
+/// Their samples and then ours, and how many at the end of both count.
+fn merged((mut theirs, their_epoch): (Vec<u8>, i64), new: &Unsaved) -> (Vec<u8>, u32) {
+    let Measurement { samples: ours, standing, .. } = &new.measurement;
+    let fresh = new.fresh.min(ours.len());
     // What cannot be read is no reason to lose what can.
     theirs.truncate(theirs.len() - theirs.len() % SAMPLE_BYTES);
-    theirs.extend(blob(&ours[ours.len().saturating_sub(new.fresh)..]));
+    let foreign = (theirs.len() / SAMPLE_BYTES).saturating_sub(ours.len() - fresh);
+    let epoch = epoch(standing.epoch as usize, fresh, foreign, unsigned(their_epoch));
+    theirs.extend(blob(&ours[ours.len() - fresh..]));
     let surplus = theirs.len().saturating_sub(Window::SIZE * SAMPLE_BYTES);
-    theirs.split_off(surplus)
+    (theirs.split_off(surplus), epoch)
+}
+
+/// What began within our fresh samples began after theirs. Else theirs count as well, but not from
+/// before the time that they hold to be over.
+fn epoch(ours: usize, fresh: usize, foreign: usize, theirs: u64) -> u32 {
+    if ours < fresh {
+        return u32::try_from(ours).unwrap_or(u32::MAX);
+    }
+    let theirs = usize::try_from(theirs).unwrap_or(usize::MAX).saturating_add(fresh);
+    let both = ours.saturating_add(foreign).min(theirs).min(Window::SIZE);
+    u32::try_from(both).unwrap_or(u32::MAX)
 }
 
 fn blob(samples: &[Sample]) -> Vec<u8> {
