@@ -100,6 +100,10 @@ fn said(document: &str) -> Said {
 /// Lists that are all empty, and nothing beside them but zeros, blanks and the question itself.
 fn emptiness(object: &Object<'_>) -> Said {
     let mut found = Said::Nothing;
+    // `success: true` beside an empty list of results still found nothing; beside one of what was
+    // deleted, say, it says that all is done.
+    let is_search = |key: &str| DATA.contains(&key) || ITEMS.contains(&key);
+    let is_search = object.iter().any(|(key, value)| is_search(key) && is_blank(value.get()));
     for (key, value) in object.iter() {
         let value = value.get();
         let is_said = match value.as_bytes().first() {
@@ -108,6 +112,7 @@ fn emptiness(object: &Object<'_>) -> Said {
                 false
             }
             Some(b'n') => false,
+            Some(b't') if is_search => !matches!(key, "success" | "ok"),
             _ => !ECHOES.contains(&key) && !is_praise(key, value),
         };
         // A zero or a `false` means something, unless an empty list explains it.

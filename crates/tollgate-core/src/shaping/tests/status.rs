@@ -24,7 +24,7 @@ fn nothing_found_is_told_from_nothing_to_say() {
         (r#"{"results":[]}"#, Status::NoResults),
         (r#"{"results":[],"total":0,"next":null,"has_more":false}"#, Status::NoResults),
         (r#"{"query":"dragons","results":[ ],"status":"ok"}"#, Status::NoResults),
-        (r#"{"query":"dragons","results":[ ],"success":true}"#, Status::Ok),
+        (r#"{"query":"dragons","results":[ ],"success":true}"#, Status::NoResults),
         (r#"{"deleted":[],"ok":true}"#, Status::Ok),
         (r#"{"users":[],"groups":{}}"#, Status::NoResults),
         (r#"{"user":null}"#, Status::NoResults),
