@@ -233,4 +233,4 @@ fn size_of(value: &Value) -> usize {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

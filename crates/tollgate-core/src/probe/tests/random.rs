@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::super::arguments;
 use crate::schema::Schema;
+use crate::schema::tests::random::soup;
 
 /// Schemas that some value fits, by construction.
 fn satisfiable() -> impl Strategy<Value = Value> {
@@ -175,15 +176,7 @@ fn anything() -> impl Strategy<Value = Value> {
         ])
         .prop_map(|it| json!(it)),
     ];
-    leaf.prop_recursive(5, 48, 6, |inner| {
-        let key = prop::sample::select(WORDS.to_vec());
-        prop_oneof![
-            1 => prop::collection::vec(inner.clone(), 0..4).prop_map(Value::Array),
-            4 => prop::collection::vec((key, inner), 0..6).prop_map(|fields| {
-                Value::Object(fields.into_iter().map(|(key, it)| (key.to_owned(), it)).collect())
-            }),
-        ]
-    })
+    soup(leaf, WORDS.to_vec())
 }
 
 proptest! {
