@@ -148,8 +148,17 @@ impl Pace {
 impl Bench {
     /// Starts the gateway and waits until all servers can be called.
     async fn start_gateway(&self, name: &str, servers: &[Server]) -> Result<Process, Trouble> {
-        let config = Config::new(&self.scratch, name)?.servers(servers).write()?;
-        let gateway = self.start_gateway_on(&config).await?;
+        let config = Config::new(&self.scratch, name)?.servers(servers);
+        self.start_gateway_with(&config, servers).await
+    }
+
+    /// The same on a config that says more than its servers.
+    async fn start_gateway_with(
+        &self,
+        config: &Config,
+        servers: &[Server],
+    ) -> Result<Process, Trouble> {
+        let gateway = self.start_gateway_on(&config.write()?).await?;
         within(PATIENCE, "waiting for all servers", async {
             while !has_all(&gateway, servers).await? {
                 tokio::time::sleep(Duration::from_millis(50)).await;

@@ -2,7 +2,6 @@
 //! and answer with more than anyone wants: no turn may last longer than its ceiling.
 
 use std::collections::BTreeMap;
-use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderValue, Request, StatusCode, header};
@@ -13,13 +12,13 @@ use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use super::{Bench, PATIENCE, has_all, http_server};
+use super::{Bench, http_server};
 use crate::clock;
 use crate::config::{Config, Kind, Server};
 use crate::process::Process;
 use crate::samples::Samples;
 use crate::table::{Limit, Row};
-use crate::trouble::{Trouble, within};
+use crate::trouble::Trouble;
 use crate::wicked::{Manner, WALL};
 use crate::wire::Era;
 
@@ -59,16 +58,8 @@ async fn start(bench: &Bench, servers: &[Server]) -> Result<Process, Trouble> {
         wall - 2,
         wall - 1
     );
-    let config = Config::new(&bench.scratch, "wall")?.servers(servers).with(&budget).write()?;
-    let gateway = bench.start_gateway_on(&config).await?;
-    within(PATIENCE, "waiting for all servers", async {
-        while !has_all(&gateway, servers).await? {
-            tokio::time::sleep(Duration::from_millis(50)).await;
-        }
-        Ok(())
-    })
-    .await?;
-    Ok(gateway)
+    let config = Config::new(&bench.scratch, "wall")?.servers(servers).with(&budget);
+    bench.start_gateway_with(&config, servers).await
 }
 
 /// What the turns came to.
