@@ -140,6 +140,18 @@ pub enum ProblemKind {
     NoSuchTool,
 }
 
+impl Problem {
+    /// Whether the tool is missing because of it.
+    pub fn leaves_out(&self) -> bool {
+        match self.kind {
+            ProblemKind::Rejected(_)
+            | ProblemKind::NameTaken { .. }
+            | ProblemKind::ListedTwice { .. } => true,
+            ProblemKind::Suspicious(_) | ProblemKind::NoSuchTool => false,
+        }
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { tool, kind } = self;

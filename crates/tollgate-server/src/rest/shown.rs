@@ -87,6 +87,8 @@ impl<'a> ToolJson<'a> {
 struct ProblemJson<'a> {
     server: &'a str,
     tool: &'a str,
+    /// Or is it there all the same?
+    left_out: bool,
     problem: String,
 }
 
@@ -95,6 +97,7 @@ impl<'a> From<&'a Problem> for ProblemJson<'a> {
         Self {
             server: problem.tool.server.as_str(),
             tool: problem.tool.tool.as_str(),
+            left_out: problem.leaves_out(),
             problem: problem.to_string(),
         }
     }

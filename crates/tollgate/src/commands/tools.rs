@@ -105,13 +105,13 @@ fn notes(answer: &Value, output: Output) {
 fn told(problem: &Value) -> String {
     let text = |key: &str| problem[key].as_str().unwrap_or("?");
     let (name, why) = (format!("{}/{}", text("server"), text("tool")), text("problem"));
-    let after_name = why.strip_prefix(&format!("`{name}`"));
-    let after = |words: &str| after_name.and_then(|rest| rest.strip_prefix(words));
-    if let Some(why) = after(" is left out: ") {
-        return format!("left out: {name}: {why}");
-    }
-    match after(": ") {
-        Some(why) => format!("note: {name}: {why}"),
-        None => format!("note: {why}"),
+    let (kind, link) = match problem["left_out"] == true {
+        true => ("left out", " is left out: "),
+        false => ("note", ": "),
+    };
+    // The text begins with the name, mostly; once is enough.
+    match why.strip_prefix(&format!("`{name}`{link}")) {
+        Some(why) => format!("{kind}: {name}: {why}"),
+        None => format!("{kind}: {why}"),
     }
 }

@@ -38,7 +38,7 @@ const ROUTES: &[(&str, &str)] = &[
                "p50_ms":90,"p95_ms":95,"p99_ms":99},"health":"healthy","badge":"fast","compatibility":"fast compatible",
                "reason":"measured p50 90 ms over 9 calls, with a reason so long that no table of a terminal would ever hold it","bimodal":false}],
             "problems":[{"server":"a","tool":"c","problem":"`a/c`: its description hides text"},
-              {"server":"a","tool":"e","problem":"`a/e` is left out: the name is taken"},
+              {"server":"a","tool":"e","left_out":true,"problem":"`a/e` is left out: the name is taken"},
               {"server":"a","tool":"f","problem":"the config names `a/f`, and the server has no such tool"}]}"#,
     ),
     (
