@@ -36,13 +36,13 @@ use crate::watches::{self, ResourceWatch, Watches};
 mod choose;
 mod figures;
 mod late;
+mod made;
 mod slow;
 
-pub(crate) use choose::Choosing;
+use choose::Choosing;
 pub use choose::Spoke;
 pub(crate) use figures::Labels;
-
-pub(crate) use late::waiting;
+pub(crate) use made::Made;
 
 pub struct Gate {
     pub(crate) registry: Arc<Registry>,

@@ -94,6 +94,28 @@ pub enum Calibrate {
     OnCommand,
 }
 
+impl Server {
+    /// As it is run unless something else is said.
+    pub fn new(id: ServerId, transport: Transport) -> Self {
+        Self {
+            id,
+            transport,
+            protocol: Protocol::Auto,
+            trusted: false,
+            calibrate: Calibrate::ByItself,
+            state: Wanted::Enabled,
+            start: Start::Eager,
+            restart: Restart::default(),
+            timeout: Duration::from_secs(10),
+            slow_response: None,
+            allow: vec![Glob::new("*")],
+            deny: Vec::new(),
+            tools: BTreeMap::new(),
+            category: None,
+        }
+    }
+}
+
 #[derive(Debug, Clone)]
 pub enum Transport {
     Stdio(Command),
@@ -183,6 +205,12 @@ pub struct Restart {
     pub max_restarts: u32,
     /// The first pause; it doubles up to 30 s.
     pub backoff: Duration,
+}
+
+impl Default for Restart {
+    fn default() -> Self {
+        Self { policy: RestartPolicy::Always, max_restarts: 5, backoff: Duration::from_secs(1) }
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

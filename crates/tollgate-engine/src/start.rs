@@ -9,7 +9,6 @@ use tollgate_core::agent::Agent;
 use tollgate_core::catalog::{Origin, Rules};
 use tollgate_core::glob::Glob;
 use tollgate_core::id::ServerId;
-use tollgate_core::selector::{self, Selector};
 use tollgate_mcp::tasks::{self, Task};
 
 use tollgate_store::Store;
@@ -19,20 +18,13 @@ use crate::builtin;
 use crate::builtin::backend::BuiltinBackend;
 use crate::calibration::{self, Habit, Upkeep};
 use crate::clock::{Clock, SystemClock};
-use crate::conversations::Conversations;
-use crate::dialogue::parking::Parking;
-use crate::executor::Executor;
-use crate::gate::{self, Choosing, Gate, Labels};
+use crate::gate::{Gate, Labels, Made};
 use crate::meters::{Archive, Basics, Meters, Tending};
 use crate::notices::Notices;
-use crate::probing::Probing;
-use crate::record::{Observer, Recorder};
+use crate::record::Observer;
 use crate::registry::{self, Plan};
-use crate::results::Results;
-use crate::reuse::Reuse;
-use crate::seal::Seal;
 use crate::servers::Servers;
-use crate::settings::{Budget, Server, Settings};
+use crate::settings::{Server, Settings};
 use crate::upstream::{Context, Upstream};
 use crate::watches::{Watched, Watches};
 
@@ -105,34 +97,21 @@ pub fn start(settings: Settings, parts: Parts) -> Running {
         watched.insert(upstream.id().clone(), Arc::<Upstream>::clone(&upstream));
         upstreams.push(upstream);
     }
-    let executor = Arc::new(Executor {
-        backends,
-        clock: Arc::clone(&clock),
-        seal: Seal::new(),
-        parking: Parking::default(),
-        meters: Arc::clone(&meters),
-    });
-    let gate = Gate {
+    let gate = Gate::of(Made {
         registry,
-        servers: Servers::new(counted, upstreams, clock.wall()),
-        watches: Arc::new(Watches::new(watched)),
-        recorder: Recorder { clock: Arc::clone(&clock), observers: parts.observers },
-        notices,
-        limits: settings.limits,
-        ceilings: budget.standing.ceilings,
-        choosing: choosing(&budget, &agents),
-        labels,
         meters: Arc::clone(&meters),
-        probing: Probing::default(),
-        results: Results::new(Arc::clone(&clock)),
-        default_agent: registry::default_agent(&agents, settings.default_agent.as_ref()),
+        notices,
+        backends,
+        servers: Servers::new(counted, upstreams, clock.wall()),
+        watches: Watches::new(watched),
+        observers: parts.observers,
+        limits: settings.limits,
+        budget,
+        labels,
         agents,
-        reuse: Reuse::new(Arc::clone(&executor)),
-        late: gate::waiting(),
-        executor,
+        default_agent: settings.default_agent,
         clock,
-    };
-    let gate = Arc::new(gate);
+    });
     let by_itself = parts.upkeep == Upkeep::ByItself;
     Running {
         _calibration: by_itself.then(|| calibration::keep(&gate, habit)),
@@ -145,18 +124,6 @@ pub fn start(settings: Settings, parts: Parts) -> Running {
 fn labels(environment: String, servers: &[Server]) -> Labels {
     let category = |server: &Server| Some((server.id.clone(), server.category.clone()?));
     Labels { environment, categories: servers.iter().filter_map(category).collect() }
-}
-
-fn choosing(budget: &Budget, agents: &[Agent]) -> Choosing {
-    let selector = |agent: &Agent| Selector::new(&[&budget.keywords, &agent.keywords]);
-    Choosing {
-        rules: selector::Rules {
-            deep_interval: budget.deep_interval,
-            ..selector::Rules::default()
-        },
-        selectors: agents.iter().map(selector).collect(),
-        conversations: Conversations::default(),
-    }
 }
 
 fn rules(server: &Server) -> Rules {

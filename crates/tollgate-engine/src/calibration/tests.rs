@@ -9,13 +9,12 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tollgate_core::agent::Agent;
-use tollgate_core::budget::{Ceilings, Limits};
+use tollgate_core::budget::Limits;
 use tollgate_core::catalog::{Listing, Origin, Rules};
 use tollgate_core::glob::Glob;
 use tollgate_core::id::{ServerId, ToolId, ToolName};
 use tollgate_core::json::raw_value;
 use tollgate_core::names::NamePattern;
-use tollgate_core::selector::{self, Selector};
 use tollgate_core::standing;
 use tollgate_core::tool::Override;
 use tollgate_mcp::Era;
@@ -25,19 +24,12 @@ use tollgate_mcp::tasks::{self, Task};
 use super::{Calibration, Habit, Outcome, Scope, keep};
 use crate::backend::{Backend, Failure, Job, Line};
 use crate::clock::{Clock, SystemClock};
-use crate::conversations::Conversations;
-use crate::dialogue::parking::Parking;
-use crate::executor::Executor;
-use crate::gate::{self, Choosing, Gate, Labels};
+use crate::gate::{Gate, Labels, Made};
 use crate::meters::{Basics, Meters, Tending};
 use crate::notices::Notices;
-use crate::probing::Probing;
-use crate::record::Recorder;
 use crate::registry::{self, Plan};
-use crate::results::Results;
-use crate::reuse::Reuse;
-use crate::seal::Seal;
 use crate::servers::Servers;
+use crate::settings::Budget;
 use crate::upstream::{Change, Update, Updates};
 use crate::watches::Watches;
 
@@ -222,38 +214,21 @@ impl Stage {
         let mut changes = registry.changes();
         let keeper = tasks::spawn("registry", keeper.run());
         changes.changed().await.unwrap();
-        let executor = Arc::new(Executor {
-            backends,
-            clock: Arc::clone(&clock),
-            seal: Seal::new(),
-            parking: Parking::default(),
-            meters: Arc::clone(&meters),
-        });
-        let gate = Gate {
+        let gate = Gate::of(Made {
             registry,
-            servers: Servers::new(Vec::new(), Vec::new(), clock.wall()),
-            watches: Arc::new(Watches::new(HashMap::new())),
-            recorder: Recorder { clock: Arc::clone(&clock), observers: Vec::new() },
-            notices,
-            limits: Limits::default(),
-            ceilings: Ceilings::default(),
-            choosing: Choosing {
-                rules: selector::Rules::default(),
-                selectors: vec![Selector::new(&[&agent.keywords])],
-                conversations: Conversations::default(),
-            },
             meters: Arc::clone(&meters),
-            probing: Probing::default(),
+            notices,
+            backends,
+            servers: Servers::new(Vec::new(), Vec::new(), clock.wall()),
+            watches: Watches::new(HashMap::new()),
+            observers: Vec::new(),
+            limits: Limits::default(),
+            budget: Budget::default(),
             labels: Labels { environment: "test".to_owned(), categories: HashMap::new() },
-            results: Results::new(Arc::clone(&clock)),
-            default_agent: agent.id.clone(),
             agents: vec![agent],
-            reuse: Reuse::new(Arc::clone(&executor)),
-            late: gate::waiting(),
-            executor,
+            default_agent: None,
             clock,
-        };
-        let gate = Arc::new(gate);
+        });
         let _tending = meters.tend();
         Self { gate, does, log, listings, updates, _keeper: keeper, _tending }
     }

@@ -1,10 +1,12 @@
 //! The tier of a turn, from what was said.
 
+use tollgate_core::agent::Agent;
 use tollgate_core::selector::{self, Choice, Selector, Utterance};
 use tollgate_core::turn::Principal;
 
 use super::{Gate, UnknownAgent};
 use crate::conversations::{Conversations, Said};
+use crate::settings::Budget;
 
 /// Something that was said to an agent, and by whom.
 #[derive(Debug, Clone, Copy)]
@@ -18,10 +20,22 @@ pub struct Spoke<'a> {
 
 /// What chooses tiers.
 pub(crate) struct Choosing {
-    pub(crate) rules: selector::Rules,
+    rules: selector::Rules,
     /// One for each agent, in their order.
-    pub(crate) selectors: Vec<Selector>,
-    pub(crate) conversations: Conversations,
+    selectors: Vec<Selector>,
+    conversations: Conversations,
+}
+
+impl Choosing {
+    pub(crate) fn new(budget: &Budget, agents: &[Agent]) -> Self {
+        let selector = |agent: &Agent| Selector::new(&[&budget.keywords, &agent.keywords]);
+        let usual = selector::Rules::default();
+        Self {
+            rules: selector::Rules { deep_interval: budget.deep_interval, ..usual },
+            selectors: agents.iter().map(selector).collect(),
+            conversations: Conversations::default(),
+        }
+    }
 }
 
 impl Gate {

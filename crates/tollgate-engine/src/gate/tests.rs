@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
 use tollgate_core::agent::{Agent, Wish};
-use tollgate_core::budget::{Ceilings, Deadline, Limits};
+use tollgate_core::budget::{Deadline, Limits};
 use tollgate_core::call::{Kind, Request, Status, TaskVerb};
 use tollgate_core::catalog::{Listing, Origin, Rules};
 use tollgate_core::glob::Glob;
@@ -17,7 +17,6 @@ use tollgate_core::id::{AgentId, ServerId};
 use tollgate_core::json::{Object, raw, raw_value};
 use tollgate_core::names::NamePattern;
 use tollgate_core::policy::Refusal;
-use tollgate_core::selector::{self, Selector};
 use tollgate_core::standing;
 use tollgate_core::turn::{Principal, Turn};
 use tollgate_mcp::Era;
@@ -25,22 +24,17 @@ use tollgate_mcp::client::{Answer, AnswerKind, Event, Events, Progress};
 use tollgate_mcp::meta::ClientFacts;
 use tollgate_mcp::tasks::{self, Task};
 
-use super::{Asked, Choosing, Gate, Labels, TaskRequest};
+use super::{Asked, Gate, Labels, Made, TaskRequest};
 use crate::backend::{Backend, Failure, Job, Line, WaitsFor};
 use crate::caller::{CallError, Caller, Dialogue, Reply, Retry};
 use crate::clock::{Clock, SystemClock};
-use crate::conversations::Conversations;
-use crate::dialogue::{ask, parking::Parking};
-use crate::executor::Executor;
+use crate::dialogue::ask;
 use crate::meters::{Basics, Meters};
 use crate::notices::Notices;
-use crate::probing::Probing;
-use crate::record::{CallRecord, Observer, Recorder};
+use crate::record::{CallRecord, Observer};
 use crate::registry::{self, Plan};
-use crate::results::Results;
-use crate::reuse::Reuse;
-use crate::seal::Seal;
 use crate::servers::Servers;
+use crate::settings::Budget;
 use crate::upstream::Updates;
 use crate::watches::Watches;
 
@@ -167,10 +161,11 @@ where
     change(&mut rules, &mut tools);
     let agent = Agent { tools: vec![Glob::new("s_a"), Glob::new("s_b")], ..Agent::implicit() };
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let notices = Notices::default();
     let meters = Meters::new(Basics {
         clock: Arc::clone(&clock),
         rules: standing::Rules::default(),
-        notices: Notices::default(),
+        notices: notices.clone(),
         archive: None,
     });
     let (registry, mut keeper, updates) = registry::registry(Plan {
@@ -191,41 +186,22 @@ where
         script: Box::new(script),
         dropped: Arc::clone(&dropped),
     })));
-    let executor = Arc::new(Executor {
-        backends: HashMap::from([(server, backend)]),
-        clock: Arc::clone(&clock),
-        seal: Seal::new(),
-        parking: Parking::default(),
-        meters: Arc::clone(&meters),
-    });
-    let gate = Gate {
+    let gate = Gate::of(Made {
         registry,
-        servers: Servers::new(Vec::new(), Vec::new(), clock.wall()),
-        watches: Arc::new(Watches::new(HashMap::new())),
-        recorder: Recorder {
-            clock: Arc::clone(&clock),
-            observers: vec![Box::new(Remember(Arc::clone(&records)))],
-        },
-        notices: Notices::default(),
-        limits: Limits::default(),
-        ceilings: Ceilings::default(),
-        choosing: Choosing {
-            rules: selector::Rules::default(),
-            selectors: vec![Selector::new(&[&agent.keywords])],
-            conversations: Conversations::default(),
-        },
         meters,
-        probing: Probing::default(),
+        notices,
+        backends: HashMap::from([(server, backend)]),
+        servers: Servers::new(Vec::new(), Vec::new(), clock.wall()),
+        watches: Watches::new(HashMap::new()),
+        observers: vec![Box::new(Remember(Arc::clone(&records)))],
+        limits: Limits::default(),
+        budget: Budget::default(),
         labels: Labels { environment: "test".to_owned(), categories: HashMap::new() },
-        results: Results::new(Arc::clone(&clock)),
-        default_agent: agent.id.clone(),
         agents: vec![agent],
-        reuse: Reuse::new(Arc::clone(&executor)),
-        late: super::late::waiting(),
-        executor,
+        default_agent: None,
         clock,
-    };
-    TestGate { gate: Arc::new(gate), dropped, records, updates, _keeper: keeper }
+    });
+    TestGate { gate, dropped, records, updates, _keeper: keeper }
 }
 
 fn tool(name: &str) -> Value {

@@ -22,8 +22,8 @@ use tollgate_core::selector::Keywords;
 use tollgate_engine::builtin::{self, Failure, Reply, Tool};
 use tollgate_engine::gate::Gate;
 use tollgate_engine::settings::{
-    Auth, Builtin, Calibrate, Endpoint, Protocol, Restart, RestartPolicy,
-    Server as UpstreamSettings, Settings, Start, Transport, Wanted,
+    Auth, Builtin, Calibrate, Endpoint, Protocol, Restart, Server as UpstreamSettings, Settings,
+    Transport,
 };
 use tollgate_engine::{Parts, Running};
 use tollgate_mcp::tasks::{self, Task};
@@ -152,24 +152,10 @@ pub(crate) fn at(address: SocketAddr) -> Transport {
 
 pub(crate) fn server(id: &str, transport: Transport, revision: Revision) -> UpstreamSettings {
     UpstreamSettings {
-        id: ServerId::parse(id).unwrap(),
-        transport,
         protocol: Protocol::Pinned(revision),
-        trusted: false,
         calibrate: Calibrate::OnCommand,
-        state: Wanted::Enabled,
-        start: Start::Eager,
-        restart: Restart {
-            policy: RestartPolicy::Always,
-            max_restarts: 5,
-            backoff: Duration::from_millis(50),
-        },
-        timeout: Duration::from_secs(10),
-        slow_response: None,
-        allow: vec![Glob::new("*")],
-        deny: Vec::new(),
-        tools: BTreeMap::new(),
-        category: None,
+        restart: Restart { backoff: Duration::from_millis(50), ..Restart::default() },
+        ..UpstreamSettings::new(ServerId::parse(id).unwrap(), transport)
     }
 }
 

@@ -10,7 +10,6 @@ use serde_json::Value;
 use tollgate_core::agent::Wish;
 use tollgate_core::budget::Limits;
 use tollgate_core::call::{Kind, Request};
-use tollgate_core::glob::Glob;
 use tollgate_core::id::ServerId;
 use tollgate_core::json::{self, Object};
 use tollgate_core::names::NamePattern;
@@ -19,7 +18,7 @@ use tollgate_engine::caller::{Caller, Dialogue};
 use tollgate_engine::gate::{Asked, Gate};
 use tollgate_engine::settings::{
     Auth, Brought, Builtin, Calibrate, Endpoint, Protocol, Restart, RestartPolicy, Server,
-    Settings, Start, Transport, Wanted,
+    Settings, Transport,
 };
 use tollgate_engine::upstream::State;
 use tollgate_engine::{Parts, start};
@@ -120,24 +119,11 @@ fn settings(url: &str, protocol: Protocol, context: &Value) -> Result<Settings, 
         auth: Auth::Brought(Brought(credentials)),
     };
     let server = Server {
-        id: server_id(),
-        transport: Transport::StreamableHttp(endpoint),
         protocol,
-        trusted: false,
         calibrate: Calibrate::OnCommand,
-        state: Wanted::Enabled,
-        start: Start::Eager,
-        restart: Restart {
-            policy: RestartPolicy::Never,
-            max_restarts: 0,
-            backoff: Duration::from_secs(1),
-        },
+        restart: Restart { policy: RestartPolicy::Never, max_restarts: 0, ..Restart::default() },
         timeout: Duration::from_secs(20),
-        slow_response: None,
-        allow: vec![Glob::new("*")],
-        deny: Vec::new(),
-        tools: BTreeMap::new(),
-        category: None,
+        ..Server::new(server_id(), Transport::StreamableHttp(endpoint))
     };
     Ok(Settings {
         environment: "conformance".to_owned(),

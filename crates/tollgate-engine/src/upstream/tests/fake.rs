@@ -24,9 +24,7 @@ use super::super::process::Log;
 use super::super::{Change, Context, State, Update, Upstream};
 use crate::backend::{Backend, Departure, Failure, Job};
 use crate::clock::SystemClock;
-use crate::settings::{
-    Calibrate, Command, Protocol, Restart, RestartPolicy, Server, Start, Transport, Wanted,
-};
+use crate::settings::{Calibrate, Command, Restart, Server, Transport};
 
 /// How the fake behaves now; a test changes it as it goes.
 #[derive(Clone)]
@@ -198,29 +196,14 @@ pub(super) async fn call_noted(
 }
 
 pub(super) fn server() -> Server {
+    let words = vec!["fake".to_owned()];
+    let transport = Transport::Stdio(Command { words, env: BTreeMap::new(), cwd: None });
     Server {
-        id: ServerId::parse("fake").unwrap(),
-        transport: Transport::Stdio(Command {
-            words: vec!["fake".to_owned()],
-            env: BTreeMap::new(),
-            cwd: None,
-        }),
-        protocol: Protocol::Auto,
-        trusted: false,
         calibrate: Calibrate::OnCommand,
-        state: Wanted::Enabled,
-        start: Start::Eager,
-        restart: Restart {
-            policy: RestartPolicy::Always,
-            max_restarts: 5,
-            backoff: Duration::from_millis(500),
-        },
+        restart: Restart { backoff: Duration::from_millis(500), ..Restart::default() },
         timeout: Duration::from_secs(30),
-        slow_response: None,
         allow: Vec::new(),
-        deny: Vec::new(),
-        tools: BTreeMap::new(),
-        category: None,
+        ..Server::new(ServerId::parse("fake").unwrap(), transport)
     }
 }
 

@@ -161,14 +161,17 @@ fn exposed_once(fields: &Fields, seen: &mut BTreeSet<String>, problems: &mut Pro
 fn restart(fields: &Fields) -> Restart {
     let section = fields.section("restart");
     let whole = |key: &str| section.and_then(|section| section.whole(key));
+    let usual = Restart::default();
     Restart {
         policy: match section.and_then(|section| section.flag("enabled")) {
             Some(false) => RestartPolicy::Never,
-            Some(true) | None => RestartPolicy::Always,
+            Some(true) => RestartPolicy::Always,
+            None => usual.policy,
         },
-        max_restarts: whole("max_restarts")
-            .map_or(5, |count| u32::try_from(count.value).expect("the table says at most 1000")),
-        backoff: whole("backoff_ms").map_or(Duration::from_secs(1), milliseconds),
+        max_restarts: whole("max_restarts").map_or(usual.max_restarts, |count| {
+            u32::try_from(count.value).expect("the table says at most 1000")
+        }),
+        backoff: whole("backoff_ms").map_or(usual.backoff, milliseconds),
     }
 }
 

@@ -2,12 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use tollgate_core::glob::Glob;
-
 use super::*;
 use crate::settings::{
-    Budget, Builtin, Calibrate, Command, Protocol, Restart, RestartPolicy, Server as Wanting,
-    Settings, Start, Transport, Wanted,
+    Builtin, Calibrate, Command, Restart, Server as Wanting, Settings, Transport,
 };
 use crate::{Parts, start};
 
@@ -38,25 +35,13 @@ fn settings(data: &std::path::Path) -> Settings {
     let idempotent = Override { idempotent: Some(true), ..Override::default() };
     let mark = data.join("mark").display().to_string();
     let words = ["python3", "-c", CRASHES_ONCE, &mark].map(str::to_owned).into();
+    let transport = Transport::Stdio(Command { words, env: BTreeMap::new(), cwd: None });
     let server = Wanting {
-        id: ServerId::parse("s").unwrap(),
-        transport: Transport::Stdio(Command { words, env: BTreeMap::new(), cwd: None }),
-        protocol: Protocol::Auto,
-        trusted: false,
         calibrate: Calibrate::OnCommand,
-        state: Wanted::Enabled,
-        start: Start::Eager,
-        restart: Restart {
-            policy: RestartPolicy::Always,
-            max_restarts: 5,
-            backoff: Duration::from_millis(50),
-        },
+        restart: Restart { backoff: Duration::from_millis(50), ..Restart::default() },
         timeout: Duration::from_secs(30),
-        slow_response: None,
-        allow: vec![Glob::new("*")],
-        deny: Vec::new(),
         tools: BTreeMap::from([(ToolName::new("a"), idempotent)]),
-        category: None,
+        ..Wanting::new(ServerId::parse("s").unwrap(), transport)
     };
     Settings {
         environment: "test".to_owned(),
