@@ -3,6 +3,7 @@
 use crate::budget::Tier;
 use crate::glob::{self, Glob};
 use crate::id::AgentId;
+use crate::rate::RateLimit;
 use crate::selector::Keywords;
 
 #[derive(Debug, Clone)]
@@ -15,6 +16,11 @@ pub struct Agent {
     pub ceiling: Option<Tier>,
     /// Beside those of the installation.
     pub keywords: Keywords,
+    /// Exposed names and globs of tools that run when a model wants them, without anybody's leave.
+    pub auto_execute: Vec<Glob>,
+    pub rate_limit: Option<RateLimit>,
+    /// Calls that may run at the same time; `None`: as many as there are.
+    pub concurrent: Option<u32>,
 }
 
 impl Agent {
@@ -26,6 +32,9 @@ impl Agent {
             tools: vec![Glob::new("*")],
             ceiling: None,
             keywords: Keywords::default(),
+            auto_execute: Vec::new(),
+            rate_limit: None,
+            concurrent: None,
         }
     }
 

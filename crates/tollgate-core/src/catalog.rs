@@ -48,6 +48,22 @@ pub struct Rules {
     pub tools: BTreeMap<ToolName, Override>,
 }
 
+impl Rules {
+    /// Nothing is said of a server: all of its tools, none of its promises.
+    pub fn new(server: ServerId, origin: Origin) -> Self {
+        Self {
+            server,
+            origin,
+            trusted: false,
+            timeout: Duration::from_secs(10),
+            slow: None,
+            allow: vec![Glob::new("*")],
+            deny: Vec::new(),
+            tools: BTreeMap::new(),
+        }
+    }
+}
+
 /// One server's part of the next catalogue, in the order of the config (built-in ones first).
 #[derive(Debug, Clone)]
 pub struct Offer {
@@ -82,13 +98,34 @@ pub struct Catalog {
     pub problems: Vec<Problem>,
     /// Tools whose server is away, as far as they were ever known.
     pub away: Vec<Away>,
+    /// Tools of servers that are there, which nobody can see.
+    pub withheld: Vec<Withheld>,
 }
 
 /// A tool that is not there because its server is not.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Away {
     pub exposed: ExposedName,
-    pub server: ServerId,
+    pub tool: ToolId,
+}
+
+/// A tool that its server lists and the catalogue does not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Withheld {
+    pub tool: ToolId,
+    /// The name that it would have.
+    pub exposed: ExposedName,
+    pub cause: Cause,
+    /// In words.
+    pub why: String,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// The config does not let the server offer it.
+    NotOffered,
+    /// Its definition or its name.
+    Unusable,
 }
 
 #[derive(Debug)]
@@ -180,11 +217,12 @@ impl Catalog {
     pub fn build(inputs: &Inputs<'_>, owners: &mut Owners) -> Self {
         let mut problems = Vec::new();
         let mut wanted = Wanted::default();
-        let tools = tools::read(inputs, &mut wanted, &mut problems);
+        let mut withheld = Vec::new();
+        let tools = tools::read(inputs, &mut wanted, (&mut problems, &mut withheld));
         let prompts = prompts::read(inputs, &mut wanted, &mut problems);
         release(owners, inputs.offers, &wanted);
         let (resources, templates) = resources::merge(inputs, &mut problems);
-        let tools = tools::settle(tools, owners, &mut problems);
+        let tools = tools::settle(tools, owners, (&mut problems, &mut withheld));
         Self {
             version: inputs.version,
             tiers: vec![Tier::Standard; tools.len()],
@@ -194,6 +232,7 @@ impl Catalog {
             templates,
             problems,
             away: away(owners, inputs.offers),
+            withheld,
         }
     }
 
@@ -238,7 +277,7 @@ fn away(owners: &Owners, offers: &[Offer]) -> Vec<Away> {
     owners
         .iter()
         .filter(|owned| owned.kind == Kind::Tool && absent.contains(&owned.owner.server))
-        .map(|it| Away { exposed: it.exposed.clone(), server: it.owner.server.clone() })
+        .map(|it| Away { exposed: it.exposed.clone(), tool: it.owner.clone() })
         .collect()
 }
 

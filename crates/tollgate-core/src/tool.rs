@@ -8,6 +8,7 @@ use serde_json::Value;
 use crate::budget::Estimate;
 use crate::digest;
 use crate::id::{ExposedName, ToolId};
+use crate::rate::RateLimit;
 use crate::schema::Schema;
 
 mod definition;
@@ -114,13 +115,6 @@ pub enum Approval {
 pub struct Speech {
     pub template: Option<String>,
     pub field: Option<String>,
-}
-
-/// So many calls in so long.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct RateLimit {
-    pub calls: u32,
-    pub per: Duration,
 }
 
 /// What the config says of one tool. `None` leaves the server's word, where that counts.

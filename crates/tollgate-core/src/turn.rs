@@ -3,12 +3,16 @@
 use std::sync::Arc;
 
 use crate::budget::Deadline;
+use crate::glob::Glob;
+use crate::rate::RateLimit;
 use crate::view::View;
 
 /// Everything that is decided once for a turn and holds for all calls inside it.
 #[derive(Debug, Clone)]
 pub struct Turn {
     pub principal: Principal,
+    /// `None`: nothing of its own limits the principal.
+    pub grant: Option<Arc<Grant>>,
     /// Listing and calling use this same view.
     pub view: Arc<View>,
     /// The wall for the whole tool phase; `None` leaves the limits of each call.
@@ -32,4 +36,14 @@ impl Principal {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// How far a principal may go, beside its agents and rights.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Grant {
+    /// Exposed names and globs; `None`: all that its agents see.
+    pub tools: Option<Vec<Glob>>,
+    pub rate_limit: Option<RateLimit>,
+    /// Calls that may run at the same time; `None`: the usual number.
+    pub concurrent: Option<u32>,
 }

@@ -1,13 +1,13 @@
-//! The immutable set of things that one agent may see and call, at one tier of one catalogue.
+//! The immutable set of things that one turn may see and call, of one catalogue.
 //! Listing and calling both read it, so that what is not listed cannot be called.
 
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use crate::agent::Agent;
 use crate::budget::Tier;
 use crate::catalog::{Catalog, Prompt, Resource, Template};
-use crate::id::{AgentId, ExposedName, ServerId};
+use crate::filter::{Sieve, Subject};
+use crate::id::{AgentId, ExposedName, ServerId, ToolName};
 use crate::nearest;
 use crate::tool::Tool;
 
@@ -42,24 +42,33 @@ pub struct View {
 }
 
 impl View {
-    /// All that `agent` is allowed and that is quick enough for `tier`, in the catalogue's order.
-    pub fn build(catalog: &Arc<Catalog>, agent: &Agent, tier: Tier) -> Self {
-        let tools = catalog.tools.iter().zip(&catalog.tiers);
-        let tools =
-            tools.filter(|(it, needs)| **needs <= tier && agent.may_see(it.exposed.as_str()));
+    /// All that the sieve lets through, in the catalogue's order.
+    pub fn build(catalog: &Arc<Catalog>, sieve: &Sieve<'_>) -> Self {
+        let tools = catalog.tools.iter().zip(&catalog.tiers).filter(|(it, needs)| {
+            let (own, needs) = (Some(&it.id.tool), Some(**needs));
+            let exposed = &it.exposed;
+            sieve.passes(Subject { server: &it.id.server, own, exposed, needs })
+        });
         let tools: Vec<Arc<Tool>> = tools.map(|(it, _)| Arc::clone(it)).collect();
-        let prompts = catalog.prompts.iter().filter(|it| agent.may_see(it.exposed.as_str()));
+        let passes = |server: &ServerId, own: Option<&ToolName>, exposed: &ExposedName| {
+            sieve.passes(Subject { server, own, exposed, needs: None })
+        };
+        let prompts =
+            catalog.prompts.iter().filter(|it| passes(&it.server, Some(&it.name), &it.exposed));
         let (resources, hidden_resources): (Vec<_>, Vec<_>) =
-            catalog.resources.iter().cloned().partition(|it| agent.may_see(it.exposed.as_str()));
+            catalog.resources.iter().cloned().partition(|it| passes(&it.server, None, &it.exposed));
         let (templates, hidden_templates): (Vec<_>, Vec<_>) =
-            catalog.templates.iter().cloned().partition(|it| agent.may_see(it.exposed.as_str()));
+            catalog.templates.iter().cloned().partition(|it| passes(&it.server, None, &it.exposed));
         let hidden = hidden_resources.iter().map(|it| (&it.server, it.uri.as_str()));
         let hidden =
             hidden.chain(hidden_templates.iter().map(|it| (&it.server, it.pattern.as_str())));
-        let away = catalog.away.iter().filter(|it| agent.may_see(it.exposed.as_str()));
+        let away = catalog
+            .away
+            .iter()
+            .filter(|it| passes(&it.tool.server, Some(&it.tool.tool), &it.exposed));
         Self {
-            agent: agent.id.clone(),
-            tier,
+            agent: sieve.agent.id.clone(),
+            tier: sieve.tier,
             version: catalog.version,
             by_name: tools.iter().enumerate().map(|(at, it)| (it.exposed.clone(), at)).collect(),
             tools,
@@ -67,7 +76,7 @@ impl View {
             resources,
             templates,
             hidden: hidden.collect(),
-            away: away.map(|it| (it.exposed.clone(), it.server.clone())).collect(),
+            away: away.map(|it| (it.exposed.clone(), it.tool.server.clone())).collect(),
             pages: Pages::default(),
         }
     }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
+use arc_swap::ArcSwap;
 use serde_json::value::RawValue;
 use tollgate_core::call::Status;
 use tollgate_core::id::ServerId;
@@ -31,7 +32,8 @@ use crate::seal::Seal;
 mod conversation;
 
 pub(crate) struct Executor {
-    pub(crate) backends: HashMap<ServerId, Arc<dyn Backend>>,
+    /// Swapped whole when the config changes.
+    pub(crate) backends: ArcSwap<HashMap<ServerId, Arc<dyn Backend>>>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) seal: Seal,
     pub(crate) parking: Parking,
@@ -153,16 +155,20 @@ impl Executor {
     /// Waits until a server that broke off, or was not there, is in service; not for one that is
     /// not to be expected by then.
     pub(crate) async fn returned(&self, server: &ServerId, until: Instant) -> bool {
-        match self.backends.get(server) {
+        match self.backend(server) {
             Some(backend) => backend.returned(until).await,
             None => false,
         }
     }
 
+    fn backend(&self, server: &ServerId) -> Option<Arc<dyn Backend>> {
+        self.backends.load().get(server).map(Arc::clone)
+    }
+
     /// Finds the way to the call's server. It may have to be woken, which the deadline bounds.
     async fn set_out<'e>(&self, call: Call<'e>) -> Result<Errand<'e>, Ran> {
         let Call { principal, planned, caller } = call;
-        let Some(backend) = self.backends.get(planned.permitted().server()) else {
+        let Some(backend) = self.backend(planned.permitted().server()) else {
             let reason = "it is not configured any more".to_owned();
             return Err(Ran::Answered(Err(Failure::Offline { state: "offline", reason })));
         };

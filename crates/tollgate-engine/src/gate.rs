@@ -6,31 +6,34 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use tokio::sync::{broadcast, watch};
 use tollgate_core::agent::{Agent, Wish};
-use tollgate_core::budget::{Ceilings, Deadline, Limits};
+use tollgate_core::budget::Deadline;
 use tollgate_core::call::{Handle, Kind, Outcome, Request, Status, TaskVerb};
 use tollgate_core::catalog::Catalog;
-use tollgate_core::id::{AgentId, ToolId};
+use tollgate_core::filter::{Explained, Narrow};
+use tollgate_core::id::ToolId;
 use tollgate_core::json::Object;
 use tollgate_core::plan;
 use tollgate_core::policy::{self, Permitted, Refusal};
 use tollgate_core::shaping::{self, Wording};
-use tollgate_core::turn::{Principal, Turn};
+use tollgate_core::turn::{Grant, Principal, Turn};
 use tollgate_mcp::tasks::Group;
 
 use crate::answer;
 use crate::caller::{CallError, Caller, Reply};
+pub use crate::charter::UnknownAgent;
 use crate::clock::Clock;
+use crate::conversations::Conversations;
 use crate::executor::{Call, Executor};
 use crate::meters::{Meters, Reading};
 use crate::notices::{Notice, Notices};
 use crate::probing::Probing;
 use crate::record::{End, Recorder};
-use crate::registry::Registry;
+use crate::registry::{Registry, Seen};
 use crate::results::{Read, Results};
 use crate::reuse::{Came, Over, Reuse};
 use crate::servers::{Readiness, ServerStatus, Servers};
 use crate::tickets::Tickets;
-use crate::upstream::TestReport;
+use crate::upstream::{TestReport, Upstream};
 use crate::watches::{self, ResourceWatch, Watches};
 
 mod choose;
@@ -39,9 +42,7 @@ mod late;
 mod made;
 mod slow;
 
-use choose::Choosing;
 pub use choose::Spoke;
-pub(crate) use figures::Labels;
 pub(crate) use made::Made;
 
 pub struct Gate {
@@ -55,24 +56,41 @@ pub struct Gate {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) recorder: Recorder,
     pub(crate) notices: Notices,
-    pub(crate) limits: Limits,
-    pub(crate) ceilings: Ceilings,
     pub(crate) results: Arc<Results>,
     pub(crate) meters: Arc<Meters>,
     pub(crate) probing: Probing,
-    pub(crate) choosing: Choosing,
-    pub(crate) labels: Labels,
-    pub(crate) agents: Vec<Agent>,
-    pub(crate) default_agent: AgentId,
+    pub(crate) conversations: Conversations,
+    /// Where the tools are measured.
+    pub(crate) environment: String,
 }
 
 /// Who asks for a turn, and with what wishes.
 #[derive(Debug, Clone)]
 pub struct Asked<'a> {
     pub principal: Principal,
+    /// `None`: nothing of its own limits the principal.
+    pub grant: Option<Arc<Grant>>,
     /// `None`: the default agent.
     pub agent: Option<&'a str>,
     pub budget: Wish,
+    /// What the request itself takes away.
+    pub narrow: Option<&'a Narrow>,
+}
+
+impl Asked<'_> {
+    /// All that the default agent has.
+    pub fn by(principal: Principal) -> Self {
+        Self { principal, grant: None, agent: None, budget: Wish::Ceiling, narrow: None }
+    }
+
+    fn seen(&self) -> Seen<'_> {
+        Seen {
+            agent: self.agent,
+            wish: self.budget,
+            principal: self.grant.as_ref().and_then(|grant| grant.tools.as_deref()),
+            request: self.narrow,
+        }
+    }
 }
 
 /// What is asked about a task: `params` are those of the MCP method.
@@ -82,27 +100,20 @@ pub struct TaskRequest<'a> {
     pub params: Object<'a>,
 }
 
-#[derive(Debug, Clone, thiserror::Error)]
-#[error("there is no agent `{name}`; known are: {}", .known.join(", "))]
-pub struct UnknownAgent {
-    pub name: String,
-    pub known: Vec<String>,
-}
-
 impl Gate {
     /// Opens a turn: what this agent may see and call, from now on and until it ends.
     pub fn turn(&self, asked: Asked<'_>) -> Result<Turn, UnknownAgent> {
-        let name = asked.agent.unwrap_or_else(|| self.default_agent.as_str());
-        let Some((view, budget)) = self.registry.current().view(name, asked.budget) else {
-            return Err(self.unknown(name));
-        };
-        let wall = |tier| Deadline::after(self.clock.now(), self.ceilings.of(tier));
-        Ok(Turn { principal: asked.principal, view, deadline: budget.map(wall) })
+        let current = self.registry.current();
+        let (view, budget) = current.view(asked.seen())?;
+        let wall = |tier| Deadline::after(self.clock.now(), current.charter.ceilings.of(tier));
+        let deadline = budget.map(wall);
+        let Asked { principal, grant, .. } = asked;
+        Ok(Turn { principal, grant, view, deadline })
     }
 
-    fn unknown(&self, agent: &str) -> UnknownAgent {
-        let known = self.agents.iter().map(|agent| agent.id.to_string()).collect();
-        UnknownAgent { name: agent.chars().take(64).collect(), known }
+    /// Why each tool is in the view of such a turn, or out of it. Names what nobody can see.
+    pub fn explain(&self, asked: &Asked<'_>) -> Result<Vec<Explained>, UnknownAgent> {
+        self.registry.current().explain(asked.seen())
     }
 
     /// Runs one request. Dropping the future cancels it at the server.
@@ -190,7 +201,8 @@ impl Gate {
         caller: &Caller<'_>,
     ) -> Result<Reply, CallError> {
         let is_tool = permitted.tool().is_some();
-        let planned = match plan::plan(turn, permitted, self.clock.now(), self.limits) {
+        let limits = self.registry.current().charter.limits;
+        let planned = match plan::plan(turn, permitted, self.clock.now(), limits) {
             Ok(planned) => planned,
             Err(late) if is_tool => return Ok(answer::failed(Status::Timeout, &late.to_string())),
             Err(late) => return Err(late.into()),
@@ -257,8 +269,8 @@ impl Gate {
         Arc::clone(&self.registry.current().catalog)
     }
 
-    pub fn agents(&self) -> &[Agent] {
-        &self.agents
+    pub fn agents(&self) -> Vec<Agent> {
+        self.registry.current().charter.agents.clone()
     }
 
     pub fn servers(&self) -> Vec<ServerStatus> {
@@ -268,6 +280,12 @@ impl Gate {
     /// Connects to the server afresh and says how that went; `None` if there is none of the name.
     pub async fn test(&self, server: &str) -> Option<TestReport> {
         self.servers.test(server).await
+    }
+
+    /// The handle of a server that does not run in this process; `None` if there is none of the
+    /// name.
+    pub fn upstream(&self, server: &str) -> Option<Arc<Upstream>> {
+        self.servers.find(server)
     }
 
     pub fn is_ready(&self) -> Readiness {

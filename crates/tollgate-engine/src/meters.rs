@@ -41,7 +41,7 @@ const MOST_AWAY: usize = 1_000;
 /// What is measured in one environment; shared by all calls.
 pub(crate) struct Meters {
     clock: Arc<dyn Clock>,
-    rules: Rules,
+    rules: ArcSwap<Rules>,
     notices: Notices,
     /// `None` keeps nothing beyond this process.
     archive: Option<Archive>,
@@ -83,7 +83,7 @@ impl Meters {
         Arc::new(Self {
             born: clock.now(),
             clock,
-            rules,
+            rules: ArcSwap::from_pointee(rules),
             notices,
             archive,
             meters: ArcSwap::default(),
@@ -93,6 +93,18 @@ impl Meters {
             judged: Notify::new(),
             moves: watch::Sender::new(0),
         })
+    }
+
+    /// All tools are judged by these rules from now on, at the next look.
+    pub(crate) fn go_by(&self, rules: Rules) {
+        if **self.rules.load() == rules {
+            return;
+        }
+        self.rules.store(Arc::new(rules));
+        for meter in self.meters.load().values() {
+            meter.stir();
+        }
+        self.stirred.notify_one();
     }
 
     /// One call of the tool ended so. Takes no lock; a tool that nobody listed is not measured.
@@ -127,7 +139,7 @@ impl Meters {
     pub(crate) fn ceiling(&self, tool: &ToolId) -> Duration {
         let meters = self.meters.load();
         let tier = meters.get(tool).map_or(Tier::Standard, |meter| meter.assigned().tier);
-        self.rules.ceilings.of(tier)
+        self.rules.load().ceilings.of(tier)
     }
 
     /// The calls of the tool that are remembered, the oldest first.
@@ -144,7 +156,7 @@ impl Meters {
 
     /// How many samples it takes for them to count.
     pub(crate) fn min_samples(&self) -> u32 {
-        self.rules.min_samples
+        self.rules.load().min_samples
     }
 
     /// Would the tool stand better if it were called more often?
@@ -172,7 +184,7 @@ impl Meters {
         let (now, meters) = (self.clock.now(), self.meters.load());
         for tool in tools {
             if let Some(meter) = meters.get(&tool.id) {
-                let verdict = meter.declare(declared(tool), &self.rules, now);
+                let verdict = meter.declare(declared(tool), &self.rules.load(), now);
                 self.tell(meter, verdict);
             }
         }
@@ -189,14 +201,15 @@ impl Meters {
         }
         let mut next = self.staying(&meters, tools);
         let mut loads = HashMap::clone(&self.loads.load());
-        let now = self.clock.now();
+        let (now, born, rules) = (self.clock.now(), self.born, self.rules.load());
         for tool in tools {
             let id = &tool.id;
             let load = || Arc::new(Load::new(self.born));
             loads.entry(id.server.clone()).or_insert_with(load);
             let made = || {
                 let measurement = unclaimed.remove(id);
-                Arc::new(Meter::new(id.clone(), measurement, &self.terms(tool, now)))
+                let terms = meter::Terms { declared: declared(tool), rules: &rules, born, now };
+                Arc::new(Meter::new(id.clone(), measurement, &terms))
             };
             let meter = meters.get(id).map_or_else(made, Arc::clone);
             next.insert(id.clone(), meter);
@@ -226,16 +239,12 @@ impl Meters {
         away.into_iter().map(|meter| (meter.id().clone(), Arc::clone(meter))).collect()
     }
 
-    fn terms(&self, tool: &Tool, now: Instant) -> meter::Terms<'_> {
-        meter::Terms { declared: declared(tool), rules: &self.rules, born: self.born, now }
-    }
-
     /// Looks at all tools that were called or whose time has come.
     pub(crate) fn judge(&self) {
         let (now, meters) = (self.clock.now(), self.meters.load());
         let (mut judged, mut moved) = (false, false);
         for meter in meters.values() {
-            if let Some(verdict) = meter.judge(&self.rules, now) {
+            if let Some(verdict) = meter.judge(&self.rules.load(), now) {
                 judged = true;
                 moved |= self.tell(meter, verdict);
             }

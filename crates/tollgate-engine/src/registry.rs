@@ -2,17 +2,15 @@
 //! Readers never lock. Knows nothing of connections; servers tell it what changed.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
-use tollgate_core::agent::{Agent, Wish};
-use tollgate_core::budget::Tier;
 use tollgate_core::catalog::{Catalog, Inputs, Listing, Offer, Rules};
-use tollgate_core::id::{AgentId, ServerId};
+use tollgate_core::id::ServerId;
 use tollgate_core::names::{NamePattern, Owners};
-use tollgate_core::view::View;
 
+use crate::charter::Charter;
 use crate::meters::Meters;
 use crate::owners;
 use crate::upstream::{Change, Update, Updates};
@@ -25,39 +23,16 @@ const RESOURCE_QUEUE: usize = 256;
 /// Lines that one build may log.
 const MOST_NEWS: usize = 20;
 
-/// One catalogue and the views of it, made on first use and then shared.
-pub(crate) struct Generation {
-    pub(crate) catalog: Arc<Catalog>,
-    agents: Arc<[Agent]>,
-    /// One slot for each agent and tier.
-    views: Box<[OnceLock<Arc<View>>]>,
-}
+mod generation;
 
-impl Generation {
-    fn new(catalog: Arc<Catalog>, agents: Arc<[Agent]>) -> Self {
-        let views = (0..agents.len() * Tier::ALL.len()).map(|_| OnceLock::new()).collect();
-        Self { catalog, agents, views }
-    }
-
-    /// What the agent sees in a turn with this wish, and the budget of the turn; `None` if there
-    /// is no such agent.
-    pub(crate) fn view(&self, agent: &str, wish: Wish) -> Option<(Arc<View>, Option<Tier>)> {
-        let at = self.agents.iter().position(|known| known.id.as_str() == agent)?;
-        let agent = &self.agents[at];
-        let budget = agent.budget(wish);
-        let tier = budget.unwrap_or(Tier::Deep);
-        let slot = &self.views[at * Tier::ALL.len() + tier as usize];
-        let view = slot.get_or_init(|| Arc::new(View::build(&self.catalog, agent, tier)));
-        Some((Arc::clone(view), budget))
-    }
-}
+pub(crate) use generation::{Generation, Seen};
 
 /// The reading side, shared by everyone.
 pub(crate) struct Registry {
     current: ArcSwap<Generation>,
     version: watch::Sender<u64>,
     resources: broadcast::Sender<Arc<str>>,
-    flushes: mpsc::Sender<oneshot::Sender<()>>,
+    orders: mpsc::Sender<Order>,
 }
 
 impl Registry {
@@ -75,9 +50,18 @@ impl Registry {
 
     /// Waits until all that servers have told so far is in the catalogue.
     pub(crate) async fn flushed(&self) {
-        let (done, flushed) = oneshot::channel();
-        if self.flushes.send(done).await.is_ok() {
-            let _ = flushed.await;
+        self.order(Order::Flush).await;
+    }
+
+    /// Swaps in a catalogue by other rules, together with the charter; returns once it is there.
+    pub(crate) async fn reform(&self, reform: Reform) {
+        self.order(|done| Order::Reform(Box::new(reform), done)).await;
+    }
+
+    async fn order(&self, order: impl FnOnce(oneshot::Sender<()>) -> Order) {
+        let (done, carried_out) = oneshot::channel();
+        if self.orders.send(order(done)).await.is_ok() {
+            let _ = carried_out.await;
         }
     }
 
@@ -88,11 +72,29 @@ impl Registry {
     }
 }
 
+/// What the keeper is asked for. It answers when it is done.
+enum Order {
+    Flush(oneshot::Sender<()>),
+    Reform(Box<Reform>, oneshot::Sender<()>),
+}
+
+/// Another config: what the next catalogue is made by.
+pub(crate) struct Reform {
+    /// In the order of the config, built-in servers first.
+    pub(crate) rules: Vec<Arc<Rules>>,
+    pub(crate) charter: Arc<Charter>,
+    pub(crate) pattern: NamePattern,
+    /// Of servers that need no connection.
+    pub(crate) listings: Vec<(ServerId, Listing)>,
+    /// Servers that are started again: what they offered is awaited anew.
+    pub(crate) outdated: Vec<ServerId>,
+}
+
 /// What a registry is made of.
 pub(crate) struct Plan {
     /// In the order of the config, built-in servers first.
     pub(crate) rules: Vec<Arc<Rules>>,
-    pub(crate) agents: Vec<Agent>,
+    pub(crate) charter: Arc<Charter>,
     pub(crate) pattern: NamePattern,
     /// Where owners of names are remembered; `None` forgets them with the process.
     pub(crate) owners: Option<std::path::PathBuf>,
@@ -104,10 +106,10 @@ pub(crate) struct Plan {
 pub(crate) struct Keeper {
     registry: Arc<Registry>,
     updates: mpsc::Receiver<Update>,
-    flushes: mpsc::Receiver<oneshot::Sender<()>>,
+    orders: mpsc::Receiver<Order>,
     offers: Vec<Offer>,
     places: HashMap<ServerId, usize>,
-    agents: Arc<[Agent]>,
+    charter: Arc<Charter>,
     pattern: NamePattern,
     owners: Owners,
     owners_file: Option<std::path::PathBuf>,
@@ -120,28 +122,30 @@ pub(crate) struct Keeper {
 
 type Build = fn(&Inputs<'_>, &mut Owners) -> Catalog;
 
-/// An empty registry, the task that fills it, and the queue that feeds the task.
-pub(crate) fn registry(plan: Plan) -> (Arc<Registry>, Keeper, Updates) {
-    let agents: Arc<[Agent]> = plan.agents.into();
-    let empty = Generation::new(Arc::new(Catalog::default()), Arc::clone(&agents));
-    let (flush, flushes) = mpsc::channel(1);
+/// The queue by which servers tell what they offer.
+pub(crate) fn updates() -> (Updates, mpsc::Receiver<Update>) {
+    mpsc::channel(QUEUE)
+}
+
+/// An empty registry, and the task that fills it with what is heard.
+pub(crate) fn registry(plan: Plan, updates: mpsc::Receiver<Update>) -> (Arc<Registry>, Keeper) {
+    let charter = plan.charter;
+    let empty = Generation::new(Arc::new(Catalog::default()), Arc::clone(&charter));
+    let (order, orders) = mpsc::channel(1);
     let registry = Arc::new(Registry {
         current: ArcSwap::from_pointee(empty),
         version: watch::Sender::new(0),
         resources: broadcast::Sender::new(RESOURCE_QUEUE),
-        flushes: flush,
+        orders: order,
     });
-    let (sender, updates) = mpsc::channel(QUEUE);
-    let absent = |rules: Arc<Rules>| Offer { rules, listing: Arc::default(), present: false };
     let offers: Vec<Offer> = plan.rules.into_iter().map(absent).collect();
-    let place = |(at, offer): (usize, &Offer)| (offer.rules.server.clone(), at);
     let keeper = Keeper {
         registry: Arc::clone(&registry),
         updates,
-        flushes,
-        places: offers.iter().enumerate().map(place).collect(),
+        orders,
+        places: places(&offers),
         offers,
-        agents,
+        charter,
         pattern: plan.pattern,
         owners: plan.owners.as_deref().map(owners::load).unwrap_or_default(),
         owners_file: plan.owners,
@@ -150,7 +154,7 @@ pub(crate) fn registry(plan: Plan) -> (Arc<Registry>, Keeper, Updates) {
         meters: plan.meters,
         changed: Vec::new(),
     };
-    (registry, keeper, sender)
+    (registry, keeper)
 }
 
 impl Keeper {
@@ -172,9 +176,9 @@ impl Keeper {
                         self.retier();
                         continue;
                     }
-                    Some(done) = self.flushes.recv() => {
+                    Some(order) = self.orders.recv() => {
                         // Nothing waits, and what came before was published.
-                        let _ = done.send(());
+                        self.carry_out(order).await;
                         continue;
                     }
                 };
@@ -185,6 +189,36 @@ impl Keeper {
                     changed |= self.apply(update);
                 }
             }
+        }
+    }
+
+    async fn carry_out(&mut self, order: Order) {
+        let done = match order {
+            Order::Flush(done) => done,
+            Order::Reform(reform, done) => {
+                self.reform(*reform);
+                self.rebuild().await;
+                done
+            }
+        };
+        let _ = done.send(());
+    }
+
+    /// Servers that stay keep what they told; new ones are awaited.
+    fn reform(&mut self, reform: Reform) {
+        let mut known: HashMap<ServerId, Offer> =
+            self.offers.drain(..).map(|offer| (offer.rules.server.clone(), offer)).collect();
+        let offer = |rules: Arc<Rules>| match known.remove(&rules.server) {
+            Some(offer) if !reform.outdated.contains(&rules.server) => Offer { rules, ..offer },
+            Some(_) | None => absent(rules),
+        };
+        self.offers = reform.rules.into_iter().map(offer).collect();
+        self.places = places(&self.offers);
+        self.changed.clear();
+        self.charter = reform.charter;
+        self.pattern = reform.pattern;
+        for (server, listing) in reform.listings {
+            self.offer(&server, listing);
         }
     }
 
@@ -235,7 +269,7 @@ impl Keeper {
         let tiers = self.meters.tiers(&catalog.tools);
         if tiers != catalog.tiers {
             let next = catalog.in_tiers(catalog.version + 1, tiers);
-            self.registry.publish(Generation::new(Arc::new(next), Arc::clone(&self.agents)));
+            self.registry.publish(Generation::new(Arc::new(next), Arc::clone(&self.charter)));
         }
     }
 
@@ -271,7 +305,7 @@ impl Keeper {
         for line in news(&before, &catalog) {
             tracing::warn!("{line}");
         }
-        self.registry.publish(Generation::new(Arc::new(catalog), Arc::clone(&self.agents)));
+        self.registry.publish(Generation::new(Arc::new(catalog), Arc::clone(&self.charter)));
         true
     }
 
@@ -302,13 +336,13 @@ fn news(previous: &Catalog, next: &Catalog) -> Vec<String> {
     lines
 }
 
-/// The agent that a request gets which names none.
-pub(crate) fn default_agent(agents: &[Agent], configured: Option<&AgentId>) -> AgentId {
-    match (configured, agents) {
-        (Some(id), _) => id.clone(),
-        (None, [first, ..]) => first.id.clone(),
-        (None, []) => Agent::implicit().id,
-    }
+fn absent(rules: Arc<Rules>) -> Offer {
+    Offer { rules, listing: Arc::default(), present: false }
+}
+
+fn places(offers: &[Offer]) -> HashMap<ServerId, usize> {
+    let place = |(at, offer): (usize, &Offer)| (offer.rules.server.clone(), at);
+    offers.iter().enumerate().map(place).collect()
 }
 
 #[cfg(test)]

@@ -2,12 +2,10 @@
 //! attempts, and calls that go on when their turn is over. Called by the gate only. What must not
 //! be repeated passes straight through.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tollgate_core::call::Status;
-use tollgate_core::id::ServerId;
 use tollgate_core::json;
 use tollgate_core::shaping::{self, Caps, Consumer};
 use tollgate_core::tool::{self, Tool};
@@ -20,6 +18,7 @@ use crate::backend::Failure;
 use crate::caller::{CallError, Caller, Dialogue, Freshness, Late, Purpose, Rest};
 use crate::executor::{Call, Executor, Ran, Run, Unjudged};
 
+mod account;
 mod attempts;
 mod cache;
 mod flight;
@@ -27,12 +26,12 @@ mod late;
 mod numbers;
 mod retry;
 
+use account::{Account, Accounts};
 use attempts::Attempts;
 use cache::{Cache, Hit, Kept, Key};
 use flight::{Boarded, Cargo, Flight, Flights, Landed, Place};
 pub(crate) use late::LateCall;
 use late::Slots;
-use retry::Budget;
 
 /// So many calls tell when a tool is slower than usual.
 const ENOUGH_CALLS: usize = 20;
@@ -44,8 +43,7 @@ struct Parts {
     executor: Arc<Executor>,
     cache: Cache,
     flights: Arc<Flights>,
-    /// Of second attempts.
-    budgets: HashMap<ServerId, Budget>,
+    accounts: Arc<Accounts>,
     late: Arc<Slots>,
 }
 
@@ -92,12 +90,12 @@ impl From<Run> for Over {
 
 impl Reuse {
     pub(crate) fn new(executor: Arc<Executor>) -> Self {
-        let servers = || executor.backends.keys();
+        let accounts = Arc::<Accounts>::default();
         Self(Arc::new(Parts {
             cache: Cache::new(),
             flights: Arc::default(),
-            budgets: servers().map(|server| (server.clone(), Budget::new())).collect(),
-            late: Arc::new(Slots::new(servers())),
+            late: Arc::new(Slots::new(Arc::clone(&accounts))),
+            accounts,
             executor,
         }))
     }
@@ -107,7 +105,7 @@ impl Reuse {
         let trip = self.trip(call);
         if let Some(trip) = &trip {
             match trip.way() {
-                Way::Straight => trip.budget.earn(),
+                Way::Straight => trip.account.budget.earn(),
                 way => return Box::pin(trip.take(way)).await,
             }
         }
@@ -123,8 +121,8 @@ impl Reuse {
     /// `None` for what must not be repeated.
     fn trip<'t>(&'t self, call: Call<'t>) -> Option<Trip<'t>> {
         let tool = repeatable(call)?;
-        let budget = self.0.budgets.get(call.planned.permitted().server())?;
-        Some(Trip { parts: &self.0, call, tool, budget })
+        let account = self.0.accounts.of(call.planned.permitted().server());
+        Some(Trip { parts: &self.0, call, tool, account })
     }
 }
 
@@ -142,7 +140,7 @@ struct Trip<'t> {
     parts: &'t Arc<Parts>,
     call: Call<'t>,
     tool: &'t Arc<Tool>,
-    budget: &'t Budget,
+    account: Arc<Account>,
 }
 
 /// How such a call is made.
@@ -185,7 +183,8 @@ impl Trip<'_> {
     }
 
     fn attempts(&self) -> Attempts<'_> {
-        Attempts { executor: &self.parts.executor, budget: self.budget, call: self.call }
+        let budget = &self.account.budget;
+        Attempts { executor: &self.parts.executor, budget, call: self.call }
     }
 
     /// An answer from before, or from a call that others wait for too.
@@ -276,12 +275,10 @@ impl Parts {
     async fn fly(self: Arc<Self>, cargo: Arc<Cargo>) -> Landed {
         let caller = cargo.caller();
         let server = cargo.planned.permitted().server();
-        let Some(budget) = self.budgets.get(server) else {
-            return Landed { ran: None, kept: None };
-        };
+        let account = self.accounts.of(server);
         let (principal, planned) = (&cargo.principal, &cargo.planned);
         let call = Call { principal, planned, caller: &caller };
-        let attempts = Attempts { executor: &self.executor, budget, call };
+        let attempts = Attempts { executor: &self.executor, budget: &account.budget, call };
         let Some(run) = attempts.alone(self.hedge(&cargo.tool)).await else {
             return Landed { ran: None, kept: None };
         };

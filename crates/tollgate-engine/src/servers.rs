@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
+use arc_swap::ArcSwap;
 use tollgate_core::id::ServerId;
 
 use crate::registry::Registry;
@@ -13,10 +14,22 @@ use crate::upstream::{State, Status, TestReport, Upstream, Verdict};
 const GRACE: Duration = Duration::from_millis(2_500);
 
 pub(crate) struct Servers {
-    builtin: Vec<(ServerId, usize)>,
-    upstreams: Vec<Arc<Upstream>>,
+    /// Swapped whole when the config changes.
+    crew: ArcSwap<Crew>,
     started: SystemTime,
     settled: AtomicBool,
+}
+
+struct Crew {
+    /// In this process, with the number of their tools.
+    builtin: Vec<(ServerId, usize)>,
+    upstreams: Vec<Arc<Upstream>>,
+}
+
+impl Crew {
+    fn find(&self, server: &str) -> Option<&Arc<Upstream>> {
+        self.upstreams.iter().find(|upstream| upstream.id().as_str() == server)
+    }
 }
 
 /// Whether the gateway knows by now what it has to offer.
@@ -39,16 +52,26 @@ impl Servers {
         upstreams: Vec<Arc<Upstream>>,
         started: SystemTime,
     ) -> Self {
-        Self { builtin, upstreams, started, settled: AtomicBool::new(false) }
+        let crew = ArcSwap::from_pointee(Crew { builtin, upstreams });
+        Self { crew, started, settled: AtomicBool::new(false) }
+    }
+
+    pub(crate) fn replace(&self, builtin: Vec<(ServerId, usize)>, upstreams: Vec<Arc<Upstream>>) {
+        self.crew.store(Arc::new(Crew { builtin, upstreams }));
+    }
+
+    pub(crate) fn find(&self, server: &str) -> Option<Arc<Upstream>> {
+        self.crew.load().find(server).map(Arc::clone)
     }
 
     pub(crate) fn statuses(&self) -> Vec<ServerStatus> {
-        let builtin = self.builtin.iter().map(|(id, tools)| ServerStatus {
+        let crew = self.crew.load();
+        let builtin = crew.builtin.iter().map(|(id, tools)| ServerStatus {
             id: id.clone(),
             transport: "in-process",
             status: self.builtin_status(*tools),
         });
-        let upstream = self.upstreams.iter().map(|upstream| ServerStatus {
+        let upstream = crew.upstreams.iter().map(|upstream| ServerStatus {
             id: upstream.id().clone(),
             transport: upstream.transport(),
             status: upstream.status(),
@@ -59,18 +82,20 @@ impl Servers {
     /// How a server stands, in a word that any caller may hear: why it does may hold what the
     /// server wrote to stderr, and is for those who look after it.
     pub(crate) fn word(&self, server: &ServerId) -> &'static str {
-        let upstream = self.upstreams.iter().find(|upstream| upstream.id() == server);
+        let crew = self.crew.load();
+        let upstream = crew.find(server.as_str());
         upstream.map_or("gone", |upstream| upstream.status().state.as_str())
     }
 
     /// Whether calls reach it without it being started for them. What runs in this process is up.
     pub(crate) fn is_up(&self, server: &ServerId) -> bool {
-        let upstream = self.upstreams.iter().find(|upstream| upstream.id() == server);
-        upstream.is_none_or(|upstream| upstream.is_up())
+        let crew = self.crew.load();
+        crew.find(server.as_str()).is_none_or(|upstream| upstream.is_up())
     }
 
     pub(crate) async fn test(&self, server: &str) -> Option<TestReport> {
-        if let Some((_, tools)) = self.builtin.iter().find(|(id, _)| id.as_str() == server) {
+        let crew = self.crew.load_full();
+        if let Some((_, tools)) = crew.builtin.iter().find(|(id, _)| id.as_str() == server) {
             return Some(TestReport {
                 verdict: Verdict::Works,
                 message: "runs in this process".to_owned(),
@@ -79,8 +104,7 @@ impl Servers {
                 took: Duration::ZERO,
             });
         }
-        let upstream = self.upstreams.iter().find(|upstream| upstream.id().as_str() == server)?;
-        Some(upstream.test().await)
+        Some(crew.find(server)?.test().await)
     }
 
     pub(crate) fn readiness(&self) -> Readiness {
@@ -89,14 +113,16 @@ impl Servers {
 
     /// Waits for the eager servers, each in its own time, and for a catalogue that has them.
     pub(crate) async fn settled(&self, registry: &Registry) {
-        let all = futures_util::future::join_all(self.upstreams.iter().map(|it| it.settled()));
+        let crew = self.crew.load_full();
+        let all = futures_util::future::join_all(crew.upstreams.iter().map(|it| it.settled()));
         let _ = tokio::time::timeout(GRACE, all).await;
         registry.flushed().await;
         self.settled.store(true, Ordering::Relaxed);
     }
 
     pub(crate) async fn stop(&self) {
-        futures_util::future::join_all(self.upstreams.iter().map(|it| it.stop())).await;
+        let crew = self.crew.load_full();
+        futures_util::future::join_all(crew.upstreams.iter().map(|it| it.stop())).await;
     }
 
     fn builtin_status(&self, tools: usize) -> Status {

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use tollgate_core::agent::Agent;
 use tollgate_core::budget::Limits;
+use tollgate_core::filter::House;
 use tollgate_core::glob::Glob;
 use tollgate_core::id::{AgentId, ServerId, ToolName};
 use tollgate_core::names::NamePattern;
@@ -30,8 +31,28 @@ pub struct Settings {
     /// In the order of the config: it decides who keeps a name that two want.
     pub servers: Vec<Server>,
     pub builtin: Builtin,
+    /// Which tools there are for anybody.
+    pub house: House,
     pub agents: Vec<Agent>,
     pub default_agent: Option<AgentId>,
+}
+
+impl Settings {
+    /// As it runs unless something else is said: the built-in tools, for everybody.
+    pub fn new(data: PathBuf) -> Self {
+        Self {
+            environment: "default".to_owned(),
+            names: NamePattern::default(),
+            limits: Limits::default(),
+            budget: Budget::default(),
+            servers: Vec::new(),
+            builtin: Builtin { files: data.join("files"), tables: None },
+            house: House::default(),
+            agents: Vec::new(),
+            default_agent: None,
+            data,
+        }
+    }
 }
 
 /// The latency tiers, and what puts tools and turns into them.
@@ -59,7 +80,7 @@ impl Default for Budget {
 }
 
 /// Where the built-in tools may work.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Builtin {
     /// The directory that `read_file` and `write_file` cannot leave.
     pub files: PathBuf,
@@ -67,7 +88,7 @@ pub struct Builtin {
     pub tables: Option<PathBuf>,
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Server {
     pub id: ServerId,
     pub transport: Transport,
@@ -114,9 +135,30 @@ impl Server {
             category: None,
         }
     }
+
+    /// Whether a server that runs as `other` says need not be started again to run as this one
+    /// says: only what the gate makes of it is different.
+    pub fn runs_like(&self, other: &Self) -> bool {
+        self.run() == other.run()
+    }
+
+    /// Without what only concerns the gate. Whatever is not named here is about the running.
+    fn run(&self) -> Self {
+        Self {
+            trusted: false,
+            calibrate: Calibrate::ByItself,
+            timeout: Duration::ZERO,
+            slow_response: None,
+            allow: Vec::new(),
+            deny: Vec::new(),
+            tools: BTreeMap::new(),
+            category: None,
+            ..self.clone()
+        }
+    }
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Transport {
     Stdio(Command),
     StreamableHttp(Endpoint),

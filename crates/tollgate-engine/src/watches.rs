@@ -16,8 +16,13 @@ pub(crate) trait Watched: Send + Sync {
 }
 
 pub struct Watches {
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
     servers: HashMap<ServerId, Arc<dyn Watched>>,
-    held: Mutex<HashMap<ServerId, BTreeMap<String, usize>>>,
+    held: HashMap<ServerId, BTreeMap<String, usize>>,
 }
 
 /// Held for as long as someone wants to hear of the resource.
@@ -29,7 +34,18 @@ pub struct ResourceWatch {
 
 impl Watches {
     pub(crate) fn new(servers: HashMap<ServerId, Arc<dyn Watched>>) -> Self {
-        Self { servers, held: Mutex::default() }
+        Self { state: Mutex::new(State { servers, ..State::default() }) }
+    }
+
+    /// Other servers now; those that are new are told what is watched of them.
+    pub(crate) fn replace(&self, servers: HashMap<ServerId, Arc<dyn Watched>>) {
+        let mut state = self.state.lock();
+        state.servers = servers;
+        for (server, held) in &state.held {
+            if let Some(watched) = state.servers.get(server) {
+                watched.watch_resources(held.keys().cloned().collect());
+            }
+        }
     }
 
     /// `None` if too many resources of the server are watched already.
@@ -47,12 +63,12 @@ impl Watches {
 
     /// Told under the lock: two changes must not overtake each other.
     fn change(&self, server: &ServerId, change: impl FnOnce(&mut BTreeMap<String, usize>)) {
-        let mut all = self.held.lock();
-        let held = all.entry(server.clone()).or_default();
+        let State { servers, held } = &mut *self.state.lock();
+        let held = held.entry(server.clone()).or_default();
         let before = held.len();
         change(held);
         if held.len() != before
-            && let Some(watched) = self.servers.get(server)
+            && let Some(watched) = servers.get(server)
         {
             watched.watch_resources(held.keys().cloned().collect());
         }

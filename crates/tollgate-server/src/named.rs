@@ -27,7 +27,8 @@ impl Named {
     where
         E: From<UnknownAgent> + From<Problem>,
     {
-        let turn = gate.turn(Asked { principal, agent, budget: self.wish() })?;
+        let asked = Asked { agent, budget: self.wish(), ..Asked::by(principal) };
+        let turn = gate.turn(asked)?;
         let given = turn.view.tier;
         match self.tier {
             Some(tier) if given < tier => {

@@ -36,8 +36,9 @@ const LAYERS: &[(&str, &[&str])] = &[
         "tollgate-core",
         &[
             "text", "digest", "glob", "secret", "json", "id", "nearest", "budget", "latency",
-            "standing", "score", "selector", "backoff", "breaker", "agent", "schema", "tool",
-            "probe", "names", "catalog", "view", "turn", "call", "policy", "plan", "shaping",
+            "standing", "score", "selector", "backoff", "breaker", "rate", "agent", "schema",
+            "tool", "probe", "names", "catalog", "filter", "view", "turn", "call", "policy",
+            "plan", "shaping",
         ],
     ),
     (
@@ -46,6 +47,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "clock",
             "disk",
             "settings",
+            "charter",
             "backend",
             "notices",
             "results",
@@ -62,6 +64,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "probing",
             "conversations",
             "upstream",
+            "fleet",
             "registry",
             "executor",
             "reuse",

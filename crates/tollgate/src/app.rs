@@ -32,7 +32,7 @@ impl App {
         let store = Some(Arc::new(store(config).await?));
         let observers: Vec<Box<dyn Observer>> = vec![Box::new(Log)];
         let parts = Parts { observers, store, upkeep, ..Parts::default() };
-        let running = tollgate_engine::start(config.settings.clone(), parts);
+        let running = tollgate_engine::start(&config.settings, parts);
         let keys = config.keys.iter().map(key).collect();
         let options = Options { hosts: config.hosts.clone(), keys, limits: Limits::default() };
         let server = Server::new(Arc::clone(&running.gate), &options);

@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use tollgate_core::agent::Agent;
 use tollgate_core::budget::Tier;
+use tollgate_core::filter::{House, Sieve};
 use tollgate_core::latency::{Ending, Sample, Window};
 use tollgate_core::selector::{Form, History, Keywords, Rules, Selector, Utterance};
 use tollgate_core::view::View;
@@ -29,7 +30,9 @@ pub(super) async fn measure(bench: &Bench) -> Result<Vec<Row>, Trouble> {
     let stand = Stand::with_tools(bench, TOOLS).await?;
     let catalog = stand.door.catalog();
     let agent = Agent::implicit();
-    let build = best(bench, 10, || View::build(&catalog, &agent, Tier::Deep).tools().len());
+    let house = House::default();
+    let sieve = Sieve::of(&house, &agent, Tier::Deep);
+    let build = best(bench, 10, || View::build(&catalog, &sieve).tools().len());
     let turn = best(bench, 10_000, || stand.door.turn().is_ok());
     Ok(vec![
         select(bench)?,

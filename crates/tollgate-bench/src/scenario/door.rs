@@ -2,16 +2,13 @@
 
 use std::sync::Arc;
 
-use tollgate_core::agent::Wish;
-use tollgate_core::budget::Limits;
 use tollgate_core::call::{Kind, Request, Status};
 use tollgate_core::catalog::Catalog;
 use tollgate_core::json::Object;
-use tollgate_core::names::NamePattern;
 use tollgate_core::turn::{Principal, Turn};
 use tollgate_engine::caller::{Caller, Reply};
 use tollgate_engine::gate::{Asked, Gate};
-use tollgate_engine::settings::{Budget, Builtin, Settings};
+use tollgate_engine::settings::Settings;
 use tollgate_engine::{Parts, Running, start};
 use tollgate_mcp::meta::ClientFacts;
 
@@ -35,18 +32,8 @@ impl Door {
     ) -> Result<Self, Trouble> {
         let data = scratch.path().join(format!("door-{tools}"));
         std::fs::create_dir_all(data.join("files"))?;
-        let settings = Settings {
-            environment: "bench".to_owned(),
-            names: NamePattern::parse("{server}_{tool}").expect("a good pattern"),
-            limits: Limits::default(),
-            budget: Budget::default(),
-            servers: Vec::new(),
-            builtin: Builtin { files: data.join("files"), tables: None },
-            agents: Vec::new(),
-            default_agent: None,
-            data,
-        };
-        let running = start(settings, parts);
+        let settings = Settings::new(data);
+        let running = start(&settings, parts);
         let gate = Arc::clone(&running.gate);
         let mut changes = gate.changes();
         let patience = std::time::Duration::from_secs(30);
@@ -67,7 +54,7 @@ impl Door {
     }
 
     pub(super) fn turn(&self) -> Result<Turn, Trouble> {
-        let asked = Asked { principal: self.principal.clone(), agent: None, budget: Wish::Ceiling };
+        let asked = Asked::by(self.principal.clone());
         self.gate.turn(asked).map_err(|error| Trouble::Process(error.to_string()))
     }
 

@@ -1,6 +1,5 @@
 //! How listings become one catalogue.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -13,20 +12,15 @@ use crate::glob::Glob;
 use crate::id::{ExposedName, ServerId, ToolName};
 use crate::json::raw_value;
 use crate::names::{NamePattern, Owned, Owners};
-use crate::tool::{Effect, Override, RateLimit, Scope};
+use crate::rate::RateLimit;
+use crate::tool::{Effect, Override, Scope};
 
 /// One server of a test: a name, and what it lists.
 fn offer(server: &str, tools: &[Value]) -> Offer {
-    let rules = Rules {
-        server: ServerId::parse(server).unwrap(),
-        origin: if server == "builtin" { Origin::Builtin } else { Origin::Upstream },
-        trusted: false,
-        timeout: Duration::from_secs(10),
-        slow: None,
-        allow: vec![Glob::new("*")],
-        deny: Vec::new(),
-        tools: BTreeMap::new(),
-    };
+    let rules = Rules::new(
+        ServerId::parse(server).unwrap(),
+        if server == "builtin" { Origin::Builtin } else { Origin::Upstream },
+    );
     let listing = Listing { tools: tools.iter().map(raw_value).collect(), ..Listing::default() };
     Offer { rules: Arc::new(rules), listing: Arc::new(listing), present: true }
 }
@@ -326,7 +320,7 @@ fn tools_of_a_server_that_is_away_are_known_to_be_away() {
     assert!(build(std::slice::from_ref(&here), &mut owners, None).away.is_empty());
     let gone = Offer { present: false, ..here };
     let away = build(&[gone], &mut owners, None).away;
-    assert_eq!(format!("{} {}", away[0].exposed, away[0].server), "s_t s");
+    assert_eq!(format!("{} {}", away[0].exposed, away[0].tool.server), "s_t s");
 }
 
 #[test]

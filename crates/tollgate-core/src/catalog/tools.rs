@@ -7,7 +7,9 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use super::wanted::Wanted;
-use super::{Catalog, Inputs, Offer, Origin, Problem, ProblemKind, Rules, listed, terms};
+use super::{
+    Catalog, Cause, Inputs, Offer, Origin, Problem, ProblemKind, Rules, Withheld, listed, terms,
+};
 use crate::glob;
 use crate::id::{ExposedName, ServerId, ToolId, ToolName};
 use crate::json::Object;
@@ -38,12 +40,13 @@ struct Read {
 pub(super) fn read<'a>(
     inputs: &Inputs<'a>,
     wanted: &mut Wanted,
-    problems: &mut Vec<Problem>,
+    (problems, withheld): Left<'_>,
 ) -> Vec<Candidate<'a>> {
     let previous = Previous::of(inputs.previous);
     let mut candidates = Vec::new();
     for (rank, offer) in inputs.offers.iter().enumerate().filter(|(_, offer)| offer.present) {
-        let mut reader = Reader { inputs, offer, rank, previous: &previous, wanted, problems };
+        let previous = &previous;
+        let mut reader = Reader { inputs, offer, rank, previous, wanted, problems, withheld };
         reader.read(&mut candidates);
     }
     candidates
@@ -53,7 +56,7 @@ pub(super) fn read<'a>(
 pub(super) fn settle(
     mut candidates: Vec<Candidate<'_>>,
     owners: &mut Owners,
-    problems: &mut Vec<Problem>,
+    (problems, withheld): Left<'_>,
 ) -> Vec<Arc<Tool>> {
     let turn = |it: &Candidate<'_>| (it.rules.origin != Origin::Builtin, it.rank);
     candidates.sort_by(|a, b| (turn(a), &a.id.tool).cmp(&(turn(b), &b.id.tool)));
@@ -64,13 +67,18 @@ pub(super) fn settle(
             Err(owner) => {
                 let exposed = candidate.exposed.to_string();
                 let kind = ProblemKind::NameTaken { exposed, owner };
-                problems.push(Problem { tool: candidate.id, kind });
+                let problem = Problem { tool: candidate.id, kind };
+                withheld.push(unusable(&problem, candidate.exposed));
+                problems.push(problem);
             }
         }
     }
     tools.sort_by(|a, b| a.exposed.cmp(&b.exposed));
     tools
 }
+
+/// Where what is left out is noted: the problem, and the tool.
+type Left<'l> = (&'l mut Vec<Problem>, &'l mut Vec<Withheld>);
 
 struct Reader<'a, 'r> {
     inputs: &'r Inputs<'a>,
@@ -79,6 +87,7 @@ struct Reader<'a, 'r> {
     previous: &'r Previous,
     wanted: &'r mut Wanted,
     problems: &'r mut Vec<Problem>,
+    withheld: &'r mut Vec<Withheld>,
 }
 
 impl<'a> Reader<'a, '_> {
@@ -88,8 +97,9 @@ impl<'a> Reader<'a, '_> {
         for (at, raw) in self.offer.listing.tools.iter().enumerate() {
             let name = name_of(raw, at);
             seen.insert(name.clone());
-            if is_allowed(rules, &name) {
-                candidates.extend(self.tool(raw, name));
+            match stop(rules, &name) {
+                None => candidates.extend(self.tool(raw, name)),
+                Some(why) => self.withhold(name, why),
             }
         }
         for name in rules.tools.keys().filter(|name| !seen.contains(*name)) {
@@ -113,7 +123,9 @@ impl<'a> Reader<'a, '_> {
             None => match Read::first(raw) {
                 Ok(read) => read,
                 Err(reason) => {
-                    self.problem(&id, ProblemKind::Rejected(reason));
+                    let problem = Problem { tool: id, kind: ProblemKind::Rejected(reason) };
+                    self.withheld.push(unusable(&problem, exposed));
+                    self.problems.push(problem);
                     return None;
                 }
             },
@@ -122,6 +134,13 @@ impl<'a> Reader<'a, '_> {
             self.problem(&id, ProblemKind::Suspicious(finding.clone()));
         }
         Some(Candidate { rules, rank: self.rank, id, exposed, read, source, previous })
+    }
+
+    fn withhold(&mut self, name: ToolName, why: String) {
+        let rules = &*self.offer.rules;
+        let exposed = exposed(self.inputs, rules, &name);
+        let tool = ToolId { server: rules.server.clone(), tool: name };
+        self.withheld.push(Withheld { tool, exposed, cause: Cause::NotOffered, why });
     }
 
     fn problem(&mut self, id: &ToolId, kind: ProblemKind) {
@@ -205,8 +224,18 @@ fn exposed(inputs: &Inputs<'_>, rules: &Rules, name: &ToolName) -> ExposedName {
     }
 }
 
-fn is_allowed(rules: &Rules, name: &ToolName) -> bool {
-    glob::any(&rules.allow, name.as_str()) && !glob::any(&rules.deny, name.as_str())
+/// Why the server may not offer a tool of this name.
+fn stop(rules: &Rules, name: &ToolName) -> Option<String> {
+    if let Some(glob) = rules.deny.iter().find(|glob| glob.matches(name.as_str())) {
+        return Some(format!("`deny` of its server has `{glob}`"));
+    }
+    let is_allowed = glob::any(&rules.allow, name.as_str());
+    (!is_allowed).then(|| "`allow` of its server does not have it".to_owned())
+}
+
+fn unusable(problem: &Problem, exposed: ExposedName) -> Withheld {
+    let (tool, why) = (problem.tool.clone(), problem.to_string());
+    Withheld { tool, exposed, cause: Cause::Unusable, why }
 }
 
 /// The name even of a tool that cannot be used, so that people can find it. A name over the

@@ -1,8 +1,6 @@
 //! What is let through, in which words, and what is said to the others.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -11,7 +9,7 @@ use crate::agent::Agent;
 use crate::budget::Tier;
 use crate::call::{Kind, Request};
 use crate::catalog::{Catalog, Inputs, Listing, Offer, Origin, Rules};
-use crate::glob::Glob;
+use crate::filter::{House, Sieve};
 use crate::id::ServerId;
 use crate::json::{Object, raw_value};
 use crate::names::{NamePattern, Owners};
@@ -28,16 +26,7 @@ fn turn() -> Turn {
     let schema = json!({"type": "object", "properties": properties, "required": ["city"]});
     let tools = [json!({"name": "report", "inputSchema": schema})];
     let prompts = ["alpha", "beta", "gamma", "storm_warning"].map(|name| json!({"name": name}));
-    let rules = Rules {
-        server: ServerId::parse("weather").unwrap(),
-        origin: Origin::Upstream,
-        trusted: false,
-        timeout: Duration::from_secs(10),
-        slow: None,
-        allow: vec![Glob::new("*")],
-        deny: Vec::new(),
-        tools: BTreeMap::new(),
-    };
+    let rules = Rules::new(ServerId::parse("weather").unwrap(), Origin::Upstream);
     let listing = Listing {
         tools: tools.iter().map(raw_value).collect(),
         prompts: prompts.iter().map(raw_value).collect(),
@@ -47,8 +36,11 @@ fn turn() -> Turn {
     let pattern = NamePattern::default();
     let inputs = Inputs { version: 1, offers: &offers, pattern: &pattern, previous: None };
     let catalog = Arc::new(Catalog::build(&inputs, &mut Owners::default()));
-    let view = Arc::new(View::build(&catalog, &Agent::implicit(), Tier::Standard));
-    Turn { principal: Principal::local(), view, deadline: None }
+    let (house, agent) = (House::default(), Agent::implicit());
+    let tier = Tier::Standard;
+    let sieve = Sieve::of(&house, &agent, tier);
+    let view = Arc::new(View::build(&catalog, &sieve));
+    Turn { principal: Principal::local(), grant: None, view, deadline: None }
 }
 
 /// The params as they go on to the server, or why they do not.

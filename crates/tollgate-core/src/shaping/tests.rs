@@ -6,7 +6,6 @@ use serde_json::{Value, json};
 use super::{Caps, Consumer, Shaped, Wording, data, failure, message, pending, shape};
 use crate::call::{Extent, Handle, Outcome, Retry, Status};
 use crate::catalog::{Catalog, Inputs, Listing, Offer, Origin, Rules};
-use crate::glob::Glob;
 use crate::id::ServerId;
 use crate::json::{raw, raw_value};
 use crate::names::{NamePattern, Owners};
@@ -29,16 +28,7 @@ fn tool(output: Option<Value>) -> Arc<Tool> {
 
 fn defined(definition: &Value) -> Arc<Tool> {
     let listing = Listing { tools: vec![raw_value(definition)], ..Listing::default() };
-    let rules = Rules {
-        server: ServerId::parse("s").unwrap(),
-        origin: Origin::Upstream,
-        trusted: false,
-        timeout: Duration::from_secs(10),
-        slow: None,
-        allow: vec![Glob::new("*")],
-        deny: Vec::new(),
-        tools: std::collections::BTreeMap::new(),
-    };
+    let rules = Rules::new(ServerId::parse("s").unwrap(), Origin::Upstream);
     let offers = [Offer { rules: Arc::new(rules), listing: Arc::new(listing), present: true }];
     let pattern = NamePattern::parse("{server}_{tool}").unwrap();
     let inputs = Inputs { version: 1, offers: &offers, pattern: &pattern, previous: None };

@@ -1,8 +1,6 @@
 //! What an agent sees, and that it is exactly what it may call.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -10,22 +8,14 @@ use super::{BadCursor, Form, List, View, matches};
 use crate::agent::Agent;
 use crate::budget::Tier;
 use crate::catalog::{Catalog, Inputs, Listing, Offer, Origin, Rules};
+use crate::filter::{House, Sieve};
 use crate::glob::Glob;
 use crate::id::ServerId;
 use crate::json::raw_value;
 use crate::names::{NamePattern, Owners};
 
 fn offer(server: &str, listing: Listing) -> Offer {
-    let rules = Rules {
-        server: ServerId::parse(server).unwrap(),
-        origin: Origin::Upstream,
-        trusted: false,
-        timeout: Duration::from_secs(10),
-        slow: None,
-        allow: vec![Glob::new("*")],
-        deny: Vec::new(),
-        tools: BTreeMap::new(),
-    };
+    let rules = Rules::new(ServerId::parse(server).unwrap(), Origin::Upstream);
     Offer { rules: Arc::new(rules), listing: Arc::new(listing), present: true }
 }
 
@@ -42,7 +32,10 @@ fn catalog(offers: &[Offer]) -> Arc<Catalog> {
 
 fn view(offers: &[Offer], globs: &[&str]) -> View {
     let tools = globs.iter().map(|glob| Glob::new(*glob)).collect();
-    View::build(&catalog(offers), &Agent { tools, ..Agent::implicit() }, Tier::Standard)
+    let agent = Agent { tools, ..Agent::implicit() };
+    let (house, tier) = (House::default(), Tier::Standard);
+    let sieve = Sieve::of(&house, &agent, tier);
+    View::build(&catalog(offers), &sieve)
 }
 
 fn names(page: &str) -> Vec<String> {

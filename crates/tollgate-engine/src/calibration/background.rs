@@ -5,6 +5,7 @@ use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use arc_swap::ArcSwap;
 use futures_util::StreamExt;
 use futures_util::future::{BoxFuture, FutureExt};
 use futures_util::stream::FuturesUnordered;
@@ -47,14 +48,15 @@ impl Habit {
     }
 }
 
-pub(crate) fn keep(gate: &Arc<Gate>, habit: Habit) -> Task {
+pub(crate) fn keep(gate: &Arc<Gate>, habit: Arc<ArcSwap<Habit>>) -> Task {
     tasks::spawn("calibration", Background::new(gate, habit).run())
 }
 
 pub(super) struct Background {
     /// It ends with the gate, and does not keep it.
     gate: Weak<Gate>,
-    habit: Habit,
+    /// Changes with the config.
+    habit: Arc<ArcSwap<Habit>>,
     entries: HashMap<ToolId, Entry>,
     /// Probes of new tools that are being made.
     making: FuturesUnordered<JoinHandle<Vec<Made>>>,
@@ -100,7 +102,7 @@ struct Job {
 }
 
 impl Background {
-    pub(super) fn new(gate: &Arc<Gate>, habit: Habit) -> Self {
+    pub(super) fn new(gate: &Arc<Gate>, habit: Arc<ArcSwap<Habit>>) -> Self {
         Self {
             gate: Arc::downgrade(gate),
             habit,
@@ -145,7 +147,8 @@ impl Background {
     /// Takes the tools of a new catalogue. One that is not new keeps its place in the schedule.
     pub(super) fn know(&mut self, gate: &Gate) {
         let catalog = gate.catalog();
-        let ours = |tool: &&Arc<Tool>| !self.habit.left_alone.contains(&tool.id.server);
+        let habit = self.habit.load();
+        let ours = |tool: &&Arc<Tool>| !habit.left_alone.contains(&tool.id.server);
         let mut new = Vec::new();
         let mut entries = HashMap::new();
         for tool in catalog.tools.iter().filter(ours) {
@@ -203,6 +206,7 @@ impl Background {
 
     /// Sends somebody to every server where something is due and nobody is.
     fn set_out(&mut self, gate: &Arc<Gate>) {
+        let every = self.habit.load().every;
         let mut due: HashMap<ServerId, Vec<Job>> = HashMap::new();
         for entry in self.entries.values_mut() {
             let server = &entry.tool.id.server;
@@ -211,7 +215,7 @@ impl Background {
             }
             let Prospect::Due { probe, times } = &mut entry.prospect else { continue };
             let facts = facts(gate, &entry.tool.id);
-            if let Some(errand) = times.due(&facts, self.habit.every) {
+            if let Some(errand) = times.due(&facts, every) {
                 let (tool, probe) = (Arc::clone(&entry.tool), Arc::clone(probe));
                 due.entry(server.clone()).or_default().push(Job { tool, probe, errand });
             }
@@ -351,7 +355,7 @@ fn good(gate: &Gate, tool: &ToolId) -> Duration {
         Tier::Deep => Tier::Standard,
     };
     match assigned.cause.basis {
-        Basis::Trial { .. } => gate.ceilings.of(assigned.tier),
-        _ => standing::comfortable(gate.ceilings.of(lower)),
+        Basis::Trial { .. } => gate.registry.current().charter.ceilings.of(assigned.tier),
+        _ => standing::comfortable(gate.registry.current().charter.ceilings.of(lower)),
     }
 }

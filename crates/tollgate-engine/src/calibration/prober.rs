@@ -7,6 +7,7 @@ use serde_json::Value;
 use tollgate_core::agent::Agent;
 use tollgate_core::budget::Tier;
 use tollgate_core::call::{self, Kind, Request, Status};
+use tollgate_core::filter::{House, Sieve};
 use tollgate_core::id::AgentId;
 use tollgate_core::json::{Object, raw_value};
 use tollgate_core::probe::{Origin, Probe};
@@ -55,8 +56,11 @@ impl Prober {
     pub(super) fn new(gate: Arc<Gate>) -> Self {
         let id = AgentId::parse(NAME).expect("a valid name");
         let everyone = Agent { id, ..Agent::implicit() };
-        let view = Arc::new(View::build(&gate.catalog(), &everyone, Tier::Deep));
-        let turn = Turn { principal: Principal::named(NAME), view, deadline: None };
+        let house = House::default();
+        let sieve = Sieve::of(&house, &everyone, Tier::Deep);
+        let view = Arc::new(View::build(&gate.catalog(), &sieve));
+        let principal = Principal::named(NAME);
+        let turn = Turn { principal, grant: None, view, deadline: None };
         Self { gate, turn, nobody: ClientFacts::default() }
     }
 

@@ -9,9 +9,7 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tollgate_core::agent::Agent;
-use tollgate_core::budget::Limits;
 use tollgate_core::catalog::{Listing, Origin, Rules};
-use tollgate_core::glob::Glob;
 use tollgate_core::id::{ServerId, ToolId, ToolName};
 use tollgate_core::json::raw_value;
 use tollgate_core::names::NamePattern;
@@ -23,15 +21,17 @@ use tollgate_mcp::tasks::{self, Task};
 
 use super::{Calibration, Habit, Outcome, Scope, keep};
 use crate::backend::{Backend, Failure, Job, Line};
+use crate::charter::Charter;
 use crate::clock::{Clock, SystemClock};
-use crate::gate::{Gate, Labels, Made};
+use crate::gate::{Gate, Made};
 use crate::meters::{Basics, Meters, Tending};
 use crate::notices::Notices;
 use crate::registry::{self, Plan};
 use crate::servers::Servers;
-use crate::settings::Budget;
+use crate::settings::Settings;
 use crate::upstream::{Change, Update, Updates};
 use crate::watches::Watches;
+use arc_swap::ArcSwap;
 
 mod by_command;
 mod by_itself;
@@ -170,14 +170,9 @@ fn rules(server: &Server) -> Rules {
         (ToolName::new(tool), said)
     });
     Rules {
-        server: ServerId::parse(server.name).unwrap(),
-        origin: Origin::Upstream,
         trusted: server.trusted == Trust::Trusted,
-        timeout: Duration::from_secs(10),
-        slow: None,
-        allow: vec![Glob::new("*")],
-        deny: Vec::new(),
         tools: said.collect(),
+        ..Rules::new(ServerId::parse(server.name).unwrap(), Origin::Upstream)
     }
 }
 
@@ -192,13 +187,16 @@ impl Stage {
             archive: None,
         });
         let agent = Agent::implicit();
-        let (registry, mut keeper, updates) = registry::registry(Plan {
+        let settings = Settings { agents: vec![agent], ..Settings::new("nowhere".into()) };
+        let (updates, heard) = registry::updates();
+        let plan = Plan {
             rules: servers.iter().map(rules).map(Arc::new).collect(),
-            agents: vec![agent.clone()],
+            charter: Arc::new(Charter::of(&settings)),
             pattern: NamePattern::parse("{server}_{tool}").unwrap(),
             owners: None,
             meters: Arc::clone(&meters),
-        });
+        };
+        let (registry, mut keeper) = registry::registry(plan, heard);
         let (does, log) = (Arc::default(), Arc::default());
         let mut backends: HashMap<ServerId, Arc<dyn Backend>> = HashMap::new();
         let mut listings = HashMap::new();
@@ -222,11 +220,7 @@ impl Stage {
             servers: Servers::new(Vec::new(), Vec::new(), clock.wall()),
             watches: Watches::new(HashMap::new()),
             observers: Vec::new(),
-            limits: Limits::default(),
-            budget: Budget::default(),
-            labels: Labels { environment: "test".to_owned(), categories: HashMap::new() },
-            agents: vec![agent],
-            default_agent: None,
+            environment: "test".to_owned(),
             clock,
         });
         let _tending = meters.tend();
@@ -256,7 +250,7 @@ impl Stage {
     /// Begins to probe by itself, every five minutes.
     fn keep(&self) -> Task {
         let habit = Habit { every: Duration::from_secs(300), left_alone: HashSet::new() };
-        keep(&self.gate, habit)
+        keep(&self.gate, Arc::new(ArcSwap::from_pointee(habit)))
     }
 
     async fn change(&self, server: &str, change: Change) {

@@ -8,8 +8,8 @@ use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, watch};
-use tollgate_core::agent::{Agent, Wish};
-use tollgate_core::budget::{Deadline, Limits};
+use tollgate_core::agent::Agent;
+use tollgate_core::budget::Deadline;
 use tollgate_core::call::{Kind, Request, Status, TaskVerb};
 use tollgate_core::catalog::{Listing, Origin, Rules};
 use tollgate_core::glob::Glob;
@@ -24,9 +24,10 @@ use tollgate_mcp::client::{Answer, AnswerKind, Event, Events, Progress};
 use tollgate_mcp::meta::ClientFacts;
 use tollgate_mcp::tasks::{self, Task};
 
-use super::{Asked, Gate, Labels, Made, TaskRequest};
+use super::{Asked, Gate, Made, TaskRequest};
 use crate::backend::{Backend, Failure, Job, Line, WaitsFor};
 use crate::caller::{CallError, Caller, Dialogue, Reply, Retry};
+use crate::charter::Charter;
 use crate::clock::{Clock, SystemClock};
 use crate::dialogue::ask;
 use crate::meters::{Basics, Meters};
@@ -34,7 +35,7 @@ use crate::notices::Notices;
 use crate::record::{CallRecord, Observer};
 use crate::registry::{self, Plan};
 use crate::servers::Servers;
-use crate::settings::Budget;
+use crate::settings::Settings;
 use crate::upstream::Updates;
 use crate::watches::Watches;
 
@@ -148,16 +149,7 @@ where
 {
     let server = ServerId::parse("s").unwrap();
     let mut tools = ["a", "b", "hidden"].map(tool).to_vec();
-    let mut rules = Rules {
-        server: server.clone(),
-        origin: Origin::Upstream,
-        trusted: false,
-        timeout: Duration::from_secs(10),
-        slow: None,
-        allow: vec![Glob::new("*")],
-        deny: Vec::new(),
-        tools: std::collections::BTreeMap::new(),
-    };
+    let mut rules = Rules::new(server.clone(), Origin::Upstream);
     change(&mut rules, &mut tools);
     let agent = Agent { tools: vec![Glob::new("s_a"), Glob::new("s_b")], ..Agent::implicit() };
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
@@ -168,13 +160,16 @@ where
         notices: notices.clone(),
         archive: None,
     });
-    let (registry, mut keeper, updates) = registry::registry(Plan {
+    let settings = Settings { agents: vec![agent], ..Settings::new("nowhere".into()) };
+    let (updates, heard) = registry::updates();
+    let plan = Plan {
         rules: vec![Arc::new(rules)],
-        agents: vec![agent.clone()],
+        charter: Arc::new(Charter::of(&settings)),
         pattern: NamePattern::parse("{server}_{tool}").unwrap(),
         owners: None,
         meters: Arc::clone(&meters),
-    });
+    };
+    let (registry, mut keeper) = registry::registry(plan, heard);
     keeper.offer(&server, listing(&tools));
     let mut changes = registry.changes();
     let keeper = tasks::spawn("registry", keeper.run());
@@ -194,11 +189,7 @@ where
         servers: Servers::new(Vec::new(), Vec::new(), clock.wall()),
         watches: Watches::new(HashMap::new()),
         observers: vec![Box::new(Remember(Arc::clone(&records)))],
-        limits: Limits::default(),
-        budget: Budget::default(),
-        labels: Labels { environment: "test".to_owned(), categories: HashMap::new() },
-        agents: vec![agent],
-        default_agent: None,
+        environment: "test".to_owned(),
         clock,
     });
     TestGate { gate, dropped, records, updates, _keeper: keeper }
@@ -222,7 +213,7 @@ impl TestGate {
 
     fn turn_of(&self, principal: &str) -> Turn {
         let principal = Principal::named(principal);
-        let asked = Asked { principal, agent: None, budget: Wish::Ceiling };
+        let asked = Asked::by(principal);
         self.gate.turn(asked).unwrap()
     }
 

@@ -129,6 +129,11 @@ impl Meter {
         }
     }
 
+    /// It is to be looked at again, whether it was called or not.
+    pub(super) fn stir(&self) {
+        self.fresh.store(true, Ordering::Release);
+    }
+
     /// `None` if there is nothing to look at.
     pub(super) fn judge(&self, rules: &Rules, now: Instant) -> Option<Verdict> {
         self.is_waiting(now).then(|| self.decide(&mut self.judged.lock(), rules, now))

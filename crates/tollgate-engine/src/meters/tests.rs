@@ -3,7 +3,6 @@ use std::time::Duration;
 
 use serde_json::json;
 use tollgate_core::catalog::{Catalog, Inputs, Listing, Offer, Origin, Rules as ServerRules};
-use tollgate_core::glob::Glob;
 use tollgate_core::json::raw_value;
 use tollgate_core::latency::Ending;
 use tollgate_core::names::{NamePattern, Owners};
@@ -30,16 +29,8 @@ fn tools(script: &str) -> Vec<Arc<Tool>> {
             overrides.insert(id(name).tool, said);
         }
     }
-    let rules = ServerRules {
-        server: id("").server,
-        origin: Origin::Upstream,
-        trusted: false,
-        timeout: Duration::from_secs(10),
-        slow: None,
-        allow: vec![Glob::new("*")],
-        deny: Vec::new(),
-        tools: overrides,
-    };
+    let rules =
+        ServerRules { tools: overrides, ..ServerRules::new(id("").server, Origin::Upstream) };
     let listing = Arc::new(Listing { tools: listed, ..Listing::default() });
     let offers = [Offer { rules: Arc::new(rules), listing, present: true }];
     let pattern = NamePattern::parse("{server}_{tool}").unwrap();

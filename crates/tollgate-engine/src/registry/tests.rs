@@ -1,8 +1,4 @@
-use std::collections::BTreeMap;
-use std::time::Duration;
-
 use serde_json::json;
-use tollgate_core::glob::Glob;
 use tollgate_core::json::raw_value;
 use tollgate_core::names::Origin;
 use tollgate_core::standing;
@@ -12,27 +8,17 @@ use super::*;
 use crate::clock::SystemClock;
 use crate::meters::Basics;
 use crate::notices::Notices;
+use crate::settings::Settings;
 
 fn id(name: &str) -> ServerId {
     ServerId::parse(name).unwrap()
 }
 
 fn plan(servers: &[&str]) -> Plan {
-    let rules = |name: &&str| {
-        Arc::new(Rules {
-            server: id(name),
-            origin: Origin::Upstream,
-            trusted: false,
-            timeout: Duration::from_secs(10),
-            slow: None,
-            allow: vec![Glob::new("*")],
-            deny: Vec::new(),
-            tools: BTreeMap::new(),
-        })
-    };
+    let rules = |name: &&str| Arc::new(Rules::new(id(name), Origin::Upstream));
     Plan {
         rules: servers.iter().map(rules).collect(),
-        agents: vec![Agent::implicit()],
+        charter: Arc::new(Charter::of(&Settings::new("nowhere".into()))),
         pattern: NamePattern::parse("{server}_{tool}").unwrap(),
         owners: None,
         meters: Meters::new(Basics {
@@ -59,7 +45,8 @@ fn build(inputs: &Inputs<'_>, owners: &mut Owners) -> Catalog {
 
 #[tokio::test]
 async fn a_listing_that_cannot_be_built_leaves_all_others_in_service() {
-    let (registry, mut keeper, updates) = registry(plan(&["a", "b", "c"]));
+    let (updates, heard) = updates();
+    let (registry, mut keeper) = registry(plan(&["a", "b", "c"]), heard);
     keeper.build = build;
     keeper.offer(&id("a"), listing(&["one"]));
     let _keeper = tasks::spawn("registry", keeper.run());

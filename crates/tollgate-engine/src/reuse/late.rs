@@ -1,7 +1,6 @@
 //! Calls that go on when the turn they were made in is over. So many, and no more: a server that
 //! hangs must not gather them.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -9,6 +8,7 @@ use tollgate_core::id::ServerId;
 use tollgate_core::plan::Planned;
 
 use super::Over;
+use super::account::{Account, Accounts};
 use super::flight::Flight;
 
 /// Of one server, and of all together.
@@ -18,39 +18,36 @@ const MOST: usize = 256;
 /// How many there are.
 pub(super) struct Slots {
     all: AtomicUsize,
-    servers: HashMap<ServerId, AtomicUsize>,
+    accounts: Arc<Accounts>,
 }
 
 /// One of them, for as long as it is held.
 pub(super) struct Slot {
     slots: Arc<Slots>,
-    server: ServerId,
+    account: Arc<Account>,
 }
 
 impl Slots {
-    pub(super) fn new<'s>(servers: impl Iterator<Item = &'s ServerId>) -> Self {
-        let servers = servers.map(|server| (server.clone(), AtomicUsize::new(0))).collect();
-        Self { all: AtomicUsize::new(0), servers }
+    pub(super) fn new(accounts: Arc<Accounts>) -> Self {
+        Self { all: AtomicUsize::new(0), accounts }
     }
 
     /// `None` if there are too many already.
     fn take(self: &Arc<Self>, server: &ServerId) -> Option<Slot> {
-        let of_server = self.servers.get(server)?;
+        let account = self.accounts.of(server);
         take(&self.all, MOST)?;
-        if take(of_server, MOST_OF_ONE).is_none() {
+        if take(&account.late, MOST_OF_ONE).is_none() {
             give_back(&self.all);
             return None;
         }
-        Some(Slot { slots: Arc::clone(self), server: server.clone() })
+        Some(Slot { slots: Arc::clone(self), account })
     }
 }
 
 impl Drop for Slot {
     fn drop(&mut self) {
         give_back(&self.slots.all);
-        if let Some(of_server) = self.slots.servers.get(&self.server) {
-            give_back(of_server);
-        }
+        give_back(&self.account.late);
     }
 }
 

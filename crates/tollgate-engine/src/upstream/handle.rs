@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
@@ -31,6 +32,9 @@ use crate::watches::Watched;
 const ORDERS: usize = 32;
 /// How long a test waits for a server that has to be started for it.
 const TEST_PATIENCE: Duration = Duration::from_secs(45);
+
+/// How often it is seen whether the last calls of a server are over.
+const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// What all servers of a gateway share.
 #[derive(Clone)]
@@ -127,6 +131,22 @@ impl Upstream {
     /// old one is gone; says `false` if the server is disabled or was stopped.
     pub async fn restart(&self) -> bool {
         self.order(Order::Restart).await
+    }
+
+    /// What it tells from now on is not heard any more.
+    pub(crate) fn mute(&self) {
+        self.shared.muted.store(true, Ordering::Release);
+    }
+
+    /// Ends a server that gets no new calls, once those that run are over or `patience` is.
+    pub(crate) async fn retire(&self, patience: Duration) {
+        let idle = async {
+            while self.shared.live.load().as_ref().is_some_and(|live| live.turnstile.is_used()) {
+                tokio::time::sleep(LOOK_AGAIN).await;
+            }
+        };
+        let _ = tokio::time::timeout(patience, idle).await;
+        self.stop().await;
     }
 
     /// Ends the server for good; returns once it is gone.

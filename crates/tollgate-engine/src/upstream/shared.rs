@@ -2,6 +2,7 @@
 //! that calls go through. The supervisor alone writes.
 
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
 use arc_swap::ArcSwapOption;
@@ -25,6 +26,8 @@ pub(super) struct Shared {
     /// Resources that somebody watches.
     pub(super) watched: watch::Sender<Vec<String>>,
     status: watch::Sender<Status>,
+    /// Another one of the same id speaks for the server now, or nobody does.
+    pub(super) muted: AtomicBool,
     /// Of a server that is not in service.
     prospect: Mutex<Prospect>,
 }
@@ -74,6 +77,7 @@ impl Shared {
             live: ArcSwapOption::empty(),
             watched: watch::Sender::default(),
             status: watch::Sender::new(status),
+            muted: AtomicBool::new(false),
             prospect: Mutex::new(Prospect::Soon),
         }
     }

@@ -2,6 +2,7 @@
 //! [`Life`] and the agenda decide; what it is told to do comes as orders from the handle.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use tokio::sync::{mpsc, oneshot};
@@ -250,6 +251,9 @@ impl Supervisor {
     }
 
     pub(super) async fn tell(&self, change: Change) {
+        if self.shared.muted.load(Ordering::Acquire) {
+            return;
+        }
         let update = Update { server: self.shared.server.clone(), change };
         // Nobody listens any more only when everything ends.
         let _ = self.updates.send(update).await;

@@ -73,6 +73,13 @@ impl Turnstile {
         self.breaker.lock().standing()
     }
 
+    /// Whether any call runs or waits.
+    pub(super) fn is_used(&self) -> bool {
+        self.slots.available_permits() < IN_FLIGHT
+            || self.asking.load(Ordering::Relaxed) > 0
+            || self.waiting.load(Ordering::Relaxed) > 0
+    }
+
     /// Calls let through since the last time somebody asked, and those still running.
     pub(super) fn used(&self) -> usize {
         let busy = IN_FLIGHT - self.slots.available_permits();

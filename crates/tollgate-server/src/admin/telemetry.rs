@@ -29,7 +29,7 @@ fn figures(gate: &Gate) -> BTreeMap<Name, Aggregate> {
         let Some(figures) = gate.aggregate(&tool.id).filter(|figures| figures.calls() > 0) else {
             continue;
         };
-        let category = gate.category(&tool.id.server).map(str::to_owned);
+        let category = gate.category(&tool.id.server);
         let name = Name { category, tool: tool.id.tool.to_string() };
         all.entry(name).or_default().merge(&figures);
     }

@@ -37,7 +37,7 @@ impl LeaderboardJson {
     pub(super) fn new(gate: &Gate, turn: &Turn) -> Self {
         let entry = |tool: &Arc<Tool>| {
             Some(Entry {
-                category: gate.category(&tool.id.server).unwrap_or(OTHER).to_owned(),
+                category: gate.category(&tool.id.server).unwrap_or_else(|| OTHER.to_owned()),
                 name: tool.exposed.to_string(),
                 p50: gate.reading(&tool.id)?.assigned.figures.p50()?,
             })

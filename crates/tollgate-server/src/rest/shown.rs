@@ -49,7 +49,7 @@ struct ToolJson<'a> {
     tool: &'a str,
     #[serde(flatten)]
     standing: StandingJson,
-    category: Option<&'a str>,
+    category: Option<String>,
     title: Option<&'a str>,
     description: Option<&'a str>,
     estimated_duration_ms: Option<u128>,

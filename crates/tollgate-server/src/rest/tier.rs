@@ -81,7 +81,10 @@ fn choose(front: &Front, sent: &Parts, body: &[u8]) -> Result<ChosenJson, Proble
     let budget = Wish::Selected(choice.tier);
     let view = match named {
         Some(turn) => turn.view,
-        None => front.gate.turn(Asked { principal, agent, budget })?.view,
+        None => {
+            let asked = Asked { agent, budget, ..Asked::by(principal) };
+            front.gate.turn(asked)?.view
+        }
     };
     Ok(ChosenJson {
         tier: view.tier.as_str(),

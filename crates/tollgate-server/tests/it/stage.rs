@@ -17,13 +17,10 @@ use tollgate_core::agent::Agent;
 use tollgate_core::budget::Tier;
 use tollgate_core::glob::Glob;
 use tollgate_core::id::{AgentId, ServerId};
-use tollgate_core::names::NamePattern;
-use tollgate_core::selector::Keywords;
 use tollgate_engine::builtin::{self, Failure, Reply, Tool};
 use tollgate_engine::gate::Gate;
 use tollgate_engine::settings::{
-    Auth, Builtin, Calibrate, Endpoint, Protocol, Restart, Server as UpstreamSettings, Settings,
-    Transport,
+    Auth, Calibrate, Endpoint, Protocol, Restart, Server as UpstreamSettings, Settings, Transport,
 };
 use tollgate_engine::{Parts, Running};
 use tollgate_mcp::tasks::{self, Task};
@@ -76,7 +73,7 @@ impl Stage {
         let mut settings = settings(&directory.0, setup.upstream);
         settings.servers.extend(setup.servers);
         settings.agents.iter_mut().for_each(|agent| agent.ceiling = setup.ceiling);
-        let running = tollgate_engine::start(settings, parts);
+        let running = tollgate_engine::start(&settings, parts);
         let gate = Arc::clone(&running.gate);
         gate.settled().await;
         for tool in awaited {
@@ -123,21 +120,14 @@ async fn wait_for(gate: &Gate, tool: &str) {
 fn settings(directory: &std::path::Path, upstream: Option<SocketAddr>) -> Settings {
     let agent = |name: &str, tools: &[&str]| Agent {
         id: AgentId::parse(name).unwrap(),
-        description: String::new(),
         tools: tools.iter().map(|pattern| Glob::new(*pattern)).collect(),
-        ceiling: None,
-        keywords: Keywords::default(),
+        ..Agent::implicit()
     };
     Settings {
-        environment: "test".to_owned(),
-        data: directory.to_owned(),
-        names: NamePattern::parse("{server}_{tool}").unwrap(),
         limits: tollgate_core::budget::Limits { global: Duration::from_secs(20) },
-        budget: tollgate_engine::settings::Budget::default(),
         servers: upstream.map(scripted).into_iter().collect(),
-        builtin: Builtin { files: directory.join("files"), tables: None },
         agents: vec![agent("default", &["*"]), agent("sage", &["echo"])],
-        default_agent: None,
+        ..Settings::new(directory.to_owned())
     }
 }
 

@@ -7,8 +7,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Value;
-use tollgate_core::agent::Wish;
-use tollgate_core::budget::Limits;
 use tollgate_core::call::{Kind, Request};
 use tollgate_core::id::ServerId;
 use tollgate_core::json::{self, Object};
@@ -17,8 +15,8 @@ use tollgate_core::turn::{Principal, Turn};
 use tollgate_engine::caller::{Caller, Dialogue};
 use tollgate_engine::gate::{Asked, Gate};
 use tollgate_engine::settings::{
-    Auth, Brought, Builtin, Calibrate, Endpoint, Protocol, Restart, RestartPolicy, Server,
-    Settings, Transport,
+    Auth, Brought, Calibrate, Endpoint, Protocol, Restart, RestartPolicy, Server, Settings,
+    Transport,
 };
 use tollgate_engine::upstream::State;
 use tollgate_engine::{Parts, start};
@@ -48,7 +46,7 @@ pub(super) async fn run(
     let revision = environment.variable("MCP_CONFORMANCE_PROTOCOL_VERSION");
     let protocol = revision.and_then(|text| Revision::parse(&text));
     let protocol = protocol.map_or(Protocol::Auto, Protocol::Pinned);
-    let running = start(settings(url, protocol, &context)?, Parts::default());
+    let running = start(&settings(url, protocol, &context)?, Parts::default());
     let outcome = call_everything(&running.gate, &context, output).await;
     running.gate.stop().await;
     outcome
@@ -66,7 +64,7 @@ async fn call_everything(gate: &Gate, context: &Value, output: Output) -> Result
         Some((_, reason)) => return Err(Failure::failed(reason)),
         None => return Err(Failure::failed("the server is not configured")),
     }
-    let asked = Asked { principal: Principal::local(), agent: None, budget: Wish::Ceiling };
+    let asked = Asked::by(Principal::local());
     let turn = gate.turn(asked).map_err(|error| Failure::failed(error.to_string()))?;
     let client =
         ClientFacts { capabilities: Some(json::raw(CAPABILITIES.to_owned())), ..identity() };
@@ -128,13 +126,8 @@ fn settings(url: &str, protocol: Protocol, context: &Value) -> Result<Settings, 
     Ok(Settings {
         environment: "conformance".to_owned(),
         names: NamePattern::PassThrough,
-        limits: Limits::default(),
-        budget: tollgate_engine::settings::Budget::default(),
         servers: vec![server],
-        builtin: Builtin { files: data.join("files"), tables: None },
-        data,
-        agents: Vec::new(),
-        default_agent: None,
+        ..Settings::new(data)
     })
 }
 

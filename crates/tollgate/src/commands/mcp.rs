@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use tollgate_core::agent::Wish;
 use tollgate_core::turn::Principal;
 use tollgate_engine::calibration::Upkeep;
 use tollgate_engine::gate::Asked;
@@ -15,8 +14,7 @@ use crate::failure::Failure;
 
 pub(super) async fn run(mcp: &Mcp, config: &Config) -> Result<(), Failure> {
     let app = App::start(config, Upkeep::ByItself).await?;
-    let asked =
-        Asked { principal: Principal::local(), agent: mcp.agent.as_deref(), budget: Wish::Ceiling };
+    let asked = Asked { agent: mcp.agent.as_deref(), ..Asked::by(Principal::local()) };
     app.gate().turn(asked).map_err(|unknown| Failure::Usage(unknown.to_string()))?;
     // The first list should be whole; a client that asks earlier waits in the pipe.
     app.gate().settled().await;

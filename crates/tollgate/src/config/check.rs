@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use tollgate_core::agent::Agent;
 use tollgate_core::budget::Limits;
+use tollgate_core::filter::House;
 use tollgate_core::id::AgentId;
 use tollgate_core::names::NamePattern;
 use tollgate_engine::settings::{Builtin, Settings};
@@ -67,6 +68,7 @@ pub(super) fn check(
         budget,
         servers: servers.list,
         builtin: builtin(fields, &data),
+        house: House::default(),
         agents,
         default_agent,
     };

@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 
 use super::super::{Origin, of};
 use crate::catalog::{self, Catalog, Inputs, Listing, Offer, Rules};
-use crate::glob::Glob;
 use crate::id::{ServerId, ToolName};
 use crate::json::raw_value;
 use crate::names::{NamePattern, Owners};
@@ -22,14 +21,9 @@ fn check(said_by_server: &Value, trusted: Trust, said: Override) -> String {
         "inputSchema": {"type": "object", "properties": {"q": {"type": "string"}}, "required": ["q"]}
     });
     let rules = Rules {
-        server: ServerId::parse("s").unwrap(),
-        origin: catalog::Origin::Upstream,
         trusted: trusted == Trust::Trusted,
-        timeout: Duration::from_secs(10),
-        slow: None,
-        allow: vec![Glob::new("*")],
-        deny: Vec::new(),
         tools: BTreeMap::from([(ToolName::new("t"), said)]),
+        ..Rules::new(ServerId::parse("s").unwrap(), catalog::Origin::Upstream)
     };
     let listing = Listing { tools: vec![raw_value(&tool)], ..Listing::default() };
     let offer = Offer { rules: Arc::new(rules), listing: Arc::new(listing), present: true };

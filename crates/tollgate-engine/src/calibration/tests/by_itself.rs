@@ -1,6 +1,5 @@
 //! On connect, while idle, and to bring tools back.
 
-use tollgate_core::agent::Wish;
 use tollgate_core::call::{Kind, Request};
 use tollgate_core::json::Object;
 use tollgate_core::turn::Principal;
@@ -14,7 +13,7 @@ use crate::gate::Asked;
 impl Stage {
     /// Somebody's own call.
     async fn call(&self, name: &str) {
-        let asked = Asked { principal: Principal::local(), agent: None, budget: Wish::Ceiling };
+        let asked = Asked::by(Principal::local());
         let turn = self.gate.turn(asked).unwrap();
         let params = format!(r#"{{"name":"{name}","arguments":{{"n":7}}}}"#);
         let request = Request { kind: Kind::CallTool, params: Object::parse(&params).unwrap() };
@@ -54,7 +53,7 @@ async fn a_server_that_comes_up_is_measured_and_then_left_until_it_is_old() {
 async fn what_a_tool_is_probed_with_is_found_out_once() {
     let stage = Stage::of(vec![server("s", vec![reads("a"), writes("w")])]).await;
     let habit = Habit { every: Duration::from_secs(300), left_alone: HashSet::new() };
-    let mut background = Background::new(&stage.gate, habit);
+    let mut background = Background::new(&stage.gate, Arc::new(ArcSwap::from_pointee(habit)));
     let now = stage.gate.clock.now();
     background.know(&stage.gate);
     background.know(&stage.gate);
@@ -86,7 +85,8 @@ async fn a_server_that_comes_back_is_not_measured_again() {
 async fn servers_that_are_not_to_be_calibrated_are_not() {
     let stage = Stage::of(vec![server("s", vec![reads("a")]), server("t", vec![reads("a")])]).await;
     let left_alone = HashSet::from([ServerId::parse("s").unwrap()]);
-    let _keeping = keep(&stage.gate, Habit { every: Duration::from_secs(300), left_alone });
+    let habit = Habit { every: Duration::from_secs(300), left_alone };
+    let _keeping = keep(&stage.gate, Arc::new(ArcSwap::from_pointee(habit)));
     pass(1_000).await;
     assert_eq!(stage.calls(), "t/a=8");
 }
@@ -95,7 +95,7 @@ async fn servers_that_are_not_to_be_calibrated_are_not() {
 async fn never_is_never() {
     let stage = Stage::of(vec![server("s", vec![reads("a")])]).await;
     let habit = Habit { every: Duration::ZERO, left_alone: HashSet::new() };
-    let _keeping = keep(&stage.gate, habit);
+    let _keeping = keep(&stage.gate, Arc::new(ArcSwap::from_pointee(habit)));
     pass(10_000).await;
     assert_eq!(stage.calls(), "s/a=5");
 }

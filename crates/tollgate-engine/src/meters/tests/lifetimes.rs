@@ -1,7 +1,5 @@
 use async_trait::async_trait;
 use serde_json::{Map, Value};
-use tollgate_core::agent::Wish;
-use tollgate_core::budget::Limits;
 use tollgate_core::call::{Kind, Request};
 use tollgate_core::id::ToolName;
 use tollgate_core::json::Object;
@@ -11,7 +9,7 @@ use tollgate_mcp::meta::ClientFacts;
 use super::*;
 use crate::caller::Caller;
 use crate::gate::{Asked, Gate};
-use crate::settings::{Budget, Builtin, Settings};
+use crate::settings::Settings;
 use crate::{Parts, builtin, start};
 
 /// Takes its time. Says nothing of itself, so that nobody probes it.
@@ -35,22 +33,12 @@ impl builtin::Tool for Wait {
 }
 
 fn settings(data: &std::path::Path) -> Settings {
-    Settings {
-        environment: "test".to_owned(),
-        data: data.to_owned(),
-        names: NamePattern::parse("{server}_{tool}").unwrap(),
-        limits: Limits::default(),
-        budget: Budget::default(),
-        servers: Vec::new(),
-        builtin: Builtin { files: data.join("files"), tables: None },
-        agents: Vec::new(),
-        default_agent: None,
-    }
+    Settings { environment: "test".to_owned(), ..Settings::new(data.to_owned()) }
 }
 
 async fn wait(gate: &Gate, millis: &str) {
     let principal = Principal::named("ada");
-    let turn = gate.turn(Asked { principal, agent: None, budget: Wish::Ceiling }).unwrap();
+    let turn = gate.turn(Asked::by(principal)).unwrap();
     let params = format!("{{\"name\":\"wait\",\"arguments\":{{\"millis\":{millis}}}}}");
     let request = Request { kind: Kind::CallTool, params: Object::parse(&params).unwrap() };
     let client = ClientFacts::default();
@@ -66,7 +54,7 @@ async fn a_gateway_that_starts_again_goes_on_measuring_where_it_ended() {
         let store = Store::open(&place.path().join("tollgate.db")).unwrap();
         let tools = vec![builtin::Server { name: "timer", tools: vec![Box::new(Wait)] }];
         let parts = Parts { tools, store: Some(Arc::new(store)), ..Parts::default() };
-        let running = start(settings(place.path()), parts);
+        let running = start(&settings(place.path()), parts);
         let gate = &running.gate;
         gate.settled().await;
         let assigned = || gate.reading(&id).unwrap().assigned.to_string();

@@ -30,7 +30,10 @@ fn who(principal: &str, agent: Option<&str>) -> Who {
 
 fn opening(who: Who) -> Opening {
     let agent = tollgate_core::agent::Agent::implicit();
-    let view = View::build(&Arc::default(), &agent, tollgate_core::budget::Tier::Deep);
+    let house = tollgate_core::filter::House::default();
+    let tier = tollgate_core::budget::Tier::Deep;
+    let sieve = tollgate_core::filter::Sieve::of(&house, &agent, tier);
+    let view = View::build(&Arc::default(), &sieve);
     Opening {
         route: who.agent.clone(),
         who,

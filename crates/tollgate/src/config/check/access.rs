@@ -5,8 +5,8 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use tollgate_core::id::AgentId;
+use tollgate_core::rate::RateLimit;
 use tollgate_core::secret::Secret;
-use tollgate_core::tool::RateLimit;
 use tollgate_server::{Right, Rights};
 
 use super::super::Request;

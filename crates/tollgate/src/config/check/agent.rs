@@ -6,7 +6,6 @@ use tollgate_core::agent::Agent;
 use tollgate_core::budget::Tier;
 use tollgate_core::glob::Glob;
 use tollgate_core::id::AgentId;
-use tollgate_core::tool::RateLimit;
 
 use super::super::diagnostic::Problems;
 use super::super::raw::{Fields, Marked};
@@ -26,8 +25,6 @@ pub struct Persona {
     /// In order of preference; never empty.
     pub models: Vec<String>,
     pub engine: Engine,
-    /// Tools that run without asking the caller.
-    pub auto_execute: Vec<Glob>,
     /// Rounds of tool calls in one turn.
     pub max_depth: u32,
     /// Shown to the model at once.
@@ -35,7 +32,6 @@ pub struct Persona {
     pub code_mode: bool,
     /// Defaults of placeholders.
     pub variables: BTreeMap<String, String>,
-    pub rate_limit: Option<RateLimit>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,12 +52,10 @@ impl Persona {
             greeting: None,
             models: vec![super::model::OFFLINE.to_owned()],
             engine: Engine::Cascaded,
-            auto_execute: Vec::new(),
             max_depth: 10,
             max_tools: 64,
             code_mode: false,
             variables: BTreeMap::new(),
-            rate_limit: None,
         }
     }
 }
@@ -110,7 +104,18 @@ fn agent(name: &Marked<String>, fields: &Fields, problems: &mut Problems) -> Opt
     let description = fields.text("description").map_or("", |text| text.value).to_owned();
     let ceiling = fields.text("budget_tier").and_then(|text| Tier::parse(text.value));
     let keywords = budget::keywords(fields, problems);
-    Some(Agent { id, description, tools, ceiling, keywords })
+    let auto_execute = fields.texts("auto_execute").iter().map(|it| Glob::new(it.value)).collect();
+    let rate_limit = rate_limit(fields, problems);
+    Some(Agent {
+        id,
+        description,
+        tools,
+        ceiling,
+        keywords,
+        auto_execute,
+        rate_limit,
+        concurrent: None,
+    })
 }
 
 fn persona(
@@ -141,12 +146,10 @@ fn persona(
         greeting: text("greeting"),
         models: chosen,
         engine: engine(fields, &known, problems)?,
-        auto_execute: fields.texts("auto_execute").iter().map(|it| Glob::new(it.value)).collect(),
         max_depth: whole("max_depth", 10),
         max_tools: whole("max_tools", 64),
         code_mode: fields.flag("code_mode").unwrap_or(false),
         variables: variables.map(|(name, text)| (name.value.clone(), text.to_owned())).collect(),
-        rate_limit: rate_limit(fields, problems),
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tollgate_core::tool::RateLimit;
+use tollgate_core::rate::RateLimit;
 
 use super::super::diagnostic::Problems;
 use super::super::raw::Fields;

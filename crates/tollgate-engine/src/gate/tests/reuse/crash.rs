@@ -3,9 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::*;
-use crate::settings::{
-    Builtin, Calibrate, Command, Restart, Server as Wanting, Settings, Transport,
-};
+use crate::settings::{Calibrate, Command, Restart, Server as Wanting, Settings, Transport};
 use crate::{Parts, start};
 
 /// Exits in its first call and leaves a mark; whoever finds the mark answers.
@@ -43,26 +41,16 @@ fn settings(data: &std::path::Path) -> Settings {
         tools: BTreeMap::from([(ToolName::new("a"), idempotent)]),
         ..Wanting::new(ServerId::parse("s").unwrap(), transport)
     };
-    Settings {
-        environment: "test".to_owned(),
-        data: data.to_owned(),
-        names: NamePattern::parse("{server}_{tool}").unwrap(),
-        limits: Limits::default(),
-        budget: Budget::default(),
-        servers: vec![server],
-        builtin: Builtin { files: data.to_owned(), tables: None },
-        agents: Vec::new(),
-        default_agent: None,
-    }
+    Settings { servers: vec![server], ..Settings::new(data.to_owned()) }
 }
 
 /// What a call of the tool says, the first time ever.
 async fn crash(tool: &str) -> String {
     let data = std::env::temp_dir().join(format!("tollgate-{:016x}", rand::random::<u64>()));
     std::fs::create_dir_all(&data).unwrap();
-    let running = start(settings(&data), Parts::default());
+    let running = start(&settings(&data), Parts::default());
     running.gate.settled().await;
-    let asked = Asked { principal: Principal::local(), agent: None, budget: Wish::Ceiling };
+    let asked = Asked::by(Principal::local());
     let turn = running.gate.turn(asked).unwrap();
     let params = json!({"name": tool}).to_string();
     let reply = running.gate.call(&turn, request(&params), Caller::silent(&nobody())).await;

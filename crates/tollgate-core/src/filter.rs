@@ -1,0 +1,185 @@
+//! Which tools pass: every level that narrows, in one place and in one order. Views keep what
+//! passes, explanations say what stopped the rest; both ask [`Sieve::judge`], so that they agree.
+
+use std::fmt;
+
+use crate::agent::Agent;
+use crate::budget::Tier;
+use crate::glob::{self, Glob};
+use crate::id::{ExposedName, ServerId, ToolName};
+
+mod explain;
+mod narrow;
+
+pub use explain::{Explained, explain};
+pub use narrow::Narrow;
+
+/// What holds for everybody in this installation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct House {
+    pub switch: Switch,
+    pub everywhere: Lists,
+    /// Of the environment that this installation runs in.
+    pub environment: Lists,
+}
+
+impl Default for House {
+    fn default() -> Self {
+        let (everywhere, environment) = (Lists::default(), Lists::default());
+        Self { switch: Switch::On, everywhere, environment }
+    }
+}
+
+/// The switch for all tools at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Switch {
+    On,
+    Off,
+}
+
+/// Exposed names and globs. Usually lets everything in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lists {
+    pub allow: Vec<Glob>,
+    pub deny: Vec<Glob>,
+}
+
+impl Default for Lists {
+    fn default() -> Self {
+        Self { allow: vec![Glob::new("*")], deny: Vec::new() }
+    }
+}
+
+impl Lists {
+    fn stop(&self, exposed: &str) -> Option<Stop<'_>> {
+        if let Some(glob) = self.deny.iter().find(|glob| glob.matches(exposed)) {
+            return Some(Stop::Denied(glob));
+        }
+        (!glob::any(&self.allow, exposed)).then_some(Stop::Unlisted)
+    }
+}
+
+/// All that stands between a catalogue and a view, but what the catalogue itself left out.
+#[derive(Debug, Clone, Copy)]
+pub struct Sieve<'a> {
+    pub house: &'a House,
+    /// What the principal may see at all; `None`: no list of its own.
+    pub principal: Option<&'a [Glob]>,
+    pub agent: &'a Agent,
+    pub request: Option<&'a Narrow>,
+    pub tier: Tier,
+}
+
+/// Something that has a name to be judged by: a tool, prompt or resource.
+#[derive(Debug, Clone, Copy)]
+pub struct Subject<'a> {
+    pub server: &'a ServerId,
+    /// As the server says it, where it has a name of its own.
+    pub own: Option<&'a ToolName>,
+    pub exposed: &'a ExposedName,
+    /// The least budget in which it can be seen; `None`: any.
+    pub needs: Option<Tier>,
+}
+
+/// Where something was stopped. In the order in which the levels are passed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Level {
+    /// The config's word on its server: not allowed there, or denied.
+    Server,
+    /// The catalogue cannot have it: its definition or its name is unusable.
+    Catalog,
+    /// Its server is not there.
+    Away,
+    Switch,
+    House,
+    Environment,
+    Principal,
+    Agent,
+    Request,
+    Tier,
+}
+
+impl Level {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Server => "server",
+            Self::Catalog => "catalog",
+            Self::Away => "away",
+            Self::Switch => "switch",
+            Self::House => "house",
+            Self::Environment => "environment",
+            Self::Principal => "principal",
+            Self::Agent => "agent",
+            Self::Request => "request",
+            Self::Tier => "tier",
+        }
+    }
+}
+
+/// What stopped it there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stop<'a> {
+    Off,
+    Denied(&'a Glob),
+    Unlisted,
+    Excluded(&'a Glob),
+    NotIncluded,
+    TooSlow { needs: Tier, has: Tier },
+}
+
+impl fmt::Display for Stop<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Off => f.write_str("all tools are switched off"),
+            Self::Denied(glob) => write!(f, "denied by `{glob}`"),
+            Self::Unlisted => f.write_str("nothing in the list lets it in"),
+            Self::Excluded(glob) => write!(f, "the request excludes `{glob}`"),
+            Self::NotIncluded => f.write_str("the request does not include it"),
+            Self::TooSlow { needs, has } => write!(f, "needs `{needs}`, the turn has `{has}`"),
+        }
+    }
+}
+
+impl<'a> Sieve<'a> {
+    /// All that the agent may see in a turn of the tier, if nobody else takes anything away.
+    pub fn of(house: &'a House, agent: &'a Agent, tier: Tier) -> Self {
+        Self { house, principal: None, agent, request: None, tier }
+    }
+
+    /// Lets it through, or says where it was stopped and by what.
+    pub fn judge(&self, subject: Subject<'_>) -> Result<(), (Level, Stop<'a>)> {
+        let exposed = subject.exposed.as_str();
+        let house = self.house;
+        if house.switch == Switch::Off {
+            return Err((Level::Switch, Stop::Off));
+        }
+        if let Some(stop) = house.everywhere.stop(exposed) {
+            return Err((Level::House, stop));
+        }
+        if let Some(stop) = house.environment.stop(exposed) {
+            return Err((Level::Environment, stop));
+        }
+        if self.principal.is_some_and(|globs| !glob::any(globs, exposed)) {
+            return Err((Level::Principal, Stop::Unlisted));
+        }
+        if !self.agent.may_see(exposed) {
+            return Err((Level::Agent, Stop::Unlisted));
+        }
+        if let Some(stop) = self.request.and_then(|narrow| narrow.stop(subject)) {
+            return Err((Level::Request, stop));
+        }
+        match subject.needs {
+            Some(needs) if needs > self.tier => {
+                Err((Level::Tier, Stop::TooSlow { needs, has: self.tier }))
+            }
+            Some(_) | None => Ok(()),
+        }
+    }
+
+    pub fn passes(&self, subject: Subject<'_>) -> bool {
+        self.judge(subject).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests;

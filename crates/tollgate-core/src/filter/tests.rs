@@ -1,0 +1,113 @@
+//! Each level stops what it should, the first one that does is named, and none lets in more.
+
+use super::{House, Level, Lists, Narrow, Sieve, Stop, Subject, Switch};
+use crate::agent::Agent;
+use crate::budget::Tier;
+use crate::glob::Glob;
+use crate::id::{ExposedName, ServerId, ToolName};
+
+fn globs(names: &[&str]) -> Vec<Glob> {
+    names.iter().map(|name| Glob::new(*name)).collect()
+}
+
+fn lists(allow: &[&str], deny: &[&str]) -> Lists {
+    Lists { allow: globs(allow), deny: globs(deny) }
+}
+
+/// Where `world_find` of the server `world`, a tool for standard turns, is stopped.
+fn stopped(house: &House, principal: Option<&[&str]>, agent: &[&str], tier: Tier) -> String {
+    judged(house, principal, agent, (None, tier))
+}
+
+fn judged(
+    house: &House,
+    principal: Option<&[&str]>,
+    agent: &[&str],
+    (request, tier): (Option<&Narrow>, Tier),
+) -> String {
+    let principal = principal.map(globs);
+    let agent = Agent { tools: globs(agent), ..Agent::implicit() };
+    let sieve = Sieve { house, principal: principal.as_deref(), agent: &agent, request, tier };
+    let server = ServerId::parse("world").unwrap();
+    let (own, exposed) = (ToolName::new("find"), ExposedName::parse("world_find").unwrap());
+    let needs = Some(Tier::Standard);
+    let subject = Subject { server: &server, own: Some(&own), exposed: &exposed, needs };
+    match sieve.judge(subject) {
+        Ok(()) => "in".to_owned(),
+        Err((level, stop)) => format!("{}: {stop}", level.as_str()),
+    }
+}
+
+#[test]
+fn the_first_level_that_stops_a_tool_is_named() {
+    let open = House::default();
+    let off = House { switch: Switch::Off, ..House::default() };
+    let denied = House { everywhere: lists(&["*"], &["world_*"]), ..House::default() };
+    let elsewhere = House { environment: lists(&["dice_*"], &[]), ..House::default() };
+    for (house, principal, agent, tier, expected) in [
+        (&open, None, &["world_*"][..], Tier::Standard, "in"),
+        (&off, None, &[], Tier::Fast, "switch: all tools are switched off"),
+        (&denied, Some(&[][..]), &[], Tier::Fast, "house: denied by `world_*`"),
+        (&elsewhere, Some(&[]), &[], Tier::Fast, "environment: nothing in the list lets it in"),
+        (&open, Some(&["dice_*"]), &[], Tier::Fast, "principal: nothing in the list lets it in"),
+        (&open, Some(&["world_*"]), &["roll"], Tier::Fast, "agent: nothing in the list lets it in"),
+        (&open, None, &["*"], Tier::Fast, "tier: needs `standard`, the turn has `fast`"),
+        (&open, None, &["*"], Tier::Deep, "in"),
+    ] {
+        assert_eq!(stopped(house, principal, agent, tier), expected, "{agent:?} {tier}");
+    }
+}
+
+#[test]
+fn a_request_takes_away_by_any_spelling_of_a_name_and_never_adds() {
+    let only = |servers: Option<&[&str]>, tools: Option<&[&str]>| Narrow {
+        include_servers: servers.map(globs),
+        include_tools: tools.map(globs),
+        ..Narrow::default()
+    };
+    let not = |servers: &[&str], tools: &[&str]| Narrow {
+        exclude_servers: globs(servers),
+        exclude_tools: globs(tools),
+        ..Narrow::default()
+    };
+    let out = "request: the request does not include it";
+    for (narrow, expected) in [
+        (Narrow::default(), "in"),
+        (only(Some(&["world"]), None), "in"),
+        (only(Some(&["wor*"]), Some(&["world_find"])), "in"),
+        (only(None, Some(&["world/find"])), "in"),
+        (only(None, Some(&["world-*"])), "in"),
+        (only(None, Some(&["find"])), out),
+        (only(Some(&["dice"]), Some(&["*"])), out),
+        (only(Some(&[]), None), out),
+        (only(None, Some(&[])), out),
+        (not(&["world"], &[]), "request: the request excludes `world`"),
+        (not(&[], &["*find"]), "request: the request excludes `*find`"),
+        (not(&[], &["world/f*"]), "request: the request excludes `world/f*`"),
+        (not(&["dice"], &["roll"]), "in"),
+    ] {
+        let found = judged(&House::default(), None, &["*"], (Some(&narrow), Tier::Deep));
+        assert_eq!(found, expected, "{narrow:?}");
+    }
+    let all = only(Some(&["*"]), Some(&["*"]));
+    let hidden = judged(&House::default(), None, &["roll"], (Some(&all), Tier::Deep));
+    assert_eq!(hidden, "agent: nothing in the list lets it in");
+}
+
+#[test]
+fn levels_stand_in_the_order_in_which_they_are_passed() {
+    let order = [
+        Level::Server,
+        Level::Catalog,
+        Level::Away,
+        Level::Switch,
+        Level::House,
+        Level::Environment,
+        Level::Principal,
+        Level::Agent,
+        Level::Request,
+        Level::Tier,
+    ];
+    assert!(order.is_sorted());
+    assert_eq!(Stop::Off.to_string(), "all tools are switched off");
+}

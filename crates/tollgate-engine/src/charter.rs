@@ -1,0 +1,73 @@
+//! What the operator decided, as far as turns depend on it: one version of the config. It is swapped
+//! together with the catalogue, so that a turn never sees half of a change.
+
+use std::collections::HashMap;
+
+use tollgate_core::agent::Agent;
+use tollgate_core::budget::{Ceilings, Limits};
+use tollgate_core::filter::House;
+use tollgate_core::id::{AgentId, ServerId};
+use tollgate_core::selector::{self, Selector};
+
+use crate::settings::{Server, Settings};
+
+pub(crate) struct Charter {
+    /// At least one.
+    pub(crate) agents: Vec<Agent>,
+    pub(crate) default_agent: AgentId,
+    pub(crate) house: House,
+    pub(crate) limits: Limits,
+    pub(crate) ceilings: Ceilings,
+    pub(crate) choosing: selector::Rules,
+    /// One for each agent, in their order.
+    selectors: Vec<Selector>,
+    /// What kind of tools a server has.
+    pub(crate) categories: HashMap<ServerId, String>,
+}
+
+impl Charter {
+    pub(crate) fn of(settings: &Settings) -> Self {
+        let agents = match &settings.agents[..] {
+            [] => vec![Agent::implicit()],
+            agents => agents.to_vec(),
+        };
+        let budget = &settings.budget;
+        let selector = |agent: &Agent| Selector::new(&[&budget.keywords, &agent.keywords]);
+        let usual = selector::Rules::default();
+        let category = |server: &Server| Some((server.id.clone(), server.category.clone()?));
+        Self {
+            default_agent: match &settings.default_agent {
+                Some(id) => id.clone(),
+                None => agents[0].id.clone(),
+            },
+            house: settings.house.clone(),
+            limits: settings.limits,
+            ceilings: budget.standing.ceilings,
+            choosing: selector::Rules { deep_interval: budget.deep_interval, ..usual },
+            selectors: agents.iter().map(selector).collect(),
+            categories: settings.servers.iter().filter_map(category).collect(),
+            agents,
+        }
+    }
+
+    /// Where the agent stands; without a name, the default one.
+    pub(crate) fn find(&self, name: Option<&str>) -> Result<usize, UnknownAgent> {
+        let name = name.unwrap_or_else(|| self.default_agent.as_str());
+        let at = self.agents.iter().position(|agent| agent.id.as_str() == name);
+        at.ok_or_else(|| UnknownAgent {
+            name: name.chars().take(64).collect(),
+            known: self.agents.iter().map(|agent| agent.id.to_string()).collect(),
+        })
+    }
+
+    pub(crate) fn selector(&self, agent: usize) -> &Selector {
+        &self.selectors[agent]
+    }
+}
+
+#[derive(Debug, Clone, thiserror::Error)]
+#[error("there is no agent `{name}`; known are: {}", .known.join(", "))]
+pub struct UnknownAgent {
+    pub name: String,
+    pub known: Vec<String>,
+}

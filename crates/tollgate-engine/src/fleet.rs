@@ -1,0 +1,206 @@
+//! The servers that run for one config, in this process and elsewhere. Says what of them stays,
+//! starts and ends when the config changes; whoever asks carries it out.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tollgate_core::catalog::{Listing, Origin, Rules};
+use tollgate_core::id::ServerId;
+
+use crate::backend::Backend;
+use crate::builtin;
+use crate::builtin::backend::BuiltinBackend;
+use crate::settings::{Builtin, Server, Settings};
+use crate::upstream::{Context, Upstream};
+use crate::watches::Watched;
+
+const BUILTIN_TIMEOUT: Duration = Duration::from_secs(10);
+
+pub(crate) struct Fleet {
+    context: Context,
+    /// What the residents that ship were made by.
+    builtin: Builtin,
+    /// Those that ship, then those that an embedding program brought.
+    residents: Vec<Resident>,
+    upstreams: Vec<(Server, Arc<Upstream>)>,
+}
+
+/// A server in this process.
+struct Resident {
+    name: &'static str,
+    origin: Made,
+    backend: Arc<dyn Backend>,
+    listing: Listing,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Made {
+    Shipped,
+    Brought,
+}
+
+/// What became of the servers, by their ids.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Turnover {
+    pub added: Vec<ServerId>,
+    pub removed: Vec<ServerId>,
+    /// Those that run by other settings now, and had to be started again.
+    pub restarted: Vec<ServerId>,
+    pub kept: Vec<ServerId>,
+}
+
+impl Fleet {
+    /// Residents only: [`Fleet::launch`] starts the others.
+    pub(crate) fn new(
+        context: Context,
+        settings: &Settings,
+        brought: Vec<builtin::Server>,
+    ) -> Self {
+        let shipped = builtin::table::servers(&settings.builtin);
+        let shipped = shipped.into_iter().map(|it| Resident::new(it, Made::Shipped));
+        let brought = brought.into_iter().map(|it| Resident::new(it, Made::Brought));
+        Self {
+            context,
+            builtin: settings.builtin.clone(),
+            residents: shipped.chain(brought).collect(),
+            upstreams: Vec::new(),
+        }
+    }
+
+    /// Makes those residents again whose settings changed.
+    pub(crate) fn refurnish(&mut self, settings: &Settings) {
+        if self.builtin == settings.builtin {
+            return;
+        }
+        self.builtin = settings.builtin.clone();
+        let shipped = builtin::table::servers(&settings.builtin);
+        let shipped = shipped.into_iter().map(|it| Resident::new(it, Made::Shipped));
+        let stay = self.residents.drain(..).filter(|it| it.origin == Made::Brought);
+        self.residents = shipped.chain(stay).collect();
+    }
+
+    /// Starts what is new in `servers`, keeps what is not, and gives back those that are to end.
+    /// The registry must know the new ones by now, or it would not hear them.
+    pub(crate) fn launch(&mut self, servers: &[Server]) -> (Turnover, Vec<Arc<Upstream>>) {
+        let mut running: HashMap<ServerId, (Server, Arc<Upstream>)> =
+            self.upstreams.drain(..).map(|it| (it.0.id.clone(), it)).collect();
+        let (mut turnover, mut ending) = (Turnover::default(), Vec::new());
+        for server in servers {
+            let id = server.id.clone();
+            let upstream = match running.remove(&id) {
+                Some((was, upstream)) if server.runs_like(&was) => {
+                    turnover.kept.push(id);
+                    upstream
+                }
+                before => {
+                    let list = match before {
+                        Some(_) => &mut turnover.restarted,
+                        None => &mut turnover.added,
+                    };
+                    list.push(id);
+                    if let Some((_, upstream)) = before {
+                        upstream.mute();
+                        ending.push(upstream);
+                    }
+                    Upstream::start(server.clone(), &self.context)
+                }
+            };
+            self.upstreams.push((server.clone(), upstream));
+        }
+        for (id, (_, upstream)) in running {
+            upstream.mute();
+            turnover.removed.push(id);
+            ending.push(upstream);
+        }
+        turnover.removed.sort();
+        (turnover, ending)
+    }
+
+    /// Servers that would have to be started again to run as `servers` says.
+    pub(crate) fn outdated(&self, servers: &[Server]) -> Vec<ServerId> {
+        let is_other = |server: &&Server| {
+            let running = self.upstreams.iter().find(|(was, _)| was.id == server.id);
+            running.is_some_and(|(was, _)| !server.runs_like(was))
+        };
+        servers.iter().filter(is_other).map(|server| server.id.clone()).collect()
+    }
+
+    /// In the order of the config, residents first.
+    pub(crate) fn rules(&self, servers: &[Server]) -> Vec<Arc<Rules>> {
+        let residents = self.named(servers).map(|(id, _)| resident_rules(id));
+        residents.chain(servers.iter().map(rules)).map(Arc::new).collect()
+    }
+
+    pub(crate) fn listings(&self, servers: &[Server]) -> Vec<(ServerId, Listing)> {
+        self.named(servers).map(|(id, resident)| (id, resident.listing.clone())).collect()
+    }
+
+    pub(crate) fn backends(&self) -> HashMap<ServerId, Arc<dyn Backend>> {
+        let servers: Vec<Server> =
+            self.upstreams.iter().map(|(server, _)| server.clone()).collect();
+        let residents = self.named(&servers).map(|(id, it)| (id, Arc::clone(&it.backend)));
+        let upstreams = self.upstreams.iter().map(|(server, upstream)| {
+            let backend: Arc<dyn Backend> = Arc::<Upstream>::clone(upstream);
+            (server.id.clone(), backend)
+        });
+        residents.collect::<Vec<_>>().into_iter().chain(upstreams).collect()
+    }
+
+    pub(crate) fn watched(&self) -> HashMap<ServerId, Arc<dyn Watched>> {
+        let watched = self.upstreams.iter().map(|(server, upstream)| {
+            let watched: Arc<dyn Watched> = Arc::<Upstream>::clone(upstream);
+            (server.id.clone(), watched)
+        });
+        watched.collect()
+    }
+
+    pub(crate) fn upstreams(&self) -> Vec<Arc<Upstream>> {
+        self.upstreams.iter().map(|(_, upstream)| Arc::clone(upstream)).collect()
+    }
+
+    /// Residents, and how many tools each has.
+    pub(crate) fn counted(&self, servers: &[Server]) -> Vec<(ServerId, usize)> {
+        self.named(servers).map(|(id, it)| (id, it.listing.tools.len())).collect()
+    }
+
+    /// A configured server keeps its id; a resident of the same name steps aside. Tools in process
+    /// are exposed under their bare names, so no tool changes its name by that.
+    fn named<'f>(
+        &'f self,
+        servers: &'f [Server],
+    ) -> impl Iterator<Item = (ServerId, &'f Resident)> + 'f {
+        self.residents.iter().map(move |resident| {
+            let taken = |it: &Server| it.id.as_str().eq_ignore_ascii_case(resident.name);
+            let name = match servers.iter().any(taken) {
+                true => format!("builtin-{}", resident.name),
+                false => resident.name.to_owned(),
+            };
+            (ServerId::parse(&name).expect("built-in servers have valid names"), resident)
+        })
+    }
+}
+
+impl Resident {
+    fn new(server: builtin::Server, origin: Made) -> Self {
+        let name = server.name;
+        let (backend, listing) = BuiltinBackend::new(server);
+        Self { name, origin, backend: Arc::new(backend), listing }
+    }
+}
+
+fn rules(server: &Server) -> Rules {
+    Rules {
+        trusted: server.trusted,
+        timeout: server.timeout,
+        slow: server.slow_response.clone(),
+        allow: server.allow.clone(),
+        deny: server.deny.clone(),
+        tools: server.tools.clone(),
+        ..Rules::new(server.id.clone(), Origin::Upstream)
+    }
+}
+
+fn resident_rules(server: ServerId) -> Rules {
+    Rules { trusted: true, timeout: BUILTIN_TIMEOUT, ..Rules::new(server, Origin::Builtin) }
+}

@@ -1,0 +1,89 @@
+//! One catalogue under one charter, and the views of it, made on first use and then shared.
+
+use std::sync::{Arc, OnceLock};
+
+use quick_cache::sync::Cache;
+use tollgate_core::agent::Wish;
+use tollgate_core::budget::Tier;
+use tollgate_core::catalog::Catalog;
+use tollgate_core::filter::{self, Explained, Narrow, Sieve};
+use tollgate_core::glob::Glob;
+use tollgate_core::view::View;
+
+use crate::charter::{Charter, UnknownAgent};
+
+/// Views of requests and principals with filters of their own that are kept.
+const NARROWED: usize = 256;
+
+pub(crate) struct Generation {
+    pub(crate) catalog: Arc<Catalog>,
+    pub(crate) charter: Arc<Charter>,
+    /// One slot for each agent and tier.
+    views: Box<[OnceLock<Arc<View>>]>,
+    narrowed: Cache<Key, Arc<View>>,
+}
+
+/// What a view is asked for with.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Seen<'a> {
+    pub(crate) agent: Option<&'a str>,
+    pub(crate) wish: Wish,
+    /// What the principal may see at all; `None`: no list of its own.
+    pub(crate) principal: Option<&'a [Glob]>,
+    pub(crate) request: Option<&'a Narrow>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Key {
+    slot: usize,
+    principal: Option<Vec<Glob>>,
+    request: Option<Narrow>,
+}
+
+impl Generation {
+    pub(super) fn new(catalog: Arc<Catalog>, charter: Arc<Charter>) -> Self {
+        let slots = charter.agents.len() * Tier::ALL.len();
+        let views = (0..slots).map(|_| OnceLock::new()).collect();
+        Self { catalog, charter, views, narrowed: Cache::new(NARROWED) }
+    }
+
+    /// What is seen in a turn, and the budget of the turn.
+    pub(crate) fn view(&self, seen: Seen<'_>) -> Result<(Arc<View>, Option<Tier>), UnknownAgent> {
+        let at = self.charter.find(seen.agent)?;
+        let budget = self.charter.agents[at].budget(seen.wish);
+        let tier = budget.unwrap_or(Tier::Deep);
+        let slot = at * Tier::ALL.len() + tier as usize;
+        let build = || Arc::new(View::build(&self.catalog, &self.sieve(at, tier, seen)));
+        let view = match (seen.principal, seen.request) {
+            (None, None) => Arc::clone(self.views[slot].get_or_init(build)),
+            (principal, request) => {
+                let (principal, request) = (principal.map(<[Glob]>::to_vec), request.cloned());
+                let key = Key { slot, principal, request };
+                let kept = self.narrowed.get(&key);
+                kept.unwrap_or_else(|| {
+                    let view = build();
+                    self.narrowed.insert(key, Arc::clone(&view));
+                    view
+                })
+            }
+        };
+        Ok((view, budget))
+    }
+
+    fn sieve<'s>(&'s self, agent: usize, tier: Tier, seen: Seen<'s>) -> Sieve<'s> {
+        Sieve {
+            house: &self.charter.house,
+            principal: seen.principal,
+            agent: &self.charter.agents[agent],
+            request: seen.request,
+            tier,
+        }
+    }
+
+    /// Why each tool is in such a view, or out of it.
+    pub(crate) fn explain(&self, seen: Seen<'_>) -> Result<Vec<Explained>, UnknownAgent> {
+        let at = self.charter.find(seen.agent)?;
+        let tier = self.charter.agents[at].budget(seen.wish).unwrap_or(Tier::Deep);
+        Ok(filter::explain(&self.catalog, &self.sieve(at, tier, seen)))
+    }
+}

@@ -1,0 +1,37 @@
+//! What is counted for each server: second attempts, and calls that go on after their turn. Opened
+//! on first use, since servers come and go with the config.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::AtomicUsize;
+
+use arc_swap::ArcSwap;
+use tollgate_core::id::ServerId;
+
+use super::retry::Budget;
+
+#[derive(Default)]
+pub(super) struct Accounts(ArcSwap<HashMap<ServerId, Arc<Account>>>);
+
+pub(super) struct Account {
+    pub(super) budget: Budget,
+    /// Calls that go on though their turn is over.
+    pub(super) late: AtomicUsize,
+}
+
+impl Accounts {
+    /// Takes no lock once it is open.
+    pub(super) fn of(&self, server: &ServerId) -> Arc<Account> {
+        if let Some(account) = self.0.load().get(server) {
+            return Arc::clone(account);
+        }
+        let new = Arc::new(Account { budget: Budget::new(), late: AtomicUsize::new(0) });
+        let open = |known: &Arc<HashMap<ServerId, Arc<Account>>>| {
+            let mut next = HashMap::clone(known);
+            next.entry(server.clone()).or_insert_with(|| Arc::clone(&new));
+            next
+        };
+        self.0.rcu(open);
+        self.0.load().get(server).map_or(new, Arc::clone)
+    }
+}

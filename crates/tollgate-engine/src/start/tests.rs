@@ -1,0 +1,193 @@
+//! Another config while calls run: what changes, and what must not notice.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::time::Duration;
+
+use serde_json::json;
+use tollgate_core::agent::Agent;
+use tollgate_core::budget::Tier;
+use tollgate_core::call::{Kind, Request};
+use tollgate_core::filter::{House, Switch};
+use tollgate_core::glob::Glob;
+use tollgate_core::id::{AgentId, ServerId};
+use tollgate_core::json::Object;
+use tollgate_core::turn::{Principal, Turn};
+use tollgate_mcp::meta::ClientFacts;
+
+use super::{Parts, Running, start};
+use crate::caller::{Caller, Reply};
+use crate::gate::Asked;
+use crate::settings::{Command, Server, Settings, Transport};
+
+/// A server with the tool `pid`, which waits so long first.
+const PID: &str = r#"
+import json, os, sys, threading, time
+lock = threading.Lock()
+def answer(id, result):
+    with lock:
+        print(json.dumps({"jsonrpc": "2.0", "id": id, "result": result}), flush=True)
+def call(id, arguments):
+    time.sleep(arguments.get("millis", 0) / 1000)
+    answer(id, {"content": [{"type": "text", "text": str(os.getpid())}]})
+for line in sys.stdin:
+    message = json.loads(line)
+    method, id = message.get("method"), message.get("id")
+    if method == "initialize":
+        answer(id, {"protocolVersion": "2025-06-18", "capabilities": {"tools": {}},
+                    "serverInfo": {"name": "pid", "version": "1"}})
+    elif method == "tools/list":
+        answer(id, {"tools": [{"name": "pid", "inputSchema": {"type": "object"}}]})
+    elif method == "tools/call":
+        threading.Thread(target=call, args=(id, message["params"].get("arguments") or {})).start()
+    elif method == "ping":
+        answer(id, {})
+    elif id is not None:
+        print(json.dumps({"jsonrpc": "2.0", "id": id,
+                          "error": {"code": -32601, "message": "no"}}), flush=True)
+"#;
+
+fn server(name: &str) -> Server {
+    let words = ["python3", "-c", PID].map(str::to_owned).into();
+    let transport = Transport::Stdio(Command { words, env: BTreeMap::new(), cwd: None });
+    Server::new(ServerId::parse(name).unwrap(), transport)
+}
+
+fn settings(data: &Path, servers: &[Server]) -> Settings {
+    Settings { servers: servers.to_vec(), ..Settings::new(data.to_owned()) }
+}
+
+struct Stage {
+    running: Running,
+    data: tempfile::TempDir,
+}
+
+impl Stage {
+    async fn open(servers: &[Server]) -> Self {
+        let data = tempfile::tempdir().unwrap();
+        let running = start(&settings(data.path(), servers), Parts::default());
+        running.gate.settled().await;
+        Self { running, data }
+    }
+
+    fn settings(&self, servers: &[Server]) -> Settings {
+        settings(self.data.path(), servers)
+    }
+
+    /// `added a; kept b`, and waits until all that was started has settled.
+    async fn change(&self, settings: &Settings) -> String {
+        let turnover = self.running.reconfigure(settings).await;
+        self.running.gate.settled().await;
+        let parts = [
+            ("added", turnover.added),
+            ("removed", turnover.removed),
+            ("restarted", turnover.restarted),
+            ("kept", turnover.kept),
+        ];
+        let parts = parts.iter().filter(|(_, servers)| !servers.is_empty());
+        let said = parts.map(|(what, servers)| {
+            let names: Vec<&str> = servers.iter().map(ServerId::as_str).collect();
+            format!("{what} {}", names.join(" "))
+        });
+        said.collect::<Vec<_>>().join("; ")
+    }
+
+    fn turn(&self) -> Turn {
+        self.running.gate.turn(Asked::by(Principal::local())).unwrap()
+    }
+
+    fn names(&self) -> Vec<String> {
+        self.turn().view.tools().iter().map(|tool| tool.exposed.to_string()).collect()
+    }
+
+    /// What the call says: the process id of the server, or what went wrong.
+    async fn call(&self, turn: &Turn, name: &str, millis: u64) -> String {
+        let params = json!({"name": name, "arguments": {"millis": millis}}).to_string();
+        let request = Request { kind: Kind::CallTool, params: Object::parse(&params).unwrap() };
+        let nobody = ClientFacts::default();
+        match self.running.gate.call(turn, request, Caller::silent(&nobody)).await {
+            Ok(Reply::Tool(outcome)) => {
+                let result: serde_json::Value = serde_json::from_str(outcome.result.get()).unwrap();
+                result["content"][0]["text"].as_str().unwrap_or_default().to_owned()
+            }
+            other => format!("{other:?}"),
+        }
+    }
+}
+
+fn is_alive(pid: &str) -> bool {
+    Path::new("/proc").join(pid).join("exe").exists()
+}
+
+#[tokio::test]
+async fn r_29_servers_that_did_not_change_keep_their_process() {
+    let stage = Stage::open(&[server("a"), server("b"), server("c")]).await;
+    let turn = stage.turn();
+    let (a, b) = (stage.call(&turn, "a_pid", 0).await, stage.call(&turn, "b_pid", 0).await);
+    let c = stage.call(&turn, "c_pid", 0).await;
+    let other_policy = Server { timeout: Duration::from_secs(3), trusted: true, ..server("a") };
+    let other_process = {
+        let mut changed = server("b");
+        if let Transport::Stdio(command) = &mut changed.transport {
+            command.env.insert("SOMETHING".to_owned(), tollgate_core::secret::Secret::new("else"));
+        }
+        changed
+    };
+    let next = stage.settings(&[server("d"), other_policy, other_process]);
+    assert_eq!(stage.change(&next).await, "added d; removed c; restarted b; kept a");
+    let turn = stage.turn();
+    assert_eq!(stage.call(&turn, "a_pid", 0).await, a, "the same process");
+    assert_ne!(stage.call(&turn, "b_pid", 0).await, b, "a new process");
+    assert!(is_alive(&stage.call(&turn, "d_pid", 0).await));
+    for ended in [b, c] {
+        let gone = async {
+            while is_alive(&ended) {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(10), gone).await.expect("it ends");
+    }
+    stage.running.gate.stop().await;
+}
+
+#[tokio::test]
+async fn a_call_that_runs_ends_well_though_its_server_and_its_agent_are_taken_out() {
+    let stage = Stage::open(&[server("a")]).await;
+    let turn = stage.turn();
+    let running = stage.call(&turn, "a_pid", 700);
+    let change = async {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        let other = Agent { id: AgentId::parse("other").unwrap(), ..Agent::implicit() };
+        let next = Settings { agents: vec![other], ..stage.settings(&[]) };
+        stage.change(&next).await
+    };
+    let (said, change) = tokio::join!(running, change);
+    assert_eq!(change, "removed a");
+    assert!(said.parse::<u32>().is_ok(), "{said}");
+    let late = stage.call(&turn, "a_pid", 0).await;
+    assert!(late.contains("not configured any more"), "{late}");
+    assert_eq!(stage.turn().view.agent.as_str(), "other");
+    stage.running.gate.stop().await;
+}
+
+#[tokio::test]
+async fn names_agents_and_house_rules_change_in_one_step() {
+    let stage = Stage::open(&[]).await;
+    let before = stage.turn();
+    assert!(stage.names().contains(&"roll".to_owned()));
+    let sage = Agent {
+        id: AgentId::parse("sage").unwrap(),
+        tools: vec![Glob::new("roll*")],
+        ceiling: Some(Tier::Fast),
+        ..Agent::implicit()
+    };
+    let next = Settings { agents: vec![sage.clone()], ..stage.settings(&[]) };
+    assert_eq!(stage.change(&next).await, "");
+    assert_eq!(stage.names(), ["roll", "roll_table"]);
+    assert_eq!(stage.turn().view.tier, Tier::Fast);
+    assert!(before.view.tool("read_file").is_some(), "a turn keeps its view");
+    let off = House { switch: Switch::Off, ..House::default() };
+    let next = Settings { agents: vec![sage], house: off, ..stage.settings(&[]) };
+    stage.change(&next).await;
+    assert!(stage.names().is_empty());
+}
