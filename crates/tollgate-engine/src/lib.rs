@@ -8,6 +8,7 @@ pub mod calibration;
 pub mod caller;
 mod charter;
 pub mod clock;
+pub mod confine;
 pub mod conversations;
 mod dialogue;
 mod disk;

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use tollgate_core::agent::Agent;
 use tollgate_core::budget::Limits;
 use tollgate_core::filter::House;
@@ -173,6 +174,75 @@ pub struct Command {
     /// Added to the clean base environment.
     pub env: BTreeMap<String, Secret>,
     pub cwd: Option<PathBuf>,
+    pub sandbox: Sandbox,
+}
+
+impl Command {
+    /// Only the words; they must not be empty.
+    pub fn new(words: Vec<String>) -> Self {
+        Self { words, env: BTreeMap::new(), cwd: None, sandbox: Sandbox::default() }
+    }
+}
+
+/// What the process of a server may do. File rules, a closed network and frozen privileges need a
+/// launcher, see [`crate::confine`].
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Sandbox {
+    pub limits: ProcessLimits,
+    /// Files and directories it may read and run, and those it may read and change. With both
+    /// empty there are no file rules; otherwise everything else is closed, but for what any
+    /// program needs.
+    pub read: Vec<PathBuf>,
+    pub write: Vec<PathBuf>,
+    pub network: Network,
+    pub privileges: Privileges,
+}
+
+impl Sandbox {
+    pub fn has_file_rules(&self) -> bool {
+        !self.read.is_empty() || !self.write.is_empty()
+    }
+}
+
+/// Kept by the kernel for each process of a server, not for all of them together. `None`: no
+/// limit but the gateway's own. It travels to the launcher.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProcessLimits {
+    /// Memory of its own that it may write to.
+    pub memory_bytes: Option<u64>,
+    pub cpu_seconds: Option<u64>,
+    pub open_files: Option<u64>,
+    /// Processes and threads of the whole user.
+    pub processes: Option<u64>,
+    pub file_bytes: Option<u64>,
+}
+
+impl Default for ProcessLimits {
+    fn default() -> Self {
+        Self {
+            memory_bytes: Some(4096 << 20),
+            cpu_seconds: None,
+            open_files: Some(1024),
+            processes: None,
+            file_bytes: Some(4096 << 20),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Network {
+    #[default]
+    Allow,
+    Deny,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Privileges {
+    /// Nothing it runs gains any (`sudo`, setuid), and it is kept apart from other processes.
+    #[default]
+    Frozen,
+    AsFound,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -13,6 +13,7 @@ use crate::builtin;
 use crate::calibration::{self, Habit, Upkeep};
 use crate::charter::Charter;
 use crate::clock::{Clock, SystemClock};
+use crate::confine::Launcher;
 use crate::fleet::Fleet;
 pub use crate::fleet::Turnover;
 use crate::gate::{Gate, Made};
@@ -34,6 +35,9 @@ pub struct Parts {
     /// Where measurements outlast the process; `None` forgets them with it.
     pub store: Option<Arc<Store>>,
     pub upkeep: Upkeep,
+    /// What children begin as. Without one they get their limits just after their start, and
+    /// servers with file rules or without network are refused.
+    pub launcher: Option<Launcher>,
 }
 
 /// A gate, and the tasks that keep it; the gate serves for as long as that is held.
@@ -67,7 +71,12 @@ pub fn start(settings: &Settings, parts: Parts) -> Running {
         archive,
     });
     let (updates, heard) = registry::updates();
-    let context = Context { updates, clock: Arc::clone(&clock), data: settings.data.clone() };
+    let context = Context {
+        updates,
+        clock: Arc::clone(&clock),
+        data: settings.data.clone(),
+        launcher: parts.launcher,
+    };
     let mut fleet = Fleet::new(context, settings, parts.tools);
     let (registry, mut keeper) = registry::registry(
         Plan {

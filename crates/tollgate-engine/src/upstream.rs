@@ -26,7 +26,6 @@ mod turnstile;
 
 pub use auth::authorize;
 pub use handle::{Context, Upstream};
-pub use process::sweep_orphans;
 
 /// What the registry is told, over a bounded queue.
 #[derive(Debug)]

@@ -48,6 +48,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "disk",
             "settings",
             "charter",
+            "confine",
             "backend",
             "notices",
             "results",

@@ -2,12 +2,14 @@
 
 use std::fs;
 use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Request, Response};
 use tollgate_engine::builtin::files;
 use tollgate_engine::calibration::Upkeep;
+use tollgate_engine::confine::{self, Launcher};
 use tollgate_engine::gate::Gate;
 use tollgate_engine::record::{Log, Observer};
 use tollgate_engine::{Parts, Running};
@@ -28,10 +30,11 @@ impl App {
     /// Starts everything that `config` names. Servers come up on their own.
     pub async fn start(config: &Config, upkeep: Upkeep) -> Result<Self, Failure> {
         prepare(config)?;
-        tollgate_engine::upstream::sweep_orphans();
+        confine::sweep_orphans();
         let store = Some(Arc::new(store(config).await?));
         let observers: Vec<Box<dyn Observer>> = vec![Box::new(Log)];
-        let parts = Parts { observers, store, upkeep, ..Parts::default() };
+        let launcher = Launcher::own(private(config));
+        let parts = Parts { observers, store, upkeep, launcher, ..Parts::default() };
         let running = tollgate_engine::start(&config.settings, parts);
         let keys = config.keys.iter().map(key).collect();
         let options = Options { hosts: config.hosts.clone(), keys, limits: Limits::default() };
@@ -94,6 +97,15 @@ async fn store(config: &Config) -> Result<Store, Failure> {
     opened.map_err(|error| Failure::failed(error.to_string()))
 }
 
+/// What no tool and no server is to open: it holds secrets, and what everybody else asked.
+fn private(config: &Config) -> Vec<PathBuf> {
+    let mut private = vec![config.data.clone()];
+    if let Origin::File(file) = &config.origin {
+        private.push(file.clone());
+    }
+    private
+}
+
 /// The data directory is there and private, and the sandbox of the file tools holds none of our
 /// own files.
 fn prepare(config: &Config) -> Result<(), Failure> {
@@ -107,10 +119,8 @@ fn prepare(config: &Config) -> Result<(), Failure> {
     made.map_err(|error| {
         Failure::failed(format!("cannot create the data directory `{}`: {error}", data.display()))
     })?;
-    let mut ours = vec![data.as_path()];
-    if let Origin::File(file) = &config.origin {
-        ours.push(file);
-    }
+    let ours = private(config);
+    let ours: Vec<&Path> = ours.iter().map(PathBuf::as_path).collect();
     let base = &config.settings.builtin.files;
     match files::overlaps(base, &ours) {
         None => Ok(()),

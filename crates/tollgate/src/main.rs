@@ -9,6 +9,10 @@ use tollgate::config::Process;
 use tollgate::output::Output;
 
 fn main() -> ExitCode {
+    // A child of the gateway begins as this program, and is to cost nothing.
+    if let Some(failed) = tollgate_engine::confine::if_asked() {
+        return failed;
+    }
     let cli = Cli::parse();
     let output = Output::new(cli.form(), &Process);
     match commands::run(cli, output, &Process) {

@@ -1,6 +1,5 @@
 //! Another config while calls run: what changes, and what must not notice.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -49,7 +48,7 @@ for line in sys.stdin:
 
 fn server(name: &str) -> Server {
     let words = ["python3", "-c", PID].map(str::to_owned).into();
-    let transport = Transport::Stdio(Command { words, env: BTreeMap::new(), cwd: None });
+    let transport = Transport::Stdio(Command::new(words));
     Server::new(ServerId::parse(name).unwrap(), transport)
 }
 

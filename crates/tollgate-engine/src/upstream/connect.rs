@@ -12,10 +12,12 @@ use tollgate_mcp::client::{
 };
 use tollgate_mcp::{Era, Revision};
 
+use super::Context;
 use super::agenda::Nature;
 use super::auth;
 use super::process::{Log, Pipes, Process};
 use crate::clock::Clock;
+use crate::confine::Launcher;
 use crate::settings::{Command, Endpoint, Protocol, Server, Transport};
 
 /// The end of a child may be noticed so much later than that of its pipe.
@@ -69,11 +71,8 @@ impl From<ConnectError> for Trouble {
 }
 
 /// The connector that a server's settings ask for.
-pub(super) fn connector(
-    server: &Server,
-    log: &Arc<Log>,
-    clock: &Arc<dyn Clock>,
-) -> Arc<dyn Connector> {
+pub(super) fn connector(server: &Server, log: &Arc<Log>, context: &Context) -> Arc<dyn Connector> {
+    let Context { clock, launcher, .. } = context;
     let pinned = match server.protocol {
         Protocol::Auto => None,
         Protocol::Pinned(revision) => Some(revision),
@@ -81,6 +80,7 @@ pub(super) fn connector(
     match &server.transport {
         Transport::Stdio(command) => Arc::new(Stdio {
             command: command.clone(),
+            launcher: launcher.clone(),
             pinned,
             learned: Mutex::new(None),
             log: Arc::clone(log),
@@ -155,6 +155,7 @@ impl Connector for Http {
 
 struct Stdio {
     command: Command,
+    launcher: Option<Launcher>,
     pinned: Option<Revision>,
     /// The legacy revision it spoke last time: saves the probe, which some do not survive.
     learned: Mutex<Option<Revision>>,
@@ -219,7 +220,8 @@ impl Stdio {
         pinned: Option<Revision>,
     ) -> Result<Link, Failed> {
         let options = Options { pinned, ..Options::default() };
-        let (mut process, pipes) = Process::spawn(&self.command, &self.log, &self.clock)
+        let launcher = self.launcher.as_ref();
+        let (mut process, pipes) = Process::spawn(&self.command, launcher, &self.log, &self.clock)
             .map_err(|error| Failed::Other(Trouble::down(chain(&error))))?;
         let Pipes { stdin, stdout } = pipes;
         let error = match connect_pipe(stdout, stdin, Arc::clone(listener), &options).await {
@@ -228,6 +230,9 @@ impl Stdio {
         };
         let exited = tokio::time::timeout(EXIT_PATIENCE, process.exited()).await.is_ok();
         let ended = process.stop().await;
+        if let Some(error) = ended.never_began {
+            return Err(Failed::Other(Trouble::down(chain(&error))));
+        }
         let died_on_probe = matches!(error, ConnectError::DiedOnProbe(_));
         let mut trouble = Trouble::from(error);
         // A server that answered has said why itself; it leaves because we did.

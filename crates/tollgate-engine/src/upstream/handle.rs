@@ -25,6 +25,7 @@ use super::supervisor::{Order, Supervisor};
 use super::{State, Status, TestReport, Updates, Verdict};
 use crate::backend::{Backend, Failure, Job, Line};
 use crate::clock::Clock;
+use crate::confine::Launcher;
 use crate::settings::{Server, Start, Transport, Wanted};
 use crate::watches::Watched;
 
@@ -43,6 +44,8 @@ pub struct Context {
     pub updates: Updates,
     /// Where state lives that outlasts the process.
     pub data: PathBuf,
+    /// What children begin as.
+    pub launcher: Option<Launcher>,
 }
 
 /// Dropping it kills the server; [`Upstream::stop`] ends it in good order.
@@ -59,7 +62,7 @@ impl Upstream {
     /// Returns at once; the server comes up on its own. Must be called within a runtime.
     pub fn start(server: Server, context: &Context) -> Arc<Self> {
         let log = Arc::new(Log::new(server.id.clone(), secrets(&server)));
-        let connector = connect::connector(&server, &log, &context.clock);
+        let connector = connect::connector(&server, &log, context);
         Self::supervised(server, context, log, connector)
     }
 

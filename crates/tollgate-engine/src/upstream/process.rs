@@ -1,8 +1,7 @@
 //! A server that runs as a child of ours: started clean, drained, and stopped with everything
 //! that it started. Used by the stdio connector only; knows pipes and signals, not MCP.
 
-use std::fmt;
-use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
 use std::process::{ExitStatus, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,18 +11,19 @@ use tokio::process::{Child, ChildStdin, ChildStdout};
 use tollgate_mcp::tasks::{self, Task};
 
 use crate::clock::Clock;
+use crate::confine::strays::{self, Mark, Relative};
+use crate::confine::{Launcher, keeper};
 use crate::settings::Command;
 
+mod ended;
 mod environment;
+mod launch;
 mod log;
 mod program;
-mod strays;
 
+pub(super) use ended::Ended;
 pub(super) use log::Log;
 use program::SpawnError;
-pub use strays::sweep_orphans;
-
-use strays::{Mark, Relative};
 
 /// How long a server may take to leave once its stdin is closed.
 const AFTER_EOF: Duration = Duration::from_millis(1500);
@@ -35,6 +35,8 @@ const LOOK_AGAIN: Duration = Duration::from_millis(10);
 
 /// Dropping it kills the whole process group at once; [`Process::stop`] does it in good order.
 pub(super) struct Process {
+    command: Command,
+    program: PathBuf,
     child: Child,
     group: Pid,
     mark: Arc<Mark>,
@@ -46,14 +48,6 @@ pub(super) struct Process {
     stderr: Task,
 }
 
-/// How a child ended.
-#[derive(Debug)]
-pub(super) struct Ended {
-    pub(super) status: Option<ExitStatus>,
-    /// The last line on stderr, if it wrote any.
-    pub(super) last_words: Option<String>,
-}
-
 /// The child's ends of the conversation. Dropping `stdin` is what asks it to leave.
 pub(super) struct Pipes {
     pub(super) stdin: ChildStdin,
@@ -61,9 +55,10 @@ pub(super) struct Pipes {
 }
 
 impl Process {
-    /// Runs the words as they are, without a shell.
+    /// Runs the words as they are, without a shell: through the launcher, if there is one.
     pub(super) fn spawn(
         command: &Command,
+        launcher: Option<&Launcher>,
         log: &Arc<Log>,
         clock: &Arc<dyn Clock>,
     ) -> Result<(Self, Pipes), SpawnError> {
@@ -71,10 +66,8 @@ impl Process {
         let mut environment = environment::of(command)?;
         let program = program::resolve(command, &environment)?;
         environment.insert(strays::MARK.into(), mark.as_str().into());
-        let mut builder = tokio::process::Command::new(&program);
+        let mut builder = launch::words(command, &program, launcher)?;
         builder
-            .arg0(&command.words[0])
-            .args(&command.words[1..])
             .env_clear()
             .envs(environment)
             .process_group(0)
@@ -82,18 +75,25 @@ impl Process {
             .stdout(Stdio::piped())
             .stderr(Stdio::piped())
             .kill_on_drop(true);
-        if let Some(cwd) = &command.cwd {
+        if let Some(cwd) = launch::directory(command) {
             builder.current_dir(cwd);
         }
-        let mut child =
-            builder.spawn().map_err(|error| program::explain(command, &program, &error))?;
+        let mut child = builder
+            .spawn()
+            .map_err(|error| launch::explain(command, (&program, launcher), &error))?;
         let group = child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
         let group = group.expect("a child that was not waited for has an id");
+        match launcher {
+            Some(launcher) => keeper::ensure(launcher),
+            None => launch::limit(command, group)?,
+        }
         let stdin = child.stdin.take().expect("stdin is piped");
         let stdout = child.stdout.take().expect("stdout is piped");
         let stderr = child.stderr.take().expect("stderr is piped");
         let drain = log::drain(stderr, Arc::clone(log), Arc::clone(clock));
         let process = Self {
+            command: command.clone(),
+            program,
             child,
             group,
             mark,
@@ -128,7 +128,19 @@ impl Process {
         self.sweep(family).await;
         self.stopped = true;
         let _ = tokio::time::timeout(LAST_WORDS, self.stderr.finished()).await;
-        Ended { status, last_words: self.log.last_since(self.log_from) }
+        self.ended(status)
+    }
+
+    fn ended(&self, status: Option<ExitStatus>) -> Ended {
+        let lines = self.log.since(self.log_from);
+        let failed = status.is_some_and(|status| !status.success());
+        Ended {
+            status,
+            last_words: log::last_words(&lines).map(str::to_owned),
+            never_began: launch::failure((&self.command, &self.program), status, &lines),
+            limits: self.command.sandbox.limits.clone(),
+            short_of_memory: failed && ended::complains_of_memory(&lines),
+        }
     }
 
     /// Who descends from the child. Nobody once it was waited for: its id may be another's.
@@ -192,22 +204,6 @@ impl Drop for Process {
             let _ = kill_process_group(self.group, Signal::KILL);
         }
         strays::kill(&self.mark, &family);
-    }
-}
-
-impl fmt::Display for Ended {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let code = self.status.and_then(|status| status.code());
-        let signal = self.status.and_then(|status| status.signal());
-        match (code, signal) {
-            (Some(code), _) => write!(f, "exited with status {code}")?,
-            (None, Some(signal)) => write!(f, "was killed by signal {signal}")?,
-            (None, None) => f.write_str("ended")?,
-        }
-        match &self.last_words {
-            Some(line) => write!(f, "; its last words: {line}"),
-            None => Ok(()),
-        }
     }
 }
 

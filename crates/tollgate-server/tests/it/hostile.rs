@@ -2,7 +2,6 @@
 //! over HTTP in both eras. A call brings its plan along as JSON, in an argument of a tool or a
 //! prompt, or in the URI of a resource; without one it is answered well.
 
-use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -106,7 +105,7 @@ pub(crate) fn resource(server: &str, plan: &Value) -> String {
 
 fn child() -> Transport {
     let words = ["python3", "-u", "-c", CHILD].map(str::to_owned).into();
-    Transport::Stdio(Command { words, env: BTreeMap::new(), cwd: None })
+    Transport::Stdio(Command::new(words))
 }
 
 const CHILD: &str = r#"

@@ -27,6 +27,7 @@ pub(super) mod later;
 pub(super) mod model;
 mod rate;
 mod reach;
+mod sandbox;
 mod server;
 mod tool;
 

@@ -1,10 +1,14 @@
 //! The program from outside: arguments in; exit code, standard output and error out.
 
 mod check;
+mod children;
+mod confine;
 mod fake;
 mod in_process;
 mod memory;
+mod no_commands;
 mod remote;
+mod served;
 mod telemetry;
 
 use std::path::Path;

@@ -12,6 +12,7 @@ use tollgate_core::secret::Secret;
 use tracing::{info, warn};
 
 use crate::clock::Clock;
+use crate::confine;
 
 /// Lines kept per server.
 const KEPT: usize = 100;
@@ -50,11 +51,11 @@ impl Log {
         self.ring.lock().total
     }
 
-    /// The last line that says something, if it came after `position`.
-    pub(super) fn last_since(&self, position: u64) -> Option<String> {
+    /// What came after `position` and is still kept, oldest first.
+    pub(super) fn since(&self, position: u64) -> Vec<String> {
         let ring = self.ring.lock();
         let new = usize::try_from(ring.total.saturating_sub(position)).unwrap_or(usize::MAX);
-        ring.lines.iter().rev().take(new).find(|line| !line.trim().is_empty()).cloned()
+        ring.lines.iter().skip(ring.lines.len().saturating_sub(new)).cloned().collect()
     }
 
     pub(in crate::upstream) fn push(&self, line: &[u8]) {
@@ -76,6 +77,12 @@ impl Log {
         }
         text
     }
+}
+
+/// The last line of a server that says something; notes of the launcher are not its words.
+pub(super) fn last_words(lines: &[String]) -> Option<&str> {
+    let says = |line: &&String| !line.trim().is_empty() && !line.starts_with(confine::NOTES);
+    lines.iter().rev().find(says).map(String::as_str)
 }
 
 /// Reads until the last writer is gone, however much it is.

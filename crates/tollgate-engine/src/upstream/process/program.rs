@@ -34,6 +34,18 @@ pub(in crate::upstream) enum SpawnError {
     Variable { name: String },
     #[error("an argument of `{program}` has a NUL in it")]
     Argument { program: String },
+    #[error("`{program}` is closed to itself; name what it is made of in `sandbox.read`")]
+    Closed { program: String },
+    #[error(
+        "its file rules open `{path}`, and `{private}` of the gateway is in it; name what it needs more closely"
+    )]
+    Exposed { path: String, private: String },
+    #[error("it cannot be confined: {why}")]
+    Unconfined { why: String },
+    #[error(
+        "`sandbox` has file rules or closes the network, which only a launcher can do; this program has none"
+    )]
+    NoLauncher,
     #[error("`{program}` could not be started")]
     Other {
         program: String,
@@ -106,6 +118,9 @@ pub(super) fn explain(command: &Command, path: &Path, error: &io::Error) -> Spaw
             let interpreter = interpreter(path).unwrap_or_else(|| "its loader".to_owned());
             SpawnError::NoInterpreter { program, interpreter }
         }
+        io::ErrorKind::PermissionDenied if command.sandbox.has_file_rules() => {
+            SpawnError::Closed { program }
+        }
         io::ErrorKind::PermissionDenied => SpawnError::Denied { program },
         _ if error.raw_os_error() == Some(ENOEXEC) => SpawnError::NotAProgram { program },
         _ => SpawnError::Other {
@@ -119,7 +134,7 @@ pub(super) fn explain(command: &Command, path: &Path, error: &io::Error) -> Spaw
 }
 
 /// The first word after `#!`.
-fn interpreter(path: &Path) -> Option<String> {
+pub(super) fn interpreter(path: &Path) -> Option<String> {
     let mut first = Vec::new();
     BufReader::new(File::open(path).ok()?.take(256)).read_until(b'\n', &mut first).ok()?;
     let line = String::from_utf8(first.strip_prefix(b"#!")?.to_vec()).ok()?;

@@ -1,11 +1,9 @@
-use std::collections::BTreeMap;
-
 use super::*;
 use crate::settings::Command;
 
 fn transport(words: &[&str]) -> Transport {
     let words = words.iter().map(|&word| word.to_owned()).collect();
-    Transport::Stdio(Command { words, env: BTreeMap::new(), cwd: None })
+    Transport::Stdio(Command::new(words))
 }
 
 fn listing() -> Listing {

@@ -49,16 +49,14 @@ impl Child {
 
     fn with(words: &[&str], change: impl FnOnce(&mut Server)) -> Self {
         let mut settings = server();
-        settings.transport = Transport::Stdio(Command {
-            words: words.iter().map(|&word| word.to_owned()).collect(),
-            env: std::collections::BTreeMap::new(),
-            cwd: None,
-        });
+        let words = words.iter().map(|&word| word.to_owned()).collect();
+        settings.transport = Transport::Stdio(Command::new(words));
         settings.restart.backoff = Duration::from_millis(50);
         change(&mut settings);
         let (sender, updates) = mpsc::channel(64);
         let data = std::env::temp_dir();
-        let context = Context { clock: Arc::new(SystemClock), updates: sender, data };
+        let context =
+            Context { clock: Arc::new(SystemClock), updates: sender, data, launcher: None };
         Self { upstream: Upstream::start(settings, &context), _updates: updates }
     }
 
@@ -124,7 +122,10 @@ async fn b_io_01_a_server_that_exits_at_once_says_how_and_what() {
         ),
         check("exit 0", "exited with status 0"),
         check("exit 137", "exited with status 137"),
-        check("kill -9 $$", "was killed by signal 9"),
+        check(
+            "kill -9 $$",
+            "was killed by signal 9: the machine ran out of memory, or somebody did it"
+        ),
         check("read line; exit 0", "exited with status 0"),
     );
 }

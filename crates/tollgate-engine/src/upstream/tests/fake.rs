@@ -1,6 +1,5 @@
 //! A server that does what a test tells it to, without a process and without a wire.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
@@ -127,7 +126,8 @@ impl Stage {
     pub(super) fn start(fake: Fake, server: Server, data: &std::path::Path) -> Self {
         let (sender, updates) = mpsc::channel(64);
         let data = data.to_owned();
-        let context = Context { clock: Arc::new(SystemClock), updates: sender, data };
+        let context =
+            Context { clock: Arc::new(SystemClock), updates: sender, data, launcher: None };
         let log = Arc::new(Log::new(server.id.clone(), Vec::new()));
         let connector = Arc::new(fake.clone());
         let upstream = Upstream::supervised(server, &context, log, connector);
@@ -197,7 +197,7 @@ pub(super) async fn call_noted(
 
 pub(super) fn server() -> Server {
     let words = vec!["fake".to_owned()];
-    let transport = Transport::Stdio(Command { words, env: BTreeMap::new(), cwd: None });
+    let transport = Transport::Stdio(Command::new(words));
     Server {
         calibrate: Calibrate::OnCommand,
         restart: Restart { backoff: Duration::from_millis(500), ..Restart::default() },

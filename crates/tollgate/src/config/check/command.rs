@@ -8,6 +8,7 @@ use tollgate_engine::settings::Command;
 
 use super::super::diagnostic::Problems;
 use super::super::raw::Fields;
+use super::sandbox;
 
 /// What only a shell would understand.
 const SHELL_WORDS: [&str; 9] = ["|", "||", "&&", "&", ";", ">", ">>", "<", "2>&1"];
@@ -50,7 +51,7 @@ pub(super) fn command(fields: &Fields, problems: &mut Problems) -> Option<Comman
             .help("write `${HOME}` instead");
     }
     let cwd = fields.text("cwd").map(|text| PathBuf::from(text.value));
-    Some(Command { words, env, cwd })
+    Some(Command { words, env, cwd, sandbox: sandbox::sandbox(fields, problems) })
 }
 
 fn env(fields: &Fields, problems: &mut Problems) -> BTreeMap<String, Secret> {

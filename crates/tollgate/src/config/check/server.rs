@@ -121,7 +121,7 @@ fn transport(name: &Marked<String>, fields: &Fields, problems: &mut Problems) ->
             return command::command(fields, problems).map(Transport::Stdio);
         }
         (false, true, _) => {
-            warn_of_idle(fields, &["args", "env", "cwd"], problems);
+            warn_of_idle(fields, &["args", "env", "cwd", "sandbox"], problems);
             let endpoint = endpoint::endpoint(fields, problems)?;
             return Some(match wanted {
                 Some("sse") => Transport::Sse(endpoint),

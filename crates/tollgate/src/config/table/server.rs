@@ -25,6 +25,7 @@ pub(super) const SERVER: Section = Section {
             "Added to a clean environment (PATH, HOME, LANG, TMPDIR)",
         ),
         key("cwd", PLAIN, "the gateway's", "Working directory of the process"),
+        key("sandbox", Kind::Section(&SANDBOX), "see there", "What the process may do"),
         key("url", PLAIN, "", "Endpoint, http or https, without user and password"),
         key("headers", Kind::Table(&SECRET), "{}", "Sent with every request"),
         key("auth", Kind::Section(&AUTH), "none", "How we prove who we are"),
@@ -100,6 +101,66 @@ pub(super) const SERVER: Section = Section {
         ("type", "write `transport:`"),
         ("id", "in a list of servers the id is called `name`"),
         ("disabled", "write `enabled: false`"),
+    ],
+};
+
+const SANDBOX: Section = Section {
+    title: "servers.ID.sandbox",
+    keys: &[
+        key(
+            "memory_mb",
+            whole(0, 1 << 30, "megabytes"),
+            "4096",
+            "Memory of its own that each process may write to (RLIMIT_DATA); 0: no limit",
+        ),
+        key(
+            "cpu_s",
+            whole(0, 1 << 30, "seconds"),
+            "0",
+            "CPU time of each process, over its whole life; 0: no limit",
+        ),
+        key(
+            "open_files",
+            whole(0, 1 << 30, "files"),
+            "1024",
+            "Files and connections that each process may have open; 0: no limit",
+        ),
+        key(
+            "processes",
+            whole(0, 1 << 30, "processes"),
+            "0",
+            "Processes and threads. The kernel counts all of the gateway's user, and never stops root; 0: no limit",
+        ),
+        key(
+            "file_size_mb",
+            whole(0, 1 << 30, "megabytes"),
+            "4096",
+            "Size of any file it writes; 0: no limit",
+        ),
+        key(
+            "read",
+            PLAINS,
+            "[]: no file rules",
+            "What it may read and run. With `read` or `write` all other files are closed, but for `/usr` and what any program needs; it starts in `/` unless `cwd` says otherwise",
+        ),
+        key("write", PLAINS, "[]", "What it may read and change, but not run"),
+        key(
+            "network",
+            Kind::Choice(&["allow", "deny"]),
+            "allow",
+            "`deny`: it can make no socket, not even to this machine",
+        ),
+        key(
+            "no_new_privileges",
+            Kind::Flag,
+            "true",
+            "No `sudo`, no powers of root beyond files, and hands off other processes",
+        ),
+    ],
+    elsewhere: &[
+        ("memory", "write `memory_mb:`"),
+        ("cpu", "write `cpu_s:`, in seconds"),
+        ("files", "write `read:` and `write:` for paths, `open_files:` for a number"),
     ],
 };
 

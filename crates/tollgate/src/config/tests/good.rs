@@ -9,7 +9,8 @@ use tollgate_core::budget::Tier;
 use tollgate_core::selector::{Builtin, Keywords, Language};
 use tollgate_core::tool::Approval;
 use tollgate_engine::settings::{
-    Auth, Budget, Calibrate, Command, Endpoint, Protocol, Start, Transport, Wanted,
+    Auth, Budget, Calibrate, Command, Endpoint, Network, Privileges, Protocol, Sandbox, Start,
+    Transport, Wanted,
 };
 use tollgate_mcp::Revision;
 use tollgate_server::Right;
@@ -385,4 +386,24 @@ fn odd_but_possible_configs_only_warn() {
     ] {
         assert_eq!(report(fine).diagnostics, [], "{fine}");
     }
+}
+
+#[test]
+fn s_05_a_sandbox_has_limits_rules_and_sensible_defaults() {
+    let sandbox =
+        |text: &str| command(&format!("servers: {{ a: {{ command: x, {text} }} }}")).sandbox;
+    assert_eq!(sandbox("args: []"), Sandbox::default());
+    assert_eq!(sandbox("sandbox: {}"), Sandbox::default());
+    let tight = sandbox(
+        "sandbox: { memory_mb: 512, cpu_s: 60, open_files: 0, processes: 9, read: [/srv], write: [out], network: deny }",
+    );
+    let limits = &tight.limits;
+    assert_eq!((limits.memory_bytes, limits.cpu_seconds), (Some(512 << 20), Some(60)));
+    assert_eq!((limits.open_files, limits.processes), (None, Some(9)), "0 is none");
+    assert_eq!(limits.file_bytes, Some(4096 << 20));
+    let here = std::env::current_dir().unwrap();
+    assert_eq!((tight.read, tight.write), (vec!["/srv".into()], vec![here.join("out")]));
+    assert_eq!((tight.network, tight.privileges), (Network::Deny, Privileges::Frozen));
+    let free = sandbox("sandbox: { no_new_privileges: false }");
+    assert_eq!(free.privileges, Privileges::AsFound);
 }

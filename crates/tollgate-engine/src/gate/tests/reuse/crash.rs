@@ -33,7 +33,7 @@ fn settings(data: &std::path::Path) -> Settings {
     let idempotent = Override { idempotent: Some(true), ..Override::default() };
     let mark = data.join("mark").display().to_string();
     let words = ["python3", "-c", CRASHES_ONCE, &mark].map(str::to_owned).into();
-    let transport = Transport::Stdio(Command { words, env: BTreeMap::new(), cwd: None });
+    let transport = Transport::Stdio(Command::new(words));
     let server = Wanting {
         calibrate: Calibrate::OnCommand,
         restart: Restart { backoff: Duration::from_millis(50), ..Restart::default() },

@@ -59,8 +59,8 @@ fn last_words_are_those_of_this_start() {
     let log = log(&[]);
     log.push(b"before");
     let from = log.position();
-    assert_eq!(log.last_since(from), None);
+    assert_eq!(last_words(&log.since(from)), None);
     log.push(b"after");
     log.push(b"  ");
-    assert_eq!(log.last_since(from).as_deref(), Some("after"));
+    assert_eq!(last_words(&log.since(from)), Some("after"));
 }

@@ -7,38 +7,43 @@ use std::fs;
 use rustix::process::{Pid, Signal, kill_process};
 
 /// The variable every child carries: which gateway started it, and which start it was.
-pub(super) const MARK: &str = "TOLLGATE_CHILD";
+pub(crate) const MARK: &str = "TOLLGATE_CHILD";
 
 /// Invariant: unique to one start of one child. Reads `<pid>-<start time>-<random>`.
-pub(super) struct Mark(String);
+pub(crate) struct Mark(String);
 
 impl Mark {
-    pub(super) fn new() -> Self {
-        let own = std::process::id();
-        let started = stat(own).map_or(0, |stat| stat.started);
-        Self(format!("{own}-{started}-{:016x}", rand::random::<u64>()))
+    pub(crate) fn new() -> Self {
+        Self(format!("{}-{:016x}", own(), rand::random::<u64>()))
     }
 
-    pub(super) fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 }
 
+/// What all marks of this process begin with.
+pub(crate) fn own() -> String {
+    let own = std::process::id();
+    let started = stat(own).map_or(0, |stat| stat.started);
+    format!("{own}-{started}")
+}
+
 /// A process, told apart from a later one with the same id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Relative {
+pub(crate) struct Relative {
     id: u32,
     started: u64,
 }
 
 /// Everyone below `root`, as of now.
-pub(super) fn descendants(root: u32) -> Vec<Relative> {
+pub(crate) fn descendants(root: u32) -> Vec<Relative> {
     Tree::read().below([root])
 }
 
 /// Whether somebody of this start is alive in the process group. Once its leader was waited for,
 /// and the last member is gone, the group's id may be another's.
-pub(super) fn is_in_group(group: u32, mark: &Mark, family: &[Relative]) -> bool {
+pub(crate) fn is_in_group(group: u32, mark: &Mark, family: &[Relative]) -> bool {
     processes().any(|id| {
         stat(id).is_some_and(|now| {
             now.alive
@@ -79,7 +84,7 @@ impl Tree {
 
 /// Kills all who carry the mark, the family as it was, and everyone below them.
 /// Says how many were still alive.
-pub(super) fn kill(mark: &Mark, family: &[Relative]) -> usize {
+pub(crate) fn kill(mark: &Mark, family: &[Relative]) -> usize {
     let mut doomed: HashSet<u32> = family
         .iter()
         .filter(|it| stat(it.id).is_some_and(|now| now.started == it.started && now.alive))
@@ -98,19 +103,31 @@ pub(super) fn kill(mark: &Mark, family: &[Relative]) -> usize {
 }
 
 /// Kills what an earlier gateway left behind because it was killed itself. Only processes that
-/// carry the mark of a gateway that is no more, in our own process namespace.
+/// carry the mark of a gateway that is no more, in our own process namespace, and what is below
+/// them.
 pub fn sweep_orphans() -> usize {
     let Ok(namespace) = fs::read_link("/proc/self/ns/pid") else {
         return 0;
     };
-    let orphans = processes().filter(|id| {
+    let is_orphan = |id: &u32| {
         fs::read_link(format!("/proc/{id}/ns/pid")).is_ok_and(|theirs| theirs == namespace)
             && mark_of(*id).is_some_and(|mark| !gateway_lives(&mark))
-    });
-    orphans.map(end).count()
+    };
+    let mut orphans: HashSet<u32> = processes().filter(is_orphan).collect();
+    if !orphans.is_empty() {
+        let below = Tree::read().below(orphans.iter().copied());
+        orphans.extend(below.into_iter().map(|below| below.id));
+    }
+    let own = std::process::id();
+    orphans.retain(|id| *id != own && stat(*id).is_some_and(|now| now.alive));
+    for id in &orphans {
+        end(*id);
+    }
+    orphans.len()
 }
 
-fn gateway_lives(mark: &str) -> bool {
+/// Whether the gateway that made a mark, or the beginning of one, is still there.
+pub(crate) fn gateway_lives(mark: &str) -> bool {
     let mut parts = mark.split('-').map(str::parse::<u64>);
     let (Some(Ok(id)), Some(Ok(started))) = (parts.next(), parts.next()) else {
         return true;

@@ -1,0 +1,141 @@
+//! The launcher: a program that takes rights away from itself and then becomes the server's.
+//!
+//! Nothing can be done in a child between fork and exec without unsafe code, so a child of ours
+//! begins as the gateway's own binary. Runs before anything else in `main`; knows no runtime, no
+//! config and no MCP.
+
+use std::convert::Infallible;
+use std::ffi::{OsStr, OsString};
+use std::io::Write as _;
+use std::os::unix::process::CommandExt as _;
+use std::path::PathBuf;
+use std::process::{Command, ExitCode};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use crate::settings::{Network, Privileges};
+
+pub(crate) mod keeper;
+pub(crate) mod limits;
+pub(crate) mod strays;
+
+mod files;
+mod format;
+mod network;
+mod order;
+mod privileges;
+
+pub(crate) use files::always_open;
+pub(crate) use order::Order;
+pub use strays::sweep_orphans;
+
+/// The word that makes the program a launcher.
+const WORD: &str = "confine";
+/// How a launcher ends that could not become the program.
+pub(crate) const FAILED: i32 = 125;
+/// What its last line then begins with.
+pub(crate) const SAYS: &str = "tollgate confine: ";
+/// What a line begins with that only informs.
+pub(crate) const NOTES: &str = "tollgate notes: ";
+
+/// Whether `main` of this program began with [`if_asked`].
+static ABLE: AtomicBool = AtomicBool::new(false);
+
+/// A program that confines itself and then becomes another: its words come first, then an
+/// [`Order`], the file to run, and the words of that.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Launcher {
+    pub program: PathBuf,
+    pub arguments: Vec<String>,
+    /// Files and directories of the gateway's own, which no file rule may open.
+    pub private: Vec<PathBuf>,
+}
+
+impl Launcher {
+    /// This program itself, if its `main` began with [`if_asked`]; any other would run once more.
+    pub fn own(private: Vec<PathBuf>) -> Option<Self> {
+        let arguments = vec![WORD.to_owned()];
+        // The file that runs, also when another was installed in its place.
+        let program = "/proc/self/exe".into();
+        ABLE.load(Ordering::Relaxed).then_some(Self { program, arguments, private })
+    }
+}
+
+/// The first thing in `main`, before threads and arguments: if this process was started as a
+/// launcher it becomes the server's program here, and only a failure returns.
+pub fn if_asked() -> Option<ExitCode> {
+    ABLE.store(true, Ordering::Relaxed);
+    let mut arguments = std::env::args_os().skip(1);
+    if arguments.next().as_deref() != Some(OsStr::new(WORD)) {
+        return None;
+    }
+    let arguments: Vec<OsString> = arguments.collect();
+    if let [word, gateway] = arguments.as_slice()
+        && word == keeper::WORD
+    {
+        keeper::watch(&gateway.to_string_lossy());
+        return Some(ExitCode::SUCCESS);
+    }
+    let failure = match confined(arguments) {
+        Ok(never) => match never {},
+        Err(failure) => failure,
+    };
+    say(SAYS, &failure.to_string());
+    Some(ExitCode::from(u8::try_from(FAILED).expect("it is small")))
+}
+
+/// Why a launcher did not become the program.
+#[derive(Debug, thiserror::Error)]
+enum Failure {
+    #[error("it is started by the gateway only, not by hand")]
+    Usage,
+    #[error("the limit of {0} could not be set: {1}")]
+    Limit(&'static str, rustix::io::Errno),
+    #[error("its privileges could not be taken: {0}")]
+    Privileges(rustix::io::Errno),
+    #[error(
+        "`sandbox.read` and `sandbox.write` need Landlock, which this kernel does not have or has switched off; take them out, or boot with `lsm=landlock,…`"
+    )]
+    NoLandlock,
+    #[error("its file rules could not be set: {0}")]
+    Rules(#[from] landlock::RulesetError),
+    #[error("`{path}` of its file rules cannot be opened: {cause}")]
+    Path { path: PathBuf, cause: std::io::Error },
+    #[error("`sandbox.network: deny` could not be set: {0}")]
+    Network(String),
+    /// The gateway finds the words for it: it knows the command.
+    #[error("os error {0}")]
+    Exec(i32),
+}
+
+/// In this order: what needs files comes before they are closed, and limits come last.
+fn confined(arguments: Vec<OsString>) -> Result<Infallible, Failure> {
+    let mut arguments = arguments.into_iter();
+    let order = arguments.next().and_then(|text| Order::read(text.to_str()?));
+    let (Some(order), Some(file), Some(name)) = (order, arguments.next(), arguments.next()) else {
+        return Err(Failure::Usage);
+    };
+    format::check(file.as_ref()).map_err(Failure::Exec)?;
+    privileges::keep_to_ourselves();
+    close_fds::set_fds_cloexec(3, &[]);
+    if order.privileges == Privileges::Frozen {
+        privileges::give_up().map_err(Failure::Privileges)?;
+        files::close(&order)?;
+    }
+    if order.network == Network::Deny {
+        network::close()?;
+    }
+    for (what, resource, limit) in limits::of(&order.limits) {
+        limits::lower(resource, limit).map_err(|error| Failure::Limit(what, error))?;
+    }
+    let error = Command::new(file).arg0(name).args(arguments).exec();
+    Err(Failure::Exec(error.raw_os_error().unwrap_or_default()))
+}
+
+fn note(text: &str) {
+    say(NOTES, text);
+}
+
+/// One line on stderr, which is the server's log. Whoever does not read it misses nothing else.
+fn say(who: &str, text: &str) {
+    let _ = std::io::stderr().write_all(format!("{who}{text}\n").as_bytes());
+}

@@ -1,0 +1,60 @@
+//! One process beside the gateway that outlives it: when the gateway was killed and could not
+//! stop its servers, the keeper ends them. It hears of that by the end of its input, which only
+//! the gateway holds open.
+
+use std::io::Read as _;
+use std::os::unix::process::CommandExt as _;
+use std::process::{Child, Command, Stdio};
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use tracing::warn;
+
+use super::{Launcher, strays};
+
+/// The word that makes a launcher a keeper.
+pub(super) const WORD: &str = "keep";
+const LOOK_AGAIN: Duration = Duration::from_millis(20);
+/// A gateway is gone soon after its files were closed; who forks cannot do so for ever.
+const LOOKS: usize = 250;
+
+/// The gateway's end: marks are of a process, and so is the keeper. Never waited for.
+static KEEPER: OnceLock<Option<Child>> = OnceLock::new();
+
+/// Starts it with the first child. Without one, the next gateway sweeps.
+pub(crate) fn ensure(launcher: &Launcher) {
+    KEEPER.get_or_init(|| match start(launcher) {
+        Ok(child) => Some(child),
+        Err(error) => {
+            warn!(%error, "no keeper: servers may outlive a gateway that is killed");
+            None
+        }
+    });
+}
+
+/// In a group of its own, so that what stops the gateway at a terminal does not stop it first.
+fn start(launcher: &Launcher) -> std::io::Result<Child> {
+    Command::new(&launcher.program)
+        .arg0("tollgate")
+        .args(&launcher.arguments)
+        .args([WORD, &strays::own()])
+        .env_clear()
+        .current_dir("/")
+        .process_group(0)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+}
+
+/// The keeper's whole life. `gateway` is what its marks begin with.
+pub(super) fn watch(gateway: &str) {
+    let mut rest = [0; 64];
+    while let Ok(1..) = std::io::stdin().read(&mut rest) {}
+    for _ in 0..LOOKS {
+        if !strays::gateway_lives(gateway) && strays::sweep_orphans() == 0 {
+            return;
+        }
+        std::thread::sleep(LOOK_AGAIN);
+    }
+}

@@ -1,0 +1,54 @@
+//! What a launcher is told, as one argument. Everybody can read the arguments of a process, so
+//! nothing secret is in it: limits and paths.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use crate::settings::{Network, Privileges, ProcessLimits, Sandbox};
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Order {
+    pub(super) limits: ProcessLimits,
+    pub(super) privileges: Privileges,
+    pub(super) network: Network,
+    /// Absent: all files are as open as they are.
+    pub(super) files: Option<Files>,
+}
+
+/// Everything else is closed, but for what any program needs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Files {
+    /// The program, and what interprets it.
+    pub(super) run: Vec<PathBuf>,
+    pub(super) read: Vec<PathBuf>,
+    pub(super) write: Vec<PathBuf>,
+}
+
+impl Order {
+    /// `run` is what has to be opened for the program to start.
+    pub(crate) fn of(sandbox: &Sandbox, run: &[&Path]) -> Self {
+        let files = sandbox.has_file_rules().then(|| Files {
+            run: run.iter().map(|&path| path.to_owned()).collect(),
+            read: sandbox.read.clone(),
+            write: sandbox.write.clone(),
+        });
+        Self {
+            limits: sandbox.limits.clone(),
+            privileges: sandbox.privileges,
+            network: sandbox.network,
+            files,
+        }
+    }
+
+    /// `None` for a path that is not text; the config has none.
+    pub(crate) fn write(&self) -> Option<String> {
+        serde_json::to_string(self).ok()
+    }
+
+    pub(super) fn read(text: &str) -> Option<Self> {
+        serde_json::from_str(text).ok()
+    }
+}

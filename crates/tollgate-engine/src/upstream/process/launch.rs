@@ -1,0 +1,107 @@
+//! The words that a child is really started with: those of its command, behind the launcher's if
+//! there is one. What a launcher reports comes back here and becomes the usual errors.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitStatus;
+
+use rustix::process::Pid;
+use tokio::process::Command as Builder;
+
+use super::program::{self, SpawnError};
+use crate::builtin::files::overlaps;
+use crate::confine::{self, Launcher, Order, limits};
+use crate::settings::{Command, Network, Sandbox};
+
+pub(super) fn words(
+    command: &Command,
+    program: &Path,
+    launcher: Option<&Launcher>,
+) -> Result<Builder, SpawnError> {
+    let sandbox = &command.sandbox;
+    let (name, others) = (&command.words[0], &command.words[1..]);
+    let Some(launcher) = launcher else {
+        if sandbox.has_file_rules() || sandbox.network == Network::Deny {
+            return Err(SpawnError::NoLauncher);
+        }
+        let mut builder = Builder::new(program);
+        builder.arg0(name).args(others);
+        return Ok(builder);
+    };
+    if sandbox.has_file_rules() {
+        apart(sandbox, &launcher.private)?;
+    }
+    let interpreter = program::interpreter(program);
+    let mut run = vec![program];
+    run.extend(interpreter.as_deref().map(Path::new));
+    let unwritten = || SpawnError::Unconfined { why: "a path of it is not text".to_owned() };
+    let order = Order::of(sandbox, &run).write().ok_or_else(unwritten)?;
+    let mut builder = Builder::new(&launcher.program);
+    builder.args(&launcher.arguments).arg(order).arg(program).arg(name).args(others);
+    Ok(builder)
+}
+
+/// What is ours stays closed; rules only open, so none may open what it lies in.
+fn apart(sandbox: &Sandbox, private: &[PathBuf]) -> Result<(), SpawnError> {
+    let ours: Vec<&Path> = private.iter().map(PathBuf::as_path).collect();
+    let named = sandbox.read.iter().chain(&sandbox.write).map(PathBuf::as_path);
+    for path in named.chain(confine::always_open()) {
+        if let Some(private) = overlaps(path, &ours) {
+            let (path, private) = (path.display().to_string(), private.display().to_string());
+            return Err(SpawnError::Exposed { path, private });
+        }
+    }
+    Ok(())
+}
+
+/// With file rules our own directory would be a place where it can read nothing.
+pub(super) fn directory(command: &Command) -> Option<&Path> {
+    let closed = command.sandbox.has_file_rules().then(|| Path::new("/"));
+    command.cwd.as_deref().or(closed)
+}
+
+/// For a child without a launcher, as soon as it is there.
+pub(super) fn limit(command: &Command, child: Pid) -> Result<(), SpawnError> {
+    for limit in limits::of(&command.sandbox.limits) {
+        let what = limit.0;
+        limits::lower_of(child, limit).map_err(|error| SpawnError::Unconfined {
+            why: format!("the limit of {what} could not be set: {error}"),
+        })?;
+    }
+    Ok(())
+}
+
+/// What the operating system said when it should have started the child.
+pub(super) fn explain(
+    command: &Command,
+    (program, launcher): (&Path, Option<&Launcher>),
+    error: &io::Error,
+) -> SpawnError {
+    match launcher {
+        None => program::explain(command, program, error),
+        Some(launcher) => {
+            let launcher = launcher.program.display();
+            SpawnError::Unconfined { why: format!("`{launcher}` could not be run: {error}") }
+        }
+    }
+}
+
+/// Why a launcher did not become the program, if that is what happened.
+pub(super) fn failure(
+    (command, program): (&Command, &Path),
+    status: Option<ExitStatus>,
+    lines: &[String],
+) -> Option<SpawnError> {
+    if status?.code()? != confine::FAILED {
+        return None;
+    }
+    let why = lines.last()?.strip_prefix(confine::SAYS)?;
+    let number = why.strip_prefix("os error ").and_then(|number| number.parse().ok());
+    Some(match number {
+        None => SpawnError::Unconfined { why: why.to_owned() },
+        Some(number) => {
+            let error = io::Error::from_raw_os_error(number);
+            program::explain(command, program, &error)
+        }
+    })
+}

@@ -1,0 +1,74 @@
+//! What the process of a stdio server may do. Whether the kernel can keep it shows at the start.
+
+use std::path::PathBuf;
+
+use tollgate_engine::settings::{Network, Privileges, ProcessLimits, Sandbox};
+
+use super::super::diagnostic::Problems;
+use super::super::raw::Fields;
+
+pub(super) fn sandbox(server: &Fields, problems: &mut Problems) -> Sandbox {
+    let Some(fields) = server.section("sandbox") else { return Sandbox::default() };
+    let sandbox = Sandbox {
+        limits: limits(fields),
+        read: paths(fields, "read", problems),
+        write: paths(fields, "write", problems),
+        network: match fields.text("network").map(|text| text.value) {
+            Some("deny") => Network::Deny,
+            _ => Network::Allow,
+        },
+        privileges: match fields.flag("no_new_privileges") {
+            Some(false) => Privileges::AsFound,
+            Some(true) | None => Privileges::Frozen,
+        },
+    };
+    let closes = sandbox.has_file_rules() || sandbox.network == Network::Deny;
+    if closes && sandbox.privileges == Privileges::AsFound {
+        let key = "no_new_privileges";
+        problems
+            .error(
+                fields.place(key),
+                &fields.path(key),
+                "`read`, `write` and `network: deny` need `no_new_privileges`",
+            )
+            .help("a program that gains privileges could lift them; leave it out");
+    }
+    sandbox
+}
+
+fn limits(fields: &Fields) -> ProcessLimits {
+    let usual = ProcessLimits::default();
+    let limit = |key: &str, unit: u64, usual: Option<u64>| match fields.whole(key) {
+        None => usual,
+        Some(number) => (number.value > 0).then(|| number.value.saturating_mul(unit)),
+    };
+    ProcessLimits {
+        memory_bytes: limit("memory_mb", 1 << 20, usual.memory_bytes),
+        cpu_seconds: limit("cpu_s", 1, usual.cpu_seconds),
+        open_files: limit("open_files", 1, usual.open_files),
+        processes: limit("processes", 1, usual.processes),
+        file_bytes: limit("file_size_mb", 1 << 20, usual.file_bytes),
+    }
+}
+
+/// Relative ones are as seen from the gateway's directory, like all paths of the config.
+fn paths(fields: &Fields, key: &str, problems: &mut Problems) -> Vec<PathBuf> {
+    let mut paths = Vec::new();
+    for text in fields.texts(key) {
+        let path = fields.path(key);
+        match std::path::absolute(text.value) {
+            Ok(absolute) if !text.value.contains('\0') => paths.push(absolute),
+            Ok(_) | Err(_) => {
+                problems
+                    .error(text.at, &path, format!("`{key}` has a path that is none"))
+                    .help("name a file or a directory");
+            }
+        }
+        if text.value.starts_with("~/") {
+            problems
+                .warning(text.at, &path, format!("`~` in `{}` is not expanded", text.value))
+                .help("write `${HOME}` instead");
+        }
+    }
+    paths
+}

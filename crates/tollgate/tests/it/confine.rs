@@ -1,0 +1,224 @@
+//! S-05: an evil server behind the real gateway, and what it can do there.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
+
+use std::fs;
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
+use std::process::Command;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::served::{Gateway, Python};
+
+const DENIED: &str = "PermissionError";
+
+/// One evil server under a tight profile, one beside it, and files that are nobody's business.
+fn gateway() -> Gateway {
+    let (folder, python) = (TempDir::new().unwrap(), Python::found());
+    let place = folder.path();
+    fs::create_dir_all(place.join("out")).unwrap();
+    let tight = json!({"write": [place.join("out")], "memory_mb": 256, "file_size_mb": 1,
+        "open_files": 64});
+    let evil = python.confined(place, "evil", &tight);
+    let neighbour = python.confined(place, "neighbour", &json!({}));
+    fs::write(place.join("neighbour/secret"), "secret").unwrap();
+    let config = json!({"servers": {"evil": evil, "neighbour": neighbour}});
+    Gateway::start_in(folder, &config, |command| command.env("CANARY", "of the gateway"))
+        .ready(&["evil", "neighbour"])
+}
+
+#[test]
+fn s_05_files_of_others_are_closed_to_an_evil_server() {
+    let gateway = gateway();
+    let place = gateway.folder.path().to_str().unwrap();
+    let id = gateway.process.id();
+    let read = |path: &str| gateway.evil("evil", &format!("print(open({path:?}, 'rb').read(9))"));
+    for path in [
+        "/etc/shadow",
+        &format!("{place}/tollgate.yaml"),
+        &format!("{place}/.tollgate/tollgate.db"),
+        &format!("{place}/neighbour/secret"),
+        &format!("{place}/evil/../neighbour/secret"),
+        &format!("/proc/self/root{place}/neighbour/secret"),
+        &format!("/proc/{id}/environ"),
+        &format!("/proc/{id}/mem"),
+        &format!("/proc/{id}/cwd/tollgate.yaml"),
+    ] {
+        assert_eq!(read(path), DENIED, "{path}");
+    }
+    assert!(read(&format!("{place}/evil/evil.py")).starts_with("b'# An MCP"));
+    let link = format!("print(os.symlink('{place}/neighbour', '{place}/out/link'))");
+    assert_eq!(gateway.evil("evil", &link), "None");
+    assert_eq!(read(&format!("{place}/out/link/secret")), DENIED, "through a link");
+    for listed in ["/", place, "/etc", "/root", "/home"] {
+        assert_eq!(gateway.evil("evil", &format!("os.listdir({listed:?})")), DENIED, "{listed}");
+    }
+    assert_eq!(gateway.evil("neighbour", "print(1 + 1)"), "2", "others are served");
+}
+
+#[test]
+fn s_05_an_evil_server_writes_only_where_it_may_and_only_so_much() {
+    let gateway = gateway();
+    let place = gateway.folder.path().to_str().unwrap();
+    let write = |path: &str, megabytes: u32| {
+        let code = format!(
+            "with open({path:?}, 'wb') as f:\n  for _ in range({megabytes}): f.write(bytes(1 << 20))\nprint('written')"
+        );
+        gateway.evil("evil", &code)
+    };
+    for path in
+        ["/tmp/tollgate-evil", "evil", "/dev/shm/evil"].map(str::to_owned).into_iter().chain([
+            format!("{place}/tollgate.yaml"),
+            format!("{place}/evil/evil.py"),
+            format!("{place}/neighbour/evil"),
+        ])
+    {
+        assert_eq!(write(&path, 1), DENIED, "{path}");
+    }
+    let mine = format!("{place}/out/mine");
+    assert_eq!(write(&mine, 1), "written");
+    assert_eq!(write(&mine, 100), "OSError", "a file has its limit");
+    assert!(fs::metadata(&mine).unwrap().len() <= 1 << 20);
+    let mode = format!("print(oct(os.stat({mine:?}).st_mode & 0o777))");
+    assert_eq!(gateway.evil("evil", &mode), "0o600", "its files are its own");
+    let run = format!(
+        "open({mine:?}, 'w').write('#!/bin/sh\\n'); os.chmod({mine:?}, 0o700); os.execv({mine:?}, ['x'])"
+    );
+    assert_eq!(gateway.evil("evil", &run), DENIED, "what it wrote is not run");
+}
+
+#[test]
+fn s_05_an_evil_server_reaches_nobody() {
+    let gateway = gateway();
+    let port = gateway.address.rsplit(':').next().unwrap();
+    for code in [
+        format!("import socket; socket.create_connection(('127.0.0.1', {port}), 5)"),
+        "import socket; socket.socket(socket.AF_INET, socket.SOCK_DGRAM)".to_owned(),
+        "import socket; socket.socket(socket.AF_INET6)".to_owned(),
+        "import socket; socket.socket(socket.AF_UNIX)".to_owned(),
+        "os.kill(os.getppid(), 9)".to_owned(),
+        "os.kill(os.getppid(), 0)".to_owned(),
+        "open('/proc/self/oom_score_adj', 'w').write('-1000')".to_owned(),
+    ] {
+        assert_eq!(gateway.evil("evil", &code), DENIED, "{code}");
+    }
+    // Its own children it may talk to.
+    let pair = "import socket, subprocess\na, b = socket.socketpair()\na.send(b'x')\nprint(b.recv(1), subprocess.run(['/bin/true']).returncode)";
+    assert_eq!(gateway.evil("evil", pair), "b'x' 0");
+}
+
+#[test]
+fn s_05_memory_and_privileges_of_an_evil_server_are_bounded() {
+    let gateway = gateway();
+    assert_eq!(gateway.evil("evil", "bytearray(1 << 30)"), "MemoryError");
+    let raise = "import resource; resource.setrlimit(resource.RLIMIT_DATA, (1 << 40, 1 << 40))";
+    assert_eq!(gateway.evil("evil", raise), "ValueError", "not even by root");
+    let files = "try:\n  held = [os.fdopen(os.dup(0), closefd=True) for _ in range(100)]\nfinally: held = None";
+    assert_eq!(gateway.evil("evil", files), "OSError");
+    let status = "print(*[line.split()[1] for line in open('/proc/self/status') if line.startswith(('NoNewPrivs', 'CapPrm'))])";
+    let shown = gateway.evil("evil", status);
+    let (capabilities, frozen) = shown.split_once(' ').unwrap();
+    assert_eq!(frozen, "1");
+    const FILES_AND_OWN_PROCESSES: u64 = 0b100_1111_1011;
+    let powers = u64::from_str_radix(capabilities, 16).unwrap();
+    assert_eq!(powers & !FILES_AND_OWN_PROCESSES, 0, "{capabilities}");
+    assert!(gateway.call("roll", &json!({"expression": "1d1"})).contains('1'), "others are served");
+}
+
+/// The kernel never holds root to it, so that the bomb goes off under another user.
+#[test]
+fn s_05_a_fork_bomb_is_bounded() {
+    let order = json!({"limits": {"memory_bytes": null, "cpu_seconds": null, "open_files": null,
+        "processes": 8, "file_bytes": null}, "privileges": "Frozen", "network": "Allow",
+        "files": null});
+    let bomb = "i=0; while [ $i -lt 500 ]; do sleep 2 & i=$((i + 1)); done; echo unbounded";
+    let is_root = fs::metadata("/proc/self").unwrap().uid() == 0;
+    let user: &[&str] = match is_root {
+        true => &["setpriv", "--reuid=54321", "--regid=54321", "--clear-groups"],
+        false => &["env"],
+    };
+    let output = Command::new(user[0])
+        .args(&user[1..])
+        .args([env!("CARGO_BIN_EXE_tollgate"), "confine", &order.to_string()])
+        .args(["/bin/sh", "sh", "-c", bomb])
+        .output()
+        .unwrap();
+    let (out, error) = (output.stdout, String::from_utf8_lossy(&output.stderr));
+    assert!(out.is_empty() && error.contains("fork"), "{error}");
+}
+
+fn reason(sandbox: &Value, code: &str) -> String {
+    let (folder, python) = (TempDir::new().unwrap(), Python::found());
+    let mut server = python.confined(folder.path(), "evil", sandbox);
+    let script = folder.path().join("evil/evil.py");
+    let evil = fs::read_to_string(&script).unwrap();
+    fs::write(&script, format!("{code}\n{evil}")).unwrap();
+    server["sandbox"]["write"] = json!([folder.path().join("evil")]);
+    let gateway = Gateway::start_in(folder, &json!({"servers": {"evil": server}}), |it| it);
+    let down = gateway.server("evil", |server| server["state"] == "offline");
+    down["last_error"].as_str().unwrap().to_owned()
+}
+
+#[test]
+fn s_05_a_server_that_met_its_limit_says_which() {
+    let check = |sandbox: Value, code: &str, expected: &str| {
+        let reason = reason(&sandbox, code);
+        assert!(reason.contains(expected), "{reason}");
+    };
+    check(json!({"cpu_s": 1}), "while True: pass", "used up its CPU time (`sandbox.cpu_s` is 1)");
+    check(
+        json!({"file_size_mb": 1}),
+        "import signal, os; signal.signal(signal.SIGXFSZ, signal.SIG_DFL); open(os.path.dirname(__file__) + '/x', 'wb').write(bytes(2 << 20))",
+        "made a file too large (`sandbox.file_size_mb` is 1)",
+    );
+    check(
+        json!({"memory_mb": 200}),
+        "bytearray(1 << 30)",
+        "it was short of memory (`sandbox.memory_mb` is 200); its last words: MemoryError",
+    );
+}
+
+#[test]
+fn s_05_what_cannot_be_confined_is_not_started_and_says_why() {
+    let (folder, python) = (TempDir::new().unwrap(), Python::found());
+    let place = folder.path();
+    let scrap = place.join("scrap");
+    fs::write(&scrap, "\u{7f}no program").unwrap();
+    fs::set_permissions(&scrap, fs::Permissions::from_mode(0o755)).unwrap();
+    let with = |key: &str, path: &str| python.confined(place, "a", &json!({key: [path]}));
+    let gateway = json!({"servers": {
+        "missing": {"command": ["no-such-program"]},
+        "scrap": {"command": [scrap]},
+        "typo": with("read", "/no/such/directory"),
+        "ours": with("read", place.to_str().unwrap()),
+        "data": with("write", &format!("{}/.tollgate", place.display())),
+        "everything": with("write", "/"),
+    }});
+    let gateway = Gateway::start_in(folder, &gateway, |it| it);
+    let place = gateway.folder.path().to_str().unwrap().to_owned();
+    let check = |server: &str, expected: &str| {
+        let found = gateway.server(server, |server| server["last_error"].is_string());
+        assert_eq!(found["last_error"], expected, "{server}");
+    };
+    check("missing", "`no-such-program` was not found in PATH");
+    check(
+        "scrap",
+        &format!(
+            "`{place}/scrap` is neither a binary for this machine nor a script with a `#!` line"
+        ),
+    );
+    check(
+        "typo",
+        "it cannot be confined: `/no/such/directory` of its file rules cannot be opened: No such file or directory (os error 2)",
+    );
+    for (server, path, private) in [
+        ("ours", place.as_str(), "./.tollgate"),
+        ("data", &format!("{place}/.tollgate"), "./.tollgate"),
+        ("everything", "/", "./.tollgate"),
+    ] {
+        let expected = format!(
+            "its file rules open `{path}`, and `{private}` of the gateway is in it; name what it needs more closely"
+        );
+        check(server, &expected);
+    }
+}
