@@ -124,6 +124,11 @@ fn confined(arguments: Vec<OsString>) -> Result<Infallible, Failure> {
     if order.network == Network::Deny {
         network::close()?;
     }
+    if order.limits.processes.is_some() && rustix::process::getuid().is_root() {
+        note(
+            "the kernel does not hold root to `sandbox.processes`; run the gateway as another user",
+        );
+    }
     for (what, resource, limit) in limits::of(&order.limits) {
         limits::lower(resource, limit).map_err(|error| Failure::Limit(what, error))?;
     }

@@ -3,12 +3,13 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, BufReader};
+use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
 use tollgate_core::id::ServerId;
 use tollgate_core::secret::Secret;
 
 use super::*;
 use crate::clock::SystemClock;
+use crate::settings::Network;
 
 fn command(words: &[&str]) -> Command {
     let words = words.iter().map(|&word| word.to_owned()).collect();
@@ -161,6 +162,26 @@ async fn s_03_bad_variables_are_refused_by_name_only() {
     bad.env.insert("A=B".to_owned(), Secret::new("topsecret"));
     let error = spawn(&bad).err().unwrap().to_string();
     assert_eq!(error, "the variable `A=B` cannot be passed on: `=` or NUL in it");
+}
+
+#[tokio::test]
+async fn s_05_without_a_launcher_limits_hold_and_rules_are_refused() {
+    let mut tight = command(&["sh", "-c", "read _; ulimit -n; ulimit -c; ulimit -d"]);
+    tight.sandbox.limits.open_files = Some(77);
+    tight.sandbox.limits.memory_bytes = Some(512 << 20);
+    let (mut process, mut pipes) = spawn(&tight).unwrap();
+    pipes.stdin.write_all(b"\n").await.unwrap();
+    let mut text = String::new();
+    pipes.stdout.read_to_string(&mut text).await.unwrap();
+    process.exited().await;
+    assert_eq!(text, "77\n0\n524288\n");
+    let refused = "`sandbox` has file rules or closes the network, which only a launcher can do; this program has none";
+    let mut files = command(&["sh"]);
+    files.sandbox.read.push("/srv".into());
+    assert_eq!(spawn(&files).err().unwrap().to_string(), refused);
+    let mut closed = command(&["sh"]);
+    closed.sandbox.network = Network::Deny;
+    assert_eq!(spawn(&closed).err().unwrap().to_string(), refused);
 }
 
 #[tokio::test]
