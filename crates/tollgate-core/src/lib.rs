@@ -7,6 +7,7 @@ pub mod breaker;
 pub mod budget;
 pub mod call;
 pub mod catalog;
+pub mod date;
 pub mod digest;
 pub mod filter;
 pub mod glob;

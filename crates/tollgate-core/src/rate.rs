@@ -1,5 +1,6 @@
 //! How often something may be done.
 
+use std::fmt;
 use std::time::Duration;
 
 /// So many calls in so long.
@@ -7,4 +8,34 @@ use std::time::Duration;
 pub struct RateLimit {
     pub calls: u32,
     pub per: Duration,
+}
+
+impl RateLimit {
+    /// `30/min`: from 1 to a million, in a second, minute, hour or day.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (calls, unit) = text.split_once('/')?;
+        let calls: u32 = calls.trim().parse().ok()?;
+        let seconds = match unit.trim() {
+            "s" | "sec" | "second" => 1,
+            "m" | "min" | "minute" => 60,
+            "h" | "hour" => 3_600,
+            "d" | "day" => 86_400,
+            _ => return None,
+        };
+        let per = Duration::from_secs(seconds);
+        (1..=1_000_000).contains(&calls).then_some(Self { calls, per })
+    }
+}
+
+impl fmt::Display for RateLimit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { calls, per } = self;
+        match per.as_secs() {
+            1 => write!(f, "{calls}/s"),
+            60 => write!(f, "{calls}/min"),
+            3_600 => write!(f, "{calls}/h"),
+            86_400 => write!(f, "{calls}/day"),
+            seconds => write!(f, "{calls} in {seconds} s"),
+        }
+    }
 }

@@ -11,10 +11,11 @@ use tokio::sync::broadcast::error::RecvError;
 
 use crate::events::{self, Event};
 use crate::mcp::Front;
-use crate::ops::for_admins;
+use crate::ops::for_observers;
 use crate::problem::Style;
 
 mod calibrate;
+pub(crate) mod keys;
 mod notice;
 mod telemetry;
 
@@ -24,7 +25,7 @@ pub(crate) use telemetry::telemetry;
 /// `GET /api/events`: slow calls, late results, tools that moved, from now on.
 pub(crate) async fn events(State(front): State<Arc<Front>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
-    if let Err(problem) = for_admins(&front, &sent) {
+    if let Err(problem) = for_observers(&front, &sent) {
         return problem.response(Style::ProblemDetails);
     }
     let listening = (front.gate.notices(), front.stop.clone());

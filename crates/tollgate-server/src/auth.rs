@@ -1,53 +1,69 @@
-//! From the headers of a request to who is asking. Nothing else in a request says who that is.
-//! Keys are known by their SHA-256 only, and looked up by it: no comparison can be timed.
+//! From a request to who is asking. Only its credentials say who that is: a key or the admin's
+//! token in a header, or nothing at all on loopback while nobody was given a key.
+//! Keys are known by their SHA-256 only, and can be exchanged while requests come in.
 
-use std::collections::HashMap;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::SystemTime;
 
+use arc_swap::ArcSwap;
+use axum::response::Response;
+use http::StatusCode;
 use http::request::Parts;
-use http::{HeaderMap, StatusCode, header};
-use ring::digest::{SHA256, digest};
-use tollgate_core::id::AgentId;
-use tollgate_core::secret::Secret;
-use tollgate_core::turn::Principal;
+use parking_lot::Mutex;
+use tollgate_engine::clock::Clock;
+use tollgate_store::keys::StoredKey;
 
+use crate::events;
 use crate::problem::Problem;
 
+mod fingerprint;
+mod key;
+pub mod keyring;
+mod known;
+mod lease;
+mod presented;
 mod rights;
+pub mod secret;
+pub(crate) mod tending;
+mod visitor;
 
-pub use rights::{Right, Rights};
+pub use fingerprint::Fingerprint;
+pub use key::{Former, Key};
+pub(crate) use lease::Lease;
+pub(crate) use presented::refuse_keys_in_query;
+pub use rights::{Right, Rights, Role};
+pub(crate) use visitor::{Identity, Visitor};
 
-/// A key of the config, as far as the front has to know it.
-#[derive(Debug, Clone)]
-pub struct Key {
-    pub name: String,
-    pub secret: Secret,
-    /// `None`: every agent. An empty list: none.
-    pub agents: Option<Vec<AgentId>>,
-    pub rights: Rights,
-}
+use keyring::{Keyring, KeyringError, Shown};
+use known::{Known, WithoutKeys};
 
-/// Who may come in. Without any keys, whoever can reach the loopback address.
-#[derive(Debug, Default)]
+/// Who may come in. What is in here changes while requests come in; whoever was let in before
+/// and may not any more loses sessions and streams.
 pub(crate) struct Keys {
-    known: HashMap<[u8; 32], Visitor>,
+    known: ArcSwap<Known>,
+    /// Where they come from. Whoever changes one of them holds all.
+    sources: Mutex<Sources>,
+    /// Where keys are made, if they can be made here.
+    pub(crate) keyring: Option<Arc<Keyring>>,
+    admin: Option<Fingerprint>,
+    /// Whether only this machine can ask.
+    loopback: AtomicBool,
+    clock: Arc<dyn Clock>,
 }
 
-/// Who was let in, and what they may do. A request that carries one in its extensions has been
-/// admitted already.
-#[derive(Debug, Clone)]
-pub(crate) struct Visitor {
-    pub(crate) principal: Principal,
-    agents: Option<Arc<[AgentId]>>,
-    pub(crate) rights: Rights,
+#[derive(Debug, Default)]
+struct Sources {
+    configured: Vec<Key>,
+    /// With those that are revoked.
+    made: Vec<StoredKey>,
 }
 
-/// Who asks, and for which agent.
-#[derive(Debug)]
-pub(crate) struct Identity {
-    pub(crate) principal: Principal,
-    pub(crate) agent: Option<String>,
-    pub(crate) rights: Rights,
+/// What opens beside the keys of the config.
+#[derive(Clone, Default)]
+pub(crate) struct Lock {
+    pub(crate) keyring: Option<Arc<Keyring>>,
+    pub(crate) admin: Option<Fingerprint>,
 }
 
 const NO_KEY: Problem = Problem::new(
@@ -57,70 +73,131 @@ const NO_KEY: Problem = Problem::new(
 );
 const WRONG_KEY: Problem =
     Problem::new(StatusCode::UNAUTHORIZED, "wrong_key", "this key is not known here");
-const NOT_YOUR_AGENT: Problem =
-    Problem::new(StatusCode::FORBIDDEN, "not_your_agent", "this key is not for that agent");
+const MISTYPED: Problem = Problem::new(
+    StatusCode::UNAUTHORIZED,
+    "mistyped_key",
+    "this is not a whole key: a character is wrong or missing",
+);
+const EXPIRED: Problem =
+    Problem::new(StatusCode::UNAUTHORIZED, "expired_key", "this key has expired; ask for another");
 
 impl Keys {
-    pub(crate) fn new(keys: &[Key]) -> Self {
-        let entry = |key: &Key| {
-            let visitor = Visitor {
-                principal: Principal::named(&format!("key:{}", key.name)),
-                agents: key.agents.as_deref().map(Into::into),
-                rights: key.rights,
-            };
-            (hashed(key.secret.reveal().as_bytes()), visitor)
-        };
-        Self { known: keys.iter().map(entry).collect() }
+    /// Without any keys, and for whoever is on this machine once [`Self::only_loopback`] is said.
+    pub(crate) fn new(clock: Arc<dyn Clock>, lock: Lock) -> Self {
+        let Lock { keyring, admin } = lock;
+        Self {
+            known: ArcSwap::from_pointee(Known::nobody()),
+            sources: Mutex::default(),
+            keyring,
+            admin,
+            loopback: AtomicBool::new(false),
+            clock,
+        }
+    }
+
+    /// Replaces the keys of the config. Those that are as they were keep their sessions and
+    /// streams.
+    pub(crate) fn configure(&self, keys: Vec<Key>) {
+        let mut sources = self.sources.lock();
+        sources.configured = keys;
+        self.publish(&sources);
+    }
+
+    /// Reads what was made. May block.
+    pub(crate) fn refresh(&self) -> Result<(), KeyringError> {
+        let Some(keyring) = &self.keyring else { return Ok(()) };
+        // Read under the lock: what is older than what is known must not come after it.
+        let mut sources = self.sources.lock();
+        let made = keyring.load()?;
+        if made != sources.made {
+            sources.made = made;
+            self.publish(&sources);
+        }
+        Ok(())
+    }
+
+    fn publish(&self, sources: &Sources) {
+        let Sources { configured, made } = sources;
+        let is_configured = |made: &&StoredKey| configured.iter().any(|key| key.name == made.name);
+        let in_force = made.iter().filter(|made| made.revoked.is_none() && !is_configured(made));
+        let keys: Vec<Key> =
+            configured.iter().cloned().chain(in_force.filter_map(keyring::key)).collect();
+        // Whoever ever made a key did not mean everyone to come in once it is gone.
+        let without_keys =
+            if made.is_empty() { WithoutKeys::ThisMachine } else { WithoutKeys::Nobody };
+        let before = self.known.load_full();
+        self.known.store(Arc::new(before.followed_by(&keys, without_keys)));
+    }
+
+    /// All keys there are, and those that were revoked, for people to see.
+    pub(crate) fn shown(&self) -> Vec<Shown> {
+        let sources = self.sources.lock();
+        let used = self.known.load().used();
+        let configured = sources.configured.iter().map(Shown::configured);
+        let made = sources.made.iter().map(Shown::made);
+        let all = configured.chain(made).map(|shown| shown.with_use(&used));
+        all.collect()
+    }
+
+    pub(crate) fn is_configured(&self, name: &str) -> bool {
+        self.sources.lock().configured.iter().any(|key| key.name == name)
+    }
+
+    /// Keeps when keys were last used. May block.
+    pub(crate) fn keep_use(&self) -> Result<(), KeyringError> {
+        let Some(keyring) = &self.keyring else { return Ok(()) };
+        let used: Vec<(String, SystemTime)> = self.known.load().used().into_iter().collect();
+        keyring.keep_use(&used)
+    }
+
+    pub(crate) fn is_open(&self) -> bool {
+        self.known.load().passer_by().is_some()
+    }
+
+    /// Nobody but this machine can reach us: without any keys, it may come in.
+    pub(crate) fn only_loopback(&self) {
+        self.loopback.store(true, Ordering::Relaxed);
     }
 
     /// Whether the request may come in at all, and as whom.
-    pub(crate) fn admit(&self, headers: &HeaderMap) -> Result<Visitor, Problem> {
-        if self.known.is_empty() {
-            return Ok(Visitor::local());
+    pub(crate) fn admit(&self, request: &Parts) -> Result<Visitor, Problem> {
+        let presented = presented::presented(&request.headers)?;
+        let known = self.known.load();
+        let is_near = self.loopback.load(Ordering::Relaxed);
+        let open = || known.passer_by().filter(|_| is_near).cloned();
+        let Some(presented) = presented else { return open().ok_or(NO_KEY) };
+        let fingerprint = Fingerprint::of(presented);
+        if self.admin.as_ref().is_some_and(|admin| admin.is(&fingerprint)) {
+            return Ok(Visitor::admin());
         }
-        let presented = presented(headers).ok_or(NO_KEY)?;
-        self.known.get(&hashed(presented)).cloned().ok_or(WRONG_KEY)
+        match known.find(&fingerprint) {
+            Some(found) if found.is_over(self.clock.wall()) => Err(EXPIRED),
+            Some(found) => Ok(found.visitor(self.clock.wall())),
+            // Clients that must send some key do so where none is needed.
+            None => open().ok_or_else(|| unknown(presented)),
+        }
     }
 
-    /// Who was let in with this request, or may come in with it now.
+    /// What goes on for ever ends for whoever loses what let them in.
+    pub(crate) fn bounded(&self, response: Response, lease: Lease) -> Response {
+        if events::is_stream(&response) {
+            return events::until(response, lease.ended(self.clock.wall()));
+        }
+        response
+    }
+
+    /// Who was let in with this request.
     pub(crate) fn visitor(&self, request: &Parts) -> Result<Visitor, Problem> {
-        match request.extensions.get::<Visitor>() {
-            Some(visitor) => Ok(visitor.clone()),
-            None => self.admit(&request.headers),
-        }
+        request.extensions.get::<Visitor>().cloned().ok_or(NO_KEY)
     }
 }
 
-impl Visitor {
-    /// Whoever asks from this machine while there are no keys, or from within this process.
-    pub(crate) fn local() -> Self {
-        Self { principal: Principal::local(), agents: None, rights: Rights::ALL }
+/// A typing mistake is told from a key of elsewhere, without looking anything up.
+fn unknown(presented: &[u8]) -> Problem {
+    match std::str::from_utf8(presented).map(secret::check) {
+        Ok(secret::Checked::Mistyped) => MISTYPED,
+        Ok(secret::Checked::Sound | secret::Checked::Foreign) | Err(_) => WRONG_KEY,
     }
-
-    /// A key that is for some agents only never reaches another one.
-    pub(crate) fn identify(self, named: Option<String>) -> Result<Identity, Problem> {
-        let agent = match (&self.agents, named) {
-            (None, named) => named,
-            (Some(agents), None) => Some(agents.first().ok_or(NOT_YOUR_AGENT)?.to_string()),
-            (Some(agents), Some(named)) if agents.iter().any(|it| it.as_str() == named) => {
-                Some(named)
-            }
-            (Some(_), Some(_)) => return Err(NOT_YOUR_AGENT),
-        };
-        Ok(Identity { principal: self.principal, agent, rights: self.rights })
-    }
-}
-
-fn presented(headers: &HeaderMap) -> Option<&[u8]> {
-    if let Some(value) = headers.get(header::AUTHORIZATION) {
-        let (scheme, key) = value.as_bytes().split_at_checked(7)?;
-        return scheme.eq_ignore_ascii_case(b"bearer ").then(|| key.trim_ascii());
-    }
-    headers.get("x-api-key").map(|value| value.as_bytes().trim_ascii())
-}
-
-fn hashed(key: &[u8]) -> [u8; 32] {
-    digest(&SHA256, key).as_ref().try_into().expect("SHA-256 has 32 bytes")
 }
 
 #[cfg(test)]

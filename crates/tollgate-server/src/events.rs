@@ -57,6 +57,46 @@ where
     response
 }
 
+/// Whether the answer goes on for as long as there is something to say.
+pub(crate) fn is_stream(response: &Response) -> bool {
+    let media = response.headers().get(header::CONTENT_TYPE);
+    media.is_some_and(|media| media == "text/event-stream")
+}
+
+/// The same, until `end`.
+pub(crate) fn until(
+    response: Response,
+    end: impl Future<Output = ()> + Send + 'static,
+) -> Response {
+    response.map(|body| Body::new(Until { body, end: Some(Box::pin(end)) }))
+}
+
+struct Until<E> {
+    body: Body,
+    /// `None` once it has come.
+    end: Option<Pin<Box<E>>>,
+}
+
+impl<E: Future<Output = ()>> http_body::Body for Until<E> {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        let this = &mut *self;
+        let Some(end) = &mut this.end else { return Poll::Ready(None) };
+        if end.as_mut().poll(context).is_ready() {
+            this.end = None;
+            // Whoever speaks stops now, and not when the client notices.
+            this.body = Body::empty();
+            return Poll::Ready(None);
+        }
+        Pin::new(&mut this.body).poll_frame(context)
+    }
+}
+
 /// What is said while `last` is being made, then `last` itself.
 pub(crate) fn before<T: Send + 'static>(
     last: impl Future<Output = Event> + Send + 'static,

@@ -39,6 +39,10 @@ impl<'a> Fields<'a> {
         self.text(key)?.ok_or_else(|| bad(format!("`{key}` is missing")))
     }
 
+    pub(crate) fn texts(&self, key: &str) -> Result<Option<Vec<String>>, Problem> {
+        self.read_as(key, "a list of strings", |raw| serde_json::from_str(raw.get()).ok())
+    }
+
     pub(crate) fn flag(&self, key: &str) -> Result<Option<bool>, Problem> {
         self.read_as(key, "true or false", |raw| raw.get().parse().ok())
     }

@@ -12,6 +12,7 @@ mod limits;
 mod mcp;
 mod named;
 mod ops;
+mod page;
 mod problem;
 mod refusal;
 mod rest;
@@ -19,7 +20,8 @@ mod router;
 mod serve;
 mod standing;
 
-pub use auth::{Key, Right, Rights};
+pub use auth::{Fingerprint, Former, Key, Right, Rights, Role};
+pub use auth::{keyring, secret};
 pub use limits::Limits;
 pub use mcp::stdio::{StdioError, serve_stdio};
 pub use serve::{Options, Server};

@@ -8,13 +8,13 @@ use tokio_util::sync::CancellationToken;
 use tollgate_core::budget::Tier;
 use tollgate_core::call::Kind;
 use tollgate_core::json::Object;
-use tollgate_core::turn::{Principal, Turn};
+use tollgate_core::turn::{Grant, Principal, Turn};
 use tollgate_engine::caller::Rest;
 use tollgate_engine::clock::Clock;
 use tollgate_engine::gate::Gate;
 use tollgate_mcp::tasks::Group;
 
-use crate::auth::{Keys, Right, Rights};
+use crate::auth::{Keys, Lease, Lock, Right, Rights};
 use crate::limits::Limits;
 use crate::named::Named;
 use crate::refusal::Refused;
@@ -52,7 +52,7 @@ impl Front {
     pub(crate) fn new(gate: Arc<Gate>, clock: Arc<dyn Clock>, limits: Limits) -> Self {
         Self {
             gate,
-            keys: Keys::default(),
+            keys: Keys::new(Arc::clone(&clock), Lock::default()),
             sessions: Sessions::new(clock, &limits),
             survivors: Arc::new(Group::new("legacy call", limits.in_flight)),
             stop: CancellationToken::new(),
@@ -69,6 +69,8 @@ pub(crate) struct Who {
     pub(crate) agent: Option<Arc<str>>,
     pub(crate) tier: Option<Tier>,
     pub(crate) rights: Rights,
+    pub(crate) grant: Option<Arc<Grant>>,
+    pub(crate) lease: Lease,
 }
 
 const META_AGENT: &str = "dev.tollgate/agent";
@@ -77,7 +79,7 @@ const META_CONVERSATION: &str = "dev.tollgate/conversation";
 
 impl Who {
     pub(crate) fn turn(&self, gate: &Gate) -> Result<Turn, Refused> {
-        let named = Named { tier: self.tier, rights: self.rights };
+        let named = Named { tier: self.tier, rights: self.rights, grant: self.grant.as_ref() };
         named.turn(gate, self.principal.clone(), self.agent.as_deref())
     }
 

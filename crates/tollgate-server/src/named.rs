@@ -1,9 +1,11 @@
 //! The tier that a request names. Up to the agent's ceiling it only narrows, and anybody may do
 //! that; above it is an override, which is a right.
 
+use std::sync::Arc;
+
 use tollgate_core::agent::Wish;
 use tollgate_core::budget::Tier;
-use tollgate_core::turn::{Principal, Turn};
+use tollgate_core::turn::{Grant, Principal, Turn};
 use tollgate_engine::gate::{Asked, Gate, UnknownAgent};
 
 use crate::auth::{Right, Rights};
@@ -11,12 +13,13 @@ use crate::problem::Problem;
 
 /// What was named, and by someone with which rights.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Named {
+pub(crate) struct Named<'a> {
     pub(crate) tier: Option<Tier>,
     pub(crate) rights: Rights,
+    pub(crate) grant: Option<&'a Arc<Grant>>,
 }
 
-impl Named {
+impl Named<'_> {
     /// Opens a turn of exactly the tier that was named.
     pub(crate) fn turn<E>(
         self,
@@ -27,7 +30,8 @@ impl Named {
     where
         E: From<UnknownAgent> + From<Problem>,
     {
-        let asked = Asked { agent, budget: self.wish(), ..Asked::by(principal) };
+        let grant = self.grant.cloned();
+        let asked = Asked { grant, agent, budget: self.wish(), ..Asked::by(principal) };
         let turn = gate.turn(asked)?;
         let given = turn.view.tier;
         match self.tier {

@@ -32,8 +32,9 @@ struct Wishes {
 
 impl Wishes {
     fn turn(self, front: &Front, sent: &Parts) -> Result<(Turn, Rights), Problem> {
-        let (Identity { principal, agent, rights }, tier) = self.identify(front, sent)?;
-        let named = Named { tier, rights };
+        let (Identity { principal, agent, rights, grant, .. }, tier) =
+            self.identify(front, sent)?;
+        let named = Named { tier, rights, grant: grant.as_ref() };
         let turn = named.turn::<Problem>(&front.gate, principal, agent.as_deref())?;
         Ok((turn, rights))
     }

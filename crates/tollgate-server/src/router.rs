@@ -5,12 +5,12 @@ use std::sync::Arc;
 use axum::Router;
 use axum::extract::Request;
 use axum::response::Response;
-use axum::routing::{get, post};
+use axum::routing::{delete, get, post};
 use http::StatusCode;
 
 use crate::mcp::{self, Front};
 use crate::problem::{Problem, Style};
-use crate::{admin, ops, rest};
+use crate::{admin, ops, page, rest};
 
 pub(crate) fn router(front: Arc<Front>) -> Router {
     Router::new()
@@ -29,12 +29,21 @@ pub(crate) fn router(front: Arc<Front>) -> Router {
         .route("/v1/results/{handle}", get(rest::results))
         .route("/api/calibrate", post(admin::calibrate))
         .route("/api/events", get(admin::events))
+        .route("/api/keys", get(admin::keys::keys).post(admin::keys::make))
+        .route("/api/keys/{name}", delete(admin::keys::revoke))
+        .route("/api/keys/{name}/rotate", post(admin::keys::rotate))
         .route("/api/telemetry", get(admin::telemetry))
+        .route("/", get(page::page))
         .route("/healthz", get(ops::healthz))
         .route("/readyz", get(ops::readyz))
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
         .with_state(front)
+}
+
+/// What needs no key: nothing is told there that a stranger may not know.
+pub(crate) fn is_open(path: &str) -> bool {
+    matches!(path, "/" | "/healthz" | "/readyz")
 }
 
 async fn not_found(request: Request) -> Response {

@@ -21,9 +21,11 @@ use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use tollgate_engine::clock::{Clock, SystemClock};
 use tollgate_engine::gate::Gate;
+use tollgate_mcp::tasks;
 use tower_service::Service;
 
-use crate::auth::{Key, Keys};
+use crate::auth::keyring::{Keyring, KeyringError};
+use crate::auth::{self, Fingerprint, Key, Keys, Lock, tending};
 use crate::guard::Guard;
 use crate::limits::Limits;
 use crate::mcp::Front;
@@ -37,12 +39,16 @@ mod stall;
 use lanes::Lanes;
 
 /// How the HTTP front is set up.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Options {
     /// Names, beside the loopback ones, under which clients may address this server.
     pub hosts: Vec<String>,
-    /// Without any, everyone who reaches the address may come in.
+    /// Without any, whoever is on this machine may come in, if the address is loopback.
     pub keys: Vec<Key>,
+    /// Where keys are made by command.
+    pub keyring: Option<Arc<Keyring>>,
+    /// Of the token that opens everything.
+    pub admin: Option<Fingerprint>,
     pub limits: Limits,
 }
 
@@ -67,16 +73,39 @@ impl Server {
     /// Must be called within a runtime.
     pub fn new(gate: Arc<Gate>, options: &Options) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
-        let mut front = Front::new(gate, clock, options.limits.clone());
-        front.keys = Keys::new(&options.keys);
+        let mut front = Front::new(gate, Arc::clone(&clock), options.limits.clone());
+        let lock = Lock { keyring: options.keyring.clone(), admin: options.admin };
+        front.keys = Keys::new(clock, lock);
         let front = Arc::new(front);
         let router = router::router(Arc::clone(&front));
-        Self { app: Arc::new(App { guard: Guard::new(&options.hosts), router, front }) }
+        let server =
+            Self { app: Arc::new(App { guard: Guard::new(&options.hosts), router, front }) };
+        server.set_keys(options.keys.clone());
+        server
+    }
+
+    /// Replaces the keys of the config. What a key let in that is not among them ends.
+    pub fn set_keys(&self, keys: Vec<Key>) {
+        self.app.front.keys.configure(keys);
+    }
+
+    /// Whether nobody was given a key yet, so that this machine may come in without one.
+    pub fn is_open(&self) -> bool {
+        self.app.front.keys.is_open()
+    }
+
+    /// Lets in by the keys that were made by command, from now on. May block.
+    pub fn read_keys(&self) -> Result<(), KeyringError> {
+        self.app.front.keys.refresh()
     }
 
     /// Serves until `stop` is cancelled, then lets running requests end, for as long as the
     /// limits allow. Dropping the future ends everything at once.
     pub async fn serve(&self, listener: TcpListener, stop: CancellationToken) {
+        if listener.local_addr().is_ok_and(|address| address.ip().is_loopback()) {
+            self.app.front.keys.only_loopback();
+        }
+        let _tending = tasks::spawn("keys", tending::tend(Arc::clone(&self.app.front)));
         let limits = &self.app.front.limits;
         let room = Arc::new(Semaphore::new(limits.connections));
         let mut lanes = Lanes::start(&self.app, &stop);
@@ -98,6 +127,7 @@ impl Server {
         drop(listener);
         self.app.front.stop.cancel();
         lanes.drained().await;
+        tending::keep_use(&self.app.front).await;
     }
 }
 
@@ -146,16 +176,26 @@ async fn answer(app: Arc<App>, request: Request<Incoming>) -> Result<Response, I
     if let Err(problem) = app.guard.check(&parts) {
         return Ok(closing(problem.response(style)));
     }
-    let is_open = matches!(parts.uri.path(), "/healthz" | "/readyz");
-    match app.front.keys.admit(&parts.headers) {
-        Ok(visitor) => drop(parts.extensions.insert(visitor)),
-        Err(_) if is_open => {}
-        Err(problem) => return Ok(challenging(problem.response(style))),
+    if let Err(problem) = auth::refuse_keys_in_query(&parts.uri) {
+        return Ok(problem.response(style));
     }
+    let lease = match app.front.keys.admit(&parts) {
+        Ok(visitor) => {
+            let lease = visitor.lease.clone();
+            parts.extensions.insert(visitor);
+            Some(lease)
+        }
+        Err(_) if router::is_open(parts.uri.path()) => None,
+        Err(problem) => return Ok(challenging(problem.response(style))),
+    };
     let request = Request::from_parts(parts, Body::new(body));
     let mut router = app.router.clone();
     let handled = AssertUnwindSafe(router.call(request)).catch_unwind();
-    Ok(unpanicked(handled, style).await)
+    let response = unpanicked(handled, style).await;
+    Ok(match lease {
+        Some(lease) => app.front.keys.bounded(response, lease),
+        None => response,
+    })
 }
 
 async fn unpanicked(
@@ -175,6 +215,9 @@ async fn unpanicked(
 
 /// Says by which means to come in.
 fn challenging(mut response: Response) -> Response {
+    if response.status() != StatusCode::UNAUTHORIZED {
+        return response;
+    }
     let bearer = http::HeaderValue::from_static("Bearer");
     response.headers_mut().insert(http::header::WWW_AUTHENTICATE, bearer);
     response

@@ -3,8 +3,10 @@
 
 mod database;
 mod error;
+pub mod keys;
 pub mod measurements;
 mod migrations;
+mod number;
 
 pub use database::Store;
 pub use error::{Error, OpenError};

@@ -1,7 +1,7 @@
 //! How long calls of each tool took lately, and where the tool stood by that: one row for each
 //! environment and tool. Several processes may measure the same tools; none loses another's calls.
 
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use rusqlite::types::Type;
 use rusqlite::{OptionalExtension, Row, Transaction, named_params};
@@ -12,6 +12,7 @@ use tollgate_core::standing::{Health, Saved};
 
 use crate::database::Store;
 use crate::error::Error;
+use crate::number::{millis, signed, time, unsigned};
 
 /// What is kept of one tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -196,24 +197,6 @@ fn samples(blob: &[u8]) -> Option<Vec<Sample>> {
 
 fn readable<T>(column: &str, value: Option<T>) -> rusqlite::Result<T> {
     value.ok_or_else(|| rusqlite::Error::InvalidColumnType(0, column.to_owned(), Type::Blob))
-}
-
-fn millis(time: SystemTime) -> i64 {
-    let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
-    i64::try_from(since.as_millis()).unwrap_or(i64::MAX)
-}
-
-fn time(millis: i64) -> SystemTime {
-    let since = Duration::from_millis(unsigned(millis));
-    SystemTime::UNIX_EPOCH.checked_add(since).unwrap_or(SystemTime::UNIX_EPOCH)
-}
-
-fn signed(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
-}
-
-fn unsigned(number: i64) -> u64 {
-    u64::try_from(number).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -4,7 +4,8 @@
 use rusqlite::{Connection, TransactionBehavior};
 
 /// `user_version` of a file counts how many of these it has behind it.
-pub(crate) const STEPS: &[&str] = &[include_str!("migrations/0001_measurements.sql")];
+pub(crate) const STEPS: &[&str] =
+    &[include_str!("migrations/0001_measurements.sql"), include_str!("migrations/0002_keys.sql")];
 
 /// Marks our files: "Toll" in ASCII.
 const APPLICATION: i32 = i32::from_be_bytes(*b"Toll");

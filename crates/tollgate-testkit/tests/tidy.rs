@@ -10,7 +10,7 @@ const CRATES: &[(&str, &[&str])] = &[
     ("tollgate-mcp", &["tollgate-core"]),
     ("tollgate-store", &["tollgate-core"]),
     ("tollgate-engine", &["tollgate-core", "tollgate-mcp", "tollgate-store"]),
-    ("tollgate-server", &["tollgate-core", "tollgate-mcp", "tollgate-engine"]),
+    ("tollgate-server", &["tollgate-core", "tollgate-mcp", "tollgate-store", "tollgate-engine"]),
     (
         "tollgate",
         &["tollgate-core", "tollgate-mcp", "tollgate-store", "tollgate-engine", "tollgate-server"],
@@ -35,10 +35,10 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "tollgate-core",
         &[
-            "text", "digest", "glob", "secret", "json", "id", "nearest", "budget", "latency",
-            "standing", "score", "selector", "backoff", "breaker", "rate", "agent", "schema",
-            "tool", "probe", "names", "catalog", "filter", "view", "turn", "call", "policy",
-            "plan", "shaping",
+            "text", "date", "digest", "glob", "secret", "json", "id", "nearest", "budget",
+            "latency", "standing", "score", "selector", "backoff", "breaker", "rate", "agent",
+            "schema", "tool", "probe", "names", "catalog", "filter", "view", "turn", "call",
+            "policy", "plan", "shaping",
         ],
     ),
     (

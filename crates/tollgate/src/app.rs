@@ -7,15 +7,19 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Request, Response};
+use tollgate_core::secret::Secret;
 use tollgate_engine::builtin::files;
 use tollgate_engine::calibration::Upkeep;
+use tollgate_engine::clock::SystemClock;
 use tollgate_engine::confine::{self, Launcher};
 use tollgate_engine::gate::Gate;
 use tollgate_engine::record::{Log, Observer};
 use tollgate_engine::{Parts, Running};
-use tollgate_server::{Limits, Options, Server};
+use tollgate_server::keyring::Keyring;
+use tollgate_server::{Fingerprint, Limits, Options, Server};
 use tollgate_store::Store;
 
+use crate::admin_token;
 use crate::config::{self, Config, Origin};
 use crate::failure::Failure;
 use crate::gateway::events;
@@ -24,6 +28,8 @@ use crate::gateway::events;
 pub struct App {
     running: Running,
     pub server: Server,
+    /// Opens everything.
+    pub admin: Secret,
 }
 
 impl App {
@@ -31,15 +37,25 @@ impl App {
     pub async fn start(config: &Config, upkeep: Upkeep) -> Result<Self, Failure> {
         prepare(config)?;
         confine::sweep_orphans();
-        let store = Some(Arc::new(store(config).await?));
+        let admin = admin_token::obtain(&config.data)?;
+        let store = Arc::new(store(config).await?);
+        let keyring = Arc::new(keyring(&store));
         let observers: Vec<Box<dyn Observer>> = vec![Box::new(Log)];
         let launcher = Launcher::own(private(config));
+        let store = Some(store);
         let parts = Parts { observers, store, upkeep, launcher, ..Parts::default() };
         let running = tollgate_engine::start(&config.settings, parts);
-        let keys = config.keys.iter().map(key).collect();
-        let options = Options { hosts: config.hosts.clone(), keys, limits: Limits::default() };
+        let options = Options {
+            hosts: config.hosts.clone(),
+            keys: keys(config),
+            keyring: Some(keyring),
+            admin: Some(Fingerprint::of(admin.reveal().as_bytes())),
+            limits: Limits::default(),
+        };
         let server = Server::new(Arc::clone(&running.gate), &options);
-        Ok(Self { running, server })
+        let reading = server.clone();
+        blocking(move || reading.read_keys()).await?;
+        Ok(Self { running, server, admin })
     }
 
     pub fn gate(&self) -> &Arc<Gate> {
@@ -47,13 +63,55 @@ impl App {
     }
 }
 
+/// The keys of the config, as the front knows them.
+pub fn keys(config: &Config) -> Vec<tollgate_server::Key> {
+    config.keys.iter().map(key).collect()
+}
+
 fn key(key: &config::Key) -> tollgate_server::Key {
     tollgate_server::Key {
-        name: key.name.clone(),
-        secret: key.key.clone(),
         agents: key.agents.clone(),
+        role: key.role,
         rights: key.rights,
+        grant: key.grant.clone(),
+        expires: key.expires,
+        ..tollgate_server::Key::new(key.name.clone(), key.proof.fingerprint())
     }
+}
+
+/// Keys that are made by command, without a gateway around them.
+pub async fn stored_keys(config: &Config) -> Result<Keyring, Failure> {
+    make_data(config)?;
+    Ok(keyring(&Arc::new(store(config).await?)))
+}
+
+fn keyring(store: &Arc<Store>) -> Keyring {
+    Keyring::new(Arc::clone(store), Arc::new(SystemClock))
+}
+
+/// Whether the gateway may be reached as the config says: from outside only with keys.
+pub async fn check_reach(config: &Config) -> Result<(), Failure> {
+    if config.listen.ip().is_loopback() || !config.keys.is_empty() {
+        return Ok(());
+    }
+    let keyring = stored_keys(config).await?;
+    if blocking(move || keyring.in_force()).await? > 0 {
+        return Ok(());
+    }
+    Err(Failure::Usage(format!(
+        "`{}` can be reached from outside, and there are no keys: add `keys:` to the config, make one \
+         by `tollgate keys create NAME`, or listen on 127.0.0.1",
+        config.listen
+    )))
+}
+
+/// Runs what may wait for the disk or for another process where nobody waits for it.
+pub async fn blocking<T: Send + 'static, E: std::fmt::Display + Send + 'static>(
+    work: impl FnOnce() -> Result<T, E> + Send + 'static,
+) -> Result<T, Failure> {
+    let done = tokio::task::spawn_blocking(work).await;
+    let done = done.map_err(|panic| Failure::failed(panic.to_string()))?;
+    done.map_err(|error| Failure::failed(error.to_string()))
 }
 
 /// A gateway in this process, for one command.
@@ -92,9 +150,7 @@ impl Local {
 /// another process holds the file this waits for some seconds, and nobody else has to.
 async fn store(config: &Config) -> Result<Store, Failure> {
     let file = config.data.join("tollgate.db");
-    let opened = tokio::task::spawn_blocking(move || Store::open(&file)).await;
-    let opened = opened.map_err(|panic| Failure::failed(panic.to_string()))?;
-    opened.map_err(|error| Failure::failed(error.to_string()))
+    blocking(move || Store::open(&file)).await
 }
 
 /// What no tool and no server is to open: it holds secrets, and what everybody else asked.
@@ -114,11 +170,7 @@ fn prepare(config: &Config) -> Result<(), Failure> {
         let why = format!("not enforced by this version: `{keys}`; take it out of the config");
         return Err(Failure::failed(why));
     }
-    let data = &config.data;
-    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(data);
-    made.map_err(|error| {
-        Failure::failed(format!("cannot create the data directory `{}`: {error}", data.display()))
-    })?;
+    make_data(config)?;
     let ours = private(config);
     let ours: Vec<&Path> = ours.iter().map(PathBuf::as_path).collect();
     let base = &config.settings.builtin.files;
@@ -130,4 +182,12 @@ fn prepare(config: &Config) -> Result<(), Failure> {
             inside.display()
         ))),
     }
+}
+
+fn make_data(config: &Config) -> Result<(), Failure> {
+    let data = &config.data;
+    let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(data);
+    made.map_err(|error| {
+        Failure::failed(format!("cannot create the data directory `{}`: {error}", data.display()))
+    })
 }

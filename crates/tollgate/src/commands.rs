@@ -19,6 +19,7 @@ mod call;
 mod check;
 mod completions;
 mod conformance_client;
+mod keys;
 mod mcp;
 mod result;
 mod serve;
@@ -87,6 +88,7 @@ async fn asked(
             telemetry::merge(&files, &written, output)
         }
         Command::Servers(servers) => servers::run(&servers, &load()?, output).await,
+        Command::Keys(wanted) => keys::run(&wanted, &load()?, output).await,
         Command::Mcp(mcp) => mcp::run(&mcp, &load()?).await,
         Command::ConformanceClient { url } => {
             conformance_client::run(&url, output, environment).await

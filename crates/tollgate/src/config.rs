@@ -31,7 +31,7 @@ mod wording;
 #[cfg(test)]
 mod tests;
 
-pub use check::access::{Database, Key, Role, Tls};
+pub use check::access::{Database, Key, Proof, Tls};
 pub use check::agent::{Engine, Persona};
 pub use check::model::{Model, Provider, ProviderKind, ToolMode};
 pub use diagnostic::{Diagnostic, Place, Report, Severity, Span};

@@ -132,6 +132,29 @@ impl Gateway {
         self.ask(request(Method::POST, &format!("/mcp/test/{}", escaped(server)), None)?).await
     }
 
+    /// `GET /api/keys`
+    pub async fn keys(&self) -> Result<Value, Failure> {
+        self.get("/api/keys").await
+    }
+
+    /// `POST /api/keys`
+    pub async fn make_key(&self, wanted: &Value) -> Result<Value, Failure> {
+        self.ask(request(Method::POST, "/api/keys", Some(wanted))?).await
+    }
+
+    /// `DELETE /api/keys/{name}`
+    pub async fn revoke_key(&self, name: &str) -> Result<(), Failure> {
+        let request = request(Method::DELETE, &format!("/api/keys/{}", escaped(name)), None)?;
+        let response = self.exchange(request).await?;
+        if response.status().is_success() { Ok(()) } else { understood(&response).map(drop) }
+    }
+
+    /// `POST /api/keys/{name}/rotate`
+    pub async fn rotate_key(&self, name: &str, grace_s: u32) -> Result<Value, Failure> {
+        let path = format!("/api/keys/{}/rotate", escaped(name));
+        self.ask(request(Method::POST, &path, Some(&json!({ "grace_s": grace_s })))?).await
+    }
+
     /// Ends a gateway of this process, and its servers with it.
     pub async fn close(self) {
         match self {
@@ -145,11 +168,14 @@ impl Gateway {
     }
 
     async fn ask(&self, request: Request<Bytes>) -> Result<Value, Failure> {
-        let response = match self {
-            Self::Remote(remote) => remote.send(request).await?,
-            Self::Local(local) => local.answer(request).await,
-        };
-        understood(&response)
+        understood(&self.exchange(request).await?)
+    }
+
+    async fn exchange(&self, request: Request<Bytes>) -> Result<Response<Bytes>, Failure> {
+        match self {
+            Self::Remote(remote) => remote.send(request).await,
+            Self::Local(local) => Ok(local.answer(request).await),
+        }
     }
 }
 

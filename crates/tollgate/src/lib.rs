@@ -1,6 +1,7 @@
 //! The `tollgate` program: command line, config, and the wiring of everything else. The only crate
 //! that knows all the others.
 
+pub mod admin_token;
 pub mod app;
 pub mod arguments;
 pub mod cli;

@@ -11,12 +11,12 @@ use tollgate_core::score::telemetry::{self, Name};
 use tollgate_engine::gate::Gate;
 
 use crate::mcp::Front;
-use crate::ops::for_admins;
+use crate::ops::for_observers;
 use crate::problem::Style;
 
 pub(crate) async fn telemetry(State(front): State<Arc<Front>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
-    if let Err(problem) = for_admins(&front, &sent) {
+    if let Err(problem) = for_observers(&front, &sent) {
         return problem.response(Style::ProblemDetails);
     }
     let figures = figures(&front.gate);

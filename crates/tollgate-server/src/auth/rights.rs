@@ -12,12 +12,50 @@ pub enum Right {
     OverrideTier,
     /// Agree to calls that wait for a person.
     Approve,
-    /// See and try the servers, see what is wrong with their tools.
+    /// See how the servers are, what happens and what happened.
+    Observe,
+    /// Everything that changes the gateway: servers, keys, config, what is trusted.
     Admin,
 }
 
+/// What a key is usually for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    Admin,
+    Operator,
+    Caller,
+}
+
+impl Role {
+    pub const ALL: [Self; 3] = [Self::Admin, Self::Operator, Self::Caller];
+
+    /// As the config writes it.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Admin => "admin",
+            Self::Operator => "operator",
+            Self::Caller => "caller",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|role| role.as_str() == text)
+    }
+
+    /// Those that were named, or the usual ones. An admin has them all.
+    pub fn rights(self, named: Option<Rights>) -> Rights {
+        match (self, named) {
+            (Self::Admin, _) => Rights::ALL,
+            (Self::Operator | Self::Caller, Some(named)) => named,
+            (Self::Operator, None) => [Right::Approve, Right::Observe].into_iter().collect(),
+            (Self::Caller, None) => [Right::Execute].into_iter().collect(),
+        }
+    }
+}
+
 impl Right {
-    pub const ALL: [Self; 4] = [Self::Execute, Self::OverrideTier, Self::Approve, Self::Admin];
+    pub const ALL: [Self; 5] =
+        [Self::Execute, Self::OverrideTier, Self::Approve, Self::Observe, Self::Admin];
 
     /// As the config writes it.
     pub const fn as_str(self) -> &'static str {
@@ -25,6 +63,7 @@ impl Right {
             Self::Execute => "execute",
             Self::OverrideTier => "override_tier",
             Self::Approve => "approve",
+            Self::Observe => "observe",
             Self::Admin => "admin",
         }
     }
@@ -52,6 +91,10 @@ impl Rights {
 
     pub const fn has(self, right: Right) -> bool {
         self.0 & bit(right) != 0
+    }
+
+    pub fn iter(self) -> impl Iterator<Item = Right> {
+        Right::ALL.into_iter().filter(move |right| self.has(*right))
     }
 
     pub(crate) fn need(self, right: Right) -> Result<(), Problem> {

@@ -115,7 +115,7 @@ async fn serve(front: Arc<Front>, post: Post, line: Arc<Line>) -> Answer {
             }
             match find_session(&front, &who, &headers) {
                 Ok(session) => {
-                    let speaker = Speaker { session: &session, tier: who.tier };
+                    let speaker = Speaker { session: &session, who: &who };
                     legacy::take(&front, speaker, message, &line).await
                 }
                 Err(refused) => Answer::refused(None, &refused),
@@ -152,7 +152,7 @@ async fn serve_request(
     }
     match find_session(front, &who, headers) {
         Ok(session) => {
-            let speaker = Speaker { session: &session, tier: who.tier };
+            let speaker = Speaker { session: &session, who: &who };
             legacy::answer(front, speaker, ask, line).await
         }
         Err(refused) => Answer::refused(Some(&ask.id), &refused),
@@ -171,7 +171,7 @@ async fn serve_batch(
     }
     match (find_session(front, who, headers), std::str::from_utf8(body)) {
         (Ok(session), Ok(text)) if session.revision == Revision::V2025_03_26 => {
-            let speaker = Speaker { session: &session, tier: who.tier };
+            let speaker = Speaker { session: &session, who };
             legacy::batch(front, speaker, text, line).await
         }
         (Ok(_), _) => legacy::refused(no_batches),

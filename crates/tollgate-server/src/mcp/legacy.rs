@@ -5,7 +5,6 @@ use std::sync::Arc;
 use futures_util::future::{Abortable, join_all};
 use http::StatusCode;
 use serde_json::value::RawValue;
-use tollgate_core::budget::Tier;
 use tollgate_core::call::{Kind, Request};
 use tollgate_core::json::Object;
 use tollgate_core::view::Form;
@@ -30,15 +29,15 @@ use crate::refusal::{Refused, Told, call_error};
 #[derive(Clone, Copy)]
 pub(super) struct Speaker<'s> {
     pub(super) session: &'s Arc<Session>,
-    /// What the headers ask for, for this request only.
-    pub(super) tier: Option<Tier>,
+    /// Whoever asks now, with what they may and ask for now; the agent is the session's.
+    pub(super) who: &'s Who,
 }
 
 impl Speaker<'_> {
     /// Who asks, within the budget of this request: by header, by `_meta`, else the session's.
     fn who(&self, front: &Front, params: &Object<'_>) -> Result<Who, Refused> {
         let session = &self.session.who;
-        let who = Who { tier: self.tier, ..session.clone() };
+        let who = Who { agent: session.agent.clone(), ..self.who.clone() };
         let who = match params.object("_meta") {
             Some(meta) => {
                 self.same_agent(front, &meta)?;
@@ -171,8 +170,8 @@ fn local(
         }
         Method::Subscribe => {
             let uri = method::required_string(&ask.params, "uri")?;
-            speaker.who(front, &ask.params)?;
-            subscribe(front, session, uri)?;
+            let who = speaker.who(front, &ask.params)?;
+            subscribe(front, (session, &who), uri)?;
             done()
         }
         Method::Unsubscribe => {
@@ -186,7 +185,7 @@ fn local(
     }
 }
 
-fn subscribe(front: &Front, session: &Session, uri: String) -> Result<(), Refused> {
+fn subscribe(front: &Front, (session, who): (&Session, &Who), uri: String) -> Result<(), Refused> {
     if session.watches(&uri) {
         return Ok(());
     }
@@ -194,7 +193,7 @@ fn subscribe(front: &Front, session: &Session, uri: String) -> Result<(), Refuse
         let limit = front.limits.watched_resources;
         return Err(Refused::bad_params(format!("no more than {limit} resources can be watched")));
     }
-    let turn = session.who.turn(&front.gate)?;
+    let turn = who.turn(&front.gate)?;
     match front.gate.watch_resource(&turn, &uri) {
         Ok(watch) => {
             session.watch(uri, watch);

@@ -90,8 +90,11 @@ impl Sessions {
     }
 
     /// Idle for too long, and held by nobody but those who look: a running call or an open
-    /// stream holds its session.
+    /// stream holds its session. Or its owner has lost the key, or got other rights with it.
     fn is_over(&self, session: &Arc<Session>, lookers: usize) -> bool {
+        if !session.who.lease.holds() {
+            return true;
+        }
         let last = session.last_used.load(Ordering::Relaxed);
         let idle = Duration::from_millis(self.now().saturating_sub(last));
         idle > self.idle && Arc::strong_count(session) <= lookers

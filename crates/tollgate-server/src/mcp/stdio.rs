@@ -29,7 +29,7 @@ use super::method::{self, Method};
 use super::modern::{self, Ask};
 use super::session::Session;
 use super::{Front, Who, legacy, listen};
-use crate::auth::Rights;
+use crate::auth::{Lease, Rights};
 use crate::limits::Limits;
 use crate::refusal::Refused;
 
@@ -65,6 +65,8 @@ where
         agent: agent.map(Into::into),
         tier: None,
         rights: Rights::ALL,
+        grant: None,
+        lease: Lease::endless(),
     };
     let mut pipe = Pipe {
         front,
@@ -235,10 +237,10 @@ impl Pipe {
         if count <= self.front.limits.batch && !self.has_room(count) {
             return self.refuse(None, &too_many()).await;
         }
-        let front = Arc::clone(&self.front);
+        let (front, who) = (Arc::clone(&self.front), self.who.clone());
         let exchange = Exchange::new(Line::new(Carrier::Pipe), |line| async move {
             let text = String::from_utf8_lossy(&text);
-            let speaker = Speaker { session: &session, tier: None };
+            let speaker = Speaker { session: &session, who: &who };
             legacy::batch(&front, speaker, &text, &line).await
         });
         let out = self.out.clone();
@@ -342,7 +344,7 @@ async fn answer(
     }
     match session {
         Some(session) => {
-            let speaker = Speaker { session, tier: None };
+            let speaker = Speaker { session, who: &who };
             legacy::answer(front, speaker, ask, line).await
         }
         None => Answer::refused(Some(&ask.id), &Refused::invalid("send `initialize` first")),

@@ -64,12 +64,13 @@ fn choose(front: &Front, sent: &Parts, body: &[u8]) -> Result<ChosenJson, Proble
         Some(depth) => depth,
     };
     let wishes = Wishes { agent: asked.text("agent")?, tier: asked.tier("override")? };
-    let (Identity { principal, agent, rights }, forced) = wishes.identify(front, sent)?;
+    let (Identity { principal, agent, rights, grant, .. }, forced) =
+        wishes.identify(front, sent)?;
     let agent = agent.as_deref();
     // Before it is counted: what is refused is no turn of the conversation.
     let named = match forced {
         Some(_) => {
-            let named = Named { tier: forced, rights };
+            let named = Named { tier: forced, rights, grant: grant.as_ref() };
             Some(named.turn::<Problem>(&front.gate, principal.clone(), agent)?)
         }
         None => None,
@@ -82,7 +83,7 @@ fn choose(front: &Front, sent: &Parts, body: &[u8]) -> Result<ChosenJson, Proble
     let view = match named {
         Some(turn) => turn.view,
         None => {
-            let asked = Asked { agent, budget, ..Asked::by(principal) };
+            let asked = Asked { grant, agent, budget, ..Asked::by(principal) };
             front.gate.turn(asked)?.view
         }
     };

@@ -1,17 +1,13 @@
 //! Results that stay behind a handle: what was too much for its consumer.
 
 use serde_json::{Value, json};
-use tollgate_core::secret::Secret;
-use tollgate_server::{Key, Rights};
+use tollgate_server::Rights;
 
 use crate::client::Call;
-use crate::stage::{Setup, Stage};
+use crate::stage::{Setup, Stage, key};
 
 async fn stage() -> Stage {
-    let key = |name: &str| {
-        let secret = Secret::new(format!("the-key-of-{name}"));
-        Key { name: name.to_owned(), secret, agents: None, rights: Rights::ALL }
-    };
+    let key = |name: &str| key(name, &format!("the-key-of-{name}"), Rights::ALL);
     Stage::with(Setup { keys: vec![key("ada"), key("bob")], ..Setup::default() }).await
 }
 

@@ -60,7 +60,7 @@ async fn told(operator: &mut Stream) -> Value {
 #[tokio::test]
 async fn an_answer_that_can_be_kept_comes_late_and_is_there_for_the_next_turn() {
     let (up, stage) = stage(KEPT).await;
-    let mut operator = stage.request("GET", "/api/events").stream().await;
+    let mut operator = stage.request("GET", "/api/events").by_admin().stream().await;
     let pending = execute(&stage, &json!({"tier": "fast"})).send().await.json();
     assert_eq!(pending["status"], "pending", "{pending}");
     let waiting = read(&stage, &pending["handle"]).await;
@@ -88,7 +88,7 @@ async fn others_come_late_only_if_someone_asked_for_that() {
     up.script.hears_a_cancel().await;
     let pending = execute(&stage, &json!({"tier": "fast", "late": true})).send().await.json();
     assert_eq!(pending["status"], "pending", "{pending}");
-    let mut operator = stage.request("GET", "/api/events").stream().await;
+    let mut operator = stage.request("GET", "/api/events").by_admin().stream().await;
     up.script.release.add_permits(2);
     assert_eq!(told(&mut operator).await, pending["handle"]);
     assert_eq!(read(&stage, &pending["handle"]).await["data"], "done");

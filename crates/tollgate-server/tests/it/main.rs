@@ -2,10 +2,12 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 mod client;
+mod doors;
 mod framing;
 mod hostile;
 mod json_rpc;
 mod kept;
+mod keys;
 mod late;
 mod legacy;
 mod limits;

@@ -28,7 +28,7 @@ async fn stage() -> (Upstream, Stage) {
 }
 
 fn calibrate(stage: &Stage, what: &Value) -> Call {
-    stage.post(what.to_string()).path("/api/calibrate")
+    stage.post(what.to_string()).path("/api/calibrate").by_admin()
 }
 
 async fn heard(call: Call) -> Vec<(String, Value)> {
@@ -128,7 +128,7 @@ async fn measured_tools_are_compared_within_their_category() {
 async fn figures_to_share_name_no_server() {
     let (_up, stage) = stage().await;
     heard(calibrate(&stage, &json!({"tool": "up_count"}))).await;
-    let shared = stage.request("GET", "/api/telemetry").send().await;
+    let shared = stage.request("GET", "/api/telemetry").by_admin().send().await;
     let figures = shared.json();
     assert_eq!(figures["format"], "tollgate-telemetry/1");
     assert_eq!(figures["environment"], "test");

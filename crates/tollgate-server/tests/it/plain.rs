@@ -68,7 +68,7 @@ async fn what_nobody_would_read_is_refused_by_its_name() {
         ("/v1/tier?tier=deep", json!({"text": "hi"}), "`tier`"),
         ("/api/calibrate?tool=echo", json!({}), "`tool`"),
     ] {
-        let reply = stage.post(body.to_string()).path(path).send().await;
+        let reply = stage.post(body.to_string()).path(path).by_admin().send().await;
         assert_eq!(reply.status, 400, "{path}: {reply:?}");
         assert!(reply.text.contains(named), "{path}: {reply:?}");
     }
@@ -85,14 +85,15 @@ async fn operators_see_what_servers_do() {
     let health = stage.request("GET", "/healthz").send().await.json();
     assert!(health["tollgate"].is_string());
     assert_eq!(stage.request("GET", "/readyz").send().await.status, 200);
-    let status = stage.request("GET", "/mcp/status").send().await.json();
+    let status = stage.request("GET", "/mcp/status").by_admin().send().await.json();
     let servers = status["servers"].as_array().unwrap();
     let up_status = servers.iter().find(|server| server["id"] == "up").unwrap();
     assert_eq!(up_status["state"], "ready");
     assert_eq!(up_status["protocol"], "2025-11-25");
     assert_eq!(up_status["tools"], 5);
     assert!(up_status["since"].as_str().unwrap().ends_with('Z'));
-    let test = |server: &str| stage.request("POST", &format!("/mcp/test/{server}")).send();
+    let test =
+        |server: &str| stage.request("POST", &format!("/mcp/test/{server}")).by_admin().send();
     assert_eq!(test("up").await.json()["ok"], true);
     assert_eq!(test("test").await.json()["ok"], true);
     let missing = test("nobody").await;

@@ -2,11 +2,10 @@
 
 use serde_json::json;
 use tollgate_core::budget::Tier;
-use tollgate_core::secret::Secret;
-use tollgate_server::{Key, Right, Rights};
+use tollgate_server::{Right, Rights};
 
 use crate::client::Call;
-use crate::stage::{Setup, Stage};
+use crate::stage::{Setup, Stage, key};
 
 /// With agents whose ceiling is `standard`.
 async fn stage(rights: &[Right]) -> Stage {
@@ -15,8 +14,7 @@ async fn stage(rights: &[Right]) -> Stage {
 
 async fn within(ceiling: Option<Tier>, rights: &[Right]) -> Stage {
     let rights: Rights = rights.iter().copied().collect();
-    let secret = Secret::new("a-key-of-sixteen");
-    let key = Key { name: "phone".to_owned(), secret, agents: None, rights };
+    let key = key("phone", "a-key-of-sixteen", rights);
     Stage::with(Setup { keys: vec![key], ceiling, ..Setup::default() }).await
 }
 
@@ -68,6 +66,7 @@ async fn a_key_does_what_its_rights_say() {
         (&[][..], [403; 11]),
         (&[Right::Execute], [200, 200, 403, 403, 403, 403, 403, 403, 403, 403, 403]),
         (&[Right::OverrideTier], [403, 403, 200, 200, 200, 200, 403, 403, 403, 403, 403]),
+        (&[Right::Observe], [403, 403, 403, 403, 403, 403, 200, 403, 200, 403, 200]),
         (&[Right::Admin], [403, 403, 403, 403, 403, 403, 200, 404, 200, 404, 200]),
         (&Right::ALL, [200, 200, 200, 200, 200, 200, 200, 404, 200, 404, 200]),
     ] {

@@ -11,7 +11,7 @@ async fn s_01_no_request_can_name_a_command() {
     let path = canary.to_str().unwrap();
     let command = json!({"command": ["touch", path], "transport": "stdio", "args": [path]});
     let servers = async || {
-        let status = stage.request("GET", "/mcp/status").send().await.json();
+        let status = stage.request("GET", "/mcp/status").by_admin().send().await.json();
         let servers = status["servers"].as_array().unwrap().clone();
         servers.into_iter().map(|server| server["id"].clone()).collect::<Vec<_>>()
     };

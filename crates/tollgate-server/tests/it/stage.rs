@@ -18,6 +18,7 @@ use tollgate_core::budget::Tier;
 use tollgate_core::glob::Glob;
 use tollgate_core::id::{AgentId, ServerId};
 use tollgate_engine::builtin::{self, Failure, Reply, Tool};
+use tollgate_engine::clock::SystemClock;
 use tollgate_engine::gate::Gate;
 use tollgate_engine::settings::{
     Auth, Calibrate, Endpoint, Protocol, Restart, Server as UpstreamSettings, Settings, Transport,
@@ -25,10 +26,16 @@ use tollgate_engine::settings::{
 use tollgate_engine::{Parts, Running};
 use tollgate_mcp::tasks::{self, Task};
 use tollgate_mcp::{Revision, header};
-use tollgate_server::{Key, Limits, Options, Server};
+use tollgate_server::keyring::Keyring;
+use tollgate_server::{Fingerprint, Key, Limits, Options, Rights, Server};
+use tollgate_store::Store;
+
+/// The token of whoever runs the gateway.
+pub(crate) const ADMIN: &str = "the-token-of-the-admin";
 
 pub(crate) struct Stage {
     pub(crate) address: SocketAddr,
+    pub(crate) front: Server,
     pub(crate) gate: Arc<Gate>,
     pub(crate) seen: Arc<Seen>,
     pub(crate) stop: CancellationToken,
@@ -81,12 +88,22 @@ impl Stage {
         }
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let options = Options { hosts: Vec::new(), keys: setup.keys, limits: setup.limits };
+        let admin = Some(Fingerprint::of(ADMIN.as_bytes()));
+        let clock = Arc::new(SystemClock);
+        let keyring = Keyring::new(Arc::new(Store::in_memory().unwrap()), clock);
+        let options = Options {
+            hosts: Vec::new(),
+            keys: setup.keys,
+            keyring: Some(Arc::new(keyring)),
+            admin,
+            limits: setup.limits,
+        };
         let server = Server::new(Arc::clone(&gate), &options);
+        let front = server.clone();
         let stop = CancellationToken::new();
         let token = stop.clone();
         let serving = tasks::spawn("server", async move { server.serve(listener, token).await });
-        Self { address, gate, seen, stop, serving, _running: running, _directory: directory }
+        Self { address, front, gate, seen, stop, serving, _running: running, _directory: directory }
     }
 
     pub(crate) fn calls(&self) -> usize {
@@ -103,6 +120,11 @@ impl Stage {
         }
         panic!("{} instead of {wanted}", count.load(Ordering::SeqCst));
     }
+}
+
+/// A key for every agent.
+pub(crate) fn key(name: &str, secret: &str, rights: Rights) -> Key {
+    Key { rights, ..Key::new(name, Fingerprint::of(secret.as_bytes())) }
 }
 
 /// Until the tool is in the catalogue.
@@ -124,6 +146,7 @@ fn settings(directory: &std::path::Path, upstream: Option<SocketAddr>) -> Settin
         ..Agent::implicit()
     };
     Settings {
+        environment: "test".to_owned(),
         limits: tollgate_core::budget::Limits { global: Duration::from_secs(20) },
         servers: upstream.map(scripted).into_iter().collect(),
         agents: vec![agent("default", &["*"]), agent("sage", &["echo"])],

@@ -4,25 +4,18 @@ use std::time::Duration;
 
 use serde_json::json;
 use tollgate_core::id::AgentId;
-use tollgate_core::secret::Secret;
 use tollgate_server::{Key, Rights};
 
 use crate::client::Call;
 use crate::hostile::{Hostile, SERVERS, error, plan, planned, resource, result, then};
-use crate::stage::{Setup, Stage};
+use crate::stage::{Setup, Stage, key};
 
 const CANARY: &str = "canary-5d1f7c3e9b";
 const UPPER: &str = "CANARY-5D1F7C3E9B";
 
 #[tokio::test]
 async fn s_22_the_token_of_a_client_reaches_no_server() {
-    let key = Key {
-        name: "ada".to_owned(),
-        secret: Secret::new(CANARY),
-        agents: None,
-        rights: Rights::ALL,
-    };
-    let setup = Setup { keys: vec![key], ..Setup::default() };
+    let setup = Setup { keys: vec![key("ada", CANARY, Rights::ALL)], ..Setup::default() };
     let hostile = Hostile::with(Duration::from_secs(5), setup).await;
     let stage = &hostile.stage;
     let hello = json!({"protocolVersion": "2025-11-25", "capabilities": {"elicitation": {}},
@@ -126,8 +119,7 @@ const TRUST: &[&str] = &[
 #[tokio::test]
 async fn s_15_no_header_of_trust_opens_anything() {
     let agents = Some(vec![AgentId::parse("sage").unwrap()]);
-    let key =
-        Key { name: "phone".to_owned(), secret: Secret::new(CANARY), agents, rights: Rights::ALL };
+    let key = Key { agents, ..key("phone", CANARY, Rights::ALL) };
     let setup = Setup { keys: vec![key], ..Setup::default() };
     let stage = Stage::with(setup).await;
     let list = || stage.modern("tools/list", json!({}));

@@ -90,7 +90,7 @@ async fn what_is_wrong_is_said_as_for_everybody() {
 #[tokio::test]
 async fn operators_hear_of_slow_calls_until_the_server_stops() {
     let (_up, stage) = stage(SOON).await;
-    let mut heard = stage.request("GET", "/api/events").stream().await;
+    let mut heard = stage.request("GET", "/api/events").by_admin().stream().await;
     let _call = execute(&stage, &json!({"name": "up_hang", "agent": "default"})).stream().await;
     let call = json!({"principal": "local", "agent": "default", "name": "up_hang",
                       "server": "up", "tool": "hang", "message": "One moment."});

@@ -106,7 +106,7 @@ async fn a_turn_ends_at_its_wall_and_the_server_is_told() {
 #[tokio::test]
 async fn clients_are_told_of_tools_that_moved_if_they_see_that() {
     let (_up, stage) = stage().await;
-    let mut operator = stage.request("GET", "/api/events").stream().await;
+    let mut operator = stage.request("GET", "/api/events").by_admin().stream().await;
     let listen = |tier: &str| {
         let wanted = json!({"toolsListChanged": true});
         let params = json!({"notifications": wanted, "_meta": in_meta(tier)});

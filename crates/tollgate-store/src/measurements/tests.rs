@@ -1,5 +1,6 @@
 use std::path::Path;
 use std::sync::Barrier;
+use std::time::Duration;
 
 use tollgate_core::latency::Ending;
 

@@ -4,13 +4,14 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tollgate_engine::calibration::Upkeep;
 
-use crate::app::App;
+use crate::app::{self, App};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::signals::asked_to_stop;
 
 pub(super) async fn run(config: &Config, output: Output) -> Result<(), Failure> {
+    app::check_reach(config).await?;
     let listener = TcpListener::bind(config.listen).await.map_err(|error| {
         Failure::failed(format!(
             "cannot listen on {}: {error}; is another gateway running? `--listen` takes another address",
@@ -24,6 +25,10 @@ pub(super) async fn run(config: &Config, output: Output) -> Result<(), Failure> 
     let ready = async {
         app.gate().settled().await;
         output.note(&format!("tollgate is ready on http://{address}"));
+        if app.server.is_open() {
+            // What is behind the `#` stays in the browser: no server logs it.
+            output.note(&format!("admin: http://{address}/#token={}", app.admin.reveal()));
+        }
         std::future::pending::<()>().await;
     };
     let mut serving = std::pin::pin!(serving);

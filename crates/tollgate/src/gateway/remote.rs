@@ -16,7 +16,8 @@ use tollgate_core::secret::Secret;
 use tollgate_server::Right;
 
 use super::events;
-use crate::config::{Config, Role};
+use crate::admin_token;
+use crate::config::{Config, Key, Proof};
 use crate::failure::Failure;
 
 /// Whoever does not answer this soon is not there.
@@ -111,9 +112,15 @@ fn reachable(listen: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, listen.port())
 }
 
-/// The strongest key of the config.
+/// What opens most: an admin's key of the config, else the token of the data directory, else a key
+/// that may call tools.
 fn key(config: &Config) -> Option<Secret> {
-    let admin = config.keys.iter().find(|key| key.role == Role::Admin);
-    let caller = || config.keys.iter().find(|key| key.rights.has(Right::Execute));
-    admin.or_else(caller).map(|key| key.key.clone())
+    let plain = |key: &Key| match &key.proof {
+        Proof::Key(key) => Some(key.clone()),
+        Proof::Hash(_) => None,
+    };
+    let with = |right| config.keys.iter().filter(move |key| key.rights.has(right));
+    let token = || admin_token::read(&config.data).ok().flatten();
+    let caller = || with(Right::Execute).find_map(plain);
+    with(Right::Admin).find_map(plain).or_else(token).or_else(caller)
 }

@@ -5,6 +5,7 @@ mod children;
 mod confine;
 mod fake;
 mod in_process;
+mod keys;
 mod memory;
 mod no_commands;
 mod remote;

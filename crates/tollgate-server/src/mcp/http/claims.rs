@@ -81,6 +81,7 @@ pub(super) fn who(keys: &Keys, sent: &Parts, agent: Option<String>) -> Result<Wh
             Some(tier.ok_or_else(|| bad("`x-tollgate-tier` is fast, standard or deep"))?)
         }
     };
-    let Identity { principal, agent, rights } = keys.visitor(sent)?.identify(agent)?;
-    Ok(Who { principal, agent: agent.map(Into::into), tier, rights })
+    let Identity { principal, agent, rights, grant, lease } =
+        keys.visitor(sent)?.identify(agent)?;
+    Ok(Who { principal, agent: agent.map(Into::into), tier, rights, grant, lease })
 }

@@ -13,7 +13,7 @@ use tollgate_mcp::envelope::Id;
 use tollgate_mcp::meta::ClientFacts;
 
 use super::{Opening, Session, Sessions};
-use crate::auth::Rights;
+use crate::auth::{Lease, Rights};
 use crate::limits::Limits;
 use crate::mcp::Who;
 use crate::mcp::listen::Digests;
@@ -25,7 +25,14 @@ fn sessions(limit: usize) -> Sessions {
 
 fn who(principal: &str, agent: Option<&str>) -> Who {
     let principal = Principal::named(principal);
-    Who { principal, agent: agent.map(Into::into), tier: None, rights: Rights::ALL }
+    Who {
+        principal,
+        agent: agent.map(Into::into),
+        tier: None,
+        rights: Rights::ALL,
+        grant: None,
+        lease: Lease::endless(),
+    }
 }
 
 fn opening(who: Who) -> Opening {

@@ -3,11 +3,14 @@
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
+use std::time::SystemTime;
 
+use tollgate_core::date;
+use tollgate_core::glob::Glob;
 use tollgate_core::id::AgentId;
-use tollgate_core::rate::RateLimit;
 use tollgate_core::secret::Secret;
-use tollgate_server::{Right, Rights};
+use tollgate_core::turn::Grant;
+use tollgate_server::{Fingerprint, Right, Rights, Role};
 
 use super::super::Request;
 use super::super::diagnostic::{Place, Problems};
@@ -36,22 +39,34 @@ pub enum Database {
 #[derive(Debug, Clone)]
 pub struct Key {
     pub name: String,
-    /// Never empty.
-    pub key: Secret,
+    pub proof: Proof,
     pub role: Role,
     /// `None`: every agent. Never empty.
     pub agents: Option<Vec<AgentId>>,
     pub rights: Rights,
-    pub rate_limit: Option<RateLimit>,
+    pub grant: Grant,
+    pub expires: Option<SystemTime>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
-    Admin,
-    Caller,
+/// By what a key is known.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Proof {
+    /// The key itself. Never empty.
+    Key(Secret),
+    Hash(Fingerprint),
 }
 
-/// The address, which without keys must be loopback.
+impl Proof {
+    pub fn fingerprint(&self) -> Fingerprint {
+        match self {
+            Self::Key(key) => Fingerprint::of(key.reveal().as_bytes()),
+            Self::Hash(hash) => *hash,
+        }
+    }
+}
+
+/// The address, which without keys must be loopback. Those that were made by command are not known
+/// here; the start asks for them.
 pub(crate) fn listen(
     top: &Fields,
     request: &Request,
@@ -71,12 +86,14 @@ pub(crate) fn listen(
     };
     if !address.ip().is_loopback() && top.entries("keys").is_empty() {
         problems
-            .error(
+            .warning(
                 place,
                 "listen",
-                format!("`{address}` can be reached from outside, and there are no keys"),
+                format!("`{address}` can be reached from outside, and the config has no keys"),
             )
-            .help("add `keys:`, each with a `name` and a `key`, or listen on 127.0.0.1");
+            .help(
+                "without any, the gateway does not start: add `keys:`, or `tollgate keys create`",
+            );
     }
     Some(address)
 }
@@ -133,16 +150,16 @@ pub(crate) fn keys(top: &Fields, problems: &mut Problems) -> Vec<Key> {
     let agents: Vec<&str> =
         top.named("agents").iter().map(|(name, _)| name.value.as_str()).collect();
     let mut names = BTreeSet::new();
-    let mut texts = BTreeSet::new();
+    let mut proofs = BTreeSet::new();
     let mut keys = Vec::new();
     for fields in top.entries("keys") {
         if let Some(name) = fields.text("name") {
             let name = super::Marked { value: name.value.to_owned(), at: name.at };
             is_new(&mut names, (&fields.path("name"), "key"), &name, problems);
         }
-        let text = key_text(fields, problems);
-        if let Some(text) = &text
-            && !texts.insert(text.reveal().to_owned())
+        let proof = proof(fields, problems);
+        if let Some(proof) = &proof
+            && !proofs.insert(*proof.fingerprint().as_bytes())
         {
             let message = "two entries have the same key";
             problems
@@ -151,21 +168,70 @@ pub(crate) fn keys(top: &Fields, problems: &mut Problems) -> Vec<Key> {
         }
         let allowed = key_agents(fields, &agents, problems);
         let limit = rate_limit(fields, problems);
-        let (Some(name), Some(key)) = (fields.text("name"), text) else { continue };
-        let role = match fields.text("role").map(|text| text.value) {
-            Some("admin") => Role::Admin,
-            _ => Role::Caller,
+        let expires = expires(fields, problems);
+        let (Some(name), Some(proof)) = (fields.text("name"), proof) else { continue };
+        let role = fields.text("role").and_then(|text| Role::parse(text.value));
+        let role = role.unwrap_or(Role::Caller);
+        let grant = Grant {
+            tools: fields.has("tools").then(|| globs(fields)),
+            rate_limit: limit,
+            concurrent: fields.whole("concurrent").and_then(|it| u32::try_from(it.value).ok()),
         };
         keys.push(Key {
             name: name.value.to_owned(),
-            key,
+            proof,
             role,
             agents: allowed,
-            rights: rights(fields, role),
-            rate_limit: limit,
+            rights: role.rights(fields.has("rights").then(|| rights(fields))),
+            grant,
+            expires,
         });
     }
     keys
+}
+
+fn globs(fields: &Fields) -> Vec<Glob> {
+    fields.texts("tools").iter().map(|text| Glob::new(text.value)).collect()
+}
+
+fn expires(fields: &Fields, problems: &mut Problems) -> Option<SystemTime> {
+    let text = fields.text("expires")?;
+    let when = date::parse(text.value);
+    if when.is_none() {
+        let message = format!("`expires` must be a date, not `{}`", text.value);
+        problems
+            .error(text.at, &fields.path("expires"), message)
+            .help("like `2027-01-31` or `2027-01-31T12:00:00Z`");
+    }
+    when
+}
+
+fn proof(fields: &Fields, problems: &mut Problems) -> Option<Proof> {
+    match (fields.has("key"), fields.text("hash")) {
+        (false, None) if fields.has("hash") => None,
+        (false, None) => {
+            problems
+                .error(fields.at, &fields.path("key"), "`key` is missing")
+                .help(format!("`{}` needs it, or `hash`", fields.path));
+            None
+        }
+        (true, None) => key_text(fields, problems).map(Proof::Key),
+        (false, Some(text)) => {
+            let hash = Fingerprint::parse(text.value.trim());
+            if hash.is_none() {
+                problems
+                    .error(text.at, &fields.path("hash"), "the hash is not one of SHA-256")
+                    .help("`sha256:` and 64 hexadecimal digits: `printf %s KEY | sha256sum`");
+            }
+            hash.map(Proof::Hash)
+        }
+        (true, Some(text)) => {
+            problems
+                .error(text.at, &fields.path("hash"), "`key` and `hash` exclude each other")
+                .help("leave one of them out");
+            None
+        }
+    }
 }
 
 fn key_text(fields: &Fields, problems: &mut Problems) -> Option<Secret> {
@@ -216,12 +282,6 @@ fn key_agents(fields: &Fields, known: &[&str], problems: &mut Problems) -> Optio
     Some(agents)
 }
 
-fn rights(fields: &Fields, role: Role) -> Rights {
-    match role {
-        Role::Admin => Rights::ALL,
-        Role::Caller if fields.has("rights") => {
-            fields.texts("rights").iter().filter_map(|text| Right::parse(text.value)).collect()
-        }
-        Role::Caller => [Right::Execute].into_iter().collect(),
-    }
+fn rights(fields: &Fields) -> Rights {
+    fields.texts("rights").iter().filter_map(|text| Right::parse(text.value)).collect()
 }

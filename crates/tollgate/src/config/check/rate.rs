@@ -1,7 +1,5 @@
 //! `30/min`: so many in so long.
 
-use std::time::Duration;
-
 use tollgate_core::rate::RateLimit;
 
 use super::super::diagnostic::Problems;
@@ -10,7 +8,7 @@ use super::super::raw::Fields;
 /// The `rate_limit` of a section.
 pub(super) fn rate_limit(fields: &Fields, problems: &mut Problems) -> Option<RateLimit> {
     let text = fields.text("rate_limit")?;
-    let limit = parse(text.value);
+    let limit = RateLimit::parse(text.value);
     if limit.is_none() {
         let message = format!("`rate_limit` must be like `30/min`, not `{}`", text.value);
         problems
@@ -20,22 +18,9 @@ pub(super) fn rate_limit(fields: &Fields, problems: &mut Problems) -> Option<Rat
     limit
 }
 
-fn parse(text: &str) -> Option<RateLimit> {
-    let (calls, unit) = text.split_once('/')?;
-    let calls: u32 = calls.trim().parse().ok()?;
-    let seconds = match unit.trim() {
-        "s" | "sec" | "second" => 1,
-        "m" | "min" | "minute" => 60,
-        "h" | "hour" => 3_600,
-        "d" | "day" => 86_400,
-        _ => return None,
-    };
-    (1..=1_000_000).contains(&calls).then(|| RateLimit { calls, per: Duration::from_secs(seconds) })
-}
-
 #[cfg(test)]
 mod tests {
-    use super::parse;
+    use tollgate_core::rate::RateLimit;
 
     #[test]
     fn rates_are_a_number_and_a_unit() {
@@ -50,7 +35,7 @@ mod tests {
             ("9999999/s", None),
             ("", None),
         ] {
-            let found = parse(text).map(|limit| (limit.calls, limit.per.as_secs()));
+            let found = RateLimit::parse(text).map(|limit| (limit.calls, limit.per.as_secs()));
             assert_eq!(found, expected, "{text}");
         }
     }

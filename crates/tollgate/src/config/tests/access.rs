@@ -1,5 +1,9 @@
 //! Who may come in, under which name, and what nobody may believe to be in force.
 
+use tollgate_core::date;
+use tollgate_core::glob::Glob;
+use tollgate_server::{Fingerprint, Right, Role};
+
 use super::{check, good, refused, report};
 
 const KEYS: &str = "keys: [{ name: a, key: 0123456789abcdef }]";
@@ -48,6 +52,29 @@ warning: `0.0.0.0:8655` is every interface, but no `hosts` are named
 fn a_key_for_no_agent_is_a_mistake() {
     let keys = "keys: [{ name: a, key: 0123456789abcdef, agents: [] }]";
     refused(keys, "1:42 a key for no agent opens nothing");
+}
+
+#[test]
+fn a_key_is_known_by_itself_or_by_its_hash() {
+    let hash = "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+    let text = format!(
+        "keys: [{{ name: a, hash: \"{hash}\", role: operator, tools: [\"roll*\"], concurrent: 3, \
+         expires: 2030-02-28 }}]"
+    );
+    let config = good(&text);
+    let key = &config.keys[0];
+    assert_eq!(key.proof.fingerprint(), Fingerprint::of(b"abc"));
+    assert_eq!((key.role, key.grant.concurrent), (Role::Operator, Some(3)));
+    assert_eq!(key.rights, [Right::Approve, Right::Observe].into_iter().collect());
+    assert_eq!(key.grant.tools.as_deref(), Some(&[Glob::new("roll*")][..]));
+    assert_eq!(key.expires, date::parse("2030-02-28"));
+    refused("keys: [{ name: a, hash: abc }]", "1:25 the hash is not one of SHA-256");
+    let both = format!("keys: [{{ name: a, key: 0123456789abcdef, hash: \"{hash}\" }}]");
+    refused(&both, "1:48 `key` and `hash` exclude each other");
+    let same = format!("keys: [{{ name: a, key: abc }}, {{ name: b, hash: \"{hash}\" }}]");
+    refused(&same, "1:31 two entries have the same key");
+    let late = "keys: [{ name: a, key: 0123456789abcdef, expires: tomorrow }]";
+    refused(late, "1:51 `expires` must be a date, not `tomorrow`");
 }
 
 #[test]

@@ -13,11 +13,11 @@ use tollgate_engine::settings::{
     Transport, Wanted,
 };
 use tollgate_mcp::Revision;
-use tollgate_server::Right;
+use tollgate_server::{Right, Role};
 
 use super::super::diagnostic::Problems;
 use super::super::{
-    Database, Engine, Paint, Request, Role, Severity, json, load_text, manual, schema, tree,
+    Database, Engine, Paint, Request, Severity, json, load_text, manual, schema, tree,
 };
 use super::{Fake, good, load, load_with, report};
 

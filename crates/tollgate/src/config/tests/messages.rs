@@ -34,21 +34,21 @@ error: unknown key `trasport`
 }
 
 #[test]
-fn an_open_address_without_keys_is_refused() {
+fn an_open_address_without_keys_is_pointed_out() {
     check(
         r#"
 environment: home
 listen: 0.0.0.0:8655
 "#,
         r#"
-error: `0.0.0.0:8655` can be reached from outside, and there are no keys
+warning: `0.0.0.0:8655` can be reached from outside, and the config has no keys
  --> t.yaml:2:9
    |
  2 | listen: 0.0.0.0:8655
    |         ^^^^^^^^^^^^
-   = add `keys:`, each with a `name` and a `key`, or listen on 127.0.0.1
+   = without any, the gateway does not start: add `keys:`, or `tollgate keys create`
 
-1 error in t.yaml
+1 warning in t.yaml
 "#,
     );
 }
@@ -337,7 +337,7 @@ error: unknown key `rol`
  8 |   - { name: ops, key: ******************, rol: ***** }
    |                                           ^^^
    = did you mean `role`?
-   = known here: name, key, role, agents, rights, rate_limit
+   = known here: name, key, hash, role, agents, rights, tools, rate_limit, concurrent, expires
 
 3 errors in t.yaml
 "#,
@@ -445,7 +445,7 @@ error: `key` is missing
    |
  5 |   - role: admin
    |     ^
-   = `keys[0]` needs it: the key itself; never empty
+   = `keys[0]` needs it, or `hash`
 
 4 errors in t.yaml
 "#,

@@ -1,0 +1,126 @@
+//! Moments as people and programs write them: RFC 3339, in UTC, to the second. Reads no clock.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+/// Days from the first of March of the year 0 to 1970.
+const SHIFT: u64 = 719_468;
+const DAY: u64 = 86_400;
+
+/// Before 1970 it is 1970.
+pub fn written(time: SystemTime) -> String {
+    let seconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs());
+    let (days, clock) = (seconds / DAY, seconds % DAY);
+    // Years of this count begin in March, so that the leap day is the last of its year.
+    let shifted = days + SHIFT;
+    let (era, day_of_era) = (shifted / 146_097, shifted % 146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1_460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month_from_march = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    let month = if month_from_march < 10 { month_from_march + 3 } else { month_from_march - 9 };
+    let year = era * 400 + year_of_era + u64::from(month <= 2);
+    let (hour, minute, second) = (clock / 3_600, clock / 60 % 60, clock % 60);
+    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+}
+
+/// `2027-01-31` (the beginning of that day) or `2027-01-31T12:00:00Z`, from 1970 to 9999.
+pub fn parse(text: &str) -> Option<SystemTime> {
+    let (day, clock) = match text.split_once(['T', 't']) {
+        Some((day, clock)) => (day, clock.strip_suffix(['Z', 'z'])?),
+        None => (text, "00:00:00"),
+    };
+    let [year, month, day] = numbers(day, '-', [4, 2, 2])?;
+    let [hour, minute, second] = numbers(clock, ':', [2, 2, 2])?;
+    if !(1970..=9999).contains(&year) || hour > 23 || minute > 59 || second > 59 {
+        return None;
+    }
+    if !(1..=12).contains(&month) || day == 0 || day > days_in(year, month) {
+        return None;
+    }
+    let (year, month_from_march) =
+        if month > 2 { (year, month - 3) } else { (year - 1, month + 9) };
+    let (era, year_of_era) = (year / 400, year % 400);
+    let day_of_year = (153 * month_from_march + 2) / 5 + day - 1;
+    let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
+    let days = (era * 146_097 + day_of_era).checked_sub(SHIFT)?;
+    let seconds = days * DAY + hour * 3_600 + minute * 60 + second;
+    Some(UNIX_EPOCH + Duration::from_secs(seconds))
+}
+
+fn days_in(year: u64, month: u64) -> u64 {
+    let is_leap = year.is_multiple_of(4) && !year.is_multiple_of(100) || year.is_multiple_of(400);
+    match month {
+        2 if is_leap => 29,
+        2 => 28,
+        4 | 6 | 9 | 11 => 30,
+        _ => 31,
+    }
+}
+
+/// Three numbers of so many digits, nothing else.
+fn numbers(text: &str, between: char, digits: [usize; 3]) -> Option<[u64; 3]> {
+    let mut parts = text.split(between);
+    let mut read = [0; 3];
+    for (number, digits) in read.iter_mut().zip(digits) {
+        let part = parts.next().filter(|part| part.len() == digits)?;
+        let is_plain = part.bytes().all(|byte| byte.is_ascii_digit());
+        *number = is_plain.then(|| part.parse().ok()).flatten()?;
+    }
+    parts.next().is_none().then_some(read)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, UNIX_EPOCH};
+
+    use super::{parse, written};
+
+    #[test]
+    fn times_are_read_as_they_are_written() {
+        for (seconds, expected) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (951_782_400, "2000-02-29T00:00:00Z"),
+            (1_700_000_000, "2023-11-14T22:13:20Z"),
+            (4_107_542_399, "2100-02-28T23:59:59Z"),
+            (4_107_542_400, "2100-03-01T00:00:00Z"),
+            (253_402_300_799, "9999-12-31T23:59:59Z"),
+        ] {
+            let time = UNIX_EPOCH + Duration::from_secs(seconds);
+            assert_eq!(written(time), expected);
+            assert_eq!(parse(expected), Some(time), "{expected}");
+        }
+        for day in 0..200_000 {
+            let time = UNIX_EPOCH + Duration::from_secs(day * 43_201);
+            assert_eq!(parse(&written(time)), Some(time));
+        }
+        assert_eq!(parse("2023-11-14"), parse("2023-11-14T00:00:00z"));
+    }
+
+    #[test]
+    fn what_is_no_date_is_none() {
+        for text in [
+            "",
+            "today",
+            "2023",
+            "2023-1-1",
+            "2023-13-01",
+            "2023-00-01",
+            "2023-02-29",
+            "2100-02-29",
+            "2023-04-31",
+            "2023-01-00",
+            "1969-12-31",
+            "12023-01-01",
+            "2023-01-01T24:00:00Z",
+            "2023-01-01T00:00:00",
+            "2023-01-01T00:00:00+01:00",
+            "2023-01-01T00:00Z",
+            "2023-01-01 00:00:00Z",
+            "+023-01-01",
+            "2023-01-01-01",
+        ] {
+            assert_eq!(parse(text), None, "{text}");
+        }
+    }
+}

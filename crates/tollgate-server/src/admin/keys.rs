@@ -1,0 +1,164 @@
+//! `/api/keys`: makes, shows, revokes and rotates keys. A secret is in the answer that made it, and
+//! in no other.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Json;
+use axum::extract::{Path, Request, State};
+use axum::response::{IntoResponse, Response};
+use http::request::Parts;
+use http::{HeaderValue, StatusCode, header};
+use serde::Serialize;
+use serde_json::json;
+use tollgate_core::text::shortened;
+use tollgate_core::turn::Principal;
+use tollgate_engine::clock::{Clock as _, SystemClock};
+use tollgate_engine::gate::{Asked, Gate};
+
+use crate::auth::keyring::{Keyring, KeyringError, LONGEST_GRACE, MadeKey, Shown, Wanted};
+use crate::body;
+use crate::fields::{Fields, bad, check_query};
+use crate::mcp::Front;
+use crate::ops::for_admins;
+use crate::problem::{Problem, Style};
+
+/// Characters of a name that a refusal repeats.
+const SAID_BACK: usize = 80;
+
+pub(crate) async fn keys(State(front): State<Arc<Front>>, request: Request) -> Response {
+    let (sent, _) = request.into_parts();
+    answer(async {
+        for_admins(&front, &sent)?;
+        check_query(&sent.uri, &[])?;
+        Ok(Json(json!({ "keys": front.keys.shown() })).into_response())
+    })
+    .await
+}
+
+pub(crate) async fn make(State(front): State<Arc<Front>>, request: Request) -> Response {
+    let (sent, body) = request.into_parts();
+    answer(async {
+        for_admins(&front, &sent)?;
+        check_query(&sent.uri, &[])?;
+        let body = body::json(&sent.headers, body, &front.limits).await?;
+        let wanted = Wanted::read(&body, SystemClock.wall())?;
+        check_agents(&front.gate, &wanted)?;
+        if front.keys.is_configured(&wanted.name) {
+            return Err(of_the_config(&wanted.name));
+        }
+        let made = change(&front, move |keyring| keyring.make(&wanted)).await?;
+        Ok(once(StatusCode::CREATED, &made))
+    })
+    .await
+}
+
+pub(crate) async fn revoke(
+    State(front): State<Arc<Front>>,
+    Path(name): Path<String>,
+    request: Request,
+) -> Response {
+    let (sent, _) = request.into_parts();
+    answer(async {
+        check_change(&front, &sent, &name)?;
+        change(&front, move |keyring| keyring.revoke(&name)).await?;
+        Ok(StatusCode::NO_CONTENT.into_response())
+    })
+    .await
+}
+
+pub(crate) async fn rotate(
+    State(front): State<Arc<Front>>,
+    Path(name): Path<String>,
+    request: Request,
+) -> Response {
+    let (sent, body) = request.into_parts();
+    answer(async {
+        check_change(&front, &sent, &name)?;
+        let body = body::json(&sent.headers, body, &front.limits).await?;
+        let asked = Fields::read(&body, &["grace_s"])?;
+        let grace = Duration::from_secs(asked.count("grace_s")?.unwrap_or(0).into());
+        if grace > LONGEST_GRACE {
+            return Err(bad(format!("`grace_s` is at most {}", LONGEST_GRACE.as_secs())));
+        }
+        let made = change(&front, move |keyring| keyring.rotate(&name, grace)).await?;
+        Ok(once(StatusCode::OK, &made))
+    })
+    .await
+}
+
+async fn answer(answered: impl Future<Output = Result<Response, Problem>>) -> Response {
+    answered.await.unwrap_or_else(|problem| problem.response(Style::ProblemDetails))
+}
+
+fn check_change(front: &Front, sent: &Parts, name: &str) -> Result<(), Problem> {
+    for_admins(front, sent)?;
+    check_query(&sent.uri, &[])?;
+    if front.keys.is_configured(name) { Err(of_the_config(name)) } else { Ok(()) }
+}
+
+/// A key for an agent that is not there would wait for whoever gets that name next.
+fn check_agents(gate: &Gate, wanted: &Wanted) -> Result<(), Problem> {
+    for agent in wanted.agents.iter().flatten() {
+        let agent = Some(agent.as_str());
+        gate.turn(Asked { agent, ..Asked::by(Principal::local()) })
+            .map_err(|unknown| bad(unknown.to_string()))?;
+    }
+    Ok(())
+}
+
+/// Changes the keys where they are kept, and lets in by them from now on.
+async fn change<T: Send + 'static>(
+    front: &Arc<Front>,
+    work: impl FnOnce(&Keyring) -> Result<T, KeyringError> + Send + 'static,
+) -> Result<T, Problem> {
+    let front = Arc::clone(front);
+    let changed = tokio::task::spawn_blocking(move || {
+        let keyring = front.keys.keyring.as_ref().ok_or(NOT_HERE)?;
+        let done = work(keyring)?;
+        front.keys.refresh()?;
+        Ok(done)
+    });
+    changed.await.unwrap_or(Err(BROKEN))
+}
+
+const NOT_HERE: Problem =
+    Problem::new(StatusCode::CONFLICT, "no_keyring", "this gateway keeps no keys of its own");
+const BROKEN: Problem = Problem::new(
+    StatusCode::INTERNAL_SERVER_ERROR,
+    "internal_error",
+    "this request ran into a fault of the gateway",
+);
+
+fn of_the_config(name: &str) -> Problem {
+    let name = shortened(name, SAID_BACK);
+    let detail = format!("the key `{name}` stands in the config; change it there");
+    Problem::told(StatusCode::CONFLICT, "key_of_config", detail)
+}
+
+impl From<KeyringError> for Problem {
+    fn from(error: KeyringError) -> Self {
+        let (status, code) = match &error {
+            KeyringError::Taken(_) => (StatusCode::CONFLICT, "key_exists"),
+            KeyringError::Unknown(_) => (StatusCode::NOT_FOUND, "unknown_key"),
+            KeyringError::NoRandomness | KeyringError::Store(_) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "keys_unavailable")
+            }
+        };
+        Self::told(status, code, error.to_string())
+    }
+}
+
+#[derive(Serialize)]
+struct MadeJson<'a> {
+    key: &'a str,
+    #[serde(flatten)]
+    shown: &'a Shown,
+}
+
+/// The only answer that has the secret in it: nobody on the way may keep it.
+fn once(status: StatusCode, made: &MadeKey) -> Response {
+    let body = Json(MadeJson { key: made.secret.reveal(), shown: &made.shown });
+    let no_store = HeaderValue::from_static("no-store");
+    (status, [(header::CACHE_CONTROL, no_store)], body).into_response()
+}

@@ -1,0 +1,144 @@
+//! Keys that are made by command and kept in the store. A secret is shown to whoever asked for the
+//! key, once; here only its fingerprint stays. Every method may block.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use tollgate_core::glob::Glob;
+use tollgate_core::id::AgentId;
+use tollgate_core::rate::RateLimit;
+use tollgate_core::secret::Secret;
+use tollgate_core::turn::Grant;
+use tollgate_engine::clock::Clock;
+use tollgate_store::Store;
+use tollgate_store::keys::{Changed, StoredKey};
+
+use super::secret::{self, Kind};
+use super::{Fingerprint, Former, Key, Right, Rights, Role};
+
+mod shown;
+mod wanted;
+
+pub use shown::Shown;
+pub use wanted::{LONGEST_GRACE, Wanted};
+
+pub struct Keyring {
+    store: Arc<Store>,
+    clock: Arc<dyn Clock>,
+}
+
+#[derive(Debug, thiserror::Error)]
+pub enum KeyringError {
+    #[error("there is a key `{0}` already; revoke it first, or take another name")]
+    Taken(String),
+    #[error("there is no key `{0}` that was made by command")]
+    Unknown(String),
+    #[error("the system has no randomness to make a key from")]
+    NoRandomness,
+    #[error("the keys cannot be read or written: {0}")]
+    Store(#[from] tollgate_store::Error),
+}
+
+/// A key that was just made; its secret is nowhere else.
+#[derive(Debug)]
+pub struct MadeKey {
+    pub shown: Shown,
+    pub secret: Secret,
+}
+
+impl Keyring {
+    pub fn new(store: Arc<Store>, clock: Arc<dyn Clock>) -> Self {
+        Self { store, clock }
+    }
+
+    pub fn load(&self) -> Result<Vec<StoredKey>, KeyringError> {
+        Ok(self.store.keys().load()?)
+    }
+
+    /// How many keys are in force.
+    pub fn in_force(&self) -> Result<usize, KeyringError> {
+        let now = self.clock.wall();
+        let is_live = |key: &&StoredKey| {
+            key.revoked.is_none() && key.expires.is_none_or(|expires| now < expires)
+        };
+        Ok(self.load()?.iter().filter(is_live).count())
+    }
+
+    pub fn make(&self, wanted: &Wanted) -> Result<MadeKey, KeyringError> {
+        let secret = secret::make(Kind::Key).ok_or(KeyringError::NoRandomness)?;
+        let key = wanted.stored(fingerprint(&secret), self.clock.wall());
+        match self.store.keys().keep(&key)? {
+            Changed::Done => Ok(MadeKey { shown: Shown::made(&key), secret }),
+            Changed::Taken | Changed::Missing => Err(KeyringError::Taken(key.name)),
+        }
+    }
+
+    pub fn revoke(&self, name: &str) -> Result<(), KeyringError> {
+        match self.store.keys().revoke(name, self.clock.wall())? {
+            Changed::Done => Ok(()),
+            Changed::Missing | Changed::Taken => Err(KeyringError::Unknown(name.to_owned())),
+        }
+    }
+
+    /// Another secret for the same key. The one before lets in for as long as `grace`.
+    pub fn rotate(&self, name: &str, grace: Duration) -> Result<MadeKey, KeyringError> {
+        let secret = secret::make(Kind::Key).ok_or(KeyringError::NoRandomness)?;
+        let until = (!grace.is_zero()).then(|| self.clock.wall() + grace.min(LONGEST_GRACE));
+        let unknown = || KeyringError::Unknown(name.to_owned());
+        match self.store.keys().rotate(name, fingerprint(&secret), until)? {
+            Changed::Done => {
+                let key = self.load()?.into_iter().find(|key| key.name == name);
+                Ok(MadeKey { shown: Shown::made(&key.ok_or_else(unknown)?), secret })
+            }
+            Changed::Missing | Changed::Taken => Err(unknown()),
+        }
+    }
+
+    pub fn keep_use(&self, used: &[(String, SystemTime)]) -> Result<(), KeyringError> {
+        if used.is_empty() {
+            return Ok(());
+        }
+        Ok(self.store.keys().used(used)?)
+    }
+
+    /// Another number whenever somebody else may have made or revoked a key.
+    pub(crate) fn version(&self) -> Result<i64, KeyringError> {
+        Ok(self.store.data_version()?)
+    }
+}
+
+fn fingerprint(secret: &Secret) -> [u8; 32] {
+    *Fingerprint::of(secret.reveal().as_bytes()).as_bytes()
+}
+
+/// As the front has to know it; `None` for a row that another version wrote in other words: what
+/// it restricts is not known here, so it lets nobody in.
+pub(super) fn key(stored: &StoredKey) -> Option<Key> {
+    let former = stored
+        .secret
+        .former
+        .map(|(bytes, until)| Former { fingerprint: Fingerprint::from_bytes(bytes), until });
+    let rights: Option<Vec<Right>> = stored.rights.iter().map(|it| Right::parse(it)).collect();
+    let agents: Option<Vec<AgentId>> = match &stored.agents {
+        None => None,
+        Some(names) => {
+            Some(names.iter().map(|name| AgentId::parse(name).ok()).collect::<Option<_>>()?)
+        }
+    };
+    let rate_limit = match &stored.rate_limit {
+        None => None,
+        Some(text) => Some(RateLimit::parse(text)?),
+    };
+    let tools = stored.tools.as_deref().map(|globs| globs.iter().map(Glob::new).collect());
+    Some(Key {
+        name: stored.name.clone(),
+        fingerprint: Fingerprint::from_bytes(stored.secret.fingerprint),
+        former,
+        agents,
+        role: Role::parse(&stored.role)?,
+        rights: rights?.into_iter().collect(),
+        grant: Grant { tools, rate_limit, concurrent: stored.concurrent },
+        expires: stored.expires,
+        made: Some(stored.made),
+    })
+}

@@ -1,0 +1,63 @@
+//! What a request shows to be let in. One credential, in a header: what could be read in two
+//! ways is not read at all, and a URL ends up in too many logs.
+
+use axum::extract::Query;
+use http::{HeaderMap, StatusCode, Uri, header};
+
+use crate::problem::Problem;
+
+const API_KEY: &str = "x-api-key";
+/// Parameters by which keys are sent elsewhere.
+const IN_QUERY: &[&str] =
+    &["key", "api_key", "apikey", "api-key", "x-api-key", "token", "access_token"];
+
+const TWO_KEYS: Problem = Problem::new(
+    StatusCode::BAD_REQUEST,
+    "two_keys",
+    "send one key, once: `authorization: Bearer …` or `x-api-key`",
+);
+
+/// The key as it was sent; `None` where there is none, or nothing that is one.
+pub(super) fn presented(headers: &HeaderMap) -> Result<Option<&[u8]>, Problem> {
+    let authorization = single(headers, header::AUTHORIZATION.as_str())?;
+    let api_key = single(headers, API_KEY)?;
+    let sent = match (authorization, api_key) {
+        (None, key) => key,
+        (Some(value), None) => bearer(value),
+        (Some(value), key) if bearer(value) == key => key,
+        (Some(_), Some(_)) => return Err(TWO_KEYS),
+    };
+    Ok(sent.filter(|key| !key.is_empty()))
+}
+
+/// Even where none is needed: whoever sends a key in a URL will do so elsewhere.
+pub(crate) fn refuse_keys_in_query(uri: &Uri) -> Result<(), Problem> {
+    if uri.query().is_none_or(str::is_empty) {
+        return Ok(());
+    }
+    // A malformed query is refused by whoever reads it.
+    let Ok(Query(sent)) = Query::<Vec<(String, String)>>::try_from_uri(uri) else { return Ok(()) };
+    match sent.iter().find(|(name, _)| IN_QUERY.contains(&&*name.to_ascii_lowercase())) {
+        Some((name, _)) => {
+            let detail = format!(
+                "no key is taken from a URL, which ends up in logs: send it as \
+                 `authorization: Bearer …`, not as `{name}`"
+            );
+            Err(Problem::told(StatusCode::BAD_REQUEST, "key_in_url", detail))
+        }
+        None => Ok(()),
+    }
+}
+
+fn single<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<&'h [u8]>, Problem> {
+    let mut values = headers.get_all(name).iter();
+    match (values.next(), values.next()) {
+        (_, Some(_)) => Err(TWO_KEYS),
+        (value, None) => Ok(value.map(|value| value.as_bytes().trim_ascii())),
+    }
+}
+
+fn bearer(value: &[u8]) -> Option<&[u8]> {
+    let (scheme, key) = value.split_at_checked(7)?;
+    scheme.eq_ignore_ascii_case(b"bearer ").then(|| key.trim_ascii())
+}

@@ -1,0 +1,112 @@
+//! Who was let in, and what they may do.
+
+use std::sync::Arc;
+
+use http::StatusCode;
+use tollgate_core::id::AgentId;
+use tollgate_core::turn::{Grant, Principal};
+
+use super::known::principal;
+use super::{Key, Lease, Right, Rights};
+use crate::problem::Problem;
+
+/// A request that carries one in its extensions has been admitted already.
+#[derive(Debug, Clone)]
+pub(crate) struct Visitor {
+    pub(crate) principal: Principal,
+    agents: Option<Arc<[AgentId]>>,
+    pub(crate) rights: Rights,
+    /// `None`: nothing of its own limits them.
+    pub(crate) grant: Option<Arc<Grant>>,
+    pub(crate) lease: Lease,
+    by: By,
+}
+
+/// By what somebody was let in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum By {
+    /// A key, the admin's token, or being this process.
+    Proof,
+    /// By being on this machine, while there are no keys.
+    Place,
+}
+
+/// Who asks, and for which agent.
+#[derive(Debug)]
+pub(crate) struct Identity {
+    pub(crate) principal: Principal,
+    pub(crate) agent: Option<String>,
+    pub(crate) rights: Rights,
+    pub(crate) grant: Option<Arc<Grant>>,
+    pub(crate) lease: Lease,
+}
+
+const NOT_YOUR_AGENT: Problem =
+    Problem::new(StatusCode::FORBIDDEN, "not_your_agent", "this key is not for that agent");
+const ADMIN_ONLY: Problem = Problem::new(
+    StatusCode::UNAUTHORIZED,
+    "admin_only",
+    "this needs the token in `admin.token` of the data directory, or an admin's key",
+);
+
+impl Visitor {
+    /// Whoever asks from within this process.
+    pub(crate) fn local() -> Self {
+        Self {
+            principal: Principal::local(),
+            agents: None,
+            rights: Rights::ALL,
+            grant: None,
+            lease: Lease::endless(),
+            by: By::Proof,
+        }
+    }
+
+    /// Whoever asks from this machine while there are no keys.
+    pub(super) fn passer_by(lease: Lease) -> Self {
+        let rights = [Right::Execute, Right::OverrideTier].into_iter().collect();
+        Self { rights, lease, by: By::Place, ..Self::local() }
+    }
+
+    /// Whoever can read the data directory.
+    pub(super) fn admin() -> Self {
+        Self { principal: Principal::named("admin"), ..Self::local() }
+    }
+
+    pub(super) fn holding(key: &Key, lease: Lease) -> Self {
+        Self {
+            principal: principal(&key.name),
+            agents: key.agents.as_deref().map(Into::into),
+            rights: key.rights,
+            grant: (key.grant != Grant::default()).then(|| Arc::new(key.grant.clone())),
+            lease,
+            by: By::Proof,
+        }
+    }
+
+    /// The same, let in by another way.
+    pub(super) fn with_lease(&self, lease: &Lease) -> Self {
+        Self { lease: lease.clone(), ..self.clone() }
+    }
+
+    pub(crate) fn need(&self, right: Right) -> Result<(), Problem> {
+        match self.by {
+            By::Place if !self.rights.has(right) => Err(ADMIN_ONLY),
+            By::Place | By::Proof => self.rights.need(right),
+        }
+    }
+
+    /// A key that is for some agents only never reaches another one.
+    pub(crate) fn identify(self, named: Option<String>) -> Result<Identity, Problem> {
+        let agent = match (&self.agents, named) {
+            (None, named) => named,
+            (Some(agents), None) => Some(agents.first().ok_or(NOT_YOUR_AGENT)?.to_string()),
+            (Some(agents), Some(named)) if agents.iter().any(|it| it.as_str() == named) => {
+                Some(named)
+            }
+            (Some(_), Some(_)) => return Err(NOT_YOUR_AGENT),
+        };
+        let Self { principal, rights, grant, lease, .. } = self;
+        Ok(Identity { principal, agent, rights, grant, lease })
+    }
+}

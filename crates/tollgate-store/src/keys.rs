@@ -1,0 +1,186 @@
+//! Keys that were made by command: one row each, with all that a key may do and the SHA-256 of its
+//! secret. What the words mean is for whoever lets people in.
+
+use std::time::SystemTime;
+
+use rusqlite::types::Type;
+use rusqlite::{OptionalExtension, Row, named_params};
+
+use crate::database::Store;
+use crate::error::Error;
+use crate::number::{self, millis};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredKey {
+    pub name: String,
+    pub secret: Secrets,
+    pub role: String,
+    /// `None`: no restriction, here and below.
+    pub agents: Option<Vec<String>>,
+    pub rights: Vec<String>,
+    pub tools: Option<Vec<String>>,
+    pub rate_limit: Option<String>,
+    pub concurrent: Option<u32>,
+    pub made: SystemTime,
+    pub expires: Option<SystemTime>,
+    pub used: Option<SystemTime>,
+    pub revoked: Option<SystemTime>,
+}
+
+/// By what the key is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Secrets {
+    pub fingerprint: [u8; 32],
+    /// What it was before, and until when that lets in as well.
+    pub former: Option<([u8; 32], SystemTime)>,
+}
+
+/// What there was to do it to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Changed {
+    Done,
+    /// No key of that name that is in force.
+    Missing,
+    /// A key of that name is in force.
+    Taken,
+}
+
+/// The keys of a store.
+#[derive(Debug, Clone, Copy)]
+pub struct Keys<'s> {
+    store: &'s Store,
+}
+
+impl Store {
+    pub fn keys(&self) -> Keys<'_> {
+        Keys { store: self }
+    }
+
+    /// Another number whenever another connection has written to the file.
+    pub fn data_version(&self) -> Result<i64, Error> {
+        self.read(|connection| connection.query_row("PRAGMA data_version", [], |row| row.get(0)))
+    }
+}
+
+impl Keys<'_> {
+    /// All that ever were, revoked ones too.
+    pub fn load(self) -> Result<Vec<StoredKey>, Error> {
+        self.store.read(|connection| {
+            let mut query = connection.prepare_cached("SELECT * FROM keys ORDER BY name")?;
+            query.query_map([], stored)?.collect()
+        })
+    }
+
+    /// A name may be given again once its key is revoked.
+    pub fn keep(self, key: &StoredKey) -> Result<Changed, Error> {
+        self.store.write(|transaction| {
+            let found = "SELECT revoked_at IS NULL FROM keys WHERE name = ?1";
+            let found: Option<bool> =
+                transaction.query_row(found, [&key.name], |row| row.get(0)).optional()?;
+            if found == Some(true) {
+                return Ok(Changed::Taken);
+            }
+            transaction.execute("DELETE FROM keys WHERE name = ?1", [&key.name])?;
+            let mut insert = transaction.prepare_cached(
+                "INSERT INTO keys (
+                    name, fingerprint, role, agents, rights, tools, rate_limit, concurrent,
+                    made_at, expires_at
+                ) VALUES (
+                    :name, :fingerprint, :role, :agents, :rights, :tools, :rate_limit, :concurrent,
+                    :made_at, :expires_at
+                )",
+            )?;
+            insert.execute(named_params! {
+                ":name": key.name,
+                ":fingerprint": key.secret.fingerprint,
+                ":role": key.role,
+                ":agents": key.agents.as_deref().map(lines),
+                ":rights": lines(&key.rights),
+                ":tools": key.tools.as_deref().map(lines),
+                ":rate_limit": key.rate_limit,
+                ":concurrent": key.concurrent,
+                ":made_at": millis(key.made),
+                ":expires_at": key.expires.map(millis),
+            })?;
+            Ok(Changed::Done)
+        })
+    }
+
+    pub fn revoke(self, name: &str, now: SystemTime) -> Result<Changed, Error> {
+        let revoke = "UPDATE keys SET revoked_at = ?2, former = NULL, former_until = NULL
+                      WHERE name = ?1 AND revoked_at IS NULL";
+        self.store
+            .write(|transaction| transaction.execute(revoke, (name, millis(now))).map(changed))
+    }
+
+    /// The secret that was there until now becomes the former one.
+    pub fn rotate(
+        self,
+        name: &str,
+        fingerprint: [u8; 32],
+        former_until: Option<SystemTime>,
+    ) -> Result<Changed, Error> {
+        let rotate = "UPDATE keys SET
+                        former = CASE WHEN ?3 IS NULL THEN NULL ELSE fingerprint END,
+                        former_until = ?3, fingerprint = ?2
+                      WHERE name = ?1 AND revoked_at IS NULL";
+        self.store.write(|transaction| {
+            transaction.execute(rotate, (name, fingerprint, former_until.map(millis))).map(changed)
+        })
+    }
+
+    /// When keys were last used, for people to see.
+    pub fn used(self, used: &[(String, SystemTime)]) -> Result<(), Error> {
+        let update = "UPDATE keys SET used_at = max(?2, coalesce(used_at, 0)) WHERE name = ?1";
+        self.store.write(|transaction| {
+            let mut update = transaction.prepare_cached(update)?;
+            for (name, when) in used {
+                update.execute((name, millis(*when)))?;
+            }
+            Ok(())
+        })
+    }
+}
+
+fn changed(rows: usize) -> Changed {
+    if rows == 0 { Changed::Missing } else { Changed::Done }
+}
+
+fn stored(row: &Row<'_>) -> rusqlite::Result<StoredKey> {
+    let time = |column: &str| row.get::<_, Option<i64>>(column).map(|time| time.map(number::time));
+    let list = |column: &str| {
+        row.get::<_, Option<String>>(column).map(|text| text.as_deref().map(unlined))
+    };
+    let former: Option<[u8; 32]> = row.get("former")?;
+    let made = time("made_at")?;
+    Ok(StoredKey {
+        name: row.get("name")?,
+        secret: Secrets {
+            fingerprint: row.get("fingerprint")?,
+            former: former.zip(time("former_until")?),
+        },
+        role: row.get("role")?,
+        agents: list("agents")?,
+        rights: list("rights")?.unwrap_or_default(),
+        tools: list("tools")?,
+        rate_limit: row.get("rate_limit")?,
+        concurrent: row.get("concurrent")?,
+        made: made.ok_or_else(|| {
+            rusqlite::Error::InvalidColumnType(0, "made_at".to_owned(), Type::Null)
+        })?,
+        expires: time("expires_at")?,
+        used: time("used_at")?,
+        revoked: time("revoked_at")?,
+    })
+}
+
+fn lines(list: &[String]) -> String {
+    list.join("\n")
+}
+
+fn unlined(text: &str) -> Vec<String> {
+    text.lines().map(str::to_owned).collect()
+}
+
+#[cfg(test)]
+mod tests;

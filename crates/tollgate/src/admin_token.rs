@@ -1,0 +1,129 @@
+//! The token that opens everything: a file in the data directory that only this user can read. Made
+//! at the first start; whoever can read it could change every other file of ours as well.
+
+use std::fs::{self, OpenOptions};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use rustix::fs::OFlags;
+use tollgate_core::secret::Secret;
+use tollgate_server::secret::{self, Checked, Kind};
+
+use crate::failure::Failure;
+
+/// A token is much shorter.
+const LONGEST: u64 = 1_024;
+
+/// The token of this data directory, made if there is none.
+pub fn obtain(data: &Path) -> Result<Secret, Failure> {
+    let unusable = |error: io::Error| {
+        let file = file(data);
+        Failure::failed(format!("cannot use the admin token in `{}`: {error}", file.display()))
+    };
+    if let Some(token) = read(data).map_err(unusable)? {
+        return Ok(token);
+    }
+    make(data).map_err(unusable)?;
+    // Another process may have made it first; what is in the file counts.
+    let gone = || io::Error::other("it is gone as soon as it is made");
+    read(data).and_then(|token| token.ok_or_else(gone)).map_err(unusable)
+}
+
+/// `None`: there is none yet. A file that others can read is closed to them.
+pub fn read(data: &Path) -> io::Result<Option<Secret>> {
+    let mut options = OpenOptions::new();
+    let flags = i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or_default();
+    let opened = match options.read(true).custom_flags(flags).open(file(data)) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        opened => opened?,
+    };
+    let found = opened.metadata()?;
+    if !found.is_file() {
+        return Err(io::Error::other("it is not a regular file"));
+    }
+    if found.permissions().mode() & 0o077 != 0 {
+        opened.set_permissions(fs::Permissions::from_mode(0o600))?;
+    }
+    let mut text = String::new();
+    opened.take(LONGEST).read_to_string(&mut text)?;
+    match secret::check(text.trim()) {
+        Checked::Sound => Ok(Some(Secret::new(text.trim()))),
+        Checked::Mistyped | Checked::Foreign => {
+            Err(io::Error::other("it holds no whole token; delete it, and a new one is made"))
+        }
+    }
+}
+
+/// Written beside and then linked: the file is there whole or not at all, and never replaced.
+fn make(data: &Path) -> io::Result<()> {
+    let none = || io::Error::other("the system has no randomness");
+    let token = secret::make(Kind::Admin).ok_or_else(none)?;
+    let beside = data.join(format!("admin.token.{}", std::process::id()));
+    // One that a crash left behind may be another's.
+    match fs::remove_file(&beside) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+        _ => {}
+    }
+    let mut options = OpenOptions::new();
+    let mut written = options.write(true).create_new(true).mode(0o600).open(&beside)?;
+    written.write_all(format!("{}\n", token.reveal()).as_bytes())?;
+    written.sync_all()?;
+    let linked = fs::hard_link(&beside, file(data));
+    fs::remove_file(&beside)?;
+    match linked {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn file(data: &Path) -> PathBuf {
+    data.join("admin.token")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::{PermissionsExt as _, symlink};
+
+    use tempfile::TempDir;
+
+    use super::{file, make, obtain, read};
+
+    #[test]
+    fn the_token_is_made_once_and_only_for_this_user() {
+        let data = TempDir::new().unwrap();
+        assert_eq!(read(data.path()).unwrap(), None);
+        let made = obtain(data.path()).unwrap();
+        assert!(made.reveal().starts_with("tga_"));
+        assert_eq!(obtain(data.path()).unwrap(), made);
+        let mode = || fs::metadata(file(data.path())).unwrap().permissions().mode() & 0o777;
+        assert_eq!(mode(), 0o600);
+        fs::set_permissions(file(data.path()), fs::Permissions::from_mode(0o644)).unwrap();
+        assert_eq!(read(data.path()).unwrap(), Some(made));
+        assert_eq!(mode(), 0o600, "closed to others again");
+        assert_eq!(fs::read_dir(data.path()).unwrap().count(), 1, "nothing is left beside it");
+    }
+
+    #[test]
+    fn whoever_comes_second_keeps_the_token_of_the_first() {
+        let data = TempDir::new().unwrap();
+        let first = obtain(data.path()).unwrap();
+        make(data.path()).unwrap();
+        assert_eq!(read(data.path()).unwrap(), Some(first));
+    }
+
+    #[test]
+    fn what_is_no_token_is_refused_and_left_alone() {
+        let data = TempDir::new().unwrap();
+        for text in ["", "tga_short", "secret", "\u{0}"] {
+            fs::write(file(data.path()), text).unwrap();
+            let refused = obtain(data.path()).unwrap_err().to_string();
+            assert!(refused.contains("delete it, and a new one is made"), "{refused}");
+            assert_eq!(fs::read_to_string(file(data.path())).unwrap(), text);
+        }
+        fs::remove_file(file(data.path())).unwrap();
+        symlink("/etc/hostname", file(data.path())).unwrap();
+        obtain(data.path()).unwrap_err();
+    }
+}

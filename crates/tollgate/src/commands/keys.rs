@@ -1,0 +1,222 @@
+//! `tollgate keys`: makes keys and takes them back. Asks the gateway that runs, so that it knows at
+//! once; without one the store is changed directly, and nothing is started for it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Map, Value, json};
+use tollgate_core::date;
+use tollgate_engine::clock::{Clock as _, SystemClock};
+use tollgate_server::keyring::{Keyring, MadeKey, Shown, Wanted};
+
+use super::tools::items;
+use crate::app::{self, blocking};
+use crate::cli::{Keys, NewKey};
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::gateway::{Gateway, Remote};
+use crate::output::{Form, Output, Table, clean};
+
+pub(super) async fn run(wanted: &Keys, config: &Config, output: Output) -> Result<(), Failure> {
+    let place = Place::find(config).await?;
+    match wanted {
+        Keys::List => {
+            let keys = place.list(config).await?;
+            match output.form {
+                Form::Json => output.json(&keys),
+                Form::Text => output.table(&table(items(&keys, "keys"))),
+            }
+        }
+        Keys::Create(new) => show(&place.make(config, new).await?, output),
+        Keys::Revoke { name } => {
+            place.revoke(config, name).await?;
+            match output.form {
+                Form::Json => output.json(&json!({ "name": name, "revoked": true })),
+                Form::Text => output.note(&clean(&format!("`{name}` opens nothing any more"))),
+            }
+        }
+        Keys::Rotate { name, grace } => show(&place.rotate(config, name, *grace).await?, output),
+    }
+    Ok(())
+}
+
+/// Where the keys are changed.
+enum Place {
+    Running(Gateway),
+    Store(Arc<Keyring>),
+}
+
+impl Place {
+    async fn find(config: &Config) -> Result<Self, Failure> {
+        match Remote::find(config).await {
+            Some(remote) => Ok(Self::Running(Gateway::Remote(Box::new(remote)))),
+            None => Ok(Self::Store(Arc::new(app::stored_keys(config).await?))),
+        }
+    }
+
+    async fn list(self, config: &Config) -> Result<Value, Failure> {
+        match self {
+            Self::Running(gateway) => gateway.keys().await,
+            Self::Store(keyring) => {
+                let made = blocking(move || keyring.load()).await?;
+                let configured = app::keys(config);
+                let configured = configured.iter().map(Shown::configured);
+                let all: Vec<Shown> = configured.chain(made.iter().map(Shown::made)).collect();
+                Ok(json!({ "keys": all }))
+            }
+        }
+    }
+
+    async fn make(self, config: &Config, new: &NewKey) -> Result<Value, Failure> {
+        let asked = asked(new)?;
+        match self {
+            Self::Running(gateway) => gateway.make_key(&asked).await,
+            Self::Store(keyring) => {
+                let now = SystemClock.wall();
+                let wanted = Wanted::parse(asked.to_string().as_bytes(), now);
+                let wanted = wanted.map_err(Failure::Usage)?;
+                check_agents(config, &wanted)?;
+                check_free(config, &wanted.name)?;
+                Ok(made(&blocking(move || keyring.make(&wanted)).await?))
+            }
+        }
+    }
+
+    async fn revoke(self, config: &Config, name: &str) -> Result<(), Failure> {
+        match self {
+            Self::Running(gateway) => gateway.revoke_key(name).await,
+            Self::Store(keyring) => {
+                check_free(config, name)?;
+                let name = name.to_owned();
+                blocking(move || keyring.revoke(&name)).await
+            }
+        }
+    }
+
+    async fn rotate(self, config: &Config, name: &str, grace: u32) -> Result<Value, Failure> {
+        match self {
+            Self::Running(gateway) => gateway.rotate_key(name, grace).await,
+            Self::Store(keyring) => {
+                check_free(config, name)?;
+                let (name, grace) = (name.to_owned(), Duration::from_secs(grace.into()));
+                Ok(made(&blocking(move || keyring.rotate(&name, grace)).await?))
+            }
+        }
+    }
+}
+
+/// As `POST /api/keys` takes it.
+fn asked(new: &NewKey) -> Result<Value, Failure> {
+    let NewKey { name, role, agents, rights, tools, rate, concurrent, expires } = new;
+    let expires = expires.as_deref().map(moment).transpose()?;
+    let fields = [
+        ("name", json!(name)),
+        ("role", json!(role)),
+        ("agents", json!(agents)),
+        ("rights", json!(rights)),
+        ("tools", json!(tools)),
+        ("rate_limit", json!(rate)),
+        ("concurrent", json!(concurrent)),
+        ("expires", json!(expires)),
+    ];
+    let said = fields.into_iter().filter(|(_, value)| !value.is_null());
+    Ok(Value::Object(said.map(|(key, value)| (key.to_owned(), value)).collect::<Map<_, _>>()))
+}
+
+/// A date, or so long from now on.
+fn moment(text: &str) -> Result<String, Failure> {
+    if date::parse(text).is_some() {
+        return Ok(text.to_owned());
+    }
+    let wrong = || {
+        let message = "`--expires` is like `2027-01-31`, `2027-01-31T12:00:00Z`, `90d` or `12h`";
+        Failure::Usage(message.to_owned())
+    };
+    let unit = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
+    let (count, unit) = text.split_at(unit);
+    let seconds: u64 = match unit {
+        "s" => 1,
+        "min" => 60,
+        "h" => 3_600,
+        "d" => 86_400,
+        _ => return Err(wrong()),
+    };
+    let span = count.parse::<u64>().ok().and_then(|count| count.checked_mul(seconds));
+    let then = span.and_then(|span| SystemClock.wall().checked_add(Duration::from_secs(span)));
+    then.map(date::written).ok_or_else(wrong)
+}
+
+fn check_agents(config: &Config, wanted: &Wanted) -> Result<(), Failure> {
+    let known = &config.settings.agents;
+    let missing = |agent: &&_| !known.iter().any(|it| it.id == **agent);
+    match wanted.agents.iter().flatten().find(missing) {
+        Some(agent) => Err(Failure::Usage(format!("there is no agent `{agent}` in the config"))),
+        None => Ok(()),
+    }
+}
+
+fn check_free(config: &Config, name: &str) -> Result<(), Failure> {
+    if config.keys.iter().any(|key| key.name == name) {
+        let message = format!("the key `{name}` stands in the config; change it there");
+        return Err(Failure::failed(message));
+    }
+    Ok(())
+}
+
+/// As `POST /api/keys` answers.
+fn made(made: &MadeKey) -> Value {
+    let mut shown = json!(made.shown);
+    shown["key"] = json!(made.secret.reveal());
+    shown
+}
+
+/// The secret alone on standard output, so that a script can take it.
+fn show(made: &Value, output: Output) {
+    match (output.form, made["key"].as_str()) {
+        (Form::Text, Some(key)) => {
+            output.line(&clean(key));
+            let name = made["name"].as_str().unwrap_or_default();
+            output.note(&clean(&format!("the key of `{name}`; it is not shown again")));
+        }
+        (Form::Json, _) | (_, None) => output.json(made),
+    }
+}
+
+fn table(keys: &[Value]) -> Table {
+    let columns =
+        ["KEY", "ROLE", "RIGHTS", "AGENTS", "TOOLS", "LIMITS", "EXPIRES", "LAST USED", "STATE"];
+    let mut table = Table::new(&columns);
+    for key in keys {
+        let text = |field: &str| match &key[field] {
+            Value::String(text) => text.clone(),
+            Value::Number(number) => number.to_string(),
+            Value::Array(items) => {
+                items.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(" ")
+            }
+            _ => "–".to_owned(),
+        };
+        let limits = match (key["rate_limit"].as_str(), key["concurrent"].as_u64()) {
+            (None, None) => "–".to_owned(),
+            (Some(rate), None) => rate.to_owned(),
+            (None, Some(count)) => format!("{count} at once"),
+            (Some(rate), Some(count)) => format!("{rate}, {count} at once"),
+        };
+        let state = match (key["revoked"].as_str(), key["former_until"].as_str()) {
+            (Some(when), _) => format!("revoked {when}"),
+            (None, Some(until)) => format!("old secret until {until}"),
+            (None, None) => key["origin"].as_str().unwrap_or_default().to_owned(),
+        };
+        table.row(vec![
+            text("name"),
+            text("role"),
+            text("rights"),
+            text("agents"),
+            text("tools"),
+            limits,
+            text("expires"),
+            text("last_used"),
+            state,
+        ]);
+    }
+    table
+}
