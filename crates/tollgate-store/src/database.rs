@@ -4,7 +4,7 @@
 use std::fs::{self, OpenOptions};
 use std::io;
 use std::os::unix::fs::{OpenOptionsExt, PermissionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use parking_lot::Mutex;
@@ -17,6 +17,8 @@ use crate::migrations::{self, STEPS};
 #[derive(Debug)]
 pub struct Store {
     connection: Mutex<Connection>,
+    /// `None` in memory.
+    file: Option<PathBuf>,
 }
 
 /// How long we wait for another process to finish what it writes.
@@ -33,10 +35,7 @@ impl Store {
     pub fn open(file: &Path) -> Result<Self, OpenError> {
         let unusable = |why| OpenError::Unusable { file: file.to_owned(), why };
         make_private(file).map_err(|error| unusable(error.into()))?;
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let opened = Connection::open_with_flags(file, flags);
-        let mut connection = opened.map_err(|error| unusable(error.into()))?;
-        connection.busy_timeout(PATIENCE).map_err(|error| unusable(error.into()))?;
+        let mut connection = connect(file).map_err(|error| unusable(error.into()))?;
         let known = u32::try_from(STEPS.len()).unwrap_or(u32::MAX);
         match migrations::version(&connection).map_err(|error| unusable(error.into()))? {
             None => return Err(OpenError::Foreign { file: file.to_owned() }),
@@ -46,14 +45,18 @@ impl Store {
             Some(_) => {}
         }
         prepare(&mut connection).map_err(unusable)?;
-        Ok(Self { connection: Mutex::new(connection) })
+        Ok(Self { connection: Mutex::new(connection), file: Some(file.to_owned()) })
     }
 
     /// A database that nobody else sees and that ends with this value.
     pub fn in_memory() -> Result<Self, Error> {
         let mut connection = Connection::open_in_memory()?;
         prepare(&mut connection)?;
-        Ok(Self { connection: Mutex::new(connection) })
+        Ok(Self { connection: Mutex::new(connection), file: None })
+    }
+
+    pub(crate) fn file(&self) -> Option<&Path> {
+        self.file.as_deref()
     }
 
     pub(crate) fn read<T>(
@@ -75,6 +78,14 @@ impl Store {
         transaction.commit()?;
         Ok(done)
     }
+}
+
+/// One more connection to a file that is there.
+pub(crate) fn connect(file: &Path) -> rusqlite::Result<Connection> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(file, flags)?;
+    connection.busy_timeout(PATIENCE)?;
+    Ok(connection)
 }
 
 /// The file is there, is one, and only this user can read it. SQLite gives the files that it makes

@@ -1,6 +1,7 @@
 //! What outlasts the process. The only crate that speaks SQL; it is called from threads that may
 //! block.
 
+pub mod audit;
 mod database;
 mod error;
 pub mod keys;

@@ -4,8 +4,11 @@
 use rusqlite::{Connection, TransactionBehavior};
 
 /// `user_version` of a file counts how many of these it has behind it.
-pub(crate) const STEPS: &[&str] =
-    &[include_str!("migrations/0001_measurements.sql"), include_str!("migrations/0002_keys.sql")];
+pub(crate) const STEPS: &[&str] = &[
+    include_str!("migrations/0001_measurements.sql"),
+    include_str!("migrations/0002_keys.sql"),
+    include_str!("migrations/0003_audit.sql"),
+];
 
 /// Marks our files: "Toll" in ASCII.
 const APPLICATION: i32 = i32::from_be_bytes(*b"Toll");

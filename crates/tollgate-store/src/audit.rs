@@ -1,0 +1,127 @@
+//! The audit trail: rows that are only ever added, in one order, each bound to the one before it by
+//! a hash. Several processes may write one trail. Which rows there are, and when, is not known here.
+
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use rusqlite::Connection;
+
+use crate::database::{self, Store};
+use crate::error::Error;
+
+mod chain;
+mod journal;
+mod query;
+mod verify;
+
+pub use journal::{Journal, Keep};
+pub use query::{Direction, Page, Query, Reader};
+pub use verify::{Break, Damage, Verified};
+
+/// One row, before it has a number. `T` is some kind of text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry<T> {
+    pub at: SystemTime,
+    /// `call`, or what kind of decision it is.
+    pub kind: T,
+    pub principal: T,
+    pub agent: Option<T>,
+    pub method: Option<T>,
+    /// The name that was asked for.
+    pub name: Option<T>,
+    pub server: Option<T>,
+    /// As its server says it.
+    pub tool: Option<T>,
+    /// SHA-256 over the arguments as they were sent.
+    pub arguments_hash: Option<[u8; 32]>,
+    /// JSON, without what must not be seen.
+    pub arguments: Option<T>,
+    pub catalog_version: Option<u64>,
+    pub tier: Option<T>,
+    pub outcome: T,
+    pub duration: Option<Duration>,
+    /// Of the result.
+    pub bytes: Option<u64>,
+    pub cached: Option<bool>,
+    /// Names the call in logs as well.
+    pub call: Option<T>,
+    pub detail: Option<T>,
+}
+
+impl<T> Entry<T> {
+    /// With nothing but what every row has.
+    pub fn new(at: SystemTime, kind: T, principal: T, outcome: T) -> Self {
+        Self {
+            at,
+            kind,
+            principal,
+            agent: None,
+            method: None,
+            name: None,
+            server: None,
+            tool: None,
+            arguments_hash: None,
+            arguments: None,
+            catalog_version: None,
+            tier: None,
+            outcome,
+            duration: None,
+            bytes: None,
+            cached: None,
+            call: None,
+            detail: None,
+        }
+    }
+}
+
+/// A row as it stands in the trail.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Row {
+    pub sequence: u64,
+    pub entry: Entry<String>,
+    pub hash: [u8; 32],
+}
+
+/// The trail of a store. Its connections are its own: what is measured does not wait for it.
+#[derive(Debug, Clone)]
+pub struct Audit {
+    file: PathBuf,
+}
+
+impl Store {
+    /// `None` for a database in memory, which only one connection sees.
+    pub fn audit(&self) -> Option<Audit> {
+        Some(Audit { file: self.file()?.to_owned() })
+    }
+}
+
+impl Audit {
+    /// The way in. What it has written is on the disk, not only on its way there.
+    pub fn journal(&self) -> Result<Journal, Error> {
+        let connection = self.connect()?;
+        connection.pragma_update(None, "synchronous", "FULL")?;
+        Ok(Journal::new(connection))
+    }
+
+    pub fn reader(&self) -> Result<Reader, Error> {
+        let connection = self.connect()?;
+        connection.pragma_update(None, "query_only", "ON")?;
+        Ok(Reader::new(connection))
+    }
+
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    fn connect(&self) -> Result<Connection, Error> {
+        let connection = database::connect(&self.file)?;
+        connection.busy_timeout(PATIENCE)?;
+        Ok(connection)
+    }
+}
+
+/// Someone waits for what is written here: another process that takes longer is trouble.
+const PATIENCE: Duration = Duration::from_secs(2);
+
+#[cfg(test)]
+mod tests;

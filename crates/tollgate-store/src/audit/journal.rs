@@ -1,0 +1,156 @@
+//! The way into the trail: rows are added at its end, and removed from its beginning.
+
+use std::time::SystemTime;
+
+use rusqlite::{
+    Connection, OptionalExtension as _, Transaction, TransactionBehavior, named_params,
+};
+
+use super::Entry;
+use super::chain::{self, Hash};
+use crate::error::Error;
+use crate::number::{micros, millis, signed, time, unsigned};
+
+/// A connection that writes. Every method may block; what it returned from is on the disk.
+#[derive(Debug)]
+pub struct Journal {
+    connection: Connection,
+}
+
+/// What the trail may hold. Older rows go first, whichever bound they are over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Keep {
+    pub since: SystemTime,
+    /// A row from after this has a wrong time, and is no reason to keep those before it.
+    pub now: SystemTime,
+    pub rows: u64,
+}
+
+/// The last row on one side of the trail.
+struct End {
+    sequence: u64,
+    hash: Hash,
+}
+
+impl Journal {
+    pub(super) fn new(connection: Connection) -> Self {
+        Self { connection }
+    }
+
+    /// Adds all of them or none, and says the number of the last row there is.
+    pub fn append<'e, I>(&mut self, entries: I) -> Result<u64, Error>
+    where
+        I: IntoIterator<Item = Entry<&'e str>>,
+    {
+        let transaction = begin(&mut self.connection)?;
+        // Read under the lock: another process may have written since.
+        let mut last = end(&transaction, LAST)?;
+        for entry in entries {
+            let sequence = last.sequence.saturating_add(1);
+            let hash = chain::hash(&last.hash, sequence, &entry);
+            insert(&transaction, sequence, &entry, &hash)?;
+            last = End { sequence, hash };
+        }
+        let move_end = "UPDATE audit_chain SET last_sequence = ?1, last_hash = ?2";
+        transaction
+            .prepare_cached(move_end)?
+            .execute((signed(last.sequence), last.hash.as_slice()))?;
+        transaction.commit()?;
+        Ok(last.sequence)
+    }
+
+    /// Removes up to `most` of the oldest rows that need not be kept, and says how many it were.
+    /// The hash of the last of them stays: what is left can still be checked.
+    pub fn cut(&mut self, keep: Keep, most: u64) -> Result<u64, Error> {
+        let transaction = begin(&mut self.connection)?;
+        let (cut, last) = (end(&transaction, CUT)?, end(&transaction, LAST)?);
+        let by_count = last.sequence.saturating_sub(keep.rows);
+        let bounds = (millis(keep.since), millis(keep.now), signed(most));
+        let by_age: Option<i64> = transaction.query_row(AGED, bounds, |row| row.get(0))?;
+        let by_age = by_age.map_or(0, unsigned);
+        let until = by_count.max(by_age).min(cut.sequence.saturating_add(most));
+        if until <= cut.sequence {
+            return Ok(0);
+        }
+        let hash = "SELECT hash FROM audit WHERE sequence = ?1";
+        let hash: Hash = transaction.query_row(hash, [signed(until)], |row| row.get(0))?;
+        transaction.execute("DELETE FROM audit WHERE sequence <= ?1", [signed(until)])?;
+        let moved = "UPDATE audit_chain SET cut_sequence = ?1, cut_hash = ?2";
+        transaction.execute(moved, (signed(until), hash.as_slice()))?;
+        transaction.commit()?;
+        Ok(until - cut.sequence)
+    }
+
+    /// When the last row was written, as far as there is one.
+    pub fn newest(&self) -> Result<Option<SystemTime>, Error> {
+        let newest = "SELECT at FROM audit ORDER BY sequence DESC LIMIT 1";
+        let found = self.connection.query_row(newest, [], |row| row.get(0)).optional()?;
+        Ok(found.map(time))
+    }
+
+    #[cfg(test)]
+    pub(super) fn connection(&self) -> &Connection {
+        &self.connection
+    }
+}
+
+fn begin(connection: &mut Connection) -> rusqlite::Result<Transaction<'_>> {
+    connection.transaction_with_behavior(TransactionBehavior::Immediate)
+}
+
+/// The last of the oldest rows that is too old. The first one to keep ends it: a row in between is
+/// never taken out.
+const AGED: &str = "
+    WITH oldest AS (SELECT sequence, at FROM audit ORDER BY sequence LIMIT ?3)
+    SELECT max(sequence) FROM oldest WHERE at < ?1 AND sequence < coalesce(
+        (SELECT min(sequence) FROM oldest WHERE at BETWEEN ?1 AND ?2), 9223372036854775807)";
+const CUT: &str = "SELECT cut_sequence, cut_hash FROM audit_chain";
+const LAST: &str = "SELECT last_sequence, last_hash FROM audit_chain";
+
+fn end(transaction: &Transaction<'_>, which: &str) -> rusqlite::Result<End> {
+    transaction
+        .prepare_cached(which)?
+        .query_row([], |row| Ok(End { sequence: unsigned(row.get(0)?), hash: row.get(1)? }))
+}
+
+fn insert(
+    transaction: &Transaction<'_>,
+    sequence: u64,
+    entry: &Entry<&str>,
+    hash: &Hash,
+) -> rusqlite::Result<()> {
+    let mut insert = transaction.prepare_cached(
+        "INSERT INTO audit (
+            sequence, at, kind, principal, agent, method, name, server, tool, arguments_hash,
+            arguments, catalog_version, tier, outcome, duration_us, bytes, cached, call, detail,
+            hash
+        ) VALUES (
+            :sequence, :at, :kind, :principal, :agent, :method, :name, :server, :tool,
+            :arguments_hash, :arguments, :catalog_version, :tier, :outcome, :duration_us, :bytes,
+            :cached, :call, :detail, :hash
+        )",
+    )?;
+    insert.execute(named_params! {
+        ":sequence": signed(sequence),
+        ":at": millis(entry.at),
+        ":kind": entry.kind,
+        ":principal": entry.principal,
+        ":agent": entry.agent,
+        ":method": entry.method,
+        ":name": entry.name,
+        ":server": entry.server,
+        ":tool": entry.tool,
+        ":arguments_hash": entry.arguments_hash.as_ref().map(<[u8; 32]>::as_slice),
+        ":arguments": entry.arguments,
+        ":catalog_version": entry.catalog_version.map(signed),
+        ":tier": entry.tier,
+        ":outcome": entry.outcome,
+        ":duration_us": entry.duration.map(micros),
+        ":bytes": entry.bytes.map(signed),
+        ":cached": entry.cached,
+        ":call": entry.call,
+        ":detail": entry.detail,
+        ":hash": hash.as_slice(),
+    })?;
+    Ok(())
+}

@@ -1,0 +1,256 @@
+//! Looking into the trail. What is asked for travels as bound values only; the text of a query is
+//! always one of ours. A page looks at so many rows at most, and says where the next one begins.
+
+use std::time::{Duration, SystemTime};
+
+use rusqlite::{Connection, Row as Found, named_params};
+use tollgate_core::glob::Glob;
+
+use super::{Entry, Row};
+use crate::error::Error;
+use crate::number::{millis, signed, time, unsigned};
+
+/// Which rows. `None` is any.
+#[derive(Debug, Clone)]
+pub struct Query {
+    pub since: Option<SystemTime>,
+    pub until: Option<SystemTime>,
+    pub kind: Option<String>,
+    pub principal: Option<String>,
+    pub agent: Option<String>,
+    pub server: Option<String>,
+    pub tool: Option<String>,
+    /// Of the name that was asked for.
+    pub name: Option<Glob>,
+    pub outcome: Option<String>,
+    pub call: Option<String>,
+    /// Rows beyond this one, in the direction of reading.
+    pub after: Option<u64>,
+    pub direction: Direction,
+    /// No more than [`Query::MOST`] count.
+    pub limit: usize,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Direction {
+    OldestFirst,
+    NewestFirst,
+}
+
+impl Query {
+    /// Rows of one page.
+    pub const MOST: usize = 1_000;
+
+    /// Everything.
+    pub fn all(direction: Direction) -> Self {
+        Self {
+            since: None,
+            until: None,
+            kind: None,
+            principal: None,
+            agent: None,
+            server: None,
+            tool: None,
+            name: None,
+            outcome: None,
+            call: None,
+            after: None,
+            direction,
+            limit: Self::MOST,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    pub rows: Vec<Row>,
+    /// What the next page comes after; `None` if there is nothing more at present.
+    pub next: Option<u64>,
+    /// The last row there was when this was read, whether it was asked for or not.
+    pub last: u64,
+}
+
+/// A connection that only reads; writers do not wait for it.
+#[derive(Debug)]
+pub struct Reader {
+    connection: Connection,
+}
+
+/// So many rows are looked at in one go.
+const WINDOW: u64 = 20_000;
+/// And so often for one page.
+const WINDOWS: u32 = 50;
+
+/// A value that is not given narrows nothing.
+macro_rules! select {
+    () => {
+        "SELECT * FROM audit WHERE sequence BETWEEN :first AND :last
+            AND (:since IS NULL OR at >= :since)
+            AND (:until IS NULL OR at <= :until)
+            AND (:kind IS NULL OR kind = :kind)
+            AND (:principal IS NULL OR principal = :principal)
+            AND (:agent IS NULL OR agent = :agent)
+            AND (:server IS NULL OR server = :server)
+            AND (:tool IS NULL OR tool = :tool)
+            AND (:name IS NULL OR name = :name)
+            AND (:outcome IS NULL OR outcome = :outcome)
+            AND (:call IS NULL OR call = :call)"
+    };
+}
+
+impl Reader {
+    pub(super) fn new(connection: Connection) -> Self {
+        Self { connection }
+    }
+
+    pub(super) fn connection(&mut self) -> &mut Connection {
+        &mut self.connection
+    }
+
+    pub fn page(&self, query: &Query) -> Result<Page, Error> {
+        let ends = "SELECT cut_sequence + 1, last_sequence FROM audit_chain";
+        let ends = self.connection.query_row(ends, [], |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let (first, last) = (unsigned(ends.0), unsigned(ends.1));
+        let mut left = self.within(query, Span { first, last })?;
+        let limit = query.limit.clamp(1, Query::MOST);
+        let mut rows = Vec::new();
+        for _ in 0..WINDOWS {
+            let Some(window) = left.take(query.direction) else {
+                return Ok(Page { rows, next: None, last });
+            };
+            self.look(query, window, &mut Wanted { rows: &mut rows, limit })?;
+            if rows.len() == limit {
+                let next = rows.last().map(|row| row.sequence);
+                return Ok(Page { rows, next, last });
+            }
+        }
+        let next = match query.direction {
+            Direction::OldestFirst => left.first.saturating_sub(1),
+            Direction::NewestFirst => left.last.saturating_add(1),
+        };
+        Ok(Page { rows, next: Some(next), last })
+    }
+
+    /// Which rows it can be at most. The clock may have jumped: times only narrow this down.
+    fn within(&self, query: &Query, mut all: Span) -> Result<Span, Error> {
+        if query.since.is_some() || query.until.is_some() {
+            let span = "SELECT min(sequence), max(sequence) FROM audit WHERE at BETWEEN ?1 AND ?2";
+            let times = (query.since.map_or(0, millis), query.until.map_or(i64::MAX, millis));
+            let found: (Option<i64>, Option<i64>) =
+                self.connection.query_row(span, times, |row| Ok((row.get(0)?, row.get(1)?)))?;
+            let (Some(first), Some(last)) = found else { return Ok(Span::NONE) };
+            all = Span { first: unsigned(first), last: unsigned(last) };
+        }
+        match (query.direction, query.after) {
+            (Direction::OldestFirst, Some(after)) => {
+                all.first = all.first.max(after.saturating_add(1));
+            }
+            (Direction::NewestFirst, Some(after)) => {
+                all.last = all.last.min(after.saturating_sub(1));
+            }
+            (_, None) => {}
+        }
+        Ok(all)
+    }
+
+    fn look(&self, query: &Query, window: Span, wanted: &mut Wanted<'_>) -> Result<(), Error> {
+        let exact = query.name.as_ref().filter(|name| !name.as_str().contains(['*', '?']));
+        let pattern = query.name.as_ref().filter(|_| exact.is_none());
+        let mut select = self.connection.prepare_cached(match query.direction {
+            Direction::OldestFirst => concat!(select!(), " ORDER BY sequence ASC"),
+            Direction::NewestFirst => concat!(select!(), " ORDER BY sequence DESC"),
+        })?;
+        let mut found = select.query(named_params! {
+            ":first": signed(window.first),
+            ":last": signed(window.last),
+            ":since": query.since.map(millis),
+            ":until": query.until.map(millis),
+            ":kind": query.kind,
+            ":principal": query.principal,
+            ":agent": query.agent,
+            ":server": query.server,
+            ":tool": query.tool,
+            ":name": exact.map(Glob::as_str),
+            ":outcome": query.outcome,
+            ":call": query.call,
+        })?;
+        while let Some(row) = found.next()? {
+            if let Some(pattern) = pattern {
+                let name: Option<String> = row.get("name")?;
+                if !name.is_some_and(|name| pattern.matches(&name)) {
+                    continue;
+                }
+            }
+            wanted.rows.push(read(row)?);
+            if wanted.rows.len() == wanted.limit {
+                break;
+            }
+        }
+        Ok(())
+    }
+}
+
+struct Wanted<'w> {
+    rows: &'w mut Vec<Row>,
+    limit: usize,
+}
+
+/// Numbers of rows, both included.
+#[derive(Debug, Clone, Copy)]
+struct Span {
+    first: u64,
+    last: u64,
+}
+
+impl Span {
+    const NONE: Self = Self { first: 1, last: 0 };
+
+    /// The next window, taken off the side where reading begins.
+    fn take(&mut self, direction: Direction) -> Option<Self> {
+        if self.first > self.last {
+            return None;
+        }
+        let Self { first, last } = *self;
+        match direction {
+            Direction::OldestFirst => {
+                let end = last.min(first.saturating_add(WINDOW - 1));
+                self.first = end + 1;
+                Some(Self { first, last: end })
+            }
+            Direction::NewestFirst => {
+                let begin = first.max(last.saturating_sub(WINDOW - 1));
+                // Rows begin at 1, so that nothing is before the first.
+                self.last = begin - 1;
+                Some(Self { first: begin, last })
+            }
+        }
+    }
+}
+
+pub(super) fn read(row: &Found<'_>) -> rusqlite::Result<Row> {
+    let number = |column: &str| row.get::<_, Option<i64>>(column);
+    Ok(Row {
+        sequence: unsigned(row.get("sequence")?),
+        entry: Entry {
+            at: time(row.get("at")?),
+            kind: row.get("kind")?,
+            principal: row.get("principal")?,
+            agent: row.get("agent")?,
+            method: row.get("method")?,
+            name: row.get("name")?,
+            server: row.get("server")?,
+            tool: row.get("tool")?,
+            arguments_hash: row.get("arguments_hash")?,
+            arguments: row.get("arguments")?,
+            catalog_version: number("catalog_version")?.map(unsigned),
+            tier: row.get("tier")?,
+            outcome: row.get("outcome")?,
+            duration: number("duration_us")?.map(unsigned).map(Duration::from_micros),
+            bytes: number("bytes")?.map(unsigned),
+            cached: row.get("cached")?,
+            call: row.get("call")?,
+            detail: row.get("detail")?,
+        },
+        hash: row.get("hash")?,
+    })
+}
