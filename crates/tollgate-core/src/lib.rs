@@ -14,6 +14,7 @@ pub mod glob;
 pub mod id;
 pub mod json;
 pub mod latency;
+pub mod mask;
 pub mod names;
 pub mod nearest;
 pub mod plan;
