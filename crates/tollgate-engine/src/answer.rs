@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use tollgate_core::call::{Kind, Outcome, Retry, Source, Status};
 use tollgate_core::json::{self, Object};
 use tollgate_core::plan::Planned;
+use tollgate_core::policy::Permitted;
 use tollgate_core::shaping::{self, Consumer, Shaped};
 use tollgate_core::tool::Tool;
 use tollgate_core::turn::Principal;
@@ -16,6 +17,7 @@ use tollgate_mcp::code::{self, ErrorObject};
 use tollgate_mcp::large::{LARGE, aside};
 use tollgate_mcp::meta::TASKS_EXTENSION;
 
+use crate::audit::Unwritten;
 use crate::backend::Failure;
 use crate::caller::{CallError, Caller, Dialogue, Reply, Rest};
 use crate::dialogue;
@@ -45,6 +47,35 @@ pub(crate) struct Finish<'f> {
 /// A tool call that ended before anything was sent.
 pub(crate) fn failed(status: Status, message: &str) -> Reply {
     Reply::Tool(shaping::failure(status, message, Duration::ZERO))
+}
+
+/// A call that may change something and was not run, since nobody could know of it later.
+pub(crate) fn unwritten(request: &Permitted<'_>, why: &Unwritten) -> Result<Reply, CallError> {
+    let Some(tool) = request.tool() else {
+        return Err(CallError::Unanswered { message: format!("this was not done: {why}") });
+    };
+    let message = format!("`{}` was not run: {why}", tool.exposed);
+    let hint = Some("try again when the operator has mended it".to_owned());
+    let outcome = shaping::failure(Status::Error, &message, Duration::ZERO);
+    Ok(Reply::Tool(Outcome { retry: Retry::Sensible { hint }, ..outcome }))
+}
+
+/// A call that ran, and whose row is not on the disk. Its answer does not leave.
+pub(crate) fn unrecorded(
+    reply: Result<Reply, CallError>,
+    why: &Unwritten,
+) -> Result<Reply, CallError> {
+    let message = "the call had its effect, do not repeat it; its answer is withheld";
+    let message = format!("{message}, because {why}");
+    match reply? {
+        Reply::Tool(Outcome { duration, .. }) => {
+            let outcome = shaping::failure(Status::Error, &message, duration);
+            Ok(Reply::Tool(Outcome { retry: Retry::Pointless, ..outcome }))
+        }
+        Reply::Result(_) | Reply::InputRequired(_) | Reply::Task(_) => {
+            Err(CallError::Unanswered { message })
+        }
+    }
 }
 
 impl Finish<'_> {

@@ -9,7 +9,7 @@ use tollgate_core::filter::House;
 use tollgate_core::id::{AgentId, ServerId};
 use tollgate_core::selector::{self, Selector};
 
-use crate::settings::{Server, Settings};
+use crate::settings::{Audit, Server, Settings};
 
 pub(crate) struct Charter {
     /// At least one.
@@ -17,6 +17,7 @@ pub(crate) struct Charter {
     pub(crate) default_agent: AgentId,
     pub(crate) house: House,
     pub(crate) limits: Limits,
+    pub(crate) audit: Audit,
     pub(crate) ceilings: Ceilings,
     pub(crate) choosing: selector::Rules,
     /// One for each agent, in their order.
@@ -42,6 +43,7 @@ impl Charter {
             },
             house: settings.house.clone(),
             limits: settings.limits,
+            audit: settings.audit.clone(),
             ceilings: budget.standing.ceilings,
             choosing: selector::Rules { deep_interval: budget.deep_interval, ..usual },
             selectors: agents.iter().map(selector).collect(),

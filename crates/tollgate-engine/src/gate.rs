@@ -19,6 +19,7 @@ use tollgate_core::turn::{Grant, Principal, Turn};
 use tollgate_mcp::tasks::Group;
 
 use crate::answer;
+use crate::audit::Ledger;
 use crate::caller::{CallError, Caller, Reply};
 pub use crate::charter::UnknownAgent;
 use crate::clock::Clock;
@@ -27,7 +28,7 @@ use crate::executor::{Call, Executor};
 use crate::meters::{Meters, Reading};
 use crate::notices::{Notice, Notices};
 use crate::probing::Probing;
-use crate::record::{End, Recorder};
+use crate::recorder::{Policy, Recorder};
 use crate::registry::{Registry, Seen};
 use crate::results::{Read, Results};
 use crate::reuse::{Came, Over, Reuse};
@@ -123,14 +124,14 @@ impl Gate {
         request: Request<'_>,
         caller: Caller<'_>,
     ) -> Result<Reply, CallError> {
-        let mut recording = self.recorder.begin(turn, &request);
+        let mut recording = self.recorder.begin(turn, &request, self.policy()).await;
         let reply = match policy::permit(turn, request) {
-            Ok(permitted) => {
-                recording.permitted(&permitted);
-                self.run(turn, permitted, &caller).await
-            }
+            Ok(permitted) => match recording.permitted(&permitted) {
+                Ok(()) => self.run(turn, permitted, &caller).await,
+                Err(unwritten) => answer::unwritten(&permitted, &unwritten),
+            },
             Err(Refusal::InvalidArguments { tool, violations }) => {
-                recording.target(&tool.id.server, Some(tool.id.tool.as_str()));
+                recording.target(&tool.id.server, Some(&tool));
                 let refusal = Refusal::InvalidArguments { tool, violations };
                 Ok(answer::failed(Status::InvalidArguments, &refusal.to_string()))
             }
@@ -142,8 +143,10 @@ impl Gate {
             }
             Err(refusal) => Err(refusal.into()),
         };
-        recording.finish(&reply);
-        reply
+        match recording.finish(&reply).await {
+            Ok(()) => reply,
+            Err(unwritten) => answer::unrecorded(reply, &unwritten),
+        }
     }
 
     /// Runs independent calls side by side. The outcomes come in the order of the calls.
@@ -168,30 +171,35 @@ impl Gate {
         let tickets = Tickets { seal: &self.executor.seal, principal: &turn.principal };
         let shown = params.string("taskId").unwrap_or_default().into_owned();
         let request = Request { kind: Kind::Task(verb), params };
-        let mut recording = self.recorder.begin(turn, &request);
+        let mut recording = self.recorder.begin(turn, &request, self.policy()).await;
         let permitted = match tickets.open(&shown) {
             Some(ticket) => policy::permit_task(turn, verb, ticket, request.params),
             None => Err(Refusal::UnknownTask),
         };
         let reply = match permitted {
-            Ok(permitted) => {
-                recording.permitted(&permitted);
-                self.run(turn, permitted, &caller).await
-            }
+            Ok(permitted) => match recording.permitted(&permitted) {
+                Ok(()) => self.run(turn, permitted, &caller).await,
+                Err(unwritten) => answer::unwritten(&permitted, &unwritten),
+            },
             Err(refusal) => Err(refusal.into()),
         };
-        let result = match reply {
-            Ok(Reply::Result(result)) => Ok(Tickets::shown_as(&result, &shown)),
-            Ok(Reply::Tool(_) | Reply::InputRequired(_) | Reply::Task(_)) => {
-                Err(CallError::Unanswered { message: "the server lost the task".to_owned() })
-            }
+        let reply = match reply {
+            Ok(Reply::Result(result)) => Ok(Reply::Result(Tickets::shown_as(&result, &shown))),
+            Ok(Reply::Tool(_) | Reply::InputRequired(_) | Reply::Task(_)) => Err(lost_task()),
             Err(error) => Err(error),
         };
-        match &result {
-            Ok(result) => recording.end(End::Answered, result.get().len()),
-            Err(_) => recording.end(End::Failed, 0),
+        let reply = match recording.finish(&reply).await {
+            Ok(()) => reply,
+            Err(unwritten) => answer::unrecorded(reply, &unwritten),
+        };
+        match reply? {
+            Reply::Result(result) => Ok(result),
+            Reply::Tool(_) | Reply::InputRequired(_) | Reply::Task(_) => Err(lost_task()),
         }
-        result
+    }
+
+    fn policy(&self) -> Policy {
+        Policy::of(&self.registry.current().charter.audit)
     }
 
     async fn run(
@@ -288,6 +296,11 @@ impl Gate {
         self.servers.find(server)
     }
 
+    /// What was called and decided.
+    pub fn ledger(&self) -> &Ledger {
+        &self.recorder.ledger
+    }
+
     pub fn is_ready(&self) -> Readiness {
         self.servers.readiness()
     }
@@ -302,7 +315,12 @@ impl Gate {
         self.servers.stop().await;
         // Told in there; whoever tends the meters tries once more.
         let _ = self.meters.flush().await;
+        let _ = self.recorder.ledger.flush().await;
     }
+}
+
+fn lost_task() -> CallError {
+    CallError::Unanswered { message: "the server lost the task".to_owned() }
 }
 
 /// The speakable form and the data of an outcome, by the tool's own rules of speech.

@@ -2,6 +2,7 @@
 //! and the backends that run it. Knows no HTTP front, no model provider, no config file.
 
 mod answer;
+pub mod audit;
 pub mod backend;
 pub mod builtin;
 pub mod calibration;
@@ -21,6 +22,7 @@ pub mod notices;
 mod owners;
 mod probing;
 pub mod record;
+mod recorder;
 mod registry;
 pub mod results;
 mod reuse;

@@ -1,19 +1,21 @@
-//! One record per call, for everything that observes calls: logs now, metrics, audit and feeds
-//! later. Stages do not log; the gate makes the record when the call is over.
+//! One record per call, for everything that observes calls: the audit trail, logs, and metrics and
+//! feeds later. Stages do not log; the gate makes the record when the call is over.
 
-use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime};
+use std::borrow::Cow;
+use std::time::{Duration, SystemTime};
 
-use tollgate_core::call::{Kind, Request, Status};
-use tollgate_core::id::{AgentId, ServerId};
-use tollgate_core::policy::Permitted;
-use tollgate_core::turn::{Principal, Turn};
+use tollgate_core::budget::Tier;
+use tollgate_core::call::{Source, Status};
+use tollgate_core::id::{AgentId, ServerId, ToolName};
+use tollgate_core::turn::Principal;
 
-use crate::caller::{CallError, Reply};
-use crate::clock::Clock;
+mod call_id;
+
+pub use call_id::CallId;
 
 #[derive(Debug, Clone)]
 pub struct CallRecord {
+    pub call: CallId,
     pub at: SystemTime,
     pub principal: Principal,
     pub agent: AgentId,
@@ -22,10 +24,17 @@ pub struct CallRecord {
     pub name: String,
     pub server: Option<ServerId>,
     /// The tool's (or prompt's) name as its server says it.
-    pub tool: Option<String>,
-    pub tier: tollgate_core::budget::Tier,
+    pub tool: Option<ToolName>,
+    /// SHA-256 over the arguments as they were sent.
+    pub arguments_hash: Option<[u8; 32]>,
+    /// The arguments without what must not be seen, where they are to be kept.
+    pub arguments: Option<Box<str>>,
+    pub tier: Tier,
     pub catalog_version: u64,
     pub end: End,
+    /// Why it was refused, in words without arguments.
+    pub detail: Option<Cow<'static, str>>,
+    pub source: Source,
     pub duration: Duration,
     pub result_bytes: usize,
 }
@@ -39,7 +48,9 @@ pub enum End {
     /// The caller has to answer first; the call goes on.
     InputRequired,
     Task,
-    /// Refused or failed before there was an outcome.
+    /// Not let through to a server.
+    Refused,
+    /// It failed before there was an outcome.
     Failed,
     /// The caller went away.
     Cancelled,
@@ -52,6 +63,7 @@ impl End {
             Self::Answered => "answered",
             Self::InputRequired => "input_required",
             Self::Task => "task",
+            Self::Refused => "refused",
             Self::Failed => "failed",
             Self::Cancelled => "cancelled",
         }
@@ -70,92 +82,18 @@ pub struct Log;
 impl Observer for Log {
     fn observe(&self, record: &CallRecord) {
         tracing::debug!(
+            call = %record.call,
             agent = %record.agent,
             principal = record.principal.as_str(),
             server = record.server.as_ref().map(ServerId::as_str),
-            tool = record.tool.as_deref(),
+            tool = record.tool.as_ref().map(ToolName::as_str),
             exposed_name = record.name,
             tier = %record.tier,
             outcome = record.end.as_str(),
             took_us = u64::try_from(record.duration.as_micros()).unwrap_or(u64::MAX),
             bytes = record.result_bytes,
+            cached = record.source == Source::Cached,
             "call done"
         );
-    }
-}
-
-/// Makes the records.
-pub(crate) struct Recorder {
-    pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) observers: Vec<Box<dyn Observer>>,
-}
-
-/// A call under way. One that is dropped before it is finished was cancelled.
-pub(crate) struct Recording<'r> {
-    recorder: &'r Recorder,
-    record: CallRecord,
-    began: Instant,
-}
-
-impl Recorder {
-    pub(crate) fn begin(&self, turn: &Turn, request: &Request<'_>) -> Recording<'_> {
-        let key = match request.kind {
-            Kind::ReadResource => "uri",
-            Kind::Task(_) => "taskId",
-            Kind::CallTool | Kind::GetPrompt | Kind::Complete => "name",
-        };
-        let name = request.params.string(key).unwrap_or_default();
-        let record = CallRecord {
-            at: self.clock.wall(),
-            principal: turn.principal.clone(),
-            agent: turn.view.agent.clone(),
-            method: request.kind.method(),
-            name: name.chars().take(128).collect(),
-            server: None,
-            tool: None,
-            tier: turn.view.tier,
-            catalog_version: turn.view.version,
-            end: End::Cancelled,
-            duration: Duration::ZERO,
-            result_bytes: 0,
-        };
-        Recording { recorder: self, record, began: self.clock.now() }
-    }
-}
-
-impl Recording<'_> {
-    pub(crate) fn target(&mut self, server: &ServerId, tool: Option<&str>) {
-        self.record.server = Some(server.clone());
-        self.record.tool = tool.map(str::to_owned);
-    }
-
-    pub(crate) fn permitted(&mut self, request: &Permitted<'_>) {
-        self.target(request.server(), request.tool().map(|tool| tool.id.tool.as_str()));
-    }
-
-    pub(crate) fn finish(self, reply: &Result<Reply, CallError>) {
-        let (end, bytes) = match reply {
-            Ok(Reply::Tool(outcome)) => (End::Tool(outcome.status), outcome.result.get().len()),
-            Ok(Reply::Result(result)) => (End::Answered, result.get().len()),
-            Ok(Reply::InputRequired(result)) => (End::InputRequired, result.get().len()),
-            Ok(Reply::Task(result)) => (End::Task, result.get().len()),
-            Err(_) => (End::Failed, 0),
-        };
-        self.end(end, bytes);
-    }
-
-    pub(crate) fn end(mut self, end: End, result_bytes: usize) {
-        self.record.end = end;
-        self.record.result_bytes = result_bytes;
-    }
-}
-
-impl Drop for Recording<'_> {
-    fn drop(&mut self) {
-        let now = self.recorder.clock.now();
-        self.record.duration = now.saturating_duration_since(self.began);
-        for observer in &self.recorder.observers {
-            observer.observe(&self.record);
-        }
     }
 }

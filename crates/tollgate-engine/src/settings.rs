@@ -34,6 +34,7 @@ pub struct Settings {
     pub builtin: Builtin,
     /// Which tools there are for anybody.
     pub house: House,
+    pub audit: Audit,
     pub agents: Vec<Agent>,
     pub default_agent: Option<AgentId>,
 }
@@ -49,6 +50,7 @@ impl Settings {
             servers: Vec::new(),
             builtin: Builtin { files: data.join("files"), tables: None },
             house: House::default(),
+            audit: Audit::default(),
             agents: Vec::new(),
             default_agent: None,
             data,
@@ -76,6 +78,56 @@ impl Default for Budget {
             deep_interval: Duration::from_secs(30),
             calibrate_every: Duration::from_secs(300),
             keywords: Keywords::default(),
+        }
+    }
+}
+
+/// What the audit trail holds, and what happens when it cannot be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Audit {
+    pub arguments: KeptArguments,
+    /// Names of arguments that are never kept, beside those that everybody knows.
+    pub redact: Vec<String>,
+    pub durable: Durable,
+    pub on_failure: OnFailure,
+    /// How long a row is kept at least; `None`: for ever.
+    pub keep: Option<Duration>,
+    pub keep_rows: u64,
+}
+
+/// What is kept of arguments beside their hash.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeptArguments {
+    None,
+    /// The arguments, without secrets.
+    Redacted,
+}
+
+/// Whose row is on the disk before they get an answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Durable {
+    /// Calls of tools that are not believed to only read.
+    Mutating,
+    All,
+    None,
+}
+
+/// What becomes of such calls while nothing can be written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OnFailure {
+    Refuse,
+    Continue,
+}
+
+impl Default for Audit {
+    fn default() -> Self {
+        Self {
+            arguments: KeptArguments::None,
+            redact: Vec::new(),
+            durable: Durable::Mutating,
+            on_failure: OnFailure::Refuse,
+            keep: Some(Duration::from_secs(90 * 24 * 3_600)),
+            keep_rows: 10_000_000,
         }
     }
 }

@@ -9,6 +9,7 @@ use tokio::sync::Mutex;
 use tollgate_mcp::tasks::{self, Group, Task};
 use tollgate_store::Store;
 
+use crate::audit::Ledger;
 use crate::builtin;
 use crate::calibration::{self, Habit, Upkeep};
 use crate::charter::Charter;
@@ -34,6 +35,8 @@ pub struct Parts {
     pub observers: Vec<Box<dyn Observer>>,
     /// Where measurements outlast the process; `None` forgets them with it.
     pub store: Option<Arc<Store>>,
+    /// Where calls and decisions are kept.
+    pub ledger: Arc<Ledger>,
     pub upkeep: Upkeep,
     /// What children begin as. Without one they get their limits just after their start, and
     /// servers with file rules or without network are refused.
@@ -101,6 +104,7 @@ pub fn start(settings: &Settings, parts: Parts) -> Running {
         servers: Servers::new(counted, fleet.upstreams(), clock.wall()),
         watches: Watches::new(fleet.watched()),
         observers: parts.observers,
+        ledger: parts.ledger,
         environment,
         clock,
     });
@@ -127,6 +131,7 @@ impl Running {
         let (gate, servers) = (&self.gate, &settings.servers[..]);
         fleet.refurnish(settings);
         gate.meters.go_by(settings.budget.standing);
+        gate.ledger().reconfigure(&settings.audit);
         self.habit.store(Arc::new(Habit::of(&settings.budget, servers)));
         let reform = Reform {
             rules: fleet.rules(servers),

@@ -35,7 +35,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "tollgate-core",
         &[
-            "text", "date", "digest", "glob", "secret", "json", "id", "nearest", "budget",
+            "text", "date", "digest", "glob", "secret", "json", "mask", "id", "nearest", "budget",
             "latency", "standing", "score", "selector", "backoff", "breaker", "rate", "agent",
             "schema", "tool", "probe", "names", "catalog", "filter", "view", "turn", "call",
             "policy", "plan", "shaping",
@@ -56,6 +56,8 @@ const LAYERS: &[(&str, &[&str])] = &[
             "seal",
             "owners",
             "record",
+            "audit",
+            "recorder",
             "builtin",
             "mirror",
             "tickets",

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{Request, Response};
 use tollgate_core::secret::Secret;
+use tollgate_engine::audit::Ledger;
 use tollgate_engine::builtin::files;
 use tollgate_engine::calibration::Upkeep;
 use tollgate_engine::clock::SystemClock;
@@ -17,7 +18,7 @@ use tollgate_engine::record::{Log, Observer};
 use tollgate_engine::{Parts, Running};
 use tollgate_server::keyring::Keyring;
 use tollgate_server::{Fingerprint, Limits, Options, Server};
-use tollgate_store::Store;
+use tollgate_store::{OpenError, Store};
 
 use crate::admin_token;
 use crate::config::{self, Config, Origin};
@@ -39,11 +40,12 @@ impl App {
         confine::sweep_orphans();
         let admin = admin_token::obtain(&config.data)?;
         let store = Arc::new(store(config).await?);
+        let ledger = Arc::new(ledger(config, &store).await?);
         let keyring = Arc::new(keyring(&store));
         let observers: Vec<Box<dyn Observer>> = vec![Box::new(Log)];
         let launcher = Launcher::own(private(config));
         let store = Some(store);
-        let parts = Parts { observers, store, upkeep, launcher, ..Parts::default() };
+        let parts = Parts { observers, store, ledger, upkeep, launcher, ..Parts::default() };
         let running = tollgate_engine::start(&config.settings, parts);
         let options = Options {
             hosts: config.hosts.clone(),
@@ -151,6 +153,18 @@ impl Local {
 async fn store(config: &Config) -> Result<Store, Failure> {
     let file = config.data.join("tollgate.db");
     blocking(move || Store::open(&file)).await
+}
+
+/// Where calls and decisions are kept, in the same file.
+async fn ledger(config: &Config, store: &Store) -> Result<Ledger, Failure> {
+    let Some(trail) = store.audit() else { return Ok(Ledger::none()) };
+    let audit = config.settings.audit.clone();
+    let open = move || {
+        let file = trail.file().to_owned();
+        let opened = Ledger::open(trail, &audit, Arc::new(SystemClock));
+        opened.map_err(|why| OpenError::Unusable { file, why })
+    };
+    blocking(open).await
 }
 
 /// What no tool and no server is to open: it holds secrets, and what everybody else asked.

@@ -220,6 +220,7 @@ impl Stage {
             servers: Servers::new(Vec::new(), Vec::new(), clock.wall()),
             watches: Watches::new(HashMap::new()),
             observers: Vec::new(),
+            ledger: Arc::default(),
             environment: "test".to_owned(),
             clock,
         });

@@ -8,6 +8,7 @@ use arc_swap::ArcSwap;
 use tollgate_core::id::ServerId;
 
 use super::{Gate, late};
+use crate::audit::Ledger;
 use crate::backend::Backend;
 use crate::clock::Clock;
 use crate::conversations::Conversations;
@@ -16,7 +17,8 @@ use crate::executor::Executor;
 use crate::meters::Meters;
 use crate::notices::Notices;
 use crate::probing::Probing;
-use crate::record::{Observer, Recorder};
+use crate::record::Observer;
+use crate::recorder::Recorder;
 use crate::registry::Registry;
 use crate::results::Results;
 use crate::reuse::Reuse;
@@ -35,6 +37,7 @@ pub(crate) struct Made {
     pub(crate) servers: Servers,
     pub(crate) watches: Watches,
     pub(crate) observers: Vec<Box<dyn Observer>>,
+    pub(crate) ledger: Arc<Ledger>,
     pub(crate) environment: String,
 }
 
@@ -52,7 +55,11 @@ impl Gate {
             registry: made.registry,
             servers: made.servers,
             watches: Arc::new(made.watches),
-            recorder: Recorder { clock: Arc::clone(&clock), observers: made.observers },
+            recorder: Recorder {
+                clock: Arc::clone(&clock),
+                observers: made.observers,
+                ledger: made.ledger,
+            },
             notices: made.notices,
             environment: made.environment,
             conversations: Conversations::default(),

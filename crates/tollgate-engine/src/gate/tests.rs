@@ -25,6 +25,7 @@ use tollgate_mcp::meta::ClientFacts;
 use tollgate_mcp::tasks::{self, Task};
 
 use super::{Asked, Gate, Made, TaskRequest};
+use crate::audit::Ledger;
 use crate::backend::{Backend, Failure, Job, Line, WaitsFor};
 use crate::caller::{CallError, Caller, Dialogue, Reply, Retry};
 use crate::charter::Charter;
@@ -35,10 +36,11 @@ use crate::notices::Notices;
 use crate::record::{CallRecord, Observer};
 use crate::registry::{self, Plan};
 use crate::servers::Servers;
-use crate::settings::Settings;
+use crate::settings::{Audit, Settings};
 use crate::upstream::Updates;
 use crate::watches::Watches;
 
+mod audited;
 mod dialogue;
 mod door;
 mod reuse;
@@ -147,6 +149,25 @@ async fn gate_of<F>(
 where
     F: Fn(Seen) -> BoxFuture<'static, Result<Answer, Failure>> + Send + Sync + 'static,
 {
+    gate_with(era, Kept::default(), change, script).await
+}
+
+/// Where the records of calls go, and how.
+#[derive(Default)]
+struct Kept {
+    ledger: Arc<Ledger>,
+    audit: Audit,
+}
+
+async fn gate_with<F>(
+    era: Era,
+    kept: Kept,
+    change: impl FnOnce(&mut Rules, &mut Vec<Value>),
+    script: F,
+) -> TestGate
+where
+    F: Fn(Seen) -> BoxFuture<'static, Result<Answer, Failure>> + Send + Sync + 'static,
+{
     let server = ServerId::parse("s").unwrap();
     let mut tools = ["a", "b", "hidden"].map(tool).to_vec();
     let mut rules = Rules::new(server.clone(), Origin::Upstream);
@@ -160,7 +181,8 @@ where
         notices: notices.clone(),
         archive: None,
     });
-    let settings = Settings { agents: vec![agent], ..Settings::new("nowhere".into()) };
+    let Kept { ledger, audit } = kept;
+    let settings = Settings { agents: vec![agent], audit, ..Settings::new("nowhere".into()) };
     let (updates, heard) = registry::updates();
     let plan = Plan {
         rules: vec![Arc::new(rules)],
@@ -189,6 +211,7 @@ where
         servers: Servers::new(Vec::new(), Vec::new(), clock.wall()),
         watches: Watches::new(HashMap::new()),
         observers: vec![Box::new(Remember(Arc::clone(&records)))],
+        ledger,
         environment: "test".to_owned(),
         clock,
     });

@@ -10,7 +10,7 @@ use tollgate_core::budget::Limits;
 use tollgate_core::filter::House;
 use tollgate_core::id::AgentId;
 use tollgate_core::names::NamePattern;
-use tollgate_engine::settings::{Builtin, Settings};
+use tollgate_engine::settings::{Audit, Builtin, Settings};
 
 use super::diagnostic::{Place, Problems};
 use super::raw::{Fields, Marked};
@@ -62,6 +62,7 @@ pub(super) fn check(
     }
     let (agents, personas) = agents.into_iter().unzip();
     let settings = Settings {
+        audit: Audit::default(),
         environment: environment(fields),
         data: data.clone(),
         names: names?,

@@ -1,0 +1,295 @@
+//! The ledger: what was called and decided, on the disk.
+//!
+//! Calls reserve a place in its queue before they run, so that none of them ends without a row, not
+//! even one that is given up. One thread writes; rows that wait are committed together.
+//!
+//! Whoever decides something (an approval, a key, a reload) says so by [`Ledger::note`].
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering, fence};
+use std::thread::{self, JoinHandle, Thread};
+
+use parking_lot::Mutex;
+use tokio::sync::{mpsc, oneshot, watch};
+use tollgate_store::Error;
+use tollgate_store::audit::{self as store, Page, Query, Verified};
+
+use crate::clock::Clock;
+use crate::record::CallRecord;
+use crate::settings::{Audit, OnFailure};
+
+mod decision;
+mod message;
+mod retention;
+mod space;
+mod writer;
+
+pub use decision::{Act, Decision};
+use message::{Message, What};
+use retention::Retention;
+use writer::Writer;
+
+/// Rows that may wait; more callers than that wait themselves.
+const QUEUE: usize = 8_192;
+
+/// The way to the audit trail. Without a store nothing is kept, and everything is said to be well.
+pub struct Ledger(Option<Open>);
+
+struct Open {
+    queue: mpsc::Sender<Message>,
+    shared: Arc<Shared>,
+    trail: store::Audit,
+    clock: Arc<dyn Clock>,
+    thread: Thread,
+    writer: Mutex<Option<JoinHandle<()>>>,
+}
+
+/// What the writer and those who wait for it both see.
+struct Shared {
+    /// The writer sleeps until someone wakes it.
+    idle: AtomicBool,
+    /// The ledger is dropped: what is left is written, and then the writer ends.
+    closing: AtomicBool,
+    /// Why nothing can be written, while that is so.
+    failing: watch::Sender<Option<Error>>,
+    /// There is next to no room on the disk.
+    short: AtomicBool,
+    /// The number of the last row that was written.
+    last: watch::Sender<u64>,
+    /// Rows that found no room while nothing could be written.
+    lost: AtomicU64,
+    policy: Mutex<Retention>,
+}
+
+/// Whether whoever brings a row waits until it is on the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Weight {
+    Durable,
+    /// It is there a moment later.
+    Queued,
+}
+
+/// A row is not on the disk. It will be written as soon as that works again.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the audit trail cannot be written: {why}; {}", .why.remedy())]
+pub struct Unwritten {
+    pub why: Error,
+}
+
+impl Ledger {
+    /// A ledger that keeps nothing.
+    pub fn none() -> Self {
+        Self(None)
+    }
+
+    /// Opens the trail and starts its writer. Blocks for a moment.
+    pub fn open(
+        trail: store::Audit,
+        settings: &Audit,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, Error> {
+        let journal = trail.journal()?;
+        let newest = journal.newest()?;
+        let (queue, rows) = mpsc::channel(QUEUE);
+        let shared = Arc::new(Shared {
+            idle: AtomicBool::new(false),
+            closing: AtomicBool::new(false),
+            failing: watch::Sender::new(None),
+            short: AtomicBool::new(false),
+            last: watch::Sender::new(0),
+            lost: AtomicU64::new(0),
+            policy: Mutex::new(Retention::new(settings, newest, &*clock)),
+        });
+        let writer = Writer::new(trail.clone(), journal, rows, (&shared, &clock));
+        let started = thread::Builder::new().name("audit".to_owned()).spawn(|| writer.run());
+        let writer = started.map_err(|error| Error::Failed(error.to_string()))?;
+        let thread = writer.thread().clone();
+        let writer = Mutex::new(Some(writer));
+        Ok(Self(Some(Open { queue, shared, trail, clock, thread, writer })))
+    }
+
+    /// How long rows are kept, from now on.
+    pub fn reconfigure(&self, settings: &Audit) {
+        if let Some(open) = &self.0 {
+            open.shared.policy.lock().change(settings);
+        }
+    }
+
+    /// Keeps a decision, and waits until it is on the disk. Whether one that could not be written
+    /// holds all the same is for whoever decided it to say.
+    pub async fn note(&self, decision: Decision) -> Result<(), Unwritten> {
+        let Some(open) = &self.0 else { return Ok(()) };
+        let place = open.place().await;
+        place.put(What::Decision(open.clock.wall(), decision), Weight::Durable).written().await
+    }
+
+    /// The same without waiting for anything, for where nothing can be waited for.
+    pub fn note_later(&self, decision: Decision) {
+        if let Some(open) = &self.0 {
+            let what = What::Decision(open.clock.wall(), decision);
+            let place = Place { open, permit: open.queue.try_reserve().ok() };
+            place.put(what, Weight::Queued);
+        }
+    }
+
+    /// A place for a call that is about to run; `None` if nothing is kept. Waits only while the
+    /// queue is full.
+    pub(crate) async fn place(&self) -> Option<Place<'_>> {
+        let open = self.0.as_ref()?;
+        if let Ok(permit) = open.queue.try_reserve() {
+            return Some(Place { open, permit: Some(permit) });
+        }
+        Some(open.place().await)
+    }
+
+    /// What is wrong with it, if something is.
+    pub fn trouble(&self) -> Option<Error> {
+        let shared = &self.0.as_ref()?.shared;
+        let short = || shared.short.load(Ordering::Relaxed).then_some(Error::Full);
+        shared.failing.borrow().clone().or_else(short)
+    }
+
+    pub fn is_healthy(&self) -> bool {
+        self.trouble().is_none()
+    }
+
+    /// Whether a call of that weight may run now.
+    pub(crate) fn admits(&self, weight: Weight, policy: OnFailure) -> Result<(), Unwritten> {
+        match (weight, policy) {
+            (Weight::Durable, OnFailure::Refuse) => {
+                self.trouble().map_or(Ok(()), |why| Err(Unwritten { why }))
+            }
+            (Weight::Queued, _) | (_, OnFailure::Continue) => Ok(()),
+        }
+    }
+
+    /// Waits until everything that was brought so far is on the disk.
+    pub async fn flush(&self) -> Result<(), Unwritten> {
+        let Some(open) = &self.0 else { return Ok(()) };
+        open.place().await.put(What::Nothing, Weight::Durable).written().await
+    }
+
+    /// Changes with every commit of this process.
+    pub fn commits(&self) -> Option<watch::Receiver<u64>> {
+        Some(self.0.as_ref()?.shared.last.subscribe())
+    }
+
+    /// Rows of the trail; empty if nothing is kept.
+    pub async fn page(&self, query: Query) -> Result<Page, Error> {
+        let nothing = Page { rows: Vec::new(), next: None, last: 0 };
+        self.read(nothing, move |reader| reader.page(&query)).await
+    }
+
+    /// Goes through the whole trail.
+    pub async fn verify(&self) -> Result<Option<Verified>, Error> {
+        self.read(None, |mut reader| reader.verify().map(Some)).await
+    }
+
+    async fn read<T: Send + 'static>(
+        &self,
+        nothing: T,
+        work: impl FnOnce(store::Reader) -> Result<T, Error> + Send + 'static,
+    ) -> Result<T, Error> {
+        let Some(open) = &self.0 else { return Ok(nothing) };
+        let trail = open.trail.clone();
+        let done = tokio::task::spawn_blocking(move || work(trail.reader()?)).await;
+        done.unwrap_or_else(|panic| Err(Error::Failed(panic.to_string())))
+    }
+}
+
+impl Default for Ledger {
+    fn default() -> Self {
+        Self::none()
+    }
+}
+
+impl Drop for Ledger {
+    fn drop(&mut self) {
+        let Some(open) = &self.0 else { return };
+        open.shared.closing.store(true, Ordering::Release);
+        open.thread.unpark();
+        if let Some(writer) = open.writer.lock().take() {
+            // A panic in there was told by the panic itself.
+            let _ = writer.join();
+        }
+    }
+}
+
+impl Open {
+    /// While nothing can be written there may be no room: calls that only read go on without.
+    async fn place(&self) -> Place<'_> {
+        let mut failing = self.shared.failing.subscribe();
+        let permit = tokio::select! {
+            biased;
+            permit = self.queue.reserve() => permit.ok(),
+            _ = failing.wait_for(Option::is_some) => None,
+        };
+        Place { open: self, permit }
+    }
+
+    fn wake(&self, weight: Weight) {
+        // Either the writer sees the row before it sleeps, or we see that it sleeps.
+        fence(Ordering::SeqCst);
+        if weight == Weight::Durable || self.shared.idle.load(Ordering::SeqCst) {
+            self.thread.unpark();
+        }
+    }
+}
+
+/// A place in the queue.
+pub(crate) struct Place<'l> {
+    open: &'l Open,
+    permit: Option<mpsc::Permit<'l, Message>>,
+}
+
+impl<'l> Place<'l> {
+    pub(crate) fn keep(self, record: CallRecord, weight: Weight) -> Waiting<'l> {
+        self.put(What::Call(record), weight)
+    }
+
+    fn put(self, what: What, weight: Weight) -> Waiting<'l> {
+        let Self { open, permit } = self;
+        let (done, waiting) = match weight {
+            Weight::Queued => (None, None),
+            Weight::Durable => {
+                let (done, waiting) = oneshot::channel();
+                (Some(done), Some(waiting))
+            }
+        };
+        let message = Message { what, done };
+        match permit {
+            Some(permit) => permit.send(message),
+            None => {
+                if open.queue.try_send(message).is_err() {
+                    open.shared.lost.fetch_add(1, Ordering::Relaxed);
+                }
+            }
+        }
+        open.wake(weight);
+        Waiting { shared: &open.shared, waiting }
+    }
+}
+
+/// A row on its way. It arrives whether or not someone waits for it.
+pub(crate) struct Waiting<'l> {
+    shared: &'l Shared,
+    waiting: Option<oneshot::Receiver<()>>,
+}
+
+impl Waiting<'_> {
+    /// Returns at once for a row that nobody has to wait for.
+    pub(crate) async fn written(self) -> Result<(), Unwritten> {
+        let Some(waiting) = self.waiting else { return Ok(()) };
+        let mut failing = self.shared.failing.subscribe();
+        let why = tokio::select! {
+            biased;
+            Ok(()) = waiting => return Ok(()),
+            why = failing.wait_for(Option::is_some) => why.ok().and_then(|why| why.clone()),
+        };
+        let ended = || Error::Failed("its writer has ended".to_owned());
+        Err(Unwritten { why: why.unwrap_or_else(ended) })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,94 @@
+use super::*;
+
+/// what may change something is refused while the trail cannot be written, and nothing of
+/// what was brought meanwhile is lost.
+#[tokio::test]
+async fn r_26_a_broken_disk_is_told_at_once_and_over_by_itself() {
+    let desk = Desk::new();
+    let ledger = desk.open();
+    keep(&ledger, "before", Weight::Durable).await.unwrap();
+    desk.break_down();
+    let began = SystemClock.now();
+    let error = keep(&ledger, "while", Weight::Durable).await.unwrap_err();
+    assert!(error.to_string().contains("the audit trail cannot be written"), "{error}");
+    assert!(error.to_string().contains("disk I/O error"), "{error}");
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    assert!(!ledger.is_healthy());
+    let admits = |weight, policy| ledger.admits(weight, policy).is_ok();
+    assert!(!admits(Weight::Durable, OnFailure::Refuse));
+    assert!(admits(Weight::Durable, OnFailure::Continue));
+    assert!(admits(Weight::Queued, OnFailure::Refuse), "reading goes on");
+    keep(&ledger, "read", Weight::Queued).await.unwrap();
+    assert!(ledger.note(decision("denied")).await.is_err());
+    assert!(ledger.flush().await.is_err());
+    desk.mend();
+    let took = until("its recovery", || ledger.is_healthy()).await;
+    assert!(took < Duration::from_secs(5), "{took:?}");
+    ledger.flush().await.unwrap();
+    let rows = all(&ledger).await;
+    let names: Vec<&str> = rows.iter().filter_map(|row| row.entry.name.as_deref()).collect();
+    assert_eq!(names, ["before", "while", "read", "denied"]);
+    is_sound(&ledger).await;
+}
+
+#[tokio::test]
+async fn reading_goes_on_however_long_it_takes_and_what_found_no_room_is_counted() {
+    let desk = Desk::new();
+    let ledger = desk.open();
+    desk.break_down();
+    keep(&ledger, "first", Weight::Durable).await.unwrap_err();
+    let many = 2 * QUEUE;
+    for _ in 0..many {
+        keep(&ledger, "read", Weight::Queued).await.unwrap();
+    }
+    desk.mend();
+    until("its recovery", || ledger.is_healthy()).await;
+    ledger.flush().await.unwrap();
+    let rows = all(&ledger).await;
+    let calls = rows.iter().filter(|row| row.entry.kind == "call").count();
+    let lost = rows.iter().filter(|row| row.entry.kind == "lost");
+    let lost: usize = lost
+        .map(|row| {
+            row.entry
+                .detail
+                .as_deref()
+                .unwrap()
+                .split(' ')
+                .next()
+                .unwrap()
+                .parse::<usize>()
+                .unwrap()
+        })
+        .sum();
+    assert!(lost > 0);
+    assert_eq!(calls + lost, 1 + many, "every call is there or counted");
+    is_sound(&ledger).await;
+}
+
+/// another process that holds the lock for long is trouble, not a hang.
+#[tokio::test]
+async fn r_27_a_lock_that_is_held_for_long_is_told_and_over_by_itself() {
+    let desk = Desk::new();
+    let ledger = desk.open();
+    let mut other = desk.connection();
+    let lock = other.transaction_with_behavior(TransactionBehavior::Immediate).unwrap();
+    let began = SystemClock.now();
+    let error = keep(&ledger, "a", Weight::Durable).await.unwrap_err();
+    assert_eq!(error.why, Error::Busy);
+    assert!(began.elapsed() < Duration::from_secs(9), "{:?}", began.elapsed());
+    drop(lock);
+    let took = until("its recovery", || ledger.is_healthy()).await;
+    assert!(took < Duration::from_secs(5), "{took:?}");
+    assert_eq!(desk.rows(), 1);
+}
+
+#[tokio::test]
+async fn a_ledger_that_cannot_write_still_ends() {
+    let desk = Desk::new();
+    let ledger = desk.open();
+    desk.break_down();
+    keep(&ledger, "a", Weight::Durable).await.unwrap_err();
+    let began = SystemClock.now();
+    drop(ledger);
+    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+}

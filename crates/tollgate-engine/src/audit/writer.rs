@@ -1,0 +1,258 @@
+//! The one thread that writes. It commits what waits, together; while that fails it keeps what it
+//! has, says so, and tries again.
+
+use std::sync::Arc;
+use std::sync::atomic::{Ordering, fence};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tokio::sync::mpsc;
+use tollgate_core::turn::Principal;
+use tollgate_store::Error;
+use tollgate_store::audit::{Audit, Journal};
+
+use super::decision::{Act, Decision};
+use super::message::{Message, What};
+use super::{Shared, space};
+use crate::clock::Clock;
+
+/// Rows of one commit: no more than takes a few milliseconds.
+const BATCH: usize = 512;
+/// Rows that nobody waits for are committed together with what comes in this time.
+const GATHER: Duration = Duration::from_millis(20);
+/// How long a writer with nothing to do sleeps before it looks after the disk.
+const REST: Duration = Duration::from_secs(1);
+/// After a failure.
+const RETRY: Duration = Duration::from_millis(500);
+/// Between looks for rows that are too old, and how many go at once.
+const TIDY: Duration = Duration::from_secs(60);
+const TIDY_ROWS: u64 = 1_000;
+/// Who removes old rows.
+const OWN: &str = "tollgate";
+
+pub(super) struct Writer {
+    trail: Audit,
+    /// `None` after a failure that may be the connection's.
+    journal: Option<Journal>,
+    rows: mpsc::Receiver<Message>,
+    shared: Arc<Shared>,
+    clock: Arc<dyn Clock>,
+    batch: Vec<Message>,
+    tidy_at: Instant,
+    /// In this round of tidying.
+    removed: u64,
+}
+
+/// Whether all rows are gone that are too old.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Tidied {
+    Wholly,
+    InPart,
+}
+
+impl Writer {
+    pub(super) fn new(
+        trail: Audit,
+        journal: Journal,
+        rows: mpsc::Receiver<Message>,
+        (shared, clock): (&Arc<Shared>, &Arc<dyn Clock>),
+    ) -> Self {
+        Self {
+            trail,
+            journal: Some(journal),
+            rows,
+            shared: Arc::clone(shared),
+            tidy_at: clock.now(),
+            clock: Arc::clone(clock),
+            batch: Vec::with_capacity(BATCH),
+            removed: 0,
+        }
+    }
+
+    pub(super) fn run(mut self) {
+        loop {
+            let closing = self.is_closing();
+            self.fill();
+            if self.batch.is_empty() {
+                if closing {
+                    return;
+                }
+                self.rest();
+                continue;
+            }
+            if !closing {
+                self.gather();
+            }
+            match self.commit() {
+                Ok(()) => drop(self.tidy()),
+                Err(_) if closing => return self.give_up(),
+                Err(_) => self.pause(),
+            }
+        }
+    }
+
+    fn fill(&mut self) {
+        while self.batch.len() < BATCH
+            && let Ok(message) = self.rows.try_recv()
+        {
+            self.batch.push(message);
+        }
+    }
+
+    /// Sleeps until there is something to do.
+    fn rest(&mut self) {
+        self.look_after_space();
+        if self.tidy() == Tidied::InPart {
+            return;
+        }
+        self.shared.idle.store(true, Ordering::SeqCst);
+        // Either we see the row that was brought just now, or its bringer sees that we sleep.
+        fence(Ordering::SeqCst);
+        self.fill();
+        if self.batch.is_empty() && !self.is_closing() {
+            thread::park_timeout(REST);
+        }
+        self.shared.idle.store(false, Ordering::SeqCst);
+    }
+
+    /// Sleeps after a failure, whoever calls.
+    fn pause(&self) {
+        let until = self.clock.now() + RETRY;
+        while !self.is_closing() {
+            let left = until.saturating_duration_since(self.clock.now());
+            if left.is_zero() {
+                return;
+            }
+            thread::park_timeout(left);
+        }
+    }
+
+    fn is_closing(&self) -> bool {
+        self.shared.closing.load(Ordering::Acquire)
+    }
+
+    /// Waits for company, unless someone waits for us.
+    fn gather(&mut self) {
+        let until = self.clock.now() + GATHER;
+        loop {
+            let is_waited_for = self.batch.iter().any(|message| message.done.is_some());
+            let left = until.saturating_duration_since(self.clock.now());
+            if is_waited_for || self.is_closing() || self.batch.len() >= BATCH || left.is_zero() {
+                return;
+            }
+            thread::park_timeout(left);
+            self.fill();
+        }
+    }
+
+    fn commit(&mut self) -> Result<(), Error> {
+        self.say_what_was_lost();
+        let written = self.write();
+        self.tell(written.as_ref().err());
+        let last = written?;
+        for message in self.batch.drain(..) {
+            if let Some(done) = message.done {
+                // Nobody waiting any more is fine.
+                let _ = done.send(());
+            }
+        }
+        self.shared.last.send_replace(last);
+        self.look_after_space();
+        Ok(())
+    }
+
+    fn write(&mut self) -> Result<u64, Error> {
+        let journal = match &mut self.journal {
+            Some(journal) => journal,
+            none => none.insert(self.trail.journal()?),
+        };
+        let written = journal.append(self.batch.iter().filter_map(Message::entry));
+        if let Err(Error::Failed(_) | Error::Damaged(_) | Error::Denied(_)) = written {
+            self.journal = None;
+        }
+        written
+    }
+
+    /// Once, in the first row that can be written again.
+    fn say_what_was_lost(&mut self) {
+        let lost = self.shared.lost.swap(0, Ordering::Relaxed);
+        if lost > 0 {
+            let detail = format!("{lost} rows found no room while nothing could be written");
+            self.push(Decision::new(Act::Lost, &Principal::named(OWN), "lost").because(&detail));
+        }
+    }
+
+    fn push(&mut self, decision: Decision) {
+        let what = What::Decision(self.clock.wall(), decision);
+        self.batch.push(Message { what, done: None });
+    }
+
+    /// The same trouble is told once.
+    fn tell(&self, now: Option<&Error>) {
+        let is_news = |before: &mut Option<Error>| {
+            let is_news = before.as_ref() != now;
+            *before = now.cloned();
+            is_news
+        };
+        if !self.shared.failing.send_if_modified(is_news) {
+            return;
+        }
+        match now {
+            Some(error) => {
+                let remedy = error.remedy();
+                tracing::error!(%error, remedy, "the audit trail cannot be written");
+            }
+            None => tracing::info!("the audit trail is written again"),
+        }
+    }
+
+    /// Whoever would run a call and only then find the disk full should know before.
+    fn look_after_space(&self) {
+        let short = space::is_short(&self.trail);
+        if self.shared.short.swap(short, Ordering::Relaxed) == short {
+            return;
+        }
+        match short {
+            true => tracing::error!("the disk of the audit trail is all but full; make room"),
+            false => tracing::info!("there is room for the audit trail again"),
+        }
+    }
+
+    /// Removes some rows that are too old; the rest of them next time.
+    fn tidy(&mut self) -> Tidied {
+        let now = self.clock.now();
+        if now < self.tidy_at {
+            return Tidied::Wholly;
+        }
+        let keep = self.shared.policy.lock().keep(&*self.clock);
+        let Some(journal) = &mut self.journal else { return Tidied::Wholly };
+        match journal.cut(keep, TIDY_ROWS) {
+            Ok(count) if count == TIDY_ROWS => {
+                self.removed += count;
+                return Tidied::InPart;
+            }
+            Ok(count) => {
+                self.tidy_at = now + TIDY;
+                let removed = std::mem::take(&mut self.removed) + count;
+                if removed > 0 {
+                    let detail = format!("{removed} of the oldest rows");
+                    let own = Principal::named(OWN);
+                    self.push(Decision::new(Act::Retention, &own, "removed").because(&detail));
+                }
+            }
+            Err(error) => {
+                self.tidy_at = now + TIDY;
+                tracing::warn!(%error, "old rows of the audit trail cannot be removed");
+            }
+        }
+        Tidied::Wholly
+    }
+
+    fn give_up(mut self) {
+        let mut rows = self.batch.len();
+        while self.rows.try_recv().is_ok() {
+            rows += 1;
+        }
+        tracing::error!(rows, "the audit trail ends without its last rows");
+    }
+}

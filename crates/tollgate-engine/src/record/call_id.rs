@@ -1,0 +1,65 @@
+//! What a call is named by, in logs and in the audit trail: sortable by its time, guessable by
+//! nobody, and text from the start, so that nobody has to make any later.
+
+use std::fmt;
+use std::time::SystemTime;
+
+/// A ULID: 48 bits of milliseconds, 80 random ones, in Crockford's letters.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct CallId([u8; Self::LENGTH]);
+
+impl CallId {
+    const LENGTH: usize = 26;
+    const LETTERS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+    const RANDOM_BITS: u32 = 80;
+
+    pub(crate) fn new(at: SystemTime) -> Self {
+        Self::from_parts(at, rand::random())
+    }
+
+    fn from_parts(at: SystemTime, random: u128) -> Self {
+        let since = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let mut bits =
+            since.as_millis() << Self::RANDOM_BITS | random >> (u128::BITS - Self::RANDOM_BITS);
+        let mut text = [b'0'; Self::LENGTH];
+        for letter in text.iter_mut().rev() {
+            *letter = Self::LETTERS[(bits & 31) as usize];
+            bits >>= 5;
+        }
+        Self(text)
+    }
+
+    pub fn as_str(&self) -> &str {
+        std::str::from_utf8(&self.0).expect("all letters are ASCII")
+    }
+}
+
+impl fmt::Display for CallId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl fmt::Debug for CallId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::{Duration, SystemTime};
+
+    use super::CallId;
+
+    #[test]
+    fn ids_are_sorted_by_their_time_and_never_alike() {
+        let at = |millis| SystemTime::UNIX_EPOCH + Duration::from_millis(millis);
+        let zero = CallId::from_parts(at(0), 0);
+        assert_eq!(zero.as_str(), "00000000000000000000000000");
+        let known = CallId::from_parts(at(1_469_918_176_385), u128::MAX);
+        assert_eq!(known.as_str(), "01ARYZ6S41ZZZZZZZZZZZZZZZZ");
+        let ids = [CallId::new(at(5)), CallId::new(at(5)), CallId::new(at(6)), CallId::new(at(7))];
+        assert!(ids[0] != ids[1] && ids[1] < ids[2] && ids[2] < ids[3], "{ids:?}");
+    }
+}

@@ -1,0 +1,204 @@
+//! Makes the record of each call, and sees to it that there is one: a place in the audit trail is
+//! taken before the call runs, and a call that is dropped has its row too. Called by the gate only.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use ring::digest::{SHA256, digest};
+use tollgate_core::call::{Kind, Outcome, Request, Source, TaskVerb};
+use tollgate_core::id::ServerId;
+use tollgate_core::policy::Permitted;
+use tollgate_core::text::shortened;
+use tollgate_core::tool::{Effect, Tool};
+use tollgate_core::turn::Turn;
+use tollgate_mcp::large::{LARGE, aside};
+
+use crate::audit::{Ledger, Place, Unwritten, Waiting, Weight};
+use crate::caller::{CallError, Reply};
+use crate::clock::Clock;
+use crate::record::{CallId, CallRecord, End, Observer};
+use crate::settings::{Audit, Durable, OnFailure};
+
+pub(crate) struct Recorder {
+    pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) observers: Vec<Box<dyn Observer>>,
+    pub(crate) ledger: Arc<Ledger>,
+}
+
+/// What is wanted of the rows of calls.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Policy {
+    durable: Durable,
+    on_failure: OnFailure,
+}
+
+impl Policy {
+    pub(crate) fn of(audit: &Audit) -> Self {
+        Self { durable: audit.durable, on_failure: audit.on_failure }
+    }
+
+    fn weight(self, request: &Permitted<'_>) -> Weight {
+        let only_reads = match (request.tool(), request.kind()) {
+            (Some(tool), _) => tool.terms.effect == Effect::ReadOnly,
+            (None, Kind::Task(TaskVerb::Update | TaskVerb::Cancel)) => false,
+            (None, _) => true,
+        };
+        match self.durable {
+            Durable::All => Weight::Durable,
+            Durable::Mutating if !only_reads => Weight::Durable,
+            Durable::Mutating | Durable::None => Weight::Queued,
+        }
+    }
+}
+
+/// A call under way. One that is dropped before it is finished was cancelled.
+pub(crate) struct Recording<'r> {
+    recorder: &'r Recorder,
+    /// `None` once it is told.
+    open: Option<Open<'r>>,
+    policy: Policy,
+    weight: Weight,
+    began: Instant,
+}
+
+struct Open<'r> {
+    record: CallRecord,
+    place: Option<Place<'r>>,
+}
+
+/// Characters of a name that nobody has checked yet.
+const LONGEST_NAME: usize = 128;
+/// Of a sealed ticket no more than it takes to know it again.
+const LONGEST_TICKET: usize = 16;
+const LONGEST_DETAIL: usize = 300;
+
+impl Recorder {
+    /// Waits only while the queue of the audit trail is full, or for a large hash.
+    pub(crate) async fn begin(
+        &self,
+        turn: &Turn,
+        request: &Request<'_>,
+        policy: Policy,
+    ) -> Recording<'_> {
+        let (key, longest) = match request.kind {
+            Kind::ReadResource => ("uri", LONGEST_NAME),
+            Kind::Task(_) => ("taskId", LONGEST_TICKET),
+            Kind::CallTool | Kind::GetPrompt | Kind::Complete => ("name", LONGEST_NAME),
+        };
+        let name = request.params.string(key).unwrap_or_default();
+        let at = self.clock.wall();
+        let record = CallRecord {
+            call: CallId::new(at),
+            at,
+            principal: turn.principal.clone(),
+            agent: turn.view.agent.clone(),
+            method: request.kind.method(),
+            name: name.chars().take(longest).collect(),
+            server: None,
+            tool: None,
+            arguments_hash: hashed(request).await,
+            arguments: None,
+            tier: turn.view.tier,
+            catalog_version: turn.view.version,
+            end: End::Cancelled,
+            detail: None,
+            source: Source::Fresh,
+            duration: Duration::ZERO,
+            result_bytes: 0,
+        };
+        let began = self.clock.now();
+        let place = self.ledger.place().await;
+        let open = Some(Open { record, place });
+        Recording { recorder: self, open, policy, weight: Weight::Queued, began }
+    }
+}
+
+/// Over the text as it came in. A large one is hashed where nobody waits for it.
+async fn hashed(request: &Request<'_>) -> Option<[u8; 32]> {
+    let text = request.params.get("arguments")?.get();
+    let sum = |text: &str| digest(&SHA256, text.as_bytes()).as_ref().try_into();
+    let sum = match text.len() <= LARGE {
+        true => sum(text),
+        false => {
+            let text = text.to_owned();
+            aside(text.len(), move || sum(&text)).await
+        }
+    };
+    Some(sum.expect("SHA-256 has 32 bytes"))
+}
+
+impl Recording<'_> {
+    pub(crate) fn target(&mut self, server: &ServerId, tool: Option<&Tool>) {
+        if let Some(Open { record, .. }) = &mut self.open {
+            record.server = Some(server.clone());
+            record.tool = tool.map(|tool| tool.id.tool.clone());
+        }
+    }
+
+    /// What is about to run; refused if it may change something and could not be written down.
+    pub(crate) fn permitted(&mut self, request: &Permitted<'_>) -> Result<(), Unwritten> {
+        self.target(request.server(), request.tool().map(Arc::as_ref));
+        let weight = self.policy.weight(request);
+        let admitted = self.recorder.ledger.admits(weight, self.policy.on_failure);
+        admitted.inspect_err(|unwritten| {
+            if let Some(Open { record, .. }) = &mut self.open {
+                record.detail = Some(Cow::Owned(unwritten.to_string()));
+            }
+        })?;
+        self.weight = weight;
+        Ok(())
+    }
+
+    /// The call is over. Where that matters, this returns when the row is on the disk; an error
+    /// says that it is not, and that the answer must not leave as if it were.
+    pub(crate) async fn finish(
+        mut self,
+        reply: &Result<Reply, CallError>,
+    ) -> Result<(), Unwritten> {
+        if let Some(Open { record, .. }) = &mut self.open {
+            close(record, reply);
+        }
+        let on_failure = self.policy.on_failure;
+        let Some(waiting) = self.tell() else { return Ok(()) };
+        match (waiting.written().await, on_failure) {
+            (Err(unwritten), OnFailure::Refuse) => Err(unwritten),
+            (Ok(()), _) | (Err(_), OnFailure::Continue) => Ok(()),
+        }
+    }
+
+    fn tell(&mut self) -> Option<Waiting<'_>> {
+        let Open { mut record, place } = self.open.take()?;
+        let now = self.recorder.clock.now();
+        record.duration = now.saturating_duration_since(self.began);
+        for observer in &self.recorder.observers {
+            observer.observe(&record);
+        }
+        Some(place?.keep(record, self.weight))
+    }
+}
+
+impl Drop for Recording<'_> {
+    fn drop(&mut self) {
+        self.tell();
+    }
+}
+
+fn close(record: &mut CallRecord, reply: &Result<Reply, CallError>) {
+    let (end, result) = match reply {
+        Ok(Reply::Tool(Outcome { status, result, source, .. })) => {
+            record.source = *source;
+            (End::Tool(*status), Some(result))
+        }
+        Ok(Reply::Result(result)) => (End::Answered, Some(result)),
+        Ok(Reply::InputRequired(result)) => (End::InputRequired, Some(result)),
+        Ok(Reply::Task(result)) => (End::Task, Some(result)),
+        Err(CallError::Refused(refusal)) => {
+            record.detail = Some(shortened(&refusal.to_string(), LONGEST_DETAIL).into());
+            (End::Refused, None)
+        }
+        Err(_) => (End::Failed, None),
+    };
+    record.end = end;
+    record.result_bytes = result.map_or(0, |result| result.get().len());
+}
