@@ -14,9 +14,12 @@ use tollgate_engine::settings::Settings;
 
 mod check;
 mod diagnostic;
+pub mod edit;
 mod expand;
+pub mod file;
 mod json;
 mod manual;
+pub mod masked;
 mod raw;
 mod read;
 mod render;
@@ -35,17 +38,19 @@ pub use check::access::{Database, Key, Proof, Tls};
 pub use check::agent::{Engine, Persona};
 pub use check::model::{Model, Provider, ProviderKind, ToolMode};
 pub use diagnostic::{Diagnostic, Place, Report, Severity, Span};
-pub use expand::{Environment, Process};
+pub use expand::{Environment, Process, is_reference};
 pub use manual::manual;
+pub use read::sounds_secret;
 pub use render::Paint;
 pub use schema::schema;
 
 use diagnostic::Problems;
+use file::Version;
 
 /// What runs without a file.
-const DEFAULT: &str = include_str!("config/default.yaml");
+pub const DEFAULT: &str = include_str!("config/default.yaml");
 /// Looked for in the working directory when no file is named.
-const USUAL_FILE: &str = "tollgate.yaml";
+pub const USUAL_FILE: &str = "tollgate.yaml";
 
 /// A config that makes sense.
 #[derive(Debug, Clone)]
@@ -93,6 +98,8 @@ pub struct Request {
 pub struct Loaded {
     pub config: Config,
     pub report: Report,
+    /// Of what was read.
+    pub version: Version,
 }
 
 /// Reads, expands and checks the file that `request` names.
@@ -103,13 +110,21 @@ pub fn load(request: &Request, environment: &dyn Environment) -> Result<Loaded, 
     });
     let mut problems = Problems::default();
     let Some(file) = named else {
-        return finish(Origin::Embedded, DEFAULT, request, (environment, problems));
+        let (config, report) = finish(Origin::Embedded, DEFAULT, request, (environment, problems))?;
+        return Ok(Loaded { config, report, version: Version::of(DEFAULT.as_bytes()) });
     };
-    let name = file.display().to_string();
-    match source::read(&file, &mut problems) {
-        Some(text) if problems.has_errors() => Err(problems.into_report(&name, &text)),
-        Some(text) => finish(Origin::File(file), &text, request, (environment, problems)),
-        None => Err(problems.into_report(&name, "")),
+    let bytes = source::bytes_of(&file, &mut problems);
+    let text = bytes.as_deref().and_then(|bytes| source::decode(bytes, &mut problems));
+    match (bytes, text) {
+        (Some(bytes), Some(text)) if !problems.has_errors() => {
+            let origin = Origin::File(file);
+            let (config, report) = finish(origin, &text, request, (environment, problems))?;
+            Ok(Loaded { config, report, version: Version::of(&bytes) })
+        }
+        (_, text) => {
+            let text = text.unwrap_or_default();
+            Err(problems.into_report(&file.display().to_string(), &text))
+        }
     }
 }
 
@@ -124,7 +139,22 @@ pub fn load_text(
     let Some(text) = source::decode(bytes, &mut problems) else {
         return Err(problems.into_report(&name.display().to_string(), ""));
     };
-    finish(Origin::File(name.to_owned()), &text, request, (environment, problems))
+    let origin = Origin::File(name.to_owned());
+    let (config, report) = finish(origin, &text, request, (environment, problems))?;
+    Ok(Loaded { config, report, version: Version::of(bytes) })
+}
+
+/// A file that says nothing: whoever starts with it gets the embedded default.
+pub fn is_blank(text: &str) -> bool {
+    let mut problems = Problems::default();
+    let tree = tree::parse(text, &mut problems);
+    !problems.has_errors() && tree.is_none_or(|node| node.is_null())
+}
+
+/// What a text says, as values; `Null` for one that cannot be read.
+pub fn values(text: &str) -> serde_json::Value {
+    let tree = tree::parse(text, &mut Problems::default());
+    tree.map_or(serde_json::Value::Null, |tree| json::from_node(&tree))
 }
 
 fn finish(
@@ -132,7 +162,7 @@ fn finish(
     text: &str,
     request: &Request,
     (environment, mut problems): (&dyn Environment, Problems),
-) -> Result<Loaded, Report> {
+) -> Result<(Config, Report), Report> {
     let name = match &origin {
         Origin::File(path) => path.display().to_string(),
         Origin::Embedded => "the embedded default".to_owned(),
@@ -156,7 +186,7 @@ fn finish(
     let failed = problems.has_errors();
     let report = problems.into_report(&name, text);
     match config {
-        Some(config) if !failed => Ok(Loaded { config, report }),
+        Some(config) if !failed => Ok((config, report)),
         _ => Err(report),
     }
 }

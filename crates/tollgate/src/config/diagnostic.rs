@@ -138,6 +138,13 @@ pub struct Report {
 }
 
 impl Report {
+    /// One complaint about the file as a whole.
+    pub fn about(file: &str, message: impl Into<String>) -> Self {
+        let mut problems = Problems::default();
+        problems.error(Place::File, "", message);
+        problems.into_report(file, "")
+    }
+
     pub fn count(&self, severity: Severity) -> usize {
         self.diagnostics.iter().filter(|found| found.severity == severity).count()
     }

@@ -127,6 +127,12 @@ fn value(inside: &str, environment: &dyn Environment) -> Result<String, Bad> {
     }
 }
 
+/// `${NAME}` and nothing else says where a secret is, not what it is.
+pub fn is_reference(text: &str) -> bool {
+    let inside = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
+    inside.is_some_and(|name| is_name(name) || name.starts_with("file:/"))
+}
+
 /// As shells name variables.
 pub(super) fn is_name(name: &str) -> bool {
     let mut characters = name.chars();

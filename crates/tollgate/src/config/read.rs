@@ -403,18 +403,15 @@ fn hide(node: &Node, problems: &mut Problems) {
     }
 }
 
-/// `${NAME}` and nothing else says where a secret is, not what it is.
 fn is_reference(node: &Node) -> bool {
     match &node.data {
-        Data::Scalar { text, .. } => text
-            .strip_prefix("${")
-            .and_then(|rest| rest.strip_suffix('}'))
-            .is_some_and(|name| expand::is_name(name) || name.starts_with("file:/")),
+        Data::Scalar { text, .. } => expand::is_reference(text),
         Data::List(_) | Data::Map(_) => false,
     }
 }
 
-fn sounds_secret(name: &str) -> bool {
+/// Whether a thing of this name is likely to be nobody's business.
+pub fn sounds_secret(name: &str) -> bool {
     let name = name.to_lowercase();
     ["token", "secret", "key", "pass", "auth", "credential"].iter().any(|word| name.contains(word))
 }

@@ -1,7 +1,7 @@
 //! Gets the text of a config file, and refuses what cannot be one: devices, huge files, other
 //! encodings.
 
-use std::fs::File;
+use std::fs::{File, OpenOptions};
 use std::io::Read;
 use std::path::Path;
 
@@ -10,18 +10,18 @@ use super::diagnostic::{Place, Problems};
 /// Far more than a config for a thousand servers.
 const LARGEST: u64 = 1024 * 1024;
 
-pub(super) fn read(path: &Path, problems: &mut Problems) -> Option<String> {
-    let bytes = match bytes(path, problems) {
-        Ok(bytes) => bytes,
+/// At most what a config may have, and one byte more.
+pub(super) fn bytes_of(path: &Path, problems: &mut Problems) -> Option<Vec<u8>> {
+    match bytes(path, problems) {
+        Ok(bytes) => Some(bytes),
         Err(why) => {
             let found = problems.error(Place::File, "", format!("cannot read the config: {why}"));
             if why.kind() == std::io::ErrorKind::NotFound {
                 found.help("`tollgate serve` without `--config` runs on the embedded default");
             }
-            return None;
+            None
         }
-    };
-    decode(&bytes, problems)
+    }
 }
 
 /// UTF-8, with or without a byte order mark.
@@ -62,9 +62,26 @@ fn bytes(path: &Path, problems: &mut Problems) -> std::io::Result<Vec<u8>> {
         return Err(std::io::Error::other("it is not a regular file"));
     }
     warn_of_writers(&about, problems);
+    let file = opened(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(std::io::Error::other("it is not a regular file"));
+    }
     let mut bytes = Vec::new();
-    File::open(path)?.take(LARGEST + 1).read_to_end(&mut bytes)?;
+    file.take(LARGEST + 1).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// Without waiting: the file may have become a pipe since it was looked at.
+#[cfg(unix)]
+fn opened(path: &Path) -> std::io::Result<File> {
+    use std::os::unix::fs::OpenOptionsExt as _;
+    let at_once = rustix::fs::OFlags::NONBLOCK.bits().cast_signed();
+    OpenOptions::new().read(true).custom_flags(at_once).open(path)
+}
+
+#[cfg(not(unix))]
+fn opened(path: &Path) -> std::io::Result<File> {
+    File::open(path)
 }
 
 /// Whoever can write the config can run commands as us.

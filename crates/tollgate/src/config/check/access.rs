@@ -36,7 +36,7 @@ pub enum Database {
     Postgres(Secret),
 }
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key {
     pub name: String,
     pub proof: Proof,

@@ -1,0 +1,119 @@
+//! Values as they are written into a config: blocks for maps, one line for lists of plain things,
+//! quotes only where they are needed.
+
+use serde_json::{Map, Value};
+
+/// How a piece of YAML is laid out.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Style<'a> {
+    /// Columns of one level.
+    pub step: usize,
+    /// `\n` or `\r\n`.
+    pub line: &'a str,
+}
+
+/// Whether keys and texts are always in quotes, as JSON has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Quotes {
+    WhereNeeded,
+    Always,
+}
+
+/// The pairs of a map, one on each line, at this column; without the last line's end.
+pub(super) fn block(pairs: &Map<String, Value>, column: usize, style: Style<'_>) -> String {
+    let lines: Vec<String> = pairs
+        .iter()
+        .map(|(key, value)| format!("{:column$}{}", "", pair(key, value, column, style)))
+        .collect();
+    lines.join(style.line)
+}
+
+/// One `key: value` whose key stands at `column`, without the blanks before it.
+pub(super) fn pair(key: &str, value: &Value, column: usize, style: Style<'_>) -> String {
+    let key = text(key, Quotes::WhereNeeded, Place::Block);
+    match value {
+        Value::Object(inner) if !inner.is_empty() => {
+            let inner = block(inner, column + style.step, style);
+            format!("{key}:{}{inner}", style.line)
+        }
+        Value::Array(items) if items.iter().any(Value::is_object) => {
+            let column = column + style.step;
+            let entry =
+                |item: &Value| format!("{:column$}- {}", "", flow(item, Quotes::WhereNeeded));
+            let items: Vec<String> = items.iter().map(entry).collect();
+            format!("{key}:{}{}", style.line, items.join(style.line))
+        }
+        Value::String(said) => format!("{key}: {}", text(said, Quotes::WhereNeeded, Place::Block)),
+        other => format!("{key}: {}", flow(other, Quotes::WhereNeeded)),
+    }
+}
+
+/// All of it on one line.
+pub(super) fn flow(value: &Value, quotes: Quotes) -> String {
+    match value {
+        Value::Object(pairs) if pairs.is_empty() => "{}".to_owned(),
+        Value::Object(pairs) => {
+            let pair = |(key, value): (&String, &Value)| flow_pair(key, value, quotes);
+            let pairs: Vec<String> = pairs.iter().map(pair).collect();
+            format!("{{ {} }}", pairs.join(", "))
+        }
+        Value::Array(items) => {
+            // A list of words has quotes around all of them, as `-y` and `@scope/name` need them.
+            let item = |item: &Value| match item {
+                Value::String(said) => quoted(said),
+                other => flow(other, quotes),
+            };
+            let items: Vec<String> = items.iter().map(item).collect();
+            format!("[{}]", items.join(", "))
+        }
+        Value::String(said) => text(said, quotes, Place::Flow),
+        Value::Null | Value::Bool(_) | Value::Number(_) => value.to_string(),
+    }
+}
+
+pub(super) fn flow_pair(key: &str, value: &Value, quotes: Quotes) -> String {
+    format!("{}: {}", text(key, quotes, Place::Flow), flow(value, quotes))
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Block,
+    Flow,
+}
+
+fn text(said: &str, quotes: Quotes, place: Place) -> String {
+    match quotes == Quotes::WhereNeeded && is_plain(said, place) {
+        true => said.to_owned(),
+        false => quoted(said),
+    }
+}
+
+/// In double quotes; what JSON escapes, YAML reads.
+pub(in crate::config) fn quoted(said: &str) -> String {
+    let mut out = String::with_capacity(said.len() + 2);
+    for c in Value::from(said).to_string().chars() {
+        match c {
+            // Not printable for YAML, and no concern of JSON.
+            '\u{7f}'..='\u{9f}' | '\u{2028}' | '\u{2029}' | '\u{feff}' => {
+                out.push_str(&format!("\\u{:04x}", u32::from(c)));
+            }
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// Whether it can stand without quotes and still be a text.
+fn is_plain(said: &str, place: Place) -> bool {
+    let begins_well =
+        said.starts_with(|c: char| c.is_ascii_alphabetic() || matches!(c, '/' | '_' | '$'));
+    let is_word = matches!(
+        said.to_ascii_lowercase().as_str(),
+        "true" | "false" | "null" | "yes" | "no" | "on" | "off" | "y" | "n"
+    );
+    let fits = |c: char| match c {
+        '$' | '{' | '}' => place == Place::Block,
+        c => c.is_ascii_alphanumeric() || "_-./:@+".contains(c),
+    };
+    begins_well && !is_word && said.chars().all(fits) && !said.ends_with(':')
+}

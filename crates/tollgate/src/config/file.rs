@@ -1,0 +1,201 @@
+//! The config file on disk: read with the hash of what was read, and written whole or not at
+//! all, only over exactly what was read. Blocks; called from threads that may.
+
+use std::fs::{self, File, OpenOptions, TryLockError};
+use std::io::{self, Write as _};
+use std::os::unix::fs::{MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
+
+use ring::digest::{SHA256, digest};
+
+use super::diagnostic::Problems;
+use super::{Report, source};
+
+/// How long to wait for another program that writes the same file.
+const PATIENCE: u32 = 100;
+const PAUSE: Duration = Duration::from_millis(20);
+/// Whoever names commands and keys is nobody else's business.
+const PRIVATE: u32 = 0o600;
+
+/// A file as it was at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snapshot {
+    pub path: PathBuf,
+    /// Without the byte order mark.
+    pub text: String,
+    pub version: Version,
+    has_mark: bool,
+}
+
+/// Which content: SHA-256, in hex.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Version(String);
+
+impl Version {
+    pub fn of(bytes: &[u8]) -> Self {
+        let digest = digest(&SHA256, bytes);
+        Self(digest.as_ref().iter().map(|byte| format!("{byte:02x}")).collect())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// Why nothing was written.
+#[derive(Debug, thiserror::Error)]
+pub enum Unwritten {
+    #[error("`{0}` was changed by somebody else in the meantime; look at it and try again")]
+    Changed(String),
+    #[error("`{file}` cannot be written: {why}")]
+    ReadOnly { file: String, why: String },
+    #[error("writing `{file}` failed, and it is as it was: {why}")]
+    Failed { file: String, why: String },
+}
+
+impl Snapshot {
+    /// The file, whatever it says.
+    pub fn read(path: &Path) -> Result<Self, Report> {
+        let name = path.display().to_string();
+        let mut problems = Problems::default();
+        let Some(bytes) = source::bytes_of(path, &mut problems) else {
+            return Err(problems.into_report(&name, ""));
+        };
+        match source::decode(&bytes, &mut problems) {
+            Some(text) => Ok(Self {
+                path: path.to_owned(),
+                has_mark: bytes.len() > text.len(),
+                version: Version::of(&bytes),
+                text,
+            }),
+            None => Err(problems.into_report(&name, "")),
+        }
+    }
+
+    /// Puts `text` in the place of what was read, if that is still there. A link stays a link.
+    pub fn write(&self, text: &str) -> Result<Self, Unwritten> {
+        let target = fs::canonicalize(&self.path).map_err(|error| self.failed(&error))?;
+        let held = File::open(&target).map_err(|error| self.failed(&error))?;
+        let about = held.metadata().map_err(|error| self.failed(&error))?;
+        if about.permissions().mode() & 0o222 == 0 {
+            return Err(self.read_only("its mode says read only"));
+        }
+        self.locked(&held)?;
+        let now = Self::read(&self.path).map_err(|_| self.changed())?;
+        if now.version != self.version {
+            return Err(self.changed());
+        }
+        let bytes = self.bytes_with(text);
+        let beside = beside(&target);
+        let written = put(&beside, &bytes, &about).and_then(|()| fs::rename(&beside, &target));
+        if let Err(error) = written {
+            let _ = fs::remove_file(&beside);
+            return Err(self.failed(&error));
+        }
+        flushed(&target);
+        let version = Version::of(&bytes);
+        Ok(Self {
+            path: self.path.clone(),
+            text: text.to_owned(),
+            version,
+            has_mark: self.has_mark,
+        })
+    }
+
+    /// Which content the file would have with this text.
+    pub fn version_with(&self, text: &str) -> Version {
+        Version::of(&self.bytes_with(text))
+    }
+
+    fn bytes_with(&self, text: &str) -> Vec<u8> {
+        let mark = if self.has_mark { "\u{feff}" } else { "" };
+        format!("{mark}{text}").into_bytes()
+    }
+
+    /// Two who write at once: the second finds the file changed, not half of each.
+    fn locked(&self, held: &File) -> Result<(), Unwritten> {
+        for _ in 0..PATIENCE {
+            match held.try_lock() {
+                Ok(()) => return Ok(()),
+                Err(TryLockError::WouldBlock) => thread::sleep(PAUSE),
+                // A file system without locks: the comparison alone has to do.
+                Err(TryLockError::Error(_)) => return Ok(()),
+            }
+        }
+        Err(self.read_only("another program holds it"))
+    }
+
+    fn changed(&self) -> Unwritten {
+        Unwritten::Changed(self.path.display().to_string())
+    }
+
+    fn read_only(&self, why: &str) -> Unwritten {
+        Unwritten::ReadOnly { file: self.path.display().to_string(), why: why.to_owned() }
+    }
+
+    fn failed(&self, error: &io::Error) -> Unwritten {
+        refused(&self.path, error)
+    }
+}
+
+/// Writes a file that is not there yet.
+pub fn create(path: &Path, text: &str) -> Result<Snapshot, Unwritten> {
+    let made = OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(path);
+    let written = made.and_then(|mut file| {
+        file.write_all(text.as_bytes())?;
+        file.sync_all()
+    });
+    match written {
+        Ok(()) => {
+            flushed(path);
+            let version = Version::of(text.as_bytes());
+            Ok(Snapshot { path: path.to_owned(), text: text.to_owned(), version, has_mark: false })
+        }
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            Err(Unwritten::Changed(path.display().to_string()))
+        }
+        Err(error) => Err(refused(path, &error)),
+    }
+}
+
+fn refused(path: &Path, error: &io::Error) -> Unwritten {
+    let file = path.display().to_string();
+    match error.kind() {
+        io::ErrorKind::PermissionDenied
+        | io::ErrorKind::ReadOnlyFilesystem
+        // A file that is mounted by itself cannot be replaced.
+        | io::ErrorKind::ResourceBusy => Unwritten::ReadOnly { file, why: error.to_string() },
+        _ => Unwritten::Failed { file, why: error.to_string() },
+    }
+}
+
+/// In the same directory: a rename stays within the file system.
+fn beside(target: &Path) -> PathBuf {
+    let name = target.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    target.with_file_name(format!(".{name}.{}.new", std::process::id()))
+}
+
+/// All of it, on the disk, with the mode and the owner of what it replaces.
+fn put(path: &Path, bytes: &[u8], like: &fs::Metadata) -> io::Result<()> {
+    // One left behind by a process that died.
+    let _ = fs::remove_file(path);
+    let mut file = OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(path)?;
+    file.write_all(bytes)?;
+    let made = file.metadata()?;
+    if (made.uid(), made.gid()) != (like.uid(), like.gid()) {
+        std::os::unix::fs::fchown(&file, Some(like.uid()), Some(like.gid()))?;
+    }
+    file.set_permissions(fs::Permissions::from_mode(like.permissions().mode() & 0o7777))?;
+    file.sync_all()
+}
+
+/// The name as well; where that cannot be asked for, the system does it in its own time.
+fn flushed(path: &Path) {
+    let folder = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let _ = File::open(folder).and_then(|folder| folder.sync_all());
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,258 @@
+//! A config that may be shown.
+//!
+//! Every secret typed into it is `***` and a fingerprint, references such as `${TOKEN}` stay. What is sent back gets its secrets again by their fingerprints, so
+//! that saving an unedited text changes nothing. Who may see it is for others to say.
+
+use std::collections::HashMap;
+use std::ops::Range;
+use std::path::Path;
+
+use ring::hmac;
+use ring::rand::SystemRandom;
+
+use super::diagnostic::{Place, Problems, Report, Span};
+use super::edit::layout::{self, Node, Pair, Shape};
+use super::edit::yaml::quoted;
+use super::table::{Kind, Section, TOP, Text};
+use super::{expand, tree};
+
+/// What stands for a secret, before its fingerprint.
+const MASK: &str = "***";
+/// Hex digits of a fingerprint.
+const DIGITS: usize = 12;
+
+/// Makes fingerprints that mean something to this process only: nobody can try guesses on them.
+pub struct Masks(hmac::Key);
+
+/// A secret of a text and where it is typed.
+struct Found {
+    at: Range<usize>,
+    said: String,
+}
+
+impl Masks {
+    pub fn new() -> Self {
+        let key = hmac::Key::generate(hmac::HMAC_SHA256, &SystemRandom::new());
+        Self(key.unwrap_or_else(|_| hmac::Key::new(hmac::HMAC_SHA256, &[])))
+    }
+
+    /// The text with its secrets covered. One that is not YAML is not shown at all: nobody can
+    /// say where its secrets are.
+    pub fn cover(&self, file: &Path, text: &str) -> Result<String, Report> {
+        let found = secrets(file, text)?;
+        Ok(spliced(text, found.iter().map(|it| (&it.at, quoted(&self.fingerprint(&it.said))))))
+    }
+
+    /// The text as it is to be saved: secrets that were covered are taken from `old`.
+    pub fn uncover(&self, file: &Path, text: &str, old: &str) -> Result<String, Report> {
+        let known: HashMap<String, String> = secrets(file, old)
+            .map(|found| {
+                found.into_iter().map(|it| (self.fingerprint(&it.said), it.said)).collect()
+            })
+            .unwrap_or_default();
+        let mut problems = Problems::default();
+        let mut splices = Vec::new();
+        for found in secrets(file, text)? {
+            if !found.said.starts_with(MASK) {
+                continue;
+            }
+            match known.get(&found.said) {
+                Some(secret) => splices.push((found.at, quoted(secret))),
+                None => {
+                    problems
+                        .error(
+                            Place::At(span(text, &found.at)),
+                            "",
+                            "this covers no secret of the file",
+                        )
+                        .help("write the secret itself, or better a reference: `${NAME}`");
+                }
+            }
+        }
+        if problems.has_errors() {
+            return Err(problems.into_report(&file.display().to_string(), text));
+        }
+        Ok(spliced(text, splices.iter().map(|(at, secret)| (at, secret.clone()))))
+    }
+
+    fn fingerprint(&self, secret: &str) -> String {
+        let tag = hmac::sign(&self.0, secret.as_bytes());
+        let hex: String = tag.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("{MASK}{}", &hex[..DIGITS])
+    }
+}
+
+impl Default for Masks {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+fn spliced<'a>(text: &str, parts: impl Iterator<Item = (&'a Range<usize>, String)>) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut from = 0;
+    for (at, new) in parts {
+        out.push_str(&text[from..at.start]);
+        out.push_str(&new);
+        from = at.end;
+    }
+    out.push_str(&text[from..]);
+    out
+}
+
+/// In the order of the text, each once.
+fn secrets(file: &Path, text: &str) -> Result<Vec<Found>, Report> {
+    let mut problems = Problems::default();
+    tree::parse(text, &mut problems);
+    if problems.has_errors() {
+        return Err(problems.into_report(&file.display().to_string(), text));
+    }
+    let Some(root) = layout::parse(text) else { return Ok(Vec::new()) };
+    let mut search = Search { text, anchors: HashMap::new(), found: Vec::new() };
+    search.note(&root);
+    search.section(&root, &TOP);
+    let mut found = search.found;
+    found.sort_by_key(|it| it.at.start);
+    found.dedup_by(|one, other| one.at.start < other.at.end);
+    Ok(found)
+}
+
+struct Search<'a> {
+    text: &'a str,
+    anchors: HashMap<usize, &'a Node>,
+    found: Vec<Found>,
+}
+
+impl<'a> Search<'a> {
+    /// Which nodes aliases stand for.
+    fn note(&mut self, node: &'a Node) {
+        if node.anchor != 0 {
+            self.anchors.insert(node.anchor, node);
+        }
+        match &node.shape {
+            Shape::Scalar(_) | Shape::Alias(_) => {}
+            Shape::List(_, items) => items.iter().for_each(|item| self.note(item)),
+            Shape::Map(_, pairs) => pairs.iter().for_each(|pair| self.note(&pair.value)),
+        }
+    }
+
+    fn section(&mut self, node: &'a Node, section: &'static Section) {
+        let Shape::Map(_, pairs) = &node.shape else { return self.everything(node) };
+        for pair in pairs {
+            match section.key(&pair.key) {
+                Some(key) => self.value(pair, &key.kind),
+                None if pair.key == "<<" => self.merged(&pair.value, section),
+                // An entry of a list of named things.
+                None if pair.key == "name" => {}
+                // Nobody knows what it is: `toekn` may be anything.
+                None => self.everything_in(pair),
+            }
+        }
+    }
+
+    /// What is merged in is looked at where it stands; written here it belongs here.
+    fn merged(&mut self, node: &'a Node, section: &'static Section) {
+        match &node.shape {
+            Shape::Map(..) => self.section(node, section),
+            Shape::List(_, items) => items.iter().for_each(|item| self.merged(item, section)),
+            Shape::Scalar(_) | Shape::Alias(_) => {}
+        }
+    }
+
+    fn value(&mut self, pair: &'a Pair, kind: &'static Kind) {
+        if !kind.holds_secrets() {
+            return;
+        }
+        match (kind, &pair.value.shape) {
+            (Kind::Text(Text::Secret), Shape::Scalar(_) | Shape::Alias(_)) => self.secret(pair),
+            (Kind::Table(inner), Shape::Map(_, pairs)) => {
+                pairs.iter().for_each(|pair| self.value(pair, inner));
+            }
+            (Kind::Section(section), Shape::Map(..)) => self.section(&pair.value, section),
+            (Kind::Named(section), Shape::Map(_, pairs)) => {
+                for pair in pairs {
+                    self.inner(&pair.value, section);
+                }
+            }
+            (Kind::Named(section) | Kind::Entries(section), Shape::List(_, items)) => {
+                for item in items {
+                    self.inner(item, section);
+                }
+            }
+            // Found where it is typed.
+            (_, Shape::Alias(_)) => {}
+            _ => self.everything_in(pair),
+        }
+    }
+
+    fn inner(&mut self, node: &'a Node, section: &'static Section) {
+        match &node.shape {
+            Shape::Alias(_) => {}
+            _ if node.is_empty() => {}
+            _ => self.section(node, section),
+        }
+    }
+
+    fn secret(&mut self, pair: &'a Pair) {
+        match &pair.value.shape {
+            Shape::Scalar(said) if !pair.value.is_empty() && !is_harmless(&pair.key, said) => {
+                let at = self.typed(pair);
+                self.found.push(Found { at, said: said.clone() });
+            }
+            Shape::Alias(anchor) => {
+                if let Some(node) = self.anchors.get(anchor).copied() {
+                    self.everything(node);
+                }
+            }
+            Shape::Scalar(_) | Shape::List(..) | Shape::Map(..) => {}
+        }
+    }
+
+    fn everything_in(&mut self, pair: &'a Pair) {
+        match &pair.value.shape {
+            Shape::Scalar(_) => self.secret(pair),
+            _ => self.everything(&pair.value),
+        }
+    }
+
+    fn everything(&mut self, node: &'a Node) {
+        match &node.shape {
+            Shape::Scalar(said) if !node.is_empty() && !is_harmless("", said) => {
+                self.found.push(Found { at: node.from..node.to, said: said.clone() });
+            }
+            Shape::Scalar(_) | Shape::Alias(_) => {}
+            Shape::List(_, items) => items.iter().for_each(|item| self.everything(item)),
+            Shape::Map(_, pairs) => pairs.iter().for_each(|pair| self.everything_in(pair)),
+        }
+    }
+
+    /// Where a value is typed: a block (`|`) begins with its sign, before its first line.
+    fn typed(&self, pair: &Pair) -> Range<usize> {
+        let between = &self.text[pair.colon..pair.value.from];
+        let sign = between.find(['|', '>']).filter(|_| between.contains('\n'));
+        sign.map_or(pair.value.from, |sign| pair.colon + sign)..pair.value.to
+    }
+}
+
+/// `${NAME}` says where a secret is, not what it is; with the word Bearer before it as well.
+fn is_harmless(key: &str, said: &str) -> bool {
+    let bare = match said.split_once(' ') {
+        Some((word, rest)) if word.eq_ignore_ascii_case("bearer") => rest.trim(),
+        _ => said,
+    };
+    expand::is_reference(bare) || (key, said) == ("database", "sqlite")
+}
+
+fn span(text: &str, at: &Range<usize>) -> Span {
+    let place = |byte: usize| {
+        let before = &text[..byte];
+        let line = before.matches('\n').count() + 1;
+        let start = before.rfind('\n').map_or(0, |at| at + 1);
+        (line, before[start..].chars().count() + 1)
+    };
+    let ((line, column), (end_line, end_column)) = (place(at.start), place(at.end));
+    Span { line, column, end_line, end_column }
+}
+
+#[cfg(test)]
+mod tests;
