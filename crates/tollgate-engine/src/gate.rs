@@ -253,6 +253,11 @@ impl Gate {
         self.notices.listen()
     }
 
+    /// Tells it to whoever listens.
+    pub fn announce(&self, notice: Notice) {
+        self.notices.tell(notice);
+    }
+
     /// Changes with every new catalogue.
     pub fn changes(&self) -> watch::Receiver<u64> {
         self.registry.changes()

@@ -1,5 +1,5 @@
 //! What the gate tells whoever listens, beside the answers to calls: slow calls, late results,
-//! tools that moved to another tier. A listener that falls behind misses some.
+//! tools that moved to another tier, a new config. A listener that falls behind misses some.
 
 use std::sync::Arc;
 
@@ -20,6 +20,8 @@ pub enum Notice {
     Late { call: Call, handle: Arc<str>, status: Status },
     /// A tool is seen from another tier on.
     Moved { tool: ToolId, from: Tier, to: Tier, reason: String },
+    /// The config was read again: it is what runs now, or this is why not.
+    Reloaded { by: String, error: Option<String> },
 }
 
 /// Whose call a notice is about.

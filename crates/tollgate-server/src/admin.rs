@@ -15,8 +15,11 @@ use crate::ops::for_observers;
 use crate::problem::Style;
 
 mod calibrate;
+pub(crate) mod config;
 pub(crate) mod keys;
 mod notice;
+mod operated;
+pub(crate) mod servers;
 mod telemetry;
 
 pub(crate) use calibrate::calibrate;

@@ -20,7 +20,39 @@ pub(crate) async fn json(
     body: Body,
     limits: &Limits,
 ) -> Result<Bytes, Problem> {
-    check_type(headers)?;
+    check_type(headers, &JSON)?;
+    whole(headers, body, limits).await
+}
+
+pub(crate) async fn yaml(
+    headers: &HeaderMap,
+    body: Body,
+    limits: &Limits,
+) -> Result<Bytes, Problem> {
+    check_type(headers, &YAML)?;
+    whole(headers, body, limits).await
+}
+
+/// What a body must be, and what is said when it is something else.
+struct Media {
+    names: &'static [&'static str],
+    code: &'static str,
+    detail: &'static str,
+}
+
+const JSON: Media = Media {
+    names: &["application/json"],
+    code: "not_json",
+    detail: "send `content-type: application/json`",
+};
+/// None of them is sent by a form of a web page.
+const YAML: Media = Media {
+    names: &["application/yaml", "application/x-yaml", "text/yaml"],
+    code: "not_yaml",
+    detail: "send `content-type: application/yaml`",
+};
+
+async fn whole(headers: &HeaderMap, body: Body, limits: &Limits) -> Result<Bytes, Problem> {
     let declared = body.size_hint().lower();
     if declared > limits.body_bytes as u64 {
         // Whoever asks before sending has not begun.
@@ -84,13 +116,13 @@ fn too_large(limits: &Limits) -> Problem {
     Problem::told(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail)
 }
 
-fn check_type(headers: &HeaderMap) -> Result<(), Problem> {
+fn check_type(headers: &HeaderMap, wanted: &Media) -> Result<(), Problem> {
     let unsupported =
         |code, detail| Err(Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, code, detail));
     let mut types = headers.get_all(header::CONTENT_TYPE).iter();
     match (types.next().and_then(|value| value.to_str().ok()), types.next()) {
-        (Some(text), None) if is_json(text) => {}
-        _ => return unsupported("not_json", "send `content-type: application/json`"),
+        (Some(text), None) if is_media(text, wanted.names) => {}
+        _ => return unsupported(wanted.code, wanted.detail),
     }
     let encoded = headers.get(header::CONTENT_ENCODING);
     if encoded.is_some_and(|value| !value.as_bytes().eq_ignore_ascii_case(b"identity")) {
@@ -99,10 +131,11 @@ fn check_type(headers: &HeaderMap) -> Result<(), Problem> {
     Ok(())
 }
 
-/// `application/json`, in UTF-8 if it says anything of that.
-fn is_json(text: &str) -> bool {
+/// One of the names, in UTF-8 if it says anything of that.
+fn is_media(text: &str, names: &[&str]) -> bool {
     let mut parts = text.split(';').map(str::trim);
-    let is_type = parts.next().is_some_and(|media| media.eq_ignore_ascii_case("application/json"));
+    let is_type =
+        parts.next().is_some_and(|media| names.iter().any(|name| media.eq_ignore_ascii_case(name)));
     is_type
         && parts.filter_map(|part| part.split_once('=')).all(|(name, value)| {
             !name.trim().eq_ignore_ascii_case("charset")
@@ -121,7 +154,7 @@ mod tests {
         let value = |text: &str| HeaderValue::from_str(text).unwrap();
         content_type.map(|text| headers.insert(header::CONTENT_TYPE, value(text)));
         encoding.map(|text| headers.insert(header::CONTENT_ENCODING, value(text)));
-        check_type(&headers).map_err(|problem| problem.code)
+        check_type(&headers, &super::JSON).map_err(|problem| problem.code)
     }
 
     #[test]

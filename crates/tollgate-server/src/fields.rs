@@ -77,6 +77,12 @@ pub(crate) fn check_query(uri: &Uri, known: &[&str]) -> Result<(), Problem> {
     }
 }
 
+/// The first value of a parameter of the query.
+pub(crate) fn parameter(uri: &Uri, name: &str) -> Option<String> {
+    let Query(sent) = Query::<Vec<(String, String)>>::try_from_uri(uri).ok()?;
+    sent.into_iter().find(|(key, _)| key == name).map(|(_, value)| value)
+}
+
 fn unreadable(error: &Malformed) -> String {
     match error {
         Malformed::Duplicate { .. } => error.to_string(),

@@ -11,6 +11,7 @@ mod guard;
 mod limits;
 mod mcp;
 mod named;
+pub mod operator;
 mod ops;
 mod page;
 mod problem;

@@ -1,7 +1,7 @@
 //! The MCP front, for both eras and whatever carries it. `modern` and `legacy` say what a request
 //! means, `dress` how an answer looks; `http` and `stdio` carry the messages.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
@@ -17,6 +17,7 @@ use tollgate_mcp::tasks::Group;
 use crate::auth::{Keys, Lease, Lock, Right, Rights};
 use crate::limits::Limits;
 use crate::named::Named;
+use crate::operator::Operator;
 use crate::refusal::Refused;
 
 pub(crate) mod dress;
@@ -43,6 +44,8 @@ pub(crate) struct Front {
     survivors: Arc<Group>,
     /// Streams that would go on for ever end when it is cancelled.
     pub(crate) stop: CancellationToken,
+    /// The way to the config, where there is one.
+    pub(crate) operator: OnceLock<Arc<dyn Operator>>,
     /// Whether its clients can come back for what an answer has no room for.
     pub(crate) rest: Rest,
 }
@@ -56,6 +59,7 @@ impl Front {
             sessions: Sessions::new(clock, &limits),
             survivors: Arc::new(Group::new("legacy call", limits.in_flight)),
             stop: CancellationToken::new(),
+            operator: OnceLock::new(),
             rest: Rest::Readable,
             limits,
         }

@@ -53,6 +53,8 @@ struct ServerJson {
     protocol: Option<&'static str>,
     tools: usize,
     last_error: Option<String>,
+    /// Of a server that is a process here.
+    pid: Option<u32>,
 }
 
 impl From<ServerStatus> for ServerJson {
@@ -69,6 +71,7 @@ impl From<ServerStatus> for ServerJson {
             protocol: status.revision.map(Revision::as_str),
             tools: status.tools,
             last_error: status.last_error,
+            pid: status.pid,
         }
     }
 }
@@ -78,6 +81,11 @@ pub(crate) async fn status(State(front): State<Arc<Front>>, request: Request) ->
     if let Err(problem) = for_observers(&front, &sent) {
         return problem.response(Style::of(sent.uri.path()));
     }
+    servers(&front)
+}
+
+/// All servers and how they are.
+pub(crate) fn servers(front: &Front) -> Response {
     let servers = front.gate.servers().into_iter().map(ServerJson::from).collect();
     Json(StatusJson { servers }).into_response()
 }

@@ -2,10 +2,11 @@
 //! the API gets it in its own words: JSON-RPC on `/mcp`, OpenAI's form on `/v1`, else RFC 9457.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
-use serde_json::json;
+use serde_json::{Map, Value, json};
 use tollgate_mcp::code::{self, ErrorObject};
 
 use crate::mcp::dress;
@@ -16,6 +17,8 @@ pub(crate) struct Problem {
     /// Stable, for programs.
     pub(crate) code: &'static str,
     pub(crate) detail: Cow<'static, str>,
+    /// Further members, for those who can make something of them.
+    more: Option<Arc<Map<String, Value>>>,
 }
 
 /// In whose words a problem is told.
@@ -41,11 +44,16 @@ impl Style {
 
 impl Problem {
     pub(crate) const fn new(status: StatusCode, code: &'static str, detail: &'static str) -> Self {
-        Self { status, code, detail: Cow::Borrowed(detail) }
+        Self { status, code, detail: Cow::Borrowed(detail), more: None }
     }
 
     pub(crate) fn told(status: StatusCode, code: &'static str, detail: String) -> Self {
-        Self { status, code, detail: Cow::Owned(detail) }
+        Self { status, code, detail: Cow::Owned(detail), more: None }
+    }
+
+    /// With members of its own, where problems have room for them (RFC 9457).
+    pub(crate) fn with(self, more: Map<String, Value>) -> Self {
+        Self { more: Some(Arc::new(more)), ..self }
     }
 
     pub(crate) fn response(&self, style: Style) -> Response {
@@ -81,8 +89,11 @@ impl Problem {
     fn details(&self) -> String {
         let title = self.status.canonical_reason().unwrap_or("Error");
         let status = self.status.as_u16();
-        json!({"type": "about:blank", "title": title, "status": status, "code": self.code,
-               "detail": self.detail})
-        .to_string()
+        let mut details = json!({"type": "about:blank", "title": title, "status": status,
+               "code": self.code, "detail": self.detail});
+        for (key, value) in self.more.iter().flat_map(|more| more.iter()) {
+            details[key] = value.clone();
+        }
+        details.to_string()
     }
 }

@@ -7,6 +7,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
@@ -29,6 +30,7 @@ use crate::auth::{self, Fingerprint, Key, Keys, Lock, tending};
 use crate::guard::Guard;
 use crate::limits::Limits;
 use crate::mcp::Front;
+use crate::operator::Operator;
 use crate::problem::{Problem, Style};
 use crate::router;
 
@@ -59,7 +61,8 @@ pub struct Server {
 }
 
 struct App {
-    guard: Guard,
+    /// Swapped whole when the config changes.
+    guard: ArcSwap<Guard>,
     router: Router,
     front: Arc<Front>,
 }
@@ -78,8 +81,8 @@ impl Server {
         front.keys = Keys::new(clock, lock);
         let front = Arc::new(front);
         let router = router::router(Arc::clone(&front));
-        let server =
-            Self { app: Arc::new(App { guard: Guard::new(&options.hosts), router, front }) };
+        let guard = ArcSwap::from_pointee(Guard::new(&options.hosts));
+        let server = Self { app: Arc::new(App { guard, router, front }) };
         server.set_keys(options.keys.clone());
         server
     }
@@ -87,6 +90,16 @@ impl Server {
     /// Replaces the keys of the config. What a key let in that is not among them ends.
     pub fn set_keys(&self, keys: Vec<Key>) {
         self.app.front.keys.configure(keys);
+    }
+
+    /// Replaces the names under which clients may ask.
+    pub fn set_hosts(&self, hosts: &[String]) {
+        self.app.guard.store(Arc::new(Guard::new(hosts)));
+    }
+
+    /// Gives the admin routes their way to the config. Once; a second one is not listened to.
+    pub fn operated_by(&self, operator: Arc<dyn Operator>) {
+        let _ = self.app.front.operator.set(operator);
     }
 
     /// Whether nobody was given a key yet, so that this machine may come in without one.
@@ -173,7 +186,7 @@ async fn connection(app: Arc<App>, stream: TcpStream, stop: CancellationToken) {
 async fn answer(app: Arc<App>, request: Request<Incoming>) -> Result<Response, Infallible> {
     let style = Style::of(request.uri().path());
     let (mut parts, body) = request.into_parts();
-    if let Err(problem) = app.guard.check(&parts) {
+    if let Err(problem) = app.guard.load().check(&parts) {
         return Ok(closing(problem.response(style)));
     }
     if let Err(problem) = auth::refuse_keys_in_query(&parts.uri) {

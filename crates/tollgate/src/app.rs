@@ -15,7 +15,7 @@ use tollgate_engine::clock::SystemClock;
 use tollgate_engine::confine::{self, Launcher};
 use tollgate_engine::gate::Gate;
 use tollgate_engine::record::{Log, Observer};
-use tollgate_engine::{Parts, Running};
+use tollgate_engine::{Parts, Running, Turnover};
 use tollgate_server::keyring::Keyring;
 use tollgate_server::{Fingerprint, Limits, Options, Server};
 use tollgate_store::{OpenError, Store};
@@ -58,6 +58,13 @@ impl App {
         let reading = server.clone();
         blocking(move || reading.read_keys()).await?;
         Ok(Self { running, server, admin })
+    }
+
+    /// Goes on by another config. What needs a new start stays as it was.
+    pub async fn reconfigure(&self, config: &Config) -> Turnover {
+        self.server.set_keys(keys(config));
+        self.server.set_hosts(&config.hosts);
+        self.running.reconfigure(&config.settings).await
     }
 
     pub fn gate(&self) -> &Arc<Gate> {
@@ -176,15 +183,20 @@ fn private(config: &Config) -> Vec<PathBuf> {
     private
 }
 
-/// The data directory is there and private, and the sandbox of the file tools holds none of our
-/// own files.
+/// The data directory is there and private.
 fn prepare(config: &Config) -> Result<(), Failure> {
+    make_data(config)?;
+    fit(config)
+}
+
+/// Whether it can run as it is meant: this version does all that restricts somebody, and the
+/// sandbox of the file tools holds none of our own files.
+pub fn fit(config: &Config) -> Result<(), Failure> {
     if !config.unenforced.is_empty() {
         let keys = config.unenforced.join("`, `");
         let why = format!("not enforced by this version: `{keys}`; take it out of the config");
         return Err(Failure::failed(why));
     }
-    make_data(config)?;
     let ours = private(config);
     let ours: Vec<&Path> = ours.iter().map(PathBuf::as_path).collect();
     let base = &config.settings.builtin.files;

@@ -8,6 +8,8 @@ use clap_complete::Shell;
 use crate::config;
 use crate::output::Form;
 
+pub mod servers;
+
 const TIERS: [&str; 3] = ["fast", "standard", "deep"];
 const RIGHTS: [&str; 5] = ["execute", "override_tier", "approve", "observe", "admin"];
 
@@ -58,12 +60,14 @@ pub enum Command {
     /// Figures of the tools, to compare and merge across installations
     #[command(subcommand)]
     Telemetry(Telemetry),
-    /// Look at the MCP servers behind the gateway
+    /// Look at the MCP servers behind the gateway, add and remove them
     #[command(subcommand)]
     Servers(Servers),
     /// Make, list, revoke and rotate the keys of clients
     #[command(subcommand)]
     Keys(Keys),
+    /// Have a running gateway read its config again
+    Reload,
     /// Speak MCP on standard input and output, for desktop clients
     Mcp(Mcp),
     /// Print a completion script for a shell
@@ -183,10 +187,22 @@ pub struct Written {
 
 #[derive(Debug, Subcommand)]
 pub enum Servers {
+    #[command(flatten)]
+    Look(LookAt),
+    #[command(flatten)]
+    Change(servers::Change),
+}
+
+#[derive(Debug, Subcommand)]
+pub enum LookAt {
     /// All servers and how they are
     List,
     /// Ask one server whether it answers; one that is down is started for it
     Test { name: String },
+    /// End a server and start it again
+    Restart { name: String },
+    /// The last lines that a server wrote to its standard error
+    Logs { name: String },
 }
 
 #[derive(Debug, Subcommand)]

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::runtime::Builder;
 
-use crate::cli::{Cli, Command, Options, Telemetry};
+use crate::cli::{Cli, Command, Options, Servers, Telemetry};
 use crate::config::{self, Config, Environment};
 use crate::failure::Failure;
 use crate::logging::{self, Reader};
@@ -21,6 +21,7 @@ mod completions;
 mod conformance_client;
 mod keys;
 mod mcp;
+mod reload;
 mod result;
 mod serve;
 mod servers;
@@ -75,7 +76,12 @@ async fn asked(
 ) -> Result<(), Failure> {
     let load = || load(options, output, environment);
     match command {
-        Command::Serve => serve::run(&load()?, output).await,
+        Command::Serve => {
+            let loaded = config::load(&options.request(), environment)?;
+            output.report(&loaded.report);
+            serve::run(loaded, options.request(), output).await
+        }
+        Command::Reload => reload::run(&load()?, output).await,
         Command::Tools(tools) => tools::run(&tools, &load()?, output).await,
         Command::Call(call) => call::run(&call, &load()?, output).await,
         Command::Result(page) => result::run(&page, &load()?, output).await,
@@ -87,7 +93,10 @@ async fn asked(
         Command::Telemetry(Telemetry::Merge { files, written }) => {
             telemetry::merge(&files, &written, output)
         }
-        Command::Servers(servers) => servers::run(&servers, &load()?, output).await,
+        Command::Servers(Servers::Change(change)) => {
+            servers::change::run(change, options.request(), (output, environment)).await
+        }
+        Command::Servers(Servers::Look(servers)) => servers::run(&servers, &load()?, output).await,
         Command::Keys(wanted) => keys::run(&wanted, &load()?, output).await,
         Command::Mcp(mcp) => mcp::run(&mcp, &load()?).await,
         Command::ConformanceClient { url } => {

@@ -57,6 +57,11 @@ impl Gateway {
         }
     }
 
+    /// The one that runs, if one does.
+    pub async fn running(config: &Config) -> Option<Self> {
+        Remote::find(config).await.map(|remote| Self::Remote(Box::new(remote)))
+    }
+
     /// `GET /v1/tools`
     pub async fn tools(&self, view: View<'_>) -> Result<Value, Failure> {
         self.get(&format!("/v1/tools?{}", view.query())).await
@@ -153,6 +158,22 @@ impl Gateway {
     pub async fn rotate_key(&self, name: &str, grace_s: u32) -> Result<Value, Failure> {
         let path = format!("/api/keys/{}/rotate", escaped(name));
         self.ask(request(Method::POST, &path, Some(&json!({ "grace_s": grace_s })))?).await
+    }
+
+    /// `POST /api/servers/{server}/restart`
+    pub async fn restart(&self, server: &str) -> Result<Value, Failure> {
+        let path = format!("/api/servers/{}/restart", escaped(server));
+        self.ask(request(Method::POST, &path, None)?).await
+    }
+
+    /// `GET /api/servers/{server}/logs`
+    pub async fn logs(&self, server: &str) -> Result<Value, Failure> {
+        self.get(&format!("/api/servers/{}/logs", escaped(server))).await
+    }
+
+    /// `POST /api/reload`
+    pub async fn reload(&self) -> Result<Value, Failure> {
+        self.ask(request(Method::POST, "/api/reload", None)?).await
     }
 
     /// Ends a gateway of this process, and its servers with it.

@@ -11,5 +11,6 @@ pub mod failure;
 pub mod gateway;
 pub mod logging;
 pub mod output;
+pub mod reload;
 pub mod signals;
 pub mod telemetry;

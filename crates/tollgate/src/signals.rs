@@ -1,16 +1,78 @@
-//! Being told to stop: by SIGTERM, SIGINT (Ctrl-C) or SIGHUP (the terminal is gone).
+//! What the system tells a process: to stop (SIGTERM, SIGINT, the terminal is gone), or to read
+//! its config again (SIGHUP).
 
-use tokio::signal::unix::{SignalKind, signal};
+use std::io::{IsTerminal as _, stderr};
 
-/// Returns at the next of them. Where signals cannot be heard, never.
+use tokio::signal::unix::{Signal, SignalKind, signal};
+
+/// For a command that ends by itself: returns at SIGTERM, SIGINT (Ctrl-C) or SIGHUP. Where signals
+/// cannot be heard, never.
 pub async fn asked_to_stop() {
-    let signals = [SignalKind::terminate(), SignalKind::interrupt(), SignalKind::hangup()];
-    let [Ok(mut terminate), Ok(mut interrupt), Ok(mut hangup)] = signals.map(signal) else {
+    let mut hangups = Hangups::listen();
+    tokio::select! {
+        () = interrupted() => {}
+        () = hangups.next() => {}
+    }
+}
+
+/// For the gateway, which SIGHUP does not stop, unless it ran on a terminal that is gone now.
+pub async fn told_to_end(attended: Attended) {
+    let mut hangups = Hangups::listen();
+    let left_alone = async {
+        loop {
+            hangups.next().await;
+            if attended == Attended::Yes && !stderr().is_terminal() {
+                return;
+            }
+        }
+    };
+    tokio::select! {
+        () = interrupted() => {}
+        () = left_alone => {}
+    }
+}
+
+/// Whether somebody sits at the terminal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Attended {
+    Yes,
+    No,
+}
+
+impl Attended {
+    /// As it is now.
+    pub fn look() -> Self {
+        if stderr().is_terminal() { Self::Yes } else { Self::No }
+    }
+}
+
+/// SIGHUP, as often as it comes.
+pub struct Hangups(Option<Signal>);
+
+impl Hangups {
+    pub fn listen() -> Self {
+        Self(signal(SignalKind::hangup()).ok())
+    }
+
+    /// Cancel-safe. Where signals cannot be heard, never.
+    pub async fn next(&mut self) {
+        let heard = match &mut self.0 {
+            Some(signal) => signal.recv().await,
+            None => None,
+        };
+        if heard.is_none() {
+            std::future::pending().await
+        }
+    }
+}
+
+async fn interrupted() {
+    let signals = [SignalKind::terminate(), SignalKind::interrupt()];
+    let [Ok(mut terminate), Ok(mut interrupt)] = signals.map(signal) else {
         return std::future::pending().await;
     };
     tokio::select! {
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
-        _ = hangup.recv() => {}
     }
 }

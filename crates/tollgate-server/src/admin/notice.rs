@@ -28,6 +28,9 @@ pub(super) fn event(notice: &Notice) -> Event {
             };
             Event::new("moved", &moved)
         }
+        Notice::Reloaded { by, error } => {
+            Event::new("reloaded", &Reloaded { by, ok: error.is_none(), error: error.as_deref() })
+        }
     }
 }
 
@@ -74,6 +77,14 @@ struct Moved<'a> {
     from: &'static str,
     to: &'static str,
     reason: &'a str,
+}
+
+#[derive(Serialize)]
+struct Reloaded<'a> {
+    by: &'a str,
+    ok: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    error: Option<&'a str>,
 }
 
 #[cfg(test)]

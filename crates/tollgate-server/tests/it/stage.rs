@@ -27,6 +27,7 @@ use tollgate_engine::{Parts, Running};
 use tollgate_mcp::tasks::{self, Task};
 use tollgate_mcp::{Revision, header};
 use tollgate_server::keyring::Keyring;
+use tollgate_server::operator::Operator;
 use tollgate_server::{Fingerprint, Key, Limits, Options, Rights, Server};
 use tollgate_store::Store;
 
@@ -62,6 +63,7 @@ pub(crate) struct Setup {
     pub(crate) limits: Limits,
     /// Of all agents.
     pub(crate) ceiling: Option<Tier>,
+    pub(crate) operator: Option<Arc<dyn Operator>>,
 }
 
 impl Stage {
@@ -100,6 +102,9 @@ impl Stage {
         };
         let server = Server::new(Arc::clone(&gate), &options);
         let front = server.clone();
+        if let Some(operator) = setup.operator {
+            server.operated_by(operator);
+        }
         let stop = CancellationToken::new();
         let token = stop.clone();
         let serving = tasks::spawn("server", async move { server.serve(listener, token).await });

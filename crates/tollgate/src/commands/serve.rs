@@ -1,16 +1,21 @@
 //! `tollgate serve`: the gateway, until it is told to stop.
 
+use std::sync::Arc;
+
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tollgate_engine::calibration::Upkeep;
 
 use crate::app::{self, App};
-use crate::config::Config;
+use crate::config::{Loaded, Request};
 use crate::failure::Failure;
 use crate::output::Output;
-use crate::signals::asked_to_stop;
+use crate::reload;
+use crate::signals::{Attended, told_to_end};
 
-pub(super) async fn run(config: &Config, output: Output) -> Result<(), Failure> {
+pub(super) async fn run(loaded: Loaded, request: Request, output: Output) -> Result<(), Failure> {
+    let config = &loaded.config;
+    let attended = Attended::look();
     app::check_reach(config).await?;
     let listener = TcpListener::bind(config.listen).await.map_err(|error| {
         Failure::failed(format!(
@@ -19,7 +24,9 @@ pub(super) async fn run(config: &Config, output: Output) -> Result<(), Failure> 
         ))
     })?;
     let address = listener.local_addr().unwrap_or(config.listen);
-    let app = App::start(config, Upkeep::ByItself).await?;
+    let app = Arc::new(App::start(config, Upkeep::ByItself).await?);
+    let (reloader, handle) = reload::start(Arc::clone(&app), loaded, request);
+    app.server.operated_by(handle);
     let stop = CancellationToken::new();
     let serving = app.server.serve(listener, stop.clone());
     let ready = async {
@@ -33,7 +40,7 @@ pub(super) async fn run(config: &Config, output: Output) -> Result<(), Failure> 
     };
     let mut serving = std::pin::pin!(serving);
     let first = async {
-        asked_to_stop().await;
+        told_to_end(attended).await;
         stop.cancel();
     };
     tokio::select! {
@@ -44,10 +51,12 @@ pub(super) async fn run(config: &Config, output: Output) -> Result<(), Failure> 
             // Children are stopped either way.
             tokio::select! {
                 () = serving => {}
-                () = asked_to_stop() => {}
+                () = told_to_end(attended) => {}
             }
         }
     }
+    // No config is taken any more.
+    drop(reloader);
     app.gate().stop().await;
     Ok(())
 }

@@ -4,17 +4,53 @@ use serde_json::Value;
 use tollgate_core::id::ServerId;
 
 use super::tools::items;
-use crate::cli::Servers;
+use crate::cli::LookAt;
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::gateway::Gateway;
 use crate::output::{Form, Output, Table, clean};
 
-pub(super) async fn run(servers: &Servers, config: &Config, output: Output) -> Result<(), Failure> {
+mod added;
+pub(super) mod change;
+
+pub(super) async fn run(servers: &LookAt, config: &Config, output: Output) -> Result<(), Failure> {
     match servers {
-        Servers::List => list(config, output).await,
-        Servers::Test { name } => test(name, config, output).await,
+        LookAt::List => list(config, output).await,
+        LookAt::Test { name } => test(name, config, output).await,
+        LookAt::Restart { name } => restart(name, config, output).await,
+        LookAt::Logs { name } => logs(name, config, output).await,
     }
+}
+
+/// Only one that runs has something to restart.
+async fn restart(name: &str, config: &Config, output: Output) -> Result<(), Failure> {
+    let answer = running(config).await?.restart(name).await?;
+    match (output.form, &answer["restarted"]) {
+        (Form::Json, _) => output.json(&answer),
+        (Form::Text, Value::Bool(false)) => {
+            let why = format!("`{name}` is disabled; `tollgate servers enable {name}`");
+            return Err(Failure::failed(why));
+        }
+        (Form::Text, _) => output.line(&format!("`{name}` was ended and starts again")),
+    }
+    Ok(())
+}
+
+async fn logs(name: &str, config: &Config, output: Output) -> Result<(), Failure> {
+    let answer = running(config).await?.logs(name).await?;
+    match output.form {
+        Form::Json => output.json(&answer),
+        Form::Text => {
+            let lines = items(&answer, "lines").iter().filter_map(Value::as_str);
+            lines.for_each(|line| output.line(&clean(line)));
+        }
+    }
+    Ok(())
+}
+
+async fn running(config: &Config) -> Result<Gateway, Failure> {
+    let none = || Failure::failed(format!("no gateway runs on {}", config.listen));
+    Gateway::running(config).await.ok_or_else(none)
 }
 
 async fn list(config: &Config, output: Output) -> Result<(), Failure> {

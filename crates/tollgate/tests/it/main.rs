@@ -3,12 +3,15 @@
 mod check;
 mod children;
 mod confine;
+mod edited;
 mod fake;
 mod in_process;
 mod keys;
 mod memory;
 mod no_commands;
+mod reload;
 mod remote;
+mod running;
 mod served;
 mod telemetry;
 

@@ -1,0 +1,163 @@
+//! `/api/config` and `/api/reload`: the config file over HTTP. What is shown has no secrets in
+//! it; what is sent is checked before anything is touched.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use http::request::Parts;
+use http::{HeaderMap, HeaderValue, StatusCode, header};
+use serde_json::{Value, json};
+
+use super::operated::{asker, attempt_json, changed_json, operator, refused};
+use crate::body;
+use crate::fields::{check_query, parameter};
+use crate::mcp::Front;
+use crate::operator::{Change, Mode, Operator, Order};
+use crate::problem::{Problem, Style};
+
+/// `GET /api/config`: the text, or its values with `?format=json`.
+pub(crate) async fn read(State(front): State<Arc<Front>>, request: Request) -> Response {
+    let (sent, _) = request.into_parts();
+    let shown = async {
+        let operator = operator(&front, &sent)?;
+        check_query(&sent.uri, &["format"])?;
+        let form = form(&sent)?;
+        let shown = operator.config().await.map_err(|why| refused(&why))?;
+        let mut response = match form {
+            Form::Yaml => {
+                let media = HeaderValue::from_static("application/yaml; charset=utf-8");
+                ([(header::CONTENT_TYPE, media)], shown.text).into_response()
+            }
+            Form::Json => {
+                let version = &shown.version;
+                let body = json!({"file": shown.file, "version": version, "config": shown.values});
+                Json(body).into_response()
+            }
+        };
+        tag(&mut response, &shown.version);
+        Ok(response)
+    };
+    told(shown.await)
+}
+
+/// `PUT /api/config`: the whole text, for the version that `if-match` names.
+pub(crate) async fn write(State(front): State<Arc<Front>>, request: Request) -> Response {
+    let (sent, body) = request.into_parts();
+    let written = async {
+        let operator = operator(&front, &sent)?;
+        check_query(&sent.uri, &[])?;
+        let version = if_match(&sent.headers)?.ok_or_else(no_version)?;
+        let text = text(&front, &sent, body).await?;
+        change(operator, asker(&front, &sent)?, (Change::Text(text), Some(version), Mode::Apply))
+            .await
+    };
+    told(written.await)
+}
+
+/// `POST /api/config/check`: what would come of a text.
+pub(crate) async fn check(State(front): State<Arc<Front>>, request: Request) -> Response {
+    let (sent, body) = request.into_parts();
+    let checked = async {
+        let operator = operator(&front, &sent)?;
+        check_query(&sent.uri, &[])?;
+        let version = if_match(&sent.headers)?;
+        let text = text(&front, &sent, body).await?;
+        change(operator, asker(&front, &sent)?, (Change::Text(text), version, Mode::Try)).await
+    };
+    told(checked.await)
+}
+
+/// `POST /api/reload`: reads the file again.
+pub(crate) async fn reload(State(front): State<Arc<Front>>, request: Request) -> Response {
+    let (sent, _) = request.into_parts();
+    let reloaded = async {
+        let operator = operator(&front, &sent)?;
+        check_query(&sent.uri, &[])?;
+        let attempt = operator.reload(&asker(&front, &sent)?).await;
+        Ok(Json(attempt_json(&attempt)).into_response())
+    };
+    told(reloaded.await)
+}
+
+/// `GET /api/reload`: how the last reading went.
+pub(crate) async fn reloaded(State(front): State<Arc<Front>>, request: Request) -> Response {
+    let (sent, _) = request.into_parts();
+    let last = operator(&front, &sent).map(|operator| {
+        let (last, tally) = operator.last();
+        let last = last.as_ref().map_or(Value::Null, attempt_json);
+        let (applied, refused) = (tally.applied, tally.refused);
+        Json(json!({"last": last, "applied": applied, "refused": refused})).into_response()
+    });
+    told(last)
+}
+
+/// Makes or tries a change and tells what came of it.
+pub(super) async fn change(
+    operator: &dyn Operator,
+    by: String,
+    (change, version, mode): (Change, Option<String>, Mode),
+) -> Result<Response, Problem> {
+    let order = Order { by, version, change, mode };
+    let changed = operator.change(order).await.map_err(|why| refused(&why))?;
+    let mut response = Json(changed_json(&changed, mode)).into_response();
+    tag(&mut response, &changed.version);
+    Ok(response)
+}
+
+pub(super) fn told(answer: Result<Response, Problem>) -> Response {
+    answer.unwrap_or_else(|problem| problem.response(Style::ProblemDetails))
+}
+
+/// The version in `if-match`; `*` and no header are none in particular.
+pub(super) fn if_match(headers: &HeaderMap) -> Result<Option<String>, Problem> {
+    let Some(value) = headers.get(header::IF_MATCH) else { return Ok(None) };
+    let typed = value.to_str().unwrap_or_default().trim();
+    if typed == "*" {
+        return Ok(None);
+    }
+    let bare = typed.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
+    let bare = bare.filter(|bare| !bare.is_empty() && !bare.contains('"'));
+    bare.map(|bare| Some(bare.to_owned())).ok_or_else(|| {
+        let detail = "`if-match` takes one tag in quotes, as `etag` had it";
+        Problem::new(StatusCode::BAD_REQUEST, "bad_header", detail)
+    })
+}
+
+fn no_version() -> Problem {
+    let detail = "send the `etag` of `GET /api/config` as `if-match`";
+    Problem::new(StatusCode::PRECONDITION_REQUIRED, "no_version", detail)
+}
+
+#[derive(Clone, Copy)]
+enum Form {
+    Yaml,
+    Json,
+}
+
+fn form(sent: &Parts) -> Result<Form, Problem> {
+    match parameter(&sent.uri, "format").as_deref() {
+        None | Some("yaml") => Ok(Form::Yaml),
+        Some("json") => Ok(Form::Json),
+        Some(_) => {
+            let detail = "`format` is yaml or json";
+            Err(Problem::new(StatusCode::BAD_REQUEST, "bad_query", detail))
+        }
+    }
+}
+
+async fn text(front: &Front, sent: &Parts, body: Body) -> Result<String, Problem> {
+    let bytes = body::yaml(&sent.headers, body, &front.limits).await?;
+    String::from_utf8(bytes.to_vec())
+        .map_err(|_| Problem::new(StatusCode::BAD_REQUEST, "bad_body", "the body is not UTF-8"))
+}
+
+fn tag(response: &mut Response, version: &str) {
+    if let Ok(tag) = HeaderValue::from_str(&format!("\"{version}\"")) {
+        response.headers_mut().insert(header::ETAG, tag);
+    }
+    let never = HeaderValue::from_static("no-store");
+    response.headers_mut().insert(header::CACHE_CONTROL, never);
+}

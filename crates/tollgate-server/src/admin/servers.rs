@@ -1,0 +1,139 @@
+//! `/api/servers`: the servers of the config, how they are, and changes of them. A change is one
+//! of the config file: it outlasts the process, and there is no other list of servers.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, Request, State};
+use axum::response::{IntoResponse, Response};
+use http::request::Parts;
+use http::{StatusCode, Uri};
+use serde_json::{Map, Value, json};
+
+use super::config::{change, if_match, told};
+use super::operated::{asker, operator};
+use crate::body;
+use crate::fields::{bad, check_query, parameter};
+use crate::mcp::Front;
+use crate::operator::{Change, Mode, Switch};
+use crate::ops::{self, for_admins, for_observers};
+use crate::problem::Problem;
+
+/// `GET /api/servers`: all of them and how they are.
+pub(crate) async fn list(State(front): State<Arc<Front>>, request: Request) -> Response {
+    let (sent, _) = request.into_parts();
+    told(for_observers(&front, &sent).map(|()| ops::servers(&front)))
+}
+
+/// `POST /api/servers`: a server as the config writes it, and its `name`.
+pub(crate) async fn add(State(front): State<Arc<Front>>, request: Request) -> Response {
+    let (sent, body) = request.into_parts();
+    let added = async {
+        let operator = operator(&front, &sent)?;
+        let mode = mode(&sent.uri)?;
+        let body = body::json(&sent.headers, body, &front.limits).await?;
+        let (name, server) = named(&body)?;
+        let wish = (Change::Add { name, server }, if_match(&sent.headers)?, mode);
+        let mut response = change(operator, asker(&front, &sent)?, wish).await?;
+        if mode == Mode::Apply {
+            *response.status_mut() = StatusCode::CREATED;
+        }
+        Ok(response)
+    };
+    told(added.await)
+}
+
+/// `DELETE /api/servers/{id}`: out of the config, with its lines.
+pub(crate) async fn remove(
+    State(front): State<Arc<Front>>,
+    Path(name): Path<String>,
+    request: Request,
+) -> Response {
+    let (sent, _) = request.into_parts();
+    told(changed(&front, &sent, Change::Remove { name }).await)
+}
+
+/// `POST /api/servers/{id}/enable`
+pub(crate) async fn enable(
+    State(front): State<Arc<Front>>,
+    Path(name): Path<String>,
+    request: Request,
+) -> Response {
+    let (sent, _) = request.into_parts();
+    told(changed(&front, &sent, Change::Switch { name, to: Switch::On }).await)
+}
+
+/// `POST /api/servers/{id}/disable`
+pub(crate) async fn disable(
+    State(front): State<Arc<Front>>,
+    Path(name): Path<String>,
+    request: Request,
+) -> Response {
+    let (sent, _) = request.into_parts();
+    told(changed(&front, &sent, Change::Switch { name, to: Switch::Off }).await)
+}
+
+/// `POST /api/servers/{id}/restart`: ends and starts it, whatever it does.
+pub(crate) async fn restart(
+    State(front): State<Arc<Front>>,
+    Path(name): Path<String>,
+    request: Request,
+) -> Response {
+    let (sent, _) = request.into_parts();
+    let restarted = async {
+        for_admins(&front, &sent)?;
+        check_query(&sent.uri, &[])?;
+        let upstream = front.gate.upstream(&name).ok_or_else(unknown)?;
+        Ok(Json(json!({ "restarted": upstream.restart().await })).into_response())
+    };
+    told(restarted.await)
+}
+
+/// `GET /api/servers/{id}/logs`: the last lines that it wrote to its standard error.
+pub(crate) async fn logs(
+    State(front): State<Arc<Front>>,
+    Path(name): Path<String>,
+    request: Request,
+) -> Response {
+    let (sent, _) = request.into_parts();
+    let lines = for_admins(&front, &sent)
+        .and_then(|()| check_query(&sent.uri, &[]))
+        .and_then(|()| front.gate.upstream(&name).ok_or_else(unknown))
+        .map(|upstream| upstream.logs());
+    told(lines.map(|lines| Json(json!({ "server": name, "lines": lines })).into_response()))
+}
+
+async fn changed(front: &Front, sent: &Parts, wish: Change) -> Result<Response, Problem> {
+    let operator = operator(front, sent)?;
+    let wish = (wish, if_match(&sent.headers)?, mode(&sent.uri)?);
+    change(operator, asker(front, sent)?, wish).await
+}
+
+fn mode(uri: &Uri) -> Result<Mode, Problem> {
+    check_query(uri, &["dry_run"])?;
+    match parameter(uri, "dry_run").as_deref() {
+        None | Some("false") => Ok(Mode::Apply),
+        Some("" | "true") => Ok(Mode::Try),
+        Some(_) => {
+            let detail = "`dry_run` is true or false";
+            Err(Problem::new(StatusCode::BAD_REQUEST, "bad_query", detail))
+        }
+    }
+}
+
+fn named(body: &[u8]) -> Result<(String, Map<String, Value>), Problem> {
+    let object = tollgate_core::json::Object::parse_bytes(body);
+    let object = object.map_err(|error| bad(format!("not a server: {error}")))?;
+    let mut server: Map<String, Value> = serde_json::from_str(object.to_raw().get())
+        .map_err(|error| bad(format!("not a server: {error}")))?;
+    match server.shift_remove("name") {
+        Some(Value::String(name)) => Ok((name, server)),
+        Some(_) => Err(bad("`name` must be a string".to_owned())),
+        None => Err(bad("`name` is missing".to_owned())),
+    }
+}
+
+fn unknown() -> Problem {
+    let detail = "there is no such server in the configuration";
+    Problem::new(StatusCode::NOT_FOUND, "unknown_server", detail)
+}

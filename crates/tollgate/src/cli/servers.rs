@@ -1,0 +1,66 @@
+//! The commands that change which servers there are, as typed.
+
+use clap::{Args, Subcommand};
+
+#[derive(Debug, Subcommand)]
+pub enum Change {
+    /// Put a server into the config
+    Add(Box<Add>),
+    /// Take a server out of the config
+    Remove(Named),
+    /// Run a server of the config again
+    Enable(Named),
+    /// Keep a server in the config without running it
+    Disable(Named),
+}
+
+#[derive(Debug, Args)]
+pub struct Named {
+    pub name: String,
+    /// Show what would change, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "they are switches")]
+pub struct Add {
+    /// What to call it: its tools are NAME_tool
+    pub name: String,
+    /// The program and its arguments, split like a shell does; or give them after `--`
+    #[arg(long, value_name = "TEXT", conflicts_with_all = ["url", "words"])]
+    pub command: Option<String>,
+    /// Where it is reached
+    #[arg(long, value_name = "URL", conflicts_with = "words")]
+    pub url: Option<String>,
+    /// How it is reached [default: what `--command` or `--url` says]
+    #[arg(long, value_parser = ["stdio", "streamable-http", "sse"])]
+    pub transport: Option<String>,
+    /// A variable for the program; may be given more than once
+    #[arg(long, value_name = "K=V", conflicts_with = "url")]
+    pub env: Vec<String>,
+    /// Where the program runs
+    #[arg(long, value_name = "DIR", conflicts_with = "url")]
+    pub cwd: Option<String>,
+    /// A header for every request; may be given more than once
+    #[arg(long, value_name = "K=V", conflicts_with_all = ["command", "words"])]
+    pub header: Vec<String>,
+    /// A bearer token; better as '${NAME}' than itself
+    #[arg(long, conflicts_with_all = ["command", "words"])]
+    pub token: Option<String>,
+    /// Believe what its tools say of themselves
+    #[arg(long)]
+    pub trusted: bool,
+    /// When it is started
+    #[arg(long, value_parser = ["eager", "lazy"])]
+    pub start: Option<String>,
+    /// Write secrets into the file itself
+    #[arg(long)]
+    pub inline: bool,
+    /// Show what would change, and change nothing
+    #[arg(long)]
+    pub dry_run: bool,
+    /// The program and its arguments
+    #[arg(last = true, value_name = "PROGRAM")]
+    pub words: Vec<String>,
+}

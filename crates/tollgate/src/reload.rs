@@ -1,0 +1,218 @@
+//! One task owns the config of a gateway that runs.
+//!
+//! It hears that the file changed (watch, poll,
+//! signal, API), proves the new config before anything is touched, and applies it in one step. A
+//! bad file changes nothing and says why. Whoever asks holds a [`Handle`].
+
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::{mpsc, oneshot};
+use tokio::time::{MissedTickBehavior, Sleep, interval, sleep};
+use tollgate_engine::clock::{Clock, SystemClock};
+use tollgate_engine::notices::Notice;
+use tollgate_mcp::tasks::{self, Task};
+use tollgate_server::operator::{Attempt, Changed, Order, Outcome, Refused, Shown};
+use tracing::{info, warn};
+
+use crate::app::App;
+use crate::config::{Loaded, Report, Request};
+use crate::signals::Hangups;
+
+mod change;
+mod desk;
+mod effect;
+mod handle;
+mod origin;
+mod watch;
+
+pub(crate) use change::{Draft, draft};
+pub use handle::Handle;
+pub(crate) use origin::Origin;
+
+use desk::Desk;
+use origin::Found;
+use watch::Watch;
+
+/// How long a file must be left alone before it is read: whoever saves writes more than once.
+const DEBOUNCE: Duration = Duration::from_millis(100);
+/// For file systems that tell nothing.
+const POLL: Duration = Duration::from_secs(2);
+/// How often a file that is bad each time in another way is read again before that is said.
+const MOST_DOUBTS: u32 = 20;
+/// Asks that may wait.
+const QUEUE: usize = 64;
+
+/// What somebody asks for.
+enum Ask {
+    Show(oneshot::Sender<Result<Shown, Refused>>),
+    Change(Box<Order>, oneshot::Sender<Result<Changed, Refused>>),
+    Reload(String, oneshot::Sender<Attempt>),
+}
+
+/// Keeps the config of `app`; ends when the task is dropped.
+pub fn start(app: Arc<App>, loaded: Loaded, request: Request) -> (Task, Arc<Handle>) {
+    let (asks, heard) = mpsc::channel(QUEUE);
+    let handle = Arc::new(Handle::new(asks));
+    let origin = Origin::new(&loaded.config.origin, request);
+    let keeper = Keeper {
+        watch: Watch::start(origin.path()),
+        desk: Desk::new(app, (loaded.config, loaded.version), origin),
+        handle: Arc::clone(&handle),
+        doubts: Doubts::default(),
+    };
+    (tasks::spawn("config", keeper.run(heard)), handle)
+}
+
+struct Keeper {
+    desk: Desk,
+    watch: Watch,
+    handle: Arc<Handle>,
+    doubts: Doubts,
+}
+
+/// A file that was bad when it was looked at may only be half written.
+#[derive(Default)]
+struct Doubts {
+    content: Option<String>,
+    count: u32,
+}
+
+impl Doubts {
+    /// Whether to wait and look again before anything is said.
+    fn again(&mut self, content: &str) -> bool {
+        let is_new = self.content.as_deref() != Some(content);
+        self.count += 1;
+        self.content = Some(content.to_owned());
+        is_new && self.count <= MOST_DOUBTS
+    }
+}
+
+impl Keeper {
+    async fn run(mut self, mut asks: mpsc::Receiver<Ask>) {
+        let mut hangups = Hangups::listen();
+        let mut poll = interval(POLL);
+        poll.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut pause: Option<Pin<Box<Sleep>>> = None;
+        loop {
+            tokio::select! {
+                ask = asks.recv() => match ask {
+                    Some(ask) => self.answer(ask).await,
+                    None => return,
+                },
+                () = hangups.next() => drop(self.reload("signal").await),
+                () = self.watch.changed(), if pause.is_none() => {
+                    pause = Some(Box::pin(sleep(DEBOUNCE)));
+                }
+                () = rested(&mut pause), if pause.is_some() => {
+                    self.watch.forget();
+                    pause = self.look().await;
+                }
+                _ = poll.tick(), if pause.is_none() => pause = self.look().await,
+            }
+        }
+    }
+
+    async fn answer(&mut self, ask: Ask) {
+        // Whoever asked may be gone; what was asked for is done all the same.
+        match ask {
+            Ask::Show(reply) => drop(reply.send(self.desk.show().await)),
+            Ask::Reload(by, reply) => drop(reply.send(self.reload(&by).await)),
+            Ask::Change(order, reply) => {
+                let by = order.by.clone();
+                let changed = self.desk.change(*order).await;
+                if let Ok(changed) = &changed
+                    && let Some(effect) = &changed.applied
+                {
+                    let result = Outcome::Applied(effect.clone());
+                    self.tell(&by, result, changed.told.report.clone());
+                }
+                drop(reply.send(changed.map(|it| it.told)));
+            }
+        }
+    }
+
+    /// Looks whether the file changed. Gives the pause after which to look again.
+    async fn look(&mut self) -> Option<Pin<Box<Sleep>>> {
+        match self.desk.look().await {
+            Found::Same => {}
+            Found::Good(loaded) => {
+                self.doubts = Doubts::default();
+                drop(self.apply("file", loaded).await);
+            }
+            Found::Bad { content, report } => {
+                if self.doubts.again(&content) {
+                    return Some(Box::pin(sleep(DEBOUNCE)));
+                }
+                self.doubts = Doubts::default();
+                self.desk.saw(content);
+                drop(self.refuse("file", &report));
+            }
+        }
+        None
+    }
+
+    /// Reads the file, changed or not: what it refers to may have changed.
+    async fn reload(&mut self, by: &str) -> Attempt {
+        self.doubts = Doubts::default();
+        match self.desk.read().await {
+            Found::Same => self.tell(by, Outcome::Unchanged, serde_json::Value::Null),
+            Found::Good(loaded) => self.apply(by, loaded).await,
+            Found::Bad { content, report } => {
+                self.desk.saw(content);
+                self.refuse(by, &report)
+            }
+        }
+    }
+
+    async fn apply(&mut self, by: &str, loaded: Box<origin::Candidate>) -> Attempt {
+        let report = loaded.report.to_json();
+        let content = loaded.version.as_str().to_owned();
+        match self.desk.apply(*loaded).await {
+            Ok(effect) => self.tell(by, Outcome::Applied(effect), report),
+            Err(why) => {
+                self.desk.saw(content);
+                self.refuse(by, &why)
+            }
+        }
+    }
+
+    fn refuse(&self, by: &str, report: &Report) -> Attempt {
+        self.tell(by, Outcome::Refused(report.to_string()), report.to_json())
+    }
+
+    /// To the log, to those who listen, and to those who ask later.
+    fn tell(&self, by: &str, result: Outcome, report: serde_json::Value) -> Attempt {
+        let by = by.to_owned();
+        let error = match &result {
+            Outcome::Applied(effect) => {
+                info!(by, added = ?effect.added, removed = ?effect.removed, restarted = ?effect.restarted,
+                    needs_restart = ?effect.needs_restart, "the config was changed");
+                None
+            }
+            Outcome::Unchanged => None,
+            Outcome::Refused(why) => {
+                warn!(by, "the config was not changed, the old one goes on: {why}");
+                Some(why.clone())
+            }
+        };
+        if result != Outcome::Unchanged {
+            self.desk.announce(Notice::Reloaded { by: by.clone(), error });
+        }
+        let attempt = Attempt { at: SystemClock.wall(), by, result, report };
+        self.handle.note(&attempt);
+        attempt
+    }
+}
+
+/// Until the pause is over.
+async fn rested(pause: &mut Option<Pin<Box<Sleep>>>) {
+    if let Some(sleeping) = pause {
+        sleeping.await;
+        *pause = None;
+    }
+}
+
+#[cfg(test)]
+mod tests;

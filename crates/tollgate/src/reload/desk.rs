@@ -1,0 +1,119 @@
+//! The reloader's hands: reads, proves, writes and applies, each away from the threads that serve.
+//! Decides nothing of when.
+
+use std::sync::Arc;
+
+use tollgate_engine::notices::Notice;
+use tollgate_server::operator::{Changed, Effect, Mode, Order, Refused, Shown};
+
+use super::change::{self, Draft, Trouble};
+use super::effect::{self, Fixed};
+use super::origin::{Candidate, Found, Origin};
+use crate::app::App;
+use crate::config::file::Version;
+use crate::config::masked::Masks;
+use crate::config::{Config, Report};
+
+pub(super) struct Desk {
+    app: Arc<App>,
+    fixed: Fixed,
+    /// What runs.
+    now: Config,
+    origin: Origin,
+    /// The content that was looked at last, good or bad.
+    seen: Option<String>,
+    masks: Arc<Masks>,
+}
+
+/// A change, and what it did if it was made.
+pub(super) struct Made {
+    pub(super) told: Changed,
+    pub(super) applied: Option<Effect>,
+}
+
+impl Desk {
+    pub(super) fn new(app: Arc<App>, (config, version): (Config, Version), origin: Origin) -> Self {
+        Self {
+            app,
+            fixed: Fixed::new(config.clone()),
+            now: config,
+            origin,
+            seen: Some(version.as_str().to_owned()),
+            masks: Arc::new(Masks::new()),
+        }
+    }
+
+    pub(super) async fn show(&self) -> Result<Shown, Refused> {
+        let (origin, masks) = (self.origin.clone(), Arc::clone(&self.masks));
+        Ok(beside(move || change::show(&origin, &masks)).await??)
+    }
+
+    /// What is in the file, if that is new.
+    pub(super) async fn look(&self) -> Found {
+        self.find(self.seen.clone()).await
+    }
+
+    /// What is in the file.
+    pub(super) async fn read(&self) -> Found {
+        self.find(None).await
+    }
+
+    async fn find(&self, seen: Option<String>) -> Found {
+        let origin = self.origin.clone();
+        let name = origin.path().display().to_string();
+        let found = beside(move || origin.look(seen.as_deref())).await;
+        found.unwrap_or_else(|why| {
+            let content = why.to_string();
+            Found::Bad { report: Report::about(&name, content.clone()), content }
+        })
+    }
+
+    pub(super) fn saw(&mut self, content: String) {
+        self.seen = Some(content);
+    }
+
+    /// Goes on by a config that was proved.
+    pub(super) async fn apply(&mut self, candidate: Candidate) -> Result<Effect, Report> {
+        let Candidate { config, version, .. } = candidate;
+        effect::admit(&self.origin.path().display().to_string(), &config)?;
+        let turnover = self.app.reconfigure(&config).await;
+        let effect = effect::of(turnover, self.fixed.waiting(&config));
+        self.origin.became_file();
+        self.seen = Some(version.as_str().to_owned());
+        self.now = config;
+        Ok(effect)
+    }
+
+    pub(super) async fn change(&mut self, order: Order) -> Result<Made, Refused> {
+        let (origin, masks, mode) = (self.origin.clone(), Arc::clone(&self.masks), order.mode);
+        let draft = beside(move || change::draft(&origin, &masks, &order)).await??;
+        let next = &draft.candidate.config;
+        let name = self.origin.path().display().to_string();
+        effect::admit(&name, next).map_err(Trouble::from)?;
+        let (diff, report) = (draft.diff.clone(), draft.candidate.report.to_json());
+        let version = draft.candidate.version.as_str().to_owned();
+        let told = |effect: Effect| Changed { version, diff, report, effect };
+        if mode == Mode::Try {
+            let effect = effect::foreseen(&self.now, next, self.fixed.waiting(next));
+            return Ok(Made { told: told(effect), applied: None });
+        }
+        let origin = self.origin.clone();
+        let written = beside(move || draft.write(&origin).map(|()| draft)).await?;
+        let Draft { candidate, .. } = written?;
+        let effect = self.apply(candidate).await.map_err(Trouble::from)?;
+        Ok(Made { told: told(effect.clone()), applied: Some(effect) })
+    }
+
+    pub(super) fn announce(&self, notice: Notice) {
+        self.app.gate().announce(notice);
+    }
+}
+
+/// On a thread that may wait for a disk. A panic there is a failure here, not the end.
+async fn beside<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Refused> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .map_err(|_| Refused::Failed("reading the config ran into a fault".to_owned()))
+}

@@ -1,0 +1,59 @@
+//! What a new config means for a gateway that runs: what it changes, what has to wait for the
+//! next start, and what cannot be.
+
+use tollgate_core::id::ServerId;
+use tollgate_engine::Turnover;
+use tollgate_server::operator::Effect;
+
+use crate::app;
+use crate::config::{Config, Report};
+
+/// What cannot change while the gateway runs.
+pub(super) struct Fixed(Config);
+
+impl Fixed {
+    pub(super) fn new(started_with: Config) -> Self {
+        Self(started_with)
+    }
+
+    /// Keys that differ from what runs and count from the next start on.
+    pub(super) fn waiting(&self, next: &Config) -> Vec<String> {
+        let now = &self.0;
+        let changed = [
+            ("listen", now.listen != next.listen),
+            ("data", now.data != next.data),
+            ("tls", now.tls != next.tls),
+            ("database", now.database != next.database),
+            ("environment", now.settings.environment != next.settings.environment),
+        ];
+        changed.into_iter().filter(|(_, is)| *is).map(|(key, _)| key.to_owned()).collect()
+    }
+}
+
+/// Whether it may run at all.
+pub(super) fn admit(file: &str, next: &Config) -> Result<(), Report> {
+    app::fit(next).map_err(|why| Report::about(file, why.to_string()))
+}
+
+pub(super) fn of(turnover: Turnover, needs_restart: Vec<String>) -> Effect {
+    let Turnover { added, removed, restarted, kept } = turnover;
+    Effect { added, removed, restarted, kept, needs_restart }
+}
+
+/// What would become of the servers.
+pub(super) fn foreseen(now: &Config, next: &Config, needs_restart: Vec<String>) -> Effect {
+    let mut effect = Effect { needs_restart, ..Effect::default() };
+    for server in &next.settings.servers {
+        let was = now.settings.servers.iter().find(|was| was.id == server.id);
+        let list = match was {
+            None => &mut effect.added,
+            Some(was) if server.runs_like(was) => &mut effect.kept,
+            Some(_) => &mut effect.restarted,
+        };
+        list.push(server.id.clone());
+    }
+    let stays = |id: &ServerId| next.settings.servers.iter().any(|server| server.id == *id);
+    let ids = now.settings.servers.iter().map(|server| &server.id);
+    effect.removed = ids.filter(|id| !stays(id)).cloned().collect();
+    effect
+}

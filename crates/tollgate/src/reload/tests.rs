@@ -1,0 +1,1 @@
+//! A gateway whose config changes under it.

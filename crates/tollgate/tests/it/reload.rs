@@ -1,0 +1,247 @@
+//! A gateway whose config changes while it runs: nobody notices but by what they asked for.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::os::unix::fs::symlink;
+use std::path::Path;
+use std::process::Command;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::running::Served;
+
+/// A server that is a process: this very program, with its built-in tools.
+fn server(folder: &Path, name: &str) -> String {
+    let program = env!("CARGO_BIN_EXE_tollgate");
+    let data = folder.join(name).display().to_string();
+    let inner = folder.join("inner.yaml");
+    fs::write(&inner, "listen: 127.0.0.1:1\nagents: {}\n").unwrap();
+    let inner = inner.display();
+    format!(
+        "  {name}:\n    command: [\"{program}\", \"mcp\", \"--config\", \"{inner}\", \"--data\", \"{data}\"]\n    tools: {{ roll: {{ max_duration_ms: 10000 }} }}\n"
+    )
+}
+
+/// With one server, `one`.
+fn served() -> (Served, String) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tollgate.yaml");
+    let config = format!("# mine\nservers:\n{}", server(folder.path(), "one"));
+    fs::write(&file, &config).unwrap();
+    (Served::on(folder, file), config)
+}
+
+fn reload(served: &Served) -> Value {
+    served.ask("POST", "/api/reload").json()
+}
+
+/// Ends the load, also when a check failed.
+struct Over<'a>(&'a AtomicBool);
+
+impl Drop for Over<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+#[test]
+fn r_29_two_hundred_reloads_under_load_fail_nobody() {
+    let (served, config) = served();
+    let pid = served.pid_of("one").expect("it runs");
+    let (done, calls) = (AtomicBool::new(false), AtomicU64::new(0));
+    let down = "  down:\n    url: http://127.0.0.1:9/mcp\n    start: lazy\n";
+    let bad: [(String, &str); 7] = [
+        (format!("{config}  x: [\n"), "this is not YAML"),
+        (format!("{config}    toolz: {{}}\n"), ":6:5: unknown key `toolz`"),
+        (format!("{config}  ONE:\n    command: x\n"), ":6:3: another server is called like `ONE`"),
+        (
+            format!(
+                "{config}  web:\n    url: https://x.test\n    auth: {{ token: \"${{UNSET}}\" }}\n"
+            ),
+            ":8:20: `servers.web.auth.token`: the variable `UNSET` is not set",
+        ),
+        (String::new(), "the file is empty"),
+        (config[..config.len() - 12].to_owned(), ":"),
+        (format!("{config}default_agent: nobody\n"), ":6:16: there is no agent `nobody`"),
+    ];
+    thread::scope(|scope| {
+        let _over = Over(&done);
+        for lane in 0..4 {
+            let (served, done, calls) = (&served, &done, &calls);
+            scope.spawn(move || {
+                let mut line = served.line();
+                let body = json!({"name": "one_roll", "arguments": {"expression": "1d6"}});
+                while !done.load(Ordering::Relaxed) {
+                    let answer = match lane % 2 {
+                        0 => line.send("GET /v1/tools", &[], ""),
+                        _ => line.send("POST /v1/tools/execute", &[], &body.to_string()),
+                    };
+                    assert_eq!(answer.status, 200, "{}", answer.body);
+                    assert!(lane % 2 == 0 || answer.json()["status"] == "ok", "{}", answer.body);
+                    calls.fetch_add(1, Ordering::Relaxed);
+                }
+            });
+        }
+        for round in 0..100 {
+            let good = match round % 3 {
+                0 => format!("{config}# round {round}\n"),
+                1 => format!("{config}{down}"),
+                _ => format!("{config}limits: {{ timeout_ms: {} }}\n", 20_000 + round),
+            };
+            served.write(&good);
+            let said = reload(&served);
+            assert_eq!(said["outcome"], "applied", "{said}");
+            assert!(said["servers"]["kept"].as_array().unwrap().contains(&json!("one")), "{said}");
+            let (text, expected) = &bad[round % bad.len()];
+            served.write(text);
+            let said = reload(&served);
+            assert_eq!(said["outcome"], "refused", "{text}: {said}");
+            let error = said["error"].as_str().unwrap();
+            assert!(error.contains(expected), "{error}");
+            assert_eq!(served.ask("GET", "/readyz").status, 200);
+        }
+    });
+    assert!(calls.load(Ordering::Relaxed) > 1_000, "{calls:?}");
+    assert_eq!(served.pid_of("one"), Some(pid), "the server was left alone");
+    let said = served.ask("GET", "/api/reload").json();
+    assert!(said["refused"].as_u64().unwrap() >= 100, "{said}");
+    assert!(served.log().contains("the config was not changed, the old one goes on"));
+}
+
+#[test]
+fn a_file_that_is_saved_is_taken_however_it_is_saved() {
+    let (served, config) = served();
+    let more = |name: &str| format!("{config}{}", server(served.folder.path(), name));
+    served.write(&more("two"));
+    served.wait_for(|said| said["last"]["servers"]["added"] == json!(["two"]));
+    // As editors do: another file takes its place.
+    let beside = served.folder.path().join("beside");
+    fs::write(&beside, more("three")).unwrap();
+    fs::rename(&beside, &served.file).unwrap();
+    let said = served.wait_for(|said| said["last"]["servers"]["added"] == json!(["three"]));
+    assert_eq!(said["last"]["by"], "file");
+    assert_eq!(said["last"]["servers"]["removed"], json!(["two"]));
+    // Written again as it is, it is nothing new.
+    let applied = said["applied"].as_u64();
+    served.write(&more("three"));
+    thread::sleep(Duration::from_millis(600));
+    assert_eq!(served.ask("GET", "/api/reload").json()["applied"].as_u64(), applied);
+    // A signal reads it in any case, and ends nothing.
+    let pid = served.pid().to_string();
+    assert!(Command::new("kill").args(["-HUP", &pid]).status().unwrap().success());
+    let said = served.wait_for(|said| said["last"]["by"] == "signal");
+    assert_eq!(said["last"]["outcome"], "applied");
+}
+
+/// Mounted configs are links to a link that is swapped.
+#[test]
+fn a_swapped_link_is_a_new_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let inside = |name: &str, text: &str| {
+        fs::create_dir(folder.path().join(name)).unwrap();
+        fs::write(folder.path().join(name).join("tollgate.yaml"), text).unwrap();
+    };
+    inside("..1", "limits: { timeout_ms: 1000 }\n");
+    inside("..2", "limits: { timeout_ms: 2000 }\n");
+    symlink("..1", folder.path().join("..data")).unwrap();
+    let file = folder.path().join("tollgate.yaml");
+    symlink("..data/tollgate.yaml", &file).unwrap();
+    let served = Served::on(folder, file);
+    let at = |name: &str| served.folder.path().join(name);
+    symlink("..2", at("..new")).unwrap();
+    fs::rename(at("..new"), at("..data")).unwrap();
+    served.wait_for(|said| said["applied"] == 1);
+}
+
+#[test]
+fn b_cf_11_whatever_becomes_of_the_file_the_old_config_goes_on() {
+    let (served, config) = served();
+    let pid = served.pid_of("one");
+    let mut refused = 0;
+    let mut next = |what: &str, expected: &str| {
+        refused += 1;
+        let said = served.wait_for(|said| said["refused"].as_u64() >= Some(refused));
+        refused = said["refused"].as_u64().unwrap();
+        let error = said["last"]["error"].as_str().unwrap_or_default().to_owned();
+        assert!(error.contains(expected), "{what}: {said}");
+    };
+    fs::remove_file(&served.file).unwrap();
+    next("removed", "No such file");
+    fs::create_dir(&served.file).unwrap();
+    next("a directory", "it is a directory");
+    fs::remove_dir(&served.file).unwrap();
+    assert!(Command::new("mkfifo").arg(&served.file).status().unwrap().success());
+    next("a pipe", "not a regular file");
+    fs::remove_file(&served.file).unwrap();
+    let large = fs::File::create(&served.file).unwrap();
+    large.set_len(100 << 20).unwrap();
+    next("100 MiB", "larger than 1 MiB");
+    let bomb = "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e,*e]\n";
+    served.write(bomb);
+    next("a bomb", "more than 100000 values");
+    assert_eq!(served.pid_of("one"), pid);
+    assert_eq!(served.ask("GET", "/readyz").status, 200);
+    served.write(&config);
+    served.wait_for(|said| said["last"]["outcome"] == "applied");
+    // A hundred writes a second, half of each file missing at times: none is reported that was
+    // not left that way.
+    for round in 0..100 {
+        served.write(&format!("{config}# {round}\n{}", if round % 2 == 0 { "x: [" } else { "" }));
+        thread::sleep(Duration::from_millis(10));
+    }
+    served.write(&format!("{config}# the last\n"));
+    served.wait_for(|said| said["last"]["outcome"] == "applied");
+    assert_eq!(served.pid_of("one"), pid);
+}
+
+#[test]
+fn a_half_written_file_is_read_again_before_it_is_called_bad() {
+    let (served, config) = served();
+    served.write("servers: {");
+    thread::sleep(Duration::from_millis(120));
+    served.write(&format!("{config}# whole\n"));
+    let said = served.wait_for(|said| said["applied"] == 1);
+    assert_eq!(said["refused"], 0, "{said}");
+}
+
+#[test]
+fn what_needs_a_restart_is_said_and_the_rest_is_applied() {
+    let (served, config) = served();
+    let text = format!("{config}environment: other\ndata: ./elsewhere\nhosts: [gate.test]\n");
+    served.write(&text);
+    let said = reload(&served);
+    assert_eq!(
+        said["needs_restart"],
+        json!(["environment"]),
+        "`--data` wins over the file: {said}"
+    );
+    let asked = |host: &str| {
+        let mut stream = std::net::TcpStream::connect(&served.address).unwrap();
+        let request = format!("GET /healthz HTTP/1.1\r\nhost: {host}\r\nconnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        answer.split(' ').nth(1).unwrap().to_owned()
+    };
+    assert_eq!((&*asked("gate.test"), &*asked("evil.test")), ("200", "403"));
+}
+
+#[test]
+fn an_agent_that_is_gone_fails_no_call_of_the_others() {
+    let (served, config) = served();
+    let agents = "agents:\n  a: { tools: [roll] }\n  b: { tools: [roll] }\n";
+    served.write(&format!("{config}{agents}"));
+    assert_eq!(reload(&served)["outcome"], "applied");
+    let call = |agent: &str| {
+        let body = json!({"name": "roll", "arguments": {"expression": "1d6"}, "agent": agent});
+        served.line().send("POST /v1/tools/execute", &[], &body.to_string()).status
+    };
+    assert_eq!((call("a"), call("b")), (200, 200));
+    served.write(&format!("{config}agents:\n  a: {{ tools: [roll] }}\n"));
+    assert_eq!(reload(&served)["outcome"], "applied");
+    assert_eq!((call("a"), call("b")), (200, 404));
+}
