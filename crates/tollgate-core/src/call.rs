@@ -24,6 +24,17 @@ pub enum Kind {
     Task(TaskVerb),
 }
 
+/// Who decided that a call is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decider {
+    /// Whoever sent the request: a person, a program, or a model that is theirs to watch.
+    Client,
+    /// A model that the gateway itself runs.
+    Model,
+    /// The gateway, to measure.
+    Gateway,
+}
+
 /// What can be done to a task that a server gave instead of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TaskVerb {

@@ -14,6 +14,11 @@ impl Glob {
         &self.0
     }
 
+    /// Whether it is this very name, and no pattern that happens to match it.
+    pub fn is_exactly(&self, name: &str) -> bool {
+        self.0 == name
+    }
+
     /// Linear in `name` times the number of stars: the last star alone is ever retried.
     pub fn matches(&self, name: &str) -> bool {
         let (mut pattern, mut name) = (self.0.as_str(), name);

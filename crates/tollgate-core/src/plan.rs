@@ -2,11 +2,12 @@
 
 use std::time::{Duration, Instant};
 
+use crate::approval::Cleared;
 use crate::budget::{Deadline, Limits};
 use crate::policy::Permitted;
 use crate::turn::Turn;
 
-/// A permitted request with its deadline. Only [`plan`] makes one.
+/// A cleared request with its deadline. Only [`plan`] makes one.
 #[derive(Debug)]
 pub struct Planned<'a> {
     permitted: Permitted<'a>,
@@ -66,13 +67,14 @@ pub struct NoTimeLeft;
 /// turn has left.
 pub fn plan<'a>(
     turn: &Turn,
-    permitted: Permitted<'a>,
+    cleared: Cleared<'a>,
     now: Instant,
     limits: Limits,
 ) -> Result<Planned<'a>, NoTimeLeft> {
     if turn.deadline.is_some_and(|wall| wall.left(now).is_zero()) {
         return Err(NoTimeLeft);
     }
+    let permitted = cleared.into_permitted();
     let mut span = limits.global;
     if let Some(tool) = permitted.tool() {
         span = span.min(tool.terms.timeout);

@@ -1,9 +1,13 @@
-//! How often something may be done.
+//! How often something may be done, and whether it was done too often lately.
 
 use std::fmt;
 use std::time::Duration;
 
-/// So many calls in so long.
+mod bucket;
+
+pub use bucket::{Bucket, Taken};
+
+/// So many calls in so long: all of them at once, or one after the other, or anything between.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateLimit {
     pub calls: u32,

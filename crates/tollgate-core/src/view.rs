@@ -7,8 +7,10 @@ use std::sync::Arc;
 use crate::budget::Tier;
 use crate::catalog::{Catalog, Prompt, Resource, Template};
 use crate::filter::{Sieve, Subject};
+use crate::glob::Glob;
 use crate::id::{AgentId, ExposedName, ServerId, ToolName};
 use crate::nearest;
+use crate::rate::RateLimit;
 use crate::tool::Tool;
 
 mod hidden;
@@ -24,6 +26,12 @@ use template::matches;
 #[derive(Debug)]
 pub struct View {
     pub agent: AgentId,
+    /// How often the agent may call.
+    pub rate_limit: Option<RateLimit>,
+    /// Calls of the agent that may run at the same time; `None`: as many as there are.
+    pub concurrent: Option<u32>,
+    /// Exposed names and globs of tools that run when a model wants them, without anybody's leave.
+    pub auto_execute: Vec<Glob>,
     pub tier: Tier,
     /// Of the catalogue.
     pub version: u64,
@@ -68,6 +76,9 @@ impl View {
             .filter(|it| passes(&it.tool.server, Some(&it.tool.tool), &it.exposed));
         Self {
             agent: sieve.agent.id.clone(),
+            rate_limit: sieve.agent.rate_limit,
+            concurrent: sieve.agent.concurrent,
+            auto_execute: sieve.agent.auto_execute.clone(),
             tier: sieve.tier,
             version: catalog.version,
             by_name: tools.iter().enumerate().map(|(at, it)| (it.exposed.clone(), at)).collect(),

@@ -38,7 +38,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "text", "date", "digest", "glob", "secret", "json", "mask", "id", "nearest", "budget",
             "latency", "standing", "score", "selector", "backoff", "breaker", "rate", "agent",
             "schema", "tool", "probe", "names", "catalog", "filter", "view", "turn", "call",
-            "policy", "plan", "shaping",
+            "policy", "admission", "approval", "plan", "shaping",
         ],
     ),
     (

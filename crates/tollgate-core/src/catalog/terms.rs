@@ -33,12 +33,13 @@ pub(super) fn terms(rules: &Rules, said: &Override, definition: &Definition) -> 
     }
 }
 
-/// By MCP a tool that says nothing is destructive. That it only reads is believed where trusted,
-/// unless it says that it destroys too.
+/// By MCP a tool that says nothing is destructive. That it is less is believed where trusted only,
+/// and of no tool that says both.
 fn effect(rules: &Rules, hints: &Annotations) -> Effect {
     match (hints.read_only, hints.destructive) {
-        (Some(true), None | Some(false)) if rules.trusted => Effect::ReadOnly,
-        (Some(true), _) | (_, Some(false)) => Effect::Mutating,
+        _ if !rules.trusted => Effect::Destructive,
+        (Some(true), None | Some(false)) => Effect::ReadOnly,
+        (_, Some(false)) => Effect::Mutating,
         (_, None | Some(true)) => Effect::Destructive,
     }
 }

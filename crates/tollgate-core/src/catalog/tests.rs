@@ -165,7 +165,7 @@ fn s_28_what_an_untrusted_server_says_of_itself_can_only_tighten() {
     });
     let evil = fresh(&[offer("s", std::slice::from_ref(&claims))]);
     let terms = &evil.tools[0].terms;
-    assert_eq!(terms.effect, Effect::Mutating);
+    assert_eq!(terms.effect, Effect::Destructive);
     assert!(!terms.idempotent);
     assert_eq!((terms.cacheable, terms.scope), (Duration::ZERO, Scope::Private));
     assert_eq!(terms.estimated, Some(Estimate::Claimed(Duration::from_millis(5))));
@@ -198,11 +198,15 @@ fn effects_follow_the_defaults_of_mcp() {
         (json!({"destructiveHint": true}), Effect::Destructive),
         (json!({"destructiveHint": false}), Effect::Mutating),
         (json!({"readOnlyHint": false}), Effect::Destructive),
-        (json!({"readOnlyHint": true, "destructiveHint": true}), Effect::Mutating),
+        (json!({"readOnlyHint": true, "destructiveHint": true}), Effect::Destructive),
     ] {
         let mut said = tool("t");
         said["annotations"] = annotations.clone();
-        assert_eq!(fresh(&[offer("s", &[said])]).tools[0].terms.effect, expected, "{annotations}");
+        let offered = offer("s", &[said]);
+        let evil = fresh(std::slice::from_ref(&offered));
+        assert_eq!(evil.tools[0].terms.effect, Effect::Destructive, "{annotations}");
+        let trusted = fresh(&[ruled(offered, |it| it.trusted = true)]);
+        assert_eq!(trusted.tools[0].terms.effect, expected, "{annotations}");
     }
 }
 
@@ -211,7 +215,7 @@ fn a_trusted_tool_that_reads_and_destroys_is_not_believed_to_read() {
     for (annotations, effect, idempotent) in [
         (json!({"readOnlyHint": true}), Effect::ReadOnly, true),
         (json!({"readOnlyHint": true, "destructiveHint": false}), Effect::ReadOnly, true),
-        (json!({"readOnlyHint": true, "destructiveHint": true}), Effect::Mutating, false),
+        (json!({"readOnlyHint": true, "destructiveHint": true}), Effect::Destructive, false),
         (json!({"destructiveHint": true, "idempotentHint": true}), Effect::Destructive, true),
     ] {
         let mut said = tool("t");

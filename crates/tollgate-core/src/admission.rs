@@ -1,0 +1,131 @@
+//! Not too often? The only way to an [`Admitted`] request. Says which limits a request is under;
+//! what was taken of them is kept by whoever asks.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::call::{Decider, Kind};
+use crate::id::{AgentId, ToolId};
+use crate::policy::Permitted;
+use crate::rate::{Bucket, RateLimit};
+use crate::turn::{Principal, Turn};
+
+/// A permitted request that no limit of its tool, agent or principal forbids now. Only [`admit`]
+/// makes one.
+#[derive(Debug)]
+pub struct Admitted<'a> {
+    permitted: Permitted<'a>,
+}
+
+impl<'a> Admitted<'a> {
+    pub fn permitted(&self) -> &Permitted<'a> {
+        &self.permitted
+    }
+
+    /// A copy that outlives the text it was read from.
+    pub fn into_owned(self) -> Admitted<'static> {
+        Admitted { permitted: self.permitted.to_owned() }
+    }
+
+    pub(crate) fn into_permitted(self) -> Permitted<'a> {
+        self.permitted
+    }
+}
+
+/// Whose calls a limit counts.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Counted {
+    /// Of everybody.
+    Tool(ToolId),
+    /// By whomever it is used.
+    Agent(AgentId),
+    Principal(Principal),
+}
+
+/// There were as many calls as there may be.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{} {}; try again in {}", .counted, allowed(*.limit), seconds(.wait))]
+pub struct TooOften {
+    pub counted: Counted,
+    pub limit: RateLimit,
+    /// Until the next one may be made.
+    pub wait: Duration,
+}
+
+/// Lets a request through if none of its limits is used up, and takes one of each; a request that
+/// is refused costs nothing. `bucket` finds what was taken; it is asked for real limits only.
+pub fn admit<'a>(
+    (turn, by): (&Turn, Decider),
+    permitted: Permitted<'a>,
+    bucket: impl Fn(&Counted) -> Arc<Bucket>,
+    now: Instant,
+) -> Result<Admitted<'a>, TooOften> {
+    let limits = limits(turn, by, &permitted);
+    let limits = limits.into_iter().flatten();
+    let limits: Vec<_> = limits.map(|(counted, limit)| (bucket(&counted), counted, limit)).collect();
+    let mut taken = Vec::with_capacity(limits.len());
+    for (bucket, counted, limit) in &limits {
+        match bucket.take(*limit, now) {
+            Ok(one) => taken.push(one),
+            Err(wait) => {
+                // The last that was taken first: each is then as it was found.
+                taken.into_iter().rev().for_each(crate::rate::Taken::give_back);
+                return Err(TooOften { counted: counted.clone(), limit: *limit, wait });
+            }
+        }
+    }
+    Ok(Admitted { permitted })
+}
+
+/// The limits that a request is under. A measurement of the gate's own is under none: it is paced
+/// by whoever makes it. What follows up on a call was counted with it.
+fn limits(
+    turn: &Turn,
+    by: Decider,
+    permitted: &Permitted<'_>,
+) -> [Option<(Counted, RateLimit)>; 3] {
+    if by == Decider::Gateway || matches!(permitted.kind(), Kind::Task(_)) {
+        return [None, None, None];
+    }
+    let of_tool = || {
+        let tool = permitted.tool()?;
+        Some((Counted::Tool(tool.id.clone()), tool.terms.rate_limit?))
+    };
+    let of_agent = || Some((Counted::Agent(turn.view.agent.clone()), turn.view.rate_limit?));
+    let of_principal = || {
+        let limit = turn.grant.as_ref()?.rate_limit?;
+        Some((Counted::Principal(turn.principal.clone()), limit))
+    };
+    [of_tool(), of_agent(), of_principal()]
+}
+
+impl fmt::Display for Counted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Tool(_) => f.write_str("this tool may be called"),
+            Self::Agent(agent) => write!(f, "agent `{agent}` may call"),
+            Self::Principal(_) => f.write_str("you may call"),
+        }
+    }
+}
+
+fn allowed(RateLimit { calls, per }: RateLimit) -> String {
+    let times = if calls == 1 { "once".to_owned() } else { format!("{calls} times") };
+    match per.as_secs() {
+        1 => format!("{times} in a second"),
+        60 => format!("{times} in a minute"),
+        3_600 => format!("{times} in an hour"),
+        86_400 => format!("{times} in a day"),
+        _ => format!("{times} in {} s", per.as_secs_f64()),
+    }
+}
+
+/// Rounded up: whoever comes back then is let through.
+fn seconds(wait: &Duration) -> String {
+    let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+    format!("{} s", seconds.max(1))
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

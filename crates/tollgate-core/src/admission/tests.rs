@@ -1,0 +1,135 @@
+//! Which limits a request is under, and that a refusal costs nothing.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::agent::Agent;
+use crate::budget::Tier;
+use crate::call::Request;
+use crate::catalog::{Catalog, Inputs, Listing, Offer, Origin, Rules};
+use crate::filter::{House, Sieve};
+use crate::id::{ServerId, ToolName};
+use crate::json::{Object, raw_value};
+use crate::names::{NamePattern, Owners};
+use crate::policy::permit;
+use crate::tool::Override;
+use crate::turn::Grant;
+use crate::view::View;
+
+/// A turn of an agent that sees these tools of one server, `s`.
+pub(crate) fn turn(agent: &Agent, tools: &[Value], change: impl FnOnce(&mut Rules)) -> Turn {
+    let mut rules = Rules::new(ServerId::parse("s").unwrap(), Origin::Upstream);
+    change(&mut rules);
+    let prompts = [raw_value(&json!({"name": "hello"}))];
+    let tools = tools.iter().map(raw_value).collect();
+    let listing = Listing { tools, prompts: prompts.to_vec(), ..Listing::default() };
+    let offers = [Offer { rules: Arc::new(rules), listing: Arc::new(listing), present: true }];
+    let pattern = NamePattern::default();
+    let inputs = Inputs { version: 1, offers: &offers, pattern: &pattern, previous: None };
+    let catalog = Arc::new(Catalog::build(&inputs, &mut Owners::default()));
+    let house = House::default();
+    let view = Arc::new(View::build(&catalog, &Sieve::of(&house, agent, Tier::Deep)));
+    Turn { principal: Principal::named("ada"), grant: None, view, deadline: None }
+}
+
+pub(crate) fn tool(name: &str) -> Value {
+    json!({"name": name, "inputSchema": {"type": "object"}})
+}
+
+/// A call of the tool under its exposed name, without arguments.
+pub(crate) fn permitted(turn: &Turn, kind: Kind, name: &str) -> Permitted<'static> {
+    let mut params = Object::new();
+    params.set_string("name", name);
+    permit(turn, Request { kind, params }).unwrap()
+}
+
+fn limit(calls: u32) -> RateLimit {
+    RateLimit { calls, per: Duration::from_secs(60) }
+}
+
+/// What was taken, in a test where no time passes.
+struct Shelf {
+    now: Instant,
+    buckets: Mutex<HashMap<Counted, Arc<Bucket>>>,
+}
+
+impl Shelf {
+    #[expect(clippy::disallowed_methods, reason = "any moment will do")]
+    fn new() -> Self {
+        Self { now: Instant::now(), buckets: Mutex::default() }
+    }
+
+    /// `ok`, or what is said.
+    fn ask(&self, turn: &Turn, by: Decider, (kind, name): (Kind, &str)) -> String {
+        let bucket = |counted: &Counted| {
+            let mut buckets = self.buckets.lock().unwrap();
+            let new = || Arc::new(Bucket::new(self.now));
+            Arc::clone(buckets.entry(counted.clone()).or_insert_with(new))
+        };
+        match admit((turn, by), permitted(turn, kind, name), bucket, self.now) {
+            Ok(_) => "ok".to_owned(),
+            Err(too_often) => too_often.to_string(),
+        }
+    }
+}
+
+const A: (Kind, &str) = (Kind::CallTool, "s_a");
+const B: (Kind, &str) = (Kind::CallTool, "s_b");
+const PROMPT: (Kind, &str) = (Kind::GetPrompt, "s_hello");
+
+/// Tool `a` may be called twice in a minute, the agent may call three times, the principal four.
+fn limited() -> Turn {
+    let agent = Agent { rate_limit: Some(limit(3)), ..Agent::implicit() };
+    let turn = turn(&agent, &[tool("a"), tool("b")], |rules| {
+        let said = Override { rate_limit: Some(limit(2)), ..Override::default() };
+        rules.tools.insert(ToolName::new("a"), said);
+    });
+    let grant = Grant { rate_limit: Some(limit(4)), ..Grant::default() };
+    Turn { grant: Some(Arc::new(grant)), ..turn }
+}
+
+#[test]
+fn the_tool_the_agent_and_the_principal_each_have_their_limit() {
+    let (shelf, turn) = (Shelf::new(), limited());
+    let ask = |call| shelf.ask(&turn, Decider::Client, call);
+    assert_eq!([ask(A), ask(A)], ["ok", "ok"]);
+    let refused = "this tool may be called 2 times in a minute; try again in 30 s";
+    assert_eq!([ask(A), ask(A), ask(A)], [refused; 3], "and that cost the others nothing");
+    assert_eq!(ask(B), "ok");
+    let refused = "agent `default` may call 3 times in a minute; try again in 20 s";
+    assert_eq!([ask(B), ask(PROMPT)], [refused; 2]);
+}
+
+#[test]
+fn another_principal_has_its_own_limit_but_the_same_tool() {
+    let shelf = Shelf::new();
+    let ada = limited();
+    let bob = Turn { principal: Principal::named("bob"), ..limited() };
+    let once = Grant { rate_limit: Some(limit(1)), ..Grant::default() };
+    let eve = Turn { principal: Principal::named("eve"), grant: Some(once.into()), ..limited() };
+    assert_eq!(shelf.ask(&eve, Decider::Model, B), "ok");
+    assert_eq!(
+        shelf.ask(&eve, Decider::Model, B),
+        "you may call once in a minute; try again in 60 s"
+    );
+    assert_eq!(shelf.ask(&ada, Decider::Client, A), "ok");
+    assert_eq!(shelf.ask(&bob, Decider::Client, A), "ok");
+    assert!(shelf.ask(&bob, Decider::Client, A).starts_with("this tool may be called 2 times"));
+}
+
+#[test]
+fn measurements_and_calls_without_limits_ask_for_no_bucket() {
+    let none = |_: &Counted| -> Arc<Bucket> { panic!("there is no limit") };
+    let shelf = Shelf::new();
+    let turn = limited();
+    for _ in 0..10 {
+        let permitted = permitted(&turn, Kind::CallTool, "s_a");
+        assert!(admit((&turn, Decider::Gateway), permitted, none, shelf.now).is_ok());
+    }
+    let free = tests::turn(&Agent::implicit(), &[tool("a")], |_| {});
+    let permitted = permitted(&free, Kind::CallTool, "s_a");
+    assert!(admit((&free, Decider::Model), permitted, none, shelf.now).is_ok());
+}

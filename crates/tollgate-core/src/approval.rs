@@ -1,0 +1,228 @@
+//! Must a person agree? The only way to a [`Cleared`] request, which is all that is planned. Who is
+//! asked, and how, is for others: they bring back a [`Verdict`] on exactly this call.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::admission::Admitted;
+use crate::call::Decider;
+use crate::policy::Permitted;
+use crate::tool::{Approval, Effect, Tool};
+use crate::turn::{Principal, Turn};
+
+/// A request that nobody has to agree to, or to which somebody did. Only [`clear`] and
+/// [`Held::decided`] make one.
+#[derive(Debug)]
+pub struct Cleared<'a> {
+    admitted: Admitted<'a>,
+}
+
+impl<'a> Cleared<'a> {
+    pub fn permitted(&self) -> &Permitted<'a> {
+        self.admitted.permitted()
+    }
+
+    pub(crate) fn into_permitted(self) -> Permitted<'a> {
+        self.admitted.into_permitted()
+    }
+}
+
+/// Whether a request may go on as it is.
+#[derive(Debug)]
+pub enum Clearance<'a> {
+    Clear(Cleared<'a>),
+    Ask(Held<'a>),
+}
+
+/// A call that waits for somebody's leave.
+#[derive(Debug)]
+pub struct Held<'a> {
+    id: ApprovalId,
+    admitted: Admitted<'a>,
+    tool: Arc<Tool>,
+    why: Why,
+}
+
+/// Why somebody has to agree.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// The operator said `approval: always`.
+    Always,
+    /// A model wants it, and its agent does not let it run by itself.
+    NotAutomatic,
+    /// A model wants it, and it may destroy something: a pattern is not enough for that.
+    Destructive,
+}
+
+impl Why {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Always => "always",
+            Self::NotAutomatic => "not_automatic",
+            Self::Destructive => "destructive",
+        }
+    }
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Always => "every call of this tool needs a person's leave",
+            Self::NotAutomatic => "a model wants to call it, and its agent does not run it by itself",
+            Self::Destructive => {
+                "a model wants to call it, and it may destroy something; name it in \
+                 `auto_execute` to let it run by itself"
+            }
+        })
+    }
+}
+
+/// Names one call that waits. Random: nobody can guess another's.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct ApprovalId(u128);
+
+impl ApprovalId {
+    const PREFIX: &str = "a_";
+    const DIGITS: usize = 32;
+
+    pub fn from_bits(random: u128) -> Self {
+        Self(random)
+    }
+
+    /// Reads what [`ApprovalId`] displays, and nothing else.
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = text.strip_prefix(Self::PREFIX)?;
+        let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        let fits = digits.len() == Self::DIGITS && digits.bytes().all(is_digit);
+        fits.then(|| u128::from_str_radix(digits, 16).ok()).flatten().map(Self)
+    }
+}
+
+impl fmt::Display for ApprovalId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{:0width$x}", Self::PREFIX, self.0, width = Self::DIGITS)
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    Approve,
+    Deny,
+}
+
+impl Decision {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Approve => "approve",
+            Self::Deny => "deny",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Approve, Self::Deny].into_iter().find(|it| it.as_str() == text)
+    }
+}
+
+/// What somebody decided of one call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Verdict {
+    pub id: ApprovalId,
+    pub decision: Decision,
+    pub by: Principal,
+    pub note: Option<String>,
+}
+
+/// A call to which nobody agreed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Denied {
+    #[error("{}", denied(.tool, .note.as_deref()))]
+    By { tool: String, note: Option<String> },
+    /// The verdict is on another call.
+    #[error("nobody agreed to this call of `{tool}`")]
+    Another { tool: String },
+}
+
+fn denied(tool: &str, note: Option<&str>) -> String {
+    match note {
+        Some(note) => format!("a person did not agree to this call of `{tool}`: {note}"),
+        None => format!("a person did not agree to this call of `{tool}`; do not repeat it"),
+    }
+}
+
+impl<'a> Held<'a> {
+    pub fn id(&self) -> ApprovalId {
+        self.id
+    }
+
+    pub fn why(&self) -> Why {
+        self.why
+    }
+
+    pub fn tool(&self) -> &Arc<Tool> {
+        &self.tool
+    }
+
+    pub fn permitted(&self) -> &Permitted<'a> {
+        self.admitted.permitted()
+    }
+
+    /// A copy that outlives the text it was read from.
+    pub fn into_owned(self) -> Held<'static> {
+        let Self { id, admitted, tool, why } = self;
+        Held { id, admitted: admitted.into_owned(), tool, why }
+    }
+
+    /// Goes on, if this very call was agreed to. It is used up either way: no verdict counts twice.
+    pub fn decided(self, verdict: &Verdict) -> Result<Cleared<'a>, Denied> {
+        let tool = || self.tool.exposed.to_string();
+        match verdict.decision {
+            _ if verdict.id != self.id => Err(Denied::Another { tool: tool() }),
+            Decision::Approve => Ok(Cleared { admitted: self.admitted }),
+            Decision::Deny => Err(Denied::By { tool: tool(), note: verdict.note.clone() }),
+        }
+    }
+}
+
+/// Decides whether somebody has to agree. What the gate calls to measure, it calls with its
+/// operator's leave: see [`crate::probe::may_probe`]. `random` names the call if it has to wait.
+pub fn clear<'a>(
+    (turn, by): (&Turn, Decider),
+    admitted: Admitted<'a>,
+    random: impl FnOnce() -> u128,
+) -> Clearance<'a> {
+    let tool = admitted.permitted().tool().cloned();
+    let asks = |tool: Arc<Tool>| Some((why(turn, by, &tool)?, tool));
+    match tool.and_then(asks) {
+        None => Clearance::Clear(Cleared { admitted }),
+        Some((why, tool)) => {
+            let id = ApprovalId::from_bits(random());
+            Clearance::Ask(Held { id, admitted, tool, why })
+        }
+    }
+}
+
+/// `None`: nobody has to. A tool's effect is what its operator or a trusted server says, and the
+/// worst otherwise; so no server can talk itself past this.
+fn why(turn: &Turn, by: Decider, tool: &Tool) -> Option<Why> {
+    match (by, tool.terms.approval) {
+        (Decider::Gateway, _) | (_, Approval::Never) => return None,
+        (_, Approval::Always) => return Some(Why::Always),
+        (Decider::Client, Approval::Auto) => return None,
+        (Decider::Model, Approval::Auto) => {}
+    }
+    let name = tool.exposed.as_str();
+    let automatic = &turn.view.auto_execute;
+    if automatic.iter().any(|glob| glob.is_exactly(name)) {
+        return None;
+    }
+    if !automatic.iter().any(|glob| glob.matches(name)) {
+        return Some(Why::NotAutomatic);
+    }
+    match tool.terms.effect {
+        Effect::ReadOnly | Effect::Mutating => None,
+        Effect::Destructive => Some(Why::Destructive),
+    }
+}
+
+#[cfg(test)]
+mod tests;

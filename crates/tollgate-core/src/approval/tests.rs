@@ -1,0 +1,144 @@
+//! Who has to agree to what, and that no verdict counts for another call.
+
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::*;
+use crate::admission::admit;
+use crate::admission::tests::{permitted, tool, turn};
+use crate::agent::Agent;
+use crate::call::Kind;
+use crate::catalog::Rules;
+use crate::glob::Glob;
+use crate::id::ToolName;
+use crate::rate::Bucket;
+use crate::tool::Override;
+
+#[expect(clippy::disallowed_methods, reason = "any moment will do")]
+fn held(turn: &Turn, by: Decider, random: u128) -> Clearance<'static> {
+    let now = Instant::now() + Duration::ZERO;
+    let bucket = |_: &crate::admission::Counted| Arc::new(Bucket::new(now));
+    let admitted = admit((turn, by), permitted(turn, Kind::CallTool, "s_t"), bucket, now).unwrap();
+    clear((turn, by), admitted, || random)
+}
+
+/// What the operator and the server say of the tool.
+struct Said {
+    approval: Approval,
+    hints: Value,
+    trusted: bool,
+}
+
+fn said(approval: Approval, hints: Value) -> Said {
+    Said { approval, hints, trusted: true }
+}
+
+fn turn_of(auto_execute: &[&str], said: &Said) -> Turn {
+    let globs = auto_execute.iter().map(|it| Glob::new(*it)).collect();
+    let agent = Agent { auto_execute: globs, ..Agent::implicit() };
+    let mut t = tool("t");
+    t["annotations"] = said.hints.clone();
+    turn(&agent, &[t], |rules: &mut Rules| {
+        rules.trusted = said.trusted;
+        let said = Override { approval: Some(said.approval), ..Override::default() };
+        rules.tools.insert(ToolName::new("t"), said);
+    })
+}
+
+fn check(by: Decider, auto_execute: &[&str], said: &Said, expected: Option<Why>) {
+    let found = match held(&turn_of(auto_execute, said), by, 1) {
+        Clearance::Clear(_) => None,
+        Clearance::Ask(held) => Some(held.why()),
+    };
+    let Said { approval, hints, trusted } = said;
+    assert_eq!(found, expected, "{by:?} {auto_execute:?} {approval:?} {hints} {trusted}");
+}
+
+#[test]
+fn who_decides_and_what_the_operator_says_decide_together() {
+    use Decider::{Client, Gateway, Model};
+    let reads = || json!({"readOnlyHint": true});
+    let writes = || json!({"destructiveHint": false});
+    for hints in [json!({}), reads(), writes()] {
+        for auto_execute in [&[][..], &["*"], &["s_t"]] {
+            for by in [Client, Model] {
+                let always = said(Approval::Always, hints.clone());
+                check(by, auto_execute, &always, Some(Why::Always));
+                check(by, auto_execute, &said(Approval::Never, hints.clone()), None);
+            }
+            check(Client, auto_execute, &said(Approval::Auto, hints.clone()), None);
+            check(Gateway, auto_execute, &said(Approval::Always, hints.clone()), None);
+        }
+    }
+    for (auto_execute, hints, expected) in [
+        (&[][..], reads(), Some(Why::NotAutomatic)),
+        (&["other", "s_"], reads(), Some(Why::NotAutomatic)),
+        (&["s_t"], json!({}), None),
+        (&["s_t"], json!({"destructiveHint": true}), None),
+        (&["s_*"], reads(), None),
+        (&["s_*"], writes(), None),
+        (&["s_*"], json!({}), Some(Why::Destructive)),
+        (&["*"], json!({"destructiveHint": true}), Some(Why::Destructive)),
+        (&["*", "s_t"], json!({"destructiveHint": true}), None),
+        (&["s_?"], json!({"readOnlyHint": true, "destructiveHint": true}), Some(Why::Destructive)),
+    ] {
+        check(Model, auto_execute, &said(Approval::Auto, hints), expected);
+    }
+}
+
+#[test]
+fn s_28_what_an_untrusted_server_says_of_itself_lifts_nothing() {
+    for hints in [
+        json!({"readOnlyHint": true, "idempotentHint": true}),
+        json!({"destructiveHint": false}),
+        json!({"readOnlyHint": true, "destructiveHint": false, "openWorldHint": false}),
+    ] {
+        let evil = Said { approval: Approval::Auto, hints: hints.clone(), trusted: false };
+        check(Decider::Model, &["*"], &evil, Some(Why::Destructive));
+        check(Decider::Model, &[], &evil, Some(Why::NotAutomatic));
+        check(Decider::Model, &["s_t"], &evil, None);
+        let always = Said { approval: Approval::Always, hints, trusted: false };
+        check(Decider::Client, &["s_t"], &always, Some(Why::Always));
+    }
+}
+
+#[test]
+fn a_verdict_counts_for_its_own_call_only() {
+    let turn = turn_of(&[], &said(Approval::Always, json!({})));
+    let ask = |random| match held(&turn, Decider::Client, random) {
+        Clearance::Ask(held) => held,
+        Clearance::Clear(_) => panic!("nobody was asked"),
+    };
+    let verdict = |id, decision, note: Option<&str>| Verdict {
+        id,
+        decision,
+        by: Principal::named("bob"),
+        note: note.map(str::to_owned),
+    };
+    let (one, other) = (ask(1), ask(2));
+    let approved = verdict(one.id(), Decision::Approve, None);
+    assert_eq!(
+        other.decided(&approved).unwrap_err().to_string(),
+        "nobody agreed to this call of `s_t`"
+    );
+    assert!(one.decided(&approved).is_ok());
+    let denied = ask(3);
+    let verdict = verdict(denied.id(), Decision::Deny, Some("not on a Friday"));
+    assert_eq!(
+        denied.decided(&verdict).unwrap_err().to_string(),
+        "a person did not agree to this call of `s_t`: not on a Friday"
+    );
+}
+
+#[test]
+fn an_id_is_read_only_as_it_is_written() {
+    for bits in [0, 7, u128::MAX] {
+        let id = ApprovalId::from_bits(bits);
+        assert_eq!(ApprovalId::parse(&id.to_string()), Some(id));
+    }
+    let good = ApprovalId::from_bits(0xabc).to_string();
+    for bad in ["", "a_", &good[..33], &format!("{good}0"), &good[2..], &good.to_uppercase()] {
+        assert_eq!(ApprovalId::parse(bad), None, "{bad}");
+    }
+}
