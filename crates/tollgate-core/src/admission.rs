@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::call::{Decider, Kind};
 use crate::id::{AgentId, ToolId};
 use crate::policy::Permitted;
-use crate::rate::{Bucket, RateLimit};
+use crate::rate::{Bucket, RateLimit, Taken, whole_seconds};
 use crate::turn::{Principal, Turn};
 
 /// A permitted request that no limit of its tool, agent or principal forbids now. Only [`admit`]
@@ -45,7 +45,7 @@ pub enum Counted {
 
 /// There were as many calls as there may be.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{} {}; try again in {}", .counted, allowed(*.limit), seconds(.wait))]
+#[error("{counted} {}; try again in {} s", allowed(*.limit), whole_seconds(*.wait))]
 pub struct TooOften {
     pub counted: Counted,
     pub limit: RateLimit,
@@ -63,14 +63,15 @@ pub fn admit<'a>(
 ) -> Result<Admitted<'a>, TooOften> {
     let limits = limits(turn, by, &permitted);
     let limits = limits.into_iter().flatten();
-    let limits: Vec<_> = limits.map(|(counted, limit)| (bucket(&counted), counted, limit)).collect();
+    let limits: Vec<_> =
+        limits.map(|(counted, limit)| (bucket(&counted), counted, limit)).collect();
     let mut taken = Vec::with_capacity(limits.len());
     for (bucket, counted, limit) in &limits {
         match bucket.take(*limit, now) {
             Ok(one) => taken.push(one),
             Err(wait) => {
                 // The last that was taken first: each is then as it was found.
-                taken.into_iter().rev().for_each(crate::rate::Taken::give_back);
+                taken.into_iter().rev().for_each(Taken::give_back);
                 return Err(TooOften { counted: counted.clone(), limit: *limit, wait });
             }
         }
@@ -119,12 +120,6 @@ fn allowed(RateLimit { calls, per }: RateLimit) -> String {
         86_400 => format!("{times} in a day"),
         _ => format!("{times} in {} s", per.as_secs_f64()),
     }
-}
-
-/// Rounded up: whoever comes back then is let through.
-fn seconds(wait: &Duration) -> String {
-    let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-    format!("{} s", seconds.max(1))
 }
 
 #[cfg(test)]

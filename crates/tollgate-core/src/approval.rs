@@ -68,7 +68,9 @@ impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::Always => "every call of this tool needs a person's leave",
-            Self::NotAutomatic => "a model wants to call it, and its agent does not run it by itself",
+            Self::NotAutomatic => {
+                "a model wants to call it, and its agent does not run it by itself"
+            }
             Self::Destructive => {
                 "a model wants to call it, and it may destroy something; name it in \
                  `auto_execute` to let it run by itself"

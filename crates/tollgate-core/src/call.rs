@@ -139,7 +139,11 @@ impl fmt::Display for Handle {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Retry {
     Pointless,
-    Sensible { hint: Option<String> },
+    Sensible {
+        hint: Option<String>,
+        /// Not sooner, if that is known.
+        after: Option<Duration>,
+    },
 }
 
 /// Whether all that the tool said is there.

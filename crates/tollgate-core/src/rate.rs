@@ -43,3 +43,8 @@ impl fmt::Display for RateLimit {
         }
     }
 }
+
+/// A wait as it is told to people and in headers: whoever comes back then is not too early.
+pub fn whole_seconds(wait: Duration) -> u64 {
+    (wait.as_secs() + u64::from(wait.subsec_nanos() > 0)).max(1)
+}

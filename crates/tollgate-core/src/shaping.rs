@@ -35,7 +35,7 @@ pub const DONE: &str = "Done.";
 /// So many items are read as data; what is not cut first cannot have more.
 const MOST_TEXTS: usize = 4_096;
 
-const SENSIBLE: Retry = Retry::Sensible { hint: None };
+const SENSIBLE: Retry = Retry::Sensible { hint: None, after: None };
 
 /// Who gets the result.
 #[derive(Debug, Clone, Copy)]

@@ -9,6 +9,7 @@ use tollgate_core::call::{Kind, Outcome, Retry, Source, Status};
 use tollgate_core::json::{self, Object};
 use tollgate_core::plan::Planned;
 use tollgate_core::policy::Permitted;
+use tollgate_core::rate::whole_seconds;
 use tollgate_core::shaping::{self, Consumer, Shaped};
 use tollgate_core::tool::Tool;
 use tollgate_core::turn::Principal;
@@ -23,6 +24,7 @@ use crate::caller::{CallError, Caller, Dialogue, Reply, Rest};
 use crate::dialogue;
 use crate::dialogue::rounds::{self, Asking};
 use crate::executor::Ran;
+use crate::limits::Exceeded;
 use crate::results::{Kept, Results};
 use crate::reuse::Reused;
 use crate::tickets::Tickets;
@@ -57,7 +59,7 @@ pub(crate) fn unwritten(request: &Permitted<'_>, why: &Unwritten) -> Result<Repl
     let message = format!("`{}` was not run: {why}", tool.exposed);
     let hint = Some("try again when the operator has mended it".to_owned());
     let outcome = shaping::failure(Status::Error, &message, Duration::ZERO);
-    Ok(Reply::Tool(Outcome { retry: Retry::Sensible { hint }, ..outcome }))
+    Ok(Reply::Tool(Outcome { retry: Retry::Sensible { hint, after: None }, ..outcome }))
 }
 
 /// A call that ran, and whose row is not on the disk. Its answer does not leave.
@@ -76,6 +78,14 @@ pub(crate) fn unrecorded(
             Err(CallError::Unanswered { message })
         }
     }
+}
+
+/// A tool call that some limit forbids for now.
+pub(crate) fn exceeded(exceeded: &Exceeded) -> Reply {
+    let after = exceeded.retry_after();
+    let hint = Some(format!("try again in {} s", whole_seconds(after)));
+    let outcome = shaping::failure(Status::RateLimited, &exceeded.to_string(), Duration::ZERO);
+    Reply::Tool(Outcome { retry: Retry::Sensible { hint, after: Some(after) }, ..outcome })
 }
 
 impl Finish<'_> {
@@ -246,7 +256,7 @@ impl Finish<'_> {
         };
         let outcome = shaping::failure(status, &message, self.took);
         let retry = match hint {
-            Some(_) => Retry::Sensible { hint },
+            Some(_) => Retry::Sensible { hint, after: None },
             // It may have had its effect all the same.
             None if status == Status::Timeout && !tool.terms.idempotent => Retry::Pointless,
             None => outcome.retry,

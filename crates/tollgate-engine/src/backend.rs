@@ -31,6 +31,8 @@ pub struct Job<'a> {
     pub progress: Progress,
     /// Says when a person is waited for and not the server; `None` where nobody can be asked.
     pub waits: Option<watch::Receiver<WaitsFor>>,
+    /// When the work is given up: there is no use in waiting for what comes after.
+    pub until: Option<Instant>,
     /// To be told when the work leaves for the server; its time is counted from then.
     pub departure: &'a Departure,
 }

@@ -1,13 +1,15 @@
 //! Who waits for a call, and how they can be talked to while it runs.
 
 use serde_json::value::RawValue;
-use tollgate_core::call::Outcome;
+use tollgate_core::call::{Decider, Outcome};
 use tollgate_core::plan::NoTimeLeft;
 use tollgate_core::policy::Refusal;
 use tollgate_core::shaping::Caps;
 use tollgate_mcp::client::{Events, Progress};
 use tollgate_mcp::code::ErrorObject;
 use tollgate_mcp::meta::ClientFacts;
+
+use crate::limits::Exceeded;
 
 /// The one who asked, as far as the gate needs to know.
 #[derive(Clone)]
@@ -24,6 +26,8 @@ pub struct Caller<'a> {
     pub late: Late,
     pub rest: Rest,
     pub purpose: Purpose,
+    /// Decides whether a person has to agree.
+    pub decided_by: Decider,
 }
 
 impl<'a> Caller<'a> {
@@ -39,6 +43,7 @@ impl<'a> Caller<'a> {
             late: Late::Dropped,
             rest: Rest::Readable,
             purpose: Purpose::Serve,
+            decided_by: Decider::Client,
         }
     }
 }
@@ -123,6 +128,9 @@ pub enum CallError {
     Refused(#[from] Refusal),
     #[error(transparent)]
     NoTimeLeft(#[from] NoTimeLeft),
+    /// A request other than a tool call, and more than there may be of it.
+    #[error(transparent)]
+    Exceeded(#[from] Exceeded),
     /// The server's own JSON-RPC error.
     #[error("{} ({})", .0.message, .0.code)]
     Upstream(ErrorObject),

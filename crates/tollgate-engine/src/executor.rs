@@ -116,6 +116,7 @@ impl<'e> Errand<'e> {
             events,
             progress: self.caller.progress,
             waits: None,
+            until: Some(self.planned.deadline().instant()),
             departure: &self.departure,
         }
     }

@@ -1,5 +1,5 @@
-//! The door. Every call, from every front, passes `view → permit → plan → run → shape` here;
-//! there is no other way to a backend.
+//! The door. Every call, from every front, passes `view → permit → admit → clear → plan → run →
+//! shape` here; there is no other way to a backend.
 
 use std::sync::Arc;
 
@@ -12,8 +12,7 @@ use tollgate_core::catalog::Catalog;
 use tollgate_core::filter::{Explained, Narrow};
 use tollgate_core::id::ToolId;
 use tollgate_core::json::Object;
-use tollgate_core::plan;
-use tollgate_core::policy::{self, Permitted, Refusal};
+use tollgate_core::policy::{self, Refusal};
 use tollgate_core::shaping::{self, Wording};
 use tollgate_core::turn::{Grant, Principal, Turn};
 use tollgate_mcp::tasks::Group;
@@ -24,14 +23,15 @@ use crate::caller::{CallError, Caller, Reply};
 pub use crate::charter::UnknownAgent;
 use crate::clock::Clock;
 use crate::conversations::Conversations;
-use crate::executor::{Call, Executor};
+use crate::executor::Executor;
+use crate::limits::Limits;
 use crate::meters::{Meters, Reading};
 use crate::notices::{Notice, Notices};
 use crate::probing::Probing;
 use crate::recorder::{Policy, Recorder};
 use crate::registry::{Registry, Seen};
 use crate::results::{Read, Results};
-use crate::reuse::{Came, Over, Reuse};
+use crate::reuse::Reuse;
 use crate::servers::{Readiness, ServerStatus, Servers};
 use crate::tickets::Tickets;
 use crate::upstream::{TestReport, Upstream};
@@ -41,6 +41,7 @@ mod choose;
 mod figures;
 mod late;
 mod made;
+mod run;
 mod slow;
 
 pub use choose::Spoke;
@@ -48,6 +49,7 @@ pub(crate) use made::Made;
 
 pub struct Gate {
     pub(crate) registry: Arc<Registry>,
+    pub(crate) limits: Limits,
     pub(crate) executor: Arc<Executor>,
     pub(crate) reuse: Reuse,
     /// Those that wait for calls whose turn is over.
@@ -200,40 +202,6 @@ impl Gate {
 
     fn policy(&self) -> Policy {
         Policy::of(&self.registry.current().charter.audit)
-    }
-
-    async fn run(
-        &self,
-        turn: &Turn,
-        permitted: Permitted<'_>,
-        caller: &Caller<'_>,
-    ) -> Result<Reply, CallError> {
-        let is_tool = permitted.tool().is_some();
-        let limits = self.registry.current().charter.limits;
-        let planned = match plan::plan(turn, permitted, self.clock.now(), limits) {
-            Ok(planned) => planned,
-            Err(late) if is_tool => return Ok(answer::failed(Status::Timeout, &late.to_string())),
-            Err(late) => return Err(late.into()),
-        };
-        let principal = &turn.principal;
-        let running = self.reuse.run(Call { principal, planned: &planned, caller });
-        let of = (turn, planned.permitted());
-        let over = match slow::announced(&self.notices, of, caller, running).await? {
-            Came::Over(over) => over,
-            Came::Late(call) => match late::pending(self, turn, caller, call) {
-                Some(pending) => return Ok(Reply::Tool(pending)),
-                None => Over::timed_out(),
-            },
-        };
-        let took = self.clock.now().saturating_duration_since(planned.started());
-        let tickets = Tickets { seal: &self.executor.seal, principal };
-        let (planned, reused, results) = (&planned, over.reused, &*self.results);
-        let finish = answer::Finish { planned, caller, took, reused, principal, results, tickets };
-        let reply = finish.reply(over.ran).await;
-        if let (Some(unjudged), Ok(Reply::Tool(outcome))) = (&over.unjudged, &reply) {
-            self.executor.judged(unjudged, outcome.status);
-        }
-        reply
     }
 
     /// What was too much for an answer, or came too late for it. Says the same of what is not

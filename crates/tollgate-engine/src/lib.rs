@@ -16,6 +16,7 @@ mod disk;
 mod executor;
 mod fleet;
 pub mod gate;
+pub mod limits;
 pub mod meters;
 mod mirror;
 pub mod notices;

@@ -158,6 +158,21 @@ pub struct Server {
     pub deny: Vec<Glob>,
     pub tools: BTreeMap<ToolName, Override>,
     pub category: Option<String>,
+    pub slots: Slots,
+}
+
+/// How many calls a server gets at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slots {
+    pub concurrent: usize,
+    /// Calls that wait for one of those to end; more are refused.
+    pub queue: usize,
+}
+
+impl Default for Slots {
+    fn default() -> Self {
+        Self { concurrent: 64, queue: 128 }
+    }
 }
 
 /// When those tools of a server are measured that may be probed.
@@ -186,6 +201,7 @@ impl Server {
             deny: Vec::new(),
             tools: BTreeMap::new(),
             category: None,
+            slots: Slots::default(),
         }
     }
 

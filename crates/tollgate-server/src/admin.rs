@@ -31,6 +31,9 @@ pub(crate) async fn events(State(front): State<Arc<Front>>, request: Request) ->
     if let Err(problem) = for_observers(&front, &sent) {
         return problem.response(Style::ProblemDetails);
     }
+    if let Err(problem) = front.pressure.take_stream() {
+        return problem.response(Style::ProblemDetails);
+    }
     let listening = (front.gate.notices(), front.stop.clone());
     let told = stream::unfold(listening, |(mut notices, stop)| async move {
         let heard = tokio::select! {

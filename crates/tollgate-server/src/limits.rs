@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use crate::pressure::Memory;
+
 #[derive(Debug, Clone)]
 pub struct Limits {
     pub body_bytes: usize,
@@ -22,8 +24,12 @@ pub struct Limits {
     pub watched_resources: usize,
     /// Requests in one JSON-RPC batch, where a batch is allowed at all.
     pub batch: usize,
-    /// Requests in flight on one pipe, and calls that outlive their connection.
+    /// Requests that are being answered over HTTP, those on one pipe, and calls that outlive their
+    /// connection.
     pub in_flight: usize,
+    /// Of the first, those of one key that says nothing of its own.
+    pub per_key: u32,
+    pub memory: Memory,
     /// How often a silent event stream shows that it lives.
     pub keep_alive: Duration,
     /// How long running requests may take when the server stops.
@@ -45,6 +51,8 @@ impl Default for Limits {
             watched_resources: 256,
             batch: 100,
             in_flight: 1024,
+            per_key: 64,
+            memory: Memory::unlimited(),
             keep_alive: Duration::from_secs(15),
             drain: Duration::from_secs(30),
         }

@@ -18,6 +18,7 @@ use crate::auth::{Keys, Lease, Lock, Right, Rights};
 use crate::limits::Limits;
 use crate::named::Named;
 use crate::operator::Operator;
+use crate::pressure::Pressure;
 use crate::refusal::Refused;
 
 pub(crate) mod dress;
@@ -46,6 +47,8 @@ pub(crate) struct Front {
     pub(crate) stop: CancellationToken,
     /// The way to the config, where there is one.
     pub(crate) operator: OnceLock<Arc<dyn Operator>>,
+    /// How short of memory we are.
+    pub(crate) pressure: Pressure,
     /// Whether its clients can come back for what an answer has no room for.
     pub(crate) rest: Rest,
 }
@@ -61,6 +64,7 @@ impl Front {
             stop: CancellationToken::new(),
             operator: OnceLock::new(),
             rest: Rest::Readable,
+            pressure: Pressure::new(limits.memory.clone()),
             limits,
         }
     }

@@ -16,6 +16,7 @@ use tollgate_mcp::Revision;
 
 use crate::auth::Right;
 use crate::mcp::Front;
+use crate::pressure::Level;
 use crate::problem::{Problem, Style};
 
 #[derive(Serialize)]
@@ -30,6 +31,9 @@ pub(crate) async fn healthz() -> Response {
 pub(crate) async fn readyz(State(front): State<Arc<Front>>) -> Response {
     let (status, ready) = match front.gate.is_ready() {
         _ if front.stop.is_cancelled() => (StatusCode::SERVICE_UNAVAILABLE, "stopping"),
+        _ if front.pressure.level() >= Level::Severe => {
+            (StatusCode::SERVICE_UNAVAILABLE, "short_of_memory")
+        }
         Readiness::Ready => (StatusCode::OK, "ready"),
         Readiness::Starting => (StatusCode::SERVICE_UNAVAILABLE, "starting"),
     };

@@ -3,10 +3,12 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::response::{IntoResponse, Response};
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::{Map, Value, json};
+use tollgate_core::rate::whole_seconds;
 use tollgate_mcp::code::{self, ErrorObject};
 
 use crate::mcp::dress;
@@ -19,6 +21,8 @@ pub(crate) struct Problem {
     pub(crate) detail: Cow<'static, str>,
     /// Further members, for those who can make something of them.
     more: Option<Arc<Map<String, Value>>>,
+    /// When it is worth trying again.
+    pub(crate) retry_after: Option<Duration>,
 }
 
 /// In whose words a problem is told.
@@ -44,16 +48,21 @@ impl Style {
 
 impl Problem {
     pub(crate) const fn new(status: StatusCode, code: &'static str, detail: &'static str) -> Self {
-        Self { status, code, detail: Cow::Borrowed(detail), more: None }
+        Self { status, code, detail: Cow::Borrowed(detail), retry_after: None, more: None }
     }
 
     pub(crate) fn told(status: StatusCode, code: &'static str, detail: String) -> Self {
-        Self { status, code, detail: Cow::Owned(detail), more: None }
+        Self { status, code, detail: Cow::Owned(detail), retry_after: None, more: None }
     }
 
     /// With members of its own, where problems have room for them (RFC 9457).
     pub(crate) fn with(self, more: Map<String, Value>) -> Self {
         Self { more: Some(Arc::new(more)), ..self }
+    }
+
+    pub(crate) const fn later(mut self, retry_after: Duration) -> Self {
+        self.retry_after = Some(retry_after);
+        self
     }
 
     pub(crate) fn response(&self, style: Style) -> Response {
@@ -63,11 +72,17 @@ impl Problem {
             Style::ProblemDetails => ("application/problem+json", self.details()),
         };
         let media = HeaderValue::from_static(media);
-        (self.status, [(header::CONTENT_TYPE, media)], text).into_response()
+        let mut response = (self.status, [(header::CONTENT_TYPE, media)], text).into_response();
+        if let Some(wait) = self.retry_after {
+            retry_after(response.headers_mut(), wait);
+        }
+        response
     }
 
     pub(crate) fn json_rpc(&self) -> ErrorObject {
         let code = match self.status {
+            // The request is as it should be.
+            StatusCode::TOO_MANY_REQUESTS => code::INTERNAL_ERROR,
             status if status.is_server_error() => code::INTERNAL_ERROR,
             _ => code::INVALID_REQUEST,
         };
@@ -96,4 +111,9 @@ impl Problem {
         }
         details.to_string()
     }
+}
+
+/// `Retry-After`, in seconds.
+pub(crate) fn retry_after(headers: &mut HeaderMap, wait: Duration) {
+    headers.insert(header::RETRY_AFTER, HeaderValue::from(whole_seconds(wait)));
 }

@@ -87,7 +87,10 @@ pub(crate) fn call_error(era: Era, kind: Kind, error: CallError) -> Told {
     match error {
         CallError::Refused(refusal) => refused(era, &refusal, message),
         CallError::NoTimeLeft(_) if kind == Kind::CallTool => Told::Failure(message),
-        CallError::NoTimeLeft(_) | CallError::Unanswered { .. } => of(code::INTERNAL_ERROR),
+        CallError::Exceeded(_) if kind == Kind::CallTool => Told::Failure(message),
+        CallError::NoTimeLeft(_) | CallError::Unanswered { .. } | CallError::Exceeded(_) => {
+            of(code::INTERNAL_ERROR)
+        }
         CallError::Upstream(error) => Told::Error(Refused::in_era(era, upstream(era, kind, error))),
         CallError::MissingCapability { required, .. } => match (era, kind) {
             (Era::Modern, _) => {
@@ -158,6 +161,7 @@ pub(crate) fn plain(error: &CallError) -> Plain {
             | Refusal::UnknownTask,
         ) => Status::Denied,
         CallError::NoTimeLeft(_) => Status::Timeout,
+        CallError::Exceeded(_) => Status::RateLimited,
         CallError::Upstream(_)
         | CallError::Unanswered { .. }
         | CallError::MissingCapability { .. }

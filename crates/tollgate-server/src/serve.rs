@@ -19,18 +19,22 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
+use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
+use tollgate_core::turn::Principal;
 use tollgate_engine::clock::{Clock, SystemClock};
 use tollgate_engine::gate::Gate;
 use tollgate_mcp::tasks;
 use tower_service::Service;
 
 use crate::auth::keyring::{Keyring, KeyringError};
-use crate::auth::{self, Fingerprint, Key, Keys, Lock, tending};
+use crate::auth::{self, Fingerprint, Key, Keys, Lock, Visitor, tending};
+use crate::crowd::{Crowd, Place, Share};
 use crate::guard::Guard;
 use crate::limits::Limits;
 use crate::mcp::Front;
 use crate::operator::Operator;
+use crate::pressure::{LOOK, Level};
 use crate::problem::{Problem, Style};
 use crate::router;
 
@@ -65,10 +69,13 @@ struct App {
     guard: ArcSwap<Guard>,
     router: Router,
     front: Arc<Front>,
+    crowd: Arc<Crowd>,
 }
 
 /// How often idle sessions are looked for.
 const SWEEP: Duration = Duration::from_secs(60);
+/// Connections that are taken when memory is at its end.
+const LAST_CONNECTIONS: usize = 16;
 /// How long to wait when no more connections can be accepted.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
@@ -82,7 +89,8 @@ impl Server {
         let front = Arc::new(front);
         let router = router::router(Arc::clone(&front));
         let guard = ArcSwap::from_pointee(Guard::new(&options.hosts));
-        let server = Self { app: Arc::new(App { guard, router, front }) };
+        let crowd = Crowd::new(&options.limits);
+        let server = Self { app: Arc::new(App { guard, router, front, crowd }) };
         server.set_keys(options.keys.clone());
         server
     }
@@ -122,7 +130,11 @@ impl Server {
         let limits = &self.app.front.limits;
         let room = Arc::new(Semaphore::new(limits.connections));
         let mut lanes = Lanes::start(&self.app, &stop);
+        let front = &self.app.front;
+        let last = Arc::new(Semaphore::new(LAST_CONNECTIONS));
         let mut sweep = tokio::time::interval(SWEEP);
+        let mut look = tokio::time::interval(LOOK);
+        look.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
             let accepted = async {
                 let place = Arc::clone(&room).acquire_owned().await.ok()?;
@@ -130,15 +142,25 @@ impl Server {
             };
             tokio::select! {
                 () = stop.cancelled() => break,
-                _ = sweep.tick() => self.app.front.sessions.sweep(),
+                _ = sweep.tick() => front.sessions.sweep(),
+                _ = look.tick() => if front.pressure.look() >= Level::Tight {
+                    front.sessions.shed();
+                },
                 Some((accepted, place)) = accepted => match accepted {
+                    Ok((stream, _)) if front.pressure.level() == Level::Critical => {
+                        // A few still hear that we live; the others are closed unheard.
+                        let few = Arc::clone(&last).try_acquire_owned();
+                        if let Ok(few) = few {
+                            lanes.take(stream, few).await;
+                        }
+                    }
                     Ok((stream, _)) => lanes.take(stream, place).await,
                     Err(error) => pause(&error).await,
                 },
             }
         }
         drop(listener);
-        self.app.front.stop.cancel();
+        front.stop.cancel();
         lanes.drained().await;
         tending::keep_use(&self.app.front).await;
     }
@@ -192,23 +214,56 @@ async fn answer(app: Arc<App>, request: Request<Incoming>) -> Result<Response, I
     if let Err(problem) = auth::refuse_keys_in_query(&parts.uri) {
         return Ok(problem.response(style));
     }
-    let lease = match app.front.keys.admit(&parts) {
-        Ok(visitor) => {
-            let lease = visitor.lease.clone();
-            parts.extensions.insert(visitor);
-            Some(lease)
-        }
+    let visitor = match app.front.keys.admit(&parts) {
+        Ok(visitor) => Some(visitor),
         Err(_) if router::is_open(parts.uri.path()) => None,
         Err(problem) => return Ok(challenging(problem.response(style))),
     };
+    let place = match take(&app, parts.uri.path(), visitor.as_ref()) {
+        Ok(place) => place,
+        Err(problem) => return Ok(turned_away(&app, problem.response(style))),
+    };
+    let lease = visitor.as_ref().map(|visitor| visitor.lease.clone());
+    if let Some(visitor) = visitor {
+        parts.extensions.insert(visitor);
+    }
+    let method = parts.method.clone();
     let request = Request::from_parts(parts, Body::new(body));
     let mut router = app.router.clone();
     let handled = AssertUnwindSafe(router.call(request)).catch_unwind();
     let response = unpanicked(handled, style).await;
-    Ok(match lease {
+    let response = match lease {
         Some(lease) => app.front.keys.bounded(response, lease),
         None => response,
+    };
+    Ok(match place {
+        Some(place) => place.keep_for(&method, response),
+        None => response,
     })
+}
+
+/// Room for one more request, if there is; `None` for what always has some.
+fn take(app: &App, path: &str, visitor: Option<&Visitor>) -> Result<Option<Place>, Problem> {
+    if matches!(path, "/healthz" | "/readyz") {
+        return Ok(None);
+    }
+    app.front.pressure.take_request()?;
+    // Whoever comes without a key is everybody on this machine.
+    let key = visitor.filter(|visitor| visitor.principal != Principal::local());
+    let share = key.map(|visitor| {
+        let own = visitor.grant.as_ref().and_then(|grant| grant.concurrent);
+        let most = own.unwrap_or(app.front.limits.per_key);
+        Share { principal: visitor.principal.clone(), most }
+    });
+    app.crowd.enter(share).map(Some)
+}
+
+/// When memory is at its end, no connection stays.
+fn turned_away(app: &App, response: Response) -> Response {
+    match app.front.pressure.level() {
+        Level::Critical => closing(response),
+        Level::Calm | Level::Tight | Level::Severe => response,
+    }
 }
 
 async fn unpanicked(

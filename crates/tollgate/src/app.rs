@@ -17,7 +17,7 @@ use tollgate_engine::gate::Gate;
 use tollgate_engine::record::{Log, Observer};
 use tollgate_engine::{Parts, Running, Turnover};
 use tollgate_server::keyring::Keyring;
-use tollgate_server::{Fingerprint, Limits, Options, Server};
+use tollgate_server::{Fingerprint, Options, Server};
 use tollgate_store::{OpenError, Store};
 
 use crate::admin_token;
@@ -52,7 +52,7 @@ impl App {
             keys: keys(config),
             keyring: Some(keyring),
             admin: Some(Fingerprint::of(admin.reveal().as_bytes())),
-            limits: Limits::default(),
+            limits: config.front.clone(),
         };
         let server = Server::new(Arc::clone(&running.gate), &options);
         let reading = server.clone();

@@ -62,6 +62,8 @@ pub struct Config {
     /// Where state lives that outlasts the process.
     pub data: PathBuf,
     pub settings: Settings,
+    /// How much of it strangers may use.
+    pub front: tollgate_server::Limits,
     pub tls: Option<Tls>,
     pub database: Database,
     pub redis: Option<Secret>,

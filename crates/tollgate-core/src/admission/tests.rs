@@ -1,7 +1,7 @@
 //! Which limits a request is under, and that a refusal costs nothing.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
-use std::sync::Mutex;
 
 use serde_json::{Value, json};
 
@@ -53,19 +53,19 @@ fn limit(calls: u32) -> RateLimit {
 /// What was taken, in a test where no time passes.
 struct Shelf {
     now: Instant,
-    buckets: Mutex<HashMap<Counted, Arc<Bucket>>>,
+    buckets: RefCell<HashMap<Counted, Arc<Bucket>>>,
 }
 
 impl Shelf {
     #[expect(clippy::disallowed_methods, reason = "any moment will do")]
     fn new() -> Self {
-        Self { now: Instant::now(), buckets: Mutex::default() }
+        Self { now: Instant::now(), buckets: RefCell::default() }
     }
 
     /// `ok`, or what is said.
     fn ask(&self, turn: &Turn, by: Decider, (kind, name): (Kind, &str)) -> String {
         let bucket = |counted: &Counted| {
-            let mut buckets = self.buckets.lock().unwrap();
+            let mut buckets = self.buckets.borrow_mut();
             let new = || Arc::new(Bucket::new(self.now));
             Arc::clone(buckets.entry(counted.clone()).or_insert_with(new))
         };

@@ -106,7 +106,7 @@ fn a_failure_is_a_result_that_a_model_can_read() {
         outcome.result.get(),
         r#"{"content":[{"type":"text","text":"it \"hung\""}],"isError":true}"#
     );
-    assert_eq!(outcome.retry, Retry::Sensible { hint: None });
+    assert_eq!(outcome.retry, Retry::Sensible { hint: None, after: None });
 }
 
 #[test]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tollgate_core::agent::Agent;
 use tollgate_core::budget::Tier;
-use tollgate_core::call::{self, Kind, Request, Status};
+use tollgate_core::call::{self, Decider, Kind, Request, Status};
 use tollgate_core::filter::{House, Sieve};
 use tollgate_core::id::AgentId;
 use tollgate_core::json::{Object, raw_value};
@@ -79,7 +79,10 @@ impl Prober {
             Origin::MadeUp => Purpose::BlindProbe,
         };
         let (freshness, rest) = (Freshness::Fresh, Rest::Lost);
-        let caller = Caller { purpose, freshness, rest, ..Caller::silent(&self.nobody) };
+        // Nobody's limits count for a measurement, and nobody is asked: `probe::of` has decided.
+        let decided_by = Decider::Gateway;
+        let caller =
+            Caller { purpose, freshness, rest, decided_by, ..Caller::silent(&self.nobody) };
         came(self.gate.call(&self.turn, request, caller).await, probe.origin)
     }
 }

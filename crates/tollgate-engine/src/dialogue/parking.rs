@@ -134,6 +134,7 @@ impl Owned {
             events: Some(events),
             progress: self.progress,
             waits: Some(waits),
+            until: None,
             departure: &self.departure,
         }
     }

@@ -82,7 +82,8 @@ impl Executor {
         let mut retry = Retry::default();
         for _ in 0..MOST_ROUNDS {
             let params = rounds::with_answers(errand.request().params(), &retry);
-            let running = errand.line.run(errand.job(params, Some(events.clone())));
+            let job = errand.job(params, Some(events.clone()));
+            let running = errand.line.run(Job { until: Some(timer.until()), ..job });
             let answer = match tokio::time::timeout_at(timer.until().into(), running).await {
                 Err(_) => return Ok(Ran::TimedOut),
                 Ok(Ok(answer)) if answer.kind == AnswerKind::InputRequired => answer,

@@ -59,7 +59,7 @@ pub(super) fn pending(
     };
     gate.late.spawn(async move { desk.deliver(of, call, promise).await }).ok()?;
     let hint = format!("the result will be behind handle {handle} in a moment");
-    let retry = Retry::Sensible { hint: Some(hint) };
+    let retry = Retry::Sensible { hint: Some(hint), after: None };
     Some(Outcome { retry, ..shaping::pending(&tool, handle, took) })
 }
 

@@ -14,6 +14,7 @@ use crate::clock::Clock;
 use crate::conversations::Conversations;
 use crate::dialogue::parking::Parking;
 use crate::executor::Executor;
+use crate::limits::Limits;
 use crate::meters::Meters;
 use crate::notices::Notices;
 use crate::probing::Probing;
@@ -53,6 +54,7 @@ impl Gate {
         });
         Arc::new(Self {
             registry: made.registry,
+            limits: Limits::new(Arc::clone(&clock)),
             servers: made.servers,
             watches: Arc::new(made.watches),
             recorder: Recorder {

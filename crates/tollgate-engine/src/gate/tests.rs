@@ -43,6 +43,7 @@ use crate::watches::Watches;
 mod audited;
 mod dialogue;
 mod door;
+mod limits;
 mod reuse;
 
 /// What a scripted server gets to see of a job.
@@ -170,9 +171,23 @@ where
 {
     let server = ServerId::parse("s").unwrap();
     let mut tools = ["a", "b", "hidden"].map(tool).to_vec();
-    let mut rules = Rules::new(server.clone(), Origin::Upstream);
+    let mut rules = Rules::new(server, Origin::Upstream);
     change(&mut rules, &mut tools);
     let agent = Agent { tools: vec![Glob::new("s_a"), Glob::new("s_b")], ..Agent::implicit() };
+    gate_for(agent, kept, (era, rules, tools), script).await
+}
+
+/// The same for another agent.
+async fn gate_for<F>(
+    agent: Agent,
+    kept: Kept,
+    (era, rules, tools): (Era, Rules, Vec<Value>),
+    script: F,
+) -> TestGate
+where
+    F: Fn(Seen) -> BoxFuture<'static, Result<Answer, Failure>> + Send + Sync + 'static,
+{
+    let server = rules.server.clone();
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let notices = Notices::default();
     let meters = Meters::new(Basics {

@@ -72,7 +72,7 @@ impl Upstream {
         log: Arc<Log>,
         connector: Arc<dyn Connector>,
     ) -> Arc<Self> {
-        let Server { id, transport, state, start, restart, .. } = server;
+        let Server { id, transport, state, start, restart, slots, .. } = server;
         let shared = Arc::new(Shared::new(id, Arc::clone(&context.clock), log));
         let (orders, queue) = mpsc::channel(ORDERS);
         let supervisor = match state {
@@ -87,6 +87,7 @@ impl Upstream {
                     shared: Arc::clone(&shared),
                     life: Life::new(restart, connector.nature()),
                     connector,
+                    slots,
                     orders: queue,
                     updates: context.updates.clone(),
                     stored: (start == Start::Lazy).then_some(stored),
@@ -255,7 +256,7 @@ impl Line for Live {
     }
 
     async fn run(&self, job: Job<'_>) -> Result<Answer, Failure> {
-        let mut pass = self.turnstile.enter().await?;
+        let mut pass = self.turnstile.enter(job.until).await?;
         job.departure.note();
         let Job { method, params, client, mirrored, events, progress, waits, .. } = job;
         let request = Request { method, params, client, mirrored, events, progress };

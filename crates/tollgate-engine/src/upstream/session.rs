@@ -65,7 +65,8 @@ impl Supervisor {
         let Up { link, mailbox, listed } = up;
         let since = self.shared.clock.now();
         let connection = SharedConnection::clone(&link.connection);
-        let turnstile = Turnstile::new(Arc::clone(&self.shared.clock), Arc::clone(&mailbox));
+        let clock = Arc::clone(&self.shared.clock);
+        let turnstile = Turnstile::new(clock, Arc::clone(&mailbox), self.slots);
         let live = Arc::new(Live { connection, mailbox, turnstile });
         let mut session = Session {
             live: Arc::clone(&live),

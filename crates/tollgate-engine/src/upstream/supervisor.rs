@@ -18,6 +18,7 @@ use super::process;
 use super::shared::{Prospect, Shared};
 use super::stored::Stored;
 use super::{Change, State, Update, Updates};
+use crate::settings::Slots;
 
 /// A call to a server that is away brings the next try forward, but not below this.
 const SOONEST_TRY: Duration = Duration::from_millis(250);
@@ -40,6 +41,7 @@ pub(super) struct Supervisor {
     /// Of a lazy server: where its last listing is.
     pub(super) stored: Option<Stored>,
     pub(super) life: Life,
+    pub(super) slots: Slots,
 }
 
 /// What comes next.

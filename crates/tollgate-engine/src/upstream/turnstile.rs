@@ -2,7 +2,7 @@
 //! Every call passes here once, and what became of it is recorded when its pass is given back.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -12,11 +12,8 @@ use tollgate_core::breaker::{self, Admission, Breaker, Outcome, Refused, Standin
 use super::mailbox::Mailbox;
 use crate::backend::{Failure, WaitsFor};
 use crate::clock::Clock;
+use crate::settings::Slots;
 
-/// Calls that a server works on at the same time.
-const IN_FLIGHT: usize = 64;
-/// Calls that wait for one of those to end; more are refused.
-const WAITING: usize = 128;
 /// Callers in a row who gave up without any answer, before we ask whether the server lives.
 const SILENT_IN_A_ROW: u32 = 3;
 /// Who gives up sooner changed their mind; that says nothing about the server.
@@ -25,6 +22,7 @@ const SOONEST_SILENCE: Duration = Duration::from_millis(200);
 pub(super) struct Turnstile {
     clock: Arc<dyn Clock>,
     mailbox: Arc<Mailbox>,
+    most: Slots,
     slots: Semaphore,
     waiting: AtomicUsize,
     /// Calls that wait for a person; they have given their slot to others.
@@ -32,24 +30,29 @@ pub(super) struct Turnstile {
     breaker: Mutex<Breaker>,
     silent: AtomicU32,
     calls: AtomicUsize,
+    /// How long half of the calls take at most, in nanoseconds; 0 as long as nothing is known.
+    typical: AtomicU64,
 }
 
 impl Turnstile {
-    pub(super) fn new(clock: Arc<dyn Clock>, mailbox: Arc<Mailbox>) -> Self {
+    pub(super) fn new(clock: Arc<dyn Clock>, mailbox: Arc<Mailbox>, most: Slots) -> Self {
         Self {
             clock,
             mailbox,
-            slots: Semaphore::new(IN_FLIGHT),
+            slots: Semaphore::new(most.concurrent),
+            most,
             waiting: AtomicUsize::new(0),
             asking: AtomicUsize::new(0),
             breaker: Mutex::default(),
             silent: AtomicU32::new(0),
             calls: AtomicUsize::new(0),
+            typical: AtomicU64::new(0),
         }
     }
 
-    /// Waits for a slot if there is room to wait. Dropping the future gives up the place.
-    pub(super) async fn enter(&self) -> Result<Pass<'_>, Failure> {
+    /// Waits for a slot if there is room to wait, and time until then. Dropping the future gives up
+    /// the place.
+    pub(super) async fn enter(&self, until: Option<Instant>) -> Result<Pass<'_>, Failure> {
         let admitted = self.breaker.lock().admit(self.clock.now());
         let admission = admitted.map_err(resting)?;
         let mut pass = Pass {
@@ -59,7 +62,7 @@ impl Turnstile {
             since: self.clock.now(),
             outcome: Outcome::Abandoned,
         };
-        pass.seat = Seat::Slot(self.slot().await?);
+        pass.seat = Seat::Slot(self.slot(until).await?);
         if admission == Admission::Ordinary && self.breaker() == Standing::Open {
             // It opened while we waited; the next to ask learns when to come back.
             return Err(resting(Refused { retry_after: breaker::FIRST_REST }));
@@ -75,29 +78,68 @@ impl Turnstile {
 
     /// Whether any call runs or waits.
     pub(super) fn is_used(&self) -> bool {
-        self.slots.available_permits() < IN_FLIGHT
+        self.slots.available_permits() < self.most.concurrent
             || self.asking.load(Ordering::Relaxed) > 0
             || self.waiting.load(Ordering::Relaxed) > 0
     }
 
     /// Calls let through since the last time somebody asked, and those still running.
     pub(super) fn used(&self) -> usize {
-        let busy = IN_FLIGHT - self.slots.available_permits();
+        let busy = self.most.concurrent - self.slots.available_permits();
         let running = busy + self.asking.load(Ordering::Relaxed);
         self.calls.swap(0, Ordering::Relaxed) + running
     }
 
-    async fn slot(&self) -> Result<SemaphorePermit<'_>, Failure> {
+    async fn slot(&self, until: Option<Instant>) -> Result<SemaphorePermit<'_>, Failure> {
         if let Ok(permit) = self.slots.try_acquire() {
             return Ok(permit);
         }
-        let place = Counted::below(WAITING, &self.waiting).ok_or_else(|| Failure::Resting {
-            reason: format!("{IN_FLIGHT} calls to the server are running and {WAITING} waiting"),
+        let Slots { concurrent, queue } = self.most;
+        let place = Counted::below(queue, &self.waiting).ok_or_else(|| Failure::Resting {
+            reason: format!("{concurrent} calls to the server are running and {queue} waiting"),
             retry_after: Duration::from_secs(1),
         })?;
+        if let Some(until) = until {
+            self.in_time(until)?;
+        }
         let permit = self.slots.acquire().await.expect("the semaphore is never closed");
         drop(place);
         Ok(permit)
+    }
+
+    /// Whether a call that has just begun to wait can be over by then, if all goes as usual.
+    fn in_time(&self, until: Instant) -> Result<(), Failure> {
+        let typical = Duration::from_nanos(self.typical.load(Ordering::Relaxed));
+        // Itself included.
+        let waiting = self.waiting.load(Ordering::Relaxed);
+        let share = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+        let wait = typical.saturating_mul(share(waiting)) / share(self.most.concurrent).max(1);
+        let left = until.saturating_duration_since(self.clock.now());
+        if wait + typical <= left {
+            return Ok(());
+        }
+        let (needs, left) = ((wait + typical).as_millis(), left.as_millis());
+        let before = waiting.saturating_sub(1);
+        Err(Failure::Resting {
+            reason: format!(
+                "all its slots are taken and {before} calls wait before this one, which needs \
+                 about {needs} ms and has {left} ms"
+            ),
+            retry_after: wait.max(Duration::from_secs(1)),
+        })
+    }
+
+    /// Steps towards the median, whatever the order in which threads come.
+    fn learn(&self, took: Duration) {
+        let took = u64::try_from(took.as_nanos()).unwrap_or(u64::MAX).max(1);
+        let known = self.typical.load(Ordering::Relaxed);
+        let step = (known / 8).max(1);
+        let next = match known {
+            0 => took,
+            known if took > known => known.saturating_add(step).min(took),
+            known => known.saturating_sub(step).max(took),
+        };
+        self.typical.store(next, Ordering::Relaxed);
     }
 
     fn record(&self, admission: Admission, outcome: Outcome) {
@@ -178,7 +220,10 @@ impl Drop for Pass<'_> {
         turnstile.record(self.admission, self.outcome);
         let waited = turnstile.clock.now().duration_since(self.since);
         match self.outcome {
-            Outcome::Answered => turnstile.silent.store(0, Ordering::Relaxed),
+            Outcome::Answered => {
+                turnstile.silent.store(0, Ordering::Relaxed);
+                turnstile.learn(waited);
+            }
             Outcome::Abandoned
                 if matches!(self.seat, Seat::Slot(_)) && waited >= SOONEST_SILENCE =>
             {

@@ -75,6 +75,11 @@ impl Exchange {
         Self { answer: Some(answer), line, talk: None, ended: None }
     }
 
+    /// Whether it only says what happens elsewhere, and for how long nobody knows.
+    pub(super) fn is_listening(&self) -> bool {
+        matches!(self.talk, Some(Talk::Messages(_)))
+    }
+
     /// Cancel-safe. Not to be asked again after the end.
     pub(super) async fn next(&mut self) -> Step {
         std::future::poll_fn(|context| self.poll_next(context)).await

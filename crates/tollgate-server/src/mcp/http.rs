@@ -2,6 +2,7 @@
 //! said before it; only then it becomes an event stream.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
@@ -20,7 +21,8 @@ use super::session::Session;
 use super::{Front, Who, legacy, listen};
 use crate::accept::Accepts;
 use crate::body;
-use crate::problem::{Problem, Style};
+use crate::crowd::Listening;
+use crate::problem::{Problem, Style, retry_after};
 use crate::refusal::Refused;
 
 mod claims;
@@ -84,7 +86,14 @@ async fn posted(front: Arc<Front>, agent: Option<String>, request: Request) -> R
     let mut exchange = Exchange::new(Line::new(accepted), |line| serve(front, post, line));
     match exchange.next().await {
         Step::Done(answer) => plain(answer),
-        Step::Say(first) => stream::response(exchange, Some(first), keep_alive),
+        Step::Say(first) => {
+            let is_listening = exchange.is_listening();
+            let mut response = stream::response(exchange, Some(first), keep_alive);
+            if is_listening {
+                response.extensions_mut().insert(Listening);
+            }
+            response
+        }
     }
 }
 
@@ -198,6 +207,9 @@ fn stream_of_session(front: Arc<Front>, agent: Option<String>, sent: &Parts) -> 
     if matches!(Accepts::read(&sent.headers), Accepts::OnlyJson | Accepts::Neither) {
         return not_acceptable("text/event-stream");
     }
+    if let Err(problem) = front.pressure.take_stream() {
+        return problem.response(Style::JsonRpc);
+    }
     let keep_alive = front.limits.keep_alive;
     let exchange = Exchange::new(Line::new(Carrier::Http), |line| async move {
         if let Some(sender) = line.messages() {
@@ -263,6 +275,9 @@ fn plain(answer: Answer) -> Response {
     *response.status_mut() = status;
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
+    if status == StatusCode::SERVICE_UNAVAILABLE {
+        retry_after(headers, Duration::from_secs(1));
+    }
     if let Some(session) = session.and_then(|id| HeaderValue::from_str(&id).ok()) {
         headers.insert(SESSION_ID, session);
     }

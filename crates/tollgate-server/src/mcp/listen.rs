@@ -197,6 +197,7 @@ pub(super) async fn listen(
     let Some(wanted) = params.object("notifications") else {
         return Err(Refused::bad_params("`notifications` must be an object"));
     };
+    front.pressure.take_stream()?;
     let subscription = Subscription::accept(front, turn, &wanted)?;
     let sender = line
         .messages()

@@ -79,9 +79,18 @@ impl Sessions {
 
     /// Forgets sessions that nobody used for long.
     pub(crate) fn sweep(&self) {
+        self.forget(|session| self.is_over(session, 1));
+    }
+
+    /// Forgets all sessions that nothing runs in: there is no room for those who may come back.
+    pub(crate) fn shed(&self) {
+        self.forget(|session| Arc::strong_count(session) == 1);
+    }
+
+    fn forget(&self, is_over: impl Fn(&Arc<Session>) -> bool) {
         let mut over = Vec::new();
         self.all.write().retain(|_, session| {
-            let is_over = self.is_over(session, 1);
+            let is_over = is_over(session);
             if is_over {
                 over.push(Arc::clone(session));
             }

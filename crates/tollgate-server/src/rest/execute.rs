@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
+use http::StatusCode;
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use serde_json::json;
 use tokio::sync::mpsc;
-use tollgate_core::call::{self, Kind};
+use tollgate_core::call::{self, Kind, Retry};
 use tollgate_core::json::Object;
 use tollgate_core::shaping::{self, Caps};
 use tollgate_core::turn::Turn;
@@ -28,7 +29,7 @@ use crate::body;
 use crate::events::{self, Event};
 use crate::fields::{Fields, bad, check_query};
 use crate::mcp::Front;
-use crate::problem::{Problem, Style};
+use crate::problem::{Problem, Style, retry_after};
 use crate::refusal::{self, Plain};
 
 /// How many events may wait for a client that does not read.
@@ -49,7 +50,7 @@ pub(crate) async fn execute(State(front): State<Arc<Front>>, request: Request) -
         return streamed(front, order);
     }
     match order.run(&front, None).await {
-        Ok(outcome) => ([(CONTENT_TYPE, "application/json")], outcome).into_response(),
+        Ok(ended) => ended.response(),
         Err(problem) => problem.response(Style::OpenAi),
     }
 }
@@ -60,7 +61,7 @@ fn streamed(front: Arc<Front>, order: Order) -> Response {
     let (sender, said) = mpsc::channel(QUEUE);
     let ended = async move {
         match order.run(&front, Some(sender)).await {
-            Ok(outcome) => Event { name: "outcome", data: outcome },
+            Ok(ended) => Event { name: "outcome", data: ended.outcome },
             Err(problem) => Event { name: "error", data: problem.open_ai() },
         }
     };
@@ -76,6 +77,25 @@ fn heard(event: client::Event) -> Option<Event> {
         }
         // Nobody is there to answer, and dropping it says so.
         client::Event::Question(_) => None,
+    }
+}
+
+/// A call that is over.
+struct Ended {
+    /// As JSON.
+    outcome: String,
+    /// Of one that was made too often: when to come back.
+    too_often: Option<Duration>,
+}
+
+impl Ended {
+    fn response(self) -> Response {
+        let mut response = ([(CONTENT_TYPE, "application/json")], self.outcome).into_response();
+        if let Some(wait) = self.too_often {
+            *response.status_mut() = StatusCode::TOO_MANY_REQUESTS;
+            retry_after(response.headers_mut(), wait);
+        }
+        response
     }
 }
 
@@ -115,8 +135,7 @@ impl Order {
         Ok(Self { turn, name, params, caps, freshness, late })
     }
 
-    /// The outcome as JSON.
-    async fn run(self, front: &Front, events: Option<client::Events>) -> Result<String, Problem> {
+    async fn run(self, front: &Front, events: Option<client::Events>) -> Result<Ended, Problem> {
         let Self { turn, name, params, caps, freshness, late } = self;
         let (progress, log_level) = match events {
             Some(_) => (Progress::Wanted, Some("info".to_owned())),
@@ -138,11 +157,15 @@ impl Order {
                 Plain::Problem(problem) => return Err(problem),
             },
         };
-        Ok(aside(outcome.result.get().len(), move || {
+        let too_often = match (&outcome.retry, outcome.status) {
+            (Retry::Sensible { after, .. }, call::Status::RateLimited) => *after,
+            _ => None,
+        };
+        let outcome = aside(outcome.result.get().len(), move || {
             let spoken = gate::spoken(&turn, &name, &outcome, caps.wording);
             OutcomeJson::new(&outcome, &spoken, caps.wording).to_text()
-        })
-        .await)
+        });
+        Ok(Ended { outcome: outcome.await, too_often })
     }
 }
 

@@ -142,7 +142,7 @@ impl<'a> OutcomeJson<'a> {
             warning: warning(&result),
             retryable: outcome.retry != Retry::Pointless,
             retry_hint: match &outcome.retry {
-                Retry::Sensible { hint } => hint.as_deref(),
+                Retry::Sensible { hint, .. } => hint.as_deref(),
                 Retry::Pointless => None,
             },
             truncated: (outcome.extent == Extent::Cut).then_some(true),

@@ -3,6 +3,7 @@
 
 mod client;
 mod configured;
+mod crowded;
 mod doors;
 mod framing;
 mod hostile;

@@ -11,6 +11,7 @@ use tollgate_core::filter::House;
 use tollgate_core::id::AgentId;
 use tollgate_core::names::NamePattern;
 use tollgate_engine::settings::{Audit, Builtin, Settings};
+use tollgate_server::Memory;
 
 use super::diagnostic::{Place, Problems};
 use super::raw::{Fields, Marked};
@@ -80,6 +81,7 @@ pub(super) fn check(
         hosts,
         data,
         settings,
+        front: front(fields),
         tls,
         database: database?,
         redis,
@@ -94,6 +96,24 @@ pub(super) fn check(
 
 fn environment(fields: &Fields) -> String {
     fields.text("environment").map_or("default", |text| text.value).to_owned()
+}
+
+/// Of the fronts.
+fn front(fields: &Fields) -> tollgate_server::Limits {
+    let usual = tollgate_server::Limits::default();
+    let section = fields.section("limits");
+    let whole = |key: &str| section.and_then(|limits| limits.whole(key)).map(|it| it.value);
+    tollgate_server::Limits {
+        in_flight: whole("in_flight")
+            .map_or(usual.in_flight, |most| usize::try_from(most).unwrap_or(usize::MAX)),
+        per_key: whole("per_key")
+            .map_or(usual.per_key, |most| u32::try_from(most).unwrap_or(u32::MAX)),
+        memory: match whole("memory_mb") {
+            None | Some(0) => Memory::of_control_group(),
+            Some(megabytes) => Memory::limited(megabytes << 20),
+        },
+        ..usual
+    }
 }
 
 fn limits(fields: &Fields) -> Limits {

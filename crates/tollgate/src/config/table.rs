@@ -128,7 +128,12 @@ pub(super) const TOP: Section = Section {
             "`{server}_{tool}`",
             "How tools are called towards models",
         ),
-        key("limits", Kind::Section(&LIMITS), "see there", "What holds for every call"),
+        key(
+            "limits",
+            Kind::Section(&LIMITS),
+            "see there",
+            "What holds for every call and every request",
+        ),
         key("builtin", Kind::Section(&BUILTIN), "see there", "Where the built-in tools may work"),
         key(
             "servers",
@@ -181,12 +186,32 @@ const NAMES: Section = Section {
 
 const LIMITS: Section = Section {
     title: "limits",
-    keys: &[key(
-        "timeout_ms",
-        MILLISECONDS,
-        "30000",
-        "No call takes longer, whatever its server or tool says",
-    )],
+    keys: &[
+        key(
+            "timeout_ms",
+            MILLISECONDS,
+            "30000",
+            "No call takes longer, whatever its server or tool says",
+        ),
+        key(
+            "in_flight",
+            whole(1, 1_000_000, "requests"),
+            "1024",
+            "Requests that are answered at the same time; more get 503. Listening streams are not counted",
+        ),
+        key(
+            "per_key",
+            whole(1, 1_000_000, "requests"),
+            "64",
+            "Of those, requests of one key; more get 429",
+        ),
+        key(
+            "memory_mb",
+            whole(0, 1_048_576, "megabytes"),
+            "0: what the control group allows, if anything",
+            "At 80 % of it idle sessions end and no streams begin, at 90 % requests get 503, at 95 % connections are refused",
+        ),
+    ],
     elsewhere: &[],
 };
 

@@ -24,6 +24,9 @@ impl Fixed {
             ("data", now.data != next.data),
             ("tls", now.tls != next.tls),
             ("database", now.database != next.database),
+            ("limits.in_flight", now.front.in_flight != next.front.in_flight),
+            ("limits.per_key", now.front.per_key != next.front.per_key),
+            ("limits.memory_mb", now.front.memory != next.front.memory),
             ("environment", now.settings.environment != next.settings.environment),
         ];
         changed.into_iter().filter(|(_, is)| *is).map(|(key, _)| key.to_owned()).collect()

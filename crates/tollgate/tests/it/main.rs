@@ -3,6 +3,7 @@
 mod check;
 mod children;
 mod confine;
+mod descriptors;
 mod edited;
 mod fake;
 mod in_process;

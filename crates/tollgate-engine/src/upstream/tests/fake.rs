@@ -190,6 +190,7 @@ pub(super) async fn call_noted(
         events: None,
         progress: Progress::Unwanted,
         waits: None,
+        until: None,
         departure,
     };
     upstream.line().await?.run(job).await.map(|answer| answer.result.get().to_owned())

@@ -5,14 +5,21 @@ use tollgate_core::id::ServerId;
 use super::super::process::Log;
 use crate::clock::SystemClock;
 
+const IN_FLIGHT: usize = 64;
+const WAITING: usize = 128;
+
 fn turnstile() -> (Turnstile, Arc<Mailbox>) {
+    with(Slots::default())
+}
+
+fn with(slots: Slots) -> (Turnstile, Arc<Mailbox>) {
     let log = Arc::new(Log::new(ServerId::parse("server").unwrap(), Vec::new()));
     let mailbox = Arc::new(Mailbox::new(log));
-    (Turnstile::new(Arc::new(SystemClock), Arc::clone(&mailbox)), mailbox)
+    (Turnstile::new(Arc::new(SystemClock), Arc::clone(&mailbox), slots), mailbox)
 }
 
 async fn pass(turnstile: &Turnstile, outcome: Outcome) {
-    turnstile.enter().await.expect("it is open").give_back(outcome);
+    turnstile.enter(None).await.expect("it is open").give_back(outcome);
 }
 
 #[tokio::test(start_paused = true)]
@@ -20,13 +27,13 @@ async fn r_09_sixty_four_run_the_next_wait_and_the_rest_is_refused() {
     let (turnstile, _) = turnstile();
     let mut running = Vec::new();
     for _ in 0..IN_FLIGHT {
-        running.push(turnstile.enter().await.ok().unwrap());
+        running.push(turnstile.enter(None).await.ok().unwrap());
     }
-    let mut waiting: Vec<_> = (0..WAITING).map(|_| Box::pin(turnstile.enter())).collect();
+    let mut waiting: Vec<_> = (0..WAITING).map(|_| Box::pin(turnstile.enter(None))).collect();
     for one in &mut waiting {
         assert!(futures_util::poll!(one).is_pending());
     }
-    let Err(refused) = turnstile.enter().await else { panic!("there was no room") };
+    let Err(refused) = turnstile.enter(None).await else { panic!("there was no room") };
     let Failure::Resting { reason, retry_after } = refused else { panic!("{refused}") };
     assert_eq!(reason, "64 calls to the server are running and 128 waiting");
     assert_eq!(retry_after, Duration::from_secs(1));
@@ -44,7 +51,7 @@ async fn calls_that_wait_for_people_leave_room_for_others() {
     let waits = watch::Sender::new(WaitsFor::Server);
     let mut asking = Vec::new();
     for _ in 0..IN_FLIGHT {
-        let mut pass = turnstile.enter().await.ok().unwrap();
+        let mut pass = turnstile.enter(None).await.ok().unwrap();
         let waits = waits.subscribe();
         let lending = async move { pass.lend(waits).await };
         asking.push(Box::pin(tokio::task::unconstrained(lending)));
@@ -77,7 +84,7 @@ async fn r_17_an_open_breaker_refuses_at_once_and_says_when_to_come_back() {
     for _ in 0..breaker::IN_A_ROW {
         pass(&turnstile, Outcome::Failed).await;
     }
-    let Err(Failure::Resting { retry_after, .. }) = turnstile.enter().await else {
+    let Err(Failure::Resting { retry_after, .. }) = turnstile.enter(None).await else {
         panic!("the breaker is closed")
     };
     assert_eq!(retry_after, breaker::FIRST_REST);
@@ -92,9 +99,9 @@ async fn those_who_waited_while_it_opened_are_not_sent() {
     let (turnstile, _) = turnstile();
     let mut running = Vec::new();
     for _ in 0..IN_FLIGHT {
-        running.push(turnstile.enter().await.ok().unwrap());
+        running.push(turnstile.enter(None).await.ok().unwrap());
     }
-    let mut late = Box::pin(turnstile.enter());
+    let mut late = Box::pin(turnstile.enter(None));
     assert!(futures_util::poll!(&mut late).is_pending());
     for pass in running.drain(..) {
         pass.give_back(Outcome::Failed);
@@ -106,7 +113,7 @@ async fn those_who_waited_while_it_opened_are_not_sent() {
 async fn check_silence(script: &[i64], doubts: u32) {
     let (turnstile, mailbox) = turnstile();
     for &wait in script {
-        let pass = turnstile.enter().await.ok().unwrap();
+        let pass = turnstile.enter(None).await.ok().unwrap();
         tokio::time::advance(Duration::from_millis(wait.unsigned_abs())).await;
         if wait < 0 {
             pass.give_back(Outcome::Answered);
@@ -126,4 +133,30 @@ async fn r_15_three_silent_timeouts_in_a_row_raise_a_doubt() {
 #[tokio::test(start_paused = true)]
 async fn callers_who_change_their_mind_at_once_say_nothing_about_the_server() {
     check_silence(&[100; 10], 0).await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn r_09_whoever_cannot_be_served_in_time_is_told_so_at_once() {
+    let (turnstile, _) = with(Slots { concurrent: 2, queue: 8 });
+    let in_ms = |ms| Some(SystemClock.now() + Duration::from_millis(ms));
+    // Half of the calls take a second.
+    for ms in [1_000, 900, 5_000, 1_000, 800, 1_000] {
+        let pass = turnstile.enter(None).await.ok().unwrap();
+        tokio::time::advance(Duration::from_millis(ms)).await;
+        pass.give_back(Outcome::Answered);
+    }
+    let running = [turnstile.enter(in_ms(1)).await, turnstile.enter(in_ms(1)).await];
+    assert!(running.iter().all(Result::is_ok), "who need not wait is not judged");
+    let mut patient: Vec<_> = (0..3).map(|_| Box::pin(turnstile.enter(in_ms(60_000)))).collect();
+    for one in &mut patient {
+        assert!(futures_util::poll!(one).is_pending());
+    }
+    let Err(Failure::Resting { reason, retry_after }) = turnstile.enter(in_ms(1_500)).await else {
+        panic!("it waits in vain")
+    };
+    assert!(reason.contains("3 calls wait before this one"), "{reason}");
+    assert!(retry_after >= Duration::from_secs(1));
+    assert_eq!(turnstile.waiting.load(Ordering::Relaxed), 3, "it gave up its place");
+    let mut hopeful = Box::pin(turnstile.enter(in_ms(4_000)));
+    assert!(futures_util::poll!(&mut hopeful).is_pending());
 }

@@ -114,8 +114,14 @@ fn agent(name: &Marked<String>, fields: &Fields, problems: &mut Problems) -> Opt
         keywords,
         auto_execute,
         rate_limit,
-        concurrent: None,
+        concurrent: concurrent(fields),
     })
+}
+
+/// Of its calls, how many may run at the same time.
+fn concurrent(fields: &Fields) -> Option<u32> {
+    let most = fields.section("limits")?.whole("concurrent")?;
+    Some(u32::try_from(most.value).expect("the table says at most 10000"))
 }
 
 fn persona(

@@ -48,16 +48,9 @@ fn restricting(top: &Fields) -> Vec<(Span, String)> {
         note(top, "tls");
     }
     let tools = || top.named("servers").iter().flat_map(|(_, server)| server.named("tools"));
-    let tools: Vec<&Fields> = tools().map(|(_, tool)| tool).collect();
-    for tool in &tools {
+    for (_, tool) in tools() {
         if tool.text("approval").is_some_and(|text| text.value == "always") {
             note(tool, "approval");
-        }
-    }
-    let agents = top.named("agents").iter().map(|(_, agent)| agent);
-    for limited in tools.into_iter().chain(agents).chain(top.entries("keys")) {
-        if limited.has("rate_limit") {
-            note(limited, "rate_limit");
         }
     }
     found

@@ -7,7 +7,7 @@ use tollgate_core::glob::Glob;
 use tollgate_core::id::ServerId;
 use tollgate_core::tool::SlowResponse;
 use tollgate_engine::settings::{
-    Calibrate, Protocol, Restart, RestartPolicy, Server, Start, Transport, Wanted,
+    Calibrate, Protocol, Restart, RestartPolicy, Server, Slots, Start, Transport, Wanted,
 };
 use tollgate_mcp::Revision;
 
@@ -91,6 +91,7 @@ fn server(
         deny: globs("deny"),
         tools,
         category: fields.text("category").map(|text| text.value.to_owned()),
+        slots: slots(fields),
     })
 }
 
@@ -173,6 +174,16 @@ fn restart(fields: &Fields) -> Restart {
         }),
         backoff: whole("backoff_ms").map_or(usual.backoff, milliseconds),
     }
+}
+
+fn slots(fields: &Fields) -> Slots {
+    let section = fields.section("limits");
+    let whole = |key: &str, usual: usize| {
+        let count = section.and_then(|section| section.whole(key));
+        count.map_or(usual, |count| usize::try_from(count.value).unwrap_or(usize::MAX))
+    };
+    let usual = Slots::default();
+    Slots { concurrent: whole("concurrent", usual.concurrent), queue: whole("queue", usual.queue) }
 }
 
 fn slow_response(defaults: &Fields) -> Option<SlowResponse> {

@@ -168,13 +168,25 @@ pub(super) const AGENT: Section = Section {
         key("max_tools", whole(1, 1000, "tools"), "64", "Shown to the model at once"),
         key("code_mode", Kind::Flag, "false", "Give the tools through code mode"),
         key("variables", Kind::Table(&PLAIN), "{}", "Defaults of placeholders"),
-        key("rate_limit", PLAIN, "none", "Calls of this agent: `600/min`"),
+        key("rate_limit", PLAIN, "none", "Calls of this agent, by whomever it is used: `600/min`"),
+        key("limits", Kind::Section(&AGENT_LIMITS), "none", "How much of it there may be at once"),
     ],
     elsewhere: &[
         ("model", "write a list: `models: [name]`"),
         ("personality", "write `prompt:`"),
         ("tier", "write `budget_tier:`"),
     ],
+};
+
+const AGENT_LIMITS: Section = Section {
+    title: "agents.NAME.limits",
+    keys: &[key(
+        "concurrent",
+        whole(1, 10_000, "calls"),
+        "as many as there are",
+        "Calls of this agent that run at the same time",
+    )],
+    elsewhere: &[],
 };
 
 pub(super) const KEY: Section = Section {
@@ -202,12 +214,17 @@ pub(super) const KEY: Section = Section {
             "What it may do: `execute` calls tools, `override_tier` asks for a tier above an agent's `budget_tier` (one up to it needs no right), `approve` agrees to calls that wait for a person, `observe` sees how the servers are and what happens, `admin` changes what the gateway does",
         ),
         key("tools", PLAINS, "all that its agents see", "Tools that it may use at all; globs"),
-        key("rate_limit", PLAIN, "none", "Requests of this key: `600/min`"),
+        key(
+            "rate_limit",
+            PLAIN,
+            "none",
+            "Calls of this key: `600/min`, all at once or one after the other",
+        ),
         key(
             "concurrent",
             whole(1, 1_000_000, "calls"),
             "`limits.per_key`",
-            "Calls of this key at the same time",
+            "Requests of this key at the same time",
         ),
         key(
             "expires",

@@ -74,6 +74,7 @@ pub(super) const SERVER: Section = Section {
             "Measure its tools on connect, while idle, and when they might be better again; only those with `probe`, or read-only on a trusted server. `false`: never by itself",
         ),
         key("category", PLAIN, "none", "Groups the leaderboard"),
+        key("limits", Kind::Section(&SLOTS), "see there", "How many calls it gets at a time"),
         key("defaults", Kind::Section(&DEFAULTS), "see there", "For every tool of this server"),
         key(
             "allow",
@@ -210,6 +211,20 @@ const RESTART: Section = Section {
             whole(1, 600_000, "milliseconds"),
             "1000",
             "The first pause; doubles up to 30 s",
+        ),
+    ],
+    elsewhere: &[],
+};
+
+const SLOTS: Section = Section {
+    title: "servers.ID.limits",
+    keys: &[
+        key("concurrent", whole(1, 10_000, "calls"), "64", "Calls that run at the same time"),
+        key(
+            "queue",
+            whole(0, 100_000, "calls"),
+            "128",
+            "Calls that wait for one of those to end; more are refused, and so is one that would wait in vain",
         ),
     ],
     elsewhere: &[],

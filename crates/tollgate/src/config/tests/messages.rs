@@ -18,7 +18,7 @@ error: unknown key `comand`
  3 |     comand: npx -y files
    |     ^^^^^^
    = did you mean `command`?
-   = known here: transport, command, args, env, cwd, sandbox, url, headers, auth, protocol, trusted, enabled, start, restart, code_mode, calibrate, category, defaults, allow, deny, tools
+   = known here: transport, command, args, env, cwd, sandbox, url, headers, auth, protocol, trusted, enabled, start, restart, code_mode, calibrate, category, limits, defaults, allow, deny, tools
 
 error: unknown key `trasport`
  --> t.yaml:4:5
@@ -26,7 +26,7 @@ error: unknown key `trasport`
  4 |     trasport: stdio
    |     ^^^^^^^^
    = did you mean `transport`?
-   = known here: transport, command, args, env, cwd, sandbox, url, headers, auth, protocol, trusted, enabled, start, restart, code_mode, calibrate, category, defaults, allow, deny, tools
+   = known here: transport, command, args, env, cwd, sandbox, url, headers, auth, protocol, trusted, enabled, start, restart, code_mode, calibrate, category, limits, defaults, allow, deny, tools
 
 2 errors in t.yaml
 "#,
@@ -138,7 +138,7 @@ error: unknown key `timeout_ms`
  4 |     timeout_ms: 5000
    |     ^^^^^^^^^^
    = it belongs under `defaults`
-   = known here: transport, command, args, env, cwd, sandbox, url, headers, auth, protocol, trusted, enabled, start, restart, code_mode, calibrate, category, defaults, allow, deny, tools
+   = known here: transport, command, args, env, cwd, sandbox, url, headers, auth, protocol, trusted, enabled, start, restart, code_mode, calibrate, category, limits, defaults, allow, deny, tools
 
 error: unknown key `agents`
  --> t.yaml:5:5
@@ -146,7 +146,7 @@ error: unknown key `agents`
  5 |     agents: {}
    |     ^^^^^^
    = it belongs at the top level: take the indentation out
-   = known here: transport, command, args, env, cwd, sandbox, url, headers, auth, protocol, trusted, enabled, start, restart, code_mode, calibrate, category, defaults, allow, deny, tools
+   = known here: transport, command, args, env, cwd, sandbox, url, headers, auth, protocol, trusted, enabled, start, restart, code_mode, calibrate, category, limits, defaults, allow, deny, tools
 
 error: unknown key `apiKey`
  --> t.yaml:6:5
@@ -154,7 +154,7 @@ error: unknown key `apiKey`
  6 |     apiKey: ***
    |     ^^^^^^
    = write `auth: { apiKey: … }` for the header x-api-key, `auth: { token: … }` for a bearer token
-   = known here: transport, command, args, env, cwd, sandbox, url, headers, auth, protocol, trusted, enabled, start, restart, code_mode, calibrate, category, defaults, allow, deny, tools
+   = known here: transport, command, args, env, cwd, sandbox, url, headers, auth, protocol, trusted, enabled, start, restart, code_mode, calibrate, category, limits, defaults, allow, deny, tools
 
 3 errors in t.yaml
 "#,

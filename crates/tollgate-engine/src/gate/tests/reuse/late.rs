@@ -37,7 +37,7 @@ async fn what_comes_after_the_turn_is_behind_a_handle_told_of_and_kept() {
     assert_eq!((SystemClock.now() - began).as_millis(), 500, "not a moment later");
     assert_eq!(pending.duration.as_millis(), 500);
     let handle = pending.handle.expect("it is to come").to_string();
-    let Again::Sensible { hint: Some(hint) } = &pending.retry else { panic!("{pending:?}") };
+    let Again::Sensible { hint: Some(hint), .. } = &pending.retry else { panic!("{pending:?}") };
     assert!(hint.contains(&handle), "{hint}");
     assert_eq!(*test.dropped.lock(), 0, "the call goes on");
 
@@ -96,7 +96,7 @@ async fn only_what_can_be_kept_or_was_asked_for_goes_on_after_the_turn() {
     let b = r#"{"name":"s_b","arguments":{"n":900}}"#;
     let dropped = outcome(&test, &test.short(500), b, Caller::silent(&client)).await;
     assert_eq!(dropped.status, Status::Timeout);
-    assert_eq!(dropped.retry, Again::Sensible { hint: None });
+    assert_eq!(dropped.retry, Again::Sensible { hint: None, after: None });
     assert_eq!((*test.dropped.lock(), test.calls()), (1, 1));
 
     let wanted = || Caller { late: Late::Delivered, ..Caller::silent(&client) };

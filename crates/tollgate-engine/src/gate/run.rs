@@ -1,0 +1,72 @@
+//! A permitted request on its way through the other stages, to its reply.
+
+use tollgate_core::approval::{self, Clearance, Cleared};
+use tollgate_core::call::Status;
+use tollgate_core::plan;
+use tollgate_core::policy::Permitted;
+use tollgate_core::turn::Turn;
+
+use super::{Gate, late, slow};
+use crate::answer;
+use crate::caller::{CallError, Caller, Reply};
+use crate::executor::Call;
+use crate::reuse::{Came, Over};
+use crate::tickets::Tickets;
+
+impl Gate {
+    pub(super) async fn run(
+        &self,
+        turn: &Turn,
+        permitted: Permitted<'_>,
+        caller: &Caller<'_>,
+    ) -> Result<Reply, CallError> {
+        let is_tool = permitted.tool().is_some();
+        let by = caller.decided_by;
+        let (admitted, _running) = match self.limits.admit((turn, by), permitted) {
+            Ok(admitted) => admitted,
+            Err(exceeded) if is_tool => return Ok(answer::exceeded(&exceeded)),
+            Err(exceeded) => return Err(exceeded.into()),
+        };
+        match approval::clear((turn, by), admitted, rand::random) {
+            Clearance::Clear(cleared) => self.carry_out(turn, cleared, caller).await,
+            Clearance::Ask(held) => {
+                let message = format!("nobody could be asked: {}", held.why());
+                Ok(answer::failed(Status::Denied, &message))
+            }
+        }
+    }
+
+    async fn carry_out(
+        &self,
+        turn: &Turn,
+        cleared: Cleared<'_>,
+        caller: &Caller<'_>,
+    ) -> Result<Reply, CallError> {
+        let is_tool = cleared.permitted().tool().is_some();
+        let limits = self.registry.current().charter.limits;
+        let planned = match plan::plan(turn, cleared, self.clock.now(), limits) {
+            Ok(planned) => planned,
+            Err(late) if is_tool => return Ok(answer::failed(Status::Timeout, &late.to_string())),
+            Err(late) => return Err(late.into()),
+        };
+        let principal = &turn.principal;
+        let running = self.reuse.run(Call { principal, planned: &planned, caller });
+        let of = (turn, planned.permitted());
+        let over = match slow::announced(&self.notices, of, caller, running).await? {
+            Came::Over(over) => over,
+            Came::Late(call) => match late::pending(self, turn, caller, call) {
+                Some(pending) => return Ok(Reply::Tool(pending)),
+                None => Over::timed_out(),
+            },
+        };
+        let took = self.clock.now().saturating_duration_since(planned.started());
+        let tickets = Tickets { seal: &self.executor.seal, principal };
+        let (planned, reused, results) = (&planned, over.reused, &*self.results);
+        let finish = answer::Finish { planned, caller, took, reused, principal, results, tickets };
+        let reply = finish.reply(over.ran).await;
+        if let (Some(unjudged), Ok(Reply::Tool(outcome))) = (&over.unjudged, &reply) {
+            self.executor.judged(unjudged, outcome.status);
+        }
+        reply
+    }
+}

@@ -1,0 +1,141 @@
+//! What was taken of the limits on calls, and how many calls of each agent run. Called by the gate
+//! for every call; one without limits passes without a lock. What is in here outlasts the config.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::{Mutex, RwLock};
+use tollgate_core::admission::{self, Admitted, Counted, TooOften};
+use tollgate_core::call::Decider;
+use tollgate_core::id::AgentId;
+use tollgate_core::policy::Permitted;
+use tollgate_core::rate::Bucket;
+use tollgate_core::turn::Turn;
+
+use crate::clock::Clock;
+
+/// How many limits are remembered: of tools, agents and principals together.
+const MOST: usize = 65_536;
+/// When it is worth coming back to an agent all of whose calls run.
+const SOON: Duration = Duration::from_secs(1);
+
+/// More calls than there may be.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Exceeded {
+    #[error(transparent)]
+    Often(#[from] TooOften),
+    #[error("agent `{agent}` has {most} calls running, as many as it may; try again in 1 s")]
+    AtOnce { agent: AgentId, most: u32 },
+}
+
+impl Exceeded {
+    pub fn retry_after(&self) -> Duration {
+        match self {
+            Self::Often(too_often) => too_often.wait,
+            Self::AtOnce { .. } => SOON,
+        }
+    }
+}
+
+pub(crate) struct Limits {
+    clock: Arc<dyn Clock>,
+    most: usize,
+    buckets: RwLock<HashMap<Counted, Arc<Bucket>>>,
+    /// Of agents that may not have as many as they like.
+    running: Arc<Mutex<HashMap<AgentId, u32>>>,
+}
+
+/// A call that runs, of an agent whose calls are counted; until it is dropped.
+pub(crate) struct Running {
+    all: Arc<Mutex<HashMap<AgentId, u32>>>,
+    agent: AgentId,
+}
+
+impl Limits {
+    pub(crate) fn new(clock: Arc<dyn Clock>) -> Self {
+        Self::with_room(MOST, clock)
+    }
+
+    fn with_room(most: usize, clock: Arc<dyn Clock>) -> Self {
+        Self { clock, most, buckets: RwLock::default(), running: Arc::default() }
+    }
+
+    /// Lets a request through if all its limits allow one more now.
+    pub(crate) fn admit<'a>(
+        &self,
+        (turn, by): (&Turn, Decider),
+        permitted: Permitted<'a>,
+    ) -> Result<(Admitted<'a>, Option<Running>), Exceeded> {
+        // First, since it costs nothing to give up.
+        let running = self.begin(turn)?;
+        let bucket = |counted: &Counted| self.bucket(counted);
+        let admitted = admission::admit((turn, by), permitted, bucket, self.clock.now())?;
+        Ok((admitted, running))
+    }
+
+    fn begin(&self, turn: &Turn) -> Result<Option<Running>, Exceeded> {
+        let Some(most) = turn.view.concurrent else { return Ok(None) };
+        let agent = turn.view.agent.clone();
+        let mut running = self.running.lock();
+        let count = running.entry(agent.clone()).or_insert(0);
+        if *count >= most {
+            return Err(Exceeded::AtOnce { agent, most });
+        }
+        *count += 1;
+        drop(running);
+        Ok(Some(Running { all: Arc::clone(&self.running), agent }))
+    }
+
+    fn bucket(&self, counted: &Counted) -> Arc<Bucket> {
+        if let Some(bucket) = self.buckets.read().get(counted) {
+            return Arc::clone(bucket);
+        }
+        let now = self.clock.now();
+        let mut buckets = self.buckets.write();
+        if buckets.len() >= self.most && !buckets.contains_key(counted) {
+            make_room(&mut buckets, now);
+        }
+        let new = || Arc::new(Bucket::new(now));
+        Arc::clone(buckets.entry(counted.clone()).or_insert_with(new))
+    }
+}
+
+/// Forgets what weighs nothing any more; if that is too little, what weighs least.
+fn make_room(buckets: &mut HashMap<Counted, Arc<Bucket>>, now: Instant) {
+    // Who has one in hand is about to take from it.
+    let in_use = |bucket: &Arc<Bucket>| Arc::strong_count(bucket) > 1;
+    let before = buckets.len();
+    buckets.retain(|_, bucket| in_use(bucket) || !bucket.is_idle(now));
+    let enough = before - before / 4;
+    if buckets.len() <= enough {
+        return;
+    }
+    let mut known: Vec<(Duration, Counted)> = buckets
+        .iter()
+        .filter(|(_, bucket)| !in_use(bucket))
+        .map(|(counted, bucket)| (bucket.weighs(now), counted.clone()))
+        .collect();
+    let light = (buckets.len() - enough).min(known.len());
+    if light < known.len() {
+        known.select_nth_unstable_by_key(light, |(weight, _)| *weight);
+    }
+    for (_, counted) in known.drain(..light) {
+        buckets.remove(&counted);
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let mut all = self.all.lock();
+        if let Some(count) = all.get_mut(&self.agent) {
+            *count -= 1;
+            if *count == 0 {
+                all.remove(&self.agent);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,137 @@
+//! How many requests are being answered: of everybody, and of each key. One too many is refused
+//! before its body is read. What only listens is not counted: it costs nothing while it waits.
+
+use std::collections::HashMap;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::task::{Context, Poll};
+use std::time::Duration;
+
+use axum::body::Body;
+use axum::response::Response;
+use bytes::Bytes;
+use http::{Method, StatusCode};
+use http_body::{Frame, SizeHint};
+use parking_lot::Mutex;
+use tollgate_core::turn::Principal;
+
+use crate::events;
+use crate::limits::Limits;
+use crate::problem::Problem;
+
+/// Most requests are over by then.
+const SOON: Duration = Duration::from_secs(1);
+
+const TOO_MANY: Problem = Problem::new(
+    StatusCode::SERVICE_UNAVAILABLE,
+    "too_busy",
+    "as many requests are being answered as there may be; try again in a moment",
+)
+.later(SOON);
+
+pub(crate) struct Crowd {
+    most: usize,
+    all: AtomicUsize,
+    /// Of keys that have any.
+    by_key: Mutex<HashMap<Principal, u32>>,
+}
+
+/// Whose request it is, and how many of them there may be.
+pub(crate) struct Share {
+    pub(crate) principal: Principal,
+    pub(crate) most: u32,
+}
+
+/// Room for one request, until it is dropped.
+pub(crate) struct Place {
+    crowd: Arc<Crowd>,
+    key: Option<Principal>,
+}
+
+/// A response of a request that has turned into listening. Kept in its extensions.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Listening;
+
+impl Crowd {
+    pub(crate) fn new(limits: &Limits) -> Arc<Self> {
+        let by_key = Mutex::default();
+        Arc::new(Self { most: limits.in_flight, all: AtomicUsize::new(0), by_key })
+    }
+
+    /// Without a share, only the number of all counts.
+    pub(crate) fn enter(self: &Arc<Self>, share: Option<Share>) -> Result<Place, Problem> {
+        let room = |count: usize| (count < self.most).then_some(count + 1);
+        let order = Ordering::Relaxed;
+        self.all.fetch_update(order, order, room).map_err(|_| TOO_MANY)?;
+        let mut place = Place { crowd: Arc::clone(self), key: None };
+        if let Some(Share { principal, most }) = share {
+            let mut by_key = self.by_key.lock();
+            let count = by_key.entry(principal.clone()).or_insert(0);
+            if *count >= most {
+                let detail = format!("{most} requests of this key are being answered already");
+                let status = StatusCode::TOO_MANY_REQUESTS;
+                return Err(Problem::told(status, "too_many_at_once", detail).later(SOON));
+            }
+            *count += 1;
+            drop(by_key);
+            place.key = Some(principal);
+        }
+        Ok(place)
+    }
+}
+
+impl Place {
+    /// Keeps the place for as long as the answer is being made: events of a call come while it
+    /// runs, everything else is made by now.
+    pub(crate) fn keep_for(self, method: &Method, response: Response) -> Response {
+        let listens = *method == Method::GET || response.extensions().get::<Listening>().is_some();
+        if listens || !events::is_stream(&response) {
+            return response;
+        }
+        response.map(|body| Body::new(Kept { body, _place: self }))
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        self.crowd.all.fetch_sub(1, Ordering::Relaxed);
+        let Some(key) = &self.key else { return };
+        let mut by_key = self.crowd.by_key.lock();
+        if let Some(count) = by_key.get_mut(key) {
+            *count -= 1;
+            if *count == 0 {
+                by_key.remove(key);
+            }
+        }
+    }
+}
+
+/// A body that keeps its place.
+struct Kept {
+    body: Body,
+    _place: Place,
+}
+
+impl http_body::Body for Kept {
+    type Data = Bytes;
+    type Error = axum::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
+        Pin::new(&mut self.body).poll_frame(context)
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,195 @@
+//! R: more than there is room for. Everybody is answered, in time, and told when to come back.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use serde_json::json;
+use tokio::io::AsyncReadExt as _;
+use tokio::net::TcpStream;
+use tollgate_core::rate::RateLimit;
+use tollgate_core::turn::Grant;
+use tollgate_server::{Gauge, Key, Limits, Memory, Right, Rights};
+
+use crate::client::{Call, Reply};
+use crate::stage::{Setup, Stage, key};
+
+async fn stage(limits: Limits, keys: &[&str]) -> Stage {
+    let rights: Rights = [Right::Execute].into_iter().collect();
+    let key = |name: &&str| key(name, &format!("{name}-0123456789abcdef"), rights);
+    let keys = keys.iter().map(key).collect();
+    Stage::with(Setup { limits, keys, ..Setup::default() }).await
+}
+
+fn waiting(stage: &Stage, ms: u64) -> Call {
+    let body = json!({"name": "wait", "arguments": {"ms": ms}}).to_string();
+    stage.post(body).path("/v1/tools/execute")
+}
+
+fn by(name: &str, call: Call) -> Call {
+    call.header("x-api-key", &format!("{name}-0123456789abcdef"))
+}
+
+/// How often each status came. Who is turned away is told when to come back.
+fn counted(replies: &[Reply]) -> BTreeMap<u16, usize> {
+    let mut counts = BTreeMap::new();
+    for reply in replies {
+        *counts.entry(reply.status).or_default() += 1;
+        let seconds = reply.header("retry-after").and_then(|it| it.parse::<u64>().ok());
+        let is_refused = matches!(reply.status, 429 | 503);
+        assert_eq!(seconds.is_some_and(|it| it > 0), is_refused, "{reply:?}");
+    }
+    counts
+}
+
+#[tokio::test]
+async fn r_08_ten_times_too_many_are_all_answered_and_then_all_is_well_again() {
+    let stage = stage(Limits { in_flight: 8, ..Limits::default() }, &[]).await;
+    let params = json!({"name": "wait", "arguments": {"ms": 300}});
+    let plain = (0..60).map(|_| waiting(&stage, 300).send());
+    let mcp = (0..60).map(|_| stage.modern("tools/call", params.clone()).send());
+    let (plain, mcp) = tokio::join!(join_all(plain), join_all(mcp));
+    let all: Vec<Reply> = plain.into_iter().chain(mcp).collect();
+    let counts = counted(&all);
+    assert!(counts.keys().all(|status| [200, 503].contains(status)), "{counts:?}");
+    assert!(counts[&200] >= 8 && counts[&503] >= 60, "{counts:?}");
+    let refused = all.iter().filter(|it| it.status == 503);
+    let on_mcp = refused.filter(|it| it.text.contains("jsonrpc"));
+    assert!(on_mcp.clone().count() > 0);
+    assert!(on_mcp.into_iter().all(|it| it.brief() == "503 -32603"));
+    let after = join_all((0..8).map(|_| waiting(&stage, 1).send())).await;
+    assert_eq!(counted(&after), BTreeMap::from([(200, 8)]));
+}
+
+#[tokio::test]
+async fn r_10_a_greedy_key_does_not_slow_down_another() {
+    let limits = Limits { per_key: 4, ..Limits::default() };
+    let stage = stage(limits, &["greedy", "modest"]).await;
+    let greedy = join_all((0..100).map(|_| by("greedy", waiting(&stage, 300)).send()));
+    let modest = async {
+        let mut replies = Vec::new();
+        for _ in 0..20 {
+            replies.push(by("modest", waiting(&stage, 5)).send().await);
+        }
+        replies
+    };
+    let (greedy, modest) = tokio::join!(greedy, modest);
+    assert_eq!(counted(&modest), BTreeMap::from([(200, 20)]));
+    let counts = counted(&greedy);
+    assert!(counts.keys().all(|status| [200, 429].contains(status)), "{counts:?}");
+    assert!(counts[&429] > 50, "{counts:?}");
+    let mcp = by("greedy", stage.modern("tools/list", json!({}))).send().await;
+    assert_eq!(mcp.brief(), "200 ok", "there is room again");
+}
+
+#[tokio::test]
+async fn r_09_listening_takes_no_room_but_a_call_that_tells_its_progress_does() {
+    let stage = stage(Limits { in_flight: 1, ..Limits::default() }, &[]).await;
+    let listen = json!({"notifications": {"toolsListChanged": true}});
+    let mut streams = Vec::new();
+    for _ in 0..3 {
+        let mut stream = stage.modern("subscriptions/listen", listen.clone()).stream().await;
+        assert!(stream.next().await.is_some(), "acknowledged");
+        streams.push(stream);
+    }
+    assert_eq!(waiting(&stage, 1).send().await.status, 200);
+    let streamed = waiting(&stage, 400).set("accept", "text/event-stream");
+    let other = async {
+        tokio::time::sleep(Duration::from_millis(150)).await;
+        waiting(&stage, 1).send().await
+    };
+    let (streamed, other) = tokio::join!(streamed.send(), other);
+    assert_eq!((streamed.status, other.status), (200, 503));
+    assert_eq!(waiting(&stage, 1).send().await.status, 200);
+}
+
+/// Says what the test wants to be in use, in percent.
+struct Percent(AtomicU64);
+
+impl Gauge for Percent {
+    fn resident_bytes(&self) -> Option<u64> {
+        Some(self.0.load(Ordering::Relaxed) << 20)
+    }
+}
+
+impl Percent {
+    async fn set(&self, percent: u64) {
+        self.0.store(percent, Ordering::Relaxed);
+        tokio::time::sleep(Duration::from_millis(400)).await;
+    }
+}
+
+#[tokio::test]
+async fn r_11_memory_runs_out_in_steps_and_the_gateway_lives_through_all_of_them() {
+    let used = Arc::new(Percent(AtomicU64::new(10)));
+    let memory = Memory::measured(100 << 20, Arc::<Percent>::clone(&used));
+    let stage = stage(Limits { memory, ..Limits::default() }, &[]).await;
+    let session = stage.open_session("2025-11-25", json!({})).await;
+    let listen = json!({"notifications": {"toolsListChanged": true}});
+    let healthy = async || assert_eq!(stage.request("GET", "/healthz").status().await, 200);
+    let ready = async || stage.request("GET", "/readyz").status().await;
+
+    used.set(85).await;
+    healthy().await;
+    assert_eq!(ready().await, 200);
+    assert_eq!(waiting(&stage, 1).send().await.status, 200);
+    let refused = stage.modern("subscriptions/listen", listen.clone()).send().await;
+    assert_eq!(refused.brief(), "503 -32603");
+    let idle = session.call(1, "tools/list", &json!({})).send().await;
+    assert_eq!(idle.status, 404, "idle sessions have ended");
+
+    used.set(92).await;
+    healthy().await;
+    assert_eq!(ready().await, 503);
+    let refused = waiting(&stage, 1).send().await;
+    assert_eq!(counted(&[refused]), BTreeMap::from([(503, 1)]));
+
+    used.set(99).await;
+    healthy().await;
+    let mut crowd = Vec::new();
+    for _ in 0..40 {
+        crowd.push(TcpStream::connect(stage.address).await.unwrap());
+    }
+    let closed = crowd.iter_mut().map(|stream| async {
+        let mut byte = [0; 1];
+        let read = stream.read(&mut byte);
+        matches!(tokio::time::timeout(Duration::from_millis(500), read).await, Ok(Ok(0) | Err(_)))
+    });
+    let closed = join_all(closed).await.into_iter().filter(|closed| *closed).count();
+    assert!((20..=30).contains(&closed), "{closed} of 40 were refused");
+    drop(crowd);
+
+    used.set(20).await;
+    healthy().await;
+    assert_eq!(ready().await, 200);
+    assert_eq!(waiting(&stage, 1).send().await.status, 200);
+    assert!(stage.modern("subscriptions/listen", listen).stream().await.next().await.is_some());
+}
+
+#[tokio::test]
+async fn s_33_a_key_that_calls_too_often_is_told_when_to_come_back_on_every_front() {
+    let rights: Rights = [Right::Execute].into_iter().collect();
+    let limit = RateLimit { calls: 2, per: Duration::from_secs(3_600) };
+    let grant = Grant { rate_limit: Some(limit), ..Grant::default() };
+    let limited = Key { grant, ..key("limited", "limited-0123456789abcdef", rights) };
+    let stage = Stage::with(Setup { keys: vec![limited], ..Setup::default() }).await;
+    for _ in 0..2 {
+        assert_eq!(by("limited", waiting(&stage, 1)).send().await.status, 200);
+    }
+    let refused = by("limited", waiting(&stage, 1)).send().await;
+    assert_eq!(refused.status, 429);
+    let seconds: u64 = refused.header("retry-after").unwrap().parse().unwrap();
+    assert!((1_700..=1_800).contains(&seconds), "{seconds}");
+    let outcome = refused.json();
+    assert_eq!(outcome["status"], "rate_limited");
+    assert_eq!(outcome["retryable"], true);
+    assert!(outcome["retry_hint"].as_str().unwrap().starts_with("try again in 1"));
+    let echo = json!({"name": "echo", "arguments": {"text": "x"}});
+    let mcp = by("limited", stage.modern("tools/call", echo)).send().await;
+    assert_eq!(mcp.brief(), "200 failed", "the model can read it");
+    assert!(mcp.text.contains("you may call 2 times in an hour; try again in"), "{}", mcp.text);
+    assert_eq!(by("limited", stage.modern("tools/list", json!({}))).send().await.status, 200);
+    assert_eq!(stage.calls(), 2, "no other reached a tool");
+}

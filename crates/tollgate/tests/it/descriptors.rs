@@ -1,0 +1,38 @@
+//! R-13, seen from outside: the end of file descriptors is not the end of the gateway.
+
+use std::fs;
+use std::io::Write as _;
+use std::net::TcpStream;
+use std::process::Command;
+use std::time::Duration;
+
+use serde_json::json;
+use tempfile::TempDir;
+
+use crate::served::Gateway;
+
+/// Connections for which there are descriptors.
+const ROOM: usize = 12;
+
+#[test]
+fn r_13_at_the_end_of_descriptors_the_listener_lives_on_and_recovers() {
+    let gateway = Gateway::start_in(TempDir::new().unwrap(), &json!({}), |command| command);
+    let process = gateway.process.id();
+    let healthy = || gateway.send("GET /healthz", "", "").starts_with("HTTP/1.1 200");
+    assert!(healthy());
+    let used = fs::read_dir(format!("/proc/{process}/fd")).unwrap().count();
+    let limit = format!("--nofile={0}:{0}", used + ROOM);
+    let limited = Command::new("prlimit").args(["--pid", &process.to_string(), &limit]).status();
+    assert!(limited.unwrap().success());
+
+    let mut crowd = Vec::new();
+    for _ in 0..4 * ROOM {
+        let mut stream = TcpStream::connect(&gateway.address).unwrap();
+        let _ = stream.write_all(b"GET /healthz HTTP/1.1\r\nhost: ");
+        crowd.push(stream);
+    }
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(fs::exists(format!("/proc/{process}/fd")).unwrap(), "it lives");
+    drop(crowd);
+    assert!(healthy(), "without a restart");
+}
