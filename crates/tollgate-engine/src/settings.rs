@@ -327,7 +327,19 @@ pub enum Auth {
     /// Sent as `authorization: Bearer …`; written in the config with or without that word.
     Token(Secret),
     ClientCredentials(ClientCredentials),
+    /// A person consents once; the tokens are kept.
+    Login(Login),
     Brought(Brought),
+}
+
+/// OAuth 2.1 authorization code, by `tollgate servers login`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Login {
+    /// `None`: the gateway registers itself.
+    pub client_id: Option<String>,
+    pub client_secret: Option<Secret>,
+    /// Empty: what the server asks for.
+    pub scopes: Vec<String>,
 }
 
 /// Credentials that an embedding program brings along.

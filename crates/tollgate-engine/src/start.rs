@@ -66,7 +66,7 @@ pub fn start(settings: &Settings, parts: Parts) -> Running {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let notices = Notices::default();
     let environment = settings.environment.clone();
-    let archive = parts.store.map(|store| Archive::new(store, environment.clone()));
+    let archive = parts.store.clone().map(|store| Archive::new(store, environment.clone()));
     let meters = Meters::new(Basics {
         clock: Arc::clone(&clock),
         rules: settings.budget.standing,
@@ -79,6 +79,7 @@ pub fn start(settings: &Settings, parts: Parts) -> Running {
         clock: Arc::clone(&clock),
         data: settings.data.clone(),
         launcher: parts.launcher,
+        store: parts.store.clone(),
     };
     let mut fleet = Fleet::new(context, settings, parts.tools);
     let (registry, mut keeper) = registry::registry(

@@ -24,7 +24,7 @@ mod stored;
 mod supervisor;
 mod turnstile;
 
-pub use auth::authorize;
+pub use auth::{authorize, login};
 pub use handle::{Context, Upstream};
 
 /// What the registry is told, over a bounded queue.

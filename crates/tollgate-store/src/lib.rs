@@ -5,6 +5,7 @@ pub mod audit;
 mod database;
 mod error;
 pub mod keys;
+pub mod logins;
 pub mod measurements;
 mod migrations;
 mod number;

@@ -157,13 +157,13 @@ impl Local {
 
 /// What was measured before. Without it nothing starts: it would be lost without a word. While
 /// another process holds the file this waits for some seconds, and nobody else has to.
-async fn store(config: &Config) -> Result<Store, Failure> {
+pub async fn store(config: &Config) -> Result<Store, Failure> {
     let file = config.data.join("tollgate.db");
     blocking(move || Store::open(&file)).await
 }
 
 /// Where calls and decisions are kept, in the same file.
-async fn ledger(config: &Config, store: &Store) -> Result<Ledger, Failure> {
+pub async fn ledger(config: &Config, store: &Store) -> Result<Ledger, Failure> {
     let Some(trail) = store.audit() else { return Ok(Ledger::none()) };
     let audit = config.settings.audit.clone();
     let open = move || {

@@ -203,6 +203,8 @@ pub enum LookAt {
     Restart { name: String },
     /// The last lines that a server wrote to its standard error
     Logs { name: String },
+    /// Give consent to a server that needs a person (`auth: { login: true }`)
+    Login { name: String },
 }
 
 #[derive(Debug, Subcommand)]

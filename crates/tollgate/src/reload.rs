@@ -20,6 +20,7 @@ use crate::app::App;
 use crate::config::{Loaded, Report, Request};
 use crate::signals::Hangups;
 
+mod audit;
 mod change;
 mod desk;
 mod effect;
@@ -120,13 +121,14 @@ impl Keeper {
             Ask::Show(reply) => drop(reply.send(self.desk.show().await)),
             Ask::Reload(by, reply) => drop(reply.send(self.reload(&by).await)),
             Ask::Change(order, reply) => {
-                let by = order.by.clone();
+                let (by, act) = (order.by.clone(), audit::act(&order.change));
                 let changed = self.desk.change(*order).await;
                 if let Ok(changed) = &changed
                     && let Some(effect) = &changed.applied
                 {
+                    self.desk.note(act.by(&by)).await;
                     let result = Outcome::Applied(effect.clone());
-                    self.tell(&by, result, changed.told.report.clone());
+                    self.tell(&by, result, changed.told.report.clone()).await;
                 }
                 drop(reply.send(changed.map(|it| it.told)));
             }
@@ -147,7 +149,7 @@ impl Keeper {
                 }
                 self.doubts = Doubts::default();
                 self.desk.saw(content);
-                drop(self.refuse("file", &report));
+                drop(self.refuse("file", &report).await);
             }
         }
         None
@@ -157,11 +159,11 @@ impl Keeper {
     async fn reload(&mut self, by: &str) -> Attempt {
         self.doubts = Doubts::default();
         match self.desk.read().await {
-            Found::Same => self.tell(by, Outcome::Unchanged, serde_json::Value::Null),
+            Found::Same => self.tell(by, Outcome::Unchanged, serde_json::Value::Null).await,
             Found::Good(loaded) => self.apply(by, loaded).await,
             Found::Bad { content, report } => {
                 self.desk.saw(content);
-                self.refuse(by, &report)
+                self.refuse(by, &report).await
             }
         }
     }
@@ -170,20 +172,20 @@ impl Keeper {
         let report = loaded.report.to_json();
         let content = loaded.version.as_str().to_owned();
         match self.desk.apply(*loaded).await {
-            Ok(effect) => self.tell(by, Outcome::Applied(effect), report),
+            Ok(effect) => self.tell(by, Outcome::Applied(effect), report).await,
             Err(why) => {
                 self.desk.saw(content);
-                self.refuse(by, &why)
+                self.refuse(by, &why).await
             }
         }
     }
 
-    fn refuse(&self, by: &str, report: &Report) -> Attempt {
-        self.tell(by, Outcome::Refused(report.to_string()), report.to_json())
+    async fn refuse(&self, by: &str, report: &Report) -> Attempt {
+        self.tell(by, Outcome::Refused(report.to_string()), report.to_json()).await
     }
 
-    /// To the log, to those who listen, and to those who ask later.
-    fn tell(&self, by: &str, result: Outcome, report: serde_json::Value) -> Attempt {
+    /// To the log, to the audit trail, to those who listen, and to those who ask later.
+    async fn tell(&self, by: &str, result: Outcome, report: serde_json::Value) -> Attempt {
         let by = by.to_owned();
         let error = match &result {
             Outcome::Applied(effect) => {
@@ -197,7 +199,8 @@ impl Keeper {
                 Some(why.clone())
             }
         };
-        if result != Outcome::Unchanged {
+        if let Some(decision) = audit::reload(&by, self.desk.file(), &result) {
+            self.desk.note(decision).await;
             self.desk.announce(Notice::Reloaded { by: by.clone(), error });
         }
         let attempt = Attempt { at: SystemClock.wall(), by, result, report };

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use http::header::AUTHORIZATION;
 use http::{HeaderName, HeaderValue, StatusCode};
+use tollgate_core::id::ServerId;
 use tollgate_core::secret::Secret;
 use tollgate_mcp::client::Credentials;
 
-use crate::clock::Clock;
+use super::Context;
 use crate::settings::{Auth, Endpoint};
 
 pub mod authorize;
@@ -17,22 +18,30 @@ mod challenge;
 mod client_credentials;
 mod discovery;
 mod fetch;
+pub mod login;
 mod place;
 mod token;
 
 use client_credentials::ClientCredentialsGrant;
+use login::LoginGrant;
 
 /// What the settings of an endpoint ask for.
 pub(super) fn credentials(
+    server: &ServerId,
     endpoint: &Endpoint,
-    clock: &Arc<dyn Clock>,
+    context: &Context,
 ) -> Option<Arc<dyn Credentials>> {
+    let clock = &context.clock;
     match &endpoint.auth {
         Auth::None => None,
         Auth::Token(token) => Some(Arc::new(Token(token.clone()))),
         Auth::ClientCredentials(config) => {
             let grant = ClientCredentialsGrant::new(config, &endpoint.url, Arc::clone(clock));
             Some(Arc::new(grant))
+        }
+        Auth::Login(login) => {
+            let (asked, clock) = ((login, endpoint.url.as_str()), Arc::clone(clock));
+            Some(Arc::new(LoginGrant::new(server, asked, context.store.as_ref(), clock)))
         }
         Auth::Brought(brought) => Some(Arc::clone(&brought.0)),
     }

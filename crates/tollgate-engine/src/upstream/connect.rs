@@ -73,6 +73,7 @@ impl From<ConnectError> for Trouble {
 /// The connector that a server's settings ask for.
 pub(super) fn connector(server: &Server, log: &Arc<Log>, context: &Context) -> Arc<dyn Connector> {
     let Context { clock, launcher, .. } = context;
+    let credentials = |endpoint: &Endpoint| auth::credentials(&server.id, endpoint, context);
     let pinned = match server.protocol {
         Protocol::Auto => None,
         Protocol::Pinned(revision) => Some(revision),
@@ -86,12 +87,18 @@ pub(super) fn connector(server: &Server, log: &Arc<Log>, context: &Context) -> A
             log: Arc::clone(log),
             clock: Arc::clone(clock),
         }),
-        Transport::StreamableHttp(endpoint) => {
-            Arc::new(Http::new(endpoint, HttpTransport::Streamable, pinned, clock))
-        }
-        Transport::Sse(endpoint) => {
-            Arc::new(Http::new(endpoint, HttpTransport::Sse, pinned, clock))
-        }
+        Transport::StreamableHttp(endpoint) => Arc::new(Http {
+            endpoint: endpoint.clone(),
+            transport: HttpTransport::Streamable,
+            pinned,
+            credentials: credentials(endpoint),
+        }),
+        Transport::Sse(endpoint) => Arc::new(Http {
+            endpoint: endpoint.clone(),
+            transport: HttpTransport::Sse,
+            pinned,
+            credentials: credentials(endpoint),
+        }),
     }
 }
 
@@ -105,16 +112,6 @@ struct Http {
 }
 
 impl Http {
-    fn new(
-        endpoint: &Endpoint,
-        transport: HttpTransport,
-        pinned: Option<Revision>,
-        clock: &Arc<dyn Clock>,
-    ) -> Self {
-        let credentials = auth::credentials(endpoint, clock);
-        Self { endpoint: endpoint.clone(), transport, pinned, credentials }
-    }
-
     fn target(&self) -> Result<HttpTarget, String> {
         let url: Uri = self.endpoint.url.parse().map_err(|_| "the URL is not one".to_owned())?;
         let mut headers = HeaderMap::new();

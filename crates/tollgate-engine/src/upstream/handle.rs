@@ -14,6 +14,7 @@ use tollgate_core::secret::Secret;
 use tollgate_mcp::Era;
 use tollgate_mcp::client::{Answer, Request, RequestError};
 use tollgate_mcp::tasks::{self, Task};
+use tollgate_store::Store;
 
 use super::connect::{self, Connector};
 use super::life::Life;
@@ -46,6 +47,8 @@ pub struct Context {
     pub data: PathBuf,
     /// What children begin as.
     pub launcher: Option<Launcher>,
+    /// Where logins are kept.
+    pub store: Option<Arc<Store>>,
 }
 
 /// Dropping it kills the server; [`Upstream::stop`] ends it in good order.

@@ -93,7 +93,7 @@ fn a_file_of_a_newer_version_is_refused_with_both_versions() {
     assert_eq!(
         place.refused(),
         "`FILE` was written by a newer version of Tollgate (its format is 9000, this version \
-         knows up to 3); run that version, or move the file away to begin anew"
+         knows up to 4); run that version, or move the file away to begin anew"
     );
 }
 

@@ -12,6 +12,7 @@ use crate::output::{Form, Output, Table, clean};
 
 mod added;
 pub(super) mod change;
+mod login;
 
 pub(super) async fn run(servers: &LookAt, config: &Config, output: Output) -> Result<(), Failure> {
     match servers {
@@ -19,6 +20,7 @@ pub(super) async fn run(servers: &LookAt, config: &Config, output: Output) -> Re
         LookAt::Test { name } => test(name, config, output).await,
         LookAt::Restart { name } => restart(name, config, output).await,
         LookAt::Logs { name } => logs(name, config, output).await,
+        LookAt::Login { name } => login::run(name, config, output).await,
     }
 }
 

@@ -1,10 +1,14 @@
 //! The reloader's hands: reads, proves, writes and applies, each away from the threads that serve.
 //! Decides nothing of when.
 
+use std::path::Path;
 use std::sync::Arc;
 
+use tollgate_engine::audit::Decision;
 use tollgate_engine::notices::Notice;
 use tollgate_server::operator::{Changed, Effect, Mode, Order, Refused, Shown};
+
+use tracing::warn;
 
 use super::change::{self, Draft, Trouble};
 use super::effect::{self, Fixed};
@@ -102,6 +106,17 @@ impl Desk {
         let Draft { candidate, .. } = written?;
         let effect = self.apply(candidate).await.map_err(Trouble::from)?;
         Ok(Made { told: told(effect.clone()), applied: Some(effect) })
+    }
+
+    pub(super) fn file(&self) -> &Path {
+        self.origin.path()
+    }
+
+    /// Into the audit trail. What was decided holds, written or not.
+    pub(super) async fn note(&self, decision: Decision) {
+        if let Err(error) = self.app.gate().ledger().note(decision).await {
+            warn!(%error, "a change of the config has no row in the audit trail");
+        }
     }
 
     pub(super) fn announce(&self, notice: Notice) {

@@ -8,6 +8,7 @@ mod edited;
 mod fake;
 mod in_process;
 mod keys;
+mod login;
 mod memory;
 mod no_commands;
 mod reload;

@@ -211,12 +211,14 @@ fn a_half_written_file_is_read_again_before_it_is_called_bad() {
 #[test]
 fn what_needs_a_restart_is_said_and_the_rest_is_applied() {
     let (served, config) = served();
-    let text = format!("{config}environment: other\ndata: ./elsewhere\nhosts: [gate.test]\n");
+    let text = format!(
+        "{config}environment: other\ndata: ./elsewhere\nhosts: [gate.test]\nlimits: {{ per_key: 9 }}\n"
+    );
     served.write(&text);
     let said = reload(&served);
     assert_eq!(
         said["needs_restart"],
-        json!(["environment"]),
+        json!(["limits.per_key", "environment"]),
         "`--data` wins over the file: {said}"
     );
     let asked = |host: &str| {

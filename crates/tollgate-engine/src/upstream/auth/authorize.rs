@@ -23,6 +23,7 @@ use tollgate_mcp::client::Credentials;
 use super::bearer;
 use super::challenge::Challenge;
 use super::fetch::Fetch;
+use super::login::Kept;
 use super::place::Place;
 
 /// What there is to know before anybody is asked.
@@ -53,6 +54,8 @@ pub type Open = Box<dyn Fn(String) -> BoxFuture<'static, Result<String, String>>
 pub struct AuthorizationCode {
     authorization: Authorization,
     open: Open,
+    /// Where the tokens stay, if they outlast the process.
+    kept: Option<Kept>,
     /// Counts the tokens, so that whoever waited for a new one knows that it came.
     generation: AtomicU64,
     grant: Mutex<Grant>,
@@ -69,7 +72,18 @@ struct Grant {
 
 impl AuthorizationCode {
     pub fn new(authorization: Authorization, open: Open) -> Self {
-        Self { authorization, open, generation: AtomicU64::new(0), grant: Mutex::default() }
+        let generation = AtomicU64::new(0);
+        Self { authorization, open, kept: None, generation, grant: Mutex::default() }
+    }
+
+    /// Keeps the tokens there.
+    pub fn keeping(self, kept: Kept) -> Self {
+        Self { kept: Some(kept), ..self }
+    }
+
+    /// Asks for consent now, before a server refuses anything.
+    pub async fn ask(&self) -> Result<(), String> {
+        self.authorize(None).await.map(drop)
     }
 
     /// Discovery, registration, consent, token.
@@ -80,6 +94,9 @@ impl AuthorizationCode {
         let mut manager = AuthorizationManager::new_with_oauth_http_client(url, client)
             .await
             .map_err(|error| words(&error))?;
+        if let Some(kept) = &self.kept {
+            manager.set_credential_store(kept.clone());
+        }
         let found = manager.resolve_metadata_from_challenge(challenge).await;
         manager.set_metadata(found.map_err(|error| words(&error))?.metadata);
         let session = AuthorizationSession::new(manager, self.request())
@@ -113,8 +130,9 @@ impl AuthorizationCode {
     }
 
     async fn consent(&self, manager: &AuthorizationManager, url: String) -> Result<(), String> {
-        // Nothing but a web page is ever shown to anybody.
-        Place::parse(&url)?;
+        // Nothing but a web page is ever shown to anybody, and none in clear over a network.
+        let server = Place::parse(&self.authorization.server_url)?;
+        Place::parse(&url)?.may_get_secrets_from(&server)?;
         let redirected = (self.open)(url).await?;
         let callback =
             AuthorizationCallback::from_redirect_url(&redirected).map_err(|error| words(&error))?;
@@ -187,13 +205,13 @@ impl Credentials for AuthorizationCode {
 }
 
 /// Takes the requests of rmcp: bounded, never redirected, and nothing in clear over a network.
-struct Client {
+pub(super) struct Client {
     fetch: Fetch,
     server: Place,
 }
 
 impl Client {
-    fn new(server_url: &str) -> Result<Self, String> {
+    pub(super) fn new(server_url: &str) -> Result<Self, String> {
         Ok(Self { fetch: Fetch::new()?, server: Place::parse(server_url)? })
     }
 }
@@ -210,6 +228,6 @@ impl OAuthHttpClient for Client {
 }
 
 /// What the library says, fit to be shown.
-fn words(error: &AuthError) -> String {
+pub(super) fn words(error: &AuthError) -> String {
     error.to_string().chars().filter(|letter| !letter.is_control()).take(300).collect()
 }

@@ -1,6 +1,7 @@
 //! Credentials against a small token server.
 
 mod authorize;
+mod login;
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime};
@@ -19,7 +20,7 @@ use super::challenge::Challenge;
 use super::fetch::Fetched;
 use super::place::Place;
 use super::*;
-use crate::clock::SystemClock;
+use crate::clock::{Clock, SystemClock};
 use crate::settings::ClientCredentials;
 
 const SECRET: &str = "canary/s3cret:+";

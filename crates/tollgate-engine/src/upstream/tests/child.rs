@@ -55,8 +55,13 @@ impl Child {
         change(&mut settings);
         let (sender, updates) = mpsc::channel(64);
         let data = std::env::temp_dir();
-        let context =
-            Context { clock: Arc::new(SystemClock), updates: sender, data, launcher: None };
+        let context = Context {
+            clock: Arc::new(SystemClock),
+            updates: sender,
+            data,
+            launcher: None,
+            store: None,
+        };
         Self { upstream: Upstream::start(settings, &context), _updates: updates }
     }
 

@@ -126,8 +126,13 @@ impl Stage {
     pub(super) fn start(fake: Fake, server: Server, data: &std::path::Path) -> Self {
         let (sender, updates) = mpsc::channel(64);
         let data = data.to_owned();
-        let context =
-            Context { clock: Arc::new(SystemClock), updates: sender, data, launcher: None };
+        let context = Context {
+            clock: Arc::new(SystemClock),
+            updates: sender,
+            data,
+            launcher: None,
+            store: None,
+        };
         let log = Arc::new(Log::new(server.id.clone(), Vec::new()));
         let connector = Arc::new(fake.clone());
         let upstream = Upstream::supervised(server, &context, log, connector);

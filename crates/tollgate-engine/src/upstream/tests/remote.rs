@@ -95,8 +95,13 @@ impl Remote {
         settings.transport = Transport::StreamableHttp(Endpoint { url, headers, auth });
         let (sender, updates) = mpsc::channel(64);
         let data = std::env::temp_dir();
-        let context =
-            Context { clock: Arc::new(SystemClock), updates: sender, data, launcher: None };
+        let context = Context {
+            clock: Arc::new(SystemClock),
+            updates: sender,
+            data,
+            launcher: None,
+            store: None,
+        };
         Self { upstream: Upstream::start(settings, &context), _updates: updates }
     }
 

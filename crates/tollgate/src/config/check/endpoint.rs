@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use http::{HeaderName, HeaderValue, Uri};
 use tollgate_core::secret::Secret;
-use tollgate_engine::settings::{Auth, ClientCredentials, Endpoint};
+use tollgate_engine::settings::{Auth, ClientCredentials, Endpoint, Login};
 
 use super::super::diagnostic::Problems;
 use super::super::raw::{Fields, Marked};
@@ -113,6 +113,9 @@ fn auth(fields: &Fields, headers: &mut BTreeMap<String, Secret>, problems: &mut 
             .help("take it out of `headers`");
     }
     let token = credential(fields, "token", problems);
+    if let Some(login) = login(fields, problems) {
+        return Auth::Login(login);
+    }
     if let Some(oauth) = fields.section("oauth") {
         if fields.has("token") {
             problems
@@ -122,6 +125,42 @@ fn auth(fields: &Fields, headers: &mut BTreeMap<String, Secret>, problems: &mut 
         return client_credentials(oauth, problems).map_or(Auth::None, Auth::ClientCredentials);
     }
     token.map_or(Auth::None, Auth::Token)
+}
+
+/// A person consents, by `tollgate servers login`.
+fn login(fields: &Fields, problems: &mut Problems) -> Option<Login> {
+    if fields.flag("login") != Some(true) {
+        for key in ["client_id", "client_secret", "scopes"] {
+            if fields.has(key) {
+                problems
+                    .warning(fields.place(key), &fields.path(key), format!("`{key}` is not used"))
+                    .help("it is for `login: true`; client credentials have theirs in `oauth`");
+            }
+        }
+        return None;
+    }
+    for other in ["token", "oauth"] {
+        if fields.has(other) {
+            problems
+                .error(fields.place(other), &fields.path(other), "two ways to authorize")
+                .help(format!("take `{other}` out, or `login`"));
+        }
+    }
+    let text = |key: &str| fields.text(key).map(|text| text.value);
+    if text("client_secret").is_some() && text("client_id").is_none() {
+        problems
+            .error(
+                fields.place("client_secret"),
+                &fields.path("client_secret"),
+                "`client_secret` without `client_id`",
+            )
+            .help("a secret is one client's: say which");
+    }
+    Some(Login {
+        client_id: text("client_id").map(str::to_owned),
+        client_secret: text("client_secret").map(Secret::new),
+        scopes: fields.texts("scopes").iter().map(|scope| scope.value.to_owned()).collect(),
+    })
 }
 
 /// A secret that goes into a header, without the word Bearer.

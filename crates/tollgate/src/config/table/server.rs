@@ -181,6 +181,15 @@ const AUTH: Section = Section {
             "none",
             "OAuth 2.1 client credentials; wins over `token`",
         ),
+        key(
+            "login",
+            Kind::Flag,
+            "false",
+            "OAuth 2.1 with a person's consent, given once by `tollgate servers login ID`",
+        ),
+        key("client_id", PLAIN, "the gateway registers itself", "For `login`: who we are"),
+        key("client_secret", SECRET, "none", "For `login`: how we prove it"),
+        key("scopes", PLAINS, "what the server asks for", "For `login`: what to ask for"),
     ],
     elsewhere: &[],
 };

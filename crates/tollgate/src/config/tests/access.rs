@@ -2,6 +2,7 @@
 
 use tollgate_core::date;
 use tollgate_core::glob::Glob;
+use tollgate_engine::settings::{Auth, Login, Transport};
 use tollgate_server::{Fingerprint, Right, Role};
 
 use super::{check, good, refused, report};
@@ -145,5 +146,23 @@ agents: { sage: { tools: [roll], limits: { concurrent: 2 }, rate_limit: 5/min } 
     refused(
         "limits: { per_key: 0 }",
         "1:20 `per_key` must be a whole number from 1 to 1000000 requests, not `0`",
+    );
+}
+
+#[test]
+fn a_login_is_one_way_to_authorize_and_no_other_beside_it() {
+    let server =
+        |auth: &str| format!("servers:\n  web:\n    url: https://x.test\n    auth: {auth}\n");
+    let Transport::StreamableHttp(endpoint) =
+        &good(&server("{ login: true, scopes: [a] }")).settings.servers[0].transport
+    else {
+        panic!("a url is streamable http")
+    };
+    let login = Login { client_id: None, client_secret: None, scopes: vec!["a".to_owned()] };
+    assert_eq!(endpoint.auth, Auth::Login(login));
+    refused(&server("{ login: true, token: x }"), "4:33 two ways to authorize");
+    refused(
+        &server("{ login: true, client_secret: x }"),
+        "4:41 `client_secret` without `client_id`",
     );
 }

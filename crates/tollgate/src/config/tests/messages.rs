@@ -329,7 +329,7 @@ error: unknown key `tokn`
  6 |     auth: { tokn: *** }
    |             ^^^^
    = did you mean `token`?
-   = known here: token, apiKey, oauth
+   = known here: token, apiKey, oauth, login, client_id, client_secret, scopes
 
 error: unknown key `rol`
  --> t.yaml:8:43

@@ -5,7 +5,7 @@ use super::*;
 
 impl Server {
     /// An authorization server that takes strangers.
-    fn takes_strangers(&self) {
+    pub(super) fn takes_strangers(&self) {
         self.well();
         let origin = &self.origin;
         self.answers(
@@ -36,7 +36,10 @@ impl Server {
     }
 
     /// Somebody who consents at once; notes the URLs they were shown.
-    fn consenting(&self, change: fn(String) -> String) -> (Open, Arc<Mutex<Vec<String>>>) {
+    pub(super) fn consenting(
+        &self,
+        change: fn(String) -> String,
+    ) -> (Open, Arc<Mutex<Vec<String>>>) {
         let shown = Arc::new(Mutex::new(Vec::new()));
         let noted = Arc::clone(&shown);
         let origin = self.origin.clone();

@@ -1,0 +1,232 @@
+//! Servers that need a person.
+//!
+//! Consent was given once (`tollgate servers login`) and its tokens are kept. They are renewed before they end, by one caller for all; where there are none, the
+//! reason says what to do. A new login is seen with the next request.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use async_trait::async_trait;
+use http::header::AUTHORIZATION;
+use http::{HeaderName, HeaderValue, StatusCode};
+use rmcp::transport::auth::{
+    AuthError, AuthorizationManager, CredentialStore, OAuthClientConfig, StoredCredentials,
+};
+use serde_json::Value;
+use tokio::sync::Mutex;
+use tollgate_core::id::ServerId;
+use tollgate_core::secret::Secret;
+use tollgate_mcp::client::Credentials;
+use tollgate_store::Store;
+use tollgate_store::logins::{Holder, Login as Row};
+
+use super::authorize::{Client, words};
+use super::bearer;
+use super::place::Place;
+use crate::clock::Clock;
+use crate::settings::Login;
+
+/// A token is renewed this long before its end, or a tenth of its life if that is less.
+const MARGIN: Duration = Duration::from_secs(60);
+/// A token that is refused so soon after it came is not helped by another.
+const STILL_NEW: Duration = Duration::from_secs(5);
+/// Where nobody is sent to: renewing needs no browser.
+const NOWHERE: &str = "http://127.0.0.1/callback";
+
+/// Where the tokens of one server outlast the process.
+#[derive(Clone)]
+pub struct Kept {
+    store: Arc<Store>,
+    holder: Holder,
+}
+
+impl Kept {
+    /// Tokens for one address are never sent to another, whatever the server is called.
+    pub fn new(store: Arc<Store>, server: &ServerId, url: &str) -> Result<Self, String> {
+        let resource = Place::parse(url)?.resource();
+        Ok(Self { store, holder: Holder { server: server.to_string(), resource } })
+    }
+
+    async fn row(&self) -> Result<Option<Row>, String> {
+        self.blocking(|store, holder| store.logins().load(holder)).await
+    }
+
+    async fn forget(&self) -> Result<(), String> {
+        self.blocking(|store, holder| store.logins().forget(holder)).await
+    }
+
+    async fn held(&self) -> Result<Option<Held>, String> {
+        Ok(self.row().await?.and_then(|row| Held::read(row.credentials.reveal())))
+    }
+
+    async fn blocking<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Store, &Holder) -> Result<T, tollgate_store::Error> + Send + 'static,
+    ) -> Result<T, String> {
+        let (store, holder) = (Arc::clone(&self.store), self.holder.clone());
+        let done = tokio::task::spawn_blocking(move || work(&store, &holder)).await;
+        done.map_err(|_| "the store of logins failed".to_owned())?
+            .map_err(|error| error.to_string())
+    }
+}
+
+#[async_trait]
+impl CredentialStore for Kept {
+    async fn load(&self) -> Result<Option<StoredCredentials>, AuthError> {
+        let row = self.row().await.map_err(AuthError::CredentialStoreError)?;
+        Ok(row.and_then(|row| serde_json::from_str(row.credentials.reveal()).ok()))
+    }
+
+    async fn save(&self, credentials: StoredCredentials) -> Result<(), AuthError> {
+        let failed = |error: String| AuthError::CredentialStoreError(error);
+        let text = serde_json::to_string(&credentials).map_err(|it| failed(it.to_string()))?;
+        let row = Row { issuer: credentials.issuer, credentials: Secret::new(text) };
+        self.blocking(move |store, holder| store.logins().keep(holder, &row)).await.map_err(failed)
+    }
+
+    async fn clear(&self) -> Result<(), AuthError> {
+        self.forget().await.map_err(AuthError::CredentialStoreError)
+    }
+
+    async fn on_refresh_token_rejected(&self, _: &StoredCredentials) -> Result<(), AuthError> {
+        self.clear().await
+    }
+}
+
+/// What of a kept login a request needs.
+struct Held {
+    token: Secret,
+    received: Option<SystemTime>,
+    life: Option<Duration>,
+}
+
+impl Held {
+    fn read(text: &str) -> Option<Self> {
+        let kept: Value = serde_json::from_str(text).ok()?;
+        let response = &kept["token_response"];
+        let seconds = |value: &Value| value.as_u64().map(Duration::from_secs);
+        Some(Self {
+            token: Secret::new(response["access_token"].as_str()?),
+            received: seconds(&kept["token_received_at"]).map(|since| UNIX_EPOCH + since),
+            life: seconds(&response["expires_in"]),
+        })
+    }
+
+    fn age(&self, now: SystemTime) -> Option<Duration> {
+        now.duration_since(self.received?).ok()
+    }
+
+    fn is_due(&self, now: SystemTime) -> bool {
+        match (self.age(now), self.life) {
+            (Some(age), Some(life)) => age >= life - MARGIN.min(life / 10),
+            _ => false,
+        }
+    }
+
+    fn is_over(&self, now: SystemTime) -> bool {
+        matches!((self.age(now), self.life), (Some(age), Some(life)) if age >= life)
+    }
+}
+
+pub(super) struct LoginGrant {
+    server: ServerId,
+    server_url: String,
+    login: Login,
+    /// `Err`: why nothing can be kept.
+    kept: Result<Kept, String>,
+    clock: Arc<dyn Clock>,
+    /// Held by the one who renews.
+    flight: Mutex<()>,
+}
+
+impl LoginGrant {
+    pub(super) fn new(
+        server: &ServerId,
+        (login, server_url): (&Login, &str),
+        store: Option<&Arc<Store>>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let kept = match store {
+            Some(store) => Kept::new(Arc::clone(store), server, server_url),
+            None => Err("there is no store for logins".to_owned()),
+        };
+        Self {
+            server: server.clone(),
+            server_url: server_url.to_owned(),
+            login: login.clone(),
+            kept,
+            clock,
+            flight: Mutex::default(),
+        }
+    }
+
+    fn needs_login(&self) -> String {
+        format!("needs login: run `tollgate servers login {}`", self.server)
+    }
+
+    /// Asks the issuer for another token. Only with the flight in hand.
+    async fn renew(&self, kept: &Kept) -> Result<(), AuthError> {
+        let client = Arc::new(Client::new(&self.server_url).map_err(AuthError::InternalError)?);
+        let url = self.server_url.as_str();
+        let mut manager = AuthorizationManager::new_with_oauth_http_client(url, client).await?;
+        manager.set_credential_store(kept.clone());
+        if !manager.initialize_from_store().await? {
+            return Err(AuthError::AuthorizationRequired);
+        }
+        if let (Some(id), Some(secret)) = (&self.login.client_id, &self.login.client_secret) {
+            let config = OAuthClientConfig::new(id, NOWHERE).with_client_secret(secret.reveal());
+            manager.configure_client(config)?;
+        }
+        manager.refresh_token().await.map(drop)
+    }
+}
+
+#[async_trait]
+impl Credentials for LoginGrant {
+    async fn headers(&self) -> Result<Vec<(HeaderName, HeaderValue)>, String> {
+        let kept = self.kept.as_ref().map_err(Clone::clone)?;
+        let sent = |held: &Held| Ok(vec![(AUTHORIZATION, bearer(&held.token)?)]);
+        let now = self.clock.wall();
+        let held = kept.held().await?.ok_or_else(|| self.needs_login())?;
+        if !held.is_due(now) {
+            return sent(&held);
+        }
+        let _flight = self.flight.lock().await;
+        let held = kept.held().await?.ok_or_else(|| self.needs_login())?;
+        if !held.is_due(now) {
+            return sent(&held);
+        }
+        match self.renew(kept).await {
+            Ok(()) => sent(&kept.held().await?.ok_or_else(|| self.needs_login())?),
+            // The old one still works for a while.
+            Err(_) if !held.is_over(now) => sent(&held),
+            Err(AuthError::AuthorizationRequired | AuthError::TokenRefreshRejected(_)) => {
+                Err(self.needs_login())
+            }
+            Err(error) => Err(words(&error)),
+        }
+    }
+
+    /// After a 401 says to try again: where no token could be had, asking for the headers tells
+    /// why.
+    async fn refused(&self, status: StatusCode, _: Option<&str>) -> bool {
+        let Ok(kept) = &self.kept else { return false };
+        if status == StatusCode::FORBIDDEN {
+            return false;
+        }
+        let _flight = self.flight.lock().await;
+        let now = self.clock.wall();
+        match kept.held().await {
+            Ok(Some(held)) if held.age(now).is_some_and(|age| age < STILL_NEW) => return true,
+            Ok(Some(_)) => {}
+            Ok(None) | Err(_) => return true,
+        }
+        let renewed = self.renew(kept).await;
+        if let Err(AuthError::AuthorizationRequired | AuthError::TokenRefreshRejected(_)) = renewed
+        {
+            // It is worth nothing any more.
+            let _ = kept.forget().await;
+        }
+        true
+    }
+}

@@ -1,0 +1,79 @@
+//! What servers gave for a person's consent: one row for each server and the address it was given
+//! for. The text is a secret of whoever reads it; here it is only kept.
+
+use rusqlite::{OptionalExtension, named_params};
+use tollgate_core::secret::Secret;
+
+use crate::database::Store;
+use crate::error::Error;
+
+/// For whom something was given: another address under the same name is another server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Holder {
+    pub server: String,
+    pub resource: String,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Login {
+    /// The authorization server that gave it.
+    pub issuer: Option<String>,
+    pub credentials: Secret,
+}
+
+/// The logins of a store.
+#[derive(Debug, Clone, Copy)]
+pub struct Logins<'s> {
+    store: &'s Store,
+}
+
+impl Store {
+    pub fn logins(&self) -> Logins<'_> {
+        Logins { store: self }
+    }
+}
+
+impl Logins<'_> {
+    pub fn load(self, holder: &Holder) -> Result<Option<Login>, Error> {
+        self.store.read(|connection| {
+            let query = "SELECT issuer, credentials FROM logins
+                         WHERE server = :server AND resource = :resource";
+            let of = named_params! {":server": holder.server, ":resource": holder.resource};
+            let login = |row: &rusqlite::Row<'_>| {
+                let text: String = row.get(1)?;
+                Ok(Login { issuer: row.get(0)?, credentials: Secret::new(text) })
+            };
+            connection.query_row(query, of, login).optional()
+        })
+    }
+
+    /// In the place of what was there, whoever gave that.
+    pub fn keep(self, holder: &Holder, login: &Login) -> Result<(), Error> {
+        self.store.write(|transaction| {
+            let put = "INSERT OR REPLACE INTO logins (server, resource, issuer, credentials)
+                       VALUES (:server, :resource, :issuer, :credentials)";
+            transaction.execute(
+                put,
+                named_params! {
+                    ":server": holder.server,
+                    ":resource": holder.resource,
+                    ":issuer": login.issuer,
+                    ":credentials": login.credentials.reveal(),
+                },
+            )?;
+            Ok(())
+        })
+    }
+
+    pub fn forget(self, holder: &Holder) -> Result<(), Error> {
+        self.store.write(|transaction| {
+            let gone = "DELETE FROM logins WHERE server = :server AND resource = :resource";
+            let of = named_params! {":server": holder.server, ":resource": holder.resource};
+            transaction.execute(gone, of)?;
+            Ok(())
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

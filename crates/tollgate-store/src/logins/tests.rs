@@ -1,0 +1,28 @@
+//! Logins that stay with whom they were given for.
+
+use tollgate_core::secret::Secret;
+
+use super::{Holder, Login};
+use crate::database::Store;
+
+fn holder(server: &str, resource: &str) -> Holder {
+    Holder { server: server.to_owned(), resource: resource.to_owned() }
+}
+
+#[test]
+fn a_login_is_for_one_server_at_one_address() {
+    let store = Store::in_memory().unwrap();
+    let (here, moved) = (holder("web", "https://a.test"), holder("web", "https://b.test"));
+    let login = |text: &str| Login {
+        issuer: Some("https://idp.test".to_owned()),
+        credentials: Secret::new(text),
+    };
+    assert_eq!(store.logins().load(&here).unwrap(), None);
+    store.logins().keep(&here, &login("one")).unwrap();
+    store.logins().keep(&here, &login("two")).unwrap();
+    assert_eq!(store.logins().load(&here).unwrap(), Some(login("two")));
+    assert_eq!(store.logins().load(&moved).unwrap(), None);
+    store.logins().forget(&moved).unwrap();
+    store.logins().forget(&here).unwrap();
+    assert_eq!(store.logins().load(&here).unwrap(), None);
+}
