@@ -1,4 +1,6 @@
-//! Who uses tools: what an agent is allowed to see.
+//! Who uses tools: what an agent is allowed to see, and how it speaks.
+
+use std::collections::BTreeMap;
 
 use crate::budget::Tier;
 use crate::glob::{self, Glob};
@@ -21,6 +23,65 @@ pub struct Agent {
     pub rate_limit: Option<RateLimit>,
     /// Calls that may run at the same time; `None`: as many as there are.
     pub concurrent: Option<u32>,
+    pub persona: Persona,
+}
+
+/// An agent beside what it may see and do: what models are told, and which ones.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Persona {
+    /// With `{placeholders}`.
+    pub prompt: Option<String>,
+    /// With `{placeholders}`.
+    pub greeting: Option<String>,
+    /// In order of preference; never empty.
+    pub models: Vec<String>,
+    pub engine: Engine,
+    /// Rounds of tool calls in one turn.
+    pub max_depth: u32,
+    /// Shown to the model at once.
+    pub max_tools: u32,
+    pub code_mode: bool,
+    /// Defaults of placeholders.
+    pub variables: BTreeMap<String, String>,
+}
+
+/// How a turn is answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Engine {
+    Cascaded,
+    /// The opener speaks the first sentence while the strong model works.
+    SentenceCascade {
+        opener: String,
+    },
+    SpeechToSpeech,
+}
+
+impl Engine {
+    pub fn as_str(&self) -> &'static str {
+        match self {
+            Self::Cascaded => "cascaded",
+            Self::SentenceCascade { .. } => "sentence_cascade",
+            Self::SpeechToSpeech => "s2s",
+        }
+    }
+}
+
+/// The small model that is built in and needs no key.
+pub const OFFLINE: &str = "offline";
+
+impl Default for Persona {
+    fn default() -> Self {
+        Self {
+            prompt: None,
+            greeting: None,
+            models: vec![OFFLINE.to_owned()],
+            engine: Engine::Cascaded,
+            max_depth: 10,
+            max_tools: 64,
+            code_mode: false,
+            variables: BTreeMap::new(),
+        }
+    }
 }
 
 impl Agent {
@@ -35,6 +96,7 @@ impl Agent {
             auto_execute: Vec::new(),
             rate_limit: None,
             concurrent: None,
+            persona: Persona::default(),
         }
     }
 

@@ -29,6 +29,7 @@ pub mod secret;
 pub mod selector;
 pub mod shaping;
 pub mod standing;
+pub mod template;
 pub mod text;
 pub mod tool;
 pub mod turn;

@@ -53,6 +53,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "breaker",
             "rate",
             "agent",
+            "template",
             "schema",
             "tool",
             "probe",

@@ -61,8 +61,8 @@ fn the_first_level_that_stops_a_tool_is_named() {
 #[test]
 fn a_request_takes_away_by_any_spelling_of_a_name_and_never_adds() {
     let only = |servers: Option<&[&str]>, tools: Option<&[&str]>| Narrow {
-        include_servers: servers.map(globs),
-        include_tools: tools.map(globs),
+        include_servers: servers.map(globs).into_iter().collect(),
+        include_tools: tools.map(globs).into_iter().collect(),
         ..Narrow::default()
     };
     let not = |servers: &[&str], tools: &[&str]| Narrow {
@@ -85,6 +85,10 @@ fn a_request_takes_away_by_any_spelling_of_a_name_and_never_adds() {
         (not(&[], &["*find"]), "request: the request excludes `*find`"),
         (not(&[], &["world/f*"]), "request: the request excludes `world/f*`"),
         (not(&["dice"], &["roll"]), "in"),
+        (only(Some(&["*"]), None).and(only(Some(&["w*"]), None)), "in"),
+        (only(Some(&["*"]), None).and(only(Some(&[]), None)), out),
+        (only(None, Some(&["world_find"])).and(only(None, Some(&["dice_*"]))), out),
+        (only(None, Some(&["*"])).and(not(&[], &["*d"])), "request: the request excludes `*d`"),
     ] {
         let found = judged(&House::default(), None, &["*"], (Some(&narrow), Tier::Deep));
         assert_eq!(found, expected, "{narrow:?}");
