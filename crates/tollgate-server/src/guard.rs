@@ -12,16 +12,6 @@ use crate::problem::Problem;
 
 const LOOPBACK: &[&str] = &["localhost", "127.0.0.1", "[::1]"];
 
-/// Headers by which a client narrows what it sees.
-const FILTERS: &[&str] = &[
-    "x-tollgate-include-servers",
-    "x-tollgate-exclude-servers",
-    "x-tollgate-include-tools",
-    "x-tollgate-exclude-tools",
-    "x-bf-mcp-include-clients",
-    "x-bf-mcp-include-tools",
-];
-
 /// The names under which this server may be addressed.
 #[derive(Debug, Clone)]
 pub(crate) struct Guard {
@@ -52,14 +42,6 @@ impl Guard {
                 StatusCode::FORBIDDEN,
                 "host_not_allowed",
                 "this server is not known under the name in `host`",
-            ));
-        }
-        // A filter that is ignored would show more than was asked for.
-        if FILTERS.iter().any(|name| request.headers.contains_key(*name)) {
-            return Err(Problem::new(
-                StatusCode::BAD_REQUEST,
-                "no_filters",
-                "this version has no filters by header; name an agent instead",
             ));
         }
         self.check_origin(&request.headers)

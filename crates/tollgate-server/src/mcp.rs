@@ -7,19 +7,20 @@ use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
 use tollgate_core::budget::Tier;
 use tollgate_core::call::Kind;
+use tollgate_core::filter::Narrow;
 use tollgate_core::json::Object;
-use tollgate_core::turn::{Grant, Principal, Turn};
 use tollgate_engine::caller::Rest;
 use tollgate_engine::clock::Clock;
 use tollgate_engine::gate::Gate;
 use tollgate_mcp::tasks::Group;
 
-use crate::auth::{Keys, Lease, Lock, Right, Rights};
+use crate::auth::{Keys, Lock, Right};
+use crate::filters;
 use crate::limits::Limits;
-use crate::named::Named;
 use crate::operator::Operator;
 use crate::pressure::Pressure;
 use crate::refusal::Refused;
+use crate::who::Who;
 
 pub(crate) mod dress;
 mod exchange;
@@ -70,27 +71,11 @@ impl Front {
     }
 }
 
-/// Who asks, for which agent, within which budget.
-#[derive(Debug, Clone)]
-pub(crate) struct Who {
-    pub(crate) principal: Principal,
-    pub(crate) agent: Option<Arc<str>>,
-    pub(crate) tier: Option<Tier>,
-    pub(crate) rights: Rights,
-    pub(crate) grant: Option<Arc<Grant>>,
-    pub(crate) lease: Lease,
-}
-
 const META_AGENT: &str = "dev.tollgate/agent";
 const META_TIER: &str = "dev.tollgate/tier";
 const META_CONVERSATION: &str = "dev.tollgate/conversation";
 
 impl Who {
-    pub(crate) fn turn(&self, gate: &Gate) -> Result<Turn, Refused> {
-        let named = Named { tier: self.tier, rights: self.rights, grant: self.grant.as_ref() };
-        named.turn(gate, self.principal.clone(), self.agent.as_deref())
-    }
-
     /// Reading is for whoever was let in; running something is a right.
     pub(crate) fn may(&self, kind: Kind) -> Result<(), Refused> {
         match kind {
@@ -105,25 +90,31 @@ impl Who {
             let agent = meta.string(META_AGENT);
             self.agent = Some(agent.ok_or_else(|| wrong(META_AGENT, "a string"))?.into());
         }
-        self.with_tier(meta)
+        self.with_limits(meta)
     }
 
-    fn with_tier(mut self, meta: &Object<'_>) -> Result<Self, Refused> {
+    /// What of it can change from request to request.
+    fn with_limits(mut self, meta: &Object<'_>) -> Result<Self, Refused> {
         if self.tier.is_none() && meta.contains(META_TIER) {
             let tier = meta.string(META_TIER).and_then(|text| Tier::parse(&text));
             self.tier = Some(tier.ok_or_else(|| wrong(META_TIER, "fast, standard or deep"))?);
         }
-        Ok(self)
+        Ok(self.narrowed(by_meta(meta)?))
     }
 }
 
 /// What of a client's `_meta` goes on to a server: not what was for this hop, nor for us.
 fn passed_on(meta: &mut Object<'_>) -> Option<Box<RawValue>> {
     tollgate_mcp::meta::strip_hop_keys(meta);
-    for key in [META_AGENT, META_TIER, META_CONVERSATION] {
+    for key in [META_AGENT, META_TIER, META_CONVERSATION].into_iter().chain(filters::meta_keys()) {
         meta.remove(key);
     }
     (!meta.is_empty()).then(|| meta.to_raw())
+}
+
+/// What a `_meta` takes away.
+fn by_meta(meta: &Object<'_>) -> Result<Narrow, Refused> {
+    filters::by_meta(meta).map_err(|bad| Refused::bad_params(bad.to_string()))
 }
 
 fn put_meta(params: &mut Object<'_>, meta: Option<Box<RawValue>>) {

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, value_parser};
 use clap_complete::Shell;
+use tollgate_server::Flags;
 
 use crate::config;
 use crate::output::Form;
@@ -97,6 +98,26 @@ pub struct View {
     /// The latency budget [default: the agent's ceiling]
     #[arg(long, value_name = "TIER", value_parser = TIERS)]
     pub tier: Option<String>,
+    #[command(flatten)]
+    pub filters: Filters,
+}
+
+/// What is taken away from what could be seen. Lists of names and globs.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Filters")]
+pub struct Filters {
+    /// Only these servers: names and globs, with commas between
+    #[arg(long, value_name = "LIST")]
+    include_servers: Option<Vec<String>>,
+    /// Not these servers
+    #[arg(long, value_name = "LIST")]
+    exclude_servers: Vec<String>,
+    /// Only these tools: names and globs, also as `server/tool`
+    #[arg(long, value_name = "LIST")]
+    include_tools: Option<Vec<String>>,
+    /// Not these tools
+    #[arg(long, value_name = "LIST")]
+    exclude_tools: Vec<String>,
 }
 
 #[derive(Debug, Args)]
@@ -110,6 +131,9 @@ pub struct Tools {
     /// Show what the tools do as well
     #[arg(long, conflicts_with = "leaderboard")]
     pub long: bool,
+    /// Show every tool there is, and what keeps those out that are not seen
+    #[arg(long, conflicts_with_all = ["leaderboard", "long"])]
+    pub explain: bool,
 }
 
 #[derive(Debug, Args)]
@@ -256,6 +280,19 @@ pub struct Mcp {
     /// Whose tools [default: the default agent's]
     #[arg(long, value_name = "NAME")]
     pub agent: Option<String>,
+    #[command(flatten)]
+    pub filters: Filters,
+}
+
+impl Filters {
+    pub fn flags(&self) -> Flags<'_> {
+        Flags {
+            include_servers: self.include_servers.as_deref(),
+            exclude_servers: &self.exclude_servers,
+            include_tools: self.include_tools.as_deref(),
+            exclude_tools: &self.exclude_tools,
+        }
+    }
 }
 
 impl Cli {

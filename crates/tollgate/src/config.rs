@@ -35,7 +35,6 @@ mod wording;
 mod tests;
 
 pub use check::access::{Database, Key, Proof, Tls};
-pub use check::agent::{Engine, Persona};
 pub use check::model::{Model, Provider, ProviderKind, ToolMode};
 pub use diagnostic::{Diagnostic, Place, Report, Severity, Span};
 pub use expand::{Environment, Process, is_reference};
@@ -70,8 +69,6 @@ pub struct Config {
     pub providers: Vec<Provider>,
     /// Always has `offline`, the small model built in.
     pub models: Vec<Model>,
-    /// What the agents of `settings` are beside their tools, in the same order.
-    pub personas: Vec<Persona>,
     /// Without any, only loopback is served.
     pub keys: Vec<Key>,
     /// Servers whose tools are offered through code mode.

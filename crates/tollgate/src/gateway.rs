@@ -5,6 +5,7 @@ use bytes::Bytes;
 use http::{Method, Request, Response, header};
 use serde_json::{Value, json};
 use tollgate_engine::caller::Freshness;
+use tollgate_server::Flags;
 
 use crate::app;
 use crate::config::Config;
@@ -24,10 +25,11 @@ pub enum Gateway {
 }
 
 /// Which tools, for whom.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct View<'a> {
     pub agent: Option<&'a str>,
     pub tier: Option<&'a str>,
+    pub filters: Flags<'a>,
 }
 
 /// One call that is to be made.
@@ -47,6 +49,17 @@ impl View<'_> {
             typed.map(|(name, value)| format!("{name}={}", escaped(value))).collect();
         pairs.join("&")
     }
+
+    /// The filters as the headers that they are for HTTP.
+    fn dress(self, mut request: Request<Bytes>) -> Result<Request<Bytes>, Failure> {
+        self.filters.read().map_err(|bad| Failure::Usage(bad.to_string()))?;
+        for (name, list) in self.filters.headers() {
+            let value = header::HeaderValue::from_bytes(list.as_bytes())
+                .map_err(|_| Failure::Usage(format!("not a filter: `{list}`")))?;
+            request.headers_mut().insert(name, value);
+        }
+        Ok(request)
+    }
 }
 
 impl Gateway {
@@ -64,12 +77,20 @@ impl Gateway {
 
     /// `GET /v1/tools`
     pub async fn tools(&self, view: View<'_>) -> Result<Value, Failure> {
-        self.get(&format!("/v1/tools?{}", view.query())).await
+        let path = format!("/v1/tools?{}", view.query());
+        self.ask(view.dress(request(Method::GET, &path, None)?)?).await
     }
 
     /// `GET /v1/tools?leaderboard=true`
     pub async fn leaderboard(&self, view: View<'_>) -> Result<Value, Failure> {
-        self.get(&format!("/v1/tools?leaderboard=true&{}", view.query())).await
+        let path = format!("/v1/tools?leaderboard=true&{}", view.query());
+        self.ask(view.dress(request(Method::GET, &path, None)?)?).await
+    }
+
+    /// `GET /v1/tools?explain=true`
+    pub async fn explained(&self, view: View<'_>) -> Result<Value, Failure> {
+        let path = format!("/v1/tools?explain=true&{}", view.query());
+        self.ask(view.dress(request(Method::GET, &path, None)?)?).await
     }
 
     /// `POST /v1/tools/execute`
@@ -87,7 +108,7 @@ impl Gateway {
             let yes = header::HeaderValue::from_static("1");
             request.headers_mut().insert("x-tollgate-no-cache", yes);
         }
-        self.ask(request).await
+        self.ask(view.dress(request)?).await
     }
 
     /// `GET /v1/results/{handle}`

@@ -18,12 +18,13 @@ use super::legacy::Speaker;
 use super::method;
 use super::modern::{self, Ask};
 use super::session::Session;
-use super::{Front, Who, legacy, listen};
+use super::{Front, legacy, listen};
 use crate::accept::Accepts;
 use crate::body;
 use crate::crowd::Listening;
 use crate::problem::{Problem, Style, retry_after};
 use crate::refusal::Refused;
+use crate::who::Who;
 
 mod claims;
 mod stream;
@@ -200,8 +201,8 @@ fn modern_aside(message: &Message<'_>) -> Answer {
 
 /// The stream on which a legacy session hears what no request of its own asked for.
 fn stream_of_session(front: Arc<Front>, agent: Option<String>, sent: &Parts) -> Response {
-    let session = match session_for(&front, agent, sent) {
-        Ok(session) => session,
+    let (session, who) = match session_for(&front, agent, sent) {
+        Ok(found) => found,
         Err(refused) => return refused.response(),
     };
     if matches!(Accepts::read(&sent.headers), Accepts::OnlyJson | Accepts::Neither) {
@@ -213,7 +214,7 @@ fn stream_of_session(front: Arc<Front>, agent: Option<String>, sent: &Parts) -> 
     let keep_alive = front.limits.keep_alive;
     let exchange = Exchange::new(Line::new(Carrier::Http), |line| async move {
         if let Some(sender) = line.messages() {
-            listen::tell(&front, &session, sender).await;
+            listen::tell(&front, Speaker { session: &session, who: &who }, sender).await;
         }
         Answer::nothing()
     });
@@ -222,7 +223,7 @@ fn stream_of_session(front: Arc<Front>, agent: Option<String>, sent: &Parts) -> 
 
 fn end_of_session(front: &Front, agent: Option<String>, sent: &Parts) -> Response {
     match session_for(front, agent, sent) {
-        Ok(session) => {
+        Ok((session, _)) => {
             front.sessions.close(&session);
             StatusCode::NO_CONTENT.into_response()
         }
@@ -259,13 +260,14 @@ fn session_for(
     front: &Front,
     agent: Option<String>,
     sent: &Parts,
-) -> Result<Arc<Session>, NoSession> {
+) -> Result<(Arc<Session>, Who), NoSession> {
     let headers = &sent.headers;
     if session_id(headers).is_none() || known_version(headers) == Some(Era::Modern) {
         return Err(NoSession::NotAllowed);
     }
     let who = who(&front.keys, sent, agent).map_err(NoSession::Problem)?;
-    find_session(front, &who, headers).map_err(NoSession::Refused)
+    let session = find_session(front, &who, headers).map_err(NoSession::Refused)?;
+    Ok((session, who))
 }
 
 fn plain(answer: Answer) -> Response {

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use futures_util::future::{Abortable, join_all};
 use http::StatusCode;
 use serde_json::value::RawValue;
+use tollgate_core::budget::Tier;
 use tollgate_core::call::{Kind, Request};
+use tollgate_core::filter::Narrow;
 use tollgate_core::json::Object;
 use tollgate_core::view::Form;
 use tollgate_engine::caller::{Caller, Dialogue, Reply};
@@ -22,8 +24,9 @@ use super::method::{self, Method};
 use super::modern::Ask;
 use super::session::{Opening, Session};
 use super::voice::{Hearer, Level, Voice};
-use super::{Front, META_AGENT, Who, passed_on, put_meta, wrong};
+use super::{Front, META_AGENT, by_meta, passed_on, put_meta, wrong};
 use crate::refusal::{Refused, Told, call_error};
+use crate::who::Who;
 
 /// A client in its session.
 #[derive(Clone, Copy)]
@@ -34,18 +37,29 @@ pub(super) struct Speaker<'s> {
 }
 
 impl Speaker<'_> {
-    /// Who asks, within the budget of this request: by header, by `_meta`, else the session's.
+    /// Who asks, within the budget and by the filters of this request: by header, by `_meta`.
+    /// The session's budget holds where the request has none, its filters always.
     fn who(&self, front: &Front, params: &Object<'_>) -> Result<Who, Refused> {
-        let session = &self.session.who;
-        let who = Who { agent: session.agent.clone(), ..self.who.clone() };
+        let who = self.beside_meta(self.who.tier);
         let who = match params.object("_meta") {
             Some(meta) => {
                 self.same_agent(front, &meta)?;
-                who.with_tier(&meta)?
+                who.with_limits(&meta)?
             }
             None => who,
         };
-        Ok(Who { tier: who.tier.or(session.tier), ..who })
+        Ok(Who { tier: who.tier.or(self.session.who.tier), ..who })
+    }
+
+    /// Who listens on the session's stream.
+    pub(super) fn listening(&self) -> Who {
+        self.beside_meta(self.who.tier.or(self.session.who.tier))
+    }
+
+    fn beside_meta(&self, tier: Option<Tier>) -> Who {
+        let agent = self.session.who.agent.clone();
+        let who = Who { agent, tier, ..self.who.clone() };
+        who.narrowed(self.session.filters.clone())
     }
 
     /// A session has the agent that opened it: another one would see other tools.
@@ -54,7 +68,7 @@ impl Speaker<'_> {
             return Ok(());
         }
         let named = meta.string(META_AGENT).ok_or_else(|| wrong(META_AGENT, "a string"))?;
-        let turn = self.session.who.turn(&front.gate)?;
+        let turn = self.session.who.turn::<Refused>(&front.gate)?;
         if turn.view.agent.as_str() == named {
             return Ok(());
         }
@@ -67,9 +81,9 @@ pub(super) fn opening(front: &Front, who: Who, params: &Object<'_>) -> Result<Op
     let requested = method::required_string(params, "protocolVersion")?;
     let known = Revision::parse(&requested).filter(|revision| revision.era() == Era::Legacy);
     let route = who.agent.clone();
-    let who = match params.object("_meta") {
-        Some(meta) => who.with_wishes(&meta)?,
-        None => who,
+    let (who, filters) = match params.object("_meta") {
+        Some(meta) => (who.with_wishes(&meta)?, by_meta(&meta)?),
+        None => (who, Narrow::default()),
     };
     let capabilities = params.get("capabilities").filter(|raw| raw.get().starts_with('{'));
     let client = ClientFacts {
@@ -77,9 +91,9 @@ pub(super) fn opening(front: &Front, who: Who, params: &Object<'_>) -> Result<Op
         info: params.get("clientInfo").map(ToOwned::to_owned),
         log_level: None,
     };
-    let told = Digests::of(&who.turn(&front.gate)?.view);
+    let told = Digests::of(&who.turn::<Refused>(&front.gate)?.view);
     let revision = known.unwrap_or(Revision::NEWEST_LEGACY);
-    Ok(Opening { route, who, revision, client, told })
+    Ok(Opening { route, who, filters, revision, client, told })
 }
 
 /// `initialize` over HTTP: opens a session that is found again by its id.
@@ -155,7 +169,7 @@ fn local(
     let done = || Ok(Text::Whole(dress::empty(&ask.id)));
     match method {
         Method::List(list) => {
-            let turn = speaker.who(front, &ask.params)?.turn(&front.gate)?;
+            let turn = speaker.who(front, &ask.params)?.turn::<Refused>(&front.gate)?;
             let cursor = method::optional_string(&ask.params, "cursor")?;
             let page = PageOf { form: Form::Legacy, cursor: cursor.as_deref() };
             Ok(dress::list(&ask.id, &turn.view, list, page)?)
@@ -193,7 +207,7 @@ fn subscribe(front: &Front, (session, who): (&Session, &Who), uri: String) -> Re
         let limit = front.limits.watched_resources;
         return Err(Refused::bad_params(format!("no more than {limit} resources can be watched")));
     }
-    let turn = who.turn(&front.gate)?;
+    let turn = who.turn::<Refused>(&front.gate)?;
     match front.gate.watch_resource(&turn, &uri) {
         Ok(watch) => {
             session.watch(uri, watch);
@@ -234,7 +248,7 @@ async fn run(
     let who = speaker.who(front, &params)?;
     let token = take_meta(&mut params)?;
     who.may(kind)?;
-    let turn = who.turn(&front.gate)?;
+    let turn = who.turn::<Refused>(&front.gate)?;
     let client = session.client();
     let progress = if token.is_some() { Progress::Wanted } else { Progress::Unwanted };
     let events = line.events(Voice { token, hearer: Hearer::Legacy(Arc::clone(session)) });

@@ -15,12 +15,13 @@ use tollgate_engine::watches::ResourceWatch;
 use tollgate_mcp::envelope::{Id, write};
 use tollgate_mcp::meta::SUBSCRIPTION_ID;
 
+use super::Front;
 use super::dress::{self, Shape, Text};
 use super::exchange::Line;
-use super::session::Session;
+use super::legacy::Speaker;
 use super::voice::tagged;
-use super::{Front, Who};
 use crate::refusal::Refused;
+use crate::who::Who;
 
 /// What the lists of a view looked like: tools, prompts, resources with their templates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,7 +102,7 @@ impl Watcher {
             tokio::select! {
                 changed = self.changes.changed() => {
                     changed.ok()?;
-                    let Ok(turn) = self.who.turn(&self.gate) else { continue };
+                    let Ok(turn) = self.who.turn::<Refused>(&self.gate) else { continue };
                     let now = Digests::of(&turn.view);
                     let news = self.told.changes(now);
                     self.told = now;
@@ -224,9 +225,17 @@ pub(super) async fn listen(
 
 /// Tells a legacy session what changes, until it ends, the server stops or another stream of the
 /// same session takes over.
-pub(super) async fn tell(front: &Front, session: &Arc<Session>, sender: mpsc::Sender<String>) {
+pub(super) async fn tell(front: &Front, speaker: Speaker<'_>, sender: mpsc::Sender<String>) {
+    let session = speaker.session;
     let mut over = session.take_stream();
-    let mut watcher = Watcher::new(&front.gate, session.who.clone(), session.told());
+    let who = speaker.listening();
+    // By other filters than those that opened the session, other lists are the ones to watch.
+    let is_as_opened = who.narrow == session.who.narrow && who.tier == session.who.tier;
+    let told = match who.turn::<Refused>(&front.gate) {
+        Ok(turn) if !is_as_opened => Digests::of(&turn.view),
+        Ok(_) | Err(_) => session.told(),
+    };
+    let mut watcher = Watcher::new(&front.gate, who, told);
     loop {
         let news = tokio::select! {
             news = watcher.next() => news,
@@ -235,7 +244,9 @@ pub(super) async fn tell(front: &Front, session: &Arc<Session>, sender: mpsc::Se
             _ = &mut over => None,
         };
         let Some(news) = news else { return };
-        session.set_told(watcher.told);
+        if is_as_opened {
+            session.set_told(watcher.told);
+        }
         for news in news {
             let messages = match &news {
                 News::Updated(uri) if !session.watches(uri) => Vec::new(),

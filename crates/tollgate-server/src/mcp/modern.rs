@@ -19,8 +19,9 @@ use super::dress::{self, PageOf, Shape, Text};
 use super::exchange::{Answer, Line};
 use super::method::{self, Method};
 use super::voice::{Hearer, Level, Voice};
-use super::{Front, Who, headers, listen, passed_on, put_meta};
+use super::{Front, headers, listen, passed_on, put_meta};
 use crate::refusal::{Refused, Told, call_error};
+use crate::who::Who;
 
 /// A request whose params were read.
 pub(super) struct Ask<'a> {
@@ -56,7 +57,7 @@ async fn respond(front: &Front, from: From<'_>, mut ask: Ask<'_>) -> Result<Text
     if method == Method::Discover {
         return Ok(Text::Whole(dress::discover(&ask.id)));
     }
-    let turn = who.turn(&front.gate)?;
+    let turn = who.turn::<Refused>(&front.gate)?;
     match method {
         Method::List(list) => {
             let cursor = method::optional_string(&ask.params, "cursor")?;

@@ -10,6 +10,7 @@ use futures_util::future::{AbortHandle, AbortRegistration};
 use parking_lot::{Mutex, RwLock};
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
+use tollgate_core::filter::Narrow;
 use tollgate_engine::clock::Clock;
 use tollgate_engine::watches::ResourceWatch;
 use tollgate_mcp::Revision;
@@ -18,10 +19,10 @@ use tollgate_mcp::code::ErrorObject;
 use tollgate_mcp::envelope::{Id, write};
 use tollgate_mcp::meta::ClientFacts;
 
-use super::Who;
 use super::listen::Digests;
 use super::voice::Level;
 use crate::limits::Limits;
+use crate::who::Who;
 
 /// All sessions of a server.
 pub(crate) struct Sessions {
@@ -120,6 +121,8 @@ pub(super) struct Opening {
     /// The agent that the path or the headers name: the same on every request of the session.
     pub(super) route: Option<Arc<str>>,
     pub(super) who: Who,
+    /// What its `_meta` takes away, for as long as the session lasts.
+    pub(super) filters: Narrow,
     pub(super) revision: Revision,
     pub(super) client: ClientFacts,
     /// The lists as they are when it begins.
@@ -129,7 +132,9 @@ pub(super) struct Opening {
 pub(super) struct Session {
     pub(super) id: Arc<str>,
     route: Option<Arc<str>>,
+    /// As it was opened: by the filters in the headers of that one request, too.
     pub(super) who: Who,
+    pub(super) filters: Narrow,
     pub(super) revision: Revision,
     last_used: AtomicU64,
     next: AtomicU64,
@@ -155,12 +160,13 @@ const FIRST_LEVEL: (&str, Level) = ("info", Level::Info);
 
 impl Session {
     pub(super) fn new(opening: Opening) -> Self {
-        let Opening { route, who, revision, mut client, told } = opening;
+        let Opening { route, who, filters, revision, mut client, told } = opening;
         client.log_level = Some(FIRST_LEVEL.0.to_owned());
         Self {
             id: format!("{:032x}", rand::random::<u128>()).into(),
             route,
             who,
+            filters,
             revision,
             last_used: AtomicU64::new(0),
             next: AtomicU64::new(1),

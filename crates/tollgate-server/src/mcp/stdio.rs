@@ -13,7 +13,7 @@ use serde_json::value::RawValue;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::task::{self, AbortHandle, JoinSet};
-use tollgate_core::turn::Principal;
+use tollgate_core::filter::Narrow;
 use tollgate_engine::caller::Rest;
 use tollgate_engine::clock::SystemClock;
 use tollgate_engine::gate::Gate;
@@ -28,10 +28,10 @@ use super::legacy::Speaker;
 use super::method::{self, Method};
 use super::modern::{self, Ask};
 use super::session::Session;
-use super::{Front, Who, legacy, listen};
-use crate::auth::{Lease, Rights};
+use super::{Front, legacy, listen};
 use crate::limits::Limits;
 use crate::refusal::Refused;
+use crate::who::Who;
 
 /// How many messages may wait to be written.
 const QUEUE: usize = 64;
@@ -44,10 +44,19 @@ const LAST_WORDS: Duration = Duration::from_secs(5);
 #[error("the pipe broke: {0}")]
 pub struct StdioError(#[from] io::Error);
 
+/// For whom a pipe is served.
+#[derive(Debug, Clone)]
+pub struct Client<'a> {
+    /// `None`: the default agent.
+    pub agent: Option<&'a str>,
+    /// What it never sees.
+    pub narrow: Narrow,
+}
+
 /// Serves one client until its pipe ends.
 pub async fn serve_stdio<R, W>(
     gate: Arc<Gate>,
-    agent: Option<&str>,
+    client: Client<'_>,
     (reader, writer): (R, W),
 ) -> Result<(), StdioError>
 where
@@ -60,14 +69,7 @@ where
     // There is no other way in here than this pipe.
     let front = Arc::new(Front { rest: Rest::Lost, ..front });
     let (out, outgoing) = mpsc::channel(QUEUE);
-    let who = Who {
-        principal: Principal::local(),
-        agent: agent.map(Into::into),
-        tier: None,
-        rights: Rights::ALL,
-        grant: None,
-        lease: Lease::endless(),
-    };
+    let who = Who::local(client.agent, client.narrow);
     let mut pipe = Pipe {
         front,
         who,
@@ -218,9 +220,9 @@ impl Pipe {
         let session = Arc::new(Session::new(opening));
         let _ = self.out.send(dress::initialize(&request.id, session.revision)).await;
         let (front, out) = (Arc::clone(&self.front), self.out.clone());
-        let told = Arc::clone(&session);
+        let (told, who) = (Arc::clone(&session), self.who.clone());
         self.tasks.spawn(async move {
-            listen::tell(&front, &told, out).await;
+            listen::tell(&front, Speaker { session: &told, who: &who }, out).await;
             None
         });
         self.session = Some(session);

@@ -21,7 +21,6 @@ use tollgate_mcp::client::{self, Progress};
 use tollgate_mcp::large::aside;
 use tollgate_mcp::meta::ClientFacts;
 
-use super::Wishes;
 use super::shown::OutcomeJson;
 use crate::accept::Accepts;
 use crate::auth::Right;
@@ -31,6 +30,7 @@ use crate::fields::{Fields, bad, check_query};
 use crate::mcp::Front;
 use crate::problem::{Problem, Style, retry_after};
 use crate::refusal::{self, Plain};
+use crate::who::{Who, Wishes};
 
 /// How many events may wait for a client that does not read.
 const QUEUE: usize = 64;
@@ -121,8 +121,9 @@ impl Order {
         };
         let caps = asked.text("consumer")?.map_or(Ok(Caps::mcp()), |name| consumer(&name))?;
         let wishes = Wishes { agent: asked.text("agent")?, tier: asked.tier("tier")? };
-        let (turn, rights) = wishes.turn(front, sent)?;
-        rights.need(Right::Execute)?;
+        let who = Who::read(&front.keys, sent, wishes)?;
+        let turn = who.turn::<Problem>(&front.gate)?;
+        who.rights.need(Right::Execute)?;
         let mut params = Object::new();
         params.set_string("name", &name);
         if let Some(arguments) = asked.raw("arguments") {

@@ -9,15 +9,13 @@ use http::request::Parts;
 use serde::Serialize;
 use tollgate_core::agent::Wish;
 use tollgate_core::selector::{Form, Utterance};
-use tollgate_engine::gate::{Asked, Spoke};
+use tollgate_engine::gate::Spoke;
 
-use super::{Wishes, bad_header, header};
-use crate::auth::Identity;
 use crate::body;
 use crate::fields::{Fields, bad, check_query};
 use crate::mcp::Front;
-use crate::named::Named;
 use crate::problem::{Problem, Style};
+use crate::who::{Who, Wishes, bad_header, header};
 
 /// Nobody says more in one turn, and what is pasted does not choose the tier.
 const LONGEST_TEXT: usize = 64 << 10;
@@ -64,28 +62,22 @@ fn choose(front: &Front, sent: &Parts, body: &[u8]) -> Result<ChosenJson, Proble
         Some(depth) => depth,
     };
     let wishes = Wishes { agent: asked.text("agent")?, tier: asked.tier("override")? };
-    let (Identity { principal, agent, rights, grant, .. }, forced) =
-        wishes.identify(front, sent)?;
-    let agent = agent.as_deref();
+    let who = Who::read(&front.keys, sent, wishes)?;
     // Before it is counted: what is refused is no turn of the conversation.
-    let named = match forced {
-        Some(_) => {
-            let named = Named { tier: forced, rights, grant: grant.as_ref() };
-            Some(named.turn::<Problem>(&front.gate, principal.clone(), agent)?)
-        }
+    let named = match who.tier {
+        Some(_) => Some(who.turn::<Problem>(&front.gate)?),
         None => None,
     };
-    let utterance = Utterance { text: &text, form, queue_depth, forced };
-    let spoke =
-        Spoke { principal: &principal, agent, conversation: conversation.as_deref(), utterance };
+    let spoke = Spoke {
+        principal: &who.principal,
+        agent: who.agent.as_deref(),
+        conversation: conversation.as_deref(),
+        utterance: Utterance { text: &text, form, queue_depth, forced: who.tier },
+    };
     let choice = front.gate.choose(&spoke)?;
-    let budget = Wish::Selected(choice.tier);
     let view = match named {
         Some(turn) => turn.view,
-        None => {
-            let asked = Asked { grant, agent, budget, ..Asked::by(principal) };
-            front.gate.turn(asked)?.view
-        }
+        None => front.gate.turn(who.asked(Wish::Selected(choice.tier)))?.view,
     };
     Ok(ChosenJson {
         tier: view.tier.as_str(),

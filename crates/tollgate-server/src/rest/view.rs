@@ -9,14 +9,16 @@ use http::StatusCode;
 use http::request::Parts;
 use serde::Deserialize;
 
-use super::Wishes;
+use super::explained::ExplainedJson;
 use super::leaderboard::LeaderboardJson;
 use super::shown::{self, ViewJson};
 use crate::fields;
 use crate::mcp::Front;
+use crate::ops::for_admins;
 use crate::problem::{Problem, Style};
+use crate::who::{Who, Wishes};
 
-const PARAMETERS: &[&str] = &["agent", "tier", "format", "leaderboard"];
+const PARAMETERS: &[&str] = &["agent", "tier", "format", "leaderboard", "explain"];
 const MALFORMED: Problem =
     Problem::new(StatusCode::BAD_REQUEST, "bad_query", "the query is malformed");
 
@@ -26,6 +28,7 @@ struct Asked {
     tier: Option<String>,
     format: Option<String>,
     leaderboard: Option<String>,
+    explain: Option<String>,
 }
 
 pub(crate) async fn tools(State(front): State<Arc<Front>>, request: Request) -> Response {
@@ -42,31 +45,52 @@ enum Form {
     Plain,
     Mcp,
     Leaderboard,
+    Explained,
 }
 
 impl Form {
     fn of(asked: &Asked) -> Result<Self, Problem> {
-        let bad = |code, detail| Err(Problem::new(StatusCode::BAD_REQUEST, code, detail));
-        match (asked.format.as_deref(), asked.leaderboard.as_deref()) {
-            (None, None | Some("false")) => Ok(Self::Plain),
-            (None, Some("true")) => Ok(Self::Leaderboard),
-            (Some("mcp"), None | Some("false")) => Ok(Self::Mcp),
-            (None | Some("mcp"), Some(_)) => {
-                bad("bad_query", "`leaderboard` is `true` or `false`, and has no `format`")
+        let format = match asked.format.as_deref() {
+            None => None,
+            Some("mcp") => Some(Self::Mcp),
+            Some(_) => {
+                let detail = "`format` is `mcp`, or left out";
+                return Err(Problem::new(StatusCode::BAD_REQUEST, "unknown_format", detail));
             }
-            (Some(_), _) => bad("unknown_format", "`format` is `mcp`, or left out"),
+        };
+        let leaderboard = flag("leaderboard", asked.leaderboard.as_deref(), Self::Leaderboard)?;
+        let explained = flag("explain", asked.explain.as_deref(), Self::Explained)?;
+        let mut wanted = [format, leaderboard, explained].into_iter().flatten();
+        match (wanted.next(), wanted.next()) {
+            (form, None) => Ok(form.unwrap_or(Self::Plain)),
+            (_, Some(_)) => {
+                Err(bad_query("`format`, `leaderboard` and `explain` exclude each other"))
+            }
         }
     }
+}
+
+fn flag(name: &str, value: Option<&str>, form: Form) -> Result<Option<Form>, Problem> {
+    match value {
+        None | Some("false") => Ok(None),
+        Some("true") => Ok(Some(form)),
+        Some(_) => Err(bad_query(&format!("`{name}` is `true` or `false`"))),
+    }
+}
+
+fn bad_query(detail: &str) -> Problem {
+    Problem::told(StatusCode::BAD_REQUEST, "bad_query", detail.to_owned())
 }
 
 fn list(front: &Front, asked: Asked, sent: &Parts) -> Result<Response, Problem> {
     let form = Form::of(&asked)?;
     let tier = asked.tier.map(|text| fields::tier("tier", &text)).transpose()?;
-    let (turn, rights) = Wishes { agent: asked.agent, tier }.turn(front, sent)?;
+    let who = Who::read(&front.keys, sent, Wishes { agent: asked.agent, tier })?;
+    let turn = who.turn::<Problem>(&front.gate)?;
     Ok(match form {
         Form::Plain => {
             let catalog = front.gate.catalog();
-            let problems = shown::problems(rights, &catalog.problems);
+            let problems = shown::problems(who.rights, &catalog.problems);
             Json(ViewJson::new(&front.gate, &turn, problems)).into_response()
         }
         Form::Mcp => {
@@ -74,6 +98,11 @@ fn list(front: &Front, asked: Asked, sent: &Parts) -> Result<Response, Problem> 
                 turn.view.tools().iter().map(|tool| &*tool.listed.modern).collect();
             let text = format!("{{\"tools\":[{}]}}", tools.join(","));
             ([(http::header::CONTENT_TYPE, "application/json")], text).into_response()
+        }
+        Form::Explained => {
+            for_admins(front, sent)?;
+            let all = front.gate.explain(&who.asked(who.wish()))?;
+            Json(ExplainedJson::new(&turn, &all)).into_response()
         }
         Form::Leaderboard => Json(LeaderboardJson::new(&front.gate, &turn)).into_response(),
     })

@@ -6,8 +6,9 @@ use serde_json::{Value, json};
 use tokio::io::{
     AsyncBufReadExt, AsyncWriteExt, BufReader, DuplexStream, Lines, ReadHalf, WriteHalf,
 };
+use tollgate_core::filter::Narrow;
 use tollgate_mcp::tasks::{self, Task};
-use tollgate_server::serve_stdio;
+use tollgate_server::{Client, serve_stdio};
 
 use crate::client::{PATIENCE, with_meta};
 use crate::stage::{Setup, Stage};
@@ -25,7 +26,8 @@ impl Pipe {
         let (reader, writer) = tokio::io::split(theirs);
         let gate = std::sync::Arc::clone(&stage.gate);
         let serving = tasks::spawn("pipe", async move {
-            serve_stdio(gate, None, (reader, writer)).await.unwrap();
+            let client = Client { agent: None, narrow: Narrow::default() };
+            serve_stdio(gate, client, (reader, writer)).await.unwrap();
         });
         let (reader, writer) = tokio::io::split(ours);
         Self { writer, lines: BufReader::new(reader).lines(), serving }

@@ -39,7 +39,7 @@ async fn measure(
 ) -> Result<Measured, Failure> {
     let what = scope(calibrate, gateway).await?;
     // Who may measure may still have no agent to see tools for: then there is no before.
-    let before = gateway.tools(View { agent: None, tier: None }).await.unwrap_or_default();
+    let before = gateway.tools(View::default()).await.unwrap_or_default();
     let mut measured = Measured { before, ..Measured::default() };
     let mut bar = output.bar();
     let done = gateway.calibrate(&what, |Event { name, data: step }| {

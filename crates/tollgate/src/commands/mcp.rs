@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tollgate_core::turn::Principal;
 use tollgate_engine::calibration::Upkeep;
 use tollgate_engine::gate::Asked;
-use tollgate_server::serve_stdio;
+use tollgate_server::{Client, serve_stdio};
 
 use crate::app::App;
 use crate::cli::Mcp;
@@ -13,14 +13,15 @@ use crate::config::Config;
 use crate::failure::Failure;
 
 pub(super) async fn run(mcp: &Mcp, config: &Config) -> Result<(), Failure> {
+    let narrow = mcp.filters.flags().read().map_err(|bad| Failure::Usage(bad.to_string()))?;
     let app = App::start(config, Upkeep::ByItself).await?;
     let asked = Asked { agent: mcp.agent.as_deref(), ..Asked::by(Principal::local()) };
     app.gate().turn(asked).map_err(|unknown| Failure::Usage(unknown.to_string()))?;
     // The first list should be whole; a client that asks earlier waits in the pipe.
     app.gate().settled().await;
     let gate = Arc::clone(app.gate());
-    let served =
-        serve_stdio(gate, mcp.agent.as_deref(), (tokio::io::stdin(), tokio::io::stdout())).await;
+    let client = Client { agent: mcp.agent.as_deref(), narrow };
+    let served = serve_stdio(gate, client, (tokio::io::stdin(), tokio::io::stdout())).await;
     app.gate().stop().await;
     served.map_err(|error| Failure::failed(error.to_string()))
 }

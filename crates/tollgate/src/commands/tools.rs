@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::gateway::{Gateway, View};
 use crate::output::{Form, Output, Table, clean, counted, span};
 
+mod explain;
 mod leaderboard;
 
 pub(super) async fn run(
@@ -17,6 +18,12 @@ pub(super) async fn run(
 ) -> Result<(), Failure> {
     let gateway = Gateway::open(config).await?;
     let view = wanted(&tools.view);
+    if tools.explain {
+        let explained = gateway.explained(view).await;
+        gateway.close().await;
+        explain::print(&explained?, output);
+        return Ok(());
+    }
     let listed = gateway.tools(view).await;
     let board = match tools.leaderboard {
         true => Some(gateway.leaderboard(view).await),
@@ -39,7 +46,8 @@ pub(super) async fn run(
 
 /// What the gateway is asked for.
 pub(super) fn wanted(view: &cli::View) -> View<'_> {
-    View { agent: view.agent.as_deref(), tier: view.tier.as_deref() }
+    let filters = view.filters.flags();
+    View { agent: view.agent.as_deref(), tier: view.tier.as_deref(), filters }
 }
 
 pub(super) fn items<'a>(answer: &'a Value, key: &str) -> &'a [Value] {
@@ -90,14 +98,18 @@ pub(super) fn time(milliseconds: &Value) -> String {
 
 fn notes(answer: &Value, output: Output) {
     let count = counted(items(answer, "tools").len(), "tool");
-    let agent = answer["agent"].as_str().unwrap_or("?");
-    let within = match answer["tier"].as_str() {
-        Some(tier) => format!("at `{tier}`"),
-        None => "without a budget".to_owned(),
-    };
-    output.note(&clean(&format!("{count} for `{agent}` {within}")));
+    output.note(&clean(&format!("{count} {}", seen_by(answer))));
     for problem in items(answer, "problems") {
         output.note(&clean(&told(problem)));
+    }
+}
+
+/// Whose view it is, and within which budget.
+pub(super) fn seen_by(answer: &Value) -> String {
+    let agent = answer["agent"].as_str().unwrap_or("?");
+    match answer["tier"].as_str() {
+        Some(tier) => format!("for `{agent}` at `{tier}`"),
+        None => format!("for `{agent}` without a budget"),
     }
 }
 

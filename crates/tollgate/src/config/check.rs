@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use tollgate_core::agent::Agent;
 use tollgate_core::budget::Limits;
-use tollgate_core::filter::House;
 use tollgate_core::id::AgentId;
 use tollgate_core::names::NamePattern;
 use tollgate_engine::settings::{Audit, Builtin, Settings};
@@ -24,6 +23,7 @@ mod budget;
 mod command;
 mod endpoint;
 mod hosts;
+mod house;
 pub(super) mod later;
 pub(super) mod model;
 mod rate;
@@ -54,6 +54,8 @@ pub(super) fn check(
     let agents = agent::agents(fields, &models, problems);
     let default_agent = default_agent(fields, &agents, problems);
     reach::warn_of_names_nobody_has(fields, problems);
+    let environment = environment(fields);
+    let house = house::house(fields, &environment, problems);
     let budget = budget::budget(fields, problems);
     let tls = access::tls(fields);
     let database = access::database(fields, problems);
@@ -61,17 +63,16 @@ pub(super) fn check(
     if problems.has_errors() {
         return None;
     }
-    let (agents, personas) = agents.into_iter().unzip();
     let settings = Settings {
         audit: Audit::default(),
-        environment: environment(fields),
+        environment,
         data: data.clone(),
         names: names?,
         limits: limits(fields),
         budget,
         servers: servers.list,
         builtin: builtin(fields, &data),
-        house: House::default(),
+        house,
         agents,
         default_agent,
     };
@@ -87,7 +88,6 @@ pub(super) fn check(
         redis,
         providers,
         models,
-        personas,
         keys,
         code_mode: servers.code_mode,
         unenforced: later::unenforced(fields),
@@ -161,15 +161,11 @@ fn names(fields: &Fields, problems: &mut Problems) -> Option<NamePattern> {
     }
 }
 
-fn default_agent(
-    fields: &Fields,
-    agents: &[(Agent, agent::Persona)],
-    problems: &mut Problems,
-) -> Option<AgentId> {
+fn default_agent(fields: &Fields, agents: &[Agent], problems: &mut Problems) -> Option<AgentId> {
     let wanted = fields.text("default_agent")?;
-    let known: Vec<&str> = agents.iter().map(|(agent, _)| agent.id.as_str()).collect();
-    match agents.iter().find(|(agent, _)| agent.id.as_str() == wanted.value) {
-        Some((agent, _)) => Some(agent.id.clone()),
+    let known: Vec<&str> = agents.iter().map(|agent| agent.id.as_str()).collect();
+    match agents.iter().find(|agent| agent.id.as_str() == wanted.value) {
+        Some(agent) => Some(agent.id.clone()),
         None if fields.named("agents").iter().any(|(name, _)| name.value == wanted.value) => None,
         None => {
             unknown_name(wanted, ("default_agent", "agent"), &known, problems);

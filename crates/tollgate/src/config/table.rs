@@ -141,6 +141,12 @@ pub(super) const TOP: Section = Section {
             "none",
             "MCP servers, by id. The order decides who keeps a name that two want",
         ),
+        key(
+            "tools",
+            Kind::Section(&HOUSE),
+            "all of them",
+            "Which tools there are at all, for anybody; every level after this one only takes away",
+        ),
         key("budget", Kind::Section(&BUDGET), "see there", "Latency tiers and how they are chosen"),
         key("providers", Kind::Named(&PROVIDER), "none", "Where models are served"),
         key("models", Kind::Named(&MODEL), "`offline`", "Models that agents and requests may name"),
@@ -163,6 +169,29 @@ pub(super) const TOP: Section = Section {
         ("host", "write `listen: 127.0.0.1:8655`"),
     ],
 };
+
+const HOUSE: Section = Section {
+    title: "tools",
+    keys: &[
+        key("enabled", Kind::Flag, "true", "`false`: nobody sees or calls any tool"),
+        ALLOW,
+        DENY,
+        key(
+            "environments",
+            Kind::Named(&ENVIRONMENT),
+            "none",
+            "More of the same by name of an `environment`; those of this installation's hold as well",
+        ),
+    ],
+    elsewhere: &[("disabled", "write `enabled: false`, or `deny:` with names")],
+};
+
+const ENVIRONMENT: Section =
+    Section { title: "tools.environments.NAME", keys: &[ALLOW, DENY], elsewhere: &[] };
+
+const ALLOW: Key =
+    key("allow", PLAINS, "[\"*\"]", "Exposed names and globs; what is not listed is not there");
+const DENY: Key = key("deny", PLAINS, "[]", "Exposed names and globs; wins over `allow`");
 
 const TLS: Section = Section {
     title: "tls",

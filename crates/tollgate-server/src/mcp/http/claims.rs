@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use http::request::Parts;
 use http::{HeaderMap, StatusCode};
-use tollgate_core::budget::Tier;
 use tollgate_core::json::Object;
 use tollgate_mcp::header::{PROTOCOL_VERSION, SESSION_ID};
 use tollgate_mcp::{Era, Revision, code, meta};
 
+use super::super::Front;
 use super::super::method::Method;
 use super::super::session::Session;
-use super::super::{Front, Who};
-use crate::auth::{Identity, Keys};
+use crate::auth::Keys;
 use crate::problem::Problem;
 use crate::refusal::Refused;
+use crate::who::{Who, Wishes};
 
 /// Requests say it themselves, by header or by `_meta`. `initialize` without `_meta` is legacy
 /// whatever the header says; so is what belongs to a session.
@@ -65,23 +65,5 @@ pub(super) fn find_session(
 
 /// The route first, then the header.
 pub(super) fn who(keys: &Keys, sent: &Parts, agent: Option<String>) -> Result<Who, Problem> {
-    let bad = |detail| Problem::new(StatusCode::BAD_REQUEST, "bad_header", detail);
-    let text = |name: &str| sent.headers.get(name).map(|value| value.to_str().ok());
-    let agent = match (agent, text("x-tollgate-agent")) {
-        (Some(agent), _) => Some(agent),
-        (None, Some(named)) => {
-            Some(named.ok_or_else(|| bad("`x-tollgate-agent` is not a name"))?.to_owned())
-        }
-        (None, None) => None,
-    };
-    let tier = match text("x-tollgate-tier") {
-        None => None,
-        Some(tier) => {
-            let tier = tier.and_then(Tier::parse);
-            Some(tier.ok_or_else(|| bad("`x-tollgate-tier` is fast, standard or deep"))?)
-        }
-    };
-    let Identity { principal, agent, rights, grant, lease } =
-        keys.visitor(sent)?.identify(agent)?;
-    Ok(Who { principal, agent: agent.map(Into::into), tier, rights, grant, lease })
+    Who::read(keys, sent, Wishes { agent, tier: None })
 }

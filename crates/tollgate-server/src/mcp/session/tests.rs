@@ -3,6 +3,7 @@ use std::time::Duration;
 
 use futures_util::future::Abortable;
 use tokio::sync::oneshot;
+use tollgate_core::filter::Narrow;
 use tollgate_core::json;
 use tollgate_core::turn::Principal;
 use tollgate_core::view::View;
@@ -13,10 +14,9 @@ use tollgate_mcp::envelope::Id;
 use tollgate_mcp::meta::ClientFacts;
 
 use super::{Opening, Session, Sessions};
-use crate::auth::{Lease, Rights};
 use crate::limits::Limits;
-use crate::mcp::Who;
 use crate::mcp::listen::Digests;
+use crate::who::Who;
 
 fn sessions(limit: usize) -> Sessions {
     let limits = Limits { sessions: limit, ..Limits::default() };
@@ -25,14 +25,7 @@ fn sessions(limit: usize) -> Sessions {
 
 fn who(principal: &str, agent: Option<&str>) -> Who {
     let principal = Principal::named(principal);
-    Who {
-        principal,
-        agent: agent.map(Into::into),
-        tier: None,
-        rights: Rights::ALL,
-        grant: None,
-        lease: Lease::endless(),
-    }
+    Who { principal, ..Who::local(agent, Narrow::default()) }
 }
 
 fn opening(who: Who) -> Opening {
@@ -44,6 +37,7 @@ fn opening(who: Who) -> Opening {
     Opening {
         route: who.agent.clone(),
         who,
+        filters: Narrow::default(),
         revision: Revision::NEWEST_LEGACY,
         client: ClientFacts::default(),
         told: Digests::of(&view),

@@ -1,8 +1,8 @@
 //! The agents: what each may see, and how it speaks.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
-use tollgate_core::agent::Agent;
+use tollgate_core::agent::{Agent, Engine, OFFLINE, Persona};
 use tollgate_core::budget::Tier;
 use tollgate_core::glob::Glob;
 use tollgate_core::id::AgentId;
@@ -16,66 +16,19 @@ use super::{budget, is_new, unknown_name};
 /// `/mcp/NAME` means something else for these.
 const RESERVED: &[&str] = &["status", "test"];
 
-/// An agent beside its tools and its tier.
-#[derive(Debug, Clone)]
-pub struct Persona {
-    pub agent: AgentId,
-    pub prompt: Option<String>,
-    pub greeting: Option<String>,
-    /// In order of preference; never empty.
-    pub models: Vec<String>,
-    pub engine: Engine,
-    /// Rounds of tool calls in one turn.
-    pub max_depth: u32,
-    /// Shown to the model at once.
-    pub max_tools: u32,
-    pub code_mode: bool,
-    /// Defaults of placeholders.
-    pub variables: BTreeMap<String, String>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Engine {
-    Cascaded,
-    /// The opener speaks the first sentence while the strong model works.
-    SentenceCascade {
-        opener: String,
-    },
-    SpeechToSpeech,
-}
-
-impl Persona {
-    fn implicit() -> Self {
-        Self {
-            agent: Agent::implicit().id,
-            prompt: None,
-            greeting: None,
-            models: vec![super::model::OFFLINE.to_owned()],
-            engine: Engine::Cascaded,
-            max_depth: 10,
-            max_tools: 64,
-            code_mode: false,
-            variables: BTreeMap::new(),
-        }
-    }
-}
-
 /// At least one: a config without agents has the implicit one.
-pub(crate) fn agents(
-    top: &Fields,
-    models: &[Model],
-    problems: &mut Problems,
-) -> Vec<(Agent, Persona)> {
+pub(crate) fn agents(top: &Fields, models: &[Model], problems: &mut Problems) -> Vec<Agent> {
     if top.named("agents").is_empty() {
-        return vec![(Agent::implicit(), Persona::implicit())];
+        return vec![Agent::implicit()];
     }
     let mut seen = BTreeSet::new();
     let mut agents = Vec::new();
     for (name, fields) in top.named("agents") {
         let is_new = is_new(&mut seen, (&fields.path, "agent"), name, problems);
         let agent = agent(name, fields, problems);
-        let persona = agent.as_ref().and_then(|it| persona(&it.id, fields, models, problems));
-        agents.extend(agent.zip(persona).filter(|_| is_new));
+        let persona = persona(fields, models, problems);
+        let whole = agent.zip(persona).filter(|_| is_new);
+        agents.extend(whole.map(|(agent, persona)| Agent { persona, ..agent }));
     }
     agents
 }
@@ -115,6 +68,7 @@ fn agent(name: &Marked<String>, fields: &Fields, problems: &mut Problems) -> Opt
         auto_execute,
         rate_limit,
         concurrent: concurrent(fields),
+        persona: Persona::default(),
     })
 }
 
@@ -124,12 +78,7 @@ fn concurrent(fields: &Fields) -> Option<u32> {
     Some(u32::try_from(most.value).expect("the table says at most 10000"))
 }
 
-fn persona(
-    id: &AgentId,
-    fields: &Fields,
-    models: &[Model],
-    problems: &mut Problems,
-) -> Option<Persona> {
+fn persona(fields: &Fields, models: &[Model], problems: &mut Problems) -> Option<Persona> {
     let known: Vec<&str> = models.iter().map(|model| model.name.as_str()).collect();
     let mut chosen = Vec::new();
     for model in fields.texts("models") {
@@ -139,7 +88,7 @@ fn persona(
         chosen.push(model.value.to_owned());
     }
     if chosen.is_empty() {
-        chosen.push(super::model::OFFLINE.to_owned());
+        chosen.push(OFFLINE.to_owned());
     }
     let whole = |key: &str, default: u32| {
         fields.whole(key).map_or(default, |it| u32::try_from(it.value).unwrap_or(u32::MAX))
@@ -147,7 +96,6 @@ fn persona(
     let text = |key: &str| fields.text(key).map(|text| text.value.to_owned());
     let variables = fields.table("variables").into_iter();
     Some(Persona {
-        agent: id.clone(),
         prompt: text("prompt"),
         greeting: text("greeting"),
         models: chosen,

@@ -1,13 +1,11 @@
 //! Where models are served, and what they can take.
 
+use tollgate_core::agent::OFFLINE;
 use tollgate_core::secret::Secret;
 
 use super::super::diagnostic::Problems;
 use super::super::raw::Fields;
 use super::{endpoint, unknown_name};
-
-/// The small deterministic model built in; there without being configured.
-pub(crate) const OFFLINE: &str = "offline";
 
 #[derive(Debug, Clone)]
 pub struct Provider {

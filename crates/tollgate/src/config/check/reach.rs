@@ -1,4 +1,4 @@
-//! Names that agents list and that no tool can have. Servers come and go, so this only warns,
+//! Names that agents and the rules of the house list and that no tool can have. Servers come and go, so this only warns,
 //! and only where the config alone can know.
 
 use std::path::PathBuf;
@@ -25,24 +25,29 @@ const LATER: &[&str] = &[
 
 pub(super) fn warn_of_names_nobody_has(top: &Fields, problems: &mut Problems) {
     let Some(known) = Known::of(top) else { return };
-    for (_, agent) in top.named("agents") {
-        for key in ["tools", "auto_execute"] {
-            for listed in agent.texts(key) {
-                if known.has(listed.value) {
-                    continue;
-                }
-                let message = format!("no tool can be called `{}`", listed.value);
-                let found = problems.warning(listed.at, &agent.path(key), message);
-                let near = nearest(listed.value, known.exact.iter().map(String::as_str));
-                match near {
-                    Some(near) => found.help(format!("did you mean `{near}`?")),
-                    None => found.help(
-                        "built-in tools have bare names, others begin as `names.pattern` says",
-                    ),
-                };
-            }
+    for (section, key) in lists(top) {
+        for listed in section.texts(key).into_iter().filter(|it| !known.has(it.value)) {
+            let message = format!("no tool can be called `{}`", listed.value);
+            let found = problems.warning(listed.at, &section.path(key), message);
+            let near = nearest(listed.value, known.exact.iter().map(String::as_str));
+            match near {
+                Some(near) => found.help(format!("did you mean `{near}`?")),
+                None => found
+                    .help("built-in tools have bare names, others begin as `names.pattern` says"),
+            };
         }
     }
+}
+
+/// Where exposed names stand.
+fn lists(top: &Fields) -> Vec<(&Fields, &'static str)> {
+    let house = top.section("tools");
+    let environments = house.iter().flat_map(|house| house.named("environments"));
+    let rules = house.into_iter().chain(environments.map(|(_, section)| section));
+    let agents = top.named("agents").iter().map(|(_, agent)| agent);
+    let of_rules = rules.flat_map(|section| [(section, "allow"), (section, "deny")]);
+    let of_agents = agents.flat_map(|agent| [(agent, "tools"), (agent, "auto_execute")]);
+    of_rules.chain(of_agents).collect()
 }
 
 /// The names there can be, as far as the config says.

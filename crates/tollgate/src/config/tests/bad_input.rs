@@ -400,6 +400,10 @@ fn s_07_the_config_is_no_way_in() {
     assert_eq!(config.settings.environment, "${W}", "never twice");
     let text = "agents: { a: { tools: [\"*\"], prompt: \"say ${V}\" } }";
     let loaded = load_with(text, &environment).unwrap();
-    assert_eq!(loaded.config.personas[0].prompt.as_deref(), Some("say ${V}"), "prose stays");
+    assert_eq!(
+        loaded.config.settings.agents[0].persona.prompt.as_deref(),
+        Some("say ${V}"),
+        "prose stays"
+    );
     assert_eq!(loaded.report.diagnostics[0].message, "`${V}` is not expanded in `prompt`");
 }

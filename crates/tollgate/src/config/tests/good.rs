@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use jsonschema::Draft;
 use tollgate_core::agent::Agent;
+use tollgate_core::agent::Engine;
 use tollgate_core::budget::Tier;
 use tollgate_core::selector::{Builtin, Keywords, Language};
 use tollgate_core::tool::Approval;
@@ -16,9 +17,7 @@ use tollgate_mcp::Revision;
 use tollgate_server::{Right, Role};
 
 use super::super::diagnostic::Problems;
-use super::super::{
-    Database, Engine, Paint, Request, Severity, json, load_text, manual, schema, tree,
-};
+use super::super::{Database, Paint, Request, Severity, json, load_text, manual, schema, tree};
 use super::{Fake, good, load, load_with, report};
 
 const EXAMPLE: &str = include_str!("../../../../../docs/tollgate.example.yaml");
@@ -74,7 +73,7 @@ fn the_example_of_the_documentation_is_read() {
     assert_eq!(tool.probe, Some(serde_json::json!({ "icao": "EDDF" })));
     assert_eq!(settings.default_agent.as_ref().unwrap().as_str(), "sage");
     assert_eq!(settings.agents[0].ceiling, Some(Tier::Standard));
-    assert_eq!(config.personas[0].models, ["gpt-4o-mini", "small"]);
+    assert_eq!(config.settings.agents[0].persona.models, ["gpt-4o-mini", "small"]);
     assert_eq!(config.models.len(), 3, "two, and the one built in");
     assert_eq!(config.keys[0].role, Role::Admin);
     assert!(config.keys[0].rights.has(Right::Approve));
@@ -200,7 +199,7 @@ fn without_a_file_the_embedded_default_runs() {
         assert_eq!(config.settings.agents[0].ceiling, Some(Tier::Deep));
         assert_eq!(config.settings.agents[1].ceiling, Some(Tier::Standard));
         assert_eq!(config.settings.agents[2].ceiling, Some(Tier::Fast));
-        assert_eq!(config.personas[2].engine, Engine::SpeechToSpeech);
+        assert_eq!(config.settings.agents[2].persona.engine, Engine::SpeechToSpeech);
         assert_eq!(config.models.len(), 1);
         assert!(report(text).diagnostics.is_empty(), "{text:?}");
     }
@@ -212,7 +211,7 @@ fn a_config_without_agents_has_one_that_sees_everything() {
     let [agent] = config.settings.agents.as_slice() else { panic!("one agent") };
     assert_eq!(agent.id, Agent::implicit().id);
     assert!(agent.may_see("a_anything"));
-    assert_eq!(config.personas.len(), 1);
+    assert_eq!(config.settings.agents.len(), 1);
     assert_eq!(config.settings.default_agent, None);
 }
 

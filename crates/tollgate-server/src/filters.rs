@@ -1,0 +1,237 @@
+//! What a request takes away from what it could see: by header, by `_meta`, by flag. The only
+//! place that reads such words; what they do is for the gate. Whatever cannot be understood is
+//! refused, since to ignore it would show more than was asked for.
+
+use http::{HeaderMap, HeaderValue, StatusCode};
+use serde_json::value::RawValue;
+use tollgate_core::filter::Narrow;
+use tollgate_core::glob::Glob;
+use tollgate_core::json::{self, Object};
+use tollgate_core::text::shortened;
+
+use crate::problem::Problem;
+
+/// Of all filters of a request together.
+const MOST_BYTES: usize = 8 << 10;
+const MOST_ITEMS: usize = 256;
+/// No name is longer.
+const LONGEST_ITEM: usize = 256;
+/// Characters of a name that a refusal repeats.
+const SAID_BACK: usize = 80;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Field {
+    IncludeServers,
+    ExcludeServers,
+    IncludeTools,
+    ExcludeTools,
+}
+
+/// Those of Bifrost mean the same: a list that stands there and is empty lets nothing in.
+const HEADERS: &[(&str, Field)] = &[
+    ("x-tollgate-include-servers", Field::IncludeServers),
+    ("x-tollgate-exclude-servers", Field::ExcludeServers),
+    ("x-tollgate-include-tools", Field::IncludeTools),
+    ("x-tollgate-exclude-tools", Field::ExcludeTools),
+    ("x-bf-mcp-include-clients", Field::IncludeServers),
+    ("x-bf-mcp-include-tools", Field::IncludeTools),
+];
+
+/// Whatever begins like this, with `_` for `-` or not, is meant as a filter.
+const LIKE_HEADERS: &[&str] =
+    &["x-tollgate-include", "x-tollgate-exclude", "x-bf-mcp-include", "x-bf-mcp-exclude"];
+
+/// For clients that cannot set headers.
+const META: &[(&str, Field)] = &[
+    ("dev.tollgate/include-servers", Field::IncludeServers),
+    ("dev.tollgate/exclude-servers", Field::ExcludeServers),
+    ("dev.tollgate/include-tools", Field::IncludeTools),
+    ("dev.tollgate/exclude-tools", Field::ExcludeTools),
+];
+
+const LIKE_META: &[&str] = &["dev.tollgate/include", "dev.tollgate/exclude"];
+
+/// Words that cannot be a filter.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct BadFilter(String);
+
+impl From<BadFilter> for Problem {
+    fn from(bad: BadFilter) -> Self {
+        Self::told(StatusCode::BAD_REQUEST, "bad_filter", bad.0)
+    }
+}
+
+/// Lists of the command line, each item a name or a glob or several with commas between.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Flags<'a> {
+    /// `None`: all of them.
+    pub include_servers: Option<&'a [String]>,
+    pub exclude_servers: &'a [String],
+    pub include_tools: Option<&'a [String]>,
+    pub exclude_tools: &'a [String],
+}
+
+impl<'a> Flags<'a> {
+    fn given(self) -> Vec<(&'static str, Field, &'a [String])> {
+        let some = |list: &'a [String]| Some(list).filter(|list| !list.is_empty());
+        let lists = [
+            self.include_servers,
+            some(self.exclude_servers),
+            self.include_tools,
+            some(self.exclude_tools),
+        ];
+        let given = HEADERS.iter().zip(lists);
+        given.filter_map(|((name, field), list)| Some((*name, *field, list?))).collect()
+    }
+
+    pub fn read(self) -> Result<Narrow, BadFilter> {
+        let mut reader = Reader::default();
+        for (header, field, list) in self.given() {
+            let flag = header.replace("x-tollgate-", "--");
+            let globs = reader.lists(&flag, list.iter().map(String::as_str))?;
+            reader.take(field, globs);
+        }
+        Ok(reader.narrow)
+    }
+
+    /// The same as headers of a request.
+    pub fn headers(self) -> Vec<(&'static str, String)> {
+        self.given().into_iter().map(|(name, _, list)| (name, list.join(","))).collect()
+    }
+}
+
+/// What the headers of a request leave.
+pub(crate) fn by_headers(headers: &HeaderMap) -> Result<Narrow, BadFilter> {
+    for name in headers.keys() {
+        let is_known = HEADERS.iter().any(|(known, _)| name == known);
+        if !is_known && looks_like(name.as_str(), LIKE_HEADERS) {
+            return Err(unknown("header", name.as_str(), HEADERS));
+        }
+    }
+    let mut reader = Reader::default();
+    for (name, field) in HEADERS {
+        let values: Vec<&HeaderValue> = headers.get_all(*name).iter().collect();
+        match (field, &values[..]) {
+            (_, []) => continue,
+            // One longer list, or two of which both have to let it in? Nobody can know.
+            (Field::IncludeServers | Field::IncludeTools, [_, _, ..]) => {
+                return Err(BadFilter(format!("`{name}` stands twice; send one list")));
+            }
+            _ => {}
+        }
+        let mut globs = Vec::new();
+        for value in values {
+            let text = std::str::from_utf8(value.as_bytes())
+                .map_err(|_| BadFilter(format!("`{name}` is not UTF-8")))?;
+            globs.extend(reader.lists(name, [text])?);
+        }
+        reader.take(*field, globs);
+    }
+    Ok(reader.narrow)
+}
+
+/// What the `_meta` of a request leaves: lists, or strings with commas.
+pub(crate) fn by_meta(meta: &Object<'_>) -> Result<Narrow, BadFilter> {
+    let mut reader = Reader::default();
+    for (key, value) in meta.iter() {
+        match META.iter().find(|(name, _)| *name == key) {
+            Some((name, field)) => {
+                let texts = texts(value).ok_or_else(|| {
+                    BadFilter(format!("`{name}` of `_meta` must be a list of strings"))
+                })?;
+                let globs = reader.lists(name, texts.iter().map(String::as_str))?;
+                reader.take(*field, globs);
+            }
+            None if looks_like(key, LIKE_META) => return Err(unknown("key", key, META)),
+            None => {}
+        }
+    }
+    Ok(reader.narrow)
+}
+
+/// They are for this gateway, not for the servers behind it.
+pub(crate) fn meta_keys() -> impl Iterator<Item = &'static str> {
+    META.iter().map(|(name, _)| *name)
+}
+
+fn texts(value: &RawValue) -> Option<Vec<String>> {
+    match json::string(value) {
+        Some(text) => Some(vec![text.into_owned()]),
+        None => serde_json::from_str(value.get()).ok(),
+    }
+}
+
+fn looks_like(name: &str, patterns: &[&str]) -> bool {
+    let folded = |byte: u8| if byte == b'_' { b'-' } else { byte.to_ascii_lowercase() };
+    patterns.iter().any(|pattern| {
+        name.len() >= pattern.len()
+            && name.bytes().map(folded).zip(pattern.bytes()).all(|(a, b)| a == b)
+    })
+}
+
+fn unknown(what: &str, name: &str, known: &[(&str, Field)]) -> BadFilter {
+    let known: Vec<&str> = known.iter().map(|(name, _)| *name).collect();
+    let name = shortened(name, SAID_BACK);
+    BadFilter(format!("there is no {what} `{name}`; filters are {}", known.join(", ")))
+}
+
+/// What was read, and how much of it there is.
+#[derive(Default)]
+struct Reader {
+    narrow: Narrow,
+    bytes: usize,
+    items: usize,
+}
+
+impl Reader {
+    /// The items of lists with commas. Blanks around them and items that are empty say nothing.
+    fn lists<'t>(
+        &mut self,
+        name: &str,
+        lists: impl IntoIterator<Item = &'t str>,
+    ) -> Result<Vec<Glob>, BadFilter> {
+        let mut globs = Vec::new();
+        for list in lists {
+            self.bytes += list.len();
+            let items = list.split(',').map(|item| item.trim_matches([' ', '\t']));
+            for item in items.filter(|item| !item.is_empty()) {
+                self.items += 1;
+                if self.items > MOST_ITEMS || self.bytes > MOST_BYTES {
+                    return Err(too_much());
+                }
+                if item.len() > LONGEST_ITEM || !item.chars().all(may_stand) {
+                    let item = shortened(item, SAID_BACK);
+                    return Err(BadFilter(format!("`{name}`: `{item}` is no name and no glob")));
+                }
+                globs.push(Glob::new(item));
+            }
+        }
+        if self.bytes > MOST_BYTES { Err(too_much()) } else { Ok(globs) }
+    }
+
+    fn take(&mut self, field: Field, globs: Vec<Glob>) {
+        let Narrow { include_servers, exclude_servers, include_tools, exclude_tools } =
+            &mut self.narrow;
+        match field {
+            Field::IncludeServers => include_servers.push(globs),
+            Field::ExcludeServers => exclude_servers.extend(globs),
+            Field::IncludeTools => include_tools.push(globs),
+            Field::ExcludeTools => exclude_tools.extend(globs),
+        }
+    }
+}
+
+/// What names of servers and tools are made of, and the signs of globs. With anything else, as a
+/// semicolon for a comma, the writer meant something that would not happen.
+fn may_stand(letter: char) -> bool {
+    letter.is_alphanumeric() || "_-./:*?".contains(letter)
+}
+
+fn too_much() -> BadFilter {
+    let limits = format!("{MOST_ITEMS} names and {MOST_BYTES} bytes");
+    BadFilter(format!("the filters of a request are at most {limits} together"))
+}
+
+#[cfg(test)]
+mod tests;

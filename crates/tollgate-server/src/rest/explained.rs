@@ -1,0 +1,54 @@
+//! `GET /v1/tools?explain=true`: every tool there is, whether the agent would see it, and what
+//! keeps the others out. For admins: it names what nobody else can see.
+
+use serde::Serialize;
+use tollgate_core::filter::Explained;
+use tollgate_core::turn::Turn;
+
+#[derive(Serialize)]
+pub(super) struct ExplainedJson<'a> {
+    agent: &'a str,
+    /// `null`: without a budget.
+    tier: Option<&'static str>,
+    catalog_version: u64,
+    tools: Vec<ToolJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct ToolJson<'a> {
+    name: &'a str,
+    server: &'a str,
+    tool: &'a str,
+    visible: bool,
+    /// Which level keeps it out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    level: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reason: Option<&'a str>,
+}
+
+impl<'a> ExplainedJson<'a> {
+    pub(super) fn new(turn: &'a Turn, all: &'a [Explained]) -> Self {
+        let view = &turn.view;
+        Self {
+            agent: view.agent.as_str(),
+            tier: turn.deadline.map(|_| view.tier.as_str()),
+            catalog_version: view.version,
+            tools: all.iter().map(ToolJson::from).collect(),
+        }
+    }
+}
+
+impl<'a> From<&'a Explained> for ToolJson<'a> {
+    fn from(explained: &'a Explained) -> Self {
+        let Explained { tool, exposed, stopped } = explained;
+        Self {
+            name: exposed.as_str(),
+            server: tool.server.as_str(),
+            tool: tool.tool.as_str(),
+            visible: stopped.is_none(),
+            level: stopped.as_ref().map(|(level, _)| level.as_str()),
+            reason: stopped.as_ref().map(|(_, reason)| reason.as_str()),
+        }
+    }
+}

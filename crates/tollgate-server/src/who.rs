@@ -1,0 +1,124 @@
+//! On whose behalf something is asked: all that decides what can be seen and done, read in one
+//! place, so that no front can forget a part of it.
+
+use std::sync::Arc;
+
+use http::StatusCode;
+use http::request::Parts;
+use tollgate_core::agent::Wish;
+use tollgate_core::budget::Tier;
+use tollgate_core::filter::Narrow;
+use tollgate_core::turn::{Grant, Principal, Turn};
+use tollgate_engine::gate::{Asked, Gate, UnknownAgent};
+
+use crate::auth::{Identity, Keys, Lease, Right, Rights, Visitor};
+use crate::fields;
+use crate::filters;
+use crate::problem::Problem;
+
+const AGENT: &str = "x-tollgate-agent";
+const TIER: &str = "x-tollgate-tier";
+
+#[derive(Debug, Clone)]
+pub(crate) struct Who {
+    pub(crate) principal: Principal,
+    pub(crate) rights: Rights,
+    /// `None`: nothing of its own limits the principal.
+    pub(crate) grant: Option<Arc<Grant>>,
+    /// `None`: the default agent.
+    pub(crate) agent: Option<Arc<str>>,
+    /// The tier that was named.
+    pub(crate) tier: Option<Tier>,
+    /// What the request itself takes away.
+    pub(crate) narrow: Narrow,
+    /// For how long they may ask.
+    pub(crate) lease: Lease,
+}
+
+/// What a request says beside its headers. It goes before them.
+#[derive(Debug, Default)]
+pub(crate) struct Wishes {
+    pub(crate) agent: Option<String>,
+    pub(crate) tier: Option<Tier>,
+}
+
+impl Who {
+    pub(crate) fn read(keys: &Keys, sent: &Parts, wishes: Wishes) -> Result<Self, Problem> {
+        let agent = match (wishes.agent, header(sent, AGENT)?) {
+            (None, Some(named)) => Some(named.to_owned()),
+            (agent, _) => agent,
+        };
+        let tier = match (wishes.tier, header(sent, TIER)?) {
+            (None, Some(text)) => Some(fields::tier(TIER, text)?),
+            (tier, _) => tier,
+        };
+        let narrow = filters::by_headers(&sent.headers)?;
+        let Identity { principal, agent, rights, grant, lease } =
+            keys.visitor(sent)?.identify(agent)?;
+        Ok(Self { principal, rights, grant, agent: agent.map(Into::into), tier, narrow, lease })
+    }
+
+    /// Whoever asks from within this process.
+    pub(crate) fn local(agent: Option<&str>, narrow: Narrow) -> Self {
+        let Visitor { principal, rights, grant, lease, .. } = Visitor::local();
+        Self { principal, rights, grant, agent: agent.map(Into::into), tier: None, narrow, lease }
+    }
+
+    /// The same, with more taken away.
+    #[must_use]
+    pub(crate) fn narrowed(self, more: Narrow) -> Self {
+        Self { narrow: self.narrow.and(more), ..self }
+    }
+
+    /// The only way to ask the gate for what can be seen.
+    pub(crate) fn asked(&self, budget: Wish) -> Asked<'_> {
+        Asked {
+            principal: self.principal.clone(),
+            grant: self.grant.clone(),
+            agent: self.agent.as_deref(),
+            budget,
+            narrow: Some(&self.narrow).filter(|narrow| !narrow.is_nothing()),
+        }
+    }
+
+    /// Opens a turn of exactly the tier that was named. Up to the agent's ceiling it only
+    /// narrows, and anybody may do that; above it is an override, which is a right.
+    pub(crate) fn turn<E>(&self, gate: &Gate) -> Result<Turn, E>
+    where
+        E: From<UnknownAgent> + From<Problem>,
+    {
+        let turn = gate.turn(self.asked(self.wish()))?;
+        let given = turn.view.tier;
+        match self.tier {
+            Some(tier) if given < tier => {
+                let why = format!("`{tier}` is above the agent's ceiling, `{given}`");
+                Err(Right::OverrideTier.lacking(&why).into())
+            }
+            Some(_) | None => Ok(turn),
+        }
+    }
+
+    pub(crate) fn wish(&self) -> Wish {
+        match self.tier {
+            None => Wish::Ceiling,
+            Some(tier) if self.rights.has(Right::OverrideTier) => Wish::Override(tier),
+            Some(tier) => Wish::Selected(tier),
+        }
+    }
+}
+
+/// The only value of the header; one that stands twice could be read in two ways.
+pub(crate) fn header<'h>(sent: &'h Parts, name: &str) -> Result<Option<&'h str>, Problem> {
+    let mut values = sent.headers.get_all(name).iter();
+    let value = match (values.next(), values.next()) {
+        (None, _) => return Ok(None),
+        (Some(value), None) => value,
+        (Some(_), Some(_)) => return Err(bad_header(name, "there once")),
+    };
+    std::str::from_utf8(value.as_bytes()).map(Some).map_err(|_| bad_header(name, "text"))
+}
+
+pub(crate) fn bad_header(name: &str, expected: &str) -> Problem {
+    let detail = format!("`{name}` must be {expected}");
+    Problem::told(StatusCode::BAD_REQUEST, "bad_header", detail)
+}

@@ -1,0 +1,28 @@
+//! `tollgate tools --explain`: every tool there is, and what keeps those out that are not seen.
+
+use serde_json::Value;
+
+use super::{items, seen_by, text};
+use crate::output::{Form, Output, Table, clean, counted};
+
+pub(super) fn print(answer: &Value, output: Output) {
+    if output.form == Form::Json {
+        return output.json(answer);
+    }
+    let tools = items(answer, "tools");
+    let mut table = Table::new(&["TOOL", "SERVER", "SEEN", "LEVEL", "WHY"]);
+    for tool in tools {
+        let seen = if is_visible(tool) { "yes" } else { "no" };
+        let mut row = vec![text(tool, "name"), text(tool, "server"), seen.to_owned()];
+        row.extend([text(tool, "level"), text(tool, "reason")]);
+        table.row(row);
+    }
+    output.table(&table);
+    let seen = tools.iter().filter(|tool| is_visible(tool)).count();
+    let all = counted(tools.len(), "tool");
+    output.note(&clean(&format!("{seen} of {all} {}", seen_by(answer))));
+}
+
+fn is_visible(tool: &Value) -> bool {
+    tool["visible"] == true
+}
