@@ -101,8 +101,8 @@ impl<'a> Flags<'a> {
     }
 }
 
-/// What the headers of a request leave.
-pub(crate) fn by_headers(headers: &HeaderMap) -> Result<Narrow, BadFilter> {
+/// What the headers of a request leave. Also for fronts that an embedding program has of its own.
+pub fn by_headers(headers: &HeaderMap) -> Result<Narrow, BadFilter> {
     for name in headers.keys() {
         let is_known = HEADERS.iter().any(|(known, _)| name == known);
         if !is_known && looks_like(name.as_str(), LIKE_HEADERS) {

@@ -26,7 +26,7 @@ mod who;
 
 pub use auth::{Fingerprint, Former, Key, Right, Rights, Role};
 pub use auth::{keyring, secret};
-pub use filters::{BadFilter, Flags};
+pub use filters::{BadFilter, Flags, by_headers};
 pub use limits::Limits;
 pub use mcp::stdio::{Client, StdioError, serve_stdio};
 pub use pressure::{Gauge, Memory};

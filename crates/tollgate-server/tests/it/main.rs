@@ -12,6 +12,7 @@ mod kept;
 mod keys;
 mod late;
 mod legacy;
+mod levels;
 mod limits;
 mod measuring;
 mod modern;

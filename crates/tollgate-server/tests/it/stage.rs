@@ -238,10 +238,10 @@ impl Drop for Guard<'_> {
     }
 }
 
-struct Directory(PathBuf);
+pub(crate) struct Directory(pub(crate) PathBuf);
 
 impl Directory {
-    fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let name = format!("tollgate-server-test-{:032x}", rand::random::<u128>());
         let path = std::env::temp_dir().join(name);
         std::fs::create_dir_all(path.join("files")).unwrap();
