@@ -125,6 +125,27 @@ impl Decision {
     }
 }
 
+/// What became of a call that waited.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    Decided(Decision),
+    /// Nobody decided in time.
+    Expired,
+    /// The caller went away.
+    Withdrawn,
+}
+
+impl Ending {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Decided(Decision::Approve) => "approved",
+            Self::Decided(Decision::Deny) => "denied",
+            Self::Expired => "expired",
+            Self::Withdrawn => "withdrawn",
+        }
+    }
+}
+
 /// What somebody decided of one call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Verdict {

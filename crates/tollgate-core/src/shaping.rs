@@ -126,8 +126,17 @@ pub fn failure(status: Status, message: &str, duration: Duration) -> Outcome {
 
 /// The turn is over and the call is not: what it gives will be behind the handle.
 pub fn pending(tool: &Tool, handle: Handle, duration: Duration) -> Outcome {
+    later(tool, handle, ("is still running", duration))
+}
+
+/// The turn is over and nobody has agreed to the call yet.
+pub fn held(tool: &Tool, handle: Handle) -> Outcome {
+    later(tool, handle, ("waits for somebody to agree to it", Duration::ZERO))
+}
+
+fn later(tool: &Tool, handle: Handle, (how, duration): (&str, Duration)) -> Outcome {
     // Words for a voice: the handle is data.
-    let mut result = said(&format!("`{}` is still running; its result comes later", tool.exposed));
+    let mut result = said(&format!("`{}` {how}; its result comes later", tool.exposed));
     if tool.output.is_some() {
         // Clients refuse a success without the structure that the tool promised.
         result.set("isError", json::raw("true".to_owned()));

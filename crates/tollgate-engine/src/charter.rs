@@ -7,9 +7,10 @@ use tollgate_core::agent::Agent;
 use tollgate_core::budget::{Ceilings, Limits};
 use tollgate_core::filter::House;
 use tollgate_core::id::{AgentId, ServerId};
+use tollgate_core::mask::Masker;
 use tollgate_core::selector::{self, Selector};
 
-use crate::settings::{Audit, Server, Settings};
+use crate::settings::{Approvals, Audit, Server, Settings};
 
 pub(crate) struct Charter {
     /// At least one.
@@ -17,6 +18,9 @@ pub(crate) struct Charter {
     pub(crate) default_agent: AgentId,
     pub(crate) house: House,
     pub(crate) limits: Limits,
+    pub(crate) approvals: Approvals,
+    /// Knows what must not be shown to those who decide.
+    pub(crate) masker: Masker,
     pub(crate) audit: Audit,
     pub(crate) ceilings: Ceilings,
     pub(crate) choosing: selector::Rules,
@@ -43,6 +47,8 @@ impl Charter {
             },
             house: settings.house.clone(),
             limits: settings.limits,
+            approvals: settings.approvals,
+            masker: Masker::new(&settings.audit.redact, Vec::new()),
             audit: settings.audit.clone(),
             ceilings: budget.standing.ceilings,
             choosing: selector::Rules { deep_interval: budget.deep_interval, ..usual },

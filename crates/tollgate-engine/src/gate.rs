@@ -18,6 +18,7 @@ use tollgate_core::turn::{Grant, Principal, Turn};
 use tollgate_mcp::tasks::Group;
 
 use crate::answer;
+use crate::approvals::{Approvals, Parking as Held};
 use crate::audit::Ledger;
 use crate::caller::{CallError, Caller, Reply};
 pub use crate::charter::UnknownAgent;
@@ -37,6 +38,8 @@ use crate::tickets::Tickets;
 use crate::upstream::{TestReport, Upstream};
 use crate::watches::{self, ResourceWatch, Watches};
 
+mod afterwards;
+mod ask;
 mod choose;
 mod figures;
 mod late;
@@ -50,6 +53,9 @@ pub(crate) use made::Made;
 pub struct Gate {
     pub(crate) registry: Arc<Registry>,
     pub(crate) limits: Limits,
+    pub(crate) approvals: Arc<Approvals>,
+    /// Calls whose callers come back with leave.
+    pub(crate) held: Held,
     pub(crate) executor: Arc<Executor>,
     pub(crate) reuse: Reuse,
     /// Those that wait for calls whose turn is over.
@@ -216,7 +222,12 @@ impl Gate {
         self.meters.reading(tool)
     }
 
-    /// Slow calls, late results, tools that moved: from now on.
+    /// Calls that wait for a person's leave.
+    pub fn approvals(&self) -> &Approvals {
+        &self.approvals
+    }
+
+    /// Slow calls, late results, calls that wait for leave, tools that moved: from now on.
     pub fn notices(&self) -> broadcast::Receiver<Arc<Notice>> {
         self.notices.listen()
     }

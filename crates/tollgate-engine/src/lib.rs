@@ -2,6 +2,7 @@
 //! and the backends that run it. Knows no HTTP front, no model provider, no config file.
 
 mod answer;
+pub mod approvals;
 pub mod audit;
 pub mod backend;
 pub mod builtin;

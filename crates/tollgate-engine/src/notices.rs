@@ -1,9 +1,13 @@
 //! What the gate tells whoever listens, beside the answers to calls: slow calls, late results,
-//! tools that moved to another tier, a new config. A listener that falls behind misses some.
+//! calls that wait for leave, tools that moved to another tier, a new config.
+//!
+//! A listener that falls behind misses some.
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use tokio::sync::broadcast;
+use tollgate_core::approval::{ApprovalId, Ending, Why};
 use tollgate_core::budget::Tier;
 use tollgate_core::call::Status;
 use tollgate_core::id::{AgentId, ToolId};
@@ -18,6 +22,10 @@ pub enum Notice {
     Slow { call: Call, message: Arc<str> },
     /// A call that was answered with `pending` is over: its result is behind the handle.
     Late { call: Call, handle: Arc<str>, status: Status },
+    /// A call waits for a person's leave.
+    ApprovalRequested { id: ApprovalId, call: Call, why: Why, until: SystemTime },
+    /// It waits no more. `by` is whoever decided.
+    ApprovalDecided { id: ApprovalId, call: Call, ending: Ending, by: Option<Principal> },
     /// A tool is seen from another tier on.
     Moved { tool: ToolId, from: Tier, to: Tier, reason: String },
     /// The config was read again: it is what runs now, or this is why not.

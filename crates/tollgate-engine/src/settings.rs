@@ -28,6 +28,7 @@ pub struct Settings {
     pub data: PathBuf,
     pub names: NamePattern,
     pub limits: Limits,
+    pub approvals: Approvals,
     pub budget: Budget,
     /// In the order of the config: it decides who keeps a name that two want.
     pub servers: Vec<Server>,
@@ -46,6 +47,7 @@ impl Settings {
             environment: "default".to_owned(),
             names: NamePattern::default(),
             limits: Limits::default(),
+            approvals: Approvals::default(),
             budget: Budget::default(),
             servers: Vec::new(),
             builtin: Builtin { files: data.join("files"), tables: None },
@@ -55,6 +57,21 @@ impl Settings {
             default_agent: None,
             data,
         }
+    }
+}
+
+/// How calls wait for a person's leave.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Approvals {
+    /// Who is not answered by then was refused.
+    pub timeout: Duration,
+    /// More calls than this do not wait.
+    pub waiting: usize,
+}
+
+impl Default for Approvals {
+    fn default() -> Self {
+        Self { timeout: Duration::from_secs(120), waiting: 256 }
     }
 }
 

@@ -14,6 +14,7 @@ use crate::mcp::Front;
 use crate::ops::for_observers;
 use crate::problem::Style;
 
+pub(crate) mod approvals;
 mod calibrate;
 pub(crate) mod config;
 pub(crate) mod keys;

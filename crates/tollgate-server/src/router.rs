@@ -36,6 +36,8 @@ pub(crate) fn router(front: Arc<Front>) -> Router {
         .route("/api/servers/{id}/enable", post(admin::servers::enable))
         .route("/api/servers/{id}/logs", get(admin::servers::logs))
         .route("/api/servers/{id}/restart", post(admin::servers::restart))
+        .route("/api/approvals", get(admin::approvals::waiting))
+        .route("/api/approvals/{id}", get(admin::approvals::one).post(admin::approvals::decide))
         .route("/api/calibrate", post(admin::calibrate))
         .route("/api/events", get(admin::events))
         .route("/api/keys", get(admin::keys::keys).post(admin::keys::make))

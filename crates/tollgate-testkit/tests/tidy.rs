@@ -92,6 +92,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "mirror",
             "tickets",
             "dialogue",
+            "approvals",
             "watches",
             "meters",
             "probing",

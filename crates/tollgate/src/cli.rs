@@ -64,6 +64,9 @@ pub enum Command {
     /// Look at the MCP servers behind the gateway, add and remove them
     #[command(subcommand)]
     Servers(Servers),
+    /// Decide on calls that wait for a person's leave
+    #[command(subcommand)]
+    Approvals(Approvals),
     /// Make, list, revoke and rotate the keys of clients
     #[command(subcommand)]
     Keys(Keys),
@@ -273,6 +276,28 @@ pub struct NewKey {
     /// When it ends: `2027-01-31`, `2027-01-31T12:00:00Z`, or from now on `90d`, `12h`, `30min` [default: never]
     #[arg(long, value_name = "WHEN")]
     pub expires: Option<String>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Approvals {
+    /// The calls that wait
+    List,
+    /// Let one run, once, as it is
+    Approve {
+        id: String,
+        /// Kept with the decision
+        #[arg(long, value_name = "TEXT")]
+        note: Option<String>,
+    },
+    /// Refuse one
+    Deny {
+        id: String,
+        /// Told to whoever called
+        #[arg(long, value_name = "TEXT")]
+        note: Option<String>,
+    },
+    /// Stay, and ask on the terminal for each that comes
+    Watch,
 }
 
 #[derive(Debug, Args)]

@@ -14,6 +14,7 @@ use crate::signals::asked_to_stop;
 /// How long blocking work may still take when the command is over.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
+mod approvals;
 mod calibrate;
 mod call;
 mod check;
@@ -97,6 +98,7 @@ async fn asked(
             servers::change::run(change, options.request(), (output, environment)).await
         }
         Command::Servers(Servers::Look(servers)) => servers::run(&servers, &load()?, output).await,
+        Command::Approvals(wanted) => approvals::run(&wanted, &load()?, output).await,
         Command::Keys(wanted) => keys::run(&wanted, &load()?, output).await,
         Command::Mcp(mcp) => mcp::run(&mcp, &load()?).await,
         Command::ConformanceClient { url } => {

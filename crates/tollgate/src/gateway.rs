@@ -158,6 +158,38 @@ impl Gateway {
         self.ask(request(Method::POST, &format!("/mcp/test/{}", escaped(server)), None)?).await
     }
 
+    /// `GET /api/approvals`
+    pub async fn approvals(&self) -> Result<Value, Failure> {
+        self.get("/api/approvals").await
+    }
+
+    /// `POST /api/approvals/{id}`
+    pub async fn decide(
+        &self,
+        id: &str,
+        decision: &str,
+        note: Option<&str>,
+    ) -> Result<Value, Failure> {
+        let path = format!("/api/approvals/{}", escaped(id));
+        let body = json!({ "decision": decision, "note": note });
+        self.ask(request(Method::POST, &path, Some(&body))?).await
+    }
+
+    /// `GET /api/events`: tells what happens, until the gateway stops.
+    pub async fn events(&self, mut each: impl FnMut(Event) + Send) -> Result<(), Failure> {
+        let mut listener = Listener::new(&mut each);
+        let mut heard = |chunk: &[u8]| listener.hear(chunk);
+        let request = request(Method::GET, "/api/events", None)?;
+        let response = match self {
+            Self::Remote(remote) => remote.follow(request, &mut heard).await?,
+            Self::Local(local) => local.follow(request, &mut heard).await?,
+        };
+        if events::is_stream(response.headers()) {
+            return Ok(());
+        }
+        understood(&response).map(drop)
+    }
+
     /// `GET /api/keys`
     pub async fn keys(&self) -> Result<Value, Failure> {
         self.get("/api/keys").await

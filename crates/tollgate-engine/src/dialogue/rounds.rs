@@ -5,6 +5,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
+use tollgate_core::approval::ApprovalId;
 use tollgate_core::json::{self, Object};
 use tollgate_core::policy::Permitted;
 use tollgate_core::shaping::Caps;
@@ -17,6 +18,9 @@ use crate::seal::{Purpose, Seal};
 
 /// More rounds than this and a server is asking for ever.
 pub(crate) const MOST_ROUNDS: usize = 10;
+
+/// No call waits for leave longer than this, whatever the config says.
+const LONGEST_APPROVAL: Duration = Duration::from_secs(24 * 3_600);
 
 /// What a server wants to know before it answers.
 pub(crate) struct Wanted {
@@ -95,6 +99,11 @@ pub(crate) async fn ask_all(caller: &Hearer<'_>, wanted: Wanted) -> Result<Retry
     Ok(Retry { state: wanted.state, responses })
 }
 
+/// What a caller brought back under this key.
+pub(crate) fn answer(responses: &RawValue, key: &str) -> Option<Box<RawValue>> {
+    Object::parse(responses.get()).ok()?.get(key).map(ToOwned::to_owned)
+}
+
 /// The params of a retry: the same request, with the answers and the server's own state.
 pub(crate) fn with_answers<'a>(params: &Object<'a>, retry: &Retry) -> Object<'a> {
     let mut params = params.clone();
@@ -112,6 +121,8 @@ pub(crate) fn with_answers<'a>(params: &Object<'a>, retry: &Retry) -> Object<'a>
 pub(crate) enum State {
     /// The call waits here, under this number.
     Parked(u64),
+    /// The call waits for leave, under this id.
+    Approval(ApprovalId),
     /// The server keeps its own state; this is it.
     Inner(String),
 }
@@ -128,8 +139,14 @@ impl Sealer<'_> {
         let (kind, content) = match state {
             State::Parked(id) => ("parked", json!(id)),
             State::Inner(text) => ("inner", json!(text)),
+            State::Approval(id) => ("approval", json!(id.to_string())),
         };
-        let until = seconds(self.now) + PATIENCE.as_secs();
+        let patience = match state {
+            State::Parked(_) | State::Inner(_) => PATIENCE,
+            // It has a time of its own, which is up to the operator.
+            State::Approval(_) => LONGEST_APPROVAL,
+        };
+        let until = seconds(self.now) + patience.as_secs();
         let digest = digest(request);
         let content = json!({"k": kind, "c": content, "d": digest, "x": until});
         self.seal.close(Purpose::State, self.principal.as_str(), &content.to_string())
@@ -150,6 +167,9 @@ impl Sealer<'_> {
         match (content["k"].as_str(), &content["c"]) {
             (Some("parked"), id) => id.as_u64().map(State::Parked).ok_or(forged),
             (Some("inner"), Value::String(text)) => Ok(State::Inner(text.clone())),
+            (Some("approval"), Value::String(text)) => {
+                ApprovalId::parse(text).map(State::Approval).ok_or(forged)
+            }
             _ => Err(forged),
         }
     }

@@ -114,7 +114,7 @@ impl Executor {
         if let Some(state) = &retry.state {
             inner.state = match sealer.open(state, errand.request())? {
                 State::Inner(state) => Some(state),
-                State::Parked(_) => {
+                State::Parked(_) | State::Approval(_) => {
                     return Err(CallError::BadState("the call is gone; start it again"));
                 }
             };
@@ -204,7 +204,7 @@ impl Executor {
     fn unpark(&self, errand: &Errand<'_>, state: &str) -> Result<Option<Detached>, CallError> {
         let waiting = match self.sealer(errand.principal).open(state, errand.request())? {
             State::Parked(id) => self.parking.take(id),
-            State::Inner(_) => None,
+            State::Inner(_) | State::Approval(_) => None,
         };
         let again = errand.request().tool().is_none_or(|tool| tool.terms.idempotent);
         match waiting {

@@ -22,7 +22,7 @@ use crate::tickets::Tickets;
 const MOST: usize = 1_024;
 
 /// A late result is kept whole; its reader takes it in pages.
-const WHOLE: Caps = Caps {
+pub(super) const WHOLE: Caps = Caps {
     total_bytes: usize::MAX,
     text_bytes: usize::MAX,
     binary_bytes: usize::MAX,

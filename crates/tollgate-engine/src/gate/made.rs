@@ -7,7 +7,8 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use tollgate_core::id::ServerId;
 
-use super::{Gate, late};
+use super::{Gate, Held, late};
+use crate::approvals::Approvals;
 use crate::audit::Ledger;
 use crate::backend::Backend;
 use crate::clock::Clock;
@@ -55,6 +56,12 @@ impl Gate {
         Arc::new(Self {
             registry: made.registry,
             limits: Limits::new(Arc::clone(&clock)),
+            approvals: Approvals::new(
+                Arc::clone(&clock),
+                made.notices.clone(),
+                Arc::clone(&made.ledger),
+            ),
+            held: Held::default(),
             servers: made.servers,
             watches: Arc::new(made.watches),
             recorder: Recorder {

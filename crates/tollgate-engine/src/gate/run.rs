@@ -22,6 +22,9 @@ impl Gate {
     ) -> Result<Reply, CallError> {
         let is_tool = permitted.tool().is_some();
         let by = caller.decided_by;
+        if let Some(id) = self.comes_back(turn, &permitted, caller) {
+            return Box::pin(self.resume(turn, id, caller)).await;
+        }
         let (admitted, _running) = match self.limits.admit((turn, by), permitted) {
             Ok(admitted) => admitted,
             Err(exceeded) if is_tool => return Ok(answer::exceeded(&exceeded)),
@@ -29,14 +32,11 @@ impl Gate {
         };
         match approval::clear((turn, by), admitted, rand::random) {
             Clearance::Clear(cleared) => self.carry_out(turn, cleared, caller).await,
-            Clearance::Ask(held) => {
-                let message = format!("nobody could be asked: {}", held.why());
-                Ok(answer::failed(Status::Denied, &message))
-            }
+            Clearance::Ask(held) => Box::pin(self.ask(turn, held, caller)).await,
         }
     }
 
-    async fn carry_out(
+    pub(super) async fn carry_out(
         &self,
         turn: &Turn,
         cleared: Cleared<'_>,

@@ -43,6 +43,7 @@ use crate::watches::Watches;
 mod audited;
 mod dialogue;
 mod door;
+mod leave;
 mod limits;
 mod reuse;
 

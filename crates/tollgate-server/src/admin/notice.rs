@@ -1,6 +1,8 @@
 //! How notices of the gate are shown.
 
 use serde::Serialize;
+use tollgate_core::date;
+use tollgate_core::turn::Principal;
 use tollgate_engine::notices::{Call, Notice};
 
 use crate::events::Event;
@@ -17,6 +19,24 @@ pub(super) fn event(notice: &Notice) -> Event {
                 status: status.as_str(),
             };
             Event::new("late", &late)
+        }
+        Notice::ApprovalRequested { id, call, why, until } => {
+            let requested = Requested {
+                id: id.to_string(),
+                call: CallJson::from(call),
+                why: why.as_str(),
+                until: date::written(*until),
+            };
+            Event::new("approval_requested", &requested)
+        }
+        Notice::ApprovalDecided { id, call, ending, by } => {
+            let decided = Decided {
+                id: id.to_string(),
+                call: CallJson::from(call),
+                outcome: ending.as_str(),
+                by: by.as_ref().map(Principal::as_str),
+            };
+            Event::new("approval_decided", &decided)
         }
         Notice::Moved { tool, from, to, reason } => {
             let moved = Moved {
@@ -68,6 +88,24 @@ struct Late<'a> {
     call: CallJson<'a>,
     handle: String,
     status: &'static str,
+}
+
+#[derive(Serialize)]
+struct Requested<'a> {
+    id: String,
+    #[serde(flatten)]
+    call: CallJson<'a>,
+    why: &'static str,
+    until: String,
+}
+
+#[derive(Serialize)]
+struct Decided<'a> {
+    id: String,
+    #[serde(flatten)]
+    call: CallJson<'a>,
+    outcome: &'static str,
+    by: Option<&'a str>,
 }
 
 #[derive(Serialize)]

@@ -9,7 +9,7 @@ use tollgate_core::agent::Agent;
 use tollgate_core::budget::Limits;
 use tollgate_core::id::AgentId;
 use tollgate_core::names::NamePattern;
-use tollgate_engine::settings::{Audit, Builtin, Settings};
+use tollgate_engine::settings::{Approvals, Audit, Builtin, Settings};
 use tollgate_server::Memory;
 
 use super::diagnostic::{Place, Problems};
@@ -69,6 +69,7 @@ pub(super) fn check(
         data: data.clone(),
         names: names?,
         limits: limits(fields),
+        approvals: approvals(fields),
         budget,
         servers: servers.list,
         builtin: builtin(fields, &data),
@@ -113,6 +114,16 @@ fn front(fields: &Fields) -> tollgate_server::Limits {
             Some(megabytes) => Memory::limited(megabytes << 20),
         },
         ..usual
+    }
+}
+
+fn approvals(fields: &Fields) -> Approvals {
+    let whole = |key: &str| fields.section("approvals").and_then(|section| section.whole(key));
+    let usual = Approvals::default();
+    Approvals {
+        timeout: whole("timeout_s").map_or(usual.timeout, |it| Duration::from_secs(it.value)),
+        waiting: whole("waiting")
+            .map_or(usual.waiting, |it| usize::try_from(it.value).unwrap_or(usize::MAX)),
     }
 }
 

@@ -134,6 +134,12 @@ pub(super) const TOP: Section = Section {
             "see there",
             "What holds for every call and every request",
         ),
+        key(
+            "approvals",
+            Kind::Section(&APPROVALS),
+            "see there",
+            "How calls wait for a person's leave",
+        ),
         key("builtin", Kind::Section(&BUILTIN), "see there", "Where the built-in tools may work"),
         key(
             "servers",
@@ -239,6 +245,25 @@ const LIMITS: Section = Section {
             whole(0, 1_048_576, "megabytes"),
             "0: what the control group allows, if anything",
             "At 80 % of it idle sessions end and no streams begin, at 90 % requests get 503, at 95 % connections are refused",
+        ),
+    ],
+    elsewhere: &[],
+};
+
+const APPROVALS: Section = Section {
+    title: "approvals",
+    keys: &[
+        key(
+            "timeout_s",
+            whole(1, 86_400, "seconds"),
+            "120",
+            "A call to which nobody has agreed by then is denied",
+        ),
+        key(
+            "waiting",
+            whole(1, 10_000, "calls"),
+            "256",
+            "Calls that wait at the same time; one principal has at most half of them",
         ),
     ],
     elsewhere: &[],

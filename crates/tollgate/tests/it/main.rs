@@ -1,5 +1,6 @@
 //! The program from outside: arguments in; exit code, standard output and error out.
 
+mod approvals;
 mod check;
 mod children;
 mod confine;

@@ -47,12 +47,6 @@ fn restricting(top: &Fields) -> Vec<(Span, String)> {
     if top.has("tls") {
         note(top, "tls");
     }
-    let tools = || top.named("servers").iter().flat_map(|(_, server)| server.named("tools"));
-    for (_, tool) in tools() {
-        if tool.text("approval").is_some_and(|text| text.value == "always") {
-            note(tool, "approval");
-        }
-    }
     found
 }
 

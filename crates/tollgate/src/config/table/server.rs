@@ -313,7 +313,12 @@ const TOOL: Section = Section {
             "none",
             "So many calls per time: `30/min`; `s`, `min`, `h`, `day`",
         ),
-        key("approval", Kind::Choice(&["auto", "always", "never"]), "auto", "Must a person agree?"),
+        key(
+            "approval",
+            Kind::Choice(&["auto", "always", "never"]),
+            "auto",
+            "Must a person agree? `auto`: to what a model decides and `auto_execute` of its agent does not cover",
+        ),
     ],
     elsewhere: &[],
 };

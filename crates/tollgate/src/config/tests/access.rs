@@ -91,6 +91,7 @@ fn agents_leave_the_paths_of_operators_alone() {
 fn what_is_not_enforced_stops_the_start_and_what_does_nothing_is_said() {
     let text = "
 redis: redis://127.0.0.1:1
+tls: { cert: a.pem, key: b.pem }
 servers:
   a:
     command: x
@@ -101,7 +102,7 @@ agents:
   sage: { tools: [roll], prompt: Hello, rate_limit: 2/s, code_mode: true }
 keys: [{ name: k, key: 0123456789abcdef, rate_limit: 3/s }]
 ";
-    let restricting = ["servers.a.tools.b.approval"];
+    let restricting = ["tls"];
     assert_eq!(good(text).unenforced, restricting);
     let found = report(text);
     let mut warned: Vec<&str> = found.diagnostics.iter().map(|it| it.message.as_str()).collect();
@@ -165,4 +166,13 @@ fn a_login_is_one_way_to_authorize_and_no_other_beside_it() {
         &server("{ login: true, client_secret: x }"),
         "4:41 `client_secret` without `client_id`",
     );
+}
+
+#[test]
+fn how_calls_wait_for_leave_is_read() {
+    let usual = good("").settings.approvals;
+    assert_eq!((usual.timeout.as_secs(), usual.waiting), (120, 256));
+    let config = good("approvals: { timeout_s: 5, waiting: 2 }");
+    let approvals = config.settings.approvals;
+    assert_eq!((approvals.timeout.as_secs(), approvals.waiting), (5, 2));
 }

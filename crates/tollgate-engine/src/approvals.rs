@@ -1,0 +1,255 @@
+//! Calls that wait for a person's leave: who wants what, why, and until when.
+//!
+//! Whoever may decide does so here, once; the call that waits hears of it. Called by the gate for
+//! the calls, by the fronts for the people. Bounded in number and in time.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+use tollgate_core::approval::{ApprovalId, Ending, Held, Verdict, Why};
+use tollgate_core::id::{AgentId, ToolId};
+use tollgate_core::turn::{Principal, Turn};
+
+use crate::audit::{self, Act, Ledger};
+use crate::clock::Clock;
+use crate::notices::{Call, Notice, Notices};
+use crate::settings;
+
+pub(crate) mod form;
+mod parked;
+mod shown;
+
+pub(crate) use parked::{Parked, Parking};
+pub use shown::Shown;
+
+/// Decisions that are remembered, so that a second one is told from one about nothing.
+const REMEMBERED: usize = 1_024;
+
+pub struct Approvals {
+    clock: Arc<dyn Clock>,
+    notices: Notices,
+    ledger: Arc<Ledger>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    waiting: HashMap<ApprovalId, Entry>,
+    /// The oldest first.
+    decided: VecDeque<ApprovalId>,
+    next: u64,
+}
+
+struct Entry {
+    request: Arc<Request>,
+    /// In which order they came.
+    number: u64,
+    reply: oneshot::Sender<Verdict>,
+}
+
+/// A call that waits.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Request {
+    pub id: ApprovalId,
+    pub principal: Principal,
+    pub agent: AgentId,
+    pub tool: ToolId,
+    /// As the agent sees it.
+    pub exposed: String,
+    pub arguments: Shown,
+    pub why: Why,
+    pub since: SystemTime,
+    pub until: SystemTime,
+}
+
+impl Request {
+    fn call(&self) -> Call {
+        Call {
+            principal: self.principal.clone(),
+            agent: self.agent.clone(),
+            tool: self.tool.clone(),
+            exposed: self.exposed.clone(),
+        }
+    }
+}
+
+/// Why there is nothing to decide.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Undecidable {
+    #[error(
+        "no call waits under this id; it was never there, its time is over, or its caller went away"
+    )]
+    Unknown,
+    #[error("this call was decided already")]
+    Decided,
+}
+
+/// No more can wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("too many calls wait for a person's leave already; try again in {} s", Self::WAIT.as_secs())]
+pub(crate) struct Full;
+
+impl Full {
+    pub(crate) const WAIT: Duration = Duration::from_secs(5);
+}
+
+/// A place in the queue. Dropping it leaves the queue.
+pub(crate) struct Place {
+    approvals: Arc<Approvals>,
+    id: ApprovalId,
+    until: Instant,
+    verdict: oneshot::Receiver<Verdict>,
+}
+
+impl Approvals {
+    pub(crate) fn new(clock: Arc<dyn Clock>, notices: Notices, ledger: Arc<Ledger>) -> Arc<Self> {
+        Arc::new(Self { clock, notices, ledger, state: Mutex::default() })
+    }
+
+    /// Those that wait, the longest first.
+    pub fn waiting(&self) -> Vec<Arc<Request>> {
+        let state = self.state.lock();
+        let mut entries: Vec<&Entry> = state.waiting.values().collect();
+        entries.sort_unstable_by_key(|entry| entry.number);
+        entries.into_iter().map(|entry| Arc::clone(&entry.request)).collect()
+    }
+
+    pub fn find(&self, id: ApprovalId) -> Option<Arc<Request>> {
+        self.state.lock().waiting.get(&id).map(|entry| Arc::clone(&entry.request))
+    }
+
+    /// Decides for good. The call goes on, or does not, without anybody's further doing.
+    pub fn decide(&self, verdict: Verdict) -> Result<Arc<Request>, Undecidable> {
+        let mut state = self.state.lock();
+        let Some(entry) = state.waiting.remove(&verdict.id) else {
+            return Err(match state.decided.contains(&verdict.id) {
+                true => Undecidable::Decided,
+                false => Undecidable::Unknown,
+            });
+        };
+        let ending = Ending::Decided(verdict.decision);
+        let said = Said { by: Some(verdict.by.clone()), note: verdict.note.clone() };
+        let Entry { request, reply, .. } = entry;
+        if reply.send(verdict).is_err() {
+            return Err(Undecidable::Unknown);
+        }
+        if state.decided.len() >= REMEMBERED {
+            state.decided.pop_front();
+        }
+        state.decided.push_back(request.id);
+        drop(state);
+        self.tell(&request, ending, said);
+        Ok(request)
+    }
+
+    /// Queues a call up. One principal cannot take more than half of the room.
+    pub(crate) fn ask(
+        self: &Arc<Self>,
+        turn: &Turn,
+        held: &Held<'_>,
+        (arguments, rules): (Shown, settings::Approvals),
+    ) -> Result<Place, Full> {
+        let since = self.clock.wall();
+        let request = Arc::new(Request {
+            id: held.id(),
+            principal: turn.principal.clone(),
+            agent: turn.view.agent.clone(),
+            tool: held.tool().id.clone(),
+            exposed: held.tool().exposed.to_string(),
+            arguments,
+            why: held.why(),
+            since,
+            until: since + rules.timeout,
+        });
+        let (reply, verdict) = oneshot::channel();
+        let mut state = self.state.lock();
+        let own = |entry: &&Entry| entry.request.principal == turn.principal;
+        let own = state.waiting.values().filter(own).count();
+        if state.waiting.len() >= rules.waiting || own >= rules.waiting.div_ceil(2) {
+            return Err(Full);
+        }
+        state.next += 1;
+        let entry = Entry { request: Arc::clone(&request), number: state.next, reply };
+        state.waiting.insert(request.id, entry);
+        drop(state);
+        let until = self.clock.now() + rules.timeout;
+        let place = Place { approvals: Arc::clone(self), id: request.id, until, verdict };
+        let (id, why, until) = (request.id, request.why, request.until);
+        self.notices.tell(Notice::ApprovalRequested { id, call: request.call(), why, until });
+        Ok(place)
+    }
+
+    fn leave(&self, id: ApprovalId, ending: Ending) {
+        let entry = self.state.lock().waiting.remove(&id);
+        if let Some(entry) = entry {
+            self.tell(&entry.request, ending, Said { by: None, note: None });
+        }
+    }
+
+    /// Whoever watches hears of it, and the audit trail keeps it. A caller that went away decided
+    /// nothing.
+    fn tell(&self, request: &Request, ending: Ending, said: Said) {
+        let Said { by, note } = said;
+        if ending != Ending::Withdrawn {
+            let who = by.as_ref().unwrap_or(&request.principal);
+            let decision = audit::Decision::new(Act::Approval, who, ending.as_str())
+                .about(&request.exposed)
+                .agent(&request.agent)
+                .server(&request.tool.server)
+                .tool(request.tool.tool.as_str());
+            let why = format!("asked for by {}: {}", request.principal.as_str(), request.why);
+            let why = note.map_or(why.clone(), |note| format!("{note}; {why}"));
+            self.ledger.note_later(decision.because(&why));
+        }
+        let (id, call) = (request.id, request.call());
+        self.notices.tell(Notice::ApprovalDecided { id, call, ending, by });
+    }
+}
+
+/// By whom something was decided, and in which words.
+struct Said {
+    by: Option<Principal>,
+    note: Option<String>,
+}
+
+impl Place {
+    /// Waits for the verdict; `None` when the time is over. Cancel-safe.
+    pub(crate) async fn verdict(&mut self) -> Option<Verdict> {
+        let decided = tokio::time::timeout_at(self.until.into(), &mut self.verdict).await;
+        match decided {
+            Ok(verdict) => verdict.ok(),
+            Err(_) => {
+                self.approvals.leave(self.id, Ending::Expired);
+                // It may have been decided in that very moment.
+                self.verdict.try_recv().ok()
+            }
+        }
+    }
+
+    /// The verdict, if there is one by now.
+    pub(crate) fn verdict_now(&mut self) -> Option<Verdict> {
+        self.verdict.try_recv().ok()
+    }
+
+    pub(crate) fn until(&self) -> Instant {
+        self.until
+    }
+
+    pub(crate) fn id(&self) -> ApprovalId {
+        self.id
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        let is_over = self.approvals.clock.now() >= self.until;
+        let ending = if is_over { Ending::Expired } else { Ending::Withdrawn };
+        self.approvals.leave(self.id, ending);
+    }
+}
+
+#[cfg(test)]
+mod tests;

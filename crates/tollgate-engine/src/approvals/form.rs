@@ -1,0 +1,79 @@
+//! The question that a client puts to its user: may this call be made? As an `elicitation/create`
+//! form, and what an answer to it means.
+
+use serde_json::json;
+use serde_json::value::RawValue;
+use tollgate_core::approval::{Decision, Held};
+use tollgate_core::json::{self, Object};
+use tollgate_mcp::meta::ClientFacts;
+
+use super::Shown;
+use crate::dialogue;
+
+pub(crate) const METHOD: &str = "elicitation/create";
+/// Under which a modern client answers.
+pub(crate) const KEY: &str = "approval";
+/// Of the arguments, as much as a person reads in a dialog.
+const ARGUMENTS: usize = 4 << 10;
+
+/// Whether this client can be asked at all.
+pub(crate) fn suits(client: &ClientFacts) -> bool {
+    dialogue::missing_capability(client, METHOD, None).is_none()
+}
+
+pub(crate) fn params(held: &Held<'_>) -> Box<RawValue> {
+    let Shown { text, bytes } = Shown::whole(held.permitted().arguments(), ARGUMENTS);
+    let rest = match bytes - text.len() {
+        0 => String::new(),
+        left => format!("… and {left} bytes more that are not shown"),
+    };
+    let (tool, server) = (&held.tool().exposed, &held.tool().id.server);
+    let message = format!(
+        "May `{tool}` of server `{server}` be called?\n\nArguments: {text}{rest}\n\nYou are asked \
+         because {}.",
+        held.why()
+    );
+    let approve = json!({
+        "type": "boolean",
+        "title": "Allow this call",
+        "description": "Yes lets it run once, with these arguments",
+        "default": false,
+    });
+    let schema =
+        json!({"type": "object", "properties": {"approve": approve}, "required": ["approve"]});
+    json::raw_value(&json!({"message": message, "requestedSchema": schema}))
+}
+
+/// Only a clear yes is one.
+pub(crate) fn decision(answer: &RawValue) -> Decision {
+    let approves = || {
+        let answer = Object::parse(answer.get()).ok()?;
+        let content = answer.object("content")?;
+        let is_yes = content.get("approve")?.get() == "true";
+        (is_yes && answer.string("action").as_deref() == Some("accept")).then_some(())
+    };
+    approves().map_or(Decision::Deny, |()| Decision::Approve)
+}
+
+#[cfg(test)]
+mod tests {
+    use tollgate_core::approval::Decision;
+    use tollgate_core::json::raw;
+
+    #[test]
+    fn only_a_clear_yes_lets_a_call_through() {
+        for (answer, expected) in [
+            (r#"{"action":"accept","content":{"approve":true}}"#, Decision::Approve),
+            (r#"{"action":"accept","content":{"approve":false}}"#, Decision::Deny),
+            (r#"{"action":"accept","content":{"approve":"true"}}"#, Decision::Deny),
+            (r#"{"action":"accept","content":{}}"#, Decision::Deny),
+            (r#"{"action":"accept"}"#, Decision::Deny),
+            (r#"{"action":"decline"}"#, Decision::Deny),
+            (r#"{"action":"cancel","content":{"approve":true}}"#, Decision::Deny),
+            (r#"{"content":{"approve":true}}"#, Decision::Deny),
+            ("null", Decision::Deny),
+        ] {
+            assert_eq!(super::decision(&raw(answer.to_owned())), expected, "{answer}");
+        }
+    }
+}

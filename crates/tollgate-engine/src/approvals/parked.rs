@@ -1,0 +1,49 @@
+//! Calls that wait for leave while their caller is away: a modern client that was asked comes back
+//! with the answer. It holds a sealed ticket; the call and its place in the queue stay here.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tollgate_core::approval::{ApprovalId, Held};
+use tollgate_core::turn::Principal;
+use tollgate_mcp::tasks::{self, Task};
+
+use super::Place;
+use crate::caller::Retry;
+
+/// A call, all that it needs to go on, and its place in the queue.
+pub(crate) struct Parked {
+    pub(crate) held: Held<'static>,
+    pub(crate) place: Place,
+    /// What its caller had brought along for the server.
+    pub(crate) retry: Retry,
+    pub(crate) principal: Principal,
+}
+
+/// As many as there are places in the queue; each leaves it when its time is over.
+#[derive(Default)]
+pub(crate) struct Parking {
+    calls: Arc<Mutex<HashMap<ApprovalId, (Parked, Task)>>>,
+}
+
+impl Parking {
+    pub(crate) fn park(&self, parked: Parked) {
+        let (id, until) = (parked.place.id(), parked.place.until());
+        let all = Arc::clone(&self.calls);
+        let expiry = tasks::spawn("expiry of a call that waits for leave", async move {
+            tokio::time::sleep_until(until.into()).await;
+            let late = all.lock().remove(&id);
+            drop(late);
+        });
+        let before = self.calls.lock().insert(id, (parked, expiry));
+        drop(before);
+    }
+
+    /// Good once; `None` also for another's.
+    pub(crate) fn take(&self, id: ApprovalId, principal: &Principal) -> Option<Parked> {
+        let mut calls = self.calls.lock();
+        calls.get(&id).filter(|(parked, _)| parked.principal == *principal)?;
+        calls.remove(&id).map(|(parked, _)| parked)
+    }
+}

@@ -1,0 +1,46 @@
+//! The arguments of a call as people see them who have to agree to it. What is left out is said:
+//! nobody is to agree to what they were not shown.
+
+use serde_json::Value;
+use tollgate_core::json;
+use tollgate_core::mask::Masker;
+
+/// More than anybody reads.
+const MOST: usize = 64 << 10;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown {
+    /// JSON; of what is too long, only the beginning.
+    pub text: String,
+    /// Of all of it, as JSON.
+    pub bytes: usize,
+}
+
+impl Shown {
+    /// For those who decide: without what is secret by the operator's rules.
+    pub(crate) fn masked(arguments: Option<&Value>, masker: &Masker) -> Self {
+        let text = written(arguments);
+        Self::cut(masker.json(&text).unwrap_or(text), MOST)
+    }
+
+    /// For whoever made the call: as much of it as fits.
+    pub(crate) fn whole(arguments: Option<&Value>, most: usize) -> Self {
+        Self::cut(written(arguments), most)
+    }
+
+    fn cut(mut text: String, most: usize) -> Self {
+        let bytes = text.len();
+        if bytes > most {
+            text.truncate(text.floor_char_boundary(most));
+        }
+        Self { text, bytes }
+    }
+
+    pub fn is_cut(&self) -> bool {
+        self.text.len() < self.bytes
+    }
+}
+
+fn written(arguments: Option<&Value>) -> String {
+    arguments.map_or_else(|| "{}".to_owned(), json::canonical)
+}

@@ -1,0 +1,219 @@
+//! A call that somebody has to agree to: who is asked, for how long, and what comes of it. The
+//! call's own time begins when it was agreed to.
+
+use tollgate_core::approval::{ApprovalId, Decision, Held, Verdict};
+use tollgate_core::call::{Outcome, Retry as Again, Status};
+use tollgate_core::policy::Permitted;
+use tollgate_core::shaping;
+use tollgate_core::turn::Turn;
+use tollgate_mcp::client::Events;
+
+use super::{Gate, afterwards};
+use crate::answer;
+use crate::approvals::{Full, Parked, Place, Shown, form};
+use crate::caller::{CallError, Caller, Dialogue, Reply, Rest, Retry};
+use crate::dialogue::ask;
+use crate::dialogue::rounds::{self, Asking, Sealer, State};
+
+/// What the waiting for leave came to.
+enum Waited {
+    Decided(Verdict),
+    Expired,
+    /// The turn is over; the call may still be agreed to.
+    Wall,
+}
+
+impl Gate {
+    pub(super) async fn ask(
+        &self,
+        turn: &Turn,
+        held: Held<'_>,
+        caller: &Caller<'_>,
+    ) -> Result<Reply, CallError> {
+        let queued = {
+            let current = self.registry.current();
+            let shown = Shown::masked(held.permitted().arguments(), &current.charter.masker);
+            self.approvals.ask(turn, &held, (shown, current.charter.approvals))
+        };
+        let mut place = match queued {
+            Ok(place) => place,
+            Err(full) => return Ok(too_many(full)),
+        };
+        if let Dialogue::Rounds(retry) = &caller.dialogue
+            && form::suits(caller.client)
+        {
+            let parked = Parked {
+                held: held.into_owned(),
+                place,
+                retry: retry.clone(),
+                principal: turn.principal.clone(),
+            };
+            return Ok(self.ask_by_round(parked));
+        }
+        match self.wait((turn, caller), &held, &mut place).await {
+            Waited::Decided(verdict) => self.decided((turn, caller), held, &verdict).await,
+            Waited::Expired => Ok(Reply::Tool(expired(&held))),
+            Waited::Wall => Ok(self.leave(turn, (held.into_owned(), place), caller)),
+        }
+    }
+
+    async fn wait(
+        &self,
+        (turn, caller): (&Turn, &Caller<'_>),
+        held: &Held<'_>,
+        place: &mut Place,
+    ) -> Waited {
+        let asked = match (&caller.dialogue, &caller.events) {
+            (Dialogue::Live, Some(events)) if form::suits(caller.client) => Some(events),
+            _ => None,
+        };
+        let decided = async {
+            if let Some(events) = asked {
+                tokio::select! {
+                    biased;
+                    verdict = place.verdict() => return verdict,
+                    decision = ask_live(events, held) => {
+                        if let Some(decision) = decision {
+                            self.decide_as_caller(turn, held.id(), decision);
+                        }
+                    }
+                }
+            }
+            place.verdict().await
+        };
+        let verdict = match turn.deadline {
+            None => decided.await,
+            Some(wall) => match tokio::time::timeout_at(wall.instant().into(), decided).await {
+                Ok(verdict) => verdict,
+                Err(_) => return Waited::Wall,
+            },
+        };
+        verdict.map_or(Waited::Expired, Waited::Decided)
+    }
+
+    /// The first decision counts: if the queue was quicker, its verdict stands.
+    fn decide_as_caller(&self, turn: &Turn, id: ApprovalId, decision: Decision) {
+        let verdict = Verdict { id, decision, by: turn.principal.clone(), note: None };
+        let _ = self.approvals.decide(verdict);
+    }
+
+    async fn decided(
+        &self,
+        (turn, caller): (&Turn, &Caller<'_>),
+        held: Held<'_>,
+        verdict: &Verdict,
+    ) -> Result<Reply, CallError> {
+        match held.decided(verdict) {
+            Ok(cleared) => self.carry_out(turn, cleared, caller).await,
+            Err(denied) => Ok(answer::failed(Status::Denied, &denied.to_string())),
+        }
+    }
+
+    /// The caller hears of the result later, if it can come back for it.
+    fn leave(
+        &self,
+        turn: &Turn,
+        (held, place): (Held<'static>, Place),
+        caller: &Caller<'_>,
+    ) -> Reply {
+        let tool = held.tool().exposed.to_string();
+        let pending = match caller.rest {
+            Rest::Readable => afterwards::pending(self, turn, (held, place), caller),
+            Rest::Lost => None,
+        };
+        pending.map_or_else(
+            || {
+                let message =
+                    format!("nobody agreed to `{tool}` before the time for this turn was over");
+                answer::failed(Status::Timeout, &message)
+            },
+            Reply::Tool,
+        )
+    }
+
+    /// Puts the question to a client that comes back with the answer.
+    fn ask_by_round(&self, parked: Parked) -> Reply {
+        let held = &parked.held;
+        let asking = Asking {
+            key: form::KEY.to_owned(),
+            method: form::METHOD.to_owned(),
+            params: Some(form::params(held)),
+        };
+        let sealer = Sealer {
+            seal: &self.executor.seal,
+            principal: &parked.principal,
+            now: self.clock.wall(),
+        };
+        let state = sealer.close(&State::Approval(held.id()), held.permitted());
+        self.held.park(parked);
+        Reply::InputRequired(rounds::input_required(&[asking], Some(&state)))
+    }
+
+    /// Whether this request is the way back of a caller who was asked for leave.
+    pub(super) fn comes_back(
+        &self,
+        turn: &Turn,
+        permitted: &Permitted<'_>,
+        caller: &Caller<'_>,
+    ) -> Option<ApprovalId> {
+        let Dialogue::Rounds(Retry { state: Some(state), .. }) = &caller.dialogue else {
+            return None;
+        };
+        let (principal, now) = (&turn.principal, self.clock.wall());
+        let sealer = Sealer { seal: &self.executor.seal, principal, now };
+        match sealer.open(state, permitted) {
+            Ok(State::Approval(id)) => Some(id),
+            Ok(State::Parked(_) | State::Inner(_)) | Err(_) => None,
+        }
+    }
+
+    /// Goes on with a call whose caller was asked for leave. It was counted when it came first.
+    pub(super) async fn resume(
+        &self,
+        turn: &Turn,
+        id: ApprovalId,
+        caller: &Caller<'_>,
+    ) -> Result<Reply, CallError> {
+        let Some(mut parked) = self.held.take(id, &turn.principal) else {
+            return Err(CallError::BadState("this call waits no more; start it again"));
+        };
+        if let Dialogue::Rounds(Retry { responses: Some(responses), .. }) = &caller.dialogue
+            && let Some(answer) = rounds::answer(responses, form::KEY)
+        {
+            self.decide_as_caller(turn, id, form::decision(&answer));
+        }
+        let Some(verdict) = parked.place.verdict_now() else {
+            return Ok(self.ask_by_round(parked));
+        };
+        let Parked { held, retry, .. } = parked;
+        // From here on it is the call that its caller made at first.
+        let caller = Caller { dialogue: Dialogue::Rounds(retry), ..caller.clone() };
+        self.decided((turn, &caller), held, &verdict).await
+    }
+}
+
+/// `None`: the client could not be asked after all.
+async fn ask_live(events: &Events, held: &Held<'_>) -> Option<Decision> {
+    let params = form::params(held);
+    let answer = ask(events, form::METHOD.to_owned(), Some(params)).await.ok()?;
+    Some(form::decision(&answer))
+}
+
+fn too_many(full: Full) -> Reply {
+    let outcome =
+        shaping::failure(Status::RateLimited, &full.to_string(), std::time::Duration::ZERO);
+    let hint = Some(format!("try again in {} s", Full::WAIT.as_secs()));
+    Reply::Tool(Outcome { retry: Again::Sensible { hint, after: Some(Full::WAIT) }, ..outcome })
+}
+
+/// Nobody decided.
+pub(super) fn expired(held: &Held<'_>) -> Outcome {
+    let message = format!(
+        "nobody agreed to this call of `{}` in time; it was not made. It may be asked for again \
+         when somebody is there to agree",
+        held.tool().exposed
+    );
+    let outcome = shaping::failure(Status::Denied, &message, std::time::Duration::ZERO);
+    let hint = Some("ask again when somebody is there to agree".to_owned());
+    Outcome { retry: Again::Sensible { hint, after: None }, ..outcome }
+}

@@ -1,0 +1,143 @@
+//! `/api/approvals`: calls that wait for a person's leave, and the decision on one of them.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, Request, State};
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use http::request::Parts;
+use serde::Serialize;
+use serde_json::json;
+use serde_json::value::RawValue;
+use tollgate_core::approval::{ApprovalId, Decision, Verdict};
+use tollgate_core::{date, json};
+use tollgate_engine::approvals::{self, Undecidable};
+
+use crate::auth::{Right, Visitor};
+use crate::body;
+use crate::fields::{Fields, bad, check_query};
+use crate::mcp::Front;
+use crate::problem::{Problem, Style};
+
+/// Characters of a note.
+const LONGEST_NOTE: usize = 1_000;
+
+const UNKNOWN: Problem = Problem::new(
+    StatusCode::NOT_FOUND,
+    "unknown_approval",
+    "no call waits under this id: it never was there, its time is over, or its caller went away",
+);
+const DECIDED: Problem =
+    Problem::new(StatusCode::CONFLICT, "decided_already", "this call was decided already");
+
+pub(crate) async fn waiting(State(front): State<Arc<Front>>, request: Request) -> Response {
+    let (sent, _) = request.into_parts();
+    answer(async {
+        may_decide(&front, &sent)?;
+        check_query(&sent.uri, &[])?;
+        let waiting = front.gate.approvals().waiting();
+        let approvals: Vec<RequestJson<'_>> =
+            waiting.iter().map(|request| RequestJson::from(&**request)).collect();
+        Ok(Json(json!({ "approvals": approvals })).into_response())
+    })
+    .await
+}
+
+pub(crate) async fn one(
+    State(front): State<Arc<Front>>,
+    Path(id): Path<String>,
+    request: Request,
+) -> Response {
+    let (sent, _) = request.into_parts();
+    answer(async {
+        may_decide(&front, &sent)?;
+        check_query(&sent.uri, &[])?;
+        let id = ApprovalId::parse(&id).ok_or(UNKNOWN)?;
+        let request = front.gate.approvals().find(id).ok_or(UNKNOWN)?;
+        Ok(Json(RequestJson::from(&*request)).into_response())
+    })
+    .await
+}
+
+pub(crate) async fn decide(
+    State(front): State<Arc<Front>>,
+    Path(id): Path<String>,
+    request: Request,
+) -> Response {
+    let (sent, body) = request.into_parts();
+    answer(async {
+        let visitor = may_decide(&front, &sent)?;
+        check_query(&sent.uri, &[])?;
+        let body = body::json(&sent.headers, body, &front.limits).await?;
+        let asked = Fields::read(&body, &["decision", "note"])?;
+        let decision = Decision::parse(&asked.needed_text("decision")?);
+        let decision =
+            decision.ok_or_else(|| bad("`decision` is `approve` or `deny`".to_owned()))?;
+        let note = asked.text("note")?.filter(|note| !note.is_empty());
+        if note.as_ref().is_some_and(|note| note.chars().count() > LONGEST_NOTE) {
+            return Err(bad(format!("`note` is at most {LONGEST_NOTE} characters")));
+        }
+        let id = ApprovalId::parse(&id).ok_or(UNKNOWN)?;
+        let verdict = Verdict { id, decision, by: visitor.principal, note };
+        let request = front.gate.approvals().decide(verdict).map_err(|error| match error {
+            Undecidable::Unknown => UNKNOWN,
+            Undecidable::Decided => DECIDED,
+        })?;
+        let decided =
+            json!({ "id": request.id.to_string(), "name": request.exposed, "decision": decision.as_str() });
+        Ok(Json(decided).into_response())
+    })
+    .await
+}
+
+fn may_decide(front: &Front, sent: &Parts) -> Result<Visitor, Problem> {
+    let visitor = front.keys.visitor(sent)?;
+    visitor.need(Right::Approve)?;
+    Ok(visitor)
+}
+
+async fn answer(answered: impl Future<Output = Result<Response, Problem>>) -> Response {
+    answered.await.unwrap_or_else(|problem| problem.response(Style::ProblemDetails))
+}
+
+#[derive(Serialize)]
+struct RequestJson<'a> {
+    id: String,
+    principal: &'a str,
+    agent: &'a str,
+    name: &'a str,
+    server: &'a str,
+    tool: &'a str,
+    /// `null` if they are too long to be shown whole.
+    arguments: Option<Box<RawValue>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    beginning: Option<&'a str>,
+    arguments_bytes: usize,
+    why: &'static str,
+    reason: String,
+    since: String,
+    until: String,
+}
+
+impl<'a> From<&'a approvals::Request> for RequestJson<'a> {
+    fn from(request: &'a approvals::Request) -> Self {
+        let shown = &request.arguments;
+        let is_whole = !shown.is_cut();
+        Self {
+            id: request.id.to_string(),
+            principal: request.principal.as_str(),
+            agent: request.agent.as_str(),
+            name: &request.exposed,
+            server: request.tool.server.as_str(),
+            tool: request.tool.tool.as_str(),
+            arguments: is_whole.then(|| json::raw(shown.text.clone())),
+            beginning: (!is_whole).then_some(&*shown.text),
+            arguments_bytes: shown.bytes,
+            why: request.why.as_str(),
+            reason: request.why.to_string(),
+            since: date::written(request.since),
+            until: date::written(request.until),
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! `tollgate approvals`: calls that wait for a person's leave. Lists them, decides one, or stays and
+//! asks on the terminal for each that comes.
+
+use std::collections::BTreeSet;
+use std::io::{self, BufRead as _, IsTerminal as _};
+
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use super::tools::{items, text};
+use crate::cli::Approvals;
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::gateway::{Event, Gateway, Remote};
+use crate::output::{Form, Output, Table, clean};
+
+/// Requests that may wait while one is answered; the list is asked again when some were missed.
+const QUEUE: usize = 64;
+/// Characters of arguments in the list.
+const SHOWN: usize = 120;
+
+pub(super) async fn run(
+    wanted: &Approvals,
+    config: &Config,
+    output: Output,
+) -> Result<(), Failure> {
+    // Calls wait in a gateway that serves; one of our own would have none.
+    let Some(remote) = Remote::find(config).await else {
+        let place = config.listen;
+        return Err(Failure::failed(format!("no gateway runs at {place}; nothing can wait there")));
+    };
+    let gateway = Gateway::Remote(Box::new(remote));
+    match wanted {
+        Approvals::List => list(&gateway, output).await,
+        Approvals::Approve { id, note } => {
+            decide(&gateway, (id, "approve", note.as_deref()), output).await
+        }
+        Approvals::Deny { id, note } => {
+            decide(&gateway, (id, "deny", note.as_deref()), output).await
+        }
+        Approvals::Watch => watch(&gateway, output).await,
+    }
+}
+
+async fn list(gateway: &Gateway, output: Output) -> Result<(), Failure> {
+    let waiting = gateway.approvals().await?;
+    match output.form {
+        Form::Json => output.json(&waiting),
+        Form::Text => {
+            let mut table = Table::new(&["ID", "WHO", "AGENT", "TOOL", "ARGUMENTS", "UNTIL"]);
+            for request in items(&waiting, "approvals") {
+                table.row(vec![
+                    text(request, "id"),
+                    text(request, "principal"),
+                    text(request, "agent"),
+                    text(request, "name"),
+                    clean(&arguments(request, SHOWN)),
+                    text(request, "until"),
+                ]);
+            }
+            output.table(&table);
+        }
+    }
+    Ok(())
+}
+
+async fn decide(
+    gateway: &Gateway,
+    (id, decision, note): (&str, &str, Option<&str>),
+    output: Output,
+) -> Result<(), Failure> {
+    let decided = gateway.decide(id, decision, note).await?;
+    match output.form {
+        Form::Json => output.json(&decided),
+        Form::Text => {
+            let name = text(&decided, "name");
+            let what = if decision == "approve" { "may be called" } else { "is not called" };
+            output.note(&clean(&format!("`{name}` {what}")));
+        }
+    }
+    Ok(())
+}
+
+async fn watch(gateway: &Gateway, output: Output) -> Result<(), Failure> {
+    if output.form == Form::Json {
+        return gateway.events(|event| tell(&event, output)).await;
+    }
+    if !io::stdin().is_terminal() {
+        return Err(Failure::Usage(
+            "`watch` asks on a terminal; use `--json` without one".to_owned(),
+        ));
+    }
+    let (sender, mut asked) = mpsc::channel(QUEUE);
+    let listening = gateway.events(move |event| {
+        if ["approval_requested", "missed"].contains(&&*event.name) {
+            // Whoever is behind looks at the list anyway.
+            let _ = sender.try_send(());
+        }
+    });
+    let answering = async {
+        let mut seen = BTreeSet::new();
+        output.note("waiting for calls that need leave; Ctrl-C ends");
+        loop {
+            for request in items(&gateway.approvals().await?, "approvals") {
+                if seen.insert(text(request, "id")) {
+                    ask(gateway, request, output).await?;
+                }
+            }
+            if asked.recv().await.is_none() {
+                return Ok(());
+            }
+            while asked.try_recv().is_ok() {}
+        }
+    };
+    tokio::select! {
+        ended = listening => ended,
+        ended = answering => ended,
+    }
+}
+
+fn tell(event: &Event, output: Output) {
+    if event.name.starts_with("approval_") {
+        output.line(&serde_json::json!({"event": event.name, "data": event.data}).to_string());
+    }
+}
+
+/// One question on the terminal. What cannot be decided any more is said, and no failure.
+async fn ask(gateway: &Gateway, request: &Value, output: Output) -> Result<(), Failure> {
+    output.note(&clean(&format!(
+        "`{}` wants to call `{}` as agent `{}`",
+        text(request, "principal"),
+        text(request, "name"),
+        text(request, "agent")
+    )));
+    output.note(&clean(&format!("  with {}", arguments(request, usize::MAX))));
+    output.note(&clean(&format!(
+        "  because {}; until {}",
+        text(request, "reason"),
+        text(request, "until")
+    )));
+    output.note("allow it? [y]es, [n]o, anything else leaves it to others:");
+    let read = || {
+        let mut line = String::new();
+        io::stdin().lock().read_line(&mut line).map(|_| line)
+    };
+    let line = tokio::task::spawn_blocking(read).await.ok().and_then(Result::ok);
+    let decision = match line.unwrap_or_default().trim() {
+        "y" | "yes" => "approve",
+        "n" | "no" => "deny",
+        _ => return Ok(()),
+    };
+    if let Err(failure) = decide(gateway, (&text(request, "id"), decision, None), output).await {
+        output.note(&clean(&failure.to_string()));
+    }
+    Ok(())
+}
+
+/// As JSON. What is not shown is said.
+fn arguments(request: &Value, most: usize) -> String {
+    let (shown, all) = match request["beginning"].as_str() {
+        Some(beginning) => (beginning.to_owned(), request["arguments_bytes"].as_u64()),
+        None => (request["arguments"].to_string(), None),
+    };
+    let short: String = shown.chars().take(most).collect();
+    match all {
+        Some(all) => format!("{short}… ({all} bytes in all)"),
+        None if short.len() < shown.len() => format!("{short}… ({} bytes in all)", shown.len()),
+        None => short,
+    }
+}
