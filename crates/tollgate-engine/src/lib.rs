@@ -35,5 +35,6 @@ mod start;
 mod tickets;
 pub mod upstream;
 pub mod watches;
+pub mod web;
 
 pub use start::{Parts, Running, Turnover, start};

@@ -75,6 +75,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         &[
             "clock",
             "disk",
+            "web",
             "settings",
             "charter",
             "confine",

@@ -12,14 +12,13 @@ use tollgate_mcp::client::Credentials;
 
 use super::Context;
 use crate::settings::{Auth, Endpoint};
+use crate::web::{fetch, place};
 
 pub mod authorize;
 mod challenge;
 mod client_credentials;
 mod discovery;
-mod fetch;
 pub mod login;
-mod place;
 mod token;
 
 use client_credentials::ClientCredentialsGrant;

@@ -22,20 +22,20 @@ const LARGEST_BYTES: usize = 1 << 20;
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
 
-pub(super) struct Fetch {
+pub struct Fetch {
     client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
 }
 
 /// A response that was read to its end.
 #[derive(Debug)]
-pub(super) struct Fetched {
-    pub(super) status: StatusCode,
+pub struct Fetched {
+    pub status: StatusCode,
     /// `None`: the body is not JSON.
-    pub(super) body: Option<Value>,
+    pub body: Option<Value>,
 }
 
 impl Fetch {
-    pub(super) fn new() -> Result<Self, String> {
+    pub fn new() -> Result<Self, String> {
         let connector = HttpsConnectorBuilder::new()
             .with_tls_config(tls()?)
             .https_or_http()
@@ -44,12 +44,12 @@ impl Fetch {
         Ok(Self { client: Client::builder(TokioExecutor::new()).build(connector) })
     }
 
-    pub(super) async fn get(&self, url: &str) -> Result<Fetched, String> {
+    pub async fn get(&self, url: &str) -> Result<Fetched, String> {
         self.send(url, Request::new(Full::default())).await
     }
 
     /// `authorization` is the whole header.
-    pub(super) async fn post(
+    pub async fn post(
         &self,
         url: &str,
         form: String,
@@ -75,10 +75,7 @@ impl Fetch {
     }
 
     /// One request and its response, whatever they are, within the limits.
-    pub(super) async fn exchange(
-        &self,
-        request: Request<Full<Bytes>>,
-    ) -> Result<Response<Bytes>, String> {
+    pub async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<Response<Bytes>, String> {
         let exchange = async {
             let response = self.client.request(request).await.map_err(|error| {
                 let cause = std::error::Error::source(&error).map(ToString::to_string);
@@ -111,13 +108,13 @@ fn tls() -> Result<rustls::ClientConfig, String> {
 }
 
 /// `name=value&…`, encoded as forms are.
-pub(super) fn form(fields: &[(&str, &str)]) -> String {
+pub fn form(fields: &[(&str, &str)]) -> String {
     let fields: Vec<String> =
         fields.iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect();
     fields.join("&")
 }
 
-pub(super) fn encoded(text: &str) -> String {
+pub fn encoded(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for byte in text.bytes() {
         if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {

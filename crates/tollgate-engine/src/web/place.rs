@@ -4,17 +4,17 @@ use http::Uri;
 
 /// An absolute http(s) URL, without query and fragment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Place {
+pub struct Place {
     /// `https://host:port`
-    pub(super) origin: String,
+    pub origin: String,
     /// Empty, or begins with `/` and does not end with one.
-    pub(super) path: String,
+    pub path: String,
     host: String,
     secure: bool,
 }
 
 impl Place {
-    pub(super) fn parse(url: &str) -> Result<Self, String> {
+    pub fn parse(url: &str) -> Result<Self, String> {
         let unfit = || "a URL in the OAuth metadata is not one that can be used".to_owned();
         let uri: Uri = url.split('#').next().unwrap_or(url).parse().map_err(|_| unfit())?;
         let scheme = uri.scheme_str().ok_or_else(unfit)?;
@@ -31,26 +31,26 @@ impl Place {
     }
 
     /// The canonical URI of a resource (RFC 8707): no fragment, no trailing slash.
-    pub(super) fn resource(&self) -> String {
+    pub fn resource(&self) -> String {
         format!("{}{}", self.origin, self.path)
     }
 
     /// With the name put between host and path (RFC 8414, RFC 9728).
-    pub(super) fn inserted(&self, name: &str) -> String {
+    pub fn inserted(&self, name: &str) -> String {
         format!("{}/.well-known/{name}{}", self.origin, self.path)
     }
 
-    pub(super) fn at_root(&self, name: &str) -> String {
+    pub fn at_root(&self, name: &str) -> String {
         format!("{}/.well-known/{name}", self.origin)
     }
 
     /// With the name after the path (OpenID Connect discovery).
-    pub(super) fn appended(&self, name: &str) -> String {
+    pub fn appended(&self, name: &str) -> String {
         format!("{}{}/.well-known/{name}", self.origin, self.path)
     }
 
     /// Whether `other` is this place, or below it.
-    pub(super) fn covers(&self, other: &Self) -> bool {
+    pub fn covers(&self, other: &Self) -> bool {
         self.origin == other.origin
             && other.path.strip_prefix(&self.path).is_some_and(|rest| {
                 rest.is_empty() || rest.starts_with('/') || self.path.is_empty()
@@ -58,7 +58,7 @@ impl Place {
     }
 
     /// Secrets go over TLS; without, only from this machine to itself.
-    pub(super) fn may_get_secrets_from(&self, server: &Self) -> Result<(), String> {
+    pub fn may_get_secrets_from(&self, server: &Self) -> Result<(), String> {
         if self.secure || self.is_local() && server.is_local() {
             Ok(())
         } else {
@@ -68,7 +68,7 @@ impl Place {
 
     /// A server may ask for its client's secret itself; it may not have it sent elsewhere.
     /// What runs on this machine counts as one place.
-    pub(super) fn may_get_the_secret_for(&self, server: &Self) -> Result<(), String> {
+    pub fn may_get_the_secret_for(&self, server: &Self) -> Result<(), String> {
         self.may_get_secrets_from(server)?;
         if self.origin == server.origin || self.is_local() && server.is_local() {
             Ok(())
