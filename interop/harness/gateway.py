@@ -30,8 +30,10 @@ def clean_environment() -> dict[str, str]:
 class Gateway:
     def __init__(self, folder: Path, config: dict):
         path = write_config(folder, config)
-        command = [tollgate(), "serve", "--config", str(path), "--listen", f"127.0.0.1:{free_port()}"]
-        command += ["--data", str(folder / "data")]
+        self.data = folder / "data"
+        # For commands to this gateway; they need its address besides.
+        self.command = [tollgate(), "--config", str(path), "--data", str(self.data)]
+        command = [*self.command, "serve", "--listen", f"127.0.0.1:{free_port()}"]
         self.process = Process(
             command, r"tollgate is ready on (http://\S+)", limit_s=30, cwd=folder, env=clean_environment()
         )
@@ -40,6 +42,10 @@ class Gateway:
     @property
     def mcp(self) -> str:
         return f"{self.url}/mcp"
+
+    def admin_token(self) -> str:
+        """Opens what operates the gateway."""
+        return (self.data / "admin.token").read_text().strip()
 
     def tool_names(self) -> set[str]:
         return {tool["name"] for tool in rpc.result(self.mcp, "tools/list")["tools"]}

@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use axum::response::Response;
 use http::StatusCode;
 use http::request::Parts;
@@ -15,13 +15,14 @@ use tollgate_engine::clock::Clock;
 use tollgate_store::keys::StoredKey;
 
 use crate::events;
-use crate::problem::Problem;
+use crate::problem::{Problem, Style};
 
 mod fingerprint;
 mod key;
 pub mod keyring;
 mod known;
 mod lease;
+pub mod oidc;
 mod presented;
 mod rights;
 pub mod secret;
@@ -37,6 +38,7 @@ pub(crate) use visitor::{Identity, Visitor};
 
 use keyring::{Keyring, KeyringError, Shown};
 use known::{Known, WithoutKeys};
+use oidc::{Auth, Oidc, resource};
 
 /// Who may come in. What is in here changes while requests come in; whoever was let in before
 /// and may not any more loses sessions and streams.
@@ -47,6 +49,9 @@ pub(crate) struct Keys {
     /// Where keys are made, if they can be made here.
     pub(crate) keyring: Option<Arc<Keyring>>,
     admin: Option<Fingerprint>,
+    /// Whose tokens let in, too.
+    oidc: ArcSwapOption<Oidc>,
+    issuer_pause: Duration,
     /// Whether only this machine can ask.
     loopback: AtomicBool,
     clock: Arc<dyn Clock>,
@@ -64,6 +69,8 @@ struct Sources {
 pub(crate) struct Lock {
     pub(crate) keyring: Option<Arc<Keyring>>,
     pub(crate) admin: Option<Fingerprint>,
+    /// An issuer is asked for its keys no more often.
+    pub(crate) issuer_pause: Duration,
 }
 
 const NO_KEY: Problem = Problem::new(
@@ -84,12 +91,14 @@ const EXPIRED: Problem =
 impl Keys {
     /// Without any keys, and for whoever is on this machine once [`Self::only_loopback`] is said.
     pub(crate) fn new(clock: Arc<dyn Clock>, lock: Lock) -> Self {
-        let Lock { keyring, admin } = lock;
+        let Lock { keyring, admin, issuer_pause } = lock;
         Self {
             known: ArcSwap::from_pointee(Known::nobody()),
             sources: Mutex::default(),
             keyring,
             admin,
+            oidc: ArcSwapOption::empty(),
+            issuer_pause,
             loopback: AtomicBool::new(false),
             clock,
         }
@@ -101,6 +110,23 @@ impl Keys {
         let mut sources = self.sources.lock();
         sources.configured = keys;
         self.publish(&sources);
+    }
+
+    /// Replaces the issuer whose tokens let in. Must be called within a runtime.
+    pub(crate) fn trust(&self, auth: Option<Auth>) {
+        let sources = self.sources.lock();
+        let before = self.oidc.load_full();
+        if before.as_ref().map(|oidc| &oidc.auth) == auth.as_ref() {
+            return;
+        }
+        let trusted = auth.map(|auth| Oidc::new(auth, self.issuer_pause));
+        self.oidc.store(trusted.map(Arc::new));
+        before.iter().for_each(|oidc| oidc.end());
+        self.publish(&sources);
+    }
+
+    pub(crate) fn oidc(&self) -> Option<Arc<Oidc>> {
+        self.oidc.load_full()
     }
 
     /// Reads what was made. May block.
@@ -123,8 +149,8 @@ impl Keys {
         let keys: Vec<Key> =
             configured.iter().cloned().chain(in_force.filter_map(keyring::key)).collect();
         // Whoever ever made a key did not mean everyone to come in once it is gone.
-        let without_keys =
-            if made.is_empty() { WithoutKeys::ThisMachine } else { WithoutKeys::Nobody };
+        let is_open = made.is_empty() && self.oidc.load().is_none();
+        let without_keys = if is_open { WithoutKeys::ThisMachine } else { WithoutKeys::Nobody };
         let before = self.known.load_full();
         self.known.store(Arc::new(before.followed_by(&keys, without_keys)));
     }
@@ -159,9 +185,19 @@ impl Keys {
         self.loopback.store(true, Ordering::Relaxed);
     }
 
-    /// Whether the request may come in at all, and as whom.
-    pub(crate) fn admit(&self, request: &Parts) -> Result<Visitor, Problem> {
+    /// Whether the request may come in at all, and as whom. Waits, bounded, only for the keys of an
+    /// issuer.
+    pub(crate) async fn admit(&self, request: &Parts) -> Result<Visitor, Problem> {
         let presented = presented::presented(&request.headers)?;
+        match (presented, self.oidc()) {
+            (Some(token), Some(oidc)) if Oidc::is_token(token) => {
+                oidc.admit(token, request.uri.path(), self.clock.wall()).await
+            }
+            (presented, _) => self.admit_key(presented),
+        }
+    }
+
+    fn admit_key(&self, presented: Option<&[u8]>) -> Result<Visitor, Problem> {
         let known = self.known.load();
         let is_near = self.loopback.load(Ordering::Relaxed);
         let open = || known.passer_by().filter(|_| is_near).cloned();
@@ -178,12 +214,29 @@ impl Keys {
         }
     }
 
-    /// What goes on for ever ends for whoever loses what let them in.
-    pub(crate) fn bounded(&self, response: Response, lease: Lease) -> Response {
+    /// What goes on for ever ends for whoever loses what let them in; whoever lacks a scope is told
+    /// which one.
+    pub(crate) fn dressed(
+        &self,
+        response: Response,
+        (visitor, path): (&Visitor, &str),
+    ) -> Response {
         if events::is_stream(&response) {
-            return events::until(response, lease.ended(self.clock.wall()));
+            return events::until(response, visitor.lease.clone().ended(self.clock.wall()));
         }
-        response
+        match (response.status(), self.oidc()) {
+            (StatusCode::FORBIDDEN, Some(oidc)) if visitor.has_token() => {
+                resource::stepping_up(response, &oidc, (visitor, path))
+            }
+            (StatusCode::UNAUTHORIZED, _) => resource::asking(response),
+            _ => response,
+        }
+    }
+
+    /// The refusal, with by which means to come in.
+    pub(crate) fn refused(&self, problem: &Problem, path: &str) -> Response {
+        let response = problem.response(Style::of(path));
+        resource::challenging(response, self.oidc().as_deref(), (problem, path))
     }
 
     /// Who was let in with this request.

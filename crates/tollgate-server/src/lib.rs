@@ -25,7 +25,7 @@ mod standing;
 mod who;
 
 pub use auth::{Fingerprint, Former, Key, Right, Rights, Role};
-pub use auth::{keyring, secret};
+pub use auth::{keyring, oidc, secret};
 pub use filters::{BadFilter, Flags, by_headers};
 pub use limits::Limits;
 pub use mcp::stdio::{Client, StdioError, serve_stdio};

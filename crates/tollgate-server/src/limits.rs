@@ -34,6 +34,9 @@ pub struct Limits {
     pub keep_alive: Duration,
     /// How long running requests may take when the server stops.
     pub drain: Duration,
+    /// However many tokens are signed by keys that are not known, their issuer is asked for keys
+    /// no more often.
+    pub issuer_pause: Duration,
 }
 
 impl Default for Limits {
@@ -55,6 +58,7 @@ impl Default for Limits {
             memory: Memory::unlimited(),
             keep_alive: Duration::from_secs(15),
             drain: Duration::from_secs(30),
+            issuer_pause: Duration::from_secs(30),
         }
     }
 }

@@ -8,6 +8,7 @@ use axum::response::Response;
 use axum::routing::{delete, get, post};
 use http::StatusCode;
 
+use crate::auth::oidc::resource;
 use crate::mcp::{self, Front};
 use crate::problem::{Problem, Style};
 use crate::{admin, ops, page, rest};
@@ -44,6 +45,12 @@ pub(crate) fn router(front: Arc<Front>) -> Router {
         .route("/api/keys/{name}", delete(admin::keys::revoke))
         .route("/api/keys/{name}/rotate", post(admin::keys::rotate))
         .route("/api/telemetry", get(admin::telemetry))
+        .route("/.well-known/oauth-protected-resource", get(resource::metadata))
+        .route("/.well-known/oauth-protected-resource/mcp", get(resource::metadata))
+        .route(
+            "/.well-known/oauth-protected-resource/mcp/{agent}",
+            get(resource::metadata_of_agent),
+        )
         .route("/", get(page::page))
         .route("/healthz", get(ops::healthz))
         .route("/readyz", get(ops::readyz))
@@ -54,7 +61,7 @@ pub(crate) fn router(front: Arc<Front>) -> Router {
 
 /// What needs no key: nothing is told there that a stranger may not know.
 pub(crate) fn is_open(path: &str) -> bool {
-    matches!(path, "/" | "/healthz" | "/readyz")
+    matches!(path, "/" | "/healthz" | "/readyz") || path.starts_with(resource::WELL_KNOWN)
 }
 
 async fn not_found(request: Request) -> Response {

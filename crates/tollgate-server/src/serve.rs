@@ -28,6 +28,7 @@ use tollgate_mcp::tasks;
 use tower_service::Service;
 
 use crate::auth::keyring::{Keyring, KeyringError};
+use crate::auth::oidc::Auth;
 use crate::auth::{self, Fingerprint, Key, Keys, Lock, Visitor, tending};
 use crate::crowd::{Crowd, Place, Share};
 use crate::guard::Guard;
@@ -55,6 +56,8 @@ pub struct Options {
     pub keyring: Option<Arc<Keyring>>,
     /// Of the token that opens everything.
     pub admin: Option<Fingerprint>,
+    /// Whose tokens let in, too.
+    pub auth: Option<Auth>,
     pub limits: Limits,
 }
 
@@ -84,13 +87,18 @@ impl Server {
     pub fn new(gate: Arc<Gate>, options: &Options) -> Self {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let mut front = Front::new(gate, Arc::clone(&clock), options.limits.clone());
-        let lock = Lock { keyring: options.keyring.clone(), admin: options.admin };
+        let lock = Lock {
+            keyring: options.keyring.clone(),
+            admin: options.admin,
+            issuer_pause: options.limits.issuer_pause,
+        };
         front.keys = Keys::new(clock, lock);
         let front = Arc::new(front);
         let router = router::router(Arc::clone(&front));
         let guard = ArcSwap::from_pointee(Guard::new(&options.hosts));
         let crowd = Crowd::new(&options.limits);
         let server = Self { app: Arc::new(App { guard, router, front, crowd }) };
+        server.set_auth(options.auth.clone());
         server.set_keys(options.keys.clone());
         server
     }
@@ -108,6 +116,11 @@ impl Server {
     /// Gives the admin routes their way to the config. Once; a second one is not listened to.
     pub fn operated_by(&self, operator: Arc<dyn Operator>) {
         let _ = self.app.front.operator.set(operator);
+    }
+
+    /// Replaces the issuer whose tokens let in. Must be called within a runtime.
+    pub fn set_auth(&self, auth: Option<Auth>) {
+        self.app.front.keys.trust(auth);
     }
 
     /// Whether nobody was given a key yet, so that this machine may come in without one.
@@ -214,26 +227,27 @@ async fn answer(app: Arc<App>, request: Request<Incoming>) -> Result<Response, I
     if let Err(problem) = auth::refuse_keys_in_query(&parts.uri) {
         return Ok(problem.response(style));
     }
-    let visitor = match app.front.keys.admit(&parts) {
+    let keys = &app.front.keys;
+    let uri = parts.uri.clone();
+    let visitor = match keys.admit(&parts).await {
         Ok(visitor) => Some(visitor),
-        Err(_) if router::is_open(parts.uri.path()) => None,
-        Err(problem) => return Ok(challenging(problem.response(style))),
+        Err(_) if router::is_open(uri.path()) => None,
+        Err(problem) => return Ok(keys.refused(&problem, uri.path())),
     };
-    let place = match take(&app, parts.uri.path(), visitor.as_ref()) {
+    let place = match take(&app, uri.path(), visitor.as_ref()) {
         Ok(place) => place,
         Err(problem) => return Ok(turned_away(&app, problem.response(style))),
     };
-    let lease = visitor.as_ref().map(|visitor| visitor.lease.clone());
-    if let Some(visitor) = visitor {
-        parts.extensions.insert(visitor);
+    if let Some(visitor) = &visitor {
+        parts.extensions.insert(visitor.clone());
     }
     let method = parts.method.clone();
     let request = Request::from_parts(parts, Body::new(body));
     let mut router = app.router.clone();
     let handled = AssertUnwindSafe(router.call(request)).catch_unwind();
     let response = unpanicked(handled, style).await;
-    let response = match lease {
-        Some(lease) => app.front.keys.bounded(response, lease),
+    let response = match visitor {
+        Some(visitor) => keys.dressed(response, (&visitor, uri.path())),
         None => response,
     };
     Ok(match place {
@@ -279,16 +293,6 @@ async fn unpanicked(
                 .response(style)
         }
     }
-}
-
-/// Says by which means to come in.
-fn challenging(mut response: Response) -> Response {
-    if response.status() != StatusCode::UNAUTHORIZED {
-        return response;
-    }
-    let bearer = http::HeaderValue::from_static("Bearer");
-    response.headers_mut().insert(http::header::WWW_AUTHENTICATE, bearer);
-    response
 }
 
 /// Whoever sends what no client sends does not get a second request on the connection.

@@ -52,6 +52,7 @@ impl App {
             keys: keys(config),
             keyring: Some(keyring),
             admin: Some(Fingerprint::of(admin.reveal().as_bytes())),
+            auth: config.auth.clone(),
             limits: config.front.clone(),
         };
         let server = Server::new(Arc::clone(&running.gate), &options);
@@ -100,7 +101,8 @@ fn keyring(store: &Arc<Store>) -> Keyring {
 
 /// Whether the gateway may be reached as the config says: from outside only with keys.
 pub async fn check_reach(config: &Config) -> Result<(), Failure> {
-    if config.listen.ip().is_loopback() || !config.keys.is_empty() {
+    let is_guarded = !config.keys.is_empty() || config.auth.is_some();
+    if config.listen.ip().is_loopback() || is_guarded {
         return Ok(());
     }
     let keyring = stored_keys(config).await?;

@@ -11,6 +11,7 @@ use std::path::{Path, PathBuf};
 use tollgate_core::id::ServerId;
 use tollgate_core::secret::Secret;
 use tollgate_engine::settings::Settings;
+use tollgate_server::oidc::Auth;
 
 mod check;
 mod diagnostic;
@@ -69,8 +70,10 @@ pub struct Config {
     pub providers: Vec<Provider>,
     /// Always has `offline`, the small model built in.
     pub models: Vec<Model>,
-    /// Without any, only loopback is served.
+    /// Without any, and without `auth`, only loopback is served.
     pub keys: Vec<Key>,
+    /// Whose tokens let in, too.
+    pub auth: Option<Auth>,
     /// Servers whose tools are offered through code mode.
     pub code_mode: BTreeSet<ServerId>,
     /// Keys of the file that restrict and that this version cannot hold: nothing starts with them.

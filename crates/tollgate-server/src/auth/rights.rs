@@ -93,6 +93,11 @@ impl Rights {
         self.0 & bit(right) != 0
     }
 
+    /// These and those.
+    pub(crate) const fn with(self, others: Self) -> Self {
+        Self(self.0 | others.0)
+    }
+
     pub fn iter(self) -> impl Iterator<Item = Right> {
         Right::ALL.into_iter().filter(move |right| self.has(*right))
     }

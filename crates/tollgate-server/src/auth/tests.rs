@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use futures_util::FutureExt as _;
 use http::{HeaderName, HeaderValue, Request, Uri};
 use parking_lot::Mutex;
 use tollgate_core::id::AgentId;
@@ -45,7 +46,8 @@ fn admitted(keys: &Keys, sent: &[(&str, &str)]) -> Result<Visitor, &'static str>
         let name = HeaderName::try_from(*name).unwrap();
         request.headers.append(name, HeaderValue::from_bytes(value.as_bytes()).unwrap());
     }
-    keys.admit(&request).map_err(|problem| problem.code)
+    let admitted = keys.admit(&request).now_or_never().expect("no issuer to wait for");
+    admitted.map_err(|problem| problem.code)
 }
 
 /// Who comes in with these headers, or the code of the refusal.

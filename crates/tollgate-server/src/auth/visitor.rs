@@ -27,6 +27,8 @@ pub(crate) struct Visitor {
 enum By {
     /// A key, the admin's token, or being this process.
     Proof,
+    /// A token of the issuer.
+    Token,
     /// By being on this machine, while there are no keys.
     Place,
 }
@@ -84,6 +86,21 @@ impl Visitor {
         }
     }
 
+    pub(super) fn with_token(
+        principal: Principal,
+        agents: Option<&[AgentId]>,
+        (rights, grant): (Rights, &Grant),
+        lease: Lease,
+    ) -> Self {
+        let grant = (*grant != Grant::default()).then(|| Arc::new(grant.clone()));
+        let agents = agents.map(Into::into);
+        Self { principal, agents, rights, grant, lease, by: By::Token }
+    }
+
+    pub(super) fn has_token(&self) -> bool {
+        self.by == By::Token
+    }
+
     /// The same, let in by another way.
     pub(super) fn with_lease(&self, lease: &Lease) -> Self {
         Self { lease: lease.clone(), ..self.clone() }
@@ -92,7 +109,7 @@ impl Visitor {
     pub(crate) fn need(&self, right: Right) -> Result<(), Problem> {
         match self.by {
             By::Place if !self.rights.has(right) => Err(ADMIN_ONLY),
-            By::Place | By::Proof => self.rights.need(right),
+            By::Place | By::Proof | By::Token => self.rights.need(right),
         }
     }
 

@@ -5,6 +5,7 @@ use tollgate_server::Rights;
 
 use crate::client::{Call, raw};
 use crate::stage::{Setup, Stage, key};
+use crate::strangers::TRUST;
 
 /// The paths of the router, with something in the place of each parameter.
 fn paths() -> Vec<String> {
@@ -23,7 +24,9 @@ fn paths() -> Vec<String> {
 const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
 /// What needs no key.
-const OPEN: [&str; 3] = ["/", "/healthz", "/readyz"];
+fn is_open(path: &str) -> bool {
+    ["/", "/healthz", "/readyz"].contains(&path) || path.starts_with("/.well-known/")
+}
 
 async fn closed() -> Stage {
     let keys = vec![key("ops", "of-the-config", Rights::ALL)];
@@ -33,7 +36,7 @@ async fn closed() -> Stage {
 #[tokio::test]
 async fn s_10_no_route_opens_without_a_key() {
     let stage = closed().await;
-    for path in paths().into_iter().filter(|path| !OPEN.contains(&path.as_str())) {
+    for path in paths().into_iter().filter(|path| !is_open(path)) {
         for method in METHODS {
             let refused = stage.request(method, &path).send().await;
             assert_eq!(refused.status, 401, "{method} {path}");
@@ -59,7 +62,7 @@ async fn s_10_b_hh_11_no_odd_credential_opens_any_route() {
         "undefined",
         "Bearer of-the-config",
     ];
-    for path in paths().into_iter().filter(|path| !OPEN.contains(&path.as_str())) {
+    for path in paths().into_iter().filter(|path| !is_open(path)) {
         for value in odd.iter().filter(|value| !value.contains('\u{0}')) {
             for (name, value) in
                 [("authorization", format!("Bearer {value}")), ("x-api-key", (*value).to_owned())]
@@ -78,6 +81,18 @@ async fn s_10_b_hh_11_no_odd_credential_opens_any_route() {
         }
     }
     assert_eq!(stage.calls(), 0);
+}
+
+#[tokio::test]
+async fn s_15_no_header_of_trust_opens_any_route() {
+    let stage = closed().await;
+    for path in paths().into_iter().filter(|path| !is_open(path)) {
+        for value in ["admin", "true", "127.0.0.1", "key:ops"] {
+            let with = |call: Call, name: &&str| call.header(name, value);
+            let call = TRUST.iter().fold(stage.request("GET", &path), with);
+            assert_eq!(call.send().await.status, 401, "{path} {value}");
+        }
+    }
 }
 
 #[tokio::test]
@@ -133,6 +148,7 @@ async fn s_02_without_keys_what_operates_the_gateway_needs_the_token() {
             allowed += 1;
             assert_eq!(refused.status, 401, "{method} {path}: {refused:?}");
             assert!(refused.text.contains("admin.token"), "{refused:?}");
+            assert_eq!(refused.header("www-authenticate").as_deref(), Some("Bearer"));
             let wrong = without(stage.request(method, &path)).header("x-api-key", "guess");
             assert_eq!(wrong.send().await.status, 401, "{method} {path}");
         }

@@ -28,7 +28,7 @@ use tollgate_mcp::tasks::{self, Task};
 use tollgate_mcp::{Revision, header};
 use tollgate_server::keyring::Keyring;
 use tollgate_server::operator::Operator;
-use tollgate_server::{Fingerprint, Key, Limits, Options, Rights, Server};
+use tollgate_server::{Fingerprint, Key, Limits, Options, Rights, Server, oidc};
 use tollgate_store::Store;
 
 /// The token of whoever runs the gateway.
@@ -60,6 +60,8 @@ pub(crate) struct Setup {
     /// Further servers. Each is waited for until its tool `say` is there.
     pub(crate) servers: Vec<UpstreamSettings>,
     pub(crate) keys: Vec<Key>,
+    /// Whose tokens let in.
+    pub(crate) auth: Option<oidc::Auth>,
     pub(crate) limits: Limits,
     /// Of all agents.
     pub(crate) ceiling: Option<Tier>,
@@ -98,6 +100,7 @@ impl Stage {
             keys: setup.keys,
             keyring: Some(Arc::new(keyring)),
             admin,
+            auth: setup.auth,
             limits: setup.limits,
         };
         let server = Server::new(Arc::clone(&gate), &options);

@@ -67,7 +67,7 @@ async fn s_22_the_token_of_a_client_reaches_no_server() {
 }
 
 /// Headers by which other gateways were told to trust a request.
-const TRUST: &[&str] = &[
+pub(crate) const TRUST: &[&str] = &[
     "x-user",
     "x-user-id",
     "x-forwarded-user",

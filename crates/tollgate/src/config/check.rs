@@ -30,6 +30,7 @@ mod rate;
 mod reach;
 mod sandbox;
 mod server;
+mod tokens;
 mod tool;
 
 /// How names are compared where two must not look alike: any case, `-` as `_`.
@@ -46,6 +47,7 @@ pub(super) fn check(
     let listen = access::listen(fields, request, problems);
     let hosts = hosts::hosts(fields, listen, request, problems);
     let keys = access::keys(fields, problems);
+    let auth = tokens::auth(fields, problems);
     let data = data(fields, request, problems);
     let servers = server::servers(fields, problems);
     let names = names(fields, problems);
@@ -90,6 +92,7 @@ pub(super) fn check(
         providers,
         models,
         keys,
+        auth,
         code_mode: servers.code_mode,
         unenforced: later::unenforced(fields),
     })

@@ -2,9 +2,11 @@
 //! the did-you-mean, the JSON Schema and `docs/configuration.md` are all made from these tables.
 
 mod agent;
+mod auth;
 mod server;
 
 use agent::{AGENT, BUDGET, KEY, MODEL, PROVIDER};
+use auth::AUTH;
 use server::SERVER;
 
 /// A place in the config with keys of its own.
@@ -99,7 +101,7 @@ pub(super) const TOP: Section = Section {
             "listen",
             PLAIN,
             "127.0.0.1:8655",
-            "Address and port. Anything but loopback needs `keys`. Port 0 lets the system choose",
+            "Address and port. Anything but loopback needs keys or `auth`. Port 0 lets the system choose",
         ),
         key(
             "hosts",
@@ -162,6 +164,12 @@ pub(super) const TOP: Section = Section {
             Kind::Named(&AGENT),
             "one agent `default` that sees every tool",
             "Who uses tools, and which",
+        ),
+        key(
+            "auth",
+            Kind::Section(&AUTH),
+            "no tokens",
+            "Tokens of an OpenID Connect issuer let in as well as keys",
         ),
         key("keys", Kind::Entries(&KEY), "none: open on loopback only", "API keys of clients"),
     ],

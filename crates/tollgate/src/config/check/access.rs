@@ -84,7 +84,8 @@ pub(crate) fn listen(
             .help("like `127.0.0.1:8655`, `[::1]:8655`, or `0.0.0.0:8655` for every interface");
         return None;
     };
-    if !address.ip().is_loopback() && top.entries("keys").is_empty() {
+    let is_guarded = !top.entries("keys").is_empty() || top.has("auth");
+    if !address.ip().is_loopback() && !is_guarded {
         problems
             .warning(
                 place,
@@ -258,7 +259,11 @@ fn key_text(fields: &Fields, problems: &mut Problems) -> Option<Secret> {
     Some(Secret::new(value))
 }
 
-fn key_agents(fields: &Fields, known: &[&str], problems: &mut Problems) -> Option<Vec<AgentId>> {
+pub(super) fn key_agents(
+    fields: &Fields,
+    known: &[&str],
+    problems: &mut Problems,
+) -> Option<Vec<AgentId>> {
     if !fields.has("agents") {
         return None;
     }
@@ -282,6 +287,6 @@ fn key_agents(fields: &Fields, known: &[&str], problems: &mut Problems) -> Optio
     Some(agents)
 }
 
-fn rights(fields: &Fields) -> Rights {
+pub(super) fn rights(fields: &Fields) -> Rights {
     fields.texts("rights").iter().filter_map(|text| Right::parse(text.value)).collect()
 }

@@ -29,7 +29,7 @@ pub(super) fn hosts(
     let Some(listen) = listen else { return hosts };
     if !listen.ip().is_unspecified() {
         hosts.push(written(listen.ip()));
-    } else if !top.has("hosts") && !top.entries("keys").is_empty() {
+    } else if !top.has("hosts") && (!top.entries("keys").is_empty() || top.has("auth")) {
         let place = match (&request.listen, top.text("listen")) {
             (None, Some(text)) => Place::At(text.at),
             (None, None) => Place::File,

@@ -189,6 +189,9 @@ const AGENT_LIMITS: Section = Section {
     elsewhere: &[],
 };
 
+pub(super) const RIGHTS: Kind =
+    Kind::List(&Kind::Choice(&["execute", "override_tier", "approve", "observe", "admin"]));
+
 pub(super) const KEY: Section = Section {
     title: "keys[]",
     keys: &[
@@ -209,7 +212,7 @@ pub(super) const KEY: Section = Section {
         key("agents", PLAINS, "every agent", "Agents that it may speak for"),
         key(
             "rights",
-            Kind::List(&Kind::Choice(&["execute", "override_tier", "approve", "observe", "admin"])),
+            RIGHTS,
             "those of the role: [execute] for a caller",
             "What it may do: `execute` calls tools, `override_tier` asks for a tier above an agent's `budget_tier` (one up to it needs no right), `approve` agrees to calls that wait for a person, `observe` sees how the servers are and what happens, `admin` changes what the gateway does",
         ),

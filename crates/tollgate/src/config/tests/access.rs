@@ -5,7 +5,7 @@ use tollgate_core::glob::Glob;
 use tollgate_engine::settings::{Auth, Login, Transport};
 use tollgate_server::{Fingerprint, Right, Role};
 
-use super::{check, good, refused, report};
+use super::{check, good, mistakes, refused, report};
 
 const KEYS: &str = "keys: [{ name: a, key: 0123456789abcdef }]";
 
@@ -76,6 +76,56 @@ fn a_key_is_known_by_itself_or_by_its_hash() {
     refused(&same, "1:31 two entries have the same key");
     let late = "keys: [{ name: a, key: 0123456789abcdef, expires: tomorrow }]";
     refused(late, "1:51 `expires` must be a date, not `tomorrow`");
+}
+
+#[test]
+fn tokens_are_of_one_issuer_and_for_us() {
+    let auth = |fields: &str| format!("auth: {{ {fields} }}");
+    let issuer = "issuer: \"https://idp.example\"";
+    let config = good(&auth(&format!("{issuer}, resource: \"https://g.example/mcp\"")));
+    let tokens = config.auth.unwrap();
+    assert_eq!((tokens.audience.as_str(), tokens.claim.as_str()), ("https://g.example/mcp", "sub"));
+    assert_eq!(tokens.scopes, ["tollgate:execute"]);
+    let rules = "rules: [{ claim: groups, value: ops, role: operator }, { rights: [execute] }]";
+    let both = "audience: gate, resource: \"https://g.example/mcp\"";
+    let tokens = good(&auth(&format!("{issuer}, {both}, {rules}"))).auth.unwrap();
+    assert_eq!((tokens.audience.as_str(), tokens.rules.len()), ("gate", 2));
+    assert_eq!(tokens.rules[0].rights, [Right::Approve, Right::Observe].into_iter().collect());
+    assert_eq!(tokens.rules[1].when, None);
+    let open = format!("listen: 0.0.0.0:1\n{}", auth(&format!("{issuer}, {both}")));
+    let said = report(&open).diagnostics.remove(0).message;
+    assert!(said.contains("no `hosts` are named"), "tokens are enough: {said}");
+    for (fields, said) in [
+        (issuer, "`resource` is missing"),
+        (both, "`issuer` is missing"),
+        (
+            "issuer: \"http://idp.example\", audience: \"https://g/mcp\"",
+            "`http://idp.example` is not https",
+        ),
+        (
+            "issuer: x, audience: \"https://g/mcp\"",
+            "`issuer` must begin with http:// or https://: `x`",
+        ),
+        (
+            &format!("{issuer}, audience: gate"),
+            "`resource` must begin with http:// or https://: `gate`",
+        ),
+        (
+            &format!("{issuer}, resource: \"https://g/mcp/\""),
+            "`https://g/mcp/` ends with `/`, or has a query",
+        ),
+        (&format!("{issuer}, {both}, scopes: [\"a b\"]"), "`a b` is not a scope"),
+        (&format!("{issuer}, {both}, jwks_url: \"http://h/k\""), "`http://h/k` is not https"),
+        (
+            &format!("{issuer}, {both}, rules: [{{ claim: a }}]"),
+            "a rule has `claim` and `value`, or neither",
+        ),
+        (&format!("{issuer}, {both}, rules: [{{ agents: [x] }}]"), "there is no agent `x`"),
+        (&format!("{issuer}, {both}, jwks_uri: x"), "unknown key `jwks_uri`"),
+    ] {
+        let found = mistakes(&auth(fields));
+        assert!(found.len() == 1 && found[0].ends_with(said), "{fields}: {found:?}");
+    }
 }
 
 #[test]

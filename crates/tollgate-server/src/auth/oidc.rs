@@ -1,0 +1,196 @@
+//! Whoever brings a token of an OpenID Connect issuer instead of a key. The token is read, checked
+//! and left here: it is for this gateway alone, and no server ever sees it.
+
+use std::time::{Duration, SystemTime};
+
+use http::StatusCode;
+use serde_json::Value;
+use tokio_util::sync::CancellationToken;
+use tollgate_core::id::AgentId;
+use tollgate_core::turn::{Grant, Principal};
+
+use super::{Lease, Right, Rights, Visitor};
+use crate::problem::Problem;
+
+mod issuer;
+mod jwk;
+pub(crate) mod resource;
+mod token;
+
+use issuer::{Found, Issuer};
+use token::{Terms, Token};
+
+/// What the config says of tokens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Auth {
+    /// As tokens write it, to the letter.
+    pub issuer: String,
+    /// What a token must be for.
+    pub audience: String,
+    /// Where the keys of the issuer are; `None`: where its metadata says.
+    pub jwks_url: Option<String>,
+    /// Under which URL clients know `/mcp`.
+    pub resource: String,
+    /// What clients are told to ask for.
+    pub scopes: Vec<String>,
+    /// The claim that says who it is.
+    pub claim: String,
+    /// The first one that fits counts. Without any, scopes alone give rights.
+    pub rules: Vec<Rule>,
+}
+
+/// What some tokens are good for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Rule {
+    /// `None`: every token.
+    pub when: Option<Claim>,
+    /// `None`: every agent.
+    pub agents: Option<Vec<AgentId>>,
+    pub rights: Rights,
+    pub grant: Grant,
+}
+
+/// A claim that has this value, or has it in its list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Claim {
+    pub name: String,
+    pub value: String,
+}
+
+/// In front of the name of a right: a scope that gives it.
+const SCOPE: &str = "tollgate:";
+/// No issuer makes longer ones.
+const LONGEST_TOKEN: usize = 16 << 10;
+const LONGEST_PRINCIPAL: usize = 256;
+
+/// Lets in whoever has a token of the issuer.
+pub(crate) struct Oidc {
+    pub(crate) auth: Auth,
+    issuer: Issuer,
+    /// Cancelled when tokens of this issuer are not taken any more.
+    lease: CancellationToken,
+}
+
+const NO_RULE: Problem = Problem::new(
+    StatusCode::FORBIDDEN,
+    "no_rule",
+    "the token is sound, but no rule of the configuration is for it",
+);
+const UNREACHABLE: Problem = Problem::new(
+    StatusCode::SERVICE_UNAVAILABLE,
+    "issuer_unreachable",
+    "the keys of the token's issuer are not known yet; try again",
+);
+
+impl Oidc {
+    /// Asks the issuer for keys no more often than each `pause`. Must be called within a runtime.
+    pub(crate) fn new(auth: Auth, pause: Duration) -> Self {
+        let issuer = Issuer::new(&auth, pause);
+        Self { auth, issuer, lease: CancellationToken::new() }
+    }
+
+    /// What was let in by tokens ends.
+    pub(crate) fn end(&self) {
+        self.lease.cancel();
+    }
+
+    /// Three parts, the first of which is an object in Base64: no key of ours looks like that.
+    pub(super) fn is_token(presented: &[u8]) -> bool {
+        presented.starts_with(b"eyJ") && presented.iter().filter(|byte| **byte == b'.').count() == 2
+    }
+
+    /// `path` is that of the request: a token may be for one agent alone.
+    pub(super) async fn admit(
+        &self,
+        presented: &[u8],
+        path: &str,
+        now: SystemTime,
+    ) -> Result<Visitor, Problem> {
+        if presented.len() > LONGEST_TOKEN {
+            return Err(bad_token("the token is longer than 16 KiB"));
+        }
+        let token = Token::parse(presented).map_err(bad_token)?;
+        match self.issuer.find(&token).await {
+            Found::Key(key) => token.verify(&key).map_err(bad_token)?,
+            Found::Unknown => {
+                return Err(bad_token(
+                    "the token is signed by a key that its issuer does not have",
+                ));
+            }
+            Found::Unreachable => return Err(UNREACHABLE),
+        }
+        let audiences = [Some(self.auth.audience.clone()), resource::of_agent(&self.auth, path)];
+        let terms = Terms { issuer: &self.auth.issuer, audiences: &audiences, now };
+        let ends = token.check(&terms).map_err(bad_token)?;
+        self.visitor(&token.claims, ends)
+    }
+
+    fn visitor(&self, claims: &Value, ends: SystemTime) -> Result<Visitor, Problem> {
+        let name = found(claims, &self.auth.claim).and_then(Value::as_str);
+        let is_name = |name: &&str| {
+            !name.is_empty() && name.len() <= LONGEST_PRINCIPAL && !name.contains(char::is_control)
+        };
+        let name =
+            name.filter(is_name).ok_or_else(|| bad_token("the token does not say whose it is"))?;
+        let rule =
+            self.auth.rules.iter().find(|rule| rule.when.as_ref().is_none_or(|it| it.fits(claims)));
+        let granted = scoped(claims);
+        let (agents, given, grant) = match rule {
+            Some(rule) => (rule.agents.as_deref(), rule.rights, &rule.grant),
+            None if self.auth.rules.is_empty() => (None, Rights::NONE, &Grant::default()),
+            None => return Err(NO_RULE),
+        };
+        let principal = Principal::named(&format!("oidc:{name}"));
+        let lease = Lease::of(&self.lease, Some(ends));
+        Ok(Visitor::with_token(principal, agents, (given.with(granted), grant), lease))
+    }
+
+    /// The scope by which a token gets the right.
+    pub(crate) fn scope_of(&self, right: Right) -> String {
+        let by_rule = self.auth.rules.iter().find_map(|rule| {
+            let when = rule.when.as_ref().filter(|when| when.name == "scope")?;
+            rule.rights.has(right).then(|| when.value.clone())
+        });
+        by_rule.unwrap_or_else(|| format!("{SCOPE}{}", right.as_str()))
+    }
+}
+
+impl Claim {
+    fn fits(&self, claims: &Value) -> bool {
+        match found(claims, &self.name) {
+            Some(Value::String(text)) if self.name == "scope" => {
+                text.split(' ').any(|scope| scope == self.value)
+            }
+            Some(Value::String(text)) => *text == self.value,
+            Some(Value::Array(items)) => {
+                items.iter().any(|item| item.as_str() == Some(&self.value))
+            }
+            Some(Value::Bool(flag)) => flag.to_string() == self.value,
+            Some(Value::Number(_) | Value::Null | Value::Object(_)) | None => false,
+        }
+    }
+}
+
+/// The claim of that name, or the one that a path with dots leads to.
+fn found<'c>(claims: &'c Value, name: &str) -> Option<&'c Value> {
+    claims.get(name).or_else(|| name.split('.').try_fold(claims, |value, part| value.get(part)))
+}
+
+/// Rights by scopes, which stand in one text or in a list.
+fn scoped(claims: &Value) -> Rights {
+    let texts = ["scope", "scp"].into_iter().filter_map(|name| claims.get(name));
+    let scopes = texts.flat_map(|value| match value {
+        Value::String(text) => text.split(' ').collect(),
+        Value::Array(items) => items.iter().filter_map(Value::as_str).collect(),
+        Value::Null | Value::Bool(_) | Value::Number(_) | Value::Object(_) => Vec::new(),
+    });
+    scopes.filter_map(|scope| Right::parse(scope.strip_prefix(SCOPE)?)).collect()
+}
+
+/// RFC 6750: what is wrong with a token is said to whoever sent it.
+fn bad_token(detail: &'static str) -> Problem {
+    Problem::new(StatusCode::UNAUTHORIZED, "bad_token", detail)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,152 @@
+//! Public keys of an issuer, and signatures by them. Only what is signed by a private key is known
+//! here: there is no `none`, and no secret that both sides share.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ring::signature::{
+    ECDSA_P256_SHA256_FIXED, ED25519, RSA_PKCS1_2048_8192_SHA256, RSA_PSS_2048_8192_SHA256,
+    RsaPublicKeyComponents, UnparsedPublicKey,
+};
+use serde_json::Value;
+
+use super::token::Token;
+
+/// More are not kept: no issuer has so many at once.
+const MOST_KEYS: usize = 100;
+/// Shorter keys of RSA can be broken, longer ones only cost time.
+const RSA_BYTES: std::ops::RangeInclusive<usize> = 256..=1_024;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Algorithm {
+    Rs256,
+    Ps256,
+    Es256,
+    EdDsa,
+}
+
+impl Algorithm {
+    /// To the letter: `rs256` is none.
+    pub(super) fn parse(name: &str) -> Option<Self> {
+        match name {
+            "RS256" => Some(Self::Rs256),
+            "PS256" => Some(Self::Ps256),
+            "ES256" => Some(Self::Es256),
+            "EdDSA" => Some(Self::EdDsa),
+            _ => None,
+        }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Jwk {
+    kid: Option<String>,
+    /// The only algorithm it is for, if it says so.
+    algorithm: Option<Algorithm>,
+    material: Material,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum Material {
+    Rsa {
+        n: Vec<u8>,
+        e: Vec<u8>,
+    },
+    /// A point, not compressed.
+    P256(Vec<u8>),
+    Ed25519(Vec<u8>),
+}
+
+/// All keys of an issuer that can be used.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Jwks {
+    keys: Vec<Jwk>,
+}
+
+impl Jwks {
+    /// Keys of other kinds and for other uses are passed over.
+    pub(super) fn read(document: &Value) -> Option<Self> {
+        let keys = document.get("keys")?.as_array()?;
+        Some(Self { keys: keys.iter().filter_map(Jwk::read).take(MOST_KEYS).collect() })
+    }
+
+    pub(super) fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// The key that the token names; one that names none may be signed by the only one that fits.
+    pub(super) fn find(&self, token: &Token<'_>) -> Option<&Jwk> {
+        let mut fitting = self.keys.iter().filter(|key| key.is_for(token.algorithm));
+        match &token.kid {
+            Some(kid) => fitting.find(|key| key.kid.as_ref() == Some(kid)),
+            None => fitting.next().filter(|_| fitting.next().is_none()),
+        }
+    }
+}
+
+impl Jwk {
+    fn read(value: &Value) -> Option<Self> {
+        let text = |name: &str| value.get(name).and_then(Value::as_str);
+        let bytes = |name: &str| URL_SAFE_NO_PAD.decode(text(name)?).ok();
+        if text("use").is_some_and(|usage| usage != "sig") {
+            return None;
+        }
+        let operations = value.get("key_ops").and_then(Value::as_array);
+        if operations.is_some_and(|all| !all.iter().any(|one| one.as_str() == Some("verify"))) {
+            return None;
+        }
+        let material = match (text("kty")?, text("crv")) {
+            ("RSA", _) => {
+                let n = bytes("n")?;
+                let n = n.into_iter().skip_while(|byte| *byte == 0).collect::<Vec<u8>>();
+                let e = bytes("e")?;
+                RSA_BYTES.contains(&n.len()).then_some(Material::Rsa { n, e })?
+            }
+            ("EC", Some("P-256")) => {
+                let (x, y) = (bytes("x")?, bytes("y")?);
+                let is_point = x.len() == 32 && y.len() == 32;
+                is_point.then(|| Material::P256([&[4], &x[..], &y[..]].concat()))?
+            }
+            ("OKP", Some("Ed25519")) => Material::Ed25519(bytes("x").filter(|x| x.len() == 32)?),
+            _ => return None,
+        };
+        let algorithm = match text("alg") {
+            None => None,
+            Some(name) => Some(Algorithm::parse(name)?),
+        };
+        let key = Self { kid: text("kid").map(str::to_owned), algorithm, material };
+        key.algorithm.is_none_or(|algorithm| key.is_for(algorithm)).then_some(key)
+    }
+
+    fn is_for(&self, algorithm: Algorithm) -> bool {
+        let fits = match (&self.material, algorithm) {
+            (Material::Rsa { .. }, Algorithm::Rs256 | Algorithm::Ps256)
+            | (Material::P256(_), Algorithm::Es256)
+            | (Material::Ed25519(_), Algorithm::EdDsa) => true,
+            (Material::Rsa { .. } | Material::P256(_) | Material::Ed25519(_), _) => false,
+        };
+        fits && self.algorithm.is_none_or(|own| own == algorithm)
+    }
+
+    pub(super) fn verifies(&self, algorithm: Algorithm, signed: &[u8], signature: &[u8]) -> bool {
+        if !self.is_for(algorithm) {
+            return false;
+        }
+        let verified = match (&self.material, algorithm) {
+            (Material::Rsa { n, e }, Algorithm::Ps256) => {
+                RsaPublicKeyComponents { n, e }.verify(&RSA_PSS_2048_8192_SHA256, signed, signature)
+            }
+            (Material::Rsa { n, e }, _) => RsaPublicKeyComponents { n, e }.verify(
+                &RSA_PKCS1_2048_8192_SHA256,
+                signed,
+                signature,
+            ),
+            (Material::P256(point), _) => {
+                UnparsedPublicKey::new(&ECDSA_P256_SHA256_FIXED, point).verify(signed, signature)
+            }
+            (Material::Ed25519(x), _) => {
+                UnparsedPublicKey::new(&ED25519, x).verify(signed, signature)
+            }
+        };
+        verified.is_ok()
+    }
+}

@@ -1,0 +1,145 @@
+//! `/mcp` as a protected resource of OAuth (RFC 9728): where clients learn who gives tokens, and
+//! what they are told when they come without a good one (RFC 6750). URLs come from the config; what
+//! a request calls us is never repeated.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse as _, Response};
+use http::{HeaderValue, StatusCode, header};
+use serde_json::json;
+use tollgate_core::id::AgentId;
+
+use super::super::{Right, Visitor};
+use super::{Auth, Oidc};
+use crate::mcp::Front;
+use crate::problem::{Problem, Style};
+
+pub(crate) const WELL_KNOWN: &str = "/.well-known/oauth-protected-resource";
+
+pub(crate) async fn metadata(State(front): State<Arc<Front>>) -> Response {
+    described(&front, None)
+}
+
+pub(crate) async fn metadata_of_agent(
+    State(front): State<Arc<Front>>,
+    Path(agent): Path<String>,
+) -> Response {
+    match AgentId::parse(&agent) {
+        Ok(agent) => described(&front, Some(agent)),
+        Err(_) => NOT_HERE.response(Style::ProblemDetails),
+    }
+}
+
+const NOT_HERE: Problem =
+    Problem::new(StatusCode::NOT_FOUND, "not_found", "there is nothing at this path");
+
+/// The same for agents that are there and that are not: names are for whoever was let in.
+fn described(front: &Front, agent: Option<AgentId>) -> Response {
+    let Some(oidc) = front.keys.oidc() else { return NOT_HERE.response(Style::ProblemDetails) };
+    let auth = &oidc.auth;
+    let resource = match agent {
+        Some(agent) => format!("{}/{agent}", auth.resource),
+        None => auth.resource.clone(),
+    };
+    Json(json!({
+        "resource": resource,
+        "authorization_servers": [auth.issuer],
+        "scopes_supported": auth.scopes,
+        "bearer_methods_supported": ["header"],
+        "resource_name": "Tollgate",
+    }))
+    .into_response()
+}
+
+/// The resource of the agent that the path names.
+pub(super) fn of_agent(auth: &Auth, path: &str) -> Option<String> {
+    let agent = AgentId::parse(path.strip_prefix("/mcp/")?).ok()?;
+    // What operates the gateway stands below the same path.
+    if Style::of(path) != Style::JsonRpc {
+        return None;
+    }
+    Some(format!("{}/{agent}", auth.resource))
+}
+
+/// Says to whoever was refused by which means to come in.
+pub(crate) fn challenging(
+    mut response: Response,
+    oidc: Option<&Oidc>,
+    (problem, path): (&Problem, &str),
+) -> Response {
+    let error = match (problem.status, problem.code) {
+        (StatusCode::UNAUTHORIZED, "no_key" | "admin_only") => None,
+        (StatusCode::UNAUTHORIZED, _) => Some("invalid_token"),
+        (StatusCode::BAD_REQUEST, "two_keys") => Some("invalid_request"),
+        _ => return response,
+    };
+    let mut parts: Vec<String> = Vec::new();
+    if let Some(error) = error {
+        parts.push(format!("error=\"{error}\""));
+        parts.push(format!("error_description=\"{}\"", quotable(&problem.detail)));
+    }
+    if let Some(oidc) = oidc {
+        parts.push(format!("resource_metadata=\"{}\"", metadata_url(&oidc.auth, path)));
+        parts.push(format!("scope=\"{}\"", oidc.auth.scopes.join(" ")));
+    }
+    put(&mut response, &parts);
+    response
+}
+
+/// Says that a key is needed for more than was asked for so far.
+pub(crate) fn asking(mut response: Response) -> Response {
+    put(&mut response, &[]);
+    response
+}
+
+/// Says to whoever has a token which scope is missing for what was refused.
+pub(crate) fn stepping_up(
+    mut response: Response,
+    oidc: &Oidc,
+    (visitor, path): (&Visitor, &str),
+) -> Response {
+    let is_call = path.starts_with("/mcp") || path.starts_with("/v1");
+    let needed: &[Right] = if is_call {
+        &[Right::Execute, Right::OverrideTier]
+    } else {
+        &[Right::Approve, Right::Observe, Right::Admin]
+    };
+    let Some(missing) = needed.iter().find(|right| !visitor.rights.has(**right)) else {
+        return response;
+    };
+    // All that is needed in one: what the token has must be asked for again.
+    let has = visitor.rights.iter().map(|right| oidc.scope_of(right));
+    let mut scopes: Vec<String> = has.chain([oidc.scope_of(*missing)]).collect();
+    scopes.dedup();
+    let parts = [
+        "error=\"insufficient_scope\"".to_owned(),
+        format!("scope=\"{}\"", scopes.join(" ")),
+        format!("resource_metadata=\"{}\"", metadata_url(&oidc.auth, path)),
+    ];
+    put(&mut response, &parts);
+    response
+}
+
+fn put(response: &mut Response, parts: &[String]) {
+    let text = format!("Bearer {}", parts.join(", "));
+    if let Ok(value) = HeaderValue::from_str(text.trim_end()) {
+        response.headers_mut().insert(header::WWW_AUTHENTICATE, value);
+    }
+}
+
+/// Where the metadata of what the request was for is.
+fn metadata_url(auth: &Auth, path: &str) -> String {
+    let resource = of_agent(auth, path).unwrap_or_else(|| auth.resource.clone());
+    let after_scheme = resource.find("://").map_or(0, |at| at + 3);
+    let end = resource[after_scheme..].find('/').map_or(resource.len(), |at| after_scheme + at);
+    let (origin, path) = resource.split_at(end);
+    format!("{origin}{WELL_KNOWN}{path}")
+}
+
+/// RFC 6750 allows neither quotes nor what is not ASCII.
+fn quotable(text: &str) -> String {
+    let allowed = |c: char| matches!(c, ' '..='~') && c != '"' && c != '\\';
+    text.chars().filter(|c| allowed(*c)).collect()
+}
