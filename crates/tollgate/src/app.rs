@@ -89,10 +89,17 @@ fn key(key: &config::Key) -> tollgate_server::Key {
     }
 }
 
-/// Keys that are made by command, without a gateway around them.
-pub async fn stored_keys(config: &Config) -> Result<Keyring, Failure> {
+/// Keys that are made by command, and where that is noted, without a gateway around them.
+pub struct Kept {
+    pub keyring: Arc<Keyring>,
+    pub ledger: Ledger,
+}
+
+pub async fn kept(config: &Config) -> Result<Kept, Failure> {
     make_data(config)?;
-    Ok(keyring(&Arc::new(store(config).await?)))
+    let store = Arc::new(store(config).await?);
+    let ledger = ledger(config, &store).await?;
+    Ok(Kept { keyring: Arc::new(keyring(&store)), ledger })
 }
 
 fn keyring(store: &Arc<Store>) -> Keyring {
@@ -105,7 +112,8 @@ pub async fn check_reach(config: &Config) -> Result<(), Failure> {
     if config.listen.ip().is_loopback() || is_guarded {
         return Ok(());
     }
-    let keyring = stored_keys(config).await?;
+    make_data(config)?;
+    let keyring = keyring(&Arc::new(store(config).await?));
     if blocking(move || keyring.in_force()).await? > 0 {
         return Ok(());
     }

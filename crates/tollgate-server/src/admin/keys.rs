@@ -13,6 +13,7 @@ use serde::Serialize;
 use serde_json::json;
 use tollgate_core::text::shortened;
 use tollgate_core::turn::Principal;
+use tollgate_engine::audit::{Act, Decision};
 use tollgate_engine::clock::{Clock as _, SystemClock};
 use tollgate_engine::gate::{Asked, Gate};
 
@@ -47,7 +48,9 @@ pub(crate) async fn make(State(front): State<Arc<Front>>, request: Request) -> R
         if front.keys.is_configured(&wanted.name) {
             return Err(of_the_config(&wanted.name));
         }
+        let detail = format!("role {}", wanted.role.as_str());
         let made = change(&front, move |keyring| keyring.make(&wanted)).await?;
+        note(&front, &sent, ("made", &made.shown.name, &detail)).await;
         Ok(once(StatusCode::CREATED, &made))
     })
     .await
@@ -61,7 +64,9 @@ pub(crate) async fn revoke(
     let (sent, _) = request.into_parts();
     answer(async {
         check_change(&front, &sent, &name)?;
+        let revoked = name.clone();
         change(&front, move |keyring| keyring.revoke(&name)).await?;
+        note(&front, &sent, ("revoked", &revoked, "by command")).await;
         Ok(StatusCode::NO_CONTENT.into_response())
     })
     .await
@@ -82,6 +87,8 @@ pub(crate) async fn rotate(
             return Err(bad(format!("`grace_s` is at most {}", LONGEST_GRACE.as_secs())));
         }
         let made = change(&front, move |keyring| keyring.rotate(&name, grace)).await?;
+        let detail = format!("the secret before lets in for {} s", grace.as_secs());
+        note(&front, &sent, ("rotated", &made.shown.name, &detail)).await;
         Ok(once(StatusCode::OK, &made))
     })
     .await
@@ -120,6 +127,15 @@ async fn change<T: Send + 'static>(
         Ok(done)
     });
     changed.await.unwrap_or(Err(BROKEN))
+}
+
+/// Who did what to which key. What could not be kept holds all the same: it counts already.
+async fn note(front: &Front, sent: &Parts, (outcome, name, detail): (&'static str, &str, &str)) {
+    let Ok(visitor) = front.keys.visitor(sent) else { return };
+    let decision = Decision::new(Act::Key, &visitor.principal, outcome).about(name).because(detail);
+    if let Err(error) = front.gate.ledger().note(decision).await {
+        tracing::warn!(%error, key = name, outcome, "what was done to a key is not in the audit trail yet");
+    }
 }
 
 const NOT_HERE: Problem =

@@ -1,16 +1,17 @@
 //! `tollgate keys`: makes keys and takes them back. Asks the gateway that runs, so that it knows at
 //! once; without one the store is changed directly, and nothing is started for it.
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Map, Value, json};
 use tollgate_core::date;
+use tollgate_core::turn::Principal;
+use tollgate_engine::audit::{Act, Decision, Ledger};
 use tollgate_engine::clock::{Clock as _, SystemClock};
-use tollgate_server::keyring::{Keyring, MadeKey, Shown, Wanted};
+use tollgate_server::keyring::{MadeKey, Shown, Wanted};
 
 use super::tools::items;
-use crate::app::{self, blocking};
+use crate::app::{self, Kept, blocking};
 use crate::cli::{Keys, NewKey};
 use crate::config::Config;
 use crate::failure::Failure;
@@ -43,21 +44,21 @@ pub(super) async fn run(wanted: &Keys, config: &Config, output: Output) -> Resul
 /// Where the keys are changed.
 enum Place {
     Running(Gateway),
-    Store(Arc<Keyring>),
+    Store(Kept),
 }
 
 impl Place {
     async fn find(config: &Config) -> Result<Self, Failure> {
         match Remote::find(config).await {
             Some(remote) => Ok(Self::Running(Gateway::Remote(Box::new(remote)))),
-            None => Ok(Self::Store(Arc::new(app::stored_keys(config).await?))),
+            None => Ok(Self::Store(app::kept(config).await?)),
         }
     }
 
     async fn list(self, config: &Config) -> Result<Value, Failure> {
         match self {
             Self::Running(gateway) => gateway.keys().await,
-            Self::Store(keyring) => {
+            Self::Store(Kept { keyring, .. }) => {
                 let made = blocking(move || keyring.load()).await?;
                 let configured = app::keys(config);
                 let configured = configured.iter().map(Shown::configured);
@@ -71,13 +72,16 @@ impl Place {
         let asked = asked(new)?;
         match self {
             Self::Running(gateway) => gateway.make_key(&asked).await,
-            Self::Store(keyring) => {
+            Self::Store(Kept { keyring, ledger }) => {
                 let now = SystemClock.wall();
                 let wanted = Wanted::parse(asked.to_string().as_bytes(), now);
                 let wanted = wanted.map_err(Failure::Usage)?;
                 check_agents(config, &wanted)?;
                 check_free(config, &wanted.name)?;
-                Ok(made(&blocking(move || keyring.make(&wanted)).await?))
+                let detail = format!("role {}", wanted.role.as_str());
+                let key = blocking(move || keyring.make(&wanted)).await?;
+                note(&ledger, ("made", &key.shown.name, &detail)).await?;
+                Ok(made(&key))
             }
         }
     }
@@ -85,10 +89,11 @@ impl Place {
     async fn revoke(self, config: &Config, name: &str) -> Result<(), Failure> {
         match self {
             Self::Running(gateway) => gateway.revoke_key(name).await,
-            Self::Store(keyring) => {
+            Self::Store(Kept { keyring, ledger }) => {
                 check_free(config, name)?;
-                let name = name.to_owned();
-                blocking(move || keyring.revoke(&name)).await
+                let revoked = name.to_owned();
+                blocking(move || keyring.revoke(&revoked)).await?;
+                note(&ledger, ("revoked", name, "by command")).await
             }
         }
     }
@@ -96,13 +101,26 @@ impl Place {
     async fn rotate(self, config: &Config, name: &str, grace: u32) -> Result<Value, Failure> {
         match self {
             Self::Running(gateway) => gateway.rotate_key(name, grace).await,
-            Self::Store(keyring) => {
+            Self::Store(Kept { keyring, ledger }) => {
                 check_free(config, name)?;
+                let detail = format!("the secret before lets in for {grace} s");
                 let (name, grace) = (name.to_owned(), Duration::from_secs(grace.into()));
-                Ok(made(&blocking(move || keyring.rotate(&name, grace)).await?))
+                let key = blocking(move || keyring.rotate(&name, grace)).await?;
+                note(&ledger, ("rotated", &key.shown.name, &detail)).await?;
+                Ok(made(&key))
             }
         }
     }
+}
+
+/// Who did what to which key, as a gateway would note it.
+async fn note(
+    ledger: &Ledger,
+    (outcome, name, detail): (&'static str, &str, &str),
+) -> Result<(), Failure> {
+    let decision = Decision::new(Act::Key, &Principal::local(), outcome);
+    let noted = ledger.note(decision.about(name).because(detail)).await;
+    noted.map_err(|error| Failure::failed(format!("`{name}` is {outcome}, but {error}")))
 }
 
 /// As `POST /api/keys` takes it.

@@ -12,6 +12,8 @@ use std::time::Duration;
 
 use serde_json::Value;
 use tempfile::TempDir;
+use tollgate_store::Store;
+use tollgate_store::audit::{Direction, Entry, Query, Row};
 
 use crate::{Run, tollgate};
 
@@ -89,6 +91,19 @@ fn key(folder: &Path, arguments: &[&str], gateway: Option<&Gateway>) -> String {
     let key = run.stdout.trim().to_owned();
     assert!(key.starts_with("tg_") && !run.stderr.contains(&key), "{}", run.stdout);
     key
+}
+
+/// What the audit trail says of keys: who, what, which.
+fn decisions(folder: &Path) -> Vec<String> {
+    let store = Store::open(&folder.join(".tollgate/tollgate.db")).unwrap();
+    let kind = Some("key".to_owned());
+    let query = Query { kind, direction: Direction::OldestFirst, ..Query::default() };
+    let page = store.audit().unwrap().reader().unwrap().page(&query).unwrap();
+    let told = |row: &Row| {
+        let Entry { principal, outcome, name, .. } = &row.entry;
+        format!("{principal} {outcome} {}", name.as_deref().unwrap_or_default())
+    };
+    page.rows.iter().map(told).collect()
 }
 
 #[test]
@@ -186,6 +201,8 @@ fn keys_are_made_and_taken_back_while_the_gateway_runs() {
     assert_eq!(run(folder.path(), &["keys", "revoke", "phone"], Some(&gateway)).code, Some(0));
     assert_eq!(gateway.status("/v1/tools", Some(&first)), 401);
     assert_eq!(gateway.status("/v1/tools", Some(&second)), 401);
+    let noted = ["admin made phone", "admin rotated phone", "admin revoked phone"];
+    assert_eq!(decisions(folder.path()), noted);
     let again = run(folder.path(), &["keys", "revoke", "phone"], Some(&gateway));
     assert_eq!(again.code, Some(1));
     assert_eq!(again.stderr, "error: there is no key `phone` that was made by command\n");
@@ -208,6 +225,7 @@ fn what_another_process_does_to_the_keys_is_noticed() {
     until(&key, 200);
     assert_eq!(run(folder.path(), &["keys", "revoke", "phone"], None).code, Some(0));
     until(&key, 401);
+    assert_eq!(decisions(folder.path()), ["local made phone", "local revoked phone"]);
 }
 
 #[test]
