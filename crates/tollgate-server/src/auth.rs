@@ -104,24 +104,18 @@ impl Keys {
         }
     }
 
-    /// Replaces the keys of the config. Those that are as they were keep their sessions and
-    /// streams.
-    pub(crate) fn configure(&self, keys: Vec<Key>) {
+    /// Replaces the keys of the config and the issuer whose tokens let in, in one step: nothing is
+    /// open in between. What is as it was keeps its sessions and streams. Must be called within a
+    /// runtime.
+    pub(crate) fn configure(&self, keys: Vec<Key>, auth: Option<Auth>) {
         let mut sources = self.sources.lock();
         sources.configured = keys;
-        self.publish(&sources);
-    }
-
-    /// Replaces the issuer whose tokens let in. Must be called within a runtime.
-    pub(crate) fn trust(&self, auth: Option<Auth>) {
-        let sources = self.sources.lock();
         let before = self.oidc.load_full();
-        if before.as_ref().map(|oidc| &oidc.auth) == auth.as_ref() {
-            return;
+        if before.as_ref().map(|oidc| &oidc.auth) != auth.as_ref() {
+            let trusted = auth.map(|auth| Oidc::new(auth, self.issuer_pause));
+            self.oidc.store(trusted.map(Arc::new));
+            before.iter().for_each(|oidc| oidc.end());
         }
-        let trusted = auth.map(|auth| Oidc::new(auth, self.issuer_pause));
-        self.oidc.store(trusted.map(Arc::new));
-        before.iter().for_each(|oidc| oidc.end());
         self.publish(&sources);
     }
 

@@ -98,14 +98,14 @@ impl Server {
         let guard = ArcSwap::from_pointee(Guard::new(&options.hosts));
         let crowd = Crowd::new(&options.limits);
         let server = Self { app: Arc::new(App { guard, router, front, crowd }) };
-        server.set_auth(options.auth.clone());
-        server.set_keys(options.keys.clone());
+        server.set_access(options.keys.clone(), options.auth.clone());
         server
     }
 
-    /// Replaces the keys of the config. What a key let in that is not among them ends.
-    pub fn set_keys(&self, keys: Vec<Key>) {
-        self.app.front.keys.configure(keys);
+    /// Replaces the keys of the config and the issuer whose tokens let in. What was let in by what
+    /// is not there any more ends. Must be called within a runtime.
+    pub fn set_access(&self, keys: Vec<Key>, auth: Option<Auth>) {
+        self.app.front.keys.configure(keys, auth);
     }
 
     /// Replaces the names under which clients may ask.
@@ -116,11 +116,6 @@ impl Server {
     /// Gives the admin routes their way to the config. Once; a second one is not listened to.
     pub fn operated_by(&self, operator: Arc<dyn Operator>) {
         let _ = self.app.front.operator.set(operator);
-    }
-
-    /// Replaces the issuer whose tokens let in. Must be called within a runtime.
-    pub fn set_auth(&self, auth: Option<Auth>) {
-        self.app.front.keys.trust(auth);
     }
 
     /// Whether nobody was given a key yet, so that this machine may come in without one.

@@ -63,7 +63,7 @@ impl App {
 
     /// Goes on by another config. What needs a new start stays as it was.
     pub async fn reconfigure(&self, config: &Config) -> Turnover {
-        self.server.set_keys(keys(config));
+        self.server.set_access(keys(config), config.auth.clone());
         self.server.set_hosts(&config.hosts);
         self.running.reconfigure(&config.settings).await
     }

@@ -36,7 +36,7 @@ fn hand() -> Arc<Hand> {
 fn keys(known: &[Key]) -> Keys {
     let admin = Some(Fingerprint::of(b"secret-admin"));
     let keys = Keys::new(hand(), Lock { admin, ..Lock::default() });
-    keys.configure(known.to_vec());
+    keys.configure(known.to_vec(), None);
     keys
 }
 
@@ -119,7 +119,7 @@ fn b_hh_11_one_credential_and_once() {
     ] {
         assert_eq!(check(&keys, sent, None), expected, "{sent:?}");
     }
-    keys.configure(Vec::new());
+    keys.configure(Vec::new(), None);
     keys.only_loopback();
     assert_eq!(check(&keys, &[ops, phone], None), "two_keys", "nor where no key is needed");
 }
@@ -138,7 +138,7 @@ fn s_02_without_keys_only_this_machine_comes_in_and_not_as_an_admin() {
     assert_eq!(visitor.need(Right::Admin).unwrap_err().code, "admin_only");
     let admin = admitted(&keys, &[("authorization", "Bearer secret-admin")]).unwrap();
     assert_eq!((admin.principal.as_str(), admin.rights), ("admin", Rights::ALL));
-    keys.configure(vec![key("first", None)]);
+    keys.configure(vec![key("first", None)], None);
     assert_eq!(check(&keys, &[], None), "no_key");
     assert!(!visitor.lease.holds(), "what was open is not any more");
 }
@@ -172,11 +172,11 @@ fn a_key_that_is_taken_away_takes_what_it_opened_with_it() {
     let keys = keys(&[key("ops", None), key("phone", None)]);
     let [ops, phone] = ["secret-ops", "secret-phone"]
         .map(|secret| admitted(&keys, &[("x-api-key", secret)]).unwrap().lease);
-    keys.configure(vec![key("ops", None)]);
+    keys.configure(vec![key("ops", None)], None);
     assert!(ops.holds() && !phone.holds());
     assert_eq!(check(&keys, &[("x-api-key", "secret-phone")], None), "wrong_key");
     let more = Key { rights: Rights::ALL, ..key("ops", None) };
-    keys.configure(vec![more]);
+    keys.configure(vec![more], None);
     assert!(!ops.holds(), "what a session was opened with is not what its key may do now");
     assert_eq!(check(&keys, &[("x-api-key", "secret-ops")], None), "key:ops None");
 }
@@ -185,11 +185,11 @@ fn a_key_that_is_taken_away_takes_what_it_opened_with_it() {
 async fn two_secrets_let_in_while_a_key_is_exchanged() {
     let clock = hand();
     let keys = Keys::new(Arc::<Hand>::clone(&clock), Lock::default());
-    keys.configure(vec![key("ops", None)]);
+    keys.configure(vec![key("ops", None)], None);
     let old = admitted(&keys, &[("x-api-key", "secret-ops")]).unwrap().lease;
     let former = Former { fingerprint: Fingerprint::of(b"secret-ops"), until: at(1_060) };
     let new = Fingerprint::of(b"secret-new");
-    keys.configure(vec![Key { former: Some(former), fingerprint: new, ..key("ops", None) }]);
+    keys.configure(vec![Key { former: Some(former), fingerprint: new, ..key("ops", None) }], None);
     for secret in ["secret-ops", "secret-new"] {
         assert_eq!(check(&keys, &[("x-api-key", secret)], None), "key:ops None");
     }
@@ -199,7 +199,7 @@ async fn two_secrets_let_in_while_a_key_is_exchanged() {
     assert_eq!(check(&keys, &[("x-api-key", "secret-new")], None), "key:ops None");
     let stream = admitted(&keys, &[("x-api-key", "secret-new")]).unwrap().lease;
     let stream = stream.ended(clock.wall());
-    keys.configure(vec![Key { fingerprint: Fingerprint::of(b"third"), ..key("ops", None) }]);
+    keys.configure(vec![Key { fingerprint: Fingerprint::of(b"third"), ..key("ops", None) }], None);
     stream.await;
 }
 
@@ -207,7 +207,7 @@ async fn two_secrets_let_in_while_a_key_is_exchanged() {
 async fn a_key_ends_at_its_time_and_so_do_its_streams() {
     let clock = hand();
     let keys = Keys::new(Arc::<Hand>::clone(&clock), Lock::default());
-    keys.configure(vec![Key { expires: Some(at(1_010)), ..key("ops", None) }]);
+    keys.configure(vec![Key { expires: Some(at(1_010)), ..key("ops", None) }], None);
     let sent = [("x-api-key", "secret-ops")];
     let lease = admitted(&keys, &sent).unwrap().lease;
     tokio::time::timeout(Duration::from_secs(11), lease.ended(clock.wall())).await.unwrap();

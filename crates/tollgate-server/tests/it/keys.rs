@@ -220,14 +220,14 @@ async fn s_14_a_session_may_do_what_its_key_may_now() {
     let known = |rights: &[Right]| {
         vec![key("phone", "of-the-config", rights.iter().copied().collect::<Rights>())]
     };
-    stage.front.set_keys(known(&[Right::Execute]));
+    stage.front.set_access(known(&[Right::Execute]), None);
     let id = session(&stage, "of-the-config").await;
     assert_eq!(in_session(&stage, "of-the-config", &id).await.brief(), "200 ok");
-    stage.front.set_keys(known(&[Right::Execute]));
+    stage.front.set_access(known(&[Right::Execute]), None);
     assert_eq!(in_session(&stage, "of-the-config", &id).await.brief(), "200 ok", "as it was");
-    stage.front.set_keys(known(&[]));
+    stage.front.set_access(known(&[]), None);
     assert_eq!(in_session(&stage, "of-the-config", &id).await.brief(), "404 -32600");
-    stage.front.set_keys(vec![key("phone", "another", Rights::NONE)]);
+    stage.front.set_access(vec![key("phone", "another", Rights::NONE)], None);
     assert_eq!(in_session(&stage, "of-the-config", &id).await.status, 401);
 }
 

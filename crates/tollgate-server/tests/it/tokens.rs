@@ -283,7 +283,7 @@ async fn b_oa_6_a_set_that_is_none_lets_nobody_in() {
 async fn keys_and_tokens_live_side_by_side() {
     let issuer = Issuer::start().await;
     let keys = vec![key("ops", "of-the-config", Rights::ALL)];
-    let setup = Setup { auth: Some(issuer.auth()), keys, ..Setup::default() };
+    let setup = Setup { auth: Some(issuer.auth()), keys: keys.clone(), ..Setup::default() };
     let stage = Stage::with(setup).await;
     let by_key = stage.modern("tools/list", json!({})).header("x-api-key", "of-the-config");
     assert_eq!(by_key.brief().await, "200 ok");
@@ -291,7 +291,7 @@ async fn keys_and_tokens_live_side_by_side() {
     assert_eq!(lists(&stage, &token).await.brief(), "200 ok");
     let both = bearing(stage.modern("tools/list", json!({})), &token);
     assert_eq!(both.header("x-api-key", "of-the-config").send().await.status, 400);
-    stage.front.set_auth(None);
+    stage.front.set_access(keys, None);
     assert_eq!(lists(&stage, &token).await.status, 401, "tokens are not taken any more");
 }
 

@@ -97,7 +97,7 @@ fn key(folder: &Path, arguments: &[&str], gateway: Option<&Gateway>) -> String {
 fn decisions(folder: &Path) -> Vec<String> {
     let store = Store::open(&folder.join(".tollgate/tollgate.db")).unwrap();
     let kind = Some("key".to_owned());
-    let query = Query { kind, direction: Direction::OldestFirst, ..Query::default() };
+    let query = Query { kind, ..Query::all(Direction::OldestFirst) };
     let page = store.audit().unwrap().reader().unwrap().page(&query).unwrap();
     let told = |row: &Row| {
         let Entry { principal, outcome, name, .. } = &row.entry;

@@ -73,36 +73,32 @@ impl Issuer {
 
     /// The key that signed the token. Asks the issuer again if it is not known, and waits, bounded.
     pub(super) async fn find(&self, token: &Token<'_>) -> Found {
+        // Before anything is looked at: keys that come after that are waited for.
         let mut attempts = self.shared.attempts.subscribe();
         match self.shared.look(token) {
-            Found::Unknown if self.shared.is_fresh() => return Found::Unknown,
-            Found::Unknown | Found::Unreachable => {}
-            found @ Found::Key(_) => return found,
+            (Found::Unknown, age) if age < self.shared.pause => return Found::Unknown,
+            (Found::Unknown | Found::Unreachable, _) => {}
+            (found @ Found::Key(_), _) => return found,
         }
-        self.shared.wish.notify_one();
+        self.shared.wish.notify_waiters();
         // Whether it came or not, what is known then is all there is.
         let _ = tokio::time::timeout(PATIENCE, attempts.changed()).await;
-        self.shared.look(token)
+        self.shared.look(token).0
     }
 }
 
 impl Shared {
-    fn look(&self, token: &Token<'_>) -> Found {
-        let now = SystemClock.now();
+    /// What is known, and for how long.
+    fn look(&self, token: &Token<'_>) -> (Found, Duration) {
         let fetched = self.keys.load();
-        let known = fetched.as_ref().filter(|it| now.saturating_duration_since(it.at) < STALE);
-        match known.map(|fetched| fetched.keys.find(token)) {
-            Some(Some(key)) => Found::Key(key.clone()),
-            Some(None) => Found::Unknown,
-            None => Found::Unreachable,
-        }
-    }
-
-    /// Whether the issuer was asked just now.
-    fn is_fresh(&self) -> bool {
-        let fetched = self.keys.load();
-        let age = |it: &Arc<Fetched>| SystemClock.now().saturating_duration_since(it.at);
-        fetched.as_ref().is_some_and(|it| age(it) < self.pause)
+        let Some(fetched) = fetched.as_ref() else { return (Found::Unreachable, Duration::MAX) };
+        let age = SystemClock.now().saturating_duration_since(fetched.at);
+        let found = match fetched.keys.find(token) {
+            _ if age >= STALE => Found::Unreachable,
+            Some(key) => Found::Key(key.clone()),
+            None => Found::Unknown,
+        };
+        (found, age)
     }
 }
 
@@ -132,9 +128,11 @@ impl Keeper {
                     wait
                 }
             };
+            // Listens before it tells: a wish that comes in between is heard.
+            let wish = self.shared.wish.notified();
             self.shared.attempts.send_modify(|count| *count += 1);
             let wished = async {
-                self.shared.wish.notified().await;
+                wish.await;
                 tokio::time::sleep(self.shared.pause.saturating_sub(self.age())).await;
             };
             tokio::select! {
