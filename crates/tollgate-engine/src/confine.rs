@@ -41,7 +41,7 @@ pub(crate) const NOTES: &str = "tollgate notes: ";
 static ABLE: AtomicBool = AtomicBool::new(false);
 
 /// A program that confines itself and then becomes another: its words come first, then an
-/// [`Order`], the file to run, and the words of that.
+/// `Order`, the file to run, and the words of that.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Launcher {
     pub program: PathBuf,
