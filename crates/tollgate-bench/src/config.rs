@@ -41,8 +41,10 @@ impl Config {
         let directory = scratch.path().join(name);
         fs::create_dir_all(&directory)?;
         let data = directory.join("data");
+        // Its tools only read, and their servers are not trusted to say so: rows are queued.
         let text = format!(
-            "listen: 127.0.0.1:0\ndata: {}\nlimits: {{ timeout_ms: 60000 }}\n",
+            "listen: 127.0.0.1:0\ndata: {}\nlimits: {{ timeout_ms: 60000 }}\n\
+             audit: {{ durable: none }}\n",
             data.display()
         );
         Ok(Self { text, directory })

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 use tollgate_core::call::{Kind, Outcome, Retry, Source, Status};
 use tollgate_core::json::{self, Object};
+use tollgate_core::mask::Masker;
 use tollgate_core::plan::Planned;
 use tollgate_core::policy::Permitted;
 use tollgate_core::rate::whole_seconds;
@@ -44,11 +45,20 @@ pub(crate) struct Finish<'f> {
     pub(crate) principal: &'f Principal,
     pub(crate) results: &'f Results,
     pub(crate) tickets: Tickets<'f>,
+    /// Takes secrets out of what the server said; `None`: it goes on as it is.
+    pub(crate) masker: Option<Arc<Masker>>,
 }
 
 /// A tool call that ended before anything was sent.
 pub(crate) fn failed(status: Status, message: &str) -> Reply {
     Reply::Tool(shaping::failure(status, message, Duration::ZERO))
+}
+
+/// A call whose arguments must not reach a server.
+pub(crate) fn secretive() -> Reply {
+    let message = "this was not run: there is a secret in its arguments; take it out, and name it \
+                   instead";
+    Reply::Tool(shaping::failure(Status::Denied, message, Duration::ZERO))
 }
 
 /// A call that may change something and was not run, since nobody could know of it later.
@@ -126,7 +136,7 @@ impl Finish<'_> {
                 Ok(_) if json::is_deeper_than(self.caller.caps.depth, answer.result.get()) => {
                     self.refused_answer("a result that is nested too deeply")
                 }
-                Ok(_) => Ok(Reply::Result(answer.result)),
+                Ok(_) => Ok(Reply::Result(self.masked(answer.result).await)),
             },
             (AnswerKind::Task, _) if matches!(request.kind(), Kind::Task(_)) => {
                 Ok(Reply::Result(answer.result))
@@ -144,6 +154,11 @@ impl Finish<'_> {
         }
     }
 
+    async fn masked(&self, result: Box<RawValue>) -> Box<RawValue> {
+        let masker = self.masker.clone();
+        aside(result.get().len(), move || masked(masker.as_deref(), result)).await
+    }
+
     /// What is too much for the caller stays here, behind a handle, if it can be read there.
     async fn shaped(&self, tool: &Arc<Tool>, result: Box<RawValue>) -> Outcome {
         let (size, caps, took) = (result.get().len(), self.caller.caps, self.took);
@@ -151,8 +166,9 @@ impl Finish<'_> {
             Rest::Readable => self.results.spare(size),
             Rest::Lost => None,
         };
-        let called = Arc::clone(tool);
+        let (called, masker) = (Arc::clone(tool), self.masker.clone());
         let shape = move || {
+            let result = masked(masker.as_deref(), result);
             let consumer = Consumer { caps: &caps, spare };
             shaping::shape(&called, result, took, consumer)
         };
@@ -242,6 +258,10 @@ impl Finish<'_> {
             data.len() <= DATA_BYTES && !json::is_deeper_than(self.caller.caps.depth, data)
         };
         error.data = error.data.filter(|data| fits(data.get()));
+        if let Some(masker) = &self.masker {
+            error.message = masker.text(&error.message).unwrap_or(error.message);
+            error.data = error.data.map(|data| masked(Some(masker), data));
+        }
         error
     }
 
@@ -270,6 +290,13 @@ impl Finish<'_> {
             Some(tool) => tool.exposed.to_string(),
             None => request.server().to_string(),
         }
+    }
+}
+
+fn masked(masker: Option<&Masker>, result: Box<RawValue>) -> Box<RawValue> {
+    match masker.and_then(|masker| masker.json(result.get())) {
+        Some(masked) => json::raw(masked),
+        None => result,
     }
 }
 

@@ -12,7 +12,9 @@ use std::thread::{self, JoinHandle, Thread};
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot, watch};
 use tollgate_store::Error;
-use tollgate_store::audit::{self as store, Page, Query, Verified};
+pub use tollgate_store::Error as StoreError;
+use tollgate_store::audit as store;
+pub use tollgate_store::audit::{Direction, Page, Query, Row, Verified};
 
 use crate::clock::Clock;
 use crate::record::CallRecord;

@@ -2,6 +2,7 @@
 //! together with the catalogue, so that a turn never sees half of a change.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use tollgate_core::agent::Agent;
 use tollgate_core::budget::{Ceilings, Limits};
@@ -10,7 +11,7 @@ use tollgate_core::id::{AgentId, ServerId};
 use tollgate_core::mask::Masker;
 use tollgate_core::selector::{self, Selector};
 
-use crate::settings::{Approvals, Audit, Server, Settings};
+use crate::settings::{Approvals, Audit, Secrets, Server, Settings};
 
 pub(crate) struct Charter {
     /// At least one.
@@ -19,9 +20,10 @@ pub(crate) struct Charter {
     pub(crate) house: House,
     pub(crate) limits: Limits,
     pub(crate) approvals: Approvals,
-    /// Knows what must not be shown to those who decide.
-    pub(crate) masker: Masker,
     pub(crate) audit: Audit,
+    pub(crate) secrets: Secrets,
+    /// Knows what is a secret.
+    pub(crate) masker: Arc<Masker>,
     pub(crate) ceilings: Ceilings,
     pub(crate) choosing: selector::Rules,
     /// One for each agent, in their order.
@@ -48,8 +50,12 @@ impl Charter {
             house: settings.house.clone(),
             limits: settings.limits,
             approvals: settings.approvals,
-            masker: Masker::new(&settings.audit.redact, Vec::new()),
             audit: settings.audit.clone(),
+            secrets: settings.secrets.clone(),
+            masker: Arc::new(Masker::new(
+                &settings.audit.redact,
+                settings.secrets.patterns.clone(),
+            )),
             ceilings: budget.standing.ceilings,
             choosing: selector::Rules { deep_interval: budget.deep_interval, ..usual },
             selectors: agents.iter().map(selector).collect(),

@@ -29,7 +29,7 @@ use crate::limits::Limits;
 use crate::meters::{Meters, Reading};
 use crate::notices::{Notice, Notices};
 use crate::probing::Probing;
-use crate::recorder::{Policy, Recorder};
+use crate::recorder::{Policy, Recorder, Recording};
 use crate::registry::{Registry, Seen};
 use crate::results::{Read, Results};
 use crate::reuse::Reuse;
@@ -45,10 +45,12 @@ mod figures;
 mod late;
 mod made;
 mod run;
+mod screen;
 mod slow;
 
 pub use choose::Spoke;
 pub(crate) use made::Made;
+use screen::{Screen, Secretive};
 
 pub struct Gate {
     pub(crate) registry: Arc<Registry>,
@@ -133,9 +135,28 @@ impl Gate {
         caller: Caller<'_>,
     ) -> Result<Reply, CallError> {
         let mut recording = self.recorder.begin(turn, &request, self.policy()).await;
-        let reply = match policy::permit(turn, request) {
+        let reply = match self.screened(request).await {
+            Ok(request) => self.permitted(turn, request, (&mut recording, &caller)).await,
+            Err(Secretive) => {
+                recording.because("secrets in its arguments");
+                Ok(answer::secretive())
+            }
+        };
+        match recording.finish(&reply).await {
+            Ok(()) => reply,
+            Err(unwritten) => answer::unrecorded(reply, &unwritten),
+        }
+    }
+
+    async fn permitted(
+        &self,
+        turn: &Turn,
+        request: Request<'_>,
+        (recording, caller): (&mut Recording<'_>, &Caller<'_>),
+    ) -> Result<Reply, CallError> {
+        match policy::permit(turn, request) {
             Ok(permitted) => match recording.permitted(&permitted) {
-                Ok(()) => self.run(turn, permitted, &caller).await,
+                Ok(()) => self.run(turn, permitted, caller).await,
                 Err(unwritten) => answer::unwritten(&permitted, &unwritten),
             },
             Err(Refusal::InvalidArguments { tool, violations }) => {
@@ -150,10 +171,6 @@ impl Gate {
                 Ok(answer::failed(Status::Offline, &message))
             }
             Err(refusal) => Err(refusal.into()),
-        };
-        match recording.finish(&reply).await {
-            Ok(()) => reply,
-            Err(unwritten) => answer::unrecorded(reply, &unwritten),
         }
     }
 
@@ -206,8 +223,16 @@ impl Gate {
         }
     }
 
+    async fn screened<'a>(&self, request: Request<'a>) -> Result<Request<'a>, Secretive> {
+        let screen = Screen::of(&self.registry.current().charter);
+        match screen {
+            Some(screen) => screen.pass(request).await,
+            None => Ok(request),
+        }
+    }
+
     fn policy(&self) -> Policy {
-        Policy::of(&self.registry.current().charter.audit)
+        Policy::of(&self.registry.current().charter)
     }
 
     /// What was too much for an answer, or came too late for it. Says the same of what is not

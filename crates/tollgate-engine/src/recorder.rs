@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use ring::digest::{SHA256, digest};
 use tollgate_core::call::{Kind, Outcome, Request, Source, TaskVerb};
 use tollgate_core::id::ServerId;
+use tollgate_core::mask::Masker;
 use tollgate_core::policy::Permitted;
 use tollgate_core::text::shortened;
 use tollgate_core::tool::{Effect, Tool};
@@ -16,9 +17,10 @@ use tollgate_mcp::large::{LARGE, aside};
 
 use crate::audit::{Ledger, Place, Unwritten, Waiting, Weight};
 use crate::caller::{CallError, Reply};
+use crate::charter::Charter;
 use crate::clock::Clock;
 use crate::record::{CallId, CallRecord, End, Observer};
-use crate::settings::{Audit, Durable, OnFailure};
+use crate::settings::{Audit, Durable, KeptArguments, OnFailure};
 
 pub(crate) struct Recorder {
     pub(crate) clock: Arc<dyn Clock>,
@@ -27,18 +29,48 @@ pub(crate) struct Recorder {
 }
 
 /// What is wanted of the rows of calls.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone)]
 pub(crate) struct Policy {
     durable: Durable,
     on_failure: OnFailure,
+    arguments: KeptArguments,
+    masker: Arc<Masker>,
 }
 
 impl Policy {
-    pub(crate) fn of(audit: &Audit) -> Self {
-        Self { durable: audit.durable, on_failure: audit.on_failure }
+    pub(crate) fn of(charter: &Charter) -> Self {
+        let Audit { durable, on_failure, arguments, .. } = charter.audit;
+        Self { durable, on_failure, arguments, masker: Arc::clone(&charter.masker) }
     }
 
-    fn weight(self, request: &Permitted<'_>) -> Weight {
+    /// A resource may have a password in its address.
+    fn name(&self, request: &Request<'_>) -> String {
+        let (key, longest) = match request.kind {
+            Kind::ReadResource => ("uri", LONGEST_NAME),
+            Kind::Task(_) => ("taskId", LONGEST_TICKET),
+            Kind::CallTool | Kind::GetPrompt | Kind::Complete => ("name", LONGEST_NAME),
+        };
+        let name = request.params.string(key).unwrap_or_default();
+        let masked = match request.kind {
+            Kind::ReadResource => self.masker.text(&name),
+            _ => None,
+        };
+        masked.as_deref().unwrap_or(&name).chars().take(longest).collect()
+    }
+
+    /// The arguments without secrets, where they are to be kept.
+    fn kept(&self, request: &Request<'_>) -> Option<Box<str>> {
+        let text = match self.arguments {
+            KeptArguments::None => return None,
+            KeptArguments::Redacted => request.params.get("arguments")?.get(),
+        };
+        if text.len() > LONGEST_ARGUMENTS {
+            return Some(format!("\"[{} bytes]\"", text.len()).into());
+        }
+        Some(self.masker.json(text).map_or_else(|| text.into(), String::into_boxed_str))
+    }
+
+    fn weight(&self, request: &Permitted<'_>) -> Weight {
         let only_reads = match (request.tool(), request.kind()) {
             (Some(tool), _) => tool.terms.effect == Effect::ReadOnly,
             (None, Kind::Task(TaskVerb::Update | TaskVerb::Cancel)) => false,
@@ -72,6 +104,8 @@ const LONGEST_NAME: usize = 128;
 /// Of a sealed ticket no more than it takes to know it again.
 const LONGEST_TICKET: usize = 16;
 const LONGEST_DETAIL: usize = 300;
+/// Bytes of arguments that are kept.
+const LONGEST_ARGUMENTS: usize = 16 << 10;
 
 impl Recorder {
     /// Waits only while the queue of the audit trail is full, or for a large hash.
@@ -81,12 +115,6 @@ impl Recorder {
         request: &Request<'_>,
         policy: Policy,
     ) -> Recording<'_> {
-        let (key, longest) = match request.kind {
-            Kind::ReadResource => ("uri", LONGEST_NAME),
-            Kind::Task(_) => ("taskId", LONGEST_TICKET),
-            Kind::CallTool | Kind::GetPrompt | Kind::Complete => ("name", LONGEST_NAME),
-        };
-        let name = request.params.string(key).unwrap_or_default();
         let at = self.clock.wall();
         let record = CallRecord {
             call: CallId::new(at),
@@ -94,11 +122,11 @@ impl Recorder {
             principal: turn.principal.clone(),
             agent: turn.view.agent.clone(),
             method: request.kind.method(),
-            name: name.chars().take(longest).collect(),
+            name: policy.name(request),
             server: None,
             tool: None,
             arguments_hash: hashed(request).await,
-            arguments: None,
+            arguments: policy.kept(request),
             tier: turn.view.tier,
             catalog_version: turn.view.version,
             end: End::Cancelled,
@@ -133,6 +161,13 @@ impl Recording<'_> {
         if let Some(Open { record, .. }) = &mut self.open {
             record.server = Some(server.clone());
             record.tool = tool.map(|tool| tool.id.tool.clone());
+        }
+    }
+
+    /// Why it went no further.
+    pub(crate) fn because(&mut self, why: &'static str) {
+        if let Some(Open { record, .. }) = &mut self.open {
+            record.detail = Some(Cow::Borrowed(why));
         }
     }
 

@@ -13,6 +13,7 @@ use tollgate_core::budget::Limits;
 use tollgate_core::filter::House;
 use tollgate_core::glob::Glob;
 use tollgate_core::id::{AgentId, ServerId, ToolName};
+use tollgate_core::mask::Pattern;
 use tollgate_core::names::NamePattern;
 use tollgate_core::secret::Secret;
 use tollgate_core::selector::Keywords;
@@ -36,6 +37,7 @@ pub struct Settings {
     /// Which tools there are for anybody.
     pub house: House,
     pub audit: Audit,
+    pub secrets: Secrets,
     pub agents: Vec<Agent>,
     pub default_agent: Option<AgentId>,
 }
@@ -53,6 +55,7 @@ impl Settings {
             builtin: Builtin { files: data.join("files"), tables: None },
             house: House::default(),
             audit: Audit::default(),
+            secrets: Secrets::default(),
             agents: Vec::new(),
             default_agent: None,
             data,
@@ -146,6 +149,36 @@ impl Default for Audit {
             keep: Some(Duration::from_secs(90 * 24 * 3_600)),
             keep_rows: 10_000_000,
         }
+    }
+}
+
+/// What becomes of secrets in calls.
+#[derive(Debug, Clone)]
+pub struct Secrets {
+    pub arguments: MaskedArguments,
+    pub results: MaskedResults,
+    /// What else is one.
+    pub patterns: Vec<Pattern>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MaskedArguments {
+    Passed,
+    Masked,
+    /// The call is not made.
+    Refused,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum MaskedResults {
+    Passed,
+    Masked,
+}
+
+impl Default for Secrets {
+    fn default() -> Self {
+        let (arguments, results) = (MaskedArguments::Passed, MaskedResults::Passed);
+        Self { arguments, results, patterns: Vec::new() }
     }
 }
 

@@ -15,6 +15,7 @@ use crate::ops::for_observers;
 use crate::problem::Style;
 
 pub(crate) mod approvals;
+pub(crate) mod audit;
 mod calibrate;
 pub(crate) mod config;
 pub(crate) mod keys;

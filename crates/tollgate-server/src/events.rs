@@ -22,6 +22,8 @@ use tollgate_mcp::line::on_one_line;
 #[derive(Debug)]
 pub(crate) struct Event {
     pub(crate) name: &'static str,
+    /// By which who was cut off goes on behind it.
+    pub(crate) id: Option<u64>,
     /// JSON.
     pub(crate) data: String,
 }
@@ -29,12 +31,15 @@ pub(crate) struct Event {
 impl Event {
     pub(crate) fn new(name: &'static str, data: &impl Serialize) -> Self {
         let data = serde_json::to_string(data).unwrap_or_else(|_| "null".to_owned());
-        Self { name, data }
+        Self { name, id: None, data }
     }
 
     fn into_bytes(self) -> Bytes {
         let data = on_one_line(self.data);
-        let mut out = String::with_capacity(self.name.len() + data.len() + 17);
+        let mut out = String::with_capacity(self.name.len() + data.len() + 42);
+        if let Some(id) = self.id {
+            out.push_str(&format!("id: {id}\n"));
+        }
         for part in ["event: ", self.name, "\ndata: ", &data, "\n\n"] {
             out.push_str(part);
         }

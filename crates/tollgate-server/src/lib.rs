@@ -24,6 +24,7 @@ mod serve;
 mod standing;
 mod who;
 
+pub use admin::audit::csv as audit_csv;
 pub use auth::{Fingerprint, Former, Key, Right, Rights, Role};
 pub use auth::{keyring, oidc, secret};
 pub use filters::{BadFilter, Flags, by_headers};

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, value_parser};
+use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
 use tollgate_server::Flags;
 
@@ -61,6 +61,8 @@ pub enum Command {
     /// Figures of the tools, to compare and merge across installations
     #[command(subcommand)]
     Telemetry(Telemetry),
+    /// Show what was called and decided, and by whom
+    Audit(Audit),
     /// Look at the MCP servers behind the gateway, add and remove them
     #[command(subcommand)]
     Servers(Servers),
@@ -210,6 +212,58 @@ pub struct Written {
     /// Write to this file [default: standard output]
     #[arg(long, value_name = "FILE")]
     pub out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct Audit {
+    #[command(subcommand)]
+    pub command: Option<AuditCommand>,
+    /// Rows from then on: `1h`, `7d`, `2026-11-15`, `2026-11-15T10:00:00Z`
+    #[arg(long, value_name = "WHEN")]
+    pub since: Option<String>,
+    /// Rows up to then
+    #[arg(long, value_name = "WHEN")]
+    pub until: Option<String>,
+    /// Of one agent
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// By one principal: `key:NAME`, `local`
+    #[arg(long, value_name = "WHO")]
+    pub principal: Option<String>,
+    /// To one server
+    #[arg(long, value_name = "NAME")]
+    pub server: Option<String>,
+    /// Of tools by the name that `tools` shows; `*` and `?` stand for anything
+    #[arg(long, value_name = "GLOB")]
+    pub tool: Option<String>,
+    /// That came out so: `ok`, `error`, `refused`, `cancelled`
+    #[arg(long, value_name = "WORD")]
+    pub outcome: Option<String>,
+    /// `call`, or a kind of decision: `approval`, `key`, `reload`, `pin`
+    #[arg(long, value_name = "WORD")]
+    pub kind: Option<String>,
+    /// The last so many rows [default: 50 in a table, else all]
+    #[arg(long, value_name = "N", value_parser = value_parser!(u32).range(1..))]
+    pub limit: Option<u32>,
+    /// Go on with rows as they are written
+    #[arg(long)]
+    pub follow: bool,
+    /// How to print them [default: table, or jsonl with --json]
+    #[arg(long, value_enum)]
+    pub format: Option<AuditFormat>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Subcommand)]
+pub enum AuditCommand {
+    /// Check that no row was changed, removed or moved
+    Verify,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum AuditFormat {
+    Table,
+    Jsonl,
+    Csv,
 }
 
 #[derive(Debug, Subcommand)]

@@ -15,6 +15,7 @@ use crate::signals::asked_to_stop;
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 mod approvals;
+mod audit;
 mod calibrate;
 mod call;
 mod check;
@@ -99,6 +100,7 @@ async fn asked(
         }
         Command::Servers(Servers::Look(servers)) => servers::run(&servers, &load()?, output).await,
         Command::Approvals(wanted) => approvals::run(&wanted, &load()?, output).await,
+        Command::Audit(wanted) => audit::run(&wanted, &load()?, output).await,
         Command::Keys(wanted) => keys::run(&wanted, &load()?, output).await,
         Command::Mcp(mcp) => mcp::run(&mcp, &load()?).await,
         Command::ConformanceClient { url } => {

@@ -75,6 +75,18 @@ impl Gateway {
         Remote::find(config).await.map(|remote| Self::Remote(Box::new(remote)))
     }
 
+    /// The same, for what needs no servers: a gateway in this process starts none.
+    pub async fn open_store(config: &Config) -> Result<Self, Failure> {
+        match Remote::find(config).await {
+            Some(remote) => Ok(Self::Remote(Box::new(remote))),
+            None => {
+                let mut alone = config.clone();
+                alone.settings.servers.clear();
+                app::local(&alone).await.map(|local| Self::Local(Box::new(local)))
+            }
+        }
+    }
+
     /// `GET /v1/tools`
     pub async fn tools(&self, view: View<'_>) -> Result<Value, Failure> {
         let path = format!("/v1/tools?{}", view.query());
@@ -141,6 +153,35 @@ impl Gateway {
         }
         understood(&response)?;
         Err(Failure::failed("the gateway does not tell what it measures"))
+    }
+
+    /// `GET /api/audit`
+    pub async fn audit(&self, query: &[(&str, String)]) -> Result<Value, Failure> {
+        self.get(&format!("/api/audit?{}", joined(query))).await
+    }
+
+    /// `GET /api/audit/verify`
+    pub async fn audit_verify(&self) -> Result<Value, Failure> {
+        self.get("/api/audit/verify").await
+    }
+
+    /// `GET /api/audit/tail`: tells each row as it is written, until the gateway breaks it off.
+    pub async fn audit_tail(
+        &self,
+        query: &[(&str, String)],
+        mut each: impl FnMut(Event) + Send,
+    ) -> Result<(), Failure> {
+        let request = request(Method::GET, &format!("/api/audit/tail?{}", joined(query)), None)?;
+        let mut listener = Listener::new(&mut each);
+        let mut heard = |chunk: &[u8]| listener.hear(chunk);
+        let response = match self {
+            Self::Remote(remote) => remote.follow(request, &mut heard).await?,
+            Self::Local(local) => local.follow(request, &mut heard).await?,
+        };
+        if !events::is_stream(response.headers()) {
+            understood(&response)?;
+        }
+        Ok(())
     }
 
     /// `GET /api/telemetry`
@@ -282,6 +323,11 @@ fn understood(response: &Response<Bytes>) -> Result<Value, Failure> {
 fn complaint(body: &Value) -> Option<&str> {
     let places = ["/error/message", "/detail", "/title", "/message", "/error"];
     places.iter().find_map(|at| body.pointer(at).and_then(Value::as_str))
+}
+
+fn joined(query: &[(&str, String)]) -> String {
+    let pairs = query.iter().map(|(key, value)| format!("{key}={}", escaped(value)));
+    pairs.collect::<Vec<_>>().join("&")
 }
 
 /// Percent-encoded, everything but what needs none.

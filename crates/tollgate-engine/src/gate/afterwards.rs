@@ -6,13 +6,14 @@ use std::sync::Arc;
 use tollgate_core::approval::{Cleared, Held};
 use tollgate_core::budget::Limits;
 use tollgate_core::call::{Decider, Outcome, Retry, Status};
+use tollgate_core::mask::Masker;
 use tollgate_core::plan;
 use tollgate_core::shaping;
 use tollgate_core::turn::Turn;
 use tollgate_mcp::meta::ClientFacts;
 
 use super::late::WHOLE;
-use super::{Gate, ask};
+use super::{Gate, ask, screen};
 use crate::answer::Finish;
 use crate::approvals::Place;
 use crate::audit::{Act, Decision, Ledger};
@@ -48,6 +49,7 @@ pub(super) fn pending(
         results: Arc::clone(&gate.results),
         notices: gate.notices.clone(),
         ledger: Arc::clone(&gate.recorder.ledger),
+        masker: screen::of_results(&gate.registry.current().charter),
     };
     gate.late.spawn(async move { errand.run((held, place), promise, of).await }).ok()?;
     let hint = format!("the result will be behind handle {handle} once somebody has agreed");
@@ -65,6 +67,7 @@ struct Errand {
     results: Arc<Results>,
     notices: Notices,
     ledger: Arc<Ledger>,
+    masker: Option<Arc<Masker>>,
 }
 
 impl Errand {
@@ -124,6 +127,7 @@ impl Errand {
             principal,
             results: &self.results,
             tickets: Tickets { seal: &self.executor.seal, principal },
+            masker: self.masker.clone(),
         };
         let reply = finish.reply(over.ran).await;
         if let (Some(unjudged), Ok(Reply::Tool(outcome))) = (&over.unjudged, &reply) {

@@ -4,12 +4,13 @@
 use std::sync::Arc;
 
 use tollgate_core::call::{Outcome, Retry, Status};
+use tollgate_core::mask::Masker;
 use tollgate_core::shaping::{self, Caps};
 use tollgate_core::turn::Turn;
 use tollgate_mcp::meta::ClientFacts;
 use tollgate_mcp::tasks::Group;
 
-use super::Gate;
+use super::{Gate, screen};
 use crate::answer::Finish;
 use crate::caller::{Caller, Reply};
 use crate::executor::Executor;
@@ -56,6 +57,7 @@ pub(super) fn pending(
         executor: Arc::clone(&gate.executor),
         results: Arc::clone(&gate.results),
         notices: gate.notices.clone(),
+        masker: screen::of_results(&gate.registry.current().charter),
     };
     gate.late.spawn(async move { desk.deliver(of, call, promise).await }).ok()?;
     let hint = format!("the result will be behind handle {handle} in a moment");
@@ -68,6 +70,7 @@ struct Desk {
     executor: Arc<Executor>,
     results: Arc<Results>,
     notices: Notices,
+    masker: Option<Arc<Masker>>,
 }
 
 impl Desk {
@@ -84,6 +87,7 @@ impl Desk {
             principal: &of.principal,
             results: &self.results,
             tickets: Tickets { seal: &self.executor.seal, principal: &of.principal },
+            masker: self.masker.clone(),
         };
         let outcome = match finish.reply(over.ran).await {
             Ok(Reply::Tool(outcome)) => outcome,

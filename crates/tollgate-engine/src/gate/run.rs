@@ -6,7 +6,7 @@ use tollgate_core::plan;
 use tollgate_core::policy::Permitted;
 use tollgate_core::turn::Turn;
 
-use super::{Gate, late, slow};
+use super::{Gate, late, screen, slow};
 use crate::answer;
 use crate::caller::{CallError, Caller, Reply};
 use crate::executor::Call;
@@ -62,7 +62,9 @@ impl Gate {
         let took = self.clock.now().saturating_duration_since(planned.started());
         let tickets = Tickets { seal: &self.executor.seal, principal };
         let (planned, reused, results) = (&planned, over.reused, &*self.results);
-        let finish = answer::Finish { planned, caller, took, reused, principal, results, tickets };
+        let masker = screen::of_results(&self.registry.current().charter);
+        let finish =
+            answer::Finish { planned, caller, took, reused, principal, results, tickets, masker };
         let reply = finish.reply(over.ran).await;
         if let (Some(unjudged), Ok(Reply::Tool(outcome))) = (&over.unjudged, &reply) {
             self.executor.judged(unjudged, outcome.status);

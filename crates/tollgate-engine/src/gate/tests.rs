@@ -36,7 +36,7 @@ use crate::notices::Notices;
 use crate::record::{CallRecord, Observer};
 use crate::registry::{self, Plan};
 use crate::servers::Servers;
-use crate::settings::{Audit, Settings};
+use crate::settings::{Audit, Secrets, Settings};
 use crate::upstream::Updates;
 use crate::watches::Watches;
 
@@ -46,6 +46,7 @@ mod door;
 mod leave;
 mod limits;
 mod reuse;
+mod secrets;
 
 /// What a scripted server gets to see of a job.
 struct Seen {
@@ -159,6 +160,7 @@ where
 struct Kept {
     ledger: Arc<Ledger>,
     audit: Audit,
+    secrets: Secrets,
 }
 
 async fn gate_with<F>(
@@ -197,8 +199,9 @@ where
         notices: notices.clone(),
         archive: None,
     });
-    let Kept { ledger, audit } = kept;
-    let settings = Settings { agents: vec![agent], audit, ..Settings::new("nowhere".into()) };
+    let Kept { ledger, audit, secrets } = kept;
+    let settings =
+        Settings { agents: vec![agent], audit, secrets, ..Settings::new("nowhere".into()) };
     let (updates, heard) = registry::updates();
     let plan = Plan {
         rules: vec![Arc::new(rules)],

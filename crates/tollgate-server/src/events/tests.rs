@@ -7,7 +7,7 @@ use tokio::sync::mpsc;
 use super::{Event, before, response};
 
 fn event(data: &str) -> Event {
-    Event { name: "message", data: data.to_owned() }
+    Event { name: "message", id: None, data: data.to_owned() }
 }
 
 #[tokio::test(start_paused = true)]

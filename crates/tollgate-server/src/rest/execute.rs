@@ -61,8 +61,8 @@ fn streamed(front: Arc<Front>, order: Order) -> Response {
     let (sender, said) = mpsc::channel(QUEUE);
     let ended = async move {
         match order.run(&front, Some(sender)).await {
-            Ok(ended) => Event { name: "outcome", data: ended.outcome },
-            Err(problem) => Event { name: "error", data: problem.open_ai() },
+            Ok(ended) => Event { name: "outcome", id: None, data: ended.outcome },
+            Err(problem) => Event { name: "error", id: None, data: problem.open_ai() },
         }
     };
     events::response(events::before(ended, said, heard), keep_alive)
@@ -70,8 +70,12 @@ fn streamed(front: Arc<Front>, order: Order) -> Response {
 
 fn heard(event: client::Event) -> Option<Event> {
     match event {
-        client::Event::Progress(params) => Some(Event { name: "progress", data: params.to_text() }),
-        client::Event::Log(params) => Some(Event { name: "log", data: params.get().to_owned() }),
+        client::Event::Progress(params) => {
+            Some(Event { name: "progress", id: None, data: params.to_text() })
+        }
+        client::Event::Log(params) => {
+            Some(Event { name: "log", id: None, data: params.get().to_owned() })
+        }
         client::Event::Announcement(message) => {
             Some(Event::new("announcement", &json!({ "message": &*message })))
         }

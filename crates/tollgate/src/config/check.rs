@@ -9,7 +9,7 @@ use tollgate_core::agent::Agent;
 use tollgate_core::budget::Limits;
 use tollgate_core::id::AgentId;
 use tollgate_core::names::NamePattern;
-use tollgate_engine::settings::{Approvals, Audit, Builtin, Settings};
+use tollgate_engine::settings::{Approvals, Builtin, Settings};
 use tollgate_server::Memory;
 
 use super::diagnostic::{Place, Problems};
@@ -19,6 +19,7 @@ use super::{Config, Origin, Request};
 
 pub(super) mod access;
 pub(super) mod agent;
+mod audit;
 mod budget;
 mod command;
 mod endpoint;
@@ -59,6 +60,7 @@ pub(super) fn check(
     let environment = environment(fields);
     let house = house::house(fields, &environment, problems);
     let budget = budget::budget(fields, problems);
+    let secrets = audit::secrets(fields, problems);
     let tls = access::tls(fields);
     let database = access::database(fields, problems);
     let redis = access::redis(fields, problems);
@@ -66,7 +68,8 @@ pub(super) fn check(
         return None;
     }
     let settings = Settings {
-        audit: Audit::default(),
+        audit: audit::audit(fields),
+        secrets,
         environment,
         data: data.clone(),
         names: names?,

@@ -2,10 +2,12 @@
 //! the did-you-mean, the JSON Schema and `docs/configuration.md` are all made from these tables.
 
 mod agent;
+mod audit;
 mod auth;
 mod server;
 
 use agent::{AGENT, BUDGET, KEY, MODEL, PROVIDER};
+use audit::{AUDIT, SECRETS};
 use auth::AUTH;
 use server::SERVER;
 
@@ -156,6 +158,8 @@ pub(super) const TOP: Section = Section {
             "Which tools there are at all, for anybody; every level after this one only takes away",
         ),
         key("budget", Kind::Section(&BUDGET), "see there", "Latency tiers and how they are chosen"),
+        key("audit", Kind::Section(&AUDIT), "see there", "What is kept of calls, and for how long"),
+        key("secrets", Kind::Section(&SECRETS), "see there", "What becomes of secrets in calls"),
         key("providers", Kind::Named(&PROVIDER), "none", "Where models are served"),
         key("models", Kind::Named(&MODEL), "`offline`", "Models that agents and requests may name"),
         key("default_agent", PLAIN, "the first", "The agent of a request that names none"),

@@ -1,6 +1,7 @@
 //! The program from outside: arguments in; exit code, standard output and error out.
 
 mod approvals;
+mod audit;
 mod check;
 mod children;
 mod confine;

@@ -42,7 +42,7 @@ impl Audited {
             };
             Box::pin(answer) as BoxFuture<'static, _>
         };
-        let kept = Kept { ledger, audit };
+        let kept = Kept { ledger, audit, ..Kept::default() };
         Self { test: gate_with(Era::Modern, kept, change, script).await, directory, ran }
     }
 

@@ -36,5 +36,5 @@ pub(super) fn response(
 }
 
 fn message(data: String) -> Event {
-    Event { name: "message", data }
+    Event { name: "message", id: None, data }
 }

@@ -1,0 +1,66 @@
+use tollgate_core::mask::Pattern;
+
+use super::*;
+use crate::settings::{MaskedArguments, MaskedResults};
+
+/// What the server saw of `{"note": …}` and what came back of its answer, which repeats it.
+async fn check(secrets: Secrets, note: &str) -> (Option<String>, String) {
+    let seen = Arc::new(Mutex::new(None));
+    let heard = Arc::clone(&seen);
+    let script = move |job: Seen| {
+        let note = job.params["arguments"]["note"].as_str().unwrap_or_default().to_owned();
+        *heard.lock() = Some(note.clone());
+        Box::pin(async move { Ok(text(&format!("{note} and password=swordfish1"))) })
+            as BoxFuture<'static, _>
+    };
+    let kept = Kept { secrets, ..Kept::default() };
+    let test = gate_with(Era::Modern, kept, |_, _| {}, script).await;
+    let client = nobody();
+    let params = json!({"name": "s_a", "arguments": {"note": note}}).to_string();
+    let said = said(&test.call(&params, Caller::silent(&client)).await);
+    (seen.lock().take(), said)
+}
+
+fn secrets(arguments: MaskedArguments, results: MaskedResults) -> Secrets {
+    let patterns = vec![Pattern::new("canary", "CANARY-[0-9]+").unwrap()];
+    Secrets { arguments, results, patterns }
+}
+
+#[tokio::test(start_paused = true)]
+async fn secrets_pass_unless_the_operator_says_otherwise() {
+    let wanted = secrets(MaskedArguments::Passed, MaskedResults::Passed);
+    let (seen, said) = check(wanted, "CANARY-1").await;
+    assert_eq!(seen.as_deref(), Some("CANARY-1"));
+    assert_eq!(said, "ok CANARY-1 and password=swordfish1");
+}
+
+#[tokio::test(start_paused = true)]
+async fn secrets_in_arguments_are_masked_before_the_server_sees_them() {
+    let wanted = secrets(MaskedArguments::Masked, MaskedResults::Passed);
+    let (seen, _) = check(wanted.clone(), "it is CANARY-1").await;
+    assert_eq!(seen.as_deref(), Some("it is [masked:canary]"));
+    let (seen, _) = check(wanted, "nothing to hide").await;
+    assert_eq!(seen.as_deref(), Some("nothing to hide"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_call_with_secrets_in_its_arguments_is_refused_before_it_is_made() {
+    let wanted = secrets(MaskedArguments::Refused, MaskedResults::Passed);
+    let (seen, said) = check(wanted.clone(), "CANARY-1").await;
+    assert_eq!(seen, None);
+    assert!(
+        said.starts_with("denied this was not run: there is a secret in its arguments"),
+        "{said}"
+    );
+    assert!(!said.contains("CANARY-1"), "{said}");
+    let (seen, _) = check(wanted, "nothing to hide").await;
+    assert_eq!(seen.as_deref(), Some("nothing to hide"));
+}
+
+#[tokio::test(start_paused = true)]
+async fn secrets_in_results_are_masked() {
+    let wanted = secrets(MaskedArguments::Passed, MaskedResults::Masked);
+    let (seen, said) = check(wanted, "CANARY-1").await;
+    assert_eq!(seen.as_deref(), Some("CANARY-1"));
+    assert_eq!(said, "ok [masked:canary] and password=[masked:password]");
+}

@@ -1,0 +1,150 @@
+//! `/api/audit`: what was called and decided, page by page, as one export, or as it happens.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
+use futures_util::stream;
+use http::{HeaderValue, StatusCode, header};
+use serde::Serialize;
+use tollgate_engine::audit::{Query, StoreError, Verified};
+
+use crate::mcp::Front;
+use crate::ops::for_admins;
+use crate::problem::{Problem, Style};
+
+mod asked;
+pub mod csv;
+mod row;
+mod tail;
+
+use asked::{Asked, Format};
+use row::{RowJson, hex};
+pub(crate) use tail::tail;
+
+/// `GET /api/audit`
+pub(crate) async fn audit(State(front): State<Arc<Front>>, request: Request) -> Response {
+    let (sent, _) = request.into_parts();
+    let asked = for_admins(&front, &sent).and_then(|()| Asked::read(&sent.uri));
+    let answer = match asked {
+        Ok(Asked { format: Format::Json, query, .. }) => page(&front, query).await,
+        Ok(asked) => Ok(export(front, asked)),
+        Err(problem) => Err(problem),
+    };
+    answer.unwrap_or_else(|problem| problem.response(Style::ProblemDetails))
+}
+
+#[derive(Serialize)]
+struct PageJson<'a> {
+    rows: Vec<RowJson<'a>>,
+    /// What `after` says for the next page.
+    next: Option<u64>,
+    last: u64,
+}
+
+async fn page(front: &Front, query: Query) -> Result<Response, Problem> {
+    let page = front.gate.ledger().page(query).await.map_err(|error| unreadable(&error))?;
+    let rows = page.rows.iter().map(RowJson::from).collect();
+    Ok(Json(PageJson { rows, next: page.next, last: page.last }).into_response())
+}
+
+/// One page after the other, so that an export needs no more memory than one of them. A trail that
+/// cannot be read any more breaks the answer off: it must not look like its end.
+fn export(front: Arc<Front>, asked: Asked) -> Response {
+    let (media, file, head) = match asked.format {
+        Format::Csv => ("text/csv; charset=utf-8", "audit.csv", csv::head()),
+        Format::Json | Format::Lines => ("application/x-ndjson", "audit.jsonl", String::new()),
+    };
+    let format = asked.format;
+    let state = Some((front, asked, head));
+    let pages = stream::try_unfold(state, move |state| async move {
+        let Some((front, mut asked, mut text)) = state else { return Ok(None) };
+        let limit = asked.left.map_or(Query::MOST, |left| left.min(Query::MOST));
+        asked.query.limit = limit;
+        let page = front.gate.ledger().page(asked.query.clone()).await?;
+        for row in &page.rows {
+            let row = serde_json::to_value(RowJson::from(row)).unwrap_or_default();
+            match format {
+                Format::Csv => text.push_str(&csv::line(&row)),
+                Format::Json | Format::Lines => {
+                    text.push_str(&row.to_string());
+                    text.push('\n');
+                }
+            }
+        }
+        asked.left = asked.left.map(|left| left.saturating_sub(page.rows.len()));
+        asked.query.after = page.next;
+        let is_over = page.next.is_none() || asked.left == Some(0) || front.stop.is_cancelled();
+        let next = (!is_over).then(|| (front, asked, String::new()));
+        Ok::<_, StoreError>(Some((Bytes::from(text), next)))
+    });
+    let mut response = Response::new(Body::from_stream(pages));
+    let headers = response.headers_mut();
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media));
+    headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+    let named = format!("attachment; filename=\"{file}\"");
+    if let Ok(named) = HeaderValue::from_str(&named) {
+        headers.insert(header::CONTENT_DISPOSITION, named);
+    }
+    response
+}
+
+#[derive(Serialize)]
+struct VerifiedJson {
+    ok: bool,
+    rows: u64,
+    removed: u64,
+    last: u64,
+    head: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    broken: Option<BrokenJson>,
+}
+
+#[derive(Serialize)]
+struct BrokenJson {
+    sequence: u64,
+    problem: String,
+}
+
+impl From<Verified> for VerifiedJson {
+    fn from(found: Verified) -> Self {
+        let broken = found
+            .broken
+            .map(|broken| BrokenJson { sequence: broken.sequence, problem: broken.to_string() });
+        Self {
+            ok: broken.is_none(),
+            rows: found.rows,
+            removed: found.cut,
+            last: found.last,
+            head: hex(&found.head),
+            broken,
+        }
+    }
+}
+
+/// `GET /api/audit/verify`
+pub(crate) async fn verify(State(front): State<Arc<Front>>, request: Request) -> Response {
+    let (sent, _) = request.into_parts();
+    if let Err(problem) = for_admins(&front, &sent) {
+        return problem.response(Style::ProblemDetails);
+    }
+    match front.gate.ledger().verify().await {
+        Ok(Some(found)) => Json(VerifiedJson::from(found)).into_response(),
+        Ok(None) => NOT_KEPT.response(Style::ProblemDetails),
+        Err(error) => unreadable(&error).response(Style::ProblemDetails),
+    }
+}
+
+const NOT_KEPT: Problem =
+    Problem::new(StatusCode::NOT_FOUND, "no_audit", "this gateway keeps no audit trail");
+
+fn unreadable(error: &StoreError) -> Problem {
+    let detail = format!("the audit trail cannot be read: {error}; {}", error.remedy());
+    Problem::told(StatusCode::SERVICE_UNAVAILABLE, "audit_unreadable", detail)
+}
+
+#[cfg(test)]
+mod tests;

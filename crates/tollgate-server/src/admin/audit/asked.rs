@@ -1,0 +1,148 @@
+//! What a request wants of the trail, from its query.
+
+use std::time::{Duration, SystemTime};
+
+use axum::extract;
+use http::{StatusCode, Uri};
+use tollgate_core::date;
+use tollgate_core::glob::Glob;
+use tollgate_engine::audit::{Direction, Query};
+use tollgate_engine::clock::{Clock as _, SystemClock};
+
+use crate::fields::check_query;
+use crate::problem::Problem;
+
+const KEYS: &[&str] = &[
+    "since",
+    "until",
+    "kind",
+    "principal",
+    "agent",
+    "server",
+    "tool",
+    "name",
+    "outcome",
+    "call",
+    "after",
+    "limit",
+    "order",
+    "format",
+];
+/// Rows of a page unless it says another number.
+const USUAL: usize = 100;
+/// Characters of a filter.
+const LONGEST: usize = 256;
+
+#[derive(Debug)]
+pub(super) struct Asked {
+    pub(super) query: Query,
+    pub(super) format: Format,
+    /// Rows that an export may still have; `None`: all.
+    pub(super) left: Option<usize>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Format {
+    Json,
+    Lines,
+    Csv,
+}
+
+impl Asked {
+    pub(super) fn read(uri: &Uri) -> Result<Self, Problem> {
+        check_query(uri, KEYS)?;
+        let extract::Query(pairs) = extract::Query::<Vec<(String, String)>>::try_from_uri(uri)
+            .map_err(|_| bad("the query is malformed".to_owned()))?;
+        let sent = Sent { pairs: &pairs, now: SystemClock.wall() };
+        let format = match sent.text("format")?.as_deref() {
+            None | Some("json") => Format::Json,
+            Some("jsonl") => Format::Lines,
+            Some("csv") => Format::Csv,
+            Some(_) => return Err(bad("`format` is json, jsonl or csv".to_owned())),
+        };
+        let direction = match (sent.text("order")?.as_deref(), format) {
+            (Some("oldest"), _) | (None, Format::Lines | Format::Csv) => Direction::OldestFirst,
+            (Some("newest"), _) | (None, Format::Json) => Direction::NewestFirst,
+            (Some(_), _) => return Err(bad("`order` is newest or oldest".to_owned())),
+        };
+        let limit = sent.number("limit")?;
+        let limit = limit.map(|limit| usize::try_from(limit).unwrap_or(usize::MAX));
+        match (format, limit) {
+            (_, Some(0)) => return Err(bad("`limit` is a number from 1 on".to_owned())),
+            (Format::Json, Some(limit)) if limit > Query::MOST => {
+                let most = Query::MOST;
+                return Err(bad(format!("`limit` is at most {most}; for more, `format=jsonl`")));
+            }
+            _ => {}
+        }
+        let query = Query {
+            since: sent.time("since")?,
+            until: sent.time("until")?,
+            kind: sent.text("kind")?,
+            principal: sent.text("principal")?,
+            agent: sent.text("agent")?,
+            server: sent.text("server")?,
+            tool: sent.text("tool")?,
+            name: sent.text("name")?.map(Glob::new),
+            outcome: sent.text("outcome")?,
+            call: sent.text("call")?,
+            after: sent.number("after")?,
+            direction,
+            limit: limit.unwrap_or(USUAL),
+        };
+        Ok(Self { query, format, left: limit })
+    }
+}
+
+struct Sent<'s> {
+    pairs: &'s [(String, String)],
+    now: SystemTime,
+}
+
+impl Sent<'_> {
+    /// An empty value is the same as none.
+    fn text(&self, key: &str) -> Result<Option<String>, Problem> {
+        let mut values = self.pairs.iter().filter(|(name, _)| name == key).map(|(_, value)| value);
+        let value = values.next().filter(|value| !value.is_empty());
+        if values.next().is_some() {
+            return Err(bad(format!("`{key}` stands twice")));
+        }
+        match value {
+            Some(value) if value.chars().count() > LONGEST => {
+                Err(bad(format!("`{key}` is longer than {LONGEST} characters")))
+            }
+            value => Ok(value.cloned()),
+        }
+    }
+
+    fn number(&self, key: &str) -> Result<Option<u64>, Problem> {
+        let number = |text: String| text.parse().map_err(|_| bad(format!("`{key}` is a number")));
+        self.text(key)?.map(number).transpose()
+    }
+
+    fn time(&self, key: &str) -> Result<Option<SystemTime>, Problem> {
+        let wrong = || bad(format!("`{key}` is a time (`2026-11-15T10:00:00Z`) or a span (`1h`)"));
+        self.text(key)?.map(|text| moment(&text, self.now).ok_or_else(wrong)).transpose()
+    }
+}
+
+/// A date, or `90s`, `15m`, `1h`, `7d` before now.
+fn moment(text: &str, now: SystemTime) -> Option<SystemTime> {
+    let Some((number, unit)) = text.split_at_checked(text.len().saturating_sub(1)) else {
+        return date::parse(text);
+    };
+    let seconds = match unit {
+        "s" => 1,
+        "m" => 60,
+        "h" => 3_600,
+        "d" => 86_400,
+        _ => return date::parse(text),
+    };
+    let is_plain = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
+    let span = is_plain.then(|| number.parse::<u64>().ok()).flatten()?.checked_mul(seconds)?;
+    Some(now.checked_sub(Duration::from_secs(span)).unwrap_or(SystemTime::UNIX_EPOCH))
+}
+
+fn bad(detail: String) -> Problem {
+    Problem::told(StatusCode::BAD_REQUEST, "bad_query", detail)
+}

@@ -1,0 +1,64 @@
+//! Rows of the trail as CSV (RFC 4180), for people with spreadsheets. What a tool's name or a
+//! caller's words would make a formula there is only text.
+
+use std::borrow::Cow;
+
+use serde_json::Value;
+
+const COLUMNS: &[&str] = &[
+    "sequence",
+    "at",
+    "kind",
+    "principal",
+    "agent",
+    "method",
+    "name",
+    "server",
+    "tool",
+    "outcome",
+    "detail",
+    "duration_ms",
+    "bytes",
+    "cached",
+    "tier",
+    "catalog_version",
+    "arguments_hash",
+    "arguments",
+    "call",
+    "hash",
+];
+
+/// The names of the columns.
+pub fn head() -> String {
+    format!("{}\r\n", COLUMNS.join(","))
+}
+
+/// One row, as `GET /api/audit` gives it.
+pub fn line(row: &Value) -> String {
+    let fields: Vec<String> = COLUMNS.iter().map(|column| field(&row[*column])).collect();
+    format!("{}\r\n", fields.join(","))
+}
+
+fn field(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => quoted(&harmless(text)),
+        Value::Array(_) | Value::Object(_) => quoted(&harmless(&value.to_string())),
+        Value::Bool(_) | Value::Number(_) => value.to_string(),
+    }
+}
+
+/// Spreadsheets take a text that begins so for a formula.
+fn harmless(text: &str) -> Cow<'_, str> {
+    match text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n', '＝', '＋', '－', '＠']) {
+        true => Cow::Owned(format!("'{text}")),
+        false => Cow::Borrowed(text),
+    }
+}
+
+fn quoted(text: &str) -> String {
+    match text.contains(['"', ',', '\r', '\n', ';', '\t', '\'']) {
+        true => format!("\"{}\"", text.replace('"', "\"\"")),
+        false => text.to_owned(),
+    }
+}

@@ -1,0 +1,238 @@
+//! `tollgate audit`: what was called and decided, by whom, and how it came out; `verify` recomputes
+//! the hashes by which the rows hold together.
+
+use serde_json::Value;
+use tollgate_server::audit_csv as csv;
+
+use super::tools::{items, text, time};
+use crate::cli::{Audit, AuditCommand, AuditFormat};
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::gateway::{Event, Gateway};
+use crate::output::{Form, Output, Table, clean, counted};
+
+/// Rows of the table unless another number is given, and before those that are followed.
+const SHOWN: usize = 50;
+const SHOWN_BEFORE: usize = 10;
+/// Rows that are asked for at once.
+const PAGE: usize = 1_000;
+
+pub(super) async fn run(audit: &Audit, config: &Config, output: Output) -> Result<(), Failure> {
+    if audit.command.is_some() && (!filters(audit).is_empty() || audit.limit.is_some()) {
+        let message = "`verify` looks at all rows; leave the filters out";
+        return Err(Failure::Usage(message.to_owned()));
+    }
+    let gateway = Gateway::open_store(config).await?;
+    let done = match audit.command {
+        Some(AuditCommand::Verify) => verify(&gateway, output).await,
+        None => show(audit, &gateway, Printer::new(audit, output)).await,
+    };
+    gateway.close().await;
+    done
+}
+
+async fn verify(gateway: &Gateway, output: Output) -> Result<(), Failure> {
+    let found = gateway.audit_verify().await?;
+    match output.form {
+        Form::Json => output.json(&found),
+        Form::Text => {
+            let number = |key: &str| found[key].as_u64().unwrap_or_default();
+            match found["broken"]["problem"].as_str() {
+                None => output.line(&format!(
+                    "the audit trail is whole: {} up to {}, head {}",
+                    counted(usize::try_from(number("rows")).unwrap_or(usize::MAX), "row"),
+                    number("last"),
+                    text(&found, "head"),
+                )),
+                Some(problem) => output.line(&format!("the audit trail is broken: {problem}")),
+            }
+        }
+    }
+    if found["ok"] == true { Ok(()) } else { Err(Failure::Said) }
+}
+
+async fn show(audit: &Audit, gateway: &Gateway, printer: Printer) -> Result<(), Failure> {
+    let filters = filters(audit);
+    let usual = match (printer.format, audit.follow) {
+        (_, true) => Some(SHOWN_BEFORE),
+        (AuditFormat::Table, false) => Some(SHOWN),
+        (AuditFormat::Jsonl | AuditFormat::Csv, false) => None,
+    };
+    printer.begin();
+    let mut last = 0;
+    match audit.limit.map(|limit| limit as usize).or(usual) {
+        Some(limit) => {
+            let (mut rows, newest) = newest(gateway, &filters, limit).await?;
+            last = newest;
+            rows.reverse();
+            printer.print(&rows);
+        }
+        None => all(gateway, &filters, &printer).await?,
+    }
+    if audit.follow {
+        return follow(gateway, &filters, last, &printer).await;
+    }
+    Ok(())
+}
+
+/// The last rows, newest first, and the last there is.
+async fn newest(
+    gateway: &Gateway,
+    filters: &[(&str, String)],
+    limit: usize,
+) -> Result<(Vec<Value>, u64), Failure> {
+    let (mut rows, mut last, mut after) = (Vec::new(), 0, None);
+    while rows.len() < limit {
+        let size = (limit - rows.len()).min(PAGE);
+        let page = ask(
+            gateway,
+            filters,
+            [("order", "newest".to_owned()), ("limit", size.to_string())],
+            after,
+        )
+        .await?;
+        last = last.max(page["last"].as_u64().unwrap_or_default());
+        rows.extend_from_slice(items(&page, "rows"));
+        after = page["next"].as_u64();
+        if after.is_none() {
+            break;
+        }
+    }
+    Ok((rows, last))
+}
+
+async fn all(
+    gateway: &Gateway,
+    filters: &[(&str, String)],
+    printer: &Printer,
+) -> Result<(), Failure> {
+    let mut after = Some(0);
+    while after.is_some() {
+        let page = ask(
+            gateway,
+            filters,
+            [("order", "oldest".to_owned()), ("limit", PAGE.to_string())],
+            after,
+        )
+        .await?;
+        printer.print(items(&page, "rows"));
+        after = page["next"].as_u64();
+    }
+    Ok(())
+}
+
+async fn ask(
+    gateway: &Gateway,
+    filters: &[(&str, String)],
+    how: [(&str, String); 2],
+    after: Option<u64>,
+) -> Result<Value, Failure> {
+    let mut query = filters.to_vec();
+    query.extend(how);
+    query.extend(after.map(|after| ("after", after.to_string())));
+    gateway.audit(&query).await
+}
+
+/// Until somebody stops it. A connection that breaks is opened anew behind the last row.
+async fn follow(
+    gateway: &Gateway,
+    filters: &[(&str, String)],
+    mut last: u64,
+    printer: &Printer,
+) -> Result<(), Failure> {
+    loop {
+        let mut query = filters.to_vec();
+        query.push(("after", last.to_string()));
+        let began = last;
+        let heard = |Event { name, data }| {
+            if name == "row" {
+                last = data["sequence"].as_u64().unwrap_or(last);
+                printer.followed(&data);
+            }
+        };
+        gateway.audit_tail(&query, heard).await?;
+        if last == began {
+            tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+        }
+    }
+}
+
+fn filters(audit: &Audit) -> Vec<(&'static str, String)> {
+    let given = [
+        ("since", &audit.since),
+        ("until", &audit.until),
+        ("kind", &audit.kind),
+        ("principal", &audit.principal),
+        ("agent", &audit.agent),
+        ("server", &audit.server),
+        ("name", &audit.tool),
+        ("outcome", &audit.outcome),
+    ];
+    given.into_iter().filter_map(|(key, value)| Some((key, value.clone()?))).collect()
+}
+
+struct Printer {
+    format: AuditFormat,
+    output: Output,
+}
+
+impl Printer {
+    fn new(audit: &Audit, output: Output) -> Self {
+        let usual = match output.form {
+            Form::Json => AuditFormat::Jsonl,
+            Form::Text => AuditFormat::Table,
+        };
+        Self { format: audit.format.unwrap_or(usual), output }
+    }
+
+    fn begin(&self) {
+        if self.format == AuditFormat::Csv {
+            self.output.raw(&csv::head());
+        }
+    }
+
+    fn print(&self, rows: &[Value]) {
+        match self.format {
+            AuditFormat::Table => self.table(rows),
+            AuditFormat::Jsonl => rows.iter().for_each(|row| self.output.line(&row.to_string())),
+            AuditFormat::Csv => rows.iter().for_each(|row| self.output.raw(&csv::line(row))),
+        }
+    }
+
+    /// One row as it comes: no column waits for another.
+    fn followed(&self, row: &Value) {
+        if self.format != AuditFormat::Table {
+            return self.print(std::slice::from_ref(row));
+        }
+        let cells = ["at", "kind", "principal", "agent", "name", "outcome"];
+        let cells = cells.map(|key| text(row, key)).join("  ");
+        let detail = row["detail"].as_str().unwrap_or_default();
+        let line = format!("{cells}  {}  {detail}", time(&row["duration_ms"]));
+        self.output.line(&clean(line.trim_end()));
+    }
+
+    fn table(&self, rows: &[Value]) {
+        let mut table = Table::new(&[
+            "ROW",
+            "TIME",
+            "KIND",
+            "PRINCIPAL",
+            "AGENT",
+            "NAME",
+            "OUTCOME",
+            "TOOK",
+            "DETAIL",
+        ]);
+        for row in rows {
+            let sequence = row["sequence"].to_string();
+            let mut cells = vec![sequence];
+            cells.extend(
+                ["at", "kind", "principal", "agent", "name", "outcome"].map(|key| text(row, key)),
+            );
+            cells.push(time(&row["duration_ms"]));
+            cells.push(row["detail"].as_str().unwrap_or_default().to_owned());
+            table.row(cells);
+        }
+        self.output.table(&table);
+    }
+}

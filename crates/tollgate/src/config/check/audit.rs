@@ -1,0 +1,79 @@
+//! What is kept of calls, and what must not be seen in them.
+
+use std::time::Duration;
+
+use tollgate_core::mask::Pattern;
+use tollgate_engine::settings::{
+    Audit, Durable, KeptArguments, MaskedArguments, MaskedResults, OnFailure, Secrets,
+};
+
+use super::super::diagnostic::Problems;
+use super::super::raw::Fields;
+
+const DAY: u64 = 24 * 3_600;
+
+pub(super) fn audit(top: &Fields) -> Audit {
+    let usual = Audit::default();
+    let Some(fields) = top.section("audit") else { return usual };
+    let chosen = |key: &str| fields.text(key).map(|text| text.value);
+    Audit {
+        arguments: match chosen("arguments") {
+            Some("redacted") => KeptArguments::Redacted,
+            _ => KeptArguments::None,
+        },
+        redact: fields.texts("redact").iter().map(|text| text.value.to_owned()).collect(),
+        durable: match chosen("durable") {
+            Some("all") => Durable::All,
+            Some("none") => Durable::None,
+            _ => Durable::Mutating,
+        },
+        on_failure: match chosen("on_failure") {
+            Some("continue") => OnFailure::Continue,
+            _ => OnFailure::Refuse,
+        },
+        keep: match fields.whole("keep_days").map(|days| days.value) {
+            None => usual.keep,
+            Some(0) => None,
+            Some(days) => Some(Duration::from_secs(days * DAY)),
+        },
+        keep_rows: fields.whole("keep_rows").map_or(usual.keep_rows, |rows| rows.value),
+    }
+}
+
+pub(super) fn secrets(top: &Fields, problems: &mut Problems) -> Secrets {
+    let Some(fields) = top.section("secrets") else { return Secrets::default() };
+    let chosen = |key: &str| fields.text(key).map(|text| text.value);
+    let mut patterns = Vec::new();
+    for entry in fields.entries("patterns") {
+        let (Some(name), Some(pattern)) = (entry.text("name"), entry.text("pattern")) else {
+            continue;
+        };
+        let is_plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
+        if name.value.is_empty() || !name.value.chars().all(is_plain) {
+            let message = format!("`{}` cannot be the name of a pattern", name.value);
+            problems
+                .error(name.at, &entry.path("name"), message)
+                .help("use letters, digits, `_` and `-`");
+        }
+        match Pattern::new(name.value, pattern.value) {
+            Ok(pattern) => patterns.push(pattern),
+            Err(error) => {
+                problems
+                    .error(pattern.at, &entry.path("pattern"), format!("no pattern: {error}"))
+                    .help("it must match at least one character; look-around is not known");
+            }
+        }
+    }
+    Secrets {
+        arguments: match chosen("arguments") {
+            Some("mask") => MaskedArguments::Masked,
+            Some("refuse") => MaskedArguments::Refused,
+            _ => MaskedArguments::Passed,
+        },
+        results: match chosen("results") {
+            Some("mask") => MaskedResults::Masked,
+            _ => MaskedResults::Passed,
+        },
+        patterns,
+    }
+}
