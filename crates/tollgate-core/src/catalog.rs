@@ -14,14 +14,18 @@ use crate::id::{ExposedName, ServerId, ToolId, ToolName};
 pub use crate::names::Origin;
 use crate::names::{Kind, NamePattern, Owned, Owners, shape};
 use crate::tool::{Finding, Override, SlowResponse, Tool};
+use crate::trust::{Doubt, Pins, Policy, Verdict};
 
 mod listed;
 mod prompts;
 mod resources;
+mod settle;
+mod shadow;
 mod terms;
 mod tools;
 mod wanted;
 
+use shadow::Mentions;
 use wanted::Wanted;
 
 /// What one server says it has: the items of its lists, as they came.
@@ -46,6 +50,8 @@ pub struct Rules {
     pub allow: Vec<Glob>,
     pub deny: Vec<Glob>,
     pub tools: BTreeMap<ToolName, Override>,
+    /// What becomes of new, changed and suspicious tools.
+    pub trust: Policy,
 }
 
 impl Rules {
@@ -60,6 +66,7 @@ impl Rules {
             allow: vec![Glob::new("*")],
             deny: Vec::new(),
             tools: BTreeMap::new(),
+            trust: Policy::default(),
         }
     }
 }
@@ -81,6 +88,8 @@ pub struct Inputs<'a> {
     pub pattern: &'a NamePattern,
     /// Tools that did not change since are taken over from here, not compiled again.
     pub previous: Option<&'a Catalog>,
+    /// Which definitions are known and trusted.
+    pub pins: &'a Pins,
 }
 
 #[derive(Debug, Clone, Default)]
@@ -100,6 +109,22 @@ pub struct Catalog {
     pub away: Vec<Away>,
     /// Tools of servers that are there, which nobody can see.
     pub withheld: Vec<Withheld>,
+    /// Tools that a person should look at, by exposed name. Those that are withheld stand only here.
+    pub doubted: Vec<Doubted>,
+    /// Tools that this build saw for the first time and trusts for that: to be pinned.
+    pub first_uses: Vec<Arc<Tool>>,
+    mentions: Arc<Mentions>,
+    /// Servers in this process: nobody has to trust their tools.
+    pub own: Vec<ServerId>,
+}
+
+/// A tool that is not simply served.
+#[derive(Debug, Clone)]
+pub struct Doubted {
+    pub tool: Arc<Tool>,
+    pub verdict: Verdict,
+    /// All that was found in it, what it says of other servers' tools included.
+    pub findings: Vec<Finding>,
 }
 
 /// A tool that is not there because its server is not.
@@ -126,6 +151,8 @@ pub enum Cause {
     NotOffered,
     /// Its definition or its name.
     Unusable,
+    /// Somebody has to accept its definition first.
+    Untrusted,
 }
 
 #[derive(Debug)]
@@ -169,10 +196,14 @@ pub enum ProblemKind {
     Rejected(String),
     /// The name belongs to another tool; this one is left out until `expose_as` gives it another.
     NameTaken { exposed: String, owner: ToolId },
-    /// Text that hides something; it was taken out, the tool is served.
+    /// Text that hides something, which was taken out, or that speaks past its reader.
     Suspicious(Finding),
     /// Stands in a list already, by this server or one before it; the first one counts.
     ListedTwice { owner: ServerId },
+    /// Not served until somebody accepts it.
+    Withheld(Doubt),
+    /// Served, though its server changed it.
+    Doubtful(Doubt),
     /// The config has settings for it, and the server does not list it.
     NoSuchTool,
 }
@@ -183,8 +214,11 @@ impl Problem {
         match self.kind {
             ProblemKind::Rejected(_)
             | ProblemKind::NameTaken { .. }
-            | ProblemKind::ListedTwice { .. } => true,
-            ProblemKind::Suspicious(_) | ProblemKind::NoSuchTool => false,
+            | ProblemKind::ListedTwice { .. }
+            | ProblemKind::Withheld(_) => true,
+            ProblemKind::Suspicious(_) | ProblemKind::Doubtful(_) | ProblemKind::NoSuchTool => {
+                false
+            }
         }
     }
 }
@@ -203,6 +237,10 @@ impl fmt::Display for Problem {
             ProblemKind::ListedTwice { owner } => {
                 write!(f, "`{tool}` is left out: `{owner}` lists it already")
             }
+            ProblemKind::Withheld(doubt) => {
+                write!(f, "`{tool}` is withheld: {doubt}; see `tollgate tools diff {tool}`")
+            }
+            ProblemKind::Doubtful(doubt) => write!(f, "`{tool}`: {doubt}"),
             ProblemKind::NoSuchTool => {
                 write!(f, "the config names `{tool}`, and the server has no such tool")
             }
@@ -218,15 +256,20 @@ impl Catalog {
         let mut problems = Vec::new();
         let mut wanted = Wanted::default();
         let mut withheld = Vec::new();
-        let tools = tools::read(inputs, &mut wanted, (&mut problems, &mut withheld));
+        let mut tools = tools::read(inputs, &mut wanted, (&mut problems, &mut withheld));
+        let mentions = shadow::mark(&mut tools, inputs.previous.map(|it| &*it.mentions));
         let prompts = prompts::read(inputs, &mut wanted, &mut problems);
         release(owners, inputs.offers, &wanted);
         let (resources, templates) = resources::merge(inputs, &mut problems);
-        let tools = tools::settle(tools, owners, (&mut problems, &mut withheld));
+        let settled = settle::settle(inputs.pins, tools, owners, (&mut problems, &mut withheld));
         Self {
             version: inputs.version,
-            tiers: vec![Tier::Standard; tools.len()],
-            tools,
+            tiers: vec![Tier::Standard; settled.served.len()],
+            tools: settled.served,
+            doubted: settled.doubted,
+            first_uses: settled.first_uses,
+            mentions: Arc::new(mentions),
+            own: own(inputs.offers),
             prompts: prompts::settle(prompts, owners, &mut problems),
             resources,
             templates,
@@ -239,7 +282,15 @@ impl Catalog {
     /// The same catalogue with its tools in these tiers, in the order of `tools`.
     pub fn in_tiers(&self, version: u64, tiers: Vec<Tier>) -> Self {
         debug_assert_eq!(tiers.len(), self.tools.len(), "one tier for each tool");
-        Self { version, tiers, ..self.clone() }
+        Self { version, tiers, first_uses: Vec::new(), ..self.clone() }
+    }
+
+    /// Tools that are known and not served until somebody accepts them.
+    pub fn quarantined(&self) -> impl Iterator<Item = (&Arc<Tool>, &Doubt)> {
+        self.doubted.iter().filter_map(|it| match &it.verdict {
+            Verdict::Withheld(doubt) => Some((&it.tool, doubt)),
+            Verdict::Served | Verdict::Flagged(_) => None,
+        })
     }
 
     pub fn tool(&self, exposed: &str) -> Option<&Arc<Tool>> {
@@ -269,6 +320,11 @@ fn release(owners: &mut Owners, offers: &[Offer], wanted: &Wanted) {
         }
         !offers[turn.1].present || wanted.is(*kind, owner, exposed)
     });
+}
+
+fn own(offers: &[Offer]) -> Vec<ServerId> {
+    let own = offers.iter().filter(|it| it.rules.origin == Origin::Builtin);
+    own.map(|it| it.rules.server.clone()).collect()
 }
 
 fn away(owners: &Owners, offers: &[Offer]) -> Vec<Away> {

@@ -88,6 +88,8 @@ pub enum Level {
     Server,
     /// The catalogue cannot have it: its definition or its name is unusable.
     Catalog,
+    /// Nobody has accepted its definition.
+    Trust,
     /// Its server is not there.
     Away,
     Switch,
@@ -104,6 +106,7 @@ impl Level {
         match self {
             Self::Server => "server",
             Self::Catalog => "catalog",
+            Self::Trust => "trust",
             Self::Away => "away",
             Self::Switch => "switch",
             Self::House => "house",

@@ -1,8 +1,11 @@
 //! Joins the names of servers and tools into the names that models see, and remembers who owns
 //! which. Called by the catalogue. A name that was made here is looked up, never taken apart.
 
+use unicode_normalization::UnicodeNormalization;
+
 use crate::digest;
 use crate::id::{ExposedName, ServerId, ToolName};
+use crate::letters;
 
 mod owners;
 pub(crate) use owners::shape;
@@ -121,7 +124,8 @@ pub fn expose(
             })
             .collect(),
     };
-    let mut name: String = joined.chars().map(fold).collect();
+    // In one normal form, so that two spellings of a letter are one name.
+    let mut name: String = joined.nfkc().map(fold).collect();
     if !name.starts_with(|c: char| c.is_ascii_alphabetic()) {
         name.insert_str(0, "t_");
     }
@@ -140,61 +144,8 @@ fn mark(server: &ServerId, tool: &ToolName) -> String {
 
 /// The ASCII letter that a character is or looks like, else `_`.
 fn fold(c: char) -> char {
-    if c.is_ascii_alphanumeric() || c == '_' {
-        return c;
-    }
-    let code = u32::from(c);
-    if let 0xff01..=0xff5e = code {
-        return char::from_u32(code - 0xfee0).map_or('_', fold);
-    }
-    LOOK_ALIKES.iter().find_map(|(twins, latin)| twins.contains(c).then_some(*latin)).unwrap_or('_')
+    letters::latin(c).filter(|c| c.is_ascii_alphanumeric() || *c == '_').unwrap_or('_')
 }
-
-/// Letters of other scripts that no reader tells from a Latin one.
-const LOOK_ALIKES: &[(&str, char)] = &[
-    ("аαɑ", 'a'),
-    ("ЬƄ", 'b'),
-    ("сϲⅽ", 'c'),
-    ("ԁⅾ", 'd'),
-    ("еєҽ", 'e'),
-    ("ɡց", 'g'),
-    ("һհ", 'h'),
-    ("іιıⅰ", 'i'),
-    ("јϳ", 'j'),
-    ("кκ", 'k'),
-    ("ӏⅼ", 'l'),
-    ("мⅿ", 'm'),
-    ("пո", 'n'),
-    ("оοօσ", 'o'),
-    ("рρ", 'p'),
-    ("ԛզ", 'q'),
-    ("гᴦ", 'r'),
-    ("ѕꜱ", 's'),
-    ("тτ", 't'),
-    ("υսᴜ", 'u'),
-    ("νѵⅴ", 'v'),
-    ("ԝωա", 'w'),
-    ("хχⅹ", 'x'),
-    ("уγү", 'y'),
-    ("ᴢ", 'z'),
-    ("АΑ", 'A'),
-    ("ВΒ", 'B'),
-    ("СϹⅭ", 'C'),
-    ("ЕΕ", 'E'),
-    ("НΗ", 'H'),
-    ("ІΙӀⅠ", 'I'),
-    ("ЈͿ", 'J'),
-    ("КΚK", 'K'),
-    ("МΜⅯ", 'M'),
-    ("Ν", 'N'),
-    ("ОΟՕ", 'O'),
-    ("РΡ", 'P'),
-    ("ЅՏ", 'S'),
-    ("ТΤ", 'T'),
-    ("ХΧⅩ", 'X'),
-    ("УΥҮ", 'Y'),
-    ("Ζ", 'Z'),
-];
 
 #[cfg(test)]
 mod tests;

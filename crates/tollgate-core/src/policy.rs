@@ -76,6 +76,9 @@ pub enum Refusal {
     /// Its server is known, and not there.
     #[error("`{name}` is away with its server `{server}`, and comes back with it")]
     Away { name: String, server: ServerId },
+    /// Its server lists it, and nobody has accepted what it lists.
+    #[error("`{name}` is withheld until somebody accepts its definition")]
+    Withheld { name: String, server: ServerId },
     #[error("{}", unknown("prompt", .name, .nearest))]
     UnknownPrompt { name: String, nearest: Vec<String> },
     #[error("there is no resource `{uri}`")]
@@ -144,6 +147,10 @@ fn permit_tool<'a>(turn: &Turn, mut params: Object<'a>) -> Result<Permitted<'a>,
                 name: shortened(&name, SAID_BACK),
                 server: server.clone(),
             });
+        }
+        if let Some(server) = turn.view.untrusted(&name) {
+            let (name, server) = (shortened(&name, SAID_BACK), server.clone());
+            return Err(Refusal::Withheld { name, server });
         }
         let nearest = turn.view.nearest(&name).into_iter().map(str::to_owned).collect();
         return Err(Refusal::UnknownTool { name: shortened(&name, SAID_BACK), nearest });

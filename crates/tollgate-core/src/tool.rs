@@ -12,13 +12,14 @@ use crate::rate::RateLimit;
 use crate::schema::Schema;
 
 mod definition;
+mod finding;
 mod headers;
 pub mod hidden;
+mod scan;
 pub(crate) mod scrub;
 
-pub use definition::{
-    Annotations, Declared, Definition, Finding, FindingKind, HeaderKind, HeaderParameter, Rejected,
-};
+pub use definition::{Annotations, Declared, Definition, HeaderKind, HeaderParameter, Rejected};
+pub use finding::{Finding, FindingKind, Ploy};
 
 /// A tool as it stands in the catalogue: named, checked, its schema compiled.
 #[derive(Debug)]
@@ -131,6 +132,8 @@ pub struct Override {
     pub rate_limit: Option<RateLimit>,
     pub approval: Option<Approval>,
     pub hedge: Option<bool>,
+    /// What calls do to the world; annotations then say nothing of it.
+    pub effect: Option<Effect>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -139,6 +142,22 @@ pub struct ContentHash(pub [u8; 32]);
 impl ContentHash {
     pub fn of(text: &str) -> Self {
         Self(digest::Sum::default().with(text).finish())
+    }
+}
+
+/// From its spelling; `None` if it is none.
+impl ContentHash {
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.as_bytes();
+        let mut bytes = [0; 32];
+        if text.len() != 2 * bytes.len() {
+            return None;
+        }
+        let digit = |byte: u8| char::from(byte).to_digit(16).and_then(|it| u8::try_from(it).ok());
+        for (byte, pair) in bytes.iter_mut().zip(text.chunks_exact(2)) {
+            *byte = digit(pair[0])? * 16 + digit(pair[1])?;
+        }
+        Some(Self(bytes))
     }
 }
 

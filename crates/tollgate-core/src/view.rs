@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use crate::budget::Tier;
-use crate::catalog::{Catalog, Prompt, Resource, Template};
+use crate::catalog::{Catalog, Cause, Prompt, Resource, Template};
 use crate::filter::{Sieve, Subject};
 use crate::glob::Glob;
 use crate::id::{AgentId, ExposedName, ServerId, ToolName};
@@ -46,6 +46,8 @@ pub struct View {
     hidden: Hidden,
     /// Tools that would be here if their server was.
     away: HashMap<ExposedName, ServerId>,
+    /// Tools that would be here if somebody had accepted them.
+    untrusted: HashMap<ExposedName, ServerId>,
     pages: Pages,
 }
 
@@ -74,6 +76,10 @@ impl View {
             .away
             .iter()
             .filter(|it| passes(&it.tool.server, Some(&it.tool.tool), &it.exposed));
+        let untrusted = catalog.withheld.iter().filter(|it| {
+            it.cause == Cause::Untrusted
+                && passes(&it.tool.server, Some(&it.tool.tool), &it.exposed)
+        });
         Self {
             agent: sieve.agent.id.clone(),
             rate_limit: sieve.agent.rate_limit,
@@ -88,6 +94,7 @@ impl View {
             templates,
             hidden: hidden.collect(),
             away: away.map(|it| (it.exposed.clone(), it.tool.server.clone())).collect(),
+            untrusted: untrusted.map(|it| (it.exposed.clone(), it.tool.server.clone())).collect(),
             pages: Pages::default(),
         }
     }
@@ -103,6 +110,11 @@ impl View {
     /// The server that a tool of this name is away with.
     pub fn away(&self, exposed: &str) -> Option<&ServerId> {
         self.away.get(exposed)
+    }
+
+    /// The server of a tool of this name that nobody has accepted yet.
+    pub fn untrusted(&self, exposed: &str) -> Option<&ServerId> {
+        self.untrusted.get(exposed)
     }
 
     pub fn prompts(&self) -> &[Arc<Prompt>] {

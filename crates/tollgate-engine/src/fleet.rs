@@ -192,6 +192,7 @@ impl Resident {
 fn rules(server: &Server) -> Rules {
     Rules {
         trusted: server.trusted,
+        trust: server.trust,
         timeout: server.timeout,
         slow: server.slow_response.clone(),
         allow: server.allow.clone(),

@@ -47,10 +47,12 @@ mod made;
 mod run;
 mod screen;
 mod slow;
+mod trust;
 
 pub use choose::Spoke;
 pub(crate) use made::Made;
 use screen::{Screen, Secretive};
+pub use trust::{Answer, Examined, Kept, Known, Undecided};
 
 pub struct Gate {
     pub(crate) registry: Arc<Registry>,
@@ -169,6 +171,11 @@ impl Gate {
                 let how = self.servers.word(&server);
                 let message = format!("`{name}` is away: its server `{server}` is {how}");
                 Ok(answer::failed(Status::Offline, &message))
+            }
+            Err(Refusal::Withheld { name, server }) => {
+                recording.target(&server, None);
+                let refusal = Refusal::Withheld { name, server };
+                Ok(answer::failed(Status::Denied, &refusal.to_string()))
             }
             Err(refusal) => Err(refusal.into()),
         }

@@ -22,6 +22,7 @@ pub mod meters;
 mod mirror;
 pub mod notices;
 mod owners;
+mod pins;
 mod probing;
 pub mod record;
 mod recorder;

@@ -1,5 +1,5 @@
 //! What the gate tells whoever listens, beside the answers to calls: slow calls, late results,
-//! calls that wait for leave, tools that moved to another tier, a new config.
+//! calls that wait for leave, tools that moved to another tier or are doubted, a new config.
 //!
 //! A listener that falls behind misses some.
 
@@ -10,7 +10,8 @@ use tokio::sync::broadcast;
 use tollgate_core::approval::{ApprovalId, Ending, Why};
 use tollgate_core::budget::Tier;
 use tollgate_core::call::Status;
-use tollgate_core::id::{AgentId, ToolId};
+use tollgate_core::id::{AgentId, ExposedName, ToolId};
+use tollgate_core::tool::ContentHash;
 use tollgate_core::turn::Principal;
 
 /// How many notices a slow listener may be behind.
@@ -30,6 +31,10 @@ pub enum Notice {
     Moved { tool: ToolId, from: Tier, to: Tier, reason: String },
     /// The config was read again: it is what runs now, or this is why not.
     Reloaded { by: String, error: Option<String> },
+    /// A tool is withheld or flagged, and was not before.
+    Doubted { tool: ToolId, exposed: ExposedName, verdict: &'static str, reason: String },
+    /// A person accepted or rejected a definition.
+    Judged { tool: ToolId, hash: ContentHash, decision: &'static str, by: Arc<str> },
 }
 
 /// Whose call a notice is about.

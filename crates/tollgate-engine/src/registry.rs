@@ -9,10 +9,14 @@ use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tollgate_core::catalog::{Catalog, Inputs, Listing, Offer, Rules};
 use tollgate_core::id::ServerId;
 use tollgate_core::names::{NamePattern, Owners};
+use tollgate_core::trust::Pins;
 
 use crate::charter::Charter;
+use crate::clock::Clock;
 use crate::meters::Meters;
+use crate::notices::Notices;
 use crate::owners;
+use crate::pins::Book;
 use crate::upstream::{Change, Update, Updates};
 
 /// How many updates may wait; servers then wait to tell more.
@@ -23,6 +27,7 @@ const RESOURCE_QUEUE: usize = 256;
 /// Lines that one build may log.
 const MOST_NEWS: usize = 20;
 
+mod doubts;
 mod generation;
 
 pub(crate) use generation::{Generation, Seen};
@@ -33,6 +38,7 @@ pub(crate) struct Registry {
     version: watch::Sender<u64>,
     resources: broadcast::Sender<Arc<str>>,
     orders: mpsc::Sender<Order>,
+    book: Arc<Book>,
 }
 
 impl Registry {
@@ -51,6 +57,19 @@ impl Registry {
     /// Waits until all that servers have told so far is in the catalogue.
     pub(crate) async fn flushed(&self) {
         self.order(Order::Flush).await;
+    }
+
+    pub(crate) fn book(&self) -> &Book {
+        &self.book
+    }
+
+    pub(crate) fn pins(&self) -> Arc<Pins> {
+        self.book.pins()
+    }
+
+    /// Builds the catalogue again, by the pins that there are now; returns once it is there.
+    pub(crate) async fn rebuilt(&self) {
+        self.order(Order::Rebuild).await;
     }
 
     /// Swaps in a catalogue by other rules, together with the charter; returns once it is there.
@@ -75,6 +94,7 @@ impl Registry {
 /// What the keeper is asked for. It answers when it is done.
 enum Order {
     Flush(oneshot::Sender<()>),
+    Rebuild(oneshot::Sender<()>),
     Reform(Box<Reform>, oneshot::Sender<()>),
 }
 
@@ -100,6 +120,11 @@ pub(crate) struct Plan {
     pub(crate) owners: Option<std::path::PathBuf>,
     /// Says which tier each tool is in.
     pub(crate) meters: Arc<Meters>,
+    /// Which definitions are trusted.
+    pub(crate) book: Arc<Book>,
+    /// Hears of tools that are doubted.
+    pub(crate) notices: Notices,
+    pub(crate) clock: Arc<dyn Clock>,
 }
 
 /// The writing side: one task owns it.
@@ -116,6 +141,8 @@ pub(crate) struct Keeper {
     build: Build,
     meters: Arc<Meters>,
     moves: watch::Receiver<u64>,
+    notices: Notices,
+    clock: Arc<dyn Clock>,
     /// Which offers changed since the last catalogue, in that order.
     changed: Vec<usize>,
 }
@@ -137,6 +164,7 @@ pub(crate) fn registry(plan: Plan, updates: mpsc::Receiver<Update>) -> (Arc<Regi
         version: watch::Sender::new(0),
         resources: broadcast::Sender::new(RESOURCE_QUEUE),
         orders: order,
+        book: plan.book,
     });
     let offers: Vec<Offer> = plan.rules.into_iter().map(absent).collect();
     let keeper = Keeper {
@@ -152,6 +180,8 @@ pub(crate) fn registry(plan: Plan, updates: mpsc::Receiver<Update>) -> (Arc<Regi
         build: Catalog::build,
         moves: plan.meters.moves(),
         meters: plan.meters,
+        notices: plan.notices,
+        clock: plan.clock,
         changed: Vec::new(),
     };
     (registry, keeper)
@@ -195,6 +225,10 @@ impl Keeper {
     async fn carry_out(&mut self, order: Order) {
         let done = match order {
             Order::Flush(done) => done,
+            Order::Rebuild(done) => {
+                self.rebuild().await;
+                done
+            }
             Order::Reform(reform, done) => {
                 self.reform(*reform);
                 self.rebuild().await;
@@ -286,14 +320,20 @@ impl Keeper {
         let (mut owners, build) = (self.owners.clone(), self.build);
         let meters = Arc::clone(&self.meters);
         let before = Arc::clone(&previous);
+        let (book, at) = (Arc::clone(&self.registry.book), self.clock.wall());
         let built = tokio::task::spawn_blocking(move || {
+            let pins = book.pins();
             let inputs = Inputs {
                 version: previous.version + 1,
                 offers: &offers,
                 pattern: &pattern,
                 previous: Some(&previous),
+                pins: &pins,
             };
             let mut catalog = build(&inputs, &mut owners);
+            if !catalog.first_uses.is_empty() {
+                book.first_uses(&catalog.first_uses, at);
+            }
             catalog.tiers = meters.know(&catalog.tools);
             (catalog, owners)
         });
@@ -304,6 +344,9 @@ impl Keeper {
         }
         for line in news(&before, &catalog) {
             tracing::warn!("{line}");
+        }
+        for notice in doubts::notices(&before, &catalog) {
+            self.notices.tell(notice);
         }
         self.registry.publish(Generation::new(Arc::new(catalog), Arc::clone(&self.charter)));
         true

@@ -19,6 +19,7 @@ use tollgate_core::secret::Secret;
 use tollgate_core::selector::Keywords;
 use tollgate_core::standing;
 use tollgate_core::tool::{Override, SlowResponse};
+use tollgate_core::trust::Policy;
 use tollgate_mcp::Revision;
 use tollgate_mcp::client::Credentials;
 
@@ -198,6 +199,8 @@ pub struct Server {
     pub protocol: Protocol,
     /// May its annotations allow retries, caching, probes?
     pub trusted: bool,
+    /// What becomes of its new, changed and suspicious tools.
+    pub trust: Policy,
     pub calibrate: Calibrate,
     pub state: Wanted,
     pub start: Start,
@@ -241,6 +244,7 @@ impl Server {
             transport,
             protocol: Protocol::Auto,
             trusted: false,
+            trust: Policy::default(),
             calibrate: Calibrate::ByItself,
             state: Wanted::Enabled,
             start: Start::Eager,
@@ -265,6 +269,7 @@ impl Server {
     fn run(&self) -> Self {
         Self {
             trusted: false,
+            trust: Policy::default(),
             calibrate: Calibrate::ByItself,
             timeout: Duration::ZERO,
             slow_response: None,

@@ -20,6 +20,7 @@ pub use crate::fleet::Turnover;
 use crate::gate::{Gate, Made};
 use crate::meters::{Archive, Basics, Meters, Tending};
 use crate::notices::Notices;
+use crate::pins::Book;
 use crate::record::Observer;
 use crate::registry::{self, Plan, Reform};
 use crate::servers::Servers;
@@ -33,7 +34,7 @@ pub struct Parts {
     /// Tools of its own, beside the built-in ones.
     pub tools: Vec<builtin::Server>,
     pub observers: Vec<Box<dyn Observer>>,
-    /// Where measurements outlast the process; `None` forgets them with it.
+    /// Where measurements and pins outlast the process; `None` forgets them with it.
     pub store: Option<Arc<Store>>,
     /// Where calls and decisions are kept.
     pub ledger: Arc<Ledger>,
@@ -66,6 +67,7 @@ pub fn start(settings: &Settings, parts: Parts) -> Running {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let notices = Notices::default();
     let environment = settings.environment.clone();
+    let book = Arc::new(Book::open(parts.store.clone()));
     let archive = parts.store.clone().map(|store| Archive::new(store, environment.clone()));
     let meters = Meters::new(Basics {
         clock: Arc::clone(&clock),
@@ -89,6 +91,9 @@ pub fn start(settings: &Settings, parts: Parts) -> Running {
             pattern: settings.names.clone(),
             owners: Some(settings.data.join("names.json")),
             meters: Arc::clone(&meters),
+            book,
+            notices: notices.clone(),
+            clock: Arc::clone(&clock),
         },
         heard,
     );

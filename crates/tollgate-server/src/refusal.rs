@@ -115,7 +115,9 @@ fn refused(era: Era, refusal: &Refusal, message: String) -> Told {
             let data = json::raw_value(&json!({ "uri": uri }));
             Told::Error(Refused::in_era(era, ErrorObject::new(code, message).with_data(data)))
         }
-        Refusal::InvalidArguments { .. } | Refusal::Away { .. } => Told::Failure(message),
+        Refusal::InvalidArguments { .. } | Refusal::Away { .. } | Refusal::Withheld { .. } => {
+            Told::Failure(message)
+        }
         Refusal::UnknownTool { .. }
         | Refusal::UnknownPrompt { .. }
         | Refusal::UnknownTask
@@ -156,6 +158,7 @@ pub(crate) fn plain(error: &CallError) -> Plain {
         CallError::Refused(Refusal::Away { .. }) => Status::Offline,
         CallError::Refused(
             Refusal::UnknownTool { .. }
+            | Refusal::Withheld { .. }
             | Refusal::UnknownPrompt { .. }
             | Refusal::UnknownResource { .. }
             | Refusal::UnknownTask,

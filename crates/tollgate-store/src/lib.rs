@@ -9,6 +9,7 @@ pub mod logins;
 pub mod measurements;
 mod migrations;
 mod number;
+pub mod pins;
 
 pub use database::Store;
 pub use error::{Error, OpenError};

@@ -36,6 +36,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "tollgate-core",
         &[
             "text",
+            "letters",
             "date",
             "digest",
             "glob",
@@ -58,6 +59,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "tool",
             "probe",
             "names",
+            "trust",
             "catalog",
             "filter",
             "view",
@@ -86,6 +88,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "caller",
             "seal",
             "owners",
+            "pins",
             "record",
             "audit",
             "recorder",

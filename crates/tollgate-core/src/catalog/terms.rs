@@ -8,7 +8,7 @@ use crate::tool::{Annotations, Attempts, Definition, Effect, Override, Terms};
 pub(super) fn terms(rules: &Rules, said: &Override, definition: &Definition) -> Terms {
     let (declared, hints) = (&definition.declared, &definition.annotations);
     let by_server = if rules.trusted { Estimate::Believed } else { Estimate::Claimed };
-    let effect = effect(rules, hints);
+    let effect = said.effect.unwrap_or_else(|| effect(rules, hints));
     let safe_to_repeat =
         effect == Effect::ReadOnly || rules.trusted && hints.idempotent == Some(true);
     let idempotent = said.idempotent.unwrap_or(safe_to_repeat);

@@ -14,6 +14,9 @@ use crate::json::raw_value;
 use crate::names::{NamePattern, Owned, Owners};
 use crate::rate::RateLimit;
 use crate::tool::{Effect, Override, Scope};
+use crate::trust::Pins;
+
+mod trust;
 
 /// One server of a test: a name, and what it lists.
 fn offer(server: &str, tools: &[Value]) -> Offer {
@@ -40,7 +43,10 @@ fn tools(names: &[&str]) -> Vec<Value> {
 
 fn build(offers: &[Offer], owners: &mut Owners, previous: Option<&Catalog>) -> Catalog {
     let pattern = NamePattern::default();
-    Catalog::build(&Inputs { version: 1, offers, pattern: &pattern, previous }, owners)
+    Catalog::build(
+        &Inputs { version: 1, offers, pattern: &pattern, previous, pins: &Pins::default() },
+        owners,
+    )
 }
 
 fn fresh(offers: &[Offer]) -> Catalog {
@@ -333,7 +339,13 @@ fn a_new_pattern_gives_new_names_and_frees_the_old() {
     let mut owners = Owners::default();
     build(&offers, &mut owners, None);
     let pattern = NamePattern::parse("mcp_{server}_{tool}").unwrap();
-    let inputs = Inputs { version: 2, offers: &offers, pattern: &pattern, previous: None };
+    let inputs = Inputs {
+        version: 2,
+        offers: &offers,
+        pattern: &pattern,
+        previous: None,
+        pins: &Pins::default(),
+    };
     Catalog::build(&inputs, &mut owners);
     let names: Vec<_> = owners.iter().map(|owned| owned.exposed.as_str()).collect();
     assert_eq!(names, ["mcp_s_t"]);

@@ -13,10 +13,11 @@ use super::{
 use crate::glob;
 use crate::id::{ExposedName, ServerId, ToolId, ToolName};
 use crate::json::Object;
-use crate::names::{Kind, Owners, expose};
+use crate::names::{Kind, expose};
 use crate::schema::Schema;
 use crate::text::shortened;
-use crate::tool::{ContentHash, Definition, Override, Tool};
+use crate::tool::{ContentHash, Definition, Finding, Override, Tool};
+use crate::trust::{self, By, Judgement, Offered, Pins, Room, Trusted, Verdict};
 
 /// A usable tool that has no name yet.
 pub(super) struct Candidate<'a> {
@@ -28,6 +29,8 @@ pub(super) struct Candidate<'a> {
     read: Read,
     source: ContentHash,
     previous: Option<Arc<Tool>>,
+    /// What it says of tools of other servers.
+    shadows: Vec<Finding>,
 }
 
 /// What reading gives, and what an unchanged text need not give again.
@@ -52,33 +55,8 @@ pub(super) fn read<'a>(
     candidates
 }
 
-/// Hands out the names and finishes those tools that got theirs. Sorted by exposed name.
-pub(super) fn settle(
-    mut candidates: Vec<Candidate<'_>>,
-    owners: &mut Owners,
-    (problems, withheld): Left<'_>,
-) -> Vec<Arc<Tool>> {
-    let turn = |it: &Candidate<'_>| (it.rules.origin != Origin::Builtin, it.rank);
-    candidates.sort_by(|a, b| (turn(a), &a.id.tool).cmp(&(turn(b), &b.id.tool)));
-    let mut tools = Vec::with_capacity(candidates.len());
-    for candidate in candidates {
-        match owners.claim(Kind::Tool, &candidate.exposed, &candidate.id) {
-            Ok(()) => tools.push(candidate.finish()),
-            Err(owner) => {
-                let exposed = candidate.exposed.to_string();
-                let kind = ProblemKind::NameTaken { exposed, owner };
-                let problem = Problem { tool: candidate.id, kind };
-                withheld.push(unusable(&problem, candidate.exposed));
-                problems.push(problem);
-            }
-        }
-    }
-    tools.sort_by(|a, b| a.exposed.cmp(&b.exposed));
-    tools
-}
-
 /// Where what is left out is noted: the problem, and the tool.
-type Left<'l> = (&'l mut Vec<Problem>, &'l mut Vec<Withheld>);
+pub(super) type Left<'l> = (&'l mut Vec<Problem>, &'l mut Vec<Withheld>);
 
 struct Reader<'a, 'r> {
     inputs: &'r Inputs<'a>,
@@ -130,10 +108,19 @@ impl<'a> Reader<'a, '_> {
                 }
             },
         };
-        for finding in &read.definition.findings {
-            self.problem(&id, ProblemKind::Suspicious(finding.clone()));
+        if !self.is_accepted(&id, read.definition.hash) {
+            for finding in &read.definition.findings {
+                self.problem(&id, ProblemKind::Suspicious(finding.clone()));
+            }
         }
-        Some(Candidate { rules, rank: self.rank, id, exposed, read, source, previous })
+        let (rank, shadows) = (self.rank, Vec::new());
+        Some(Candidate { rules, rank, id, exposed, read, source, previous, shadows })
+    }
+
+    /// Whether somebody has seen this very definition and all that was found in it.
+    fn is_accepted(&self, id: &ToolId, hash: ContentHash) -> bool {
+        let trusted = self.inputs.pins.get(id).and_then(|pin| pin.trusted);
+        trusted == Some(Trusted { hash, by: By::Person })
     }
 
     fn withhold(&mut self, name: ToolName, why: String) {
@@ -168,7 +155,53 @@ impl Read {
 }
 
 impl Candidate<'_> {
-    fn finish(self) -> Arc<Tool> {
+    pub(super) fn id(&self) -> &ToolId {
+        &self.id
+    }
+
+    pub(super) fn exposed(&self) -> &ExposedName {
+        &self.exposed
+    }
+
+    pub(super) fn origin(&self) -> Origin {
+        self.rules.origin
+    }
+
+    pub(super) fn rank(&self) -> usize {
+        self.rank
+    }
+
+    pub(super) fn definition(&self) -> &Definition {
+        &self.read.definition
+    }
+
+    /// Whether the catalogue before this one had it in the same words.
+    pub(super) fn is_unchanged(&self) -> bool {
+        self.previous.is_some()
+    }
+
+    /// What it says of tools of other servers.
+    pub(super) fn shadows(&self) -> &[Finding] {
+        &self.shadows
+    }
+
+    pub(super) fn shadowing(&mut self, findings: Vec<Finding>) {
+        self.shadows = findings;
+    }
+
+    /// Our own tools are not strangers'.
+    pub(super) fn judge(&self, pins: &Pins, room: Room) -> (Judgement, Vec<Finding>) {
+        if self.rules.origin == Origin::Builtin {
+            return (Judgement { verdict: Verdict::Served, is_first_use: false }, Vec::new());
+        }
+        let definition = &self.read.definition;
+        let findings: Vec<Finding> =
+            definition.findings.iter().chain(&self.shadows).cloned().collect();
+        let offered = Offered { hash: definition.hash, findings: &findings, room };
+        (trust::judge(self.rules.trust, pins.get(&self.id), &offered), findings)
+    }
+
+    pub(super) fn finish(self) -> Arc<Tool> {
         let Read { definition, input, output } = self.read;
         let nothing_said = Override::default();
         let said = self.rules.tools.get(&self.id.tool).unwrap_or(&nothing_said);
@@ -203,7 +236,10 @@ struct Previous {
 impl Previous {
     fn of(catalog: Option<&Catalog>) -> Self {
         let mut tools: HashMap<ServerId, HashMap<ToolName, Arc<Tool>>> = HashMap::new();
-        for tool in catalog.into_iter().flat_map(|catalog| &catalog.tools) {
+        let known = catalog.into_iter().flat_map(|catalog| {
+            catalog.tools.iter().chain(catalog.quarantined().map(|(tool, _)| tool))
+        });
+        for tool in known {
             let server = tools.entry(tool.id.server.clone()).or_default();
             server.insert(tool.id.tool.clone(), Arc::clone(tool));
         }
@@ -233,7 +269,7 @@ fn stop(rules: &Rules, name: &ToolName) -> Option<String> {
     (!is_allowed).then(|| "`allow` of its server does not have it".to_owned())
 }
 
-fn unusable(problem: &Problem, exposed: ExposedName) -> Withheld {
+pub(super) fn unusable(problem: &Problem, exposed: ExposedName) -> Withheld {
     let (tool, why) = (problem.tool.clone(), problem.to_string());
     Withheld { tool, exposed, cause: Cause::Unusable, why }
 }

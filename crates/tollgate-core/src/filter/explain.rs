@@ -30,6 +30,7 @@ pub fn explain(catalog: &Catalog, sieve: &Sieve<'_>) -> Vec<Explained> {
         let level = match it.cause {
             Cause::NotOffered => Level::Server,
             Cause::Unusable => Level::Catalog,
+            Cause::Untrusted => Level::Trust,
         };
         let (tool, exposed) = (it.tool.clone(), it.exposed.clone());
         Explained { tool, exposed, stopped: Some((level, it.why.clone())) }

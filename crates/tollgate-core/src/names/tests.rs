@@ -145,6 +145,69 @@ fn what_was_written_down_is_read_back_the_same() {
     assert_eq!(twice.into_iter().collect::<Owners>(), owners);
 }
 
+#[test]
+fn s_26_twins_by_form_case_and_look_make_one_name() {
+    let same = |one: &str, two: &str| {
+        let [one, two] = [one, two].map(|it| exposed("{server}_{tool}", "s", it));
+        assert_eq!(one.to_ascii_lowercase(), two.to_ascii_lowercase());
+    };
+    same("search", "𝐬𝐞𝐚𝐫𝐜𝐡");
+    same("search", "ⓢⓔⓐⓡⓒⓗ");
+    same("search", "ѕеаrсһ");
+    same("search", "SEARCH");
+    same("file", "ﬁle");
+    same("caf\u{e9}", "cafe\u{301}");
+    same("x²", "x2");
+    same("Kelvin", "\u{212a}elvin");
+}
+
+/// Pairs of a server and a tool that are as hard to tell apart as they can be.
+fn hostile(seed: &mut u64) -> (String, String) {
+    const LETTERS: &[&str] = &[
+        "a", "A", "b", "_", "-", ".", "__", "0", "o", "O", "1", "l", "I", "а", "ａ", "é", "/", " ",
+    ];
+    let mut next = |below: usize| {
+        *seed =
+            seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (*seed >> 33) as usize % below
+    };
+    let server = ["a", "a_", "a_a", "A", "a-a", "ab", "o", "O0"][next(8)].to_owned();
+    let length = match next(4) {
+        0 => 1 + next(300),
+        _ => 1 + next(5),
+    };
+    (server, (0..length).map(|_| LETTERS[next(LETTERS.len())]).collect())
+}
+
+#[test]
+fn s_26_among_a_million_pairs_no_two_tools_share_a_name() {
+    let (mut owners, mut seed) = (Owners::default(), 26);
+    let mut served: Vec<(ExposedName, ToolId)> = Vec::new();
+    for _ in 0..20_000 {
+        let (server, tool) = hostile(&mut seed);
+        let owner = id(&server, &tool);
+        let made = expose(&NamePattern::default(), Origin::Upstream, &owner.server, &owner.tool);
+        let is_known = served.iter().rev().take(50).any(|(_, it)| *it == owner);
+        if owners.claim(Kind::Tool, &made, &owner).is_ok() && !is_known {
+            served.push((made, owner));
+        }
+    }
+    let mut ids: Vec<ToolId> = served.iter().map(|(_, owner)| owner.clone()).collect();
+    ids.sort();
+    ids.dedup();
+    assert!(ids.len() * (ids.len() - 1) / 2 > 1_000_000, "{} tools", ids.len());
+    // One name has one owner, one owner one name; across servers they do not even look alike.
+    let mut by_name = std::collections::HashMap::new();
+    let mut by_shape = std::collections::HashMap::new();
+    for (made, owner) in &served {
+        let lower = made.as_str().to_ascii_lowercase();
+        assert_eq!(by_name.entry(lower).or_insert(owner), &owner, "{made}");
+        let server = &owner.server;
+        assert_eq!(by_shape.entry(super::shape(made)).or_insert(server), &server, "{made}");
+    }
+    assert_eq!(by_name.len(), ids.len());
+}
+
 fn any_tool() -> impl Strategy<Value = String> {
     prop_oneof!["[a-cA-C_.-]{1,6}", "[a-z0-9_./-]{1,300}", "\\PC{1,80}", "[аеорсх０-９ａ-ｚ]{1,8}",]
 }

@@ -13,6 +13,7 @@ use crate::filter::{House, Sieve};
 use crate::id::ServerId;
 use crate::json::{Object, raw_value};
 use crate::names::{NamePattern, Owners};
+use crate::trust::Pins;
 use crate::turn::{Principal, Turn};
 use crate::view::View;
 
@@ -34,7 +35,13 @@ fn turn() -> Turn {
     };
     let offers = [Offer { rules: Arc::new(rules), listing: Arc::new(listing), present: true }];
     let pattern = NamePattern::default();
-    let inputs = Inputs { version: 1, offers: &offers, pattern: &pattern, previous: None };
+    let inputs = Inputs {
+        version: 1,
+        offers: &offers,
+        pattern: &pattern,
+        previous: None,
+        pins: &Pins::default(),
+    };
     let catalog = Arc::new(Catalog::build(&inputs, &mut Owners::default()));
     let (house, agent) = (House::default(), Agent::implicit());
     let tier = Tier::Standard;

@@ -10,6 +10,7 @@ use crate::id::ServerId;
 use crate::json::{raw, raw_value};
 use crate::names::{NamePattern, Owners};
 use crate::tool::{Speech, Tool};
+use crate::trust::Pins;
 
 mod cutting;
 mod paging;
@@ -31,7 +32,13 @@ fn defined(definition: &Value) -> Arc<Tool> {
     let rules = Rules::new(ServerId::parse("s").unwrap(), Origin::Upstream);
     let offers = [Offer { rules: Arc::new(rules), listing: Arc::new(listing), present: true }];
     let pattern = NamePattern::parse("{server}_{tool}").unwrap();
-    let inputs = Inputs { version: 1, offers: &offers, pattern: &pattern, previous: None };
+    let inputs = Inputs {
+        version: 1,
+        offers: &offers,
+        pattern: &pattern,
+        previous: None,
+        pins: &Pins::default(),
+    };
     let catalog = Catalog::build(&inputs, &mut Owners::default());
     Arc::clone(catalog.tool("s_t").expect("the tool is in the catalogue"))
 }

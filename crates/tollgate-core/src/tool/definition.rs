@@ -1,12 +1,14 @@
 //! Intake of one tool as a stranger's server says it: strict reading, caps, hidden text.
 //! Called by the catalogue only. Knows nothing of the operator's rules.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::{ContentHash, Scope, headers, scrub};
+use super::finding::{Finding, FindingKind};
+use super::{ContentHash, Scope, headers, scan, scrub};
 use crate::id::ToolName;
 use crate::json::{self, Malformed, Object};
 use crate::schema;
@@ -28,6 +30,8 @@ pub struct Definition {
     pub findings: Vec<Finding>,
     /// Every field, known or not, in the order in which it came.
     pub fields: Object<'static>,
+    /// The text as it came, where `fields` are not the same.
+    original: Option<Box<str>>,
     /// SHA-256 over what the server said, in canonical form (hidden text included).
     pub hash: ContentHash,
 }
@@ -65,30 +69,6 @@ pub enum HeaderKind {
     String,
     Integer,
     Boolean,
-}
-
-/// Something in a definition that was taken out or changed.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Finding {
-    pub kind: FindingKind,
-    /// JSON pointer into the definition.
-    pub at: String,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum FindingKind {
-    /// Control characters, escape sequences of terminals among them.
-    Control,
-    /// Unicode tags: a whole hidden alphabet.
-    Tag,
-    Bidi,
-    ZeroWidth,
-    VariationSelector,
-    PrivateUse,
-    /// A description over the limit was cut.
-    Cut,
-    /// A declared duration or scope that cannot be used was ignored.
-    Ignored,
 }
 
 /// Why a definition cannot be served at all.
@@ -137,6 +117,7 @@ impl Definition {
         let was_bounded = bound_description(&mut whole);
         let mut findings = scrub::scrub(&mut whole, raw.get())?;
         let mut fields = scrub::fields(&whole, raw.get(), &findings)?;
+        let suspicious = scan::scan(&whole);
         let Value::Object(mut whole) = whole else { return Err(Rejected::Missing("name")) };
         let input_schema = whole.remove("inputSchema").ok_or(Rejected::Missing("inputSchema"))?;
         if input_schema.get("type").and_then(Value::as_str) != Some("object") {
@@ -145,12 +126,15 @@ impl Definition {
         let mut description = text(&whole, "description")?;
         let cut = description.as_deref().and_then(cut);
         if was_bounded || cut.is_some() {
-            findings.push(Finding { kind: FindingKind::Cut, at: "/description".to_owned() });
+            findings.push(Finding::new(FindingKind::Cut, "/description"));
         }
         if let Some(cut) = cut {
             fields.set_string("description", &cut);
             description = Some(cut);
         }
+        let declared = declared(&whole, &mut findings)?;
+        let original = (!findings.is_empty()).then(|| raw.get().into());
+        findings.extend(suspicious);
         Ok(Self {
             name,
             title: text(&whole, "title")?,
@@ -159,27 +143,21 @@ impl Definition {
             input_schema,
             output_schema: output_schema(&mut whole)?,
             annotations: annotations(&whole)?,
-            declared: declared(&whole, &mut findings)?,
+            declared,
             findings,
             fields,
+            original,
             hash,
         })
     }
-}
 
-impl std::fmt::Display for Finding {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let what = match self.kind {
-            FindingKind::Control => "control characters",
-            FindingKind::Tag => "invisible tag characters",
-            FindingKind::Bidi => "characters that turn the direction of writing",
-            FindingKind::ZeroWidth => "characters without width",
-            FindingKind::VariationSelector => "stray variation selectors",
-            FindingKind::PrivateUse => "private-use characters",
-            FindingKind::Cut => return write!(f, "`{}` was too long and was cut", self.at),
-            FindingKind::Ignored => return write!(f, "`{}` cannot be used, ignored", self.at),
-        };
-        write!(f, "`{}` had {what}; they were taken out", self.at)
+    /// What the server said, hidden text included: the text that `hash` is of, up to the order of
+    /// its keys.
+    pub fn said(&self) -> Cow<'_, str> {
+        match &self.original {
+            Some(original) => Cow::Borrowed(original),
+            None => Cow::Owned(self.fields.to_text()),
+        }
     }
 }
 
@@ -277,7 +255,7 @@ fn declared(whole: &Map<String, Value>, findings: &mut Vec<Finding>) -> Result<D
         let seconds = value.as_f64().map(|it| it * unit).filter(|it| *it > 0.0);
         if seconds.is_none() {
             let at = format!("/_meta/{}/{field}", scrub::escape(group));
-            findings.push(Finding { kind: FindingKind::Ignored, at });
+            findings.push(Finding::new(FindingKind::Ignored, &at));
         }
         seconds.map(|it| Duration::from_secs_f64(it.min(86_400.0)))
     };
@@ -296,7 +274,7 @@ fn scope(meta: &Map<String, Value>, findings: &mut Vec<Finding>) -> Option<Scope
         Some("public") => Some(Scope::Public),
         _ => {
             let at = format!("/_meta/{}/scope", scrub::escape(group));
-            findings.push(Finding { kind: FindingKind::Ignored, at });
+            findings.push(Finding::new(FindingKind::Ignored, &at));
             None
         }
     }

@@ -4,7 +4,7 @@
 use std::borrow::Cow;
 use std::ops::RangeInclusive;
 
-use super::definition::FindingKind;
+use super::finding::FindingKind;
 
 /// `text` without hidden characters, and the kinds that were found (sorted, each once).
 pub fn clean(text: &str) -> (Cow<'_, str>, Vec<FindingKind>) {
@@ -27,6 +27,41 @@ pub fn clean(text: &str) -> (Cow<'_, str>, Vec<FindingKind>) {
     kinds.sort_unstable();
     kinds.dedup();
     (Cow::Owned(kept), kinds)
+}
+
+/// The text with everything in it that people do not see, or that moves what they see, as escapes.
+pub fn visible(text: &str) -> String {
+    if text.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
+        return text.to_owned();
+    }
+    escaped(text, is_unseen)
+}
+
+/// The text with all but ASCII as escapes: two that look the same are not any more.
+pub fn ascii(text: &str) -> String {
+    escaped(text, |c| !c.is_ascii() || c.is_ascii_control())
+}
+
+fn escaped(text: &str, escapes: impl Fn(char) -> bool) -> String {
+    let mut out = String::with_capacity(text.len() + 16);
+    for c in text.chars() {
+        match escapes(c) {
+            true => out.extend(c.escape_default()),
+            false => out.push(c),
+        }
+    }
+    out
+}
+
+/// In no context visible by itself.
+fn is_unseen(c: char) -> bool {
+    c.is_control()
+        || matches!(c, '\u{ad}' | '\u{34f}' | '\u{61c}' | '\u{115f}' | '\u{1160}')
+        || matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{206f}')
+        || matches!(c, '\u{e0000}'..='\u{e0fff}')
+        || is_invisible(c)
+        || is_selector(c)
+        || is_private(c)
 }
 
 /// Printable ASCII and line breaks only: most texts, settled without looking at characters.

@@ -2,12 +2,13 @@
 
 use serde_json::{Map, Value};
 
-use super::definition::{Finding, Rejected};
+use super::definition::Rejected;
+use super::finding::Finding;
 use super::hidden;
 use crate::json::{Malformed, Object};
 
 /// So many findings tell the story; more would only fill the log.
-const MOST: usize = 32;
+pub(super) const MOST: usize = 32;
 
 /// Cleans `value`, which was read from `text`. Keys that become equal are refused.
 pub(crate) fn scrub(value: &mut Value, text: &str) -> Result<Vec<Finding>, Rejected> {
@@ -117,7 +118,7 @@ impl Scrubber {
         }
         let room = MOST.saturating_sub(self.findings.len());
         let at = &self.at;
-        let found = kinds.into_iter().map(|kind| Finding { kind, at: at.clone() });
+        let found = kinds.into_iter().map(|kind| Finding::new(kind, at));
         self.findings.extend(found.take(room));
         Some(clean.into_owned())
     }

@@ -13,6 +13,7 @@ use crate::glob::Glob;
 use crate::id::ServerId;
 use crate::json::raw_value;
 use crate::names::{NamePattern, Owners};
+use crate::trust::Pins;
 
 fn offer(server: &str, listing: Listing) -> Offer {
     let rules = Rules::new(ServerId::parse(server).unwrap(), Origin::Upstream);
@@ -26,7 +27,8 @@ fn tools(names: impl IntoIterator<Item = String>) -> Listing {
 
 fn catalog(offers: &[Offer]) -> Arc<Catalog> {
     let pattern = NamePattern::default();
-    let inputs = Inputs { version: 7, offers, pattern: &pattern, previous: None };
+    let inputs =
+        Inputs { version: 7, offers, pattern: &pattern, previous: None, pins: &Pins::default() };
     Arc::new(Catalog::build(&inputs, &mut Owners::default()))
 }
 

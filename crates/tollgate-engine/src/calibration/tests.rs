@@ -26,6 +26,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::gate::{Gate, Made};
 use crate::meters::{Basics, Meters, Tending};
 use crate::notices::Notices;
+use crate::pins::Book;
 use crate::registry::{self, Plan};
 use crate::servers::Servers;
 use crate::settings::Settings;
@@ -195,6 +196,9 @@ impl Stage {
             pattern: NamePattern::parse("{server}_{tool}").unwrap(),
             owners: None,
             meters: Arc::clone(&meters),
+            book: Arc::new(Book::open(None)),
+            notices: notices.clone(),
+            clock: Arc::new(SystemClock),
         };
         let (registry, mut keeper) = registry::registry(plan, heard);
         let (does, log) = (Arc::default(), Arc::default());

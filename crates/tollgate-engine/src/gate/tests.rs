@@ -33,6 +33,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::dialogue::ask;
 use crate::meters::{Basics, Meters};
 use crate::notices::Notices;
+use crate::pins::Book;
 use crate::record::{CallRecord, Observer};
 use crate::registry::{self, Plan};
 use crate::servers::Servers;
@@ -47,6 +48,7 @@ mod leave;
 mod limits;
 mod reuse;
 mod secrets;
+mod trust;
 
 /// What a scripted server gets to see of a job.
 struct Seen {
@@ -209,6 +211,9 @@ where
         pattern: NamePattern::parse("{server}_{tool}").unwrap(),
         owners: None,
         meters: Arc::clone(&meters),
+        book: Arc::new(Book::open(None)),
+        notices: notices.clone(),
+        clock: Arc::new(SystemClock),
     };
     let (registry, mut keeper) = registry::registry(plan, heard);
     keeper.offer(&server, listing(&tools));

@@ -7,6 +7,7 @@ use tollgate_core::json::raw_value;
 use tollgate_core::latency::Ending;
 use tollgate_core::names::{NamePattern, Owners};
 use tollgate_core::tool::Override;
+use tollgate_core::trust::Pins;
 use tollgate_store::Store;
 
 use super::*;
@@ -34,7 +35,13 @@ fn tools(script: &str) -> Vec<Arc<Tool>> {
     let listing = Arc::new(Listing { tools: listed, ..Listing::default() });
     let offers = [Offer { rules: Arc::new(rules), listing, present: true }];
     let pattern = NamePattern::parse("{server}_{tool}").unwrap();
-    let inputs = Inputs { version: 1, offers: &offers, pattern: &pattern, previous: None };
+    let inputs = Inputs {
+        version: 1,
+        offers: &offers,
+        pattern: &pattern,
+        previous: None,
+        pins: &Pins::default(),
+    };
     Catalog::build(&inputs, &mut Owners::default()).tools
 }
 

@@ -27,6 +27,9 @@ fn plan(servers: &[&str]) -> Plan {
             notices: Notices::default(),
             archive: None,
         }),
+        book: Arc::new(Book::open(None)),
+        notices: Notices::default(),
+        clock: Arc::new(SystemClock),
     }
 }
 
@@ -77,8 +80,13 @@ fn news_are_told_once_and_not_without_end() {
             present: true,
         }];
         let pattern = NamePattern::parse("{server}_{tool}").unwrap();
-        let inputs =
-            Inputs { version: 1, offers: &offers, pattern: &pattern, previous: Some(previous) };
+        let inputs = Inputs {
+            version: 1,
+            offers: &offers,
+            pattern: &pattern,
+            previous: Some(previous),
+            pins: &Pins::default(),
+        };
         Catalog::build(&inputs, &mut Owners::default())
     };
     let one = build(&["a", "a"], &Catalog::default());

@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use tollgate_core::date;
+use tollgate_core::tool::hidden::visible;
 use tollgate_core::turn::Principal;
 use tollgate_engine::notices::{Call, Notice};
 
@@ -50,6 +51,26 @@ pub(super) fn event(notice: &Notice) -> Event {
         }
         Notice::Reloaded { by, error } => {
             Event::new("reloaded", &Reloaded { by, ok: error.is_none(), error: error.as_deref() })
+        }
+        Notice::Doubted { tool, exposed, verdict, reason } => {
+            let doubted = Doubted {
+                server: tool.server.as_str(),
+                tool: tool.tool.as_str(),
+                name: exposed.as_str(),
+                verdict,
+                reason: visible(reason),
+            };
+            Event::new("doubted", &doubted)
+        }
+        Notice::Judged { tool, hash, decision, by } => {
+            let judged = Judged {
+                server: tool.server.as_str(),
+                tool: tool.tool.as_str(),
+                hash: hash.to_string(),
+                decision,
+                by,
+            };
+            Event::new("judged", &judged)
         }
     }
 }
@@ -123,6 +144,24 @@ struct Reloaded<'a> {
     ok: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Doubted<'a> {
+    server: &'a str,
+    tool: &'a str,
+    name: &'a str,
+    verdict: &'static str,
+    reason: String,
+}
+
+#[derive(Serialize)]
+struct Judged<'a> {
+    server: &'a str,
+    tool: &'a str,
+    hash: String,
+    decision: &'static str,
+    by: &'a str,
 }
 
 #[cfg(test)]

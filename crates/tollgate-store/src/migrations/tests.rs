@@ -19,7 +19,7 @@ fn an_empty_file_gets_all_steps_and_each_only_once() {
         take(&mut connection, STEPS).unwrap();
         assert_eq!(version(&connection).unwrap(), u32::try_from(STEPS.len()).ok());
     }
-    assert_eq!(tables(&connection), "audit audit_chain keys logins measurements");
+    assert_eq!(tables(&connection), "audit audit_chain keys logins measurements pins");
 }
 
 #[test]

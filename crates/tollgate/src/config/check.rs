@@ -33,6 +33,7 @@ mod sandbox;
 mod server;
 mod tokens;
 mod tool;
+mod trust;
 
 /// How names are compared where two must not look alike: any case, `-` as `_`.
 fn folded(name: &str) -> String {

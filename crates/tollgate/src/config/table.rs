@@ -5,11 +5,13 @@ mod agent;
 mod audit;
 mod auth;
 mod server;
+mod trust;
 
 use agent::{AGENT, BUDGET, KEY, MODEL, PROVIDER};
 use audit::{AUDIT, SECRETS};
 use auth::AUTH;
 use server::SERVER;
+use trust::TRUST;
 
 /// A place in the config with keys of its own.
 #[derive(Debug)]
@@ -156,6 +158,12 @@ pub(super) const TOP: Section = Section {
             Kind::Section(&HOUSE),
             "all of them",
             "Which tools there are at all, for anybody; every level after this one only takes away",
+        ),
+        key(
+            "trust",
+            Kind::Section(&TRUST),
+            "see there",
+            "Tools that others wrote: new, changed and suspicious ones. Each server may say otherwise",
         ),
         key("budget", Kind::Section(&BUDGET), "see there", "Latency tiers and how they are chosen"),
         key("audit", Kind::Section(&AUDIT), "see there", "What is kept of calls, and for how long"),

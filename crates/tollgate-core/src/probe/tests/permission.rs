@@ -12,6 +12,7 @@ use crate::id::{ServerId, ToolName};
 use crate::json::raw_value;
 use crate::names::{NamePattern, Owners};
 use crate::tool::{Approval, Override};
+use crate::trust::Pins;
 
 /// What a probe of the tool would send, or why there is none.
 fn check(said_by_server: &Value, trusted: Trust, said: Override) -> String {
@@ -28,7 +29,13 @@ fn check(said_by_server: &Value, trusted: Trust, said: Override) -> String {
     let listing = Listing { tools: vec![raw_value(&tool)], ..Listing::default() };
     let offer = Offer { rules: Arc::new(rules), listing: Arc::new(listing), present: true };
     let pattern = NamePattern::default();
-    let inputs = Inputs { version: 1, offers: &[offer], pattern: &pattern, previous: None };
+    let inputs = Inputs {
+        version: 1,
+        offers: &[offer],
+        pattern: &pattern,
+        previous: None,
+        pins: &Pins::default(),
+    };
     let catalog = Catalog::build(&inputs, &mut Owners::default());
     match of(&catalog.tools[0]) {
         Ok(probe) if probe.origin == Origin::Operator => format!("given {}", probe.arguments),

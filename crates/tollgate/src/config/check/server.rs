@@ -6,6 +6,7 @@ use std::time::Duration;
 use tollgate_core::glob::Glob;
 use tollgate_core::id::ServerId;
 use tollgate_core::tool::SlowResponse;
+use tollgate_core::trust::Policy;
 use tollgate_engine::settings::{
     Calibrate, Protocol, Restart, RestartPolicy, Server, Slots, Start, Transport, Wanted,
 };
@@ -13,7 +14,7 @@ use tollgate_mcp::Revision;
 
 use super::super::diagnostic::Problems;
 use super::super::raw::{Fields, Marked};
-use super::{command, endpoint, folded, is_new, milliseconds, tool};
+use super::{command, endpoint, folded, is_new, milliseconds, tool, trust};
 
 pub(super) struct Servers {
     pub list: Vec<Server>,
@@ -24,12 +25,14 @@ pub(super) fn servers(top: &Fields, problems: &mut Problems) -> Servers {
     let mut servers = Servers { list: Vec::new(), code_mode: BTreeSet::new() };
     let mut seen = BTreeSet::new();
     let mut exposed = BTreeSet::new();
+    let usual = trust::usual(top);
     for (name, fields) in top.named("servers") {
         let id = id(name, fields, problems);
         let is_new = is_new(&mut seen, (&fields.path, "server"), name, problems);
         exposed_once(fields, &mut exposed, problems);
         let server = id.and_then(|id| server(id, name, fields, problems));
         let Some(server) = server.filter(|_| is_new) else { continue };
+        let server = Server { trust: trust::policy(fields, usual), ..server };
         if fields.flag("code_mode") == Some(true) {
             servers.code_mode.insert(server.id.clone());
         }
@@ -72,6 +75,7 @@ fn server(
             .and_then(|text| Revision::parse(text.value))
             .map_or(Protocol::Auto, Protocol::Pinned),
         trusted: fields.flag("trusted").unwrap_or(false),
+        trust: Policy::default(),
         calibrate: match fields.flag("calibrate") {
             Some(false) => Calibrate::OnCommand,
             Some(true) | None => Calibrate::ByItself,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tollgate_core::id::{ExposedName, ToolName};
-use tollgate_core::tool::{Approval, Override, Speech};
+use tollgate_core::tool::{Approval, Effect, Override, Speech};
 
 use super::super::diagnostic::Problems;
 use super::super::raw::{Fields, Marked};
@@ -33,6 +33,7 @@ fn one(fields: &Fields, problems: &mut Problems) -> Override {
         probe: probe(fields, problems),
         hedge: fields.flag("hedge"),
         rate_limit: rate_limit(fields, problems),
+        effect: effect(fields),
         approval: fields.text("approval").map(|text| match text.value {
             "always" => Approval::Always,
             "never" => Approval::Never,
@@ -41,10 +42,19 @@ fn one(fields: &Fields, problems: &mut Problems) -> Override {
     }
 }
 
+fn effect(fields: &Fields) -> Option<Effect> {
+    fields.text("effect").map(|text| match text.value {
+        "read_only" => Effect::ReadOnly,
+        "mutating" => Effect::Mutating,
+        _ => Effect::Destructive,
+    })
+}
+
 /// What needs the same call twice, of a tool that nobody says may be called twice.
 fn warn_of_repeats(server: &Fields, fields: &Fields, problems: &mut Problems) {
-    // A trusted server may still say so of its tools.
-    if fields.flag("idempotent").or(server.flag("trusted")) == Some(true) {
+    // What only reads may be repeated, and a trusted server may still say so of its tools.
+    let reads = (effect(fields) == Some(Effect::ReadOnly)).then_some(true);
+    if fields.flag("idempotent").or(reads).or(server.flag("trusted")) == Some(true) {
         return;
     }
     let mut warn = |key: &str, what: &str| {

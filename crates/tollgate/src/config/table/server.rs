@@ -1,5 +1,6 @@
 //! The keys of one server and of its tools.
 
+use super::trust::SERVER_TRUST;
 use super::{Kind, MILLISECONDS, PLAIN, PLAINS, PROSE, SECRET, Section, key, required, whole};
 
 pub(super) const SERVER: Section = Section {
@@ -47,6 +48,12 @@ pub(super) const SERVER: Section = Section {
             Kind::Flag,
             "false",
             "May its annotations allow retries, caching and probes?",
+        ),
+        key(
+            "trust",
+            Kind::Section(&SERVER_TRUST),
+            "as `trust` says for all",
+            "New, changed and suspicious tools of this server",
         ),
         key("enabled", Kind::Flag, "true", "`false` keeps the entry and starts nothing"),
         key(
@@ -312,6 +319,12 @@ const TOOL: Section = Section {
             PLAIN,
             "none",
             "So many calls per time: `30/min`; `s`, `min`, `h`, `day`",
+        ),
+        key(
+            "effect",
+            Kind::Choice(&["read_only", "mutating", "destructive"]),
+            "by its annotations, where trusted",
+            "What calls do to the world. Annotations of the server then say nothing of it",
         ),
         key(
             "approval",

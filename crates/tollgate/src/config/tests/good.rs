@@ -8,7 +8,8 @@ use tollgate_core::agent::Agent;
 use tollgate_core::agent::Engine;
 use tollgate_core::budget::Tier;
 use tollgate_core::selector::{Builtin, Keywords, Language};
-use tollgate_core::tool::Approval;
+use tollgate_core::tool::{Approval, Effect};
+use tollgate_core::trust::{OnChange, OnFinding, Pinning, Policy};
 use tollgate_engine::settings::{
     Auth, Budget, Calibrate, Command, Endpoint, Network, Privileges, Protocol, Sandbox, Start,
     Transport, Wanted,
@@ -143,6 +144,27 @@ servers:
     assert_eq!(server.calibrate, Calibrate::OnCommand);
     let tool = server.tools.into_values().next().unwrap();
     assert_eq!((tool.hedge, tool.cacheable), (Some(true), Some(Duration::from_secs(5))));
+}
+
+#[test]
+fn a_servers_own_trust_comes_before_that_for_all() {
+    let text = "trust: { pin: reviewed, on_finding: quarantine }
+servers:
+  a: { command: x }
+  b: { command: x, trust: { pin: off, on_change: flag } }
+  c: { command: x, trust: {}, tools: { t: { effect: read_only, cacheable_seconds: 5 } } }
+";
+    assert_eq!(report(text).diagnostics, []);
+    let [a, b, c] = good(text).settings.servers.try_into().unwrap();
+    let usual = Policy {
+        pin: Pinning::Reviewed,
+        on_change: OnChange::Quarantine,
+        on_finding: OnFinding::Quarantine,
+    };
+    assert_eq!((a.trust, c.trust), (usual, usual));
+    assert_eq!(b.trust, Policy { pin: Pinning::Off, on_change: OnChange::Flag, ..usual });
+    assert_eq!(c.tools.into_values().next().unwrap().effect, Some(Effect::ReadOnly));
+    assert_eq!(good("servers: { a: { command: x } }").settings.servers[0].trust, Policy::default());
 }
 
 #[test]

@@ -18,7 +18,7 @@ error: unknown key `comand`
  3 |     comand: npx -y files
    |     ^^^^^^
    = did you mean `command`?
-   = known here: transport, command, args, env, cwd, sandbox, url, headers, auth, protocol, trusted, enabled, start, restart, code_mode, calibrate, category, limits, defaults, allow, deny, tools
+   = known here: transport, command, args, env, cwd, sandbox, url, headers, auth, protocol, trusted, trust, enabled, start, restart, code_mode, calibrate, category, limits, defaults, allow, deny, tools
 
 error: unknown key `trasport`
  --> t.yaml:4:5
@@ -26,7 +26,7 @@ error: unknown key `trasport`
  4 |     trasport: stdio
    |     ^^^^^^^^
    = did you mean `transport`?
-   = known here: transport, command, args, env, cwd, sandbox, url, headers, auth, protocol, trusted, enabled, start, restart, code_mode, calibrate, category, limits, defaults, allow, deny, tools
+   = known here: transport, command, args, env, cwd, sandbox, url, headers, auth, protocol, trusted, trust, enabled, start, restart, code_mode, calibrate, category, limits, defaults, allow, deny, tools
 
 2 errors in t.yaml
 "#,
@@ -138,7 +138,7 @@ error: unknown key `timeout_ms`
  4 |     timeout_ms: 5000
    |     ^^^^^^^^^^
    = it belongs under `defaults`
-   = known here: transport, command, args, env, cwd, sandbox, url, headers, auth, protocol, trusted, enabled, start, restart, code_mode, calibrate, category, limits, defaults, allow, deny, tools
+   = known here: transport, command, args, env, cwd, sandbox, url, headers, auth, protocol, trusted, trust, enabled, start, restart, code_mode, calibrate, category, limits, defaults, allow, deny, tools
 
 error: unknown key `agents`
  --> t.yaml:5:5
@@ -146,7 +146,7 @@ error: unknown key `agents`
  5 |     agents: {}
    |     ^^^^^^
    = it belongs at the top level: take the indentation out
-   = known here: transport, command, args, env, cwd, sandbox, url, headers, auth, protocol, trusted, enabled, start, restart, code_mode, calibrate, category, limits, defaults, allow, deny, tools
+   = known here: transport, command, args, env, cwd, sandbox, url, headers, auth, protocol, trusted, trust, enabled, start, restart, code_mode, calibrate, category, limits, defaults, allow, deny, tools
 
 error: unknown key `apiKey`
  --> t.yaml:6:5
@@ -154,7 +154,7 @@ error: unknown key `apiKey`
  6 |     apiKey: ***
    |     ^^^^^^
    = write `auth: { apiKey: … }` for the header x-api-key, `auth: { token: … }` for a bearer token
-   = known here: transport, command, args, env, cwd, sandbox, url, headers, auth, protocol, trusted, enabled, start, restart, code_mode, calibrate, category, limits, defaults, allow, deny, tools
+   = known here: transport, command, args, env, cwd, sandbox, url, headers, auth, protocol, trusted, trust, enabled, start, restart, code_mode, calibrate, category, limits, defaults, allow, deny, tools
 
 3 errors in t.yaml
 "#,
@@ -260,7 +260,7 @@ error: unknown key `mcp`
  1 | mcp:
    | ^^^
    = write what is under `mcp` at the top level: `servers:`
-   = known here: listen, hosts, environment, data, tls, database, redis, names, limits, approvals, builtin, servers, tools, budget, audit, secrets, providers, models, default_agent, agents, auth, keys
+   = known here: listen, hosts, environment, data, tls, database, redis, names, limits, approvals, builtin, servers, tools, trust, budget, audit, secrets, providers, models, default_agent, agents, auth, keys
 
 error: unknown key `npcs`
  --> t.yaml:3:1
@@ -268,7 +268,7 @@ error: unknown key `npcs`
  3 | npcs: []
    | ^^^^
    = write `agents:`
-   = known here: listen, hosts, environment, data, tls, database, redis, names, limits, approvals, builtin, servers, tools, budget, audit, secrets, providers, models, default_agent, agents, auth, keys
+   = known here: listen, hosts, environment, data, tls, database, redis, names, limits, approvals, builtin, servers, tools, trust, budget, audit, secrets, providers, models, default_agent, agents, auth, keys
 
 2 errors in t.yaml
 "#,
@@ -828,7 +828,7 @@ error: unknown key `hegde`
  6 |       u: { hegde: true }
    |            ^^^^^
    = did you mean `hedge`?
-   = known here: expose_as, description, speech_field, speech_template, estimated_duration_ms, max_duration_ms, idempotent, cacheable_seconds, probe, hedge, rate_limit, approval
+   = known here: expose_as, description, speech_field, speech_template, estimated_duration_ms, max_duration_ms, idempotent, cacheable_seconds, probe, hedge, rate_limit, effect, approval
 
 1 error, 2 warnings in t.yaml
 "#,

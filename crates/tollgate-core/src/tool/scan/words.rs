@@ -1,0 +1,89 @@
+//! Words that are not written in the letters that they seem to be written in.
+
+use super::phrases::Position;
+use crate::letters::{self, Script};
+
+/// Formulas put Greek letters behind these.
+const FUNCTIONS: &[&str] = &["sin", "cos", "tan", "cot", "log", "exp", "max", "min", "arg"];
+/// So many letters of an alphabet made for formulas are a word.
+const STYLED: usize = 4;
+
+/// The first word that passes for another.
+pub(super) fn twin(text: &str, position: Position) -> Option<String> {
+    if text.is_ascii() {
+        return None;
+    }
+    if let Some(styled) = styled(text) {
+        return Some(styled);
+    }
+    let is_name = position == Position::Name;
+    if is_name && text.chars().all(|c| !c.is_alphabetic() || letters::latin(c).is_some()) {
+        return text.chars().any(|c| is_foreign(Script::of(c))).then(|| text.to_owned());
+    }
+    let around = Around::of(text);
+    words(text).find(|word| is_twin(word, around)).map(str::to_owned)
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !c.is_alphabetic()).filter(|word| !word.is_empty() && !word.is_ascii())
+}
+
+/// What a word stands in.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Around {
+    /// Some letter can only be of another alphabet: words of that language stand here.
+    Foreign,
+    Latin,
+}
+
+impl Around {
+    fn of(text: &str) -> Self {
+        let is_telling = |c: char| is_foreign(Script::of(c)) && letters::latin(c).is_none();
+        if text.chars().any(is_telling) { Self::Foreign } else { Self::Latin }
+    }
+}
+
+fn is_foreign(script: Script) -> bool {
+    matches!(script, Script::Greek | Script::Cyrillic | Script::Armenian | Script::Cherokee)
+}
+
+fn is_twin(word: &str, around: Around) -> bool {
+    let scripts: Vec<Script> = word.chars().map(Script::of).collect();
+    let latin = scripts.iter().filter(|it| **it == Script::Latin).count();
+    let foreign = scripts.iter().filter(|it| is_foreign(**it)).count();
+    let all_look_latin = word.chars().all(|c| letters::latin(c).is_some());
+    if foreign == 0 {
+        return false;
+    }
+    if latin == 0 {
+        // A word of its own script; alone in a Latin text, and of look-alikes only, it is none.
+        let is_greek = scripts.contains(&Script::Greek);
+        return !is_greek && around == Around::Latin && all_look_latin && foreign >= 3;
+    }
+    if scripts.contains(&Script::Greek) {
+        let plain: String = word.chars().filter(char::is_ascii).collect();
+        return latin >= 3 && all_look_latin && !FUNCTIONS.contains(&plain.as_str());
+    }
+    // An abbreviation with an ending (`SMSка`) changes its script once, a disguise anywhere.
+    let changes = scripts.windows(2).filter(|pair| pair[0] != pair[1]).count();
+    changes > 1 || around == Around::Latin
+}
+
+/// A run of letters from alphabets of formulas or of letters in circles and boxes.
+fn styled(text: &str) -> Option<String> {
+    let mut run = String::new();
+    for c in text.chars() {
+        let is_styled = matches!(
+            c,
+            '\u{1d400}'..='\u{1d7ff}' | '\u{24b6}'..='\u{24e9}' | '\u{1f130}'..='\u{1f189}'
+        );
+        match is_styled {
+            true => run.push(c),
+            false => run.clear(),
+        }
+        if run.chars().count() >= STYLED {
+            return Some(run);
+        }
+    }
+    None
+}

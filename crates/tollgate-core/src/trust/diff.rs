@@ -1,0 +1,121 @@
+//! What changed between two definitions, place by place, such that a person sees it: hidden
+//! characters as escapes, long texts only around the change. Bounded, whatever a server sent.
+
+use serde_json::Value;
+
+use crate::json::{self, Malformed};
+use crate::letters;
+use crate::text::shortened;
+use crate::tool::hidden;
+use crate::tool::scrub::escape;
+
+/// Changes beyond that are not told one by one.
+const MOST: usize = 200;
+/// Characters of one side of a change.
+const LONGEST: usize = 2_000;
+/// Characters of a text that are shown before and behind a change in it.
+const AROUND: usize = 80;
+
+/// One place that is not what it was. `None`: nothing stood or stands there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// JSON pointer.
+    pub at: String,
+    pub before: Option<String>,
+    pub after: Option<String>,
+}
+
+/// All changes from one definition to another, in the order of the first.
+pub fn diff(before: &str, after: &str) -> Result<Vec<Change>, Malformed> {
+    let (before, after) = (json::value(before)?, json::value(after)?);
+    let mut differ = Differ { at: String::new(), changes: Vec::new() };
+    differ.compare(Some(&before), Some(&after));
+    Ok(differ.changes)
+}
+
+struct Differ {
+    at: String,
+    changes: Vec<Change>,
+}
+
+impl Differ {
+    fn compare(&mut self, before: Option<&Value>, after: Option<&Value>) {
+        if before == after || self.changes.len() >= MOST {
+            return;
+        }
+        match (before, after) {
+            (Some(Value::Object(before)), Some(Value::Object(after))) => {
+                for (key, value) in before {
+                    self.within(key, Some(value), after.get(key));
+                }
+                for (key, value) in after.iter().filter(|(key, _)| !before.contains_key(*key)) {
+                    self.within(key, None, Some(value));
+                }
+            }
+            (Some(Value::Array(before)), Some(Value::Array(after))) => {
+                for at in 0..before.len().max(after.len()) {
+                    self.within(&at.to_string(), before.get(at), after.get(at));
+                }
+            }
+            (Some(Value::String(before)), Some(Value::String(after))) => {
+                let (before, after) = around(before, after);
+                self.changed(Some(before), Some(after));
+            }
+            (before, after) => self.changed(before.map(written), after.map(written)),
+        }
+    }
+
+    fn within(&mut self, key: &str, before: Option<&Value>, after: Option<&Value>) {
+        let length = self.at.len();
+        self.at.push('/');
+        self.at.push_str(&escape(key));
+        self.compare(before, after);
+        self.at.truncate(length);
+    }
+
+    fn changed(&mut self, before: Option<String>, after: Option<String>) {
+        let looks_the_same = match (&before, &after) {
+            (Some(before), Some(after)) => looks(before) == looks(after),
+            _ => false,
+        };
+        let show = |text: String| match looks_the_same {
+            true => hidden::ascii(&text),
+            false => hidden::visible(&text),
+        };
+        let side = |text: Option<String>| text.map(|text| shortened(&show(text), LONGEST));
+        let at = hidden::visible(&self.at);
+        self.changes.push(Change { at, before: side(before), after: side(after) });
+    }
+}
+
+fn written(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// What a reader sees of a text.
+fn looks(text: &str) -> String {
+    let (clean, _) = hidden::clean(text);
+    clean.chars().map(|c| letters::latin(c).unwrap_or(c)).collect()
+}
+
+/// Both texts without most of what is the same at their beginning and end.
+fn around(before: &str, after: &str) -> (String, String) {
+    let (b, a): (Vec<char>, Vec<char>) = (before.chars().collect(), after.chars().collect());
+    let head = b.iter().zip(&a).take_while(|(b, a)| b == a).count();
+    let most = b.len().min(a.len()) - head;
+    let tail = b.iter().rev().zip(a.iter().rev()).take(most).take_while(|(b, a)| b == a).count();
+    let cut = |text: &[char]| {
+        let (from, to) =
+            (head.saturating_sub(AROUND), (text.len() - tail + AROUND).min(text.len()));
+        let inside: String = text[from..to].iter().collect();
+        let mark = |is_cut: bool| if is_cut { "…" } else { "" };
+        format!("{}{inside}{}", mark(from > 0), mark(to < text.len()))
+    };
+    (cut(&b), cut(&a))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,107 @@
+//! Pins of tools: at hand for every new catalogue, and on disk for the next start. The registry's
+//! keeper adds what is seen first, the gate what people decide. Knows no policy.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use parking_lot::Mutex;
+use tollgate_core::id::ToolId;
+use tollgate_core::tool::Tool;
+use tollgate_core::trust::{Pin, Pins};
+use tollgate_store::pins::{Decision, FirstUse, Kept, State};
+use tollgate_store::{Error, Store};
+
+pub(crate) struct Book {
+    /// One in memory where there is no file; `None` if not even that can be had.
+    store: Option<Arc<Store>>,
+    known: Mutex<Arc<Pins>>,
+    /// What could not be saved. Held while saving: one at a time.
+    unsaved: Mutex<Unsaved>,
+}
+
+#[derive(Default)]
+struct Unsaved {
+    seen: Vec<FirstUse>,
+    trouble: Option<Error>,
+}
+
+impl Book {
+    /// Without a store the pins live as long as the process. May block.
+    pub(crate) fn open(store: Option<Arc<Store>>) -> Self {
+        let store = store.or_else(|| Store::in_memory().ok().map(Arc::new));
+        let loaded = store.as_ref().map(|store| store.pins().load());
+        let known = match loaded.transpose() {
+            Ok(known) => known.unwrap_or_default(),
+            Err(error) => {
+                let remedy = error.remedy();
+                tracing::error!(%error, remedy, "pins cannot be read; all tools count as new");
+                Pins::default()
+            }
+        };
+        Self { store, known: Mutex::new(Arc::new(known)), unsaved: Mutex::default() }
+    }
+
+    pub(crate) fn pins(&self) -> Arc<Pins> {
+        Arc::clone(&self.known.lock())
+    }
+
+    /// Trusts these from now on. What cannot be saved is known all the same, and tried again with
+    /// the next. May block.
+    pub(crate) fn first_uses(&self, tools: &[Arc<Tool>], at: SystemTime) {
+        let mut known = self.known.lock();
+        let pins = Arc::make_mut(&mut known);
+        for tool in tools {
+            *pins.of(&tool.id) = Pin::first_use(tool.hash);
+        }
+        drop(known);
+        let Some(store) = &self.store else { return };
+        let mut unsaved = self.unsaved.lock();
+        unsaved.seen.extend(tools.iter().map(|tool| FirstUse {
+            tool: tool.id.clone(),
+            hash: tool.hash,
+            definition: tool.definition.said().into_owned(),
+        }));
+        let saved = store.pins().first_uses(&unsaved.seen, at);
+        unsaved.over(saved);
+    }
+
+    /// What a person decided counts once it is written down. May block.
+    pub(crate) fn decide(&self, decision: &Decision) -> Result<(), Error> {
+        if let Some(store) = &self.store {
+            store.pins().decide(decision)?;
+        }
+        let mut known = self.known.lock();
+        let pin = Arc::make_mut(&mut known).of(&decision.tool);
+        match decision.state {
+            State::Accepted => pin.accept(decision.hash),
+            State::Rejected => pin.reject(decision.hash),
+        }
+        Ok(())
+    }
+
+    /// All that is kept of a tool, the newest last. May block.
+    pub(crate) fn kept(&self, tool: &ToolId) -> Result<Vec<Kept>, Error> {
+        self.store.as_ref().map_or_else(|| Ok(Vec::new()), |store| store.pins().of(tool))
+    }
+}
+
+impl Unsaved {
+    /// The same trouble is told once.
+    fn over(&mut self, saved: Result<(), Error>) {
+        match saved {
+            Ok(()) => {
+                self.seen.clear();
+                self.trouble = None;
+            }
+            Err(error) if self.trouble.as_ref() == Some(&error) => {}
+            Err(error) => {
+                let remedy = error.remedy();
+                tracing::error!(%error, remedy, "pins are not saved; they are known until the end");
+                self.trouble = Some(error);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,53 @@
+use tollgate_core::catalog::{Catalog, Inputs, Listing, Offer, Origin, Rules};
+use tollgate_core::id::{ServerId, ToolName};
+use tollgate_core::json::raw_value;
+use tollgate_core::names::{NamePattern, Owners};
+use tollgate_core::trust::By;
+
+use super::*;
+
+fn tools() -> Vec<Arc<Tool>> {
+    let said = raw_value(&serde_json::json!({"name": "t", "inputSchema": {"type": "object"}}));
+    let rules = Rules::new(ServerId::parse("s").unwrap(), Origin::Upstream);
+    let listing = Listing { tools: vec![said], ..Listing::default() };
+    let offers = [Offer { rules: rules.into(), listing: listing.into(), present: true }];
+    let (pattern, pins) = (NamePattern::default(), Pins::default());
+    let inputs =
+        Inputs { version: 1, offers: &offers, pattern: &pattern, previous: None, pins: &pins };
+    Catalog::build(&inputs, &mut Owners::default()).first_uses
+}
+
+fn id() -> ToolId {
+    ToolId { server: ServerId::parse("s").unwrap(), tool: ToolName::new("t") }
+}
+
+fn decision(state: State) -> Decision {
+    let hash = tools()[0].hash;
+    let (definition, by) = ("{}".to_owned(), "ops".to_owned());
+    Decision { tool: id(), hash, definition, state, by, at: SystemTime::UNIX_EPOCH }
+}
+
+#[test]
+fn s_25_pins_outlast_the_process_with_their_definitions() {
+    let directory = tempfile::tempdir().unwrap();
+    let open = || Store::open(&directory.path().join("tollgate.db")).map(Arc::new).unwrap();
+    Book::open(Some(open())).first_uses(&tools(), SystemTime::UNIX_EPOCH);
+    let book = Book::open(Some(open()));
+    assert_eq!(book.pins().get(&id()).unwrap().trusted.unwrap().by, By::FirstUse);
+    assert!(book.kept(&id()).unwrap()[0].definition.contains("\"name\":\"t\""));
+    book.decide(&decision(State::Accepted)).unwrap();
+    assert_eq!(book.pins().get(&id()).unwrap().trusted.unwrap().by, By::Person);
+    let again = Book::open(Some(open()));
+    assert_eq!(again.pins(), book.pins());
+}
+
+#[test]
+fn without_a_store_pins_live_with_the_process() {
+    let book = Book::open(None);
+    book.first_uses(&tools(), SystemTime::UNIX_EPOCH);
+    book.decide(&decision(State::Rejected)).unwrap();
+    let pin = book.pins().get(&id()).cloned().unwrap();
+    assert_eq!((pin.trusted, pin.rejected.len()), (None, 1));
+    assert_eq!(book.kept(&id()).unwrap().len(), 1);
+    assert!(Book::open(None).pins().get(&id()).is_none());
+}

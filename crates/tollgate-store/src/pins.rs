@@ -1,0 +1,200 @@
+//! Definitions of tools that were trusted or rejected, and by whom. Several processes may see the
+//! same tools: what stands here first is the first use, and nobody's decision is overwritten by it.
+
+use std::time::SystemTime;
+
+use rusqlite::{OptionalExtension, Row, Transaction, named_params};
+use tollgate_core::id::{ServerId, ToolId, ToolName};
+use tollgate_core::tool::ContentHash;
+use tollgate_core::trust;
+
+use crate::database::Store;
+use crate::error::Error;
+use crate::number::{millis, time};
+
+/// A definition that was seen first and is trusted for that.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FirstUse {
+    pub tool: ToolId,
+    pub hash: ContentHash,
+    pub definition: String,
+}
+
+/// What a person said of a definition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Decision {
+    pub tool: ToolId,
+    pub hash: ContentHash,
+    pub definition: String,
+    pub state: State,
+    pub by: String,
+    pub at: SystemTime,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    Accepted,
+    Rejected,
+}
+
+/// One definition as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Kept {
+    pub hash: ContentHash,
+    pub state: State,
+    pub definition: String,
+    pub first_seen: SystemTime,
+    /// `None`: nobody decided, it was the first.
+    pub decided: Option<(SystemTime, String)>,
+}
+
+/// The pins of a store.
+#[derive(Debug, Clone, Copy)]
+pub struct Pins<'s> {
+    store: &'s Store,
+}
+
+impl Store {
+    pub fn pins(&self) -> Pins<'_> {
+        Pins { store: self }
+    }
+}
+
+impl Pins<'_> {
+    /// All pins, without the definitions. A row that makes no sense still says that its tool is not
+    /// new: it is then served once somebody accepts it.
+    pub fn load(self) -> Result<trust::Pins, Error> {
+        self.store.read(|connection| {
+            let mut query = connection.prepare(
+                "SELECT server, tool, hash, state, decided_by IS NOT NULL AS by_person FROM pins
+                 ORDER BY coalesce(decided_at, first_seen)",
+            )?;
+            let mut rows = query.query([])?;
+            let mut pins = trust::Pins::default();
+            while let Some(row) = rows.next()? {
+                let Ok(server) = ServerId::parse(&row.get::<_, String>("server")?) else {
+                    continue;
+                };
+                let tool = ToolName::new(&row.get::<_, String>("tool")?);
+                let pin = pins.of(&ToolId { server, tool });
+                let Some(hash) = ContentHash::parse(&row.get::<_, String>("hash")?) else {
+                    continue;
+                };
+                match (state(row)?, row.get::<_, bool>("by_person")?) {
+                    (State::Rejected, _) => pin.reject(hash),
+                    (State::Accepted, true) => pin.accept(hash),
+                    (State::Accepted, false) => {
+                        pin.trusted = trust::Pin::first_use(hash).trusted;
+                    }
+                }
+            }
+            Ok(pins)
+        })
+    }
+
+    /// Pins these where nothing is known of the tool yet.
+    pub fn first_uses(self, seen: &[FirstUse], at: SystemTime) -> Result<(), Error> {
+        self.store.write(|transaction| {
+            let mut insert = transaction.prepare_cached(
+                "INSERT INTO pins (server, tool, hash, state, definition, first_seen)
+                 SELECT ?1, ?2, ?3, 'accepted', ?4, ?5
+                 WHERE NOT EXISTS (SELECT 1 FROM pins WHERE server = ?1 AND tool = ?2)",
+            )?;
+            for FirstUse { tool, hash, definition } in seen {
+                let (server, tool) = (tool.server.as_str(), tool.tool.as_str());
+                insert.execute((server, tool, hash.to_string(), definition, millis(at)))?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Writes down what a person said. An accepted definition takes the place of the one before.
+    pub fn decide(self, decision: &Decision) -> Result<(), Error> {
+        self.store.write(|transaction| decide(transaction, decision))
+    }
+
+    /// All that is kept of one tool, the newest last.
+    pub fn of(self, tool: &ToolId) -> Result<Vec<Kept>, Error> {
+        self.store.read(|connection| {
+            let mut query = connection.prepare_cached(
+                "SELECT * FROM pins WHERE server = ?1 AND tool = ?2
+                 ORDER BY coalesce(decided_at, first_seen)",
+            )?;
+            let mut rows = query.query((tool.server.as_str(), tool.tool.as_str()))?;
+            let mut all = Vec::new();
+            while let Some(row) = rows.next()? {
+                all.extend(kept(row)?);
+            }
+            Ok(all)
+        })
+    }
+}
+
+/// Rejections of one tool beyond that push out the oldest.
+const MOST_REJECTED: i64 = 64;
+
+fn decide(transaction: &Transaction<'_>, decision: &Decision) -> rusqlite::Result<()> {
+    let (server, tool) = (decision.tool.server.as_str(), decision.tool.tool.as_str());
+    let hash = decision.hash.to_string();
+    if decision.state == State::Accepted {
+        transaction.execute(
+            "DELETE FROM pins
+             WHERE server = ?1 AND tool = ?2 AND state = 'accepted' AND hash <> ?3",
+            (server, tool, &hash),
+        )?;
+    }
+    let seen = "SELECT first_seen FROM pins WHERE server = ?1 AND tool = ?2 AND hash = ?3";
+    let seen = transaction.query_row(seen, (server, tool, &hash), |row| row.get(0)).optional()?;
+    transaction.execute(
+        "INSERT OR REPLACE INTO pins (
+            server, tool, hash, state, definition, first_seen, decided_at, decided_by
+        ) VALUES (:server, :tool, :hash, :state, :definition, :first_seen, :at, :by)",
+        named_params! {
+            ":server": server,
+            ":tool": tool,
+            ":hash": hash,
+            ":state": decision.state.as_str(),
+            ":definition": decision.definition,
+            ":first_seen": seen.unwrap_or_else(|| millis(decision.at)),
+            ":at": millis(decision.at),
+            ":by": decision.by,
+        },
+    )?;
+    transaction.execute(
+        "DELETE FROM pins WHERE rowid IN (
+            SELECT rowid FROM pins WHERE server = ?1 AND tool = ?2 AND state = 'rejected'
+            ORDER BY decided_at DESC, rowid DESC LIMIT -1 OFFSET ?3)",
+        (server, tool, MOST_REJECTED),
+    )?;
+    Ok(())
+}
+
+impl State {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Accepted => "accepted",
+            Self::Rejected => "rejected",
+        }
+    }
+}
+
+fn state(row: &Row<'_>) -> rusqlite::Result<State> {
+    let state: String = row.get("state")?;
+    Ok(if state == "accepted" { State::Accepted } else { State::Rejected })
+}
+
+fn kept(row: &Row<'_>) -> rusqlite::Result<Option<Kept>> {
+    let Some(hash) = ContentHash::parse(&row.get::<_, String>("hash")?) else { return Ok(None) };
+    let at: Option<i64> = row.get("decided_at")?;
+    let by: Option<String> = row.get("decided_by")?;
+    Ok(Some(Kept {
+        hash,
+        state: state(row)?,
+        definition: row.get("definition")?,
+        first_seen: time(row.get("first_seen")?),
+        decided: at.map(time).zip(by),
+    }))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,29 @@
+//! The keys of trust in tools that others wrote: of all servers, and of one.
+
+use super::{Key, Kind, Section, key};
+
+const KEYS: &[Key] = &[
+    key(
+        "pin",
+        Kind::Choice(&["first_use", "reviewed", "off"]),
+        "first_use",
+        "`first_use`: what a server lists first is trusted, and nothing else from then on. `reviewed`: nothing is served that nobody accepted. `off`: whatever it lists",
+    ),
+    key(
+        "on_change",
+        Kind::Choice(&["quarantine", "flag"]),
+        "quarantine",
+        "A tool whose definition changed: left out until somebody accepts it, or served with a note",
+    ),
+    key(
+        "on_finding",
+        Kind::Choice(&["flag", "quarantine"]),
+        "flag",
+        "A tool whose text hides something or gives orders: served with a note, or left out until somebody accepts it",
+    ),
+];
+
+pub(super) const TRUST: Section = Section { title: "trust", keys: KEYS, elsewhere: &[] };
+
+pub(super) const SERVER_TRUST: Section =
+    Section { title: "servers.ID.trust", keys: KEYS, elsewhere: &[] };
