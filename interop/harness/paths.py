@@ -17,8 +17,8 @@ def reference_server(name: str) -> Path:
 
 
 def program(folder: str, name: str) -> list[str]:
-    """The command line of one of our servers or clients: py1, py2 and pace are Python, the others Node."""
-    if name in ("py1", "py2", "pace"):
+    """The command line of one of our servers or clients: py1, py2, pace and turncoat are Python, the others Node."""
+    if name in ("py1", "py2", "pace", "turncoat"):
         python = PYTHON_V1 if name == "py1" else PYTHON_V2
         return [str(python), str(INTEROP / folder / f"{name}.py")]
     return [str(NODE), str(INTEROP / folder / f"{name}.mjs")]

@@ -23,11 +23,12 @@ mod notice;
 mod operated;
 pub(crate) mod servers;
 mod telemetry;
+pub(crate) mod tools;
 
 pub(crate) use calibrate::calibrate;
 pub(crate) use telemetry::telemetry;
 
-/// `GET /api/events`: slow calls, late results, tools that moved, from now on.
+/// `GET /api/events`: slow calls, late results, tools that moved or are doubted, from now on.
 pub(crate) async fn events(State(front): State<Arc<Front>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     if let Err(problem) = for_observers(&front, &sent) {

@@ -55,6 +55,10 @@ pub(crate) fn router(front: Arc<Front>) -> Router {
             get(resource::metadata_of_agent),
         )
         .route("/", get(page::page))
+        .route("/api/tools", get(admin::tools::list))
+        .route("/api/tools/{server}/{tool}", get(admin::tools::examine))
+        .route("/api/tools/{server}/{tool}/accept", post(admin::tools::accept))
+        .route("/api/tools/{server}/{tool}/reject", post(admin::tools::reject))
         .route("/healthz", get(ops::healthz))
         .route("/readyz", get(ops::readyz))
         .fallback(not_found)

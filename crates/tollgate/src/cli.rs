@@ -126,8 +126,11 @@ pub struct Filters {
 }
 
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 #[expect(clippy::struct_excessive_bools, reason = "they are switches")]
 pub struct Tools {
+    #[command(subcommand)]
+    pub trust: Option<Trust>,
     #[command(flatten)]
     pub view: View,
     /// Rank the measured tools of each category, fastest first
@@ -139,6 +142,44 @@ pub struct Tools {
     /// Show every tool there is, and what keeps those out that are not seen
     #[arg(long, conflicts_with_all = ["leaderboard", "long"])]
     pub explain: bool,
+}
+
+/// A person's word on tools that others wrote.
+#[derive(Debug, Subcommand)]
+pub enum Trust {
+    /// What is withheld until somebody accepts it, or served with a note, and why
+    Review {
+        /// Only this server's
+        #[arg(long, value_name = "NAME")]
+        server: Option<String>,
+    },
+    /// What changed in a tool since it was trusted, and what is suspicious about it
+    Diff {
+        #[arg(value_name = "TOOL|SERVER/TOOL")]
+        name: String,
+    },
+    /// Serve the definitions that these tools have now
+    Accept {
+        #[arg(value_name = "TOOL|SERVER/TOOL", required_unless_present = "all")]
+        names: Vec<String>,
+        /// All that wait, but those that were rejected
+        #[arg(long, conflicts_with = "names")]
+        all: bool,
+        /// With `--all`: only this server's
+        #[arg(long, value_name = "NAME", requires = "all")]
+        server: Option<String>,
+        /// Only if the definition is still this one, as `review` shows it
+        #[arg(long, value_name = "DIGITS", conflicts_with = "all")]
+        hash: Option<String>,
+    },
+    /// Never serve the definitions that these tools have now
+    Reject {
+        #[arg(value_name = "TOOL|SERVER/TOOL", required = true)]
+        names: Vec<String>,
+        /// Only if the definition is still this one, as `review` shows it
+        #[arg(long, value_name = "DIGITS")]
+        hash: Option<String>,
+    },
 }
 
 #[derive(Debug, Args)]

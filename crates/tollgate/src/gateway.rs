@@ -32,6 +32,29 @@ pub struct View<'a> {
     pub filters: Flags<'a>,
 }
 
+/// A person's word on a definition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Judgement {
+    Accept,
+    Reject,
+}
+
+impl Judgement {
+    fn verb(self) -> &'static str {
+        match self {
+            Self::Accept => "accept",
+            Self::Reject => "reject",
+        }
+    }
+
+    pub fn done(self) -> &'static str {
+        match self {
+            Self::Accept => "accepted",
+            Self::Reject => "rejected",
+        }
+    }
+}
+
 /// One call that is to be made.
 #[derive(Debug, Clone)]
 pub struct Order<'a> {
@@ -187,6 +210,28 @@ impl Gateway {
     /// `GET /api/telemetry`
     pub async fn telemetry(&self) -> Result<Value, Failure> {
         self.get("/api/telemetry").await
+    }
+
+    /// `GET /api/tools`
+    pub async fn known_tools(&self) -> Result<Value, Failure> {
+        self.get("/api/tools").await
+    }
+
+    /// `GET /api/tools/{server}/{tool}`
+    pub async fn examined_tool(&self, server: &str, tool: &str) -> Result<Value, Failure> {
+        self.get(&format!("/api/tools/{}/{}", escaped(server), escaped(tool))).await
+    }
+
+    /// `POST /api/tools/{server}/{tool}/accept` or `…/reject`
+    pub async fn judge(
+        &self,
+        (server, tool): (&str, &str),
+        hash: &str,
+        judgement: Judgement,
+    ) -> Result<Value, Failure> {
+        let verb = judgement.verb();
+        let path = format!("/api/tools/{}/{}/{verb}", escaped(server), escaped(tool));
+        self.ask(request(Method::POST, &path, Some(&json!({ "hash": hash })))?).await
     }
 
     /// `GET /mcp/status`

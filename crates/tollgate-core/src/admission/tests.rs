@@ -16,6 +16,7 @@ use crate::json::{Object, raw_value};
 use crate::names::{NamePattern, Owners};
 use crate::policy::permit;
 use crate::tool::Override;
+use crate::trust::Pins;
 use crate::turn::Grant;
 use crate::view::View;
 
@@ -28,7 +29,13 @@ pub(crate) fn turn(agent: &Agent, tools: &[Value], change: impl FnOnce(&mut Rule
     let listing = Listing { tools, prompts: prompts.to_vec(), ..Listing::default() };
     let offers = [Offer { rules: Arc::new(rules), listing: Arc::new(listing), present: true }];
     let pattern = NamePattern::default();
-    let inputs = Inputs { version: 1, offers: &offers, pattern: &pattern, previous: None };
+    let inputs = Inputs {
+        version: 1,
+        offers: &offers,
+        pattern: &pattern,
+        previous: None,
+        pins: &Pins::default(),
+    };
     let catalog = Arc::new(Catalog::build(&inputs, &mut Owners::default()));
     let house = House::default();
     let view = Arc::new(View::build(&catalog, &Sieve::of(&house, agent, Tier::Deep)));

@@ -34,4 +34,5 @@ mod tiers;
 mod together;
 mod tokens;
 mod trouble;
+mod trusting;
 mod upstream;

@@ -10,12 +10,16 @@ use crate::output::{Form, Output, Table, clean, counted, span};
 
 mod explain;
 mod leaderboard;
+mod review;
 
 pub(super) async fn run(
     tools: &cli::Tools,
     config: &Config,
     output: Output,
 ) -> Result<(), Failure> {
+    if let Some(trust) = &tools.trust {
+        return review::run(trust, config, output).await;
+    }
     let gateway = Gateway::open(config).await?;
     let view = wanted(&tools.view);
     if tools.explain {

@@ -18,6 +18,7 @@ mod remote;
 mod running;
 mod served;
 mod telemetry;
+mod trusting;
 
 use std::path::Path;
 use std::process::Command;

@@ -230,7 +230,7 @@ fn s_28_no_claim_of_an_untrusted_server_widens_anything() {
         let may_probe = crate::probe::may_probe(terms).is_ok();
         assert_eq!(may_probe, terms.effect == Effect::ReadOnly);
     };
-    check(false, None, (Effect::Mutating, false, 0));
+    check(false, None, (Effect::Destructive, false, 0));
     check(true, None, (Effect::ReadOnly, true, 3600));
     // The operator's word counts before any annotation, in both directions.
     check(true, Some(Effect::Destructive), (Effect::Destructive, true, 3600));

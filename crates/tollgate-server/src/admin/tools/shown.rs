@@ -1,0 +1,157 @@
+//! How tools are shown to whoever decides about them. Texts of servers stay as they are in the
+//! definitions; everywhere else what hides is written out.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+use tollgate_core::tool::Finding;
+use tollgate_core::tool::hidden::visible;
+use tollgate_core::trust::{By, Change};
+use tollgate_engine::gate::{Examined, Kept, Known};
+
+#[derive(Serialize)]
+pub(super) struct ListJson<'a> {
+    tools: Vec<KnownJson<'a>>,
+}
+
+impl<'a> ListJson<'a> {
+    pub(super) fn of(known: &'a [Known]) -> Self {
+        Self { tools: known.iter().map(KnownJson::from).collect() }
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct KnownJson<'a> {
+    name: &'a str,
+    server: &'a str,
+    tool: &'a str,
+    verdict: &'static str,
+    /// One word, and the same in words.
+    reason: Option<&'static str>,
+    why: Option<String>,
+    /// Of the definition that is offered now.
+    hash: String,
+    pin: Option<PinJson>,
+    findings: Vec<FindingJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct PinJson {
+    hash: Option<String>,
+    by: Option<&'static str>,
+    rejected: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct FindingJson<'a> {
+    kind: &'static str,
+    at: String,
+    excerpt: Option<&'a str>,
+    text: String,
+}
+
+impl<'a> From<&'a Known> for KnownJson<'a> {
+    fn from(known: &'a Known) -> Self {
+        let (tool, doubt) = (&known.tool, known.verdict.doubt());
+        Self {
+            name: tool.exposed.as_str(),
+            server: tool.id.server.as_str(),
+            tool: tool.id.tool.as_str(),
+            verdict: known.verdict.as_str(),
+            reason: doubt.map(|doubt| doubt.as_str()),
+            why: doubt.map(|doubt| visible(&doubt.to_string())),
+            hash: tool.hash.to_string(),
+            pin: known.pin.as_ref().map(|pin| PinJson {
+                hash: pin.trusted.map(|it| it.hash.to_string()),
+                by: pin.trusted.map(|it| match it.by {
+                    By::FirstUse => "first_use",
+                    By::Person => "person",
+                }),
+                rejected: pin.rejected.iter().map(ToString::to_string).collect(),
+            }),
+            findings: known.findings.iter().map(FindingJson::from).collect(),
+        }
+    }
+}
+
+impl<'a> From<&'a Finding> for FindingJson<'a> {
+    fn from(finding: &'a Finding) -> Self {
+        Self {
+            kind: finding.kind.as_str(),
+            at: visible(&finding.at),
+            excerpt: finding.excerpt.as_deref(),
+            text: visible(&finding.to_string()),
+        }
+    }
+}
+
+#[derive(Serialize)]
+pub(super) struct ExaminedJson<'a> {
+    #[serde(flatten)]
+    known: KnownJson<'a>,
+    /// As the server says it now.
+    offered: Option<Box<RawValue>>,
+    /// As it was when it was trusted.
+    trusted: Option<Box<RawValue>>,
+    changes: Option<Vec<ChangeJson<'a>>>,
+    history: Vec<KeptJson<'a>>,
+}
+
+#[derive(Serialize)]
+struct ChangeJson<'a> {
+    at: &'a str,
+    before: Option<&'a str>,
+    after: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct KeptJson<'a> {
+    hash: String,
+    state: &'static str,
+    first_seen: u64,
+    decided_at: Option<u64>,
+    decided_by: Option<&'a str>,
+}
+
+impl<'a> From<&'a Examined> for ExaminedJson<'a> {
+    fn from(examined: &'a Examined) -> Self {
+        let raw = |text: &str| RawValue::from_string(text.to_owned()).ok();
+        let pinned = examined.known.pin.as_ref().and_then(|pin| pin.trusted);
+        let trusted = examined.kept.iter().find(|it| pinned.is_some_and(|pin| pin.hash == it.hash));
+        let changes = examined.changes.as_ref();
+        Self {
+            known: KnownJson::from(&examined.known),
+            offered: raw(&examined.known.tool.definition.said()),
+            trusted: trusted.and_then(|it| raw(&it.definition)),
+            changes: changes.map(|changes| changes.iter().map(ChangeJson::from).collect()),
+            history: examined.kept.iter().map(KeptJson::from).collect(),
+        }
+    }
+}
+
+impl<'a> From<&'a Change> for ChangeJson<'a> {
+    fn from(change: &'a Change) -> Self {
+        let (before, after) = (change.before.as_deref(), change.after.as_deref());
+        Self { at: &change.at, before, after }
+    }
+}
+
+impl<'a> From<&'a Kept> for KeptJson<'a> {
+    fn from(kept: &'a Kept) -> Self {
+        let decided = kept.decided.as_ref();
+        Self {
+            hash: kept.hash.to_string(),
+            state: kept.state.as_str(),
+            first_seen: millis(kept.first_seen),
+            decided_at: decided.map(|(at, _)| millis(*at)),
+            decided_by: decided.map(|(_, by)| by.as_str()),
+        }
+    }
+}
+
+/// Since 1970.
+fn millis(time: SystemTime) -> u64 {
+    let since = time.duration_since(UNIX_EPOCH).unwrap_or_default();
+    u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
+}

@@ -1,0 +1,96 @@
+//! `/api/tools`: what a person sees of tools that others wrote, and decides.
+
+use serde_json::{Value, json};
+use tollgate_server::{Right, Rights};
+
+use crate::stage::{Setup, Stage, key};
+use crate::upstream::Upstream;
+
+const HASH: &str = "0000000000000000000000000000000000000000000000000000000000000000";
+
+async fn stage() -> (Upstream, Stage) {
+    let up = Upstream::start().await;
+    let stage = Stage::with(Setup { upstream: Some(up.address), ..Setup::default() }).await;
+    (up, stage)
+}
+
+async fn known(stage: &Stage, name: &str) -> Value {
+    let listed = stage.request("GET", "/api/tools").by_admin().send().await.json();
+    let tools = listed["tools"].as_array().unwrap();
+    tools.iter().find(|tool| tool["name"] == name).cloned().unwrap_or_default()
+}
+
+/// The status and the code of a decision.
+async fn decide(stage: &Stage, path: &str, body: &Value) -> String {
+    let reply = stage.post(body.to_string()).path(path).by_admin().send().await;
+    let said = reply.json();
+    let word = said["code"].as_str().or(said["verdict"].as_str()).unwrap_or_default().to_owned();
+    format!("{} {word}", reply.status)
+}
+
+#[tokio::test]
+async fn every_tool_is_shown_with_its_verdict_and_pin() {
+    let (_up, stage) = stage().await;
+    let count = known(&stage, "up_count").await;
+    assert_eq!((&count["verdict"], &count["pin"]["by"]), (&json!("served"), &json!("first_use")));
+    assert_eq!(count["pin"]["hash"], count["hash"]);
+    let own = known(&stage, "echo").await;
+    assert_eq!((&own["verdict"], &own["pin"]), (&json!("served"), &Value::Null));
+    let one = stage.request("GET", "/api/tools/up/count").by_admin().send().await.json();
+    assert_eq!((&one["changes"], &one["trusted"]), (&json!([]), &one["offered"]));
+    assert_eq!(one["offered"]["name"], "count");
+    assert_eq!(one["history"][0]["state"], "accepted");
+}
+
+#[tokio::test]
+async fn a_decision_counts_at_once_and_names_what_was_seen() {
+    let (_up, stage) = stage().await;
+    let hash = known(&stage, "up_count").await["hash"].clone();
+    let path = |verb: &str| format!("/api/tools/up/count/{verb}");
+    let wrong = json!({ "hash": HASH });
+    assert_eq!(decide(&stage, &path("accept"), &wrong).await, "409 other_definition");
+    assert_eq!(decide(&stage, &path("reject"), &wrong).await, "409 other_definition");
+    assert_eq!(decide(&stage, &path("reject"), &json!({ "hash": hash })).await, "200 withheld");
+    let listed = stage.modern("tools/list", json!({})).send().await.text;
+    assert!(!listed.contains("up_count"), "{listed}");
+    let called = json!({"name": "up_count", "arguments": {}});
+    let reply = stage.post(called.to_string()).path("/v1/tools/execute").send().await.json();
+    assert_eq!(reply["status"], "denied", "{reply}");
+    assert_eq!(decide(&stage, &path("accept"), &json!({ "hash": hash })).await, "200 served");
+    let one = stage.request("GET", "/api/tools/up/count").by_admin().send().await.json();
+    assert_eq!(one["pin"]["by"], "person");
+    assert_eq!(one["history"][0]["decided_by"], "admin");
+}
+
+#[tokio::test]
+async fn what_cannot_be_decided_is_told() {
+    let (_up, stage) = stage().await;
+    let hash = json!({ "hash": HASH });
+    for (path, body, expected) in [
+        ("/api/tools/test/echo/reject", &hash, "409 own_tool"),
+        ("/api/tools/up/nothing/accept", &hash, "404 unknown_tool"),
+        ("/api/tools/no%20server/x/accept", &hash, "404 unknown_server"),
+        ("/api/tools/up/count/accept", &json!({}), "400 bad_request"),
+        ("/api/tools/up/count/accept", &json!({"hash": "abc"}), "400 bad_request"),
+        ("/api/tools/up/count/accept", &json!({"hash": HASH, "all": true}), "400 bad_request"),
+    ] {
+        assert_eq!(decide(&stage, path, body).await, expected, "{path} {body}");
+    }
+    let one = stage.request("GET", "/api/tools/up/nothing").by_admin().send().await;
+    assert_eq!(one.status, 404);
+}
+
+#[tokio::test]
+async fn only_an_admin_sees_and_decides() {
+    let most: Rights = [Right::Execute, Right::OverrideTier, Right::Approve].into_iter().collect();
+    let keys = vec![key("phone", "a-key-of-sixteen", most)];
+    let stage = Stage::with(Setup { keys, ..Setup::default() }).await;
+    for call in [
+        stage.request("GET", "/api/tools"),
+        stage.request("GET", "/api/tools/test/echo"),
+        stage.post(json!({ "hash": HASH }).to_string()).path("/api/tools/test/echo/accept"),
+        stage.post(json!({ "hash": HASH }).to_string()).path("/api/tools/test/echo/reject"),
+    ] {
+        assert_eq!(call.header("x-api-key", "a-key-of-sixteen").status().await, 403);
+    }
+}
