@@ -125,7 +125,7 @@ const WRONG: &[(&str, &str)] = &[
 pub(super) fn headers(dice: &mut Dice, facts: &[Fact]) -> Vec<(String, String)> {
     let mut sent = vec![("accept".to_owned(), "*/*; q=1, a/b".to_owned())];
     let mut add = |dice: &mut Dice, name: &str| {
-        let value = list(dice, facts, name.ends_with("tools"));
+        let value = list(dice, facts, name);
         sent.push((cased(dice, name), value));
     };
     for name in INCLUDES.iter().chain(EXCLUDES) {
@@ -152,9 +152,9 @@ fn cased(dice: &mut Dice, name: &str) -> String {
     name.chars().map(turned).collect()
 }
 
-fn list(dice: &mut Dice, facts: &[Fact], is_of_tools: bool) -> String {
+fn list(dice: &mut Dice, facts: &[Fact], header: &str) -> String {
     let count = dice.below(6);
-    let mut items: Vec<String> = (0..count).map(|_| item(dice, facts, is_of_tools)).collect();
+    let mut items: Vec<String> = (0..count).map(|_| item(dice, facts, header)).collect();
     if dice.one_in(4) {
         items.insert(dice.below(items.len() + 1), (*dice.pick(&["", " ", "\t"])).to_owned());
     }
@@ -163,9 +163,9 @@ fn list(dice: &mut Dice, facts: &[Fact], is_of_tools: bool) -> String {
     items.into_iter().map(padded).collect::<Vec<_>>().join(",")
 }
 
-fn item(dice: &mut Dice, facts: &[Fact], is_of_tools: bool) -> String {
+fn item(dice: &mut Dice, facts: &[Fact], header: &str) -> String {
     let fact = dice.pick(facts);
-    match (is_of_tools, dice.below(6)) {
+    match (header.ends_with("tools"), dice.below(6)) {
         (true, 0) => format!("{}/{}", fact.server, fact.own),
         (true, 1) => format!("{}-{}", fact.server, fact.own),
         (true, 2) => format!("{}{}*", fact.server, dice.pick(&["/", "-"])),
