@@ -14,6 +14,7 @@ use crate::mcp::Front;
 use crate::ops::for_observers;
 use crate::problem::Style;
 
+pub(crate) mod agents;
 pub(crate) mod approvals;
 pub(crate) mod audit;
 mod calibrate;

@@ -22,6 +22,7 @@ mod rest;
 mod router;
 mod serve;
 mod standing;
+mod variables;
 mod who;
 
 pub use admin::audit::csv as audit_csv;

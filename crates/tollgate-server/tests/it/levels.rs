@@ -30,6 +30,7 @@ use tollgate_mcp::meta::ClientFacts;
 use crate::stage::Directory;
 
 mod oracle;
+mod walk;
 mod world;
 
 use oracle::{Asker, Fact, Filters, House};

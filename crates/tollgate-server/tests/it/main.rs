@@ -1,6 +1,7 @@
 //! The fronts against a real gate, through real sockets.
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
+mod agents;
 mod asking_leave;
 mod client;
 mod configured;

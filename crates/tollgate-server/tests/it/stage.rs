@@ -15,6 +15,7 @@ use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tollgate_core::agent::Agent;
 use tollgate_core::budget::Tier;
+use tollgate_core::filter::House;
 use tollgate_core::glob::Glob;
 use tollgate_core::id::{AgentId, ServerId};
 use tollgate_engine::builtin::{self, Failure, Reply, Tool};
@@ -66,6 +67,11 @@ pub(crate) struct Setup {
     /// Of all agents.
     pub(crate) ceiling: Option<Tier>,
     pub(crate) operator: Option<Arc<dyn Operator>>,
+    /// Further servers in process.
+    pub(crate) tools: Vec<builtin::Server>,
+    /// Instead of the usual two, if there are any.
+    pub(crate) agents: Vec<Agent>,
+    pub(crate) house: House,
 }
 
 impl Stage {
@@ -77,13 +83,22 @@ impl Stage {
         let directory = Directory::new();
         let seen = Arc::new(Seen::default());
         let tools = builtin::Server { name: "test", tools: test_tools(&seen) };
-        let parts = Parts { tools: vec![tools], ..Parts::default() };
+        let tools = std::iter::once(tools).chain(setup.tools).collect();
+        let parts = Parts { tools, ..Parts::default() };
         let mut awaited =
             vec![if setup.upstream.is_some() { "up_count" } else { "echo" }.to_owned()];
         awaited.extend(setup.servers.iter().map(|server| format!("{}_say", server.id)));
         let mut settings = settings(&directory.0, setup.upstream);
         settings.servers.extend(setup.servers);
-        settings.agents.iter_mut().for_each(|agent| agent.ceiling = setup.ceiling);
+        settings.house = setup.house;
+        if !setup.agents.is_empty() {
+            settings.agents = setup.agents;
+        }
+        settings
+            .agents
+            .iter_mut()
+            .filter(|agent| agent.ceiling.is_none())
+            .for_each(|agent| agent.ceiling = setup.ceiling);
         let running = tollgate_engine::start(&settings, parts);
         let gate = Arc::clone(&running.gate);
         gate.settled().await;

@@ -1,0 +1,162 @@
+//! `/api/agents`: who uses tools here, and what their prompts come to.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, Request, State};
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use http::request::Parts;
+use serde::Serialize;
+use tollgate_core::agent::{Agent, Engine};
+use tollgate_core::glob::Glob;
+use tollgate_core::json::Object;
+use tollgate_core::template::{self, Values};
+use tollgate_core::text::shortened;
+use tollgate_core::turn::Principal;
+use tollgate_engine::gate::{Asked, Gate};
+
+use crate::body;
+use crate::fields::{Fields, bad, check_query};
+use crate::mcp::Front;
+use crate::ops::for_admins;
+use crate::problem::{Problem, Style};
+use crate::variables::Variables;
+
+/// Characters of a name that a refusal repeats.
+const SAID_BACK: usize = 80;
+
+pub(crate) async fn list(State(front): State<Arc<Front>>, request: Request) -> Response {
+    let (sent, _) = request.into_parts();
+    answer(allowed(&front, &sent).map(|()| {
+        let (agents, usual) = (front.gate.agents(), usual(&front.gate));
+        let agents = agents.iter().map(|agent| AgentJson::new(agent, usual.as_deref())).collect();
+        Json(AgentsJson { agents }).into_response()
+    }))
+}
+
+pub(crate) async fn one(
+    State(front): State<Arc<Front>>,
+    Path(name): Path<String>,
+    request: Request,
+) -> Response {
+    let (sent, _) = request.into_parts();
+    answer(allowed(&front, &sent).and_then(|()| {
+        let agent = find(&front.gate, &name)?;
+        Ok(Json(AgentJson::new(&agent, usual(&front.gate).as_deref())).into_response())
+    }))
+}
+
+pub(crate) async fn render(
+    State(front): State<Arc<Front>>,
+    Path(name): Path<String>,
+    request: Request,
+) -> Response {
+    let (sent, body) = request.into_parts();
+    let rendered = async {
+        allowed(&front, &sent)?;
+        let body = body::json(&sent.headers, body, &front.limits).await?;
+        let asked = Fields::read(&body, &["variables"])?;
+        let given = match asked.raw("variables") {
+            Some(raw) => Some(Object::parse(raw.get()).map_err(|error| {
+                bad(format!("`variables` must be an object of strings: {error}"))
+            })?),
+            None => None,
+        };
+        let request = Variables::read(&sent.headers, given.as_ref())?.into_map();
+        let agent = find(&front.gate, &name)?;
+        let call_id = format!("{:032x}", rand::random::<u128>());
+        let values = Values { request: &request, agent: &agent, call_id: &call_id };
+        let filled = |text: &Option<String>| text.as_ref().map(|it| template::render(it, &values));
+        let (prompt, greeting) = (filled(&agent.persona.prompt), filled(&agent.persona.greeting));
+        Ok(Json(RenderedJson { agent: agent.id.as_str(), prompt, greeting }).into_response())
+    };
+    answer(rendered.await)
+}
+
+fn allowed(front: &Front, sent: &Parts) -> Result<(), Problem> {
+    for_admins(front, sent)?;
+    check_query(&sent.uri, &[])
+}
+
+fn answer(answer: Result<Response, Problem>) -> Response {
+    answer.unwrap_or_else(|problem| problem.response(Style::ProblemDetails))
+}
+
+fn find(gate: &Gate, name: &str) -> Result<Agent, Problem> {
+    let found = gate.agents().into_iter().find(|agent| agent.id.as_str() == name);
+    found.ok_or_else(|| {
+        let detail = format!("there is no agent `{}`", shortened(name, SAID_BACK));
+        Problem::told(StatusCode::NOT_FOUND, "unknown_agent", detail)
+    })
+}
+
+/// The agent of whoever names none.
+fn usual(gate: &Gate) -> Option<String> {
+    let turn = gate.turn(Asked::by(Principal::local())).ok()?;
+    Some(turn.view.agent.to_string())
+}
+
+#[derive(Serialize)]
+struct AgentsJson {
+    agents: Vec<AgentJson>,
+}
+
+#[derive(Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "the wire has two")]
+struct AgentJson {
+    name: String,
+    description: String,
+    /// Whether it is the agent of whoever names none.
+    default: bool,
+    prompt: Option<String>,
+    greeting: Option<String>,
+    models: Vec<String>,
+    engine: &'static str,
+    opener_model: Option<String>,
+    tools: Vec<String>,
+    auto_execute: Vec<String>,
+    /// `null`: no budget.
+    budget_tier: Option<&'static str>,
+    concurrent: Option<u32>,
+    max_depth: u32,
+    max_tools: u32,
+    code_mode: bool,
+    variables: BTreeMap<String, String>,
+}
+
+impl AgentJson {
+    fn new(agent: &Agent, usual: Option<&str>) -> Self {
+        let globs = |globs: &[Glob]| globs.iter().map(ToString::to_string).collect();
+        let persona = agent.persona.clone();
+        Self {
+            name: agent.id.to_string(),
+            description: agent.description.clone(),
+            default: usual == Some(agent.id.as_str()),
+            prompt: persona.prompt,
+            greeting: persona.greeting,
+            models: persona.models,
+            engine: persona.engine.as_str(),
+            opener_model: match persona.engine {
+                Engine::SentenceCascade { opener } => Some(opener),
+                Engine::Cascaded | Engine::SpeechToSpeech => None,
+            },
+            tools: globs(&agent.tools),
+            auto_execute: globs(&agent.auto_execute),
+            budget_tier: agent.ceiling.map(|tier| tier.as_str()),
+            concurrent: agent.concurrent,
+            max_depth: persona.max_depth,
+            max_tools: persona.max_tools,
+            code_mode: persona.code_mode,
+            variables: persona.variables,
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct RenderedJson<'a> {
+    agent: &'a str,
+    prompt: Option<String>,
+    greeting: Option<String>,
+}
