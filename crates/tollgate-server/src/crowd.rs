@@ -59,6 +59,10 @@ impl Crowd {
         Arc::new(Self { most: limits.in_flight, all: AtomicUsize::new(0), by_key })
     }
 
+    pub(crate) fn inside(&self) -> usize {
+        self.all.load(Ordering::Relaxed)
+    }
+
     /// Without a share, only the number of all counts.
     pub(crate) fn enter(self: &Arc<Self>, share: Option<Share>) -> Result<Place, Problem> {
         let room = |count: usize| (count < self.most).then_some(count + 1);

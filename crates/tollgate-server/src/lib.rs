@@ -12,6 +12,7 @@ mod filters;
 mod guard;
 mod limits;
 mod mcp;
+mod metrics;
 pub mod operator;
 mod ops;
 mod page;

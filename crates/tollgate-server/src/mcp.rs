@@ -15,6 +15,7 @@ use tollgate_engine::gate::Gate;
 use tollgate_mcp::tasks::Group;
 
 use crate::auth::{Keys, Lock, Right};
+use crate::crowd::Crowd;
 use crate::filters;
 use crate::limits::Limits;
 use crate::operator::Operator;
@@ -50,6 +51,7 @@ pub(crate) struct Front {
     pub(crate) operator: OnceLock<Arc<dyn Operator>>,
     /// How short of memory we are.
     pub(crate) pressure: Pressure,
+    pub(crate) crowd: Arc<Crowd>,
     /// Whether its clients can come back for what an answer has no room for.
     pub(crate) rest: Rest,
 }
@@ -66,6 +68,7 @@ impl Front {
             operator: OnceLock::new(),
             rest: Rest::Readable,
             pressure: Pressure::new(limits.memory.clone()),
+            crowd: Crowd::new(&limits),
             limits,
         }
     }

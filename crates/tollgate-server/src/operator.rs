@@ -125,6 +125,13 @@ pub enum Outcome {
     Refused(String),
 }
 
+impl Attempt {
+    /// Whether what stands in the file cannot run.
+    pub fn is_refused(&self) -> bool {
+        matches!(self.result, Outcome::Refused(_))
+    }
+}
+
 /// Why a config is not shown or not changed. Nothing was touched.
 #[derive(Debug, Clone, thiserror::Error)]
 pub enum Refused {

@@ -11,7 +11,7 @@ use http::StatusCode;
 use crate::auth::oidc::resource;
 use crate::mcp::{self, Front};
 use crate::problem::{Problem, Style};
-use crate::{admin, ops, page, rest};
+use crate::{admin, metrics, ops, page, rest};
 
 pub(crate) fn router(front: Arc<Front>) -> Router {
     Router::new()
@@ -63,6 +63,7 @@ pub(crate) fn router(front: Arc<Front>) -> Router {
         .route("/api/tools/{server}/{tool}/accept", post(admin::tools::accept))
         .route("/api/tools/{server}/{tool}/reject", post(admin::tools::reject))
         .route("/healthz", get(ops::healthz))
+        .route("/metrics", get(metrics::metrics))
         .route("/readyz", get(ops::readyz))
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)

@@ -30,7 +30,7 @@ use tower_service::Service;
 use crate::auth::keyring::{Keyring, KeyringError};
 use crate::auth::oidc::Auth;
 use crate::auth::{self, Fingerprint, Key, Keys, Lock, Visitor, tending};
-use crate::crowd::{Crowd, Place, Share};
+use crate::crowd::{Place, Share};
 use crate::guard::Guard;
 use crate::limits::Limits;
 use crate::mcp::Front;
@@ -72,7 +72,6 @@ struct App {
     guard: ArcSwap<Guard>,
     router: Router,
     front: Arc<Front>,
-    crowd: Arc<Crowd>,
 }
 
 /// How often idle sessions are looked for.
@@ -96,8 +95,7 @@ impl Server {
         let front = Arc::new(front);
         let router = router::router(Arc::clone(&front));
         let guard = ArcSwap::from_pointee(Guard::new(&options.hosts));
-        let crowd = Crowd::new(&options.limits);
-        let server = Self { app: Arc::new(App { guard, router, front, crowd }) };
+        let server = Self { app: Arc::new(App { guard, router, front }) };
         server.set_access(options.keys.clone(), options.auth.clone());
         server
     }
@@ -264,7 +262,7 @@ fn take(app: &App, path: &str, visitor: Option<&Visitor>) -> Result<Option<Place
         let most = own.unwrap_or(app.front.limits.per_key);
         Share { principal: visitor.principal.clone(), most }
     });
-    app.crowd.enter(share).map(Some)
+    app.front.crowd.enter(share).map(Some)
 }
 
 /// When memory is at its end, no connection stays.

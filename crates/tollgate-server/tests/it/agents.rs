@@ -73,3 +73,21 @@ async fn b_ch_12_prompts_are_filled_in_once() {
         assert_eq!((refused.status, &refused.json()["code"]), (400, &json!(code)), "{body}");
     }
 }
+
+#[tokio::test]
+async fn r_09_how_the_gateway_stands_is_written_for_prometheus() {
+    let stage = stage().await;
+    assert_eq!(stage.request("GET", "/metrics").send().await.status, 401);
+    let said = stage.request("GET", "/metrics").by_admin().send().await;
+    let text = said.text;
+    for line in [
+        "# TYPE tollgate_server_up gauge",
+        "tollgate_server_up{server=\"test\"} 1",
+        "tollgate_requests_in_flight 1",
+        "tollgate_approvals_waiting 0",
+        "tollgate_audit_writable 1",
+        "tollgate_tools{state=\"withheld\"} 0",
+    ] {
+        assert!(text.lines().any(|it| it == line), "{line} in {text}");
+    }
+}
