@@ -146,10 +146,11 @@ impl Writer {
     }
 
     fn commit(&mut self) -> Result<(), Error> {
-        self.say_what_was_lost();
-        let written = self.write();
+        let lost = self.shared.lost.load(Ordering::Relaxed);
+        let written = self.write(lost);
         self.tell(written.as_ref().err());
         let last = written?;
+        self.shared.lost.fetch_sub(lost, Ordering::Relaxed);
         for message in self.batch.drain(..) {
             if let Some(done) = message.done {
                 // Nobody waiting any more is fine.
@@ -161,30 +162,22 @@ impl Writer {
         Ok(())
     }
 
-    fn write(&mut self) -> Result<u64, Error> {
+    /// With one row more about those that found no room, if there are any.
+    fn write(&mut self, lost: u64) -> Result<u64, Error> {
+        let lost = (lost > 0).then(|| self.own(lost_rows(lost)));
         let journal = match &mut self.journal {
             Some(journal) => journal,
             none => none.insert(self.trail.journal()?),
         };
-        let written = journal.append(self.batch.iter().filter_map(Message::entry));
+        let written = journal.append(self.batch.iter().chain(&lost).filter_map(Message::entry));
         if let Err(Error::Failed(_) | Error::Damaged(_) | Error::Denied(_)) = written {
             self.journal = None;
         }
         written
     }
 
-    /// Once, in the first row that can be written again.
-    fn say_what_was_lost(&mut self) {
-        let lost = self.shared.lost.swap(0, Ordering::Relaxed);
-        if lost > 0 {
-            let detail = format!("{lost} rows found no room while nothing could be written");
-            self.push(Decision::new(Act::Lost, &Principal::named(OWN), "lost").because(&detail));
-        }
-    }
-
-    fn push(&mut self, decision: Decision) {
-        let what = What::Decision(self.clock.wall(), decision);
-        self.batch.push(Message { what, done: None });
+    fn own(&self, decision: Decision) -> Message {
+        Message { what: What::Decision(self.clock.wall(), decision), done: None }
     }
 
     /// The same trouble is told once.
@@ -237,7 +230,8 @@ impl Writer {
                 if removed > 0 {
                     let detail = format!("{removed} of the oldest rows");
                     let own = Principal::named(OWN);
-                    self.push(Decision::new(Act::Retention, &own, "removed").because(&detail));
+                    let removed = Decision::new(Act::Retention, &own, "removed");
+                    self.batch.push(self.own(removed.because(&detail)));
                 }
             }
             Err(error) => {
@@ -255,4 +249,9 @@ impl Writer {
         }
         tracing::error!(rows, "the audit trail ends without its last rows");
     }
+}
+
+fn lost_rows(count: u64) -> Decision {
+    let detail = format!("{count} rows found no room while nothing could be written");
+    Decision::new(Act::Lost, &Principal::named(OWN), "lost").because(&detail)
 }
