@@ -63,6 +63,18 @@ struct Shared {
     policy: Mutex<Retention>,
 }
 
+/// Held by the writer's thread: if that ends by a panic, everybody hears of it.
+struct Watched(Arc<Shared>);
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            let why = "its writer broke down; restart the gateway".to_owned();
+            self.0.failing.send_replace(Some(Error::Failed(why)));
+        }
+    }
+}
+
 /// Whether whoever brings a row waits until it is on the disk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Weight {
@@ -103,7 +115,12 @@ impl Ledger {
             policy: Mutex::new(Retention::new(settings, newest, &*clock)),
         });
         let writer = Writer::new(trail.clone(), journal, rows, (&shared, &clock));
-        let started = thread::Builder::new().name("audit".to_owned()).spawn(|| writer.run());
+        let watched = Watched(Arc::clone(&shared));
+        let run = move || {
+            let _watched = watched;
+            writer.run();
+        };
+        let started = thread::Builder::new().name("audit".to_owned()).spawn(run);
         let writer = started.map_err(|error| Error::Failed(error.to_string()))?;
         let thread = writer.thread().clone();
         let writer = Mutex::new(Some(writer));
@@ -285,11 +302,16 @@ impl Waiting<'_> {
         let mut failing = self.shared.failing.subscribe();
         let why = tokio::select! {
             biased;
-            Ok(()) = waiting => return Ok(()),
+            written = waiting => match written {
+                Ok(()) => return Ok(()),
+                // Nobody has the row any more: there was no room for it, or no writer.
+                Err(_) => None,
+            },
             why = failing.wait_for(Option::is_some) => why.ok().and_then(|why| why.clone()),
         };
-        let ended = || Error::Failed("its writer has ended".to_owned());
-        Err(Unwritten { why: why.unwrap_or_else(ended) })
+        let why = why.or_else(|| self.shared.failing.borrow().clone());
+        let gone = || Error::Failed("the row found no room, or its writer has ended".to_owned());
+        Err(Unwritten { why: why.unwrap_or_else(gone) })
     }
 }
 

@@ -31,8 +31,12 @@ impl Desk {
     }
 
     fn open(&self) -> Ledger {
+        self.open_by(Arc::new(SystemClock))
+    }
+
+    fn open_by(&self, clock: Arc<dyn Clock>) -> Ledger {
         let store = Store::open(&self.directory.path().join("tollgate.db")).unwrap();
-        Ledger::open(store.audit().unwrap(), &self.settings, Arc::new(SystemClock)).unwrap()
+        Ledger::open(store.audit().unwrap(), &self.settings, clock).unwrap()
     }
 
     fn connection(&self) -> Connection {

@@ -61,6 +61,7 @@ async fn reading_goes_on_however_long_it_takes_and_what_found_no_room_is_counted
         })
         .sum();
     assert!(lost > 0);
+    assert!(rows.iter().filter(|row| row.entry.kind == "lost").count() <= 2, "told once");
     assert_eq!(calls + lost, 1 + many, "every call is there or counted");
     is_sound(&ledger).await;
 }
@@ -91,4 +92,48 @@ async fn a_ledger_that_cannot_write_still_ends() {
     let began = SystemClock.now();
     drop(ledger);
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+}
+
+/// Breaks whoever asks it for the time, once that is wanted.
+struct Bomb(AtomicBool);
+
+impl Clock for Bomb {
+    fn now(&self) -> Instant {
+        assert!(!self.0.load(Ordering::SeqCst), "this clock is to break its writer");
+        SystemClock.now()
+    }
+
+    fn wall(&self) -> SystemTime {
+        SystemClock.wall()
+    }
+}
+
+#[tokio::test]
+async fn a_writer_that_breaks_down_is_told_and_nobody_waits_for_it() {
+    let desk = Desk::new();
+    let clock = Arc::new(Bomb(AtomicBool::new(false)));
+    let ledger = desk.open_by(Arc::<Bomb>::clone(&clock));
+    keep(&ledger, "before", Weight::Durable).await.unwrap();
+    clock.0.store(true, Ordering::SeqCst);
+    let patient = Duration::from_secs(20);
+    for name in ["while", "after"] {
+        let kept = tokio::time::timeout(patient, keep(&ledger, name, Weight::Durable)).await;
+        kept.expect("nobody waits for ever").unwrap_err();
+    }
+    until("the news", || !ledger.is_healthy()).await;
+    assert!(ledger.admits(Weight::Durable, OnFailure::Refuse).is_err());
+    assert!(ledger.note(decision("more")).await.is_err());
+    keep(&ledger, "read", Weight::Queued).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_row_that_nobody_took_is_not_waited_for() {
+    let desk = Desk::new();
+    let ledger = desk.open();
+    let shared = &ledger.0.as_ref().unwrap().shared;
+    let (done, waiting) = oneshot::channel();
+    drop(done);
+    let written = Waiting { shared, waiting: Some(waiting) }.written();
+    let written = tokio::time::timeout(Duration::from_secs(20), written).await;
+    assert!(written.expect("nobody waits for ever").is_err());
 }
