@@ -66,10 +66,25 @@ pub(crate) fn unwritten(request: &Permitted<'_>, why: &Unwritten) -> Result<Repl
     let Some(tool) = request.tool() else {
         return Err(CallError::Unanswered { message: format!("this was not done: {why}") });
     };
+    Ok(Reply::Tool(not_run(tool, why)))
+}
+
+pub(crate) fn not_run(tool: &Tool, why: &Unwritten) -> Outcome {
     let message = format!("`{}` was not run: {why}", tool.exposed);
     let hint = Some("try again when the operator has mended it".to_owned());
     let outcome = shaping::failure(Status::Error, &message, Duration::ZERO);
-    Ok(Reply::Tool(Outcome { retry: Retry::Sensible { hint, after: None }, ..outcome }))
+    Outcome { retry: Retry::Sensible { hint, after: None }, ..outcome }
+}
+
+/// A call that was agreed to when its tool was no longer what it had been.
+pub(crate) fn moved(tool: &Tool) -> Outcome {
+    let message = format!(
+        "`{}` was not run: it was changed, withheld or taken away while the call waited for leave",
+        tool.exposed
+    );
+    let hint = Some("list the tools again, and ask again if it is there".to_owned());
+    let outcome = shaping::failure(Status::Denied, &message, Duration::ZERO);
+    Outcome { retry: Retry::Sensible { hint, after: None }, ..outcome }
 }
 
 /// A call that ran, and whose row is not on the disk. Its answer does not leave.
@@ -77,17 +92,23 @@ pub(crate) fn unrecorded(
     reply: Result<Reply, CallError>,
     why: &Unwritten,
 ) -> Result<Reply, CallError> {
-    let message = "the call had its effect, do not repeat it; its answer is withheld";
-    let message = format!("{message}, because {why}");
     match reply? {
-        Reply::Tool(Outcome { duration, .. }) => {
-            let outcome = shaping::failure(Status::Error, &message, duration);
-            Ok(Reply::Tool(Outcome { retry: Retry::Pointless, ..outcome }))
-        }
+        Reply::Tool(outcome) => Ok(Reply::Tool(withheld(&outcome, why))),
         Reply::Result(_) | Reply::InputRequired(_) | Reply::Task(_) => {
-            Err(CallError::Unanswered { message })
+            Err(CallError::Unanswered { message: had_its_effect(why) })
         }
     }
+}
+
+/// The same of a tool call.
+pub(crate) fn withheld(outcome: &Outcome, why: &Unwritten) -> Outcome {
+    let instead = shaping::failure(Status::Error, &had_its_effect(why), outcome.duration);
+    Outcome { retry: Retry::Pointless, ..instead }
+}
+
+fn had_its_effect(why: &Unwritten) -> String {
+    let message = "the call had its effect, do not repeat it; its answer is withheld";
+    format!("{message}, because {why}")
 }
 
 /// A tool call that some limit forbids for now.

@@ -262,6 +262,11 @@ pub(crate) struct Place<'l> {
 }
 
 impl<'l> Place<'l> {
+    pub(crate) fn note(self, decision: Decision, weight: Weight) -> Waiting<'l> {
+        let at = self.open.clock.wall();
+        self.put(What::Decision(at, decision), weight)
+    }
+
     pub(crate) fn keep(self, record: CallRecord, weight: Weight) -> Waiting<'l> {
         self.put(What::Call(record), weight)
     }

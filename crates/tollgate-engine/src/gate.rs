@@ -39,6 +39,7 @@ use crate::upstream::{TestReport, Upstream};
 use crate::watches::{self, ResourceWatch, Watches};
 
 mod afterwards;
+mod again;
 mod ask;
 mod choose;
 mod figures;

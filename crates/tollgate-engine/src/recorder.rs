@@ -70,6 +70,24 @@ impl Policy {
         Some(self.masker.json(text).map_or_else(|| text.into(), String::into_boxed_str))
     }
 
+    /// How the row of such a request is written; an error if it cannot be and has to.
+    pub(crate) fn admits(
+        &self,
+        ledger: &Ledger,
+        request: &Permitted<'_>,
+    ) -> Result<Weight, Unwritten> {
+        let weight = self.weight(request);
+        ledger.admits(weight, self.on_failure).map(|()| weight)
+    }
+
+    /// Waits for a row where that is wanted; an error says that the answer must not leave.
+    pub(crate) async fn settled(&self, waiting: Waiting<'_>) -> Result<(), Unwritten> {
+        match (waiting.written().await, self.on_failure) {
+            (Err(unwritten), OnFailure::Refuse) => Err(unwritten),
+            (Ok(()), _) | (Err(_), OnFailure::Continue) => Ok(()),
+        }
+    }
+
     fn weight(&self, request: &Permitted<'_>) -> Weight {
         let only_reads = match (request.tool(), request.kind()) {
             (Some(tool), _) => tool.terms.effect == Effect::ReadOnly,
@@ -174,14 +192,12 @@ impl Recording<'_> {
     /// What is about to run; refused if it may change something and could not be written down.
     pub(crate) fn permitted(&mut self, request: &Permitted<'_>) -> Result<(), Unwritten> {
         self.target(request.server(), request.tool().map(Arc::as_ref));
-        let weight = self.policy.weight(request);
-        let admitted = self.recorder.ledger.admits(weight, self.policy.on_failure);
-        admitted.inspect_err(|unwritten| {
+        let admitted = self.policy.admits(&self.recorder.ledger, request);
+        self.weight = admitted.inspect_err(|unwritten| {
             if let Some(Open { record, .. }) = &mut self.open {
                 record.detail = Some(Cow::Owned(unwritten.to_string()));
             }
         })?;
-        self.weight = weight;
         Ok(())
     }
 
@@ -194,12 +210,9 @@ impl Recording<'_> {
         if let Some(Open { record, .. }) = &mut self.open {
             close(record, reply);
         }
-        let on_failure = self.policy.on_failure;
+        let policy = self.policy.clone();
         let Some(waiting) = self.tell() else { return Ok(()) };
-        match (waiting.written().await, on_failure) {
-            (Err(unwritten), OnFailure::Refuse) => Err(unwritten),
-            (Ok(()), _) | (Err(_), OnFailure::Continue) => Ok(()),
-        }
+        policy.settled(waiting).await
     }
 
     fn tell(&mut self) -> Option<Waiting<'_>> {

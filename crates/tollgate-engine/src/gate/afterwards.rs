@@ -3,23 +3,23 @@
 
 use std::sync::Arc;
 
-use tollgate_core::approval::{Cleared, Held};
-use tollgate_core::budget::Limits;
+use tollgate_core::approval::{Cleared, Held, Verdict};
 use tollgate_core::call::{Decider, Outcome, Retry, Status};
-use tollgate_core::mask::Masker;
 use tollgate_core::plan;
 use tollgate_core::shaping;
 use tollgate_core::turn::Turn;
 use tollgate_mcp::meta::ClientFacts;
 
 use super::late::WHOLE;
-use super::{Gate, ask, screen};
-use crate::answer::Finish;
+use super::{Gate, again, ask, screen};
+use crate::answer::{self, Finish};
 use crate::approvals::Place;
-use crate::audit::{Act, Decision, Ledger};
+use crate::audit::{self, Act, Decision, Ledger, Waiting, Weight};
 use crate::caller::{Caller, Reply};
 use crate::executor::{Call, Executor};
 use crate::notices::{self, Notice, Notices};
+use crate::recorder::Policy;
+use crate::registry::Registry;
 use crate::results::{Promise, Results};
 use crate::reuse::{Came, Over, Reuse};
 use crate::tickets::Tickets;
@@ -43,13 +43,12 @@ pub(super) fn pending(
     let errand = Errand {
         turn: Turn { deadline: None, ..turn.clone() },
         decided_by: caller.decided_by,
-        limits: gate.registry.current().charter.limits,
+        registry: Arc::clone(&gate.registry),
         reuse: gate.reuse.clone(),
         executor: Arc::clone(&gate.executor),
         results: Arc::clone(&gate.results),
         notices: gate.notices.clone(),
         ledger: Arc::clone(&gate.recorder.ledger),
-        masker: screen::of_results(&gate.registry.current().charter),
     };
     gate.late.spawn(async move { errand.run((held, place), promise, of).await }).ok()?;
     let hint = format!("the result will be behind handle {handle} once somebody has agreed");
@@ -61,13 +60,12 @@ pub(super) fn pending(
 struct Errand {
     turn: Turn,
     decided_by: Decider,
-    limits: Limits,
+    registry: Arc<Registry>,
     reuse: Reuse,
     executor: Arc<Executor>,
     results: Arc<Results>,
     notices: Notices,
     ledger: Arc<Ledger>,
-    masker: Option<Arc<Masker>>,
 }
 
 impl Errand {
@@ -79,33 +77,41 @@ impl Errand {
     ) {
         let outcome = match place.verdict().await {
             None => ask::expired(&held),
-            Some(verdict) => match held.decided(&verdict) {
-                Ok(cleared) => {
-                    let outcome = self.carry_out(cleared).await;
-                    self.note(&of, outcome.status);
-                    outcome
-                }
-                Err(denied) => failed(Status::Denied, &denied),
-            },
+            Some(verdict) => self.decided(held, &verdict, &of).await,
         };
         let (status, handle) = (outcome.status, promise.handle().to_string().into());
         promise.keep(outcome);
         self.notices.tell(Notice::Late { call: of, handle, status });
     }
 
-    /// The row of the call says that it was pending: what came of it stands in one of its own.
-    fn note(&self, of: &notices::Call, status: Status) {
-        let ran = Decision::new(Act::Approval, &of.principal, "ran")
-            .about(&of.exposed)
-            .agent(&of.agent)
-            .server(&of.tool.server)
-            .tool(of.tool.tool.as_str());
-        self.ledger.note_later(ran.because(&format!("after its turn was over: {status}")));
+    async fn decided(&self, held: Held<'static>, verdict: &Verdict, of: &notices::Call) -> Outcome {
+        let place = self.ledger.place().await;
+        let still = again::recheck(&self.turn, &held, (&self.registry, &self.ledger));
+        let cleared = match held.decided(verdict) {
+            Ok(cleared) => cleared,
+            Err(denied) => return failed(Status::Denied, &denied),
+        };
+        let mut row = Row { place, of, weight: Weight::Queued };
+        row.weight = match still {
+            Ok(weight) => weight,
+            Err(outcome) => {
+                row.put("not_run", outcome.status.as_str());
+                return outcome;
+            }
+        };
+        let outcome = self.carry_out(cleared).await;
+        let Some(waiting) = row.put("ran", outcome.status.as_str()) else { return outcome };
+        let policy = Policy::of(&self.registry.current().charter);
+        match policy.settled(waiting).await {
+            Ok(()) => outcome,
+            Err(unwritten) => answer::withheld(&outcome, &unwritten),
+        }
     }
 
     async fn carry_out(&self, cleared: Cleared<'static>) -> Outcome {
         let clock = &self.executor.clock;
-        let planned = match plan::plan(&self.turn, cleared, clock.now(), self.limits) {
+        let charter = Arc::clone(&self.registry.current().charter);
+        let planned = match plan::plan(&self.turn, cleared, clock.now(), charter.limits) {
             Ok(planned) => planned,
             Err(late) => return failed(Status::Timeout, &late),
         };
@@ -127,7 +133,7 @@ impl Errand {
             principal,
             results: &self.results,
             tickets: Tickets { seal: &self.executor.seal, principal },
-            masker: self.masker.clone(),
+            masker: screen::of_results(&charter),
         };
         let reply = finish.reply(over.ran).await;
         if let (Some(unjudged), Ok(Reply::Tool(outcome))) = (&over.unjudged, &reply) {
@@ -140,6 +146,34 @@ impl Errand {
             }
             Err(error) => failed(Status::Error, &error),
         }
+    }
+}
+
+/// The row of the call says that it was pending: what came of it stands in one of its own, also if
+/// it is given up.
+struct Row<'r> {
+    /// `None`: nothing is kept, or it is written.
+    place: Option<audit::Place<'r>>,
+    of: &'r notices::Call,
+    weight: Weight,
+}
+
+impl<'r> Row<'r> {
+    fn put(&mut self, end: &'static str, status: &str) -> Option<Waiting<'r>> {
+        let (place, of) = (self.place.take()?, self.of);
+        let row = Decision::new(Act::Approval, &of.principal, end)
+            .about(&of.exposed)
+            .agent(&of.agent)
+            .server(&of.tool.server)
+            .tool(of.tool.tool.as_str())
+            .because(&format!("after its turn was over: {status}"));
+        Some(place.note(row, self.weight))
+    }
+}
+
+impl Drop for Row<'_> {
+    fn drop(&mut self) {
+        self.put("ran", "cancelled");
     }
 }
 

@@ -8,7 +8,7 @@ use tollgate_core::shaping;
 use tollgate_core::turn::Turn;
 use tollgate_mcp::client::Events;
 
-use super::{Gate, afterwards};
+use super::{Gate, afterwards, again};
 use crate::answer;
 use crate::approvals::{Full, Parked, Place, Shown, form};
 use crate::caller::{CallError, Caller, Dialogue, Reply, Rest, Retry};
@@ -103,8 +103,12 @@ impl Gate {
         held: Held<'_>,
         verdict: &Verdict,
     ) -> Result<Reply, CallError> {
+        let still = again::recheck(turn, &held, (&self.registry, &self.recorder.ledger));
         match held.decided(verdict) {
-            Ok(cleared) => self.carry_out(turn, cleared, caller).await,
+            Ok(cleared) => match still {
+                Ok(_) => self.carry_out(turn, cleared, caller).await,
+                Err(outcome) => Ok(Reply::Tool(outcome)),
+            },
             Err(denied) => Ok(answer::failed(Status::Denied, &denied.to_string())),
         }
     }

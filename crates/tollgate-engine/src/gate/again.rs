@@ -1,0 +1,36 @@
+//! A call that waited for a person, looked at once more before it runs: meanwhile its tool may have
+//! been changed, withheld or taken away, and the audit trail may have broken.
+
+use tollgate_core::agent::Wish;
+use tollgate_core::approval::Held;
+use tollgate_core::budget::Tier;
+use tollgate_core::call::Outcome;
+use tollgate_core::turn::Turn;
+
+use crate::answer;
+use crate::audit::{Ledger, Weight};
+use crate::recorder::Policy;
+use crate::registry::{Registry, Seen};
+
+/// How its row is to be written if it may still run; otherwise the answer.
+pub(super) fn recheck(
+    turn: &Turn,
+    held: &Held<'_>,
+    (registry, ledger): (&Registry, &Ledger),
+) -> Result<Weight, Outcome> {
+    let (current, tool) = (registry.current(), held.tool());
+    let seen = Seen {
+        agent: Some(turn.view.agent.as_str()),
+        // How fast the tool is was looked at when the call came.
+        wish: Wish::Override(Tier::Deep),
+        principal: turn.grant.as_ref().and_then(|grant| grant.tools.as_deref()),
+        request: None,
+    };
+    let view = current.view(seen).ok();
+    let now = view.as_ref().and_then(|(view, _)| view.tool(tool.exposed.as_str()));
+    if now.is_none_or(|now| now.id != tool.id || now.hash != tool.hash) {
+        return Err(answer::moved(tool));
+    }
+    let admitted = Policy::of(&current.charter).admits(ledger, held.permitted());
+    admitted.map_err(|unwritten| answer::not_run(tool, &unwritten))
+}
