@@ -13,10 +13,10 @@ use tollgate_core::approval::{ApprovalId, Ending, Held, Verdict, Why};
 use tollgate_core::id::{AgentId, ToolId};
 use tollgate_core::turn::{Principal, Turn};
 
-use crate::audit::{self, Act, Ledger};
+use crate::audit::{self, Act, Ledger, Unwritten, Weight};
 use crate::clock::Clock;
 use crate::notices::{Call, Notice, Notices};
-use crate::settings;
+use crate::settings::{self, OnFailure};
 
 pub(crate) mod form;
 mod parked;
@@ -47,6 +47,8 @@ struct Entry {
     request: Arc<Request>,
     /// In which order they came.
     number: u64,
+    /// Somebody's decision is on its way to the audit trail.
+    deciding: bool,
     reply: oneshot::Sender<Verdict>,
 }
 
@@ -77,7 +79,7 @@ impl Request {
 }
 
 /// Why there is nothing to decide.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Undecidable {
     #[error(
         "no call waits under this id; it was never there, its time is over, or its caller went away"
@@ -85,6 +87,9 @@ pub enum Undecidable {
     Unknown,
     #[error("this call was decided already")]
     Decided,
+    /// The call goes on waiting.
+    #[error("nothing was decided: {0}")]
+    Unwritten(#[from] Unwritten),
 }
 
 /// No more can wait.
@@ -121,17 +126,31 @@ impl Approvals {
         self.state.lock().waiting.get(&id).map(|entry| Arc::clone(&entry.request))
     }
 
-    /// Decides for good. The call goes on, or does not, without anybody's further doing.
-    pub fn decide(&self, verdict: Verdict) -> Result<Arc<Request>, Undecidable> {
-        let mut state = self.state.lock();
-        let Some(entry) = state.waiting.remove(&verdict.id) else {
-            return Err(match state.decided.contains(&verdict.id) {
-                true => Undecidable::Decided,
-                false => Undecidable::Unknown,
-            });
-        };
+    /// Decides for good. The call goes on, or does not, without anybody's further doing. Dropped
+    /// before that, or without a trail where there has to be one, it goes on waiting.
+    pub(crate) async fn decide(
+        &self,
+        verdict: Verdict,
+        on_failure: OnFailure,
+    ) -> Result<Arc<Request>, Undecidable> {
+        let deciding = self.begin(verdict.id)?;
         let ending = Ending::Decided(verdict.decision);
-        let said = Said { by: Some(verdict.by.clone()), note: verdict.note.clone() };
+        self.ledger.admits(Weight::Durable, on_failure)?;
+        let said = (&verdict.by, verdict.note.as_deref());
+        // First the trail: nothing runs without a word of who agreed.
+        let written = self.ledger.note(row(&deciding.request, ending.as_str(), said)).await;
+        match (written, on_failure) {
+            (Err(unwritten), OnFailure::Refuse) => {
+                // The row comes yet, and must not be the last word.
+                let why = (&verdict.by, Some("the decision could not be written in time"));
+                self.ledger.note_later(row(&deciding.request, "not_decided", why));
+                return Err(unwritten.into());
+            }
+            (Ok(()), _) | (Err(_), OnFailure::Continue) => {}
+        }
+        let by = verdict.by.clone();
+        let mut state = self.state.lock();
+        let entry = state.waiting.remove(&verdict.id).ok_or(Undecidable::Unknown)?;
         let Entry { request, reply, .. } = entry;
         if reply.send(verdict).is_err() {
             return Err(Undecidable::Unknown);
@@ -141,8 +160,23 @@ impl Approvals {
         }
         state.decided.push_back(request.id);
         drop(state);
-        self.tell(&request, ending, said);
+        self.tell(&request, ending, Some(by));
         Ok(request)
+    }
+
+    /// One decision at a time: the second one is too late already.
+    fn begin(&self, id: ApprovalId) -> Result<Deciding<'_>, Undecidable> {
+        let mut state = self.state.lock();
+        let is_decided = state.decided.contains(&id);
+        match state.waiting.get_mut(&id) {
+            Some(entry) if entry.deciding => Err(Undecidable::Decided),
+            Some(entry) => {
+                entry.deciding = true;
+                Ok(Deciding { approvals: self, request: Arc::clone(&entry.request) })
+            }
+            None if is_decided => Err(Undecidable::Decided),
+            None => Err(Undecidable::Unknown),
+        }
     }
 
     /// Queues a call up. One principal cannot take more than half of the room.
@@ -172,7 +206,8 @@ impl Approvals {
             return Err(Full);
         }
         state.next += 1;
-        let entry = Entry { request: Arc::clone(&request), number: state.next, reply };
+        let entry =
+            Entry { request: Arc::clone(&request), number: state.next, deciding: false, reply };
         state.waiting.insert(request.id, entry);
         drop(state);
         let until = self.clock.now() + rules.timeout;
@@ -185,34 +220,51 @@ impl Approvals {
     fn leave(&self, id: ApprovalId, ending: Ending) {
         let entry = self.state.lock().waiting.remove(&id);
         if let Some(entry) = entry {
-            self.tell(&entry.request, ending, Said { by: None, note: None });
+            // A caller that went away decided nothing.
+            if ending != Ending::Withdrawn {
+                let request = &entry.request;
+                let by = (&request.principal, None);
+                self.ledger.note_later(row(request, ending.as_str(), by));
+            }
+            self.tell(&entry.request, ending, None);
         }
     }
 
-    /// Whoever watches hears of it, and the audit trail keeps it. A caller that went away decided
-    /// nothing.
-    fn tell(&self, request: &Request, ending: Ending, said: Said) {
-        let Said { by, note } = said;
-        if ending != Ending::Withdrawn {
-            let who = by.as_ref().unwrap_or(&request.principal);
-            let decision = audit::Decision::new(Act::Approval, who, ending.as_str())
-                .about(&request.exposed)
-                .agent(&request.agent)
-                .server(&request.tool.server)
-                .tool(request.tool.tool.as_str());
-            let why = format!("asked for by {}: {}", request.principal.as_str(), request.why);
-            let why = note.map_or(why.clone(), |note| format!("{note}; {why}"));
-            self.ledger.note_later(decision.because(&why));
-        }
+    /// Whoever watches hears of it.
+    fn tell(&self, request: &Request, ending: Ending, by: Option<Principal>) {
         let (id, call) = (request.id, request.call());
         self.notices.tell(Notice::ApprovalDecided { id, call, ending, by });
     }
 }
 
-/// By whom something was decided, and in which words.
-struct Said {
-    by: Option<Principal>,
-    note: Option<String>,
+/// What the audit trail keeps of it: by whom it was decided, and in which words.
+fn row(
+    request: &Request,
+    ending: &'static str,
+    (by, note): (&Principal, Option<&str>),
+) -> audit::Decision {
+    let why = format!("asked for by {}: {}", request.principal.as_str(), request.why);
+    let why = note.map_or(why.clone(), |note| format!("{note}; {why}"));
+    audit::Decision::new(Act::Approval, by, ending)
+        .about(&request.exposed)
+        .agent(&request.agent)
+        .server(&request.tool.server)
+        .tool(request.tool.tool.as_str())
+        .because(&why)
+}
+
+/// A decision under way; dropped, it leaves the call to others.
+struct Deciding<'a> {
+    approvals: &'a Approvals,
+    request: Arc<Request>,
+}
+
+impl Drop for Deciding<'_> {
+    fn drop(&mut self) {
+        if let Some(entry) = self.approvals.state.lock().waiting.get_mut(&self.request.id) {
+            entry.deciding = false;
+        }
+    }
 }
 
 impl Place {

@@ -1,6 +1,8 @@
 //! A call that somebody has to agree to: who is asked, for how long, and what comes of it. The
 //! call's own time begins when it was agreed to.
 
+use std::sync::Arc;
+
 use tollgate_core::approval::{ApprovalId, Decision, Held, Verdict};
 use tollgate_core::call::{Outcome, Retry as Again, Status};
 use tollgate_core::policy::Permitted;
@@ -10,7 +12,7 @@ use tollgate_mcp::client::Events;
 
 use super::{Gate, afterwards, again};
 use crate::answer;
-use crate::approvals::{Full, Parked, Place, Shown, form};
+use crate::approvals::{Full, Parked, Place, Request as Waiting, Shown, Undecidable, form};
 use crate::caller::{CallError, Caller, Dialogue, Reply, Rest, Retry};
 use crate::dialogue::ask;
 use crate::dialogue::rounds::{self, Asking, Sealer, State};
@@ -74,7 +76,7 @@ impl Gate {
                     verdict = place.verdict() => return verdict,
                     decision = ask_live(events, held) => {
                         if let Some(decision) = decision {
-                            self.decide_as_caller(turn, held.id(), decision);
+                            self.decide_as_caller(turn, held.id(), decision).await;
                         }
                     }
                 }
@@ -91,10 +93,17 @@ impl Gate {
         verdict.map_or(Waited::Expired, Waited::Decided)
     }
 
-    /// The first decision counts: if the queue was quicker, its verdict stands.
-    fn decide_as_caller(&self, turn: &Turn, id: ApprovalId, decision: Decision) {
+    /// Decides about a call that waits. It is in the audit trail before the call goes on.
+    pub async fn judge(&self, verdict: Verdict) -> Result<Arc<Waiting>, Undecidable> {
+        let on_failure = self.registry.current().charter.audit.on_failure;
+        self.approvals.decide(verdict, on_failure).await
+    }
+
+    /// The first decision counts: if the queue was quicker, its verdict stands. One that cannot be
+    /// written is none, and the call waits on.
+    async fn decide_as_caller(&self, turn: &Turn, id: ApprovalId, decision: Decision) {
         let verdict = Verdict { id, decision, by: turn.principal.clone(), note: None };
-        let _ = self.approvals.decide(verdict);
+        let _ = self.judge(verdict).await;
     }
 
     async fn decided(
@@ -184,7 +193,7 @@ impl Gate {
         if let Dialogue::Rounds(Retry { responses: Some(responses), .. }) = &caller.dialogue
             && let Some(answer) = rounds::answer(responses, form::KEY)
         {
-            self.decide_as_caller(turn, id, form::decision(&answer));
+            self.decide_as_caller(turn, id, form::decision(&answer)).await;
         }
         let Some(verdict) = parked.place.verdict_now() else {
             return Ok(self.ask_by_round(parked));

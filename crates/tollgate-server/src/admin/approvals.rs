@@ -80,9 +80,13 @@ pub(crate) async fn decide(
         }
         let id = ApprovalId::parse(&id).ok_or(UNKNOWN)?;
         let verdict = Verdict { id, decision, by: visitor.principal, note };
-        let request = front.gate.approvals().decide(verdict).map_err(|error| match error {
+        let request = front.gate.judge(verdict).await.map_err(|error| match error {
             Undecidable::Unknown => UNKNOWN,
             Undecidable::Decided => DECIDED,
+            Undecidable::Unwritten(_) => {
+                let status = StatusCode::SERVICE_UNAVAILABLE;
+                Problem::told(status, "not_written", error.to_string())
+            }
         })?;
         let decided =
             json!({ "id": request.id.to_string(), "name": request.exposed, "decision": decision.as_str() });

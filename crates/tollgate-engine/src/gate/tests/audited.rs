@@ -3,11 +3,15 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use futures_util::future::join_all;
 use rusqlite::Connection;
 use tempfile::TempDir;
+use tollgate_core::id::ToolName;
+use tollgate_core::tool::{Approval, Override};
 use tollgate_store::Store;
 use tollgate_store::audit::{Direction, Query, Row};
 
 use super::*;
 use crate::settings::OnFailure;
+
+mod agreed;
 
 /// A gate whose calls are kept in a database: `s_a` may change something, `s_b` only reads.
 struct Audited {
@@ -23,6 +27,14 @@ impl Audited {
     where
         W: Fn() -> BoxFuture<'static, ()> + Send + Sync + 'static,
     {
+        Self::with(audit, Approval::Auto, work).await
+    }
+
+    /// The same with other rules for who has to agree to `s_a`.
+    async fn with<W>(audit: Audit, approval: Approval, work: W) -> Self
+    where
+        W: Fn() -> BoxFuture<'static, ()> + Send + Sync + 'static,
+    {
         let directory = tempfile::tempdir().unwrap();
         let store = Store::open(&directory.path().join("tollgate.db")).unwrap();
         let clock = Arc::new(SystemClock);
@@ -31,6 +43,8 @@ impl Audited {
         let counted = Arc::clone(&ran);
         let change = |rules: &mut Rules, tools: &mut Vec<Value>| {
             rules.trusted = true;
+            let agreed = Override { approval: Some(approval), ..Override::default() };
+            rules.tools.insert(ToolName::new("a"), agreed);
             tools[1]["annotations"] = json!({"readOnlyHint": true});
         };
         let script = move |_| {

@@ -59,9 +59,13 @@ impl Guarded {
         }
     }
 
-    fn decide(&self, id: ApprovalId, decision: Decision) -> Result<Arc<Waiting>, Undecidable> {
+    async fn decide(
+        &self,
+        id: ApprovalId,
+        decision: Decision,
+    ) -> Result<Arc<Waiting>, Undecidable> {
         let (by, note) = (Principal::named("boss"), None);
-        self.test.gate.approvals().decide(Verdict { id, decision, by, note })
+        self.test.gate.judge(Verdict { id, decision, by, note }).await
     }
 
     /// Calls, and decides so after so long.
@@ -71,7 +75,7 @@ impl Guarded {
         let decide = async {
             let waiting = self.waits().await;
             tokio::time::sleep(after).await;
-            self.decide(waiting.id, decision).unwrap();
+            self.decide(waiting.id, decision).await.unwrap();
         };
         said(&tokio::join!(call, decide).0)
     }
@@ -113,7 +117,7 @@ async fn the_queue_says_who_wants_what_and_why() {
         panic!("it is told")
     };
     assert_eq!(ending.as_str(), "withdrawn");
-    assert_eq!(gate.decide(waiting.id, Decision::Approve), Err(Undecidable::Unknown));
+    assert_eq!(gate.decide(waiting.id, Decision::Approve).await, Err(Undecidable::Unknown));
     assert_eq!(gate.calls(), 0);
 }
 
@@ -124,20 +128,20 @@ async fn nobody_can_decide_twice_nor_when_it_is_too_late() {
     let call = gate.test.call(CALL, Caller::silent(&client));
     let decide = async {
         let id = gate.waits().await.id;
-        assert!(gate.decide(id, Decision::Deny).is_ok());
-        assert_eq!(gate.decide(id, Decision::Approve), Err(Undecidable::Decided));
+        assert!(gate.decide(id, Decision::Deny).await.is_ok());
+        assert_eq!(gate.decide(id, Decision::Approve).await, Err(Undecidable::Decided));
         id
     };
     let (reply, id) = tokio::join!(call, decide);
     assert!(said(&reply).starts_with("denied"));
-    assert_eq!(gate.decide(id, Decision::Approve), Err(Undecidable::Decided));
+    assert_eq!(gate.decide(id, Decision::Approve).await, Err(Undecidable::Decided));
 
     let began = SystemClock.now();
     let late = said(&gate.test.call(CALL, Caller::silent(&client)).await);
     assert!(late.starts_with("denied nobody agreed to this call of `s_a` in time"), "{late}");
     assert_eq!((SystemClock.now() - began).as_secs(), 120);
     let never = ApprovalId::from_bits(1);
-    assert_eq!(gate.decide(never, Decision::Approve), Err(Undecidable::Unknown));
+    assert_eq!(gate.decide(never, Decision::Approve).await, Err(Undecidable::Unknown));
     assert_eq!(gate.calls(), 0);
 }
 
@@ -159,7 +163,7 @@ async fn when_the_turn_is_over_the_result_comes_behind_a_handle() {
         assert!(matches!(read(&gate), Read::Pending { .. }));
         let waiting = gate.waits().await;
         tokio::time::sleep(Duration::from_secs(60)).await;
-        gate.decide(waiting.id, decision).unwrap();
+        gate.decide(waiting.id, decision).await.unwrap();
         let status = loop {
             if let Notice::Late { status, .. } = &*notices.recv().await.unwrap() {
                 break status.to_string();
@@ -222,7 +226,7 @@ async fn a_legacy_client_is_asked_while_the_call_waits_and_the_first_decision_co
             if let Some((after, decision)) = boss {
                 let id = gate.waits().await.id;
                 tokio::time::sleep(Duration::from_secs(after)).await;
-                gate.decide(id, decision).unwrap();
+                gate.decide(id, decision).await.unwrap();
             }
         };
         let (reply, ()) = tokio::join!(gate.test.call(CALL, caller), decide);
@@ -280,14 +284,11 @@ async fn a_modern_client_comes_back_with_the_answer_and_cannot_do_so_twice() {
     let denied = said(&call(CALL, Some(&state), Some(r#"{"action":"decline"}"#)).await);
     assert!(denied.starts_with("denied"), "{denied}");
 
-    gate.test
-        .gate
-        .approvals()
-        .waiting()
-        .iter()
-        .for_each(|it| drop(gate.decide(it.id, Decision::Deny)));
+    for it in gate.test.gate.approvals().waiting() {
+        gate.decide(it.id, Decision::Deny).await.unwrap();
+    }
     let state = asked(call(CALL, None, None).await);
-    gate.decide(gate.waits().await.id, Decision::Approve).unwrap();
+    gate.decide(gate.waits().await.id, Decision::Approve).await.unwrap();
     assert_eq!(said(&call(CALL, Some(&state), None).await), r#"ok did {"n":7}"#);
 
     let state = asked(call(CALL, None, None).await);
@@ -315,4 +316,24 @@ async fn s_28_a_model_needs_leave_for_what_its_agent_does_not_run_by_itself() {
     assert_eq!(gate.waits().await.why.as_str(), "destructive");
     assert_eq!(gate.calls(), 0);
     assert_eq!(said(&gate.test.call(CALL, by(Decider::Client)).await), r#"ok did {"n":7}"#);
+}
+
+/// What a person agreed to is the tool as it was, for this agent.
+#[tokio::test(start_paused = true)]
+async fn s_25_a_tool_that_moved_while_its_call_waited_does_not_run() {
+    let mut changed = tool("a");
+    changed["inputSchema"]["properties"]["n"]["description"] = json!("another");
+    for listed in [vec![changed, tool("b")], vec![tool("b")]] {
+        let gate = guarded(Era::Modern).await;
+        let client = nobody();
+        let call = gate.test.call(CALL, Caller::silent(&client));
+        let decide = async {
+            let id = gate.waits().await.id;
+            gate.test.lists(&listed).await;
+            gate.decide(id, Decision::Approve).await.unwrap();
+        };
+        let said = said(&tokio::join!(call, decide).0);
+        assert!(said.starts_with("denied `s_a` was not run: it was changed, withheld"), "{said}");
+        assert_eq!(gate.calls(), 0);
+    }
 }

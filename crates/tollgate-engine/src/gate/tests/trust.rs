@@ -35,7 +35,7 @@ fn described(name: &str, description: &str) -> Value {
 }
 
 impl TestGate {
-    async fn lists(&self, tools: &[Value]) {
+    pub(super) async fn lists(&self, tools: &[Value]) {
         let server = ServerId::parse("s").unwrap();
         let change = Change::Listed(listing(tools).into());
         self.updates.send(Update { server, change }).await.unwrap();
