@@ -41,10 +41,8 @@ impl Config {
         let directory = scratch.path().join(name);
         fs::create_dir_all(&directory)?;
         let data = directory.join("data");
-        // Its tools only read, and their servers are not trusted to say so: rows are queued.
         let text = format!(
-            "listen: 127.0.0.1:0\ndata: {}\nlimits: {{ timeout_ms: 60000 }}\n\
-             audit: {{ durable: none }}\n",
+            "listen: 127.0.0.1:0\ndata: {}\nlimits: {{ timeout_ms: 60000 }}\n",
             data.display()
         );
         Ok(Self { text, directory })
@@ -67,9 +65,11 @@ impl Config {
                     format!("transport: stdio, command: [{}]", words.join(", "))
                 }
             };
+            // Trusted: that the tools only read is believed, so no call waits for the disk.
             let _ = writeln!(
                 self.text,
-                "  {name}: {{ {how}, calibrate: false, defaults: {{ timeout_ms: 60000 }} }}"
+                "  {name}: {{ {how}, trusted: true, calibrate: false, \
+                 defaults: {{ timeout_ms: 60000 }} }}"
             );
         }
         self
