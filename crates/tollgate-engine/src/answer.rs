@@ -112,11 +112,11 @@ fn had_its_effect(why: &Unwritten) -> String {
 }
 
 /// A tool call that some limit forbids for now.
-pub(crate) fn exceeded(exceeded: &Exceeded) -> Reply {
+pub(crate) fn exceeded(exceeded: &Exceeded) -> Outcome {
     let after = exceeded.retry_after();
     let hint = Some(format!("try again in {} s", whole_seconds(after)));
     let outcome = shaping::failure(Status::RateLimited, &exceeded.to_string(), Duration::ZERO);
-    Reply::Tool(Outcome { retry: Retry::Sensible { hint, after: Some(after) }, ..outcome })
+    Outcome { retry: Retry::Sensible { hint, after: Some(after) }, ..outcome }
 }
 
 impl Finish<'_> {

@@ -57,7 +57,7 @@ pub use trust::{Answer, Examined, Kept, Known, Undecided};
 
 pub struct Gate {
     pub(crate) registry: Arc<Registry>,
-    pub(crate) limits: Limits,
+    pub(crate) limits: Arc<Limits>,
     pub(crate) approvals: Arc<Approvals>,
     /// Calls whose callers come back with leave.
     pub(crate) held: Held,

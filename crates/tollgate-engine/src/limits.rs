@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use parking_lot::{Mutex, RwLock};
 use tollgate_core::admission::{self, Admitted, Counted, TooOften};
-use tollgate_core::call::Decider;
+use tollgate_core::call::{Decider, Kind};
 use tollgate_core::id::AgentId;
 use tollgate_core::policy::Permitted;
 use tollgate_core::rate::Bucket;
@@ -68,14 +68,23 @@ impl Limits {
         permitted: Permitted<'a>,
     ) -> Result<(Admitted<'a>, Option<Running>), Exceeded> {
         // First, since it costs nothing to give up.
-        let running = self.begin(turn)?;
+        let running = self.begin((turn, by), &permitted)?;
         let bucket = |counted: &Counted| self.bucket(counted);
         let admitted = admission::admit((turn, by), permitted, bucket, self.clock.now())?;
         Ok((admitted, running))
     }
 
-    fn begin(&self, turn: &Turn) -> Result<Option<Running>, Exceeded> {
+    /// One of the calls that its agent may have at once. What waits for a person holds none, and
+    /// takes one when it is carried out. Measurements and what follows up on a task need none.
+    pub(crate) fn begin(
+        &self,
+        (turn, by): (&Turn, Decider),
+        permitted: &Permitted<'_>,
+    ) -> Result<Option<Running>, Exceeded> {
         let Some(most) = turn.view.concurrent else { return Ok(None) };
+        if by == Decider::Gateway || matches!(permitted.kind(), Kind::Task(_)) {
+            return Ok(None);
+        }
         let agent = turn.view.agent.clone();
         let mut running = self.running.lock();
         let count = running.entry(agent.clone()).or_insert(0);

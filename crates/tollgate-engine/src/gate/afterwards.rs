@@ -17,6 +17,7 @@ use crate::approvals::Place;
 use crate::audit::{self, Act, Decision, Ledger, Waiting, Weight};
 use crate::caller::{Caller, Reply};
 use crate::executor::{Call, Executor};
+use crate::limits::Limits;
 use crate::notices::{self, Notice, Notices};
 use crate::recorder::Policy;
 use crate::registry::Registry;
@@ -44,6 +45,7 @@ pub(super) fn pending(
         turn: Turn { deadline: None, ..turn.clone() },
         decided_by: caller.decided_by,
         registry: Arc::clone(&gate.registry),
+        slots: Arc::clone(&gate.limits),
         reuse: gate.reuse.clone(),
         executor: Arc::clone(&gate.executor),
         results: Arc::clone(&gate.results),
@@ -61,6 +63,7 @@ struct Errand {
     turn: Turn,
     decided_by: Decider,
     registry: Arc<Registry>,
+    slots: Arc<Limits>,
     reuse: Reuse,
     executor: Arc<Executor>,
     results: Arc<Results>,
@@ -95,6 +98,14 @@ impl Errand {
         row.weight = match still {
             Ok(weight) => weight,
             Err(outcome) => {
+                row.put("not_run", outcome.status.as_str());
+                return outcome;
+            }
+        };
+        let _running = match self.slots.begin((&self.turn, self.decided_by), cleared.permitted()) {
+            Ok(running) => running,
+            Err(exceeded) => {
+                let outcome = answer::exceeded(&exceeded);
                 row.put("not_run", outcome.status.as_str());
                 return outcome;
             }

@@ -115,7 +115,14 @@ impl Gate {
         let still = again::recheck(turn, &held, (&self.registry, &self.recorder.ledger));
         match held.decided(verdict) {
             Ok(cleared) => match still {
-                Ok(_) => self.carry_out(turn, cleared, caller).await,
+                Ok(_) => {
+                    let (by, permitted) = (caller.decided_by, cleared.permitted());
+                    let _running = match self.limits.begin((turn, by), permitted) {
+                        Ok(running) => running,
+                        Err(exceeded) => return Ok(Reply::Tool(answer::exceeded(&exceeded))),
+                    };
+                    self.carry_out(turn, cleared, caller).await
+                }
                 Err(outcome) => Ok(Reply::Tool(outcome)),
             },
             Err(denied) => Ok(answer::failed(Status::Denied, &denied.to_string())),

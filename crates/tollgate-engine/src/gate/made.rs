@@ -55,7 +55,7 @@ impl Gate {
         });
         Arc::new(Self {
             registry: made.registry,
-            limits: Limits::new(Arc::clone(&clock)),
+            limits: Arc::new(Limits::new(Arc::clone(&clock))),
             approvals: Approvals::new(
                 Arc::clone(&clock),
                 made.notices.clone(),

@@ -25,14 +25,17 @@ impl Gate {
         if let Some(id) = self.comes_back(turn, &permitted, caller) {
             return Box::pin(self.resume(turn, id, caller)).await;
         }
-        let (admitted, _running) = match self.limits.admit((turn, by), permitted) {
+        let (admitted, running) = match self.limits.admit((turn, by), permitted) {
             Ok(admitted) => admitted,
-            Err(exceeded) if is_tool => return Ok(answer::exceeded(&exceeded)),
+            Err(exceeded) if is_tool => return Ok(Reply::Tool(answer::exceeded(&exceeded))),
             Err(exceeded) => return Err(exceeded.into()),
         };
         match approval::clear((turn, by), admitted, rand::random) {
             Clearance::Clear(cleared) => self.carry_out(turn, cleared, caller).await,
-            Clearance::Ask(held) => Box::pin(self.ask(turn, held, caller)).await,
+            Clearance::Ask(held) => {
+                drop(running);
+                Box::pin(self.ask(turn, held, caller)).await
+            }
         }
     }
 

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use tollgate_core::approval::{ApprovalId, Decision, Verdict};
 use tollgate_core::call::Decider;
 use tollgate_core::id::ToolName;
+use tollgate_core::policy;
 use tollgate_core::tool::{Approval, Override};
 
 use super::*;
@@ -336,4 +337,27 @@ async fn s_25_a_tool_that_moved_while_its_call_waited_does_not_run() {
         assert!(said.starts_with("denied `s_a` was not run: it was changed, withheld"), "{said}");
         assert_eq!(gate.calls(), 0);
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_waits_for_leave_holds_no_slot_and_takes_one_to_run() {
+    let agent = Agent { concurrent: Some(1), ..Agent::implicit() };
+    let gate = guarded_for(agent, Era::Modern, |_, _| {}).await;
+    let client = nobody();
+    let call = gate.test.call(CALL, Caller::silent(&client));
+    let others = async {
+        let id = gate.waits().await.id;
+        let free = gate.test.call(r#"{"name":"s_b"}"#, Caller::silent(&client)).await;
+        assert_eq!(said(&free), "ok did null", "the one that waits is in nobody's way");
+        let turn = gate.test.turn();
+        let request = policy::permit(&turn, request(r#"{"name":"s_b"}"#)).unwrap();
+        let begin = |by| gate.test.gate.limits.begin((&turn, by), &request);
+        let running = begin(Decider::Client).unwrap();
+        assert!(begin(Decider::Gateway).is_ok(), "measurements are not counted");
+        gate.decide(id, Decision::Approve).await.unwrap();
+        running
+    };
+    let (reply, _running) = tokio::join!(call, others);
+    assert!(said(&reply).starts_with("rate_limited agent `default` has 1 calls"), "{reply:?}");
+    assert_eq!(gate.calls(), 1);
 }
