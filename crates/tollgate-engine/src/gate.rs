@@ -52,6 +52,7 @@ mod trust;
 
 pub use choose::Spoke;
 pub(crate) use made::Made;
+use run::Way;
 use screen::{Screen, Secretive};
 pub use trust::{Answer, Examined, Kept, Known, Undecided};
 
@@ -159,7 +160,10 @@ impl Gate {
     ) -> Result<Reply, CallError> {
         match policy::permit(turn, request) {
             Ok(permitted) => match recording.permitted(&permitted) {
-                Ok(()) => self.run(turn, permitted, caller).await,
+                Ok(()) => {
+                    let sent = recording.sent();
+                    self.run(Way { turn, caller, sent }, permitted).await
+                }
                 Err(unwritten) => answer::unwritten(&permitted, &unwritten),
             },
             Err(Refusal::InvalidArguments { tool, violations }) => {
@@ -211,7 +215,10 @@ impl Gate {
         };
         let reply = match permitted {
             Ok(permitted) => match recording.permitted(&permitted) {
-                Ok(()) => self.run(turn, permitted, &caller).await,
+                Ok(()) => {
+                    let (caller, sent) = (&caller, recording.sent());
+                    self.run(Way { turn, caller, sent }, permitted).await
+                }
                 Err(unwritten) => answer::unwritten(&permitted, &unwritten),
             },
             Err(refusal) => Err(refusal.into()),

@@ -3,6 +3,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use ring::digest::{SHA256, digest};
@@ -102,13 +103,29 @@ impl Policy {
     }
 }
 
+/// Whether a call was handed to its server. One that was not had no effect.
+#[derive(Default)]
+pub(crate) struct Sent(AtomicBool);
+
+impl Sent {
+    pub(crate) fn note(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    fn is_so(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
 /// A call under way. One that is dropped before it is finished was cancelled.
 pub(crate) struct Recording<'r> {
     recorder: &'r Recorder,
     /// `None` once it is told.
     open: Option<Open<'r>>,
     policy: Policy,
+    /// Once it is sent; nobody has to wait for the row of a call that had no effect.
     weight: Weight,
+    sent: Sent,
     began: Instant,
 }
 
@@ -156,7 +173,8 @@ impl Recorder {
         let began = self.clock.now();
         let place = self.ledger.place().await;
         let open = Some(Open { record, place });
-        Recording { recorder: self, open, policy, weight: Weight::Queued, began }
+        let (weight, sent) = (Weight::Queued, Sent::default());
+        Recording { recorder: self, open, policy, weight, sent, began }
     }
 }
 
@@ -180,6 +198,10 @@ impl Recording<'_> {
             record.server = Some(server.clone());
             record.tool = tool.map(|tool| tool.id.tool.clone());
         }
+    }
+
+    pub(crate) fn sent(&self) -> &Sent {
+        &self.sent
     }
 
     /// Why it went no further.
@@ -222,7 +244,8 @@ impl Recording<'_> {
         for observer in &self.recorder.observers {
             observer.observe(&record);
         }
-        Some(place?.keep(record, self.weight))
+        let weight = if self.sent.is_so() { self.weight } else { Weight::Queued };
+        Some(place?.keep(record, weight))
     }
 }
 

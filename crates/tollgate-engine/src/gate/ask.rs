@@ -10,7 +10,7 @@ use tollgate_core::shaping;
 use tollgate_core::turn::Turn;
 use tollgate_mcp::client::Events;
 
-use super::{Gate, afterwards, again};
+use super::{Gate, Way, afterwards, again};
 use crate::answer;
 use crate::approvals::{Full, Parked, Place, Request as Waiting, Shown, Undecidable, form};
 use crate::caller::{CallError, Caller, Dialogue, Reply, Rest, Retry};
@@ -26,12 +26,8 @@ enum Waited {
 }
 
 impl Gate {
-    pub(super) async fn ask(
-        &self,
-        turn: &Turn,
-        held: Held<'_>,
-        caller: &Caller<'_>,
-    ) -> Result<Reply, CallError> {
+    pub(super) async fn ask(&self, way: Way<'_>, held: Held<'_>) -> Result<Reply, CallError> {
+        let Way { turn, caller, .. } = way;
         let queued = {
             let current = self.registry.current();
             let shown = Shown::masked(held.permitted().arguments(), &current.charter.masker);
@@ -53,7 +49,7 @@ impl Gate {
             return Ok(self.ask_by_round(parked));
         }
         match self.wait((turn, caller), &held, &mut place).await {
-            Waited::Decided(verdict) => self.decided((turn, caller), held, &verdict).await,
+            Waited::Decided(verdict) => self.decided(way, held, &verdict).await,
             Waited::Expired => Ok(Reply::Tool(expired(&held))),
             Waited::Wall => Ok(self.leave(turn, (held.into_owned(), place), caller)),
         }
@@ -108,10 +104,11 @@ impl Gate {
 
     async fn decided(
         &self,
-        (turn, caller): (&Turn, &Caller<'_>),
+        way: Way<'_>,
         held: Held<'_>,
         verdict: &Verdict,
     ) -> Result<Reply, CallError> {
+        let Way { turn, caller, .. } = way;
         let still = again::recheck(turn, &held, (&self.registry, &self.recorder.ledger));
         match held.decided(verdict) {
             Ok(cleared) => match still {
@@ -121,7 +118,7 @@ impl Gate {
                         Ok(running) => running,
                         Err(exceeded) => return Ok(Reply::Tool(answer::exceeded(&exceeded))),
                     };
-                    self.carry_out(turn, cleared, caller).await
+                    self.carry_out(way, cleared).await
                 }
                 Err(outcome) => Ok(Reply::Tool(outcome)),
             },
@@ -188,12 +185,8 @@ impl Gate {
     }
 
     /// Goes on with a call whose caller was asked for leave. It was counted when it came first.
-    pub(super) async fn resume(
-        &self,
-        turn: &Turn,
-        id: ApprovalId,
-        caller: &Caller<'_>,
-    ) -> Result<Reply, CallError> {
+    pub(super) async fn resume(&self, way: Way<'_>, id: ApprovalId) -> Result<Reply, CallError> {
+        let Way { turn, caller, .. } = way;
         let Some(mut parked) = self.held.take(id, &turn.principal) else {
             return Err(CallError::BadState("this call waits no more; start it again"));
         };
@@ -208,7 +201,7 @@ impl Gate {
         let Parked { held, retry, .. } = parked;
         // From here on it is the call that its caller made at first.
         let caller = Caller { dialogue: Dialogue::Rounds(retry), ..caller.clone() };
-        self.decided((turn, &caller), held, &verdict).await
+        self.decided(Way { caller: &caller, ..way }, held, &verdict).await
     }
 }
 

@@ -10,20 +10,29 @@ use super::{Gate, late, screen, slow};
 use crate::answer;
 use crate::caller::{CallError, Caller, Reply};
 use crate::executor::Call;
+use crate::recorder::Sent;
 use crate::reuse::{Came, Over};
 use crate::tickets::Tickets;
+
+/// Whose call it is, who waits for it, and whether it was sent.
+#[derive(Clone, Copy)]
+pub(super) struct Way<'w> {
+    pub(super) turn: &'w Turn,
+    pub(super) caller: &'w Caller<'w>,
+    pub(super) sent: &'w Sent,
+}
 
 impl Gate {
     pub(super) async fn run(
         &self,
-        turn: &Turn,
+        way: Way<'_>,
         permitted: Permitted<'_>,
-        caller: &Caller<'_>,
     ) -> Result<Reply, CallError> {
+        let Way { turn, caller, .. } = way;
         let is_tool = permitted.tool().is_some();
         let by = caller.decided_by;
         if let Some(id) = self.comes_back(turn, &permitted, caller) {
-            return Box::pin(self.resume(turn, id, caller)).await;
+            return Box::pin(self.resume(way, id)).await;
         }
         let (admitted, running) = match self.limits.admit((turn, by), permitted) {
             Ok(admitted) => admitted,
@@ -31,20 +40,20 @@ impl Gate {
             Err(exceeded) => return Err(exceeded.into()),
         };
         match approval::clear((turn, by), admitted, rand::random) {
-            Clearance::Clear(cleared) => self.carry_out(turn, cleared, caller).await,
+            Clearance::Clear(cleared) => self.carry_out(way, cleared).await,
             Clearance::Ask(held) => {
                 drop(running);
-                Box::pin(self.ask(turn, held, caller)).await
+                Box::pin(self.ask(way, held)).await
             }
         }
     }
 
     pub(super) async fn carry_out(
         &self,
-        turn: &Turn,
+        way: Way<'_>,
         cleared: Cleared<'_>,
-        caller: &Caller<'_>,
     ) -> Result<Reply, CallError> {
+        let Way { turn, caller, sent } = way;
         let is_tool = cleared.permitted().tool().is_some();
         let limits = self.registry.current().charter.limits;
         let planned = match plan::plan(turn, cleared, self.clock.now(), limits) {
@@ -53,6 +62,7 @@ impl Gate {
             Err(late) => return Err(late.into()),
         };
         let principal = &turn.principal;
+        sent.note();
         let running = self.reuse.run(Call { principal, planned: &planned, caller });
         let of = (turn, planned.permitted());
         let over = match slow::announced(&self.notices, of, caller, running).await? {

@@ -4,6 +4,7 @@ use tollgate_core::approval::{Decision, Verdict};
 
 use super::*;
 use crate::approvals::Undecidable;
+use crate::caller::Rest;
 use crate::notices::Notice;
 
 impl Audited {
@@ -91,4 +92,24 @@ async fn what_is_given_up_after_its_turn_has_its_row_too() {
         tokio::time::sleep(Duration::from_millis(10)).await;
     }
     panic!("it has no row");
+}
+
+/// A call that was not made had no effect: nothing has to be on the disk for that, and nobody is
+/// told that it had.
+#[tokio::test]
+async fn a_call_that_was_never_sent_waits_for_no_row() {
+    let audited = Audited::with(Audit::default(), Approval::Always, || Box::pin(async {})).await;
+    let deadline = Deadline::after(SystemClock.now(), Duration::from_millis(20));
+    let turn = Turn { deadline: Some(deadline), ..audited.test.turn() };
+    let client = nobody();
+    let caller = Caller { rest: Rest::Lost, ..Caller::silent(&client) };
+    let call = audited.test.gate.call(&turn, request(r#"{"name":"s_a"}"#), caller);
+    let broken = async {
+        tokio::task::yield_now().await;
+        audited.break_down();
+    };
+    let (reply, ()) = tokio::join!(call, broken);
+    let said = said(&reply);
+    assert!(said.starts_with("timeout nobody agreed to `s_a`"), "{said}");
+    audited.mend();
 }
