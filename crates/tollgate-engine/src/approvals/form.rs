@@ -1,8 +1,8 @@
 //! The question that a client puts to its user: may this call be made? As an `elicitation/create`
 //! form, and what an answer to it means.
 
-use serde_json::json;
 use serde_json::value::RawValue;
+use serde_json::{Value, json};
 use tollgate_core::approval::{Decision, Held};
 use tollgate_core::json::{self, Object};
 use tollgate_mcp::meta::ClientFacts;
@@ -21,8 +21,9 @@ pub(crate) fn suits(client: &ClientFacts) -> bool {
     dialogue::missing_capability(client, METHOD, None).is_none()
 }
 
-pub(crate) fn params(held: &Held<'_>) -> Box<RawValue> {
-    let Shown { text, bytes } = Shown::whole(held.permitted().arguments(), ARGUMENTS);
+pub(crate) async fn params(held: &Held<'_>) -> Box<RawValue> {
+    let whole = |arguments: Option<&Value>| Shown::whole(arguments, ARGUMENTS);
+    let Shown { text, bytes } = Shown::of(held.permitted(), whole).await;
     let rest = match bytes - text.len() {
         0 => String::new(),
         left => format!("… and {left} bytes more that are not shown"),

@@ -9,7 +9,7 @@ use tollgate_core::approval::{ApprovalId, Held};
 use tollgate_core::turn::Principal;
 use tollgate_mcp::tasks::{self, Task};
 
-use super::Place;
+use super::{Full, Place};
 use crate::caller::Retry;
 
 /// A call, all that it needs to go on, and its place in the queue.
@@ -21,23 +21,31 @@ pub(crate) struct Parked {
     pub(crate) principal: Principal,
 }
 
-/// As many as there are places in the queue; each leaves it when its time is over.
+/// Each leaves when its time is over. One that was decided has left the queue and stays here until
+/// its caller is back, so these are bounded by themselves.
 #[derive(Default)]
 pub(crate) struct Parking {
     calls: Arc<Mutex<HashMap<ApprovalId, (Parked, Task)>>>,
 }
 
 impl Parking {
-    pub(crate) fn park(&self, parked: Parked) {
+    /// `most` may be here at once. One that finds no room leaves the queue too.
+    pub(crate) fn park(&self, parked: Parked, most: usize) -> Result<(), Full> {
         let (id, until) = (parked.place.id(), parked.place.until());
+        // Held until it is in: an expiry that is due at once must find it.
+        let mut calls = self.calls.lock();
+        if calls.len() >= most {
+            drop(calls);
+            return Err(Full);
+        }
         let all = Arc::clone(&self.calls);
         let expiry = tasks::spawn("expiry of a call that waits for leave", async move {
             tokio::time::sleep_until(until.into()).await;
             let late = all.lock().remove(&id);
             drop(late);
         });
-        let before = self.calls.lock().insert(id, (parked, expiry));
-        drop(before);
+        calls.insert(id, (parked, expiry));
+        Ok(())
     }
 
     /// Good once; `None` also for another's.

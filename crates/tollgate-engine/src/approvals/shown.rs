@@ -2,8 +2,11 @@
 //! nobody is to agree to what they were not shown.
 
 use serde_json::Value;
+use serde_json::value::RawValue;
 use tollgate_core::json;
 use tollgate_core::mask::Masker;
+use tollgate_core::policy::Permitted;
+use tollgate_mcp::large::{LARGE, aside};
 
 /// More than anybody reads.
 const MOST: usize = 64 << 10;
@@ -17,6 +20,21 @@ pub struct Shown {
 }
 
 impl Shown {
+    /// Shows the arguments of a call so; large ones are written where nobody waits for it.
+    pub(crate) async fn of(
+        request: &Permitted<'_>,
+        show: impl FnOnce(Option<&Value>) -> Self + Send + 'static,
+    ) -> Self {
+        match request.params().get("arguments").map(RawValue::get) {
+            Some(text) if text.len() > LARGE => {
+                // To copy the text and read it again there is quicker here than to copy the value.
+                let text = text.to_owned();
+                aside(text.len(), move || show(json::value(&text).ok().as_ref())).await
+            }
+            _ => show(request.arguments()),
+        }
+    }
+
     /// For those who decide: without what is secret by the operator's rules.
     pub(crate) fn masked(arguments: Option<&Value>, masker: &Masker) -> Self {
         let text = written(arguments);

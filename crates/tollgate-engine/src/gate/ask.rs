@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use serde_json::Value;
 use tollgate_core::approval::{ApprovalId, Decision, Held, Verdict};
 use tollgate_core::call::{Outcome, Retry as Again, Status};
 use tollgate_core::policy::Permitted;
@@ -28,12 +29,11 @@ enum Waited {
 impl Gate {
     pub(super) async fn ask(&self, way: Way<'_>, held: Held<'_>) -> Result<Reply, CallError> {
         let Way { turn, caller, .. } = way;
-        let queued = {
-            let current = self.registry.current();
-            let shown = Shown::masked(held.permitted().arguments(), &current.charter.masker);
-            self.approvals.ask(turn, &held, (shown, current.charter.approvals))
-        };
-        let mut place = match queued {
+        let charter = Arc::clone(&self.registry.current().charter);
+        let masker = Arc::clone(&charter.masker);
+        let shown = move |arguments: Option<&Value>| Shown::masked(arguments, &masker);
+        let shown = Shown::of(held.permitted(), shown).await;
+        let mut place = match self.approvals.ask(turn, &held, (shown, charter.approvals)) {
             Ok(place) => place,
             Err(full) => return Ok(too_many(full)),
         };
@@ -46,7 +46,7 @@ impl Gate {
                 retry: retry.clone(),
                 principal: turn.principal.clone(),
             };
-            return Ok(self.ask_by_round(parked));
+            return Ok(self.ask_by_round(parked).await);
         }
         match self.wait((turn, caller), &held, &mut place).await {
             Waited::Decided(verdict) => self.decided(way, held, &verdict).await,
@@ -149,12 +149,12 @@ impl Gate {
     }
 
     /// Puts the question to a client that comes back with the answer.
-    fn ask_by_round(&self, parked: Parked) -> Reply {
+    async fn ask_by_round(&self, parked: Parked) -> Reply {
         let held = &parked.held;
         let asking = Asking {
             key: form::KEY.to_owned(),
             method: form::METHOD.to_owned(),
-            params: Some(form::params(held)),
+            params: Some(form::params(held).await),
         };
         let sealer = Sealer {
             seal: &self.executor.seal,
@@ -162,8 +162,11 @@ impl Gate {
             now: self.clock.wall(),
         };
         let state = sealer.close(&State::Approval(held.id()), held.permitted());
-        self.held.park(parked);
-        Reply::InputRequired(rounds::input_required(&[asking], Some(&state)))
+        let most = self.registry.current().charter.approvals.waiting;
+        match self.held.park(parked, most) {
+            Ok(()) => Reply::InputRequired(rounds::input_required(&[asking], Some(&state))),
+            Err(full) => too_many(full),
+        }
     }
 
     /// Whether this request is the way back of a caller who was asked for leave.
@@ -196,7 +199,7 @@ impl Gate {
             self.decide_as_caller(turn, id, form::decision(&answer)).await;
         }
         let Some(verdict) = parked.place.verdict_now() else {
-            return Ok(self.ask_by_round(parked));
+            return Ok(self.ask_by_round(parked).await);
         };
         let Parked { held, retry, .. } = parked;
         // From here on it is the call that its caller made at first.
@@ -207,7 +210,7 @@ impl Gate {
 
 /// `None`: the client could not be asked after all.
 async fn ask_live(events: &Events, held: &Held<'_>) -> Option<Decision> {
-    let params = form::params(held);
+    let params = form::params(held).await;
     let answer = ask(events, form::METHOD.to_owned(), Some(params)).await.ok()?;
     Some(form::decision(&answer))
 }

@@ -361,3 +361,19 @@ async fn who_waits_for_leave_holds_no_slot_and_takes_one_to_run() {
     assert!(said(&reply).starts_with("rate_limited agent `default` has 1 calls"), "{reply:?}");
     assert_eq!(gate.calls(), 1);
 }
+
+#[tokio::test(start_paused = true)]
+async fn calls_that_nobody_comes_back_for_are_bounded_and_leave_in_time() {
+    let gate = guarded(Era::Modern).await;
+    let client = someone();
+    let call = async || gate.test.call(CALL, round(&client, None, None)).await;
+    for _ in 0..256 {
+        asked(call().await);
+        gate.decide(gate.waits().await.id, Decision::Approve).await.unwrap();
+    }
+    let refused = said(&call().await);
+    assert!(refused.starts_with("rate_limited too many calls wait"), "{refused}");
+    assert!(gate.test.gate.approvals().waiting().is_empty(), "it waits nowhere else either");
+    tokio::time::sleep(Duration::from_secs(121)).await;
+    asked(call().await);
+}
