@@ -87,6 +87,9 @@ pub enum Refusal {
     InvalidArguments { tool: Arc<Tool>, violations: Vec<Violation> },
     #[error("there is no such task")]
     UnknownTask,
+    /// By the operator's rules for secrets.
+    #[error("this was not sent: there is a secret in it; take it out, and name it instead")]
+    Secretive,
     #[error("{0}")]
     BadParams(String),
 }

@@ -20,7 +20,7 @@ use tollgate_mcp::tasks::Group;
 use crate::answer;
 use crate::approvals::{Approvals, Parking as Held};
 use crate::audit::Ledger;
-use crate::caller::{CallError, Caller, Reply};
+use crate::caller::{CallError, Caller, Dialogue, Reply};
 pub use crate::charter::UnknownAgent;
 use crate::clock::Clock;
 use crate::conversations::Conversations;
@@ -136,15 +136,17 @@ impl Gate {
         &self,
         turn: &Turn,
         request: Request<'_>,
-        caller: Caller<'_>,
+        mut caller: Caller<'_>,
     ) -> Result<Reply, CallError> {
+        let kind = request.kind;
         let mut recording = self.recorder.begin(turn, &request, self.policy()).await;
-        let reply = match self.screened(request).await {
+        let reply = match self.screened(request, &mut caller).await {
             Ok(request) => self.permitted(turn, request, (&mut recording, &caller)).await,
-            Err(Secretive) => {
+            Err(Secretive) if kind == Kind::CallTool => {
                 recording.because("secrets in its arguments");
                 Ok(answer::secretive())
             }
+            Err(Secretive) => Err(Refusal::Secretive.into()),
         };
         match recording.finish(&reply).await {
             Ok(()) => reply,
@@ -202,16 +204,18 @@ impl Gate {
         &self,
         turn: &Turn,
         request: TaskRequest<'_>,
-        caller: Caller<'_>,
+        mut caller: Caller<'_>,
     ) -> Result<Box<RawValue>, CallError> {
         let TaskRequest { verb, params } = request;
         let tickets = Tickets { seal: &self.executor.seal, principal: &turn.principal };
         let shown = params.string("taskId").unwrap_or_default().into_owned();
         let request = Request { kind: Kind::Task(verb), params };
         let mut recording = self.recorder.begin(turn, &request, self.policy()).await;
-        let permitted = match tickets.open(&shown) {
-            Some(ticket) => policy::permit_task(turn, verb, ticket, request.params),
-            None => Err(Refusal::UnknownTask),
+        let screened = self.screened(request, &mut caller).await;
+        let permitted = match (tickets.open(&shown), screened) {
+            (Some(ticket), Ok(it)) => policy::permit_task(turn, verb, ticket, it.params),
+            (Some(_), Err(Secretive)) => Err(Refusal::Secretive),
+            (None, _) => Err(Refusal::UnknownTask),
         };
         let reply = match permitted {
             Ok(permitted) => match recording.permitted(&permitted) {
@@ -238,12 +242,18 @@ impl Gate {
         }
     }
 
-    async fn screened<'a>(&self, request: Request<'a>) -> Result<Request<'a>, Secretive> {
+    /// All that goes on to the server: the request, and what its caller answered to questions.
+    async fn screened<'a>(
+        &self,
+        request: Request<'a>,
+        caller: &mut Caller<'_>,
+    ) -> Result<Request<'a>, Secretive> {
         let screen = Screen::of(&self.registry.current().charter);
-        match screen {
-            Some(screen) => screen.pass(request).await,
-            None => Ok(request),
+        let Some(screen) = screen else { return Ok(request) };
+        if let Dialogue::Rounds(retry) = &mut caller.dialogue {
+            screen.pass_answers(retry).await?;
         }
+        screen.pass(request).await
     }
 
     fn policy(&self) -> Policy {

@@ -121,6 +121,7 @@ fn refused(era: Era, refusal: &Refusal, message: String) -> Told {
         Refusal::UnknownTool { .. }
         | Refusal::UnknownPrompt { .. }
         | Refusal::UnknownTask
+        | Refusal::Secretive
         | Refusal::BadParams(_) => Told::Error(Refused::bad_params(message)),
     }
 }
@@ -161,7 +162,8 @@ pub(crate) fn plain(error: &CallError) -> Plain {
             | Refusal::Withheld { .. }
             | Refusal::UnknownPrompt { .. }
             | Refusal::UnknownResource { .. }
-            | Refusal::UnknownTask,
+            | Refusal::UnknownTask
+            | Refusal::Secretive,
         ) => Status::Denied,
         CallError::NoTimeLeft(_) => Status::Timeout,
         CallError::Exceeded(_) => Status::RateLimited,

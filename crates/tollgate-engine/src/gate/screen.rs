@@ -2,13 +2,18 @@
 
 use std::sync::Arc;
 
+use serde_json::value::RawValue;
 use tollgate_core::call::Request;
 use tollgate_core::json;
 use tollgate_core::mask::Masker;
 use tollgate_mcp::large::{LARGE, aside};
 
+use crate::caller::Retry;
 use crate::charter::Charter;
 use crate::settings::{MaskedArguments, MaskedResults};
+
+/// The params in which a caller says something: of tools and prompts, of completions, of tasks.
+const SCREENED: [&str; 4] = ["arguments", "argument", "context", "inputResponses"];
 
 /// Arguments with a secret in them are not passed on.
 pub(super) struct Secretive;
@@ -26,23 +31,41 @@ impl Screen {
         (wanted != MaskedArguments::Passed).then(|| Self { masker: masker(), wanted })
     }
 
-    pub(super) async fn pass<'a>(self, mut request: Request<'a>) -> Result<Request<'a>, Secretive> {
-        let Some(arguments) = request.params.get("arguments") else { return Ok(request) };
-        let text = arguments.get();
+    pub(super) async fn pass<'a>(
+        &self,
+        mut request: Request<'a>,
+    ) -> Result<Request<'a>, Secretive> {
+        for key in SCREENED {
+            let Some(text) = request.params.get(key).map(RawValue::get) else { continue };
+            if let Some(masked) = self.masked(text).await? {
+                request.params.set(key, masked);
+            }
+        }
+        Ok(request)
+    }
+
+    /// What a caller brings back to the questions of a server.
+    pub(super) async fn pass_answers(&self, retry: &mut Retry) -> Result<(), Secretive> {
+        let Some(text) = retry.responses.as_deref().map(RawValue::get) else { return Ok(()) };
+        if let Some(masked) = self.masked(text).await? {
+            retry.responses = Some(masked);
+        }
+        Ok(())
+    }
+
+    /// What is to go on instead; `None`: the text as it is.
+    async fn masked(&self, text: &str) -> Result<Option<Box<RawValue>>, Secretive> {
         let masked = match text.len() <= LARGE {
             true => self.masker.json(text),
             false => {
-                let text = text.to_owned();
-                aside(text.len(), move || self.masker.json(&text)).await
+                let (text, masker) = (text.to_owned(), Arc::clone(&self.masker));
+                aside(text.len(), move || masker.json(&text)).await
             }
         };
         match (masked, self.wanted) {
-            (None, _) | (Some(_), MaskedArguments::Passed) => Ok(request),
+            (None, _) | (Some(_), MaskedArguments::Passed) => Ok(None),
             (Some(_), MaskedArguments::Refused) => Err(Secretive),
-            (Some(masked), MaskedArguments::Masked) => {
-                request.params.set("arguments", json::raw(masked));
-                Ok(request)
-            }
+            (Some(masked), MaskedArguments::Masked) => Ok(Some(json::raw(masked))),
         }
     }
 }

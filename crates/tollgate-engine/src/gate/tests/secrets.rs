@@ -64,3 +64,25 @@ async fn secrets_in_results_are_masked() {
     assert_eq!(seen.as_deref(), Some("CANARY-1"));
     assert_eq!(said, "ok [masked:canary] and password=[masked:password]");
 }
+
+#[tokio::test(start_paused = true)]
+async fn what_is_no_tool_call_is_refused_in_its_own_words() {
+    let secrets = secrets(MaskedArguments::Refused, MaskedResults::Passed);
+    let kept = Kept { secrets, ..Kept::default() };
+    let script = |_: Seen| Box::pin(async { Ok(text("done")) }) as BoxFuture<'static, _>;
+    let test = gate_with(Era::Modern, kept, |_, _| {}, script).await;
+    let client = nobody();
+    for (kind, params) in [
+        (Kind::GetPrompt, r#"{"name":"p","arguments":{"note":"CANARY-1"}}"#),
+        (Kind::Complete, r#"{"ref":{},"argument":{"name":"n","value":"CANARY-1"}}"#),
+        (Kind::Complete, r#"{"ref":{},"context":{"arguments":{"n":"CANARY-1"}}}"#),
+    ] {
+        let request = Request { kind, params: Object::parse(params).unwrap() };
+        let reply = test.gate.call(&test.turn(), request, Caller::silent(&client)).await;
+        assert!(matches!(reply, Err(CallError::Refused(Refusal::Secretive))), "{reply:?}");
+    }
+    let retry = Retry { state: None, responses: Some(raw(r#"{"q":"CANARY-1"}"#.to_owned())) };
+    let caller = Caller { dialogue: Dialogue::Rounds(retry), ..Caller::silent(&client) };
+    let said = said(&test.call(r#"{"name":"s_a"}"#, caller).await);
+    assert!(said.starts_with("denied this was not run: there is a secret"), "{said}");
+}
