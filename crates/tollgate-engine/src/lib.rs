@@ -38,4 +38,4 @@ pub mod upstream;
 pub mod watches;
 pub mod web;
 
-pub use start::{Parts, Running, Turnover, start};
+pub use start::{Parts, Running, StartError, Turnover, start};

@@ -12,8 +12,8 @@ use tollgate_store::pins::{Decision, FirstUse, Kept, State};
 use tollgate_store::{Error, Store};
 
 pub(crate) struct Book {
-    /// One in memory where there is no file; `None` if not even that can be had.
-    store: Option<Arc<Store>>,
+    /// One in memory where there is no file.
+    store: Arc<Store>,
     known: Mutex<Arc<Pins>>,
     /// What could not be saved. Held while saving: one at a time.
     unsaved: Mutex<Unsaved>,
@@ -26,19 +26,15 @@ struct Unsaved {
 }
 
 impl Book {
-    /// Without a store the pins live as long as the process. May block.
-    pub(crate) fn open(store: Option<Arc<Store>>) -> Self {
-        let store = store.or_else(|| Store::in_memory().ok().map(Arc::new));
-        let loaded = store.as_ref().map(|store| store.pins().load());
-        let known = match loaded.transpose() {
-            Ok(known) => known.unwrap_or_default(),
-            Err(error) => {
-                let remedy = error.remedy();
-                tracing::error!(%error, remedy, "pins cannot be read; all tools count as new");
-                Pins::default()
-            }
+    /// Without a store the pins live as long as the process. Pins that cannot be read are an error:
+    /// without them what was changed or rejected would be trusted as if new. May block.
+    pub(crate) fn open(store: Option<Arc<Store>>) -> Result<Self, Error> {
+        let store = match store {
+            Some(store) => store,
+            None => Arc::new(Store::in_memory()?),
         };
-        Self { store, known: Mutex::new(Arc::new(known)), unsaved: Mutex::default() }
+        let known = store.pins().load()?;
+        Ok(Self { store, known: Mutex::new(Arc::new(known)), unsaved: Mutex::default() })
     }
 
     pub(crate) fn pins(&self) -> Arc<Pins> {
@@ -54,22 +50,19 @@ impl Book {
             *pins.of(&tool.id) = Pin::first_use(tool.hash);
         }
         drop(known);
-        let Some(store) = &self.store else { return };
         let mut unsaved = self.unsaved.lock();
         unsaved.seen.extend(tools.iter().map(|tool| FirstUse {
             tool: tool.id.clone(),
             hash: tool.hash,
             definition: tool.definition.said().into_owned(),
         }));
-        let saved = store.pins().first_uses(&unsaved.seen, at);
+        let saved = self.store.pins().first_uses(&unsaved.seen, at);
         unsaved.over(saved);
     }
 
     /// What a person decided counts once it is written down. May block.
     pub(crate) fn decide(&self, decision: &Decision) -> Result<(), Error> {
-        if let Some(store) = &self.store {
-            store.pins().decide(decision)?;
-        }
+        self.store.pins().decide(decision)?;
         let mut known = self.known.lock();
         let pin = Arc::make_mut(&mut known).of(&decision.tool);
         match decision.state {
@@ -81,7 +74,7 @@ impl Book {
 
     /// All that is kept of a tool, the newest last. May block.
     pub(crate) fn kept(&self, tool: &ToolId) -> Result<Vec<Kept>, Error> {
-        self.store.as_ref().map_or_else(|| Ok(Vec::new()), |store| store.pins().of(tool))
+        self.store.pins().of(tool)
     }
 }
 

@@ -62,12 +62,20 @@ const LAST_CALLS: Duration = Duration::from_secs(30);
 /// More end at once than wait for their calls.
 const MOST_ENDING: usize = 1_024;
 
+/// Why nothing was started.
+#[derive(Debug, thiserror::Error)]
+pub enum StartError {
+    /// Which definitions of tools are trusted is not known.
+    #[error("the pins of tools cannot be read: {0}; {remedy}", remedy = .0.remedy())]
+    Pins(#[source] tollgate_store::Error),
+}
+
 /// Starts everything. Returns at once; servers come up on their own, see [`Gate::settled`].
-pub fn start(settings: &Settings, parts: Parts) -> Running {
+pub fn start(settings: &Settings, parts: Parts) -> Result<Running, StartError> {
     let clock: Arc<dyn Clock> = Arc::new(SystemClock);
     let notices = Notices::default();
     let environment = settings.environment.clone();
-    let book = Arc::new(Book::open(parts.store.clone()));
+    let book = Arc::new(Book::open(parts.store.clone()).map_err(StartError::Pins)?);
     let archive = parts.store.clone().map(|store| Archive::new(store, environment.clone()));
     let meters = Meters::new(Basics {
         clock: Arc::clone(&clock),
@@ -117,7 +125,7 @@ pub fn start(settings: &Settings, parts: Parts) -> Running {
     let habit = Habit::of(&settings.budget, &settings.servers);
     let habit = Arc::new(ArcSwap::from_pointee(habit));
     let by_itself = parts.upkeep == Upkeep::ByItself;
-    Running {
+    Ok(Running {
         _calibration: by_itself.then(|| calibration::keep(&gate, Arc::clone(&habit))),
         gate,
         fleet: Mutex::new(fleet),
@@ -125,7 +133,7 @@ pub fn start(settings: &Settings, parts: Parts) -> Running {
         ending: Group::new("ending servers", MOST_ENDING),
         _keeper: tasks::spawn("registry", keeper.run()),
         _tending: meters.tend(),
-    }
+    })
 }
 
 impl Running {

@@ -46,7 +46,8 @@ impl App {
         let launcher = Launcher::own(private(config));
         let store = Some(store);
         let parts = Parts { observers, store, ledger, upkeep, launcher, ..Parts::default() };
-        let running = tollgate_engine::start(&config.settings, parts);
+        let running = tollgate_engine::start(&config.settings, parts)
+            .map_err(|error| Failure::failed(error.to_string()))?;
         let options = Options {
             hosts: config.hosts.clone(),
             keys: keys(config),

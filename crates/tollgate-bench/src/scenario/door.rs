@@ -33,7 +33,8 @@ impl Door {
         let data = scratch.path().join(format!("door-{tools}"));
         std::fs::create_dir_all(data.join("files"))?;
         let settings = Settings::new(data);
-        let running = start(&settings, parts);
+        let running =
+            start(&settings, parts).map_err(|error| Trouble::Process(error.to_string()))?;
         let gate = Arc::clone(&running.gate);
         let mut changes = gate.changes();
         let patience = std::time::Duration::from_secs(30);

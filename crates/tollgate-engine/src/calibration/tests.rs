@@ -196,7 +196,7 @@ impl Stage {
             pattern: NamePattern::parse("{server}_{tool}").unwrap(),
             owners: None,
             meters: Arc::clone(&meters),
-            book: Arc::new(Book::open(None)),
+            book: Arc::new(Book::open(None).unwrap()),
             notices: notices.clone(),
             clock: Arc::new(SystemClock),
         };

@@ -211,7 +211,7 @@ where
         pattern: NamePattern::parse("{server}_{tool}").unwrap(),
         owners: None,
         meters: Arc::clone(&meters),
-        book: Arc::new(Book::open(None)),
+        book: Arc::new(Book::open(None).unwrap()),
         notices: notices.clone(),
         clock: Arc::new(SystemClock),
     };

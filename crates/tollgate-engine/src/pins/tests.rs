@@ -31,23 +31,38 @@ fn decision(state: State) -> Decision {
 fn s_25_pins_outlast_the_process_with_their_definitions() {
     let directory = tempfile::tempdir().unwrap();
     let open = || Store::open(&directory.path().join("tollgate.db")).map(Arc::new).unwrap();
-    Book::open(Some(open())).first_uses(&tools(), SystemTime::UNIX_EPOCH);
-    let book = Book::open(Some(open()));
+    Book::open(Some(open())).unwrap().first_uses(&tools(), SystemTime::UNIX_EPOCH);
+    let book = Book::open(Some(open())).unwrap();
     assert_eq!(book.pins().get(&id()).unwrap().trusted.unwrap().by, By::FirstUse);
     assert!(book.kept(&id()).unwrap()[0].definition.contains("\"name\":\"t\""));
     book.decide(&decision(State::Accepted)).unwrap();
     assert_eq!(book.pins().get(&id()).unwrap().trusted.unwrap().by, By::Person);
-    let again = Book::open(Some(open()));
+    let again = Book::open(Some(open())).unwrap();
     assert_eq!(again.pins(), book.pins());
 }
 
 #[test]
 fn without_a_store_pins_live_with_the_process() {
-    let book = Book::open(None);
+    let book = Book::open(None).unwrap();
     book.first_uses(&tools(), SystemTime::UNIX_EPOCH);
     book.decide(&decision(State::Rejected)).unwrap();
     let pin = book.pins().get(&id()).cloned().unwrap();
     assert_eq!((pin.trusted, pin.rejected.len()), (None, 1));
     assert_eq!(book.kept(&id()).unwrap().len(), 1);
-    assert!(Book::open(None).pins().get(&id()).is_none());
+    assert!(Book::open(None).unwrap().pins().get(&id()).is_none());
+}
+
+#[test]
+fn s_25_pins_that_cannot_be_read_are_an_error_and_nothing_is_trusted_anew() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("tollgate.db");
+    let store = Store::open(&file).map(Arc::new).unwrap();
+    let book = Book::open(Some(Arc::clone(&store))).unwrap();
+    book.first_uses(&tools(), SystemTime::UNIX_EPOCH);
+    book.decide(&decision(State::Rejected)).unwrap();
+    let other = rusqlite::Connection::open(&file).unwrap();
+    other.execute_batch("ALTER TABLE pins RENAME TO elsewhere").unwrap();
+    assert!(Book::open(Some(Arc::clone(&store))).is_err());
+    other.execute_batch("ALTER TABLE elsewhere RENAME TO pins").unwrap();
+    assert_eq!(Book::open(Some(store)).unwrap().pins(), book.pins());
 }

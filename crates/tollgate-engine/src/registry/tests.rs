@@ -27,7 +27,7 @@ fn plan(servers: &[&str]) -> Plan {
             notices: Notices::default(),
             archive: None,
         }),
-        book: Arc::new(Book::open(None)),
+        book: Arc::new(Book::open(None).unwrap()),
         notices: Notices::default(),
         clock: Arc::new(SystemClock),
     }

@@ -64,7 +64,7 @@ struct Stage {
 impl Stage {
     async fn open(servers: &[Server]) -> Self {
         let data = tempfile::tempdir().unwrap();
-        let running = start(&settings(data.path(), servers), Parts::default());
+        let running = start(&settings(data.path(), servers), Parts::default()).unwrap();
         running.gate.settled().await;
         Self { running, data }
     }

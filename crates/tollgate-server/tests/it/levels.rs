@@ -140,7 +140,7 @@ impl World {
         // What they declare counts here, however fast they answer.
         settings.budget.standing.min_samples = 100;
         let parts = Parts { tools, upkeep: Upkeep::OnCommand, ..Parts::default() };
-        let running = tollgate_engine::start(&settings, parts);
+        let running = tollgate_engine::start(&settings, parts).unwrap();
         running.gate.settled().await;
         Self { facts, running, reached, settings, _directory: directory }
     }

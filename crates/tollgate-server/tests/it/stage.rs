@@ -99,7 +99,7 @@ impl Stage {
             .iter_mut()
             .filter(|agent| agent.ceiling.is_none())
             .for_each(|agent| agent.ceiling = setup.ceiling);
-        let running = tollgate_engine::start(&settings, parts);
+        let running = tollgate_engine::start(&settings, parts).unwrap();
         let gate = Arc::clone(&running.gate);
         gate.settled().await;
         for tool in awaited {

@@ -46,7 +46,8 @@ pub(super) async fn run(
     let revision = environment.variable("MCP_CONFORMANCE_PROTOCOL_VERSION");
     let protocol = revision.and_then(|text| Revision::parse(&text));
     let protocol = protocol.map_or(Protocol::Auto, Protocol::Pinned);
-    let running = start(&settings(url, protocol, &context)?, Parts::default());
+    let running = start(&settings(url, protocol, &context)?, Parts::default())
+        .map_err(|error| Failure::failed(error.to_string()))?;
     let outcome = call_everything(&running.gate, &context, output).await;
     running.gate.stop().await;
     outcome

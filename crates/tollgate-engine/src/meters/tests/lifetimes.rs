@@ -54,7 +54,7 @@ async fn a_gateway_that_starts_again_goes_on_measuring_where_it_ended() {
         let store = Store::open(&place.path().join("tollgate.db")).unwrap();
         let tools = vec![builtin::Server { name: "timer", tools: vec![Box::new(Wait)] }];
         let parts = Parts { tools, store: Some(Arc::new(store)), ..Parts::default() };
-        let running = start(&settings(place.path()), parts);
+        let running = start(&settings(place.path()), parts).unwrap();
         let gate = &running.gate;
         gate.settled().await;
         let assigned = || gate.reading(&id).unwrap().assigned.to_string();

@@ -48,7 +48,7 @@ fn settings(data: &std::path::Path) -> Settings {
 async fn crash(tool: &str) -> String {
     let data = std::env::temp_dir().join(format!("tollgate-{:016x}", rand::random::<u64>()));
     std::fs::create_dir_all(&data).unwrap();
-    let running = start(&settings(&data), Parts::default());
+    let running = start(&settings(&data), Parts::default()).unwrap();
     running.gate.settled().await;
     let asked = Asked::by(Principal::local());
     let turn = running.gate.turn(asked).unwrap();
