@@ -245,6 +245,24 @@ async fn an_issuer_may_exchange_its_keys() {
 }
 
 #[tokio::test]
+async fn an_issuer_in_trouble_is_not_asked_again_for_every_token() {
+    let issuer = Issuer::start().await;
+    let limits = Limits { issuer_pause: Duration::from_secs(1), ..Limits::default() };
+    let jwks_url = Some(format!("http://{}/keys", issuer.address));
+    let auth = Some(Auth { jwks_url, ..issuer.auth() });
+    let stage = Stage::with(Setup { auth, limits, ..Setup::default() }).await;
+    assert_eq!(lists(&stage, &issuer.token(&issuer.claims())).await.brief(), "200 ok");
+    issuer.go_down();
+    issuer.add_key("unknown");
+    let unknown = issuer.token(&issuer.claims());
+    tokio::time::sleep(Duration::from_millis(1_010)).await;
+    for _ in 0..10 {
+        assert_eq!(lists(&stage, &unknown).await.status, 401);
+    }
+    assert_eq!(issuer.fetched(), 2, "the pause is counted from the attempt that failed");
+}
+
+#[tokio::test]
 async fn b_oa_6_an_issuer_that_is_away_is_no_way_in() {
     let issuer = Issuer::start().await;
     issuer.go_down();

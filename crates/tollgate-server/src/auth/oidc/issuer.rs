@@ -35,8 +35,8 @@ struct Shared {
     keys: ArcSwapOption<Fetched>,
     /// Somebody brought a token by a key that is not known.
     wish: Notify,
-    /// Counts attempts, well or not.
-    attempts: watch::Sender<u64>,
+    /// When it was last tried, well or not.
+    attempted: watch::Sender<Option<Instant>>,
     /// Whatever tokens say, the issuer is not asked more often.
     pause: Duration,
 }
@@ -60,7 +60,7 @@ impl Issuer {
         let shared = Arc::new(Shared {
             keys: ArcSwapOption::empty(),
             wish: Notify::new(),
-            attempts: watch::Sender::new(0),
+            attempted: watch::Sender::new(None),
             pause,
         });
         let keeper = Keeper {
@@ -74,31 +74,37 @@ impl Issuer {
     /// The key that signed the token. Asks the issuer again if it is not known, and waits, bounded.
     pub(super) async fn find(&self, token: &Token<'_>) -> Found {
         // Before anything is looked at: keys that come after that are waited for.
-        let mut attempts = self.shared.attempts.subscribe();
+        let mut attempted = self.shared.attempted.subscribe();
         match self.shared.look(token) {
-            (Found::Unknown, age) if age < self.shared.pause => return Found::Unknown,
-            (Found::Unknown | Found::Unreachable, _) => {}
-            (found @ Found::Key(_), _) => return found,
+            Found::Unknown if !self.shared.rest().is_zero() => return Found::Unknown,
+            Found::Unknown | Found::Unreachable => {}
+            found @ Found::Key(_) => return found,
         }
         self.shared.wish.notify_waiters();
         // Whether it came or not, what is known then is all there is.
-        let _ = tokio::time::timeout(PATIENCE, attempts.changed()).await;
-        self.shared.look(token).0
+        let _ = tokio::time::timeout(PATIENCE, attempted.changed()).await;
+        self.shared.look(token)
     }
 }
 
 impl Shared {
-    /// What is known, and for how long.
-    fn look(&self, token: &Token<'_>) -> (Found, Duration) {
+    fn look(&self, token: &Token<'_>) -> Found {
         let fetched = self.keys.load();
-        let Some(fetched) = fetched.as_ref() else { return (Found::Unreachable, Duration::MAX) };
+        let Some(fetched) = fetched.as_ref() else { return Found::Unreachable };
         let age = SystemClock.now().saturating_duration_since(fetched.at);
-        let found = match fetched.keys.find(token) {
+        match fetched.keys.find(token) {
             _ if age >= STALE => Found::Unreachable,
             Some(key) => Found::Key(key.clone()),
             None => Found::Unknown,
-        };
-        (found, age)
+        }
+    }
+
+    /// How long no token makes the issuer be asked again. A failure counts as well: otherwise any
+    /// stranger could make us ask an issuer that is in trouble without end.
+    fn rest(&self) -> Duration {
+        let since = |at| SystemClock.now().saturating_duration_since(at);
+        let attempted = *self.attempted.borrow();
+        attempted.map_or(Duration::ZERO, |at| self.pause.saturating_sub(since(at)))
     }
 }
 
@@ -130,22 +136,16 @@ impl Keeper {
             };
             // Listens before it tells: a wish that comes in between is heard.
             let wish = self.shared.wish.notified();
-            self.shared.attempts.send_modify(|count| *count += 1);
+            self.shared.attempted.send_replace(Some(SystemClock.now()));
             let wished = async {
                 wish.await;
-                tokio::time::sleep(self.shared.pause.saturating_sub(self.age())).await;
+                tokio::time::sleep(self.shared.rest()).await;
             };
             tokio::select! {
                 () = tokio::time::sleep(wait) => {}
                 () = wished => {}
             }
         }
-    }
-
-    fn age(&self) -> Duration {
-        let fetched = self.shared.keys.load();
-        let age = |it: &Arc<Fetched>| SystemClock.now().saturating_duration_since(it.at);
-        fetched.as_ref().map_or(Duration::ZERO, age)
     }
 
     async fn fetch(&self) -> Result<Jwks, String> {
