@@ -16,6 +16,16 @@ where
     Task(tokio::spawn(future.instrument(tracing::trace_span!("task", name))))
 }
 
+/// Runs `future` to its end, whether or not whoever waits for it stays: for changes of which no half
+/// may be left. `None` if it panicked.
+#[expect(clippy::disallowed_methods, reason = "this is the place the lint points to")]
+pub async fn whole<T: Send + 'static>(
+    name: &'static str,
+    future: impl Future<Output = T> + Send + 'static,
+) -> Option<T> {
+    tokio::spawn(future.instrument(tracing::trace_span!("task", name))).await.ok()
+}
+
 /// A running task. Dropping it aborts the task.
 #[derive(Debug)]
 #[must_use = "dropping a task aborts it"]
@@ -90,5 +100,19 @@ mod tests {
         task.finished().await;
         task.finished().await;
         assert!(task.is_finished());
+    }
+
+    #[tokio::test]
+    async fn what_must_be_whole_goes_on_without_whoever_waited_for_it() {
+        let (go, begun) = tokio::sync::oneshot::channel::<()>();
+        let (done, ended) = tokio::sync::oneshot::channel();
+        let change = async move {
+            begun.await.unwrap();
+            done.send("whole").unwrap();
+        };
+        let waiting = super::whole("change", change);
+        assert!(tokio::time::timeout(std::time::Duration::ZERO, waiting).await.is_err());
+        go.send(()).unwrap();
+        assert_eq!(ended.await.unwrap(), "whole");
     }
 }

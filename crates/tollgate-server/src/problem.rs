@@ -25,6 +25,13 @@ pub(crate) struct Problem {
     pub(crate) retry_after: Option<Duration>,
 }
 
+/// Of a request that panicked.
+pub(crate) const FAULT: Problem = Problem::new(
+    StatusCode::INTERNAL_SERVER_ERROR,
+    "internal_error",
+    "this request ran into a fault of the gateway",
+);
+
 /// In whose words a problem is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Style {

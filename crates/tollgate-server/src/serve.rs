@@ -12,7 +12,7 @@ use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
 use futures_util::FutureExt;
-use http::{Request, StatusCode};
+use http::Request;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -36,7 +36,7 @@ use crate::limits::Limits;
 use crate::mcp::Front;
 use crate::operator::Operator;
 use crate::pressure::{LOOK, Level};
-use crate::problem::{Problem, Style};
+use crate::problem::{FAULT, Problem, Style};
 use crate::router;
 
 mod in_process;
@@ -281,9 +281,7 @@ async fn unpanicked(
         Ok(Ok(response)) => response,
         Err(_) => {
             tracing::error!("a request panicked");
-            let detail = "this request ran into a fault of the gateway";
-            Problem::new(StatusCode::INTERNAL_SERVER_ERROR, "internal_error", detail)
-                .response(style)
+            FAULT.response(style)
         }
     }
 }

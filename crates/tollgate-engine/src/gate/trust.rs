@@ -8,6 +8,7 @@ use tollgate_core::json::Malformed;
 use tollgate_core::tool::{ContentHash, Finding, Tool};
 use tollgate_core::trust::{self, Change, Pin, Verdict};
 use tollgate_core::turn::Principal;
+use tollgate_mcp::tasks;
 pub use tollgate_store::pins::Kept;
 use tollgate_store::pins::{Decision, State};
 
@@ -99,9 +100,10 @@ impl Gate {
         Ok(Some(Examined { known, kept, changes }))
     }
 
-    /// Takes effect with the next catalogue, which is there when this returns.
+    /// Takes effect with the next catalogue, which is there when this returns. Goes to its end even
+    /// if nobody waits for it any more.
     pub async fn decide(
-        &self,
+        self: &Arc<Self>,
         tool: &ToolId,
         hash: ContentHash,
         (answer, by): (Answer, &Principal),
@@ -126,20 +128,28 @@ impl Gate {
             .server(&tool.server)
             .tool(tool.tool.as_str())
             .because(&format!("definition {hash}"));
+        let by = by.as_str().to_owned();
+        let decision = Decision { tool: tool.clone(), hash, definition, state, by, at };
+        let gate = Arc::clone(self);
+        let carried_out =
+            tasks::whole("decision on a tool", async move { gate.put_down(row, decision).await });
+        let gone = || tollgate_store::Error::Failed("the decision broke off".to_owned());
+        carried_out.await.unwrap_or_else(|| Err(gone().into()))
+    }
+
+    async fn put_down(&self, row: audit::Decision, decision: Decision) -> Result<(), Undecided> {
+        let (tool, hash, state) = (decision.tool.clone(), decision.hash, decision.state.as_str());
+        let by: Arc<str> = decision.by.as_str().into();
         // First the trail: nothing is trusted without a word of who said so.
         self.ledger().note(row).await?;
-        let by: Arc<str> = by.as_str().into();
-        let decision =
-            Decision { tool: tool.clone(), hash, definition, state, by: by.to_string(), at };
         let registry = Arc::clone(&self.registry);
         let written = tokio::task::spawn_blocking(move || registry.book().decide(&decision));
         written
             .await
             .unwrap_or_else(|panic| Err(tollgate_store::Error::Failed(panic.to_string())))?;
         self.registry.rebuilt().await;
-        tracing::info!(%tool, %hash, %by, decision = state.as_str(), "a tool was judged by a person");
-        let (tool, decision) = (tool.clone(), state.as_str());
-        self.notices.tell(Notice::Judged { tool, hash, decision, by });
+        tracing::info!(%tool, %hash, %by, decision = state, "a tool was judged by a person");
+        self.notices.tell(Notice::Judged { tool, hash, decision: state, by });
         Ok(())
     }
 }

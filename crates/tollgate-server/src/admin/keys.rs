@@ -16,13 +16,14 @@ use tollgate_core::turn::Principal;
 use tollgate_engine::audit::{Act, Decision};
 use tollgate_engine::clock::{Clock as _, SystemClock};
 use tollgate_engine::gate::{Asked, Gate};
+use tollgate_mcp::tasks;
 
 use crate::auth::keyring::{Keyring, KeyringError, LONGEST_GRACE, MadeKey, Shown, Wanted};
 use crate::body;
 use crate::fields::{Fields, bad, check_query};
 use crate::mcp::Front;
 use crate::ops::for_admins;
-use crate::problem::{Problem, Style};
+use crate::problem::{FAULT, Problem, Style};
 
 /// Characters of a name that a refusal repeats.
 const SAID_BACK: usize = 80;
@@ -49,8 +50,8 @@ pub(crate) async fn make(State(front): State<Arc<Front>>, request: Request) -> R
             return Err(of_the_config(&wanted.name));
         }
         let detail = format!("role {}", wanted.role.as_str());
-        let made = change(&front, move |keyring| keyring.make(&wanted)).await?;
-        note(&front, &sent, ("made", &made.shown.name, &detail)).await;
+        let deed = Deed::new(&front, &sent, ("made", &wanted.name, detail))?;
+        let made = change(&front, deed, move |keyring| keyring.make(&wanted)).await?;
         Ok(once(StatusCode::CREATED, &made))
     })
     .await
@@ -64,9 +65,8 @@ pub(crate) async fn revoke(
     let (sent, _) = request.into_parts();
     answer(async {
         check_change(&front, &sent, &name)?;
-        let revoked = name.clone();
-        change(&front, move |keyring| keyring.revoke(&name)).await?;
-        note(&front, &sent, ("revoked", &revoked, "by command")).await;
+        let deed = Deed::new(&front, &sent, ("revoked", &name, "by command".to_owned()))?;
+        change(&front, deed, move |keyring| keyring.revoke(&name)).await?;
         Ok(StatusCode::NO_CONTENT.into_response())
     })
     .await
@@ -86,9 +86,9 @@ pub(crate) async fn rotate(
         if grace > LONGEST_GRACE {
             return Err(bad(format!("`grace_s` is at most {}", LONGEST_GRACE.as_secs())));
         }
-        let made = change(&front, move |keyring| keyring.rotate(&name, grace)).await?;
         let detail = format!("the secret before lets in for {} s", grace.as_secs());
-        note(&front, &sent, ("rotated", &made.shown.name, &detail)).await;
+        let deed = Deed::new(&front, &sent, ("rotated", &name, detail))?;
+        let made = change(&front, deed, move |keyring| keyring.rotate(&name, grace)).await?;
         Ok(once(StatusCode::OK, &made))
     })
     .await
@@ -114,37 +114,59 @@ fn check_agents(gate: &Gate, wanted: &Wanted) -> Result<(), Problem> {
     Ok(())
 }
 
-/// Changes the keys where they are kept, and lets in by them from now on.
+/// Who does what to which key.
+struct Deed {
+    by: Principal,
+    outcome: &'static str,
+    name: String,
+    detail: String,
+}
+
+impl Deed {
+    fn new(
+        front: &Front,
+        sent: &Parts,
+        (outcome, name, detail): (&'static str, &str, String),
+    ) -> Result<Self, Problem> {
+        let by = front.keys.visitor(sent)?.principal;
+        Ok(Self { by, outcome, name: name.to_owned(), detail })
+    }
+
+    /// What could not be kept holds all the same: it counts already.
+    async fn note(self, gate: &Gate) {
+        let Self { by, outcome, name, detail } = self;
+        let decision = Decision::new(Act::Key, &by, outcome).about(&name).because(&detail);
+        if let Err(error) = gate.ledger().note(decision).await {
+            tracing::warn!(%error, key = name, outcome, "what was done to a key is not in the audit trail yet");
+        }
+    }
+}
+
+/// Changes the keys where they are kept, lets in by them from now on, and notes that. A client that
+/// goes away in the middle of it changes nothing of that.
 async fn change<T: Send + 'static>(
     front: &Arc<Front>,
+    deed: Deed,
     work: impl FnOnce(&Keyring) -> Result<T, KeyringError> + Send + 'static,
 ) -> Result<T, Problem> {
     let front = Arc::clone(front);
-    let changed = tokio::task::spawn_blocking(move || {
-        let keyring = front.keys.keyring.as_ref().ok_or(NOT_HERE)?;
-        let done = work(keyring)?;
-        front.keys.refresh()?;
+    let whole = async move {
+        let inner = Arc::clone(&front);
+        let changed = tokio::task::spawn_blocking(move || {
+            let keyring = inner.keys.keyring.as_ref().ok_or(NOT_HERE)?;
+            let done = work(keyring)?;
+            Ok((done, inner.keys.refresh()))
+        });
+        let (done, refreshed) = changed.await.unwrap_or(Err(FAULT))?;
+        deed.note(&front.gate).await;
+        refreshed?;
         Ok(done)
-    });
-    changed.await.unwrap_or(Err(BROKEN))
-}
-
-/// Who did what to which key. What could not be kept holds all the same: it counts already.
-async fn note(front: &Front, sent: &Parts, (outcome, name, detail): (&'static str, &str, &str)) {
-    let Ok(visitor) = front.keys.visitor(sent) else { return };
-    let decision = Decision::new(Act::Key, &visitor.principal, outcome).about(name).because(detail);
-    if let Err(error) = front.gate.ledger().note(decision).await {
-        tracing::warn!(%error, key = name, outcome, "what was done to a key is not in the audit trail yet");
-    }
+    };
+    tasks::whole("change of a key", whole).await.unwrap_or(Err(FAULT))
 }
 
 const NOT_HERE: Problem =
     Problem::new(StatusCode::CONFLICT, "no_keyring", "this gateway keeps no keys of its own");
-const BROKEN: Problem = Problem::new(
-    StatusCode::INTERNAL_SERVER_ERROR,
-    "internal_error",
-    "this request ran into a fault of the gateway",
-);
 
 fn of_the_config(name: &str) -> Problem {
     let name = shortened(name, SAID_BACK);
