@@ -22,12 +22,14 @@ use crate::settings::{Audit, OnFailure};
 
 mod decision;
 mod message;
+mod pages;
 mod retention;
 mod space;
 mod writer;
 
 pub use decision::{Act, Decision};
 use message::{Message, What};
+pub use pages::Pages;
 use retention::Retention;
 use writer::Writer;
 
@@ -195,24 +197,20 @@ impl Ledger {
 
     /// Rows of the trail; empty if nothing is kept.
     pub async fn page(&self, query: Query) -> Result<Page, Error> {
-        let nothing = Page { rows: Vec::new(), next: None, last: 0 };
-        self.read(nothing, move |reader| reader.page(&query)).await
+        self.pages().page(query).await
+    }
+
+    /// For whoever reads more than one page.
+    pub fn pages(&self) -> Pages {
+        Pages::new(self.0.as_ref().map(|open| open.trail.clone()))
     }
 
     /// Goes through the whole trail.
     pub async fn verify(&self) -> Result<Option<Verified>, Error> {
-        self.read(None, |mut reader| reader.verify().map(Some)).await
-    }
-
-    async fn read<T: Send + 'static>(
-        &self,
-        nothing: T,
-        work: impl FnOnce(store::Reader) -> Result<T, Error> + Send + 'static,
-    ) -> Result<T, Error> {
-        let Some(open) = &self.0 else { return Ok(nothing) };
+        let Some(open) = &self.0 else { return Ok(None) };
         let trail = open.trail.clone();
-        let done = tokio::task::spawn_blocking(move || work(trail.reader()?)).await;
-        done.unwrap_or_else(|panic| Err(Error::Failed(panic.to_string())))
+        let verified = tokio::task::spawn_blocking(move || trail.reader()?.verify().map(Some));
+        verified.await.unwrap_or_else(|panic| Err(Error::Failed(panic.to_string())))
     }
 }
 

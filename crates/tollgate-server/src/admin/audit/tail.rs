@@ -10,7 +10,8 @@ use axum::response::Response;
 use futures_util::stream;
 use http::HeaderMap;
 use tokio::sync::watch;
-use tollgate_engine::audit::{Direction, Query};
+use tokio::time::{Interval, MissedTickBehavior};
+use tollgate_engine::audit::{Direction, Pages, Query};
 
 use super::asked::Asked;
 use super::row::RowJson;
@@ -23,31 +24,38 @@ use crate::problem::{Problem, Style};
 
 /// Rows of other processes tell nobody that they are there.
 const LOOK: Duration = Duration::from_secs(1);
+/// However often rows are written, they are read no more often.
+const PACE: Duration = Duration::from_millis(100);
 
 pub(crate) async fn tail(State(front): State<Arc<Front>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     let start = async {
         for_admins(&front, &sent)?;
         let mut query = Asked::read(&sent.uri)?.query;
+        front.pressure.take_stream()?;
+        let mut pages = front.gate.ledger().pages();
         query.after = match last_seen(&sent.headers)?.or(query.after) {
             Some(after) => Some(after),
             None => {
                 let newest = Query { limit: 1, ..Query::all(Direction::NewestFirst) };
-                let page = front.gate.ledger().page(newest).await;
+                let page = pages.page(newest).await;
                 Some(page.map_err(|error| unreadable(&error))?.last)
             }
         };
         query.direction = Direction::OldestFirst;
         query.limit = Query::MOST;
-        Ok::<_, Problem>(query)
+        Ok::<_, Problem>((query, pages))
     };
-    let query = match start.await {
-        Ok(query) => query,
+    let (query, pages) = match start.await {
+        Ok(started) => started,
         Err(problem) => return problem.response(Style::ProblemDetails),
     };
     let keep_alive = front.limits.keep_alive;
     let commits = front.gate.ledger().commits();
-    let tail = Tail { front, query, commits, ready: VecDeque::new() };
+    let mut pace = tokio::time::interval(PACE);
+    pace.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let ready = VecDeque::new();
+    let tail = Tail { front, query, pages, commits, ready, pace, has_all: false };
     let rows = stream::unfold(tail, |mut tail| async move { Some((tail.next().await?, tail)) });
     events::response(rows, keep_alive)
 }
@@ -62,8 +70,12 @@ fn last_seen(headers: &HeaderMap) -> Result<Option<u64>, Problem> {
 struct Tail {
     front: Arc<Front>,
     query: Query,
+    pages: Pages,
     commits: Option<watch::Receiver<u64>>,
     ready: VecDeque<Event>,
+    pace: Interval,
+    /// All there was when it was last looked at has been read.
+    has_all: bool,
 }
 
 impl Tail {
@@ -72,13 +84,16 @@ impl Tail {
             if let Some(event) = self.ready.pop_front() {
                 return Some(event);
             }
+            if std::mem::take(&mut self.has_all) {
+                self.wait().await;
+            }
             if self.front.stop.is_cancelled() {
                 return None;
             }
             if let Some(commits) = &mut self.commits {
                 commits.mark_unchanged();
             }
-            match self.front.gate.ledger().page(self.query.clone()).await {
+            match self.pages.page(self.query.clone()).await {
                 Ok(page) => {
                     let event = |row| {
                         let row = RowJson::from(row);
@@ -86,12 +101,10 @@ impl Tail {
                     };
                     self.ready.extend(page.rows.iter().map(event));
                     self.query.after = page.next.or(self.query.after.max(Some(page.last)));
-                    if self.ready.is_empty() && page.next.is_none() {
-                        self.wait().await;
-                    }
+                    self.has_all = page.next.is_none();
                 }
                 // It may be readable again in a moment.
-                Err(_) => self.wait().await,
+                Err(_) => self.has_all = true,
             }
         }
     }
@@ -103,9 +116,15 @@ impl Tail {
                 None => std::future::pending().await,
             }
         };
+        let something = async {
+            tokio::select! {
+                () = committed => {}
+                () = tokio::time::sleep(LOOK) => {}
+            }
+            self.pace.tick().await;
+        };
         tokio::select! {
-            () = committed => {}
-            () = tokio::time::sleep(LOOK) => {}
+            () = something => {}
             () = self.front.stop.cancelled() => {}
         }
     }

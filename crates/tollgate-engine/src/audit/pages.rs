@@ -1,0 +1,33 @@
+//! Reads the trail for whoever reads it again and again: by one connection, that is opened when it
+//! is first needed and again after trouble. Knows nothing of the writer.
+
+use tollgate_store::Error;
+use tollgate_store::audit::{Audit, Page, Query, Reader};
+
+pub struct Pages {
+    /// `None` where nothing is kept.
+    trail: Option<Audit>,
+    reader: Option<Reader>,
+}
+
+impl Pages {
+    pub(super) fn new(trail: Option<Audit>) -> Self {
+        Self { trail, reader: None }
+    }
+
+    /// Rows of the trail; empty if nothing is kept.
+    pub async fn page(&mut self, query: Query) -> Result<Page, Error> {
+        let Some(trail) = self.trail.clone() else {
+            return Ok(Page { rows: Vec::new(), next: None, last: 0 });
+        };
+        let reader = self.reader.take();
+        let read = tokio::task::spawn_blocking(move || {
+            let reader = reader.map_or_else(|| trail.reader(), Ok)?;
+            Ok((reader.page(&query)?, reader))
+        });
+        let read = read.await.unwrap_or_else(|panic| Err(Error::Failed(panic.to_string())));
+        let (page, reader) = read?;
+        self.reader = Some(reader);
+        Ok(page)
+    }
+}
