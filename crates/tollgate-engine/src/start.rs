@@ -140,7 +140,13 @@ impl Running {
     /// Goes on by other settings. The catalogue and all that turns depend on change in one step;
     /// turns that run keep their view, and servers whose own settings are the same notice nothing.
     /// The environment and the data directory stay as they were: they need a new start.
-    pub async fn reconfigure(&self, settings: &Settings) -> Turnover {
+    ///
+    /// `swapped` runs in the moment in which the new catalogue is there, before anything else.
+    pub async fn reconfigure(
+        &self,
+        settings: &Settings,
+        swapped: impl FnOnce() + Send,
+    ) -> Turnover {
         let mut fleet = self.fleet.lock().await;
         let (gate, servers) = (&self.gate, &settings.servers[..]);
         fleet.refurnish(settings);
@@ -155,6 +161,7 @@ impl Running {
             outdated: fleet.outdated(servers),
         };
         gate.registry.reform(reform).await;
+        swapped();
         let (turnover, ending) = fleet.launch(servers);
         gate.executor.backends.store(Arc::new(fleet.backends()));
         gate.servers.replace(fleet.counted(servers), fleet.upstreams());

@@ -64,9 +64,12 @@ impl App {
 
     /// Goes on by another config. What needs a new start stays as it was.
     pub async fn reconfigure(&self, config: &Config) -> Turnover {
-        self.server.set_access(keys(config), config.auth.clone());
-        self.server.set_hosts(&config.hosts);
-        self.running.reconfigure(&config.settings).await
+        // After the agents: no new key meets those of the old config.
+        let swapped = || {
+            self.server.set_access(keys(config), config.auth.clone());
+            self.server.set_hosts(&config.hosts);
+        };
+        self.running.reconfigure(&config.settings, swapped).await
     }
 
     pub fn gate(&self) -> &Arc<Gate> {

@@ -75,7 +75,7 @@ impl Stage {
 
     /// `added a; kept b`, and waits until all that was started has settled.
     async fn change(&self, settings: &Settings) -> String {
-        let turnover = self.running.reconfigure(settings).await;
+        let turnover = self.running.reconfigure(settings, || {}).await;
         self.running.gate.settled().await;
         let parts = [
             ("added", turnover.added),

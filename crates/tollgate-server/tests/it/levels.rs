@@ -148,7 +148,7 @@ impl World {
     async fn reconfigure(&mut self, config: &Config) {
         self.settings.house = config.house_rules();
         self.settings.agents = config.agents.iter().enumerate().map(agent).collect();
-        self.running.reconfigure(&self.settings).await;
+        self.running.reconfigure(&self.settings, || {}).await;
     }
 }
 
