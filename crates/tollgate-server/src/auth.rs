@@ -46,6 +46,9 @@ pub(crate) struct Keys {
     known: ArcSwap<Known>,
     /// Where they come from. Whoever changes one of them holds all.
     sources: Mutex<Sources>,
+    /// Held while what was made is read, so that nothing older comes after it. The disk may let wait:
+    /// nobody who serves requests takes it.
+    refreshing: Mutex<()>,
     /// Where keys are made, if they can be made here.
     pub(crate) keyring: Option<Arc<Keyring>>,
     admin: Option<Fingerprint>,
@@ -95,6 +98,7 @@ impl Keys {
         Self {
             known: ArcSwap::from_pointee(Known::nobody()),
             sources: Mutex::default(),
+            refreshing: Mutex::default(),
             keyring,
             admin,
             oidc: ArcSwapOption::empty(),
@@ -126,9 +130,9 @@ impl Keys {
     /// Reads what was made. May block.
     pub(crate) fn refresh(&self) -> Result<(), KeyringError> {
         let Some(keyring) = &self.keyring else { return Ok(()) };
-        // Read under the lock: what is older than what is known must not come after it.
-        let mut sources = self.sources.lock();
+        let _order = self.refreshing.lock();
         let made = keyring.load()?;
+        let mut sources = self.sources.lock();
         if made != sources.made {
             sources.made = made;
             self.publish(&sources);
