@@ -9,6 +9,8 @@ use axum::response::{IntoResponse, Response};
 use http::request::Parts;
 use http::{StatusCode, Uri};
 use serde_json::{Map, Value, json};
+use tollgate_engine::audit::{Act, Decision};
+use tollgate_mcp::tasks;
 
 use super::config::{change, if_match, told};
 use super::operated::{asker, operator};
@@ -17,7 +19,7 @@ use crate::fields::{bad, check_query, parameter};
 use crate::mcp::Front;
 use crate::operator::{Change, Mode, Switch};
 use crate::ops::{self, for_admins, for_observers};
-use crate::problem::Problem;
+use crate::problem::{FAULT, Problem};
 
 /// `GET /api/servers`: all of them and how they are.
 pub(crate) async fn list(State(front): State<Arc<Front>>, request: Request) -> Response {
@@ -84,7 +86,20 @@ pub(crate) async fn restart(
         for_admins(&front, &sent)?;
         check_query(&sent.uri, &[])?;
         let upstream = front.gate.upstream(&name).ok_or_else(unknown)?;
-        Ok(Json(json!({ "restarted": upstream.restart().await })).into_response())
+        let by = front.keys.visitor(&sent)?.principal;
+        let gate = Arc::clone(&front.gate);
+        let restarted = tasks::whole("restart by command", async move {
+            let restarted = upstream.restart().await;
+            if restarted {
+                let row = Decision::new(Act::Server, &by, "restarted").about(&name);
+                if let Err(error) = gate.ledger().note(row).await {
+                    tracing::warn!(%error, server = name, "a restart is not in the audit trail yet");
+                }
+            }
+            restarted
+        });
+        let restarted = restarted.await.ok_or(FAULT)?;
+        Ok(Json(json!({ "restarted": restarted })).into_response())
     };
     told(restarted.await)
 }
