@@ -102,7 +102,12 @@ fn check_end(end: impl Fn(&mut Gateway)) {
     let mut gateway =
         Gateway::start_in(folder, &json!({"servers": {"evil": server}}), |it| it).ready(&["evil"]);
     assert_eq!(gateway.evil("evil", HIDING), "hidden");
-    assert!(carriers(&mark) >= 2);
+    // The one in between ends while `/proc` is read: a look may miss the one that it left.
+    let hidden = (0..150).any(|_| {
+        std::thread::sleep(Duration::from_millis(20));
+        carriers(&mark) >= 2
+    });
+    assert!(hidden, "nobody hides");
     end(&mut gateway);
     let gone = (0..150).any(|_| {
         std::thread::sleep(Duration::from_millis(20));
