@@ -170,10 +170,6 @@ impl Ledger {
         shared.failing.borrow().clone().or_else(short)
     }
 
-    pub fn is_healthy(&self) -> bool {
-        self.trouble().is_none()
-    }
-
     /// Whether a call of that weight may run now.
     pub(crate) fn admits(&self, weight: Weight, policy: OnFailure) -> Result<(), Unwritten> {
         match (weight, policy) {

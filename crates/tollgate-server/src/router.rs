@@ -15,6 +15,7 @@ use crate::{admin, metrics, ops, page, rest};
 
 pub(crate) fn router(front: Arc<Front>) -> Router {
     Router::new()
+        .route("/", get(page::page))
         .route("/mcp", post(mcp::http::post).get(mcp::http::get).delete(mcp::http::delete))
         .route(
             "/mcp/{agent}",
@@ -51,17 +52,16 @@ pub(crate) fn router(front: Arc<Front>) -> Router {
         .route("/api/keys/{name}", delete(admin::keys::revoke))
         .route("/api/keys/{name}/rotate", post(admin::keys::rotate))
         .route("/api/telemetry", get(admin::telemetry))
+        .route("/api/tools", get(admin::tools::list))
+        .route("/api/tools/{server}/{tool}", get(admin::tools::examine))
+        .route("/api/tools/{server}/{tool}/accept", post(admin::tools::accept))
+        .route("/api/tools/{server}/{tool}/reject", post(admin::tools::reject))
         .route("/.well-known/oauth-protected-resource", get(resource::metadata))
         .route("/.well-known/oauth-protected-resource/mcp", get(resource::metadata))
         .route(
             "/.well-known/oauth-protected-resource/mcp/{agent}",
             get(resource::metadata_of_agent),
         )
-        .route("/", get(page::page))
-        .route("/api/tools", get(admin::tools::list))
-        .route("/api/tools/{server}/{tool}", get(admin::tools::examine))
-        .route("/api/tools/{server}/{tool}/accept", post(admin::tools::accept))
-        .route("/api/tools/{server}/{tool}/reject", post(admin::tools::reject))
         .route("/healthz", get(ops::healthz))
         .route("/metrics", get(metrics::metrics))
         .route("/readyz", get(ops::readyz))

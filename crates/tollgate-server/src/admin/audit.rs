@@ -12,6 +12,7 @@ use http::{HeaderValue, StatusCode, header};
 use serde::Serialize;
 use tollgate_engine::audit::{Query, StoreError, Verified};
 
+use crate::fields::check_query;
 use crate::mcp::Front;
 use crate::ops::for_admins;
 use crate::problem::{Problem, Style};
@@ -128,7 +129,8 @@ impl From<Verified> for VerifiedJson {
 /// `GET /api/audit/verify`
 pub(crate) async fn verify(State(front): State<Arc<Front>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
-    if let Err(problem) = for_admins(&front, &sent) {
+    let allowed = for_admins(&front, &sent).and_then(|()| check_query(&sent.uri, &[]));
+    if let Err(problem) = allowed {
         return problem.response(Style::ProblemDetails);
     }
     match front.gate.ledger().verify().await {

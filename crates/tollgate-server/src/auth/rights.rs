@@ -12,7 +12,7 @@ pub enum Right {
     OverrideTier,
     /// Agree to calls that wait for a person.
     Approve,
-    /// See how the servers are, what happens and what happened.
+    /// See how the servers are and what happens. What happened, the audit trail, needs `Admin`.
     Observe,
     /// Everything that changes the gateway: servers, keys, config, what is trusted.
     Admin,

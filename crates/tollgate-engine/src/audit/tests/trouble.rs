@@ -13,7 +13,7 @@ async fn r_26_a_broken_disk_is_told_at_once_and_over_by_itself() {
     assert!(error.to_string().contains("the audit trail cannot be written"), "{error}");
     assert!(error.to_string().contains("disk I/O error"), "{error}");
     assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
-    assert!(!ledger.is_healthy());
+    assert!(ledger.trouble().is_some());
     let admits = |weight, policy| ledger.admits(weight, policy).is_ok();
     assert!(!admits(Weight::Durable, OnFailure::Refuse));
     assert!(admits(Weight::Durable, OnFailure::Continue));
@@ -22,7 +22,7 @@ async fn r_26_a_broken_disk_is_told_at_once_and_over_by_itself() {
     assert!(ledger.note(decision("denied")).await.is_err());
     assert!(ledger.flush().await.is_err());
     desk.mend();
-    let took = until("its recovery", || ledger.is_healthy()).await;
+    let took = until("its recovery", || ledger.trouble().is_none()).await;
     assert!(took < Duration::from_secs(5), "{took:?}");
     ledger.flush().await.unwrap();
     let rows = all(&ledger).await;
@@ -42,7 +42,7 @@ async fn reading_goes_on_however_long_it_takes_and_what_found_no_room_is_counted
         keep(&ledger, "read", Weight::Queued).await.unwrap();
     }
     desk.mend();
-    until("its recovery", || ledger.is_healthy()).await;
+    until("its recovery", || ledger.trouble().is_none()).await;
     ledger.flush().await.unwrap();
     let rows = all(&ledger).await;
     let calls = rows.iter().filter(|row| row.entry.kind == "call").count();
@@ -78,7 +78,7 @@ async fn r_27_a_lock_that_is_held_for_long_is_told_and_over_by_itself() {
     assert_eq!(error.why, Error::Busy);
     assert!(began.elapsed() < Duration::from_secs(9), "{:?}", began.elapsed());
     drop(lock);
-    let took = until("its recovery", || ledger.is_healthy()).await;
+    let took = until("its recovery", || ledger.trouble().is_none()).await;
     assert!(took < Duration::from_secs(5), "{took:?}");
     assert_eq!(desk.rows(), 1);
 }
@@ -120,7 +120,7 @@ async fn a_writer_that_breaks_down_is_told_and_nobody_waits_for_it() {
         let kept = tokio::time::timeout(patient, keep(&ledger, name, Weight::Durable)).await;
         kept.expect("nobody waits for ever").unwrap_err();
     }
-    until("the news", || !ledger.is_healthy()).await;
+    until("the news", || ledger.trouble().is_some()).await;
     assert!(ledger.admits(Weight::Durable, OnFailure::Refuse).is_err());
     assert!(ledger.note(decision("more")).await.is_err());
     keep(&ledger, "read", Weight::Queued).await.unwrap();

@@ -108,7 +108,7 @@ impl Audited {
 
     async fn recovered(&self) {
         for _ in 0..600 {
-            if self.test.gate.ledger().is_healthy() {
+            if self.test.gate.ledger().trouble().is_none() {
                 return;
             }
             tokio::time::sleep(Duration::from_millis(50)).await;

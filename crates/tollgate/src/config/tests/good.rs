@@ -27,7 +27,8 @@ const MANUAL: &str = include_str!("../../../../../docs/configuration.md");
 fn everything_set() -> Fake {
     let names = ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "SECRET"];
     let keys = [("OPS_KEY", "ops-0123456789abcdef"), ("PHONE_KEY", "phone-0123456789abcdef")];
-    let variables = names.into_iter().map(|name| (name, "value")).chain(keys);
+    let set = names.into_iter().map(|name| (name, "value")).chain(keys);
+    let variables = set.chain([("HOME", "/home/tollgate")]);
     Fake { variables: variables.collect(), ..Fake::default() }
 }
 
