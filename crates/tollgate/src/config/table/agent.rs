@@ -150,7 +150,7 @@ pub(super) const AGENT: Section = Section {
             "auto_execute",
             PLAINS,
             "[]: none",
-            "Tools that run without asking the caller: names and globs",
+            "Tools that a model may call without a person's leave: names and globs. No front of this version lets a model decide",
         ),
         key(
             "budget_tier",
