@@ -12,7 +12,7 @@ use tokio::sync::broadcast::error::RecvError;
 use crate::events::{self, Event};
 use crate::mcp::Front;
 use crate::ops::for_observers;
-use crate::problem::Style;
+use crate::problem::{Problem, Style};
 
 pub(crate) mod agents;
 pub(crate) mod approvals;
@@ -52,4 +52,9 @@ pub(crate) async fn events(State(front): State<Arc<Front>>, request: Request) ->
         Some((event, (notices, stop)))
     });
     events::response(told, front.limits.keep_alive)
+}
+
+/// The answer of a route below `/api`.
+fn told(answer: Result<Response, Problem>) -> Response {
+    answer.unwrap_or_else(|problem| problem.response(Style::ProblemDetails))
 }

@@ -8,10 +8,7 @@ use tollgate_core::json::{self, Malformed, Object};
 use tollgate_core::nearest::nearest;
 use tollgate_core::text::shortened;
 
-use crate::problem::Problem;
-
-/// Characters of a key that a refusal repeats.
-const SAID_BACK: usize = 80;
+use crate::problem::{Problem, SAID_BACK};
 
 /// An object of the plain API. `null` is the same as nothing.
 pub(crate) struct Fields<'a>(Object<'a>);

@@ -9,15 +9,13 @@ use tollgate_core::glob::Glob;
 use tollgate_core::json::{self, Object};
 use tollgate_core::text::shortened;
 
-use crate::problem::Problem;
+use crate::problem::{Problem, SAID_BACK};
 
 /// Of all filters of a request together.
 const MOST_BYTES: usize = 8 << 10;
 const MOST_ITEMS: usize = 256;
 /// No name is longer.
 const LONGEST_ITEM: usize = 256;
-/// Characters of a name that a refusal repeats.
-const SAID_BACK: usize = 80;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Field {

@@ -25,6 +25,9 @@ pub(crate) struct Problem {
     pub(crate) retry_after: Option<Duration>,
 }
 
+/// Characters of what was sent that a refusal repeats.
+pub(crate) const SAID_BACK: usize = 80;
+
 /// Of a request that panicked.
 pub(crate) const FAULT: Problem = Problem::new(
     StatusCode::INTERNAL_SERVER_ERROR,

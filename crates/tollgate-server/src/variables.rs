@@ -8,15 +8,13 @@ use tollgate_core::json::{self, Object};
 use tollgate_core::template::is_name;
 use tollgate_core::text::shortened;
 
-use crate::problem::Problem;
+use crate::problem::{Problem, SAID_BACK};
 
 /// `x-tollgate-var-caller-name` is `caller_name`: no header keeps `_` on every way.
 const PREFIX: &str = "x-tollgate-var-";
 const MOST: usize = 64;
 /// Of all names and values together.
 const MOST_BYTES: usize = 16 << 10;
-/// Characters of a name that a refusal repeats.
-const SAID_BACK: usize = 80;
 
 #[derive(Debug, Default)]
 pub(crate) struct Variables {

@@ -17,19 +17,17 @@ use tollgate_core::text::shortened;
 use tollgate_core::turn::Principal;
 use tollgate_engine::gate::{Asked, Gate};
 
+use super::told;
 use crate::body;
 use crate::fields::{Fields, bad, check_query};
 use crate::mcp::Front;
 use crate::ops::for_admins;
-use crate::problem::{Problem, Style};
+use crate::problem::{Problem, SAID_BACK};
 use crate::variables::Variables;
-
-/// Characters of a name that a refusal repeats.
-const SAID_BACK: usize = 80;
 
 pub(crate) async fn list(State(front): State<Arc<Front>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
-    answer(allowed(&front, &sent).map(|()| {
+    told(allowed(&front, &sent).map(|()| {
         let (agents, usual) = (front.gate.agents(), usual(&front.gate));
         let agents = agents.iter().map(|agent| AgentJson::new(agent, usual.as_deref())).collect();
         Json(AgentsJson { agents }).into_response()
@@ -42,7 +40,7 @@ pub(crate) async fn one(
     request: Request,
 ) -> Response {
     let (sent, _) = request.into_parts();
-    answer(allowed(&front, &sent).and_then(|()| {
+    told(allowed(&front, &sent).and_then(|()| {
         let agent = find(&front.gate, &name)?;
         Ok(Json(AgentJson::new(&agent, usual(&front.gate).as_deref())).into_response())
     }))
@@ -72,16 +70,12 @@ pub(crate) async fn render(
         let (prompt, greeting) = (filled(&agent.persona.prompt), filled(&agent.persona.greeting));
         Ok(Json(RenderedJson { agent: agent.id.as_str(), prompt, greeting }).into_response())
     };
-    answer(rendered.await)
+    told(rendered.await)
 }
 
 fn allowed(front: &Front, sent: &Parts) -> Result<(), Problem> {
     for_admins(front, sent)?;
     check_query(&sent.uri, &[])
-}
-
-fn answer(answer: Result<Response, Problem>) -> Response {
-    answer.unwrap_or_else(|problem| problem.response(Style::ProblemDetails))
 }
 
 fn find(gate: &Gate, name: &str) -> Result<Agent, Problem> {

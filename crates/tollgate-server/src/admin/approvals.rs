@@ -14,11 +14,12 @@ use tollgate_core::approval::{ApprovalId, Decision, Verdict};
 use tollgate_core::{date, json};
 use tollgate_engine::approvals::{self, Undecidable};
 
+use super::told;
 use crate::auth::{Right, Visitor};
 use crate::body;
 use crate::fields::{Fields, bad, check_query};
 use crate::mcp::Front;
-use crate::problem::{Problem, Style};
+use crate::problem::Problem;
 
 /// Characters of a note.
 const LONGEST_NOTE: usize = 1_000;
@@ -33,15 +34,15 @@ const DECIDED: Problem =
 
 pub(crate) async fn waiting(State(front): State<Arc<Front>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
-    answer(async {
+    let answered = async {
         may_decide(&front, &sent)?;
         check_query(&sent.uri, &[])?;
         let waiting = front.gate.approvals().waiting();
         let approvals: Vec<RequestJson<'_>> =
             waiting.iter().map(|request| RequestJson::from(&**request)).collect();
         Ok(Json(json!({ "approvals": approvals })).into_response())
-    })
-    .await
+    };
+    told(answered.await)
 }
 
 pub(crate) async fn one(
@@ -50,14 +51,14 @@ pub(crate) async fn one(
     request: Request,
 ) -> Response {
     let (sent, _) = request.into_parts();
-    answer(async {
+    let answered = async {
         may_decide(&front, &sent)?;
         check_query(&sent.uri, &[])?;
         let id = ApprovalId::parse(&id).ok_or(UNKNOWN)?;
         let request = front.gate.approvals().find(id).ok_or(UNKNOWN)?;
         Ok(Json(RequestJson::from(&*request)).into_response())
-    })
-    .await
+    };
+    told(answered.await)
 }
 
 pub(crate) async fn decide(
@@ -66,7 +67,7 @@ pub(crate) async fn decide(
     request: Request,
 ) -> Response {
     let (sent, body) = request.into_parts();
-    answer(async {
+    let answered = async {
         let visitor = may_decide(&front, &sent)?;
         check_query(&sent.uri, &[])?;
         let body = body::json(&sent.headers, body, &front.limits).await?;
@@ -88,21 +89,16 @@ pub(crate) async fn decide(
                 Problem::told(status, "not_written", error.to_string())
             }
         })?;
-        let decided =
-            json!({ "id": request.id.to_string(), "name": request.exposed, "decision": decision.as_str() });
+        let decided = json!({ "id": request.id.to_string(), "name": request.exposed, "decision": decision.as_str() });
         Ok(Json(decided).into_response())
-    })
-    .await
+    };
+    told(answered.await)
 }
 
 fn may_decide(front: &Front, sent: &Parts) -> Result<Visitor, Problem> {
     let visitor = front.keys.visitor(sent)?;
     visitor.need(Right::Approve)?;
     Ok(visitor)
-}
-
-async fn answer(answered: impl Future<Output = Result<Response, Problem>>) -> Response {
-    answered.await.unwrap_or_else(|problem| problem.response(Style::ProblemDetails))
 }
 
 #[derive(Serialize)]

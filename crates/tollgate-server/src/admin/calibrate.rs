@@ -17,13 +17,11 @@ use crate::events::{self, Event};
 use crate::fields::{Fields, bad, check_query};
 use crate::mcp::Front;
 use crate::ops::for_admins;
-use crate::problem::{Problem, Style};
+use crate::problem::{Problem, SAID_BACK, Style};
 use crate::standing::{StandingJson, milliseconds};
 
 /// More do not fit into what is remembered of a tool.
 const MOST_TIMES: u32 = 100;
-/// Characters of a name that a refusal repeats.
-const SAID_BACK: usize = 80;
 const KEYS: &[&str] = &["server", "tool", "times"];
 
 pub(crate) async fn calibrate(State(front): State<Arc<Front>>, request: Request) -> Response {

@@ -12,11 +12,12 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::{Value, json};
 
 use super::operated::{asker, attempt_json, changed_json, operator, refused};
+use super::told;
 use crate::body;
 use crate::fields::{check_query, parameter};
 use crate::mcp::Front;
 use crate::operator::{Change, Mode, Operator, Order};
-use crate::problem::{Problem, Style};
+use crate::problem::Problem;
 
 /// `GET /api/config`: the text, or its values with `?format=json`.
 pub(crate) async fn read(State(front): State<Arc<Front>>, request: Request) -> Response {
@@ -105,10 +106,6 @@ pub(super) async fn change(
     let mut response = Json(changed_json(&changed, mode)).into_response();
     tag(&mut response, &changed.version);
     Ok(response)
-}
-
-pub(super) fn told(answer: Result<Response, Problem>) -> Response {
-    answer.unwrap_or_else(|problem| problem.response(Style::ProblemDetails))
 }
 
 /// The version in `if-match`; `*` and no header are none in particular.

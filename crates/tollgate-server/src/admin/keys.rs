@@ -18,29 +18,27 @@ use tollgate_engine::clock::{Clock as _, SystemClock};
 use tollgate_engine::gate::{Asked, Gate};
 use tollgate_mcp::tasks;
 
+use super::told;
 use crate::auth::keyring::{Keyring, KeyringError, LONGEST_GRACE, MadeKey, Shown, Wanted};
 use crate::body;
 use crate::fields::{Fields, bad, check_query};
 use crate::mcp::Front;
 use crate::ops::for_admins;
-use crate::problem::{FAULT, Problem, Style};
-
-/// Characters of a name that a refusal repeats.
-const SAID_BACK: usize = 80;
+use crate::problem::{FAULT, Problem, SAID_BACK};
 
 pub(crate) async fn keys(State(front): State<Arc<Front>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
-    answer(async {
+    let answered = async {
         for_admins(&front, &sent)?;
         check_query(&sent.uri, &[])?;
         Ok(Json(json!({ "keys": front.keys.shown() })).into_response())
-    })
-    .await
+    };
+    told(answered.await)
 }
 
 pub(crate) async fn make(State(front): State<Arc<Front>>, request: Request) -> Response {
     let (sent, body) = request.into_parts();
-    answer(async {
+    let answered = async {
         for_admins(&front, &sent)?;
         check_query(&sent.uri, &[])?;
         let body = body::json(&sent.headers, body, &front.limits).await?;
@@ -53,8 +51,8 @@ pub(crate) async fn make(State(front): State<Arc<Front>>, request: Request) -> R
         let deed = Deed::new(&front, &sent, ("made", &wanted.name, detail))?;
         let made = change(&front, deed, move |keyring| keyring.make(&wanted)).await?;
         Ok(once(StatusCode::CREATED, &made))
-    })
-    .await
+    };
+    told(answered.await)
 }
 
 pub(crate) async fn revoke(
@@ -63,13 +61,13 @@ pub(crate) async fn revoke(
     request: Request,
 ) -> Response {
     let (sent, _) = request.into_parts();
-    answer(async {
+    let answered = async {
         check_change(&front, &sent, &name)?;
         let deed = Deed::new(&front, &sent, ("revoked", &name, "by command".to_owned()))?;
         change(&front, deed, move |keyring| keyring.revoke(&name)).await?;
         Ok(StatusCode::NO_CONTENT.into_response())
-    })
-    .await
+    };
+    told(answered.await)
 }
 
 pub(crate) async fn rotate(
@@ -78,7 +76,7 @@ pub(crate) async fn rotate(
     request: Request,
 ) -> Response {
     let (sent, body) = request.into_parts();
-    answer(async {
+    let answered = async {
         check_change(&front, &sent, &name)?;
         let body = body::json(&sent.headers, body, &front.limits).await?;
         let asked = Fields::read(&body, &["grace_s"])?;
@@ -90,12 +88,8 @@ pub(crate) async fn rotate(
         let deed = Deed::new(&front, &sent, ("rotated", &name, detail))?;
         let made = change(&front, deed, move |keyring| keyring.rotate(&name, grace)).await?;
         Ok(once(StatusCode::OK, &made))
-    })
-    .await
-}
-
-async fn answer(answered: impl Future<Output = Result<Response, Problem>>) -> Response {
-    answered.await.unwrap_or_else(|problem| problem.response(Style::ProblemDetails))
+    };
+    told(answered.await)
 }
 
 fn check_change(front: &Front, sent: &Parts, name: &str) -> Result<(), Problem> {

@@ -12,8 +12,9 @@ use serde_json::{Map, Value, json};
 use tollgate_engine::audit::{Act, Decision};
 use tollgate_mcp::tasks;
 
-use super::config::{change, if_match, told};
+use super::config::{change, if_match};
 use super::operated::{asker, operator};
+use super::told;
 use crate::body;
 use crate::fields::{bad, check_query, parameter};
 use crate::mcp::Front;

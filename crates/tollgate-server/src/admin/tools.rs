@@ -10,26 +10,22 @@ use http::StatusCode;
 use tollgate_core::id::{ServerId, ToolId, ToolName};
 use tollgate_core::text::shortened;
 use tollgate_core::tool::ContentHash;
-use tollgate_core::turn::Principal;
 use tollgate_engine::gate::{Answer, Undecided};
 
-use crate::auth::Right;
 use crate::body;
 use crate::fields::{Fields, bad, check_query};
 use crate::mcp::Front;
-use crate::problem::{Problem, Style};
+use crate::ops::for_admins;
+use crate::problem::{Problem, SAID_BACK, Style};
 
 mod shown;
 
 use shown::{ExaminedJson, KnownJson, ListJson};
 
-/// Characters of a name that a refusal repeats.
-const SAID_BACK: usize = 80;
-
 /// `GET /api/tools`
 pub(crate) async fn list(State(front): State<Arc<Front>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
-    let allowed = admin(&front, &sent).and_then(|_| check_query(&sent.uri, &[]));
+    let allowed = for_admins(&front, &sent).and_then(|()| check_query(&sent.uri, &[]));
     if let Err(problem) = allowed {
         return problem.response(Style::ProblemDetails);
     }
@@ -44,7 +40,7 @@ pub(crate) async fn examine(
 ) -> Response {
     let (sent, _) = request.into_parts();
     let found = async {
-        admin(&front, &sent)?;
+        for_admins(&front, &sent)?;
         check_query(&sent.uri, &[])?;
         let id = id(&server, &tool)?;
         let examined = front.gate.examine(&id).await.map_err(|error| problem(&error))?;
@@ -82,7 +78,8 @@ async fn decided(
 ) -> Response {
     let (sent, body) = request.into_parts();
     let done = async {
-        let by = admin(front, &sent)?;
+        for_admins(front, &sent)?;
+        let by = front.keys.visitor(&sent)?.principal;
         check_query(&sent.uri, &[])?;
         let body = body::json(&sent.headers, body, &front.limits).await?;
         let said = Fields::read(&body, &["hash"])?.needed_text("hash")?;
@@ -99,13 +96,6 @@ async fn decided(
         Ok(known) => Json(KnownJson::from(&known)).into_response(),
         Err(problem) => problem.response(Style::ProblemDetails),
     }
-}
-
-/// Who it is, if they may.
-fn admin(front: &Front, sent: &http::request::Parts) -> Result<Principal, Problem> {
-    let visitor = front.keys.visitor(sent)?;
-    visitor.need(Right::Admin)?;
-    Ok(visitor.principal)
 }
 
 fn id(server: &str, tool: &str) -> Result<ToolId, Problem> {

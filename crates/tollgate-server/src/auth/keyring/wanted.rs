@@ -10,7 +10,7 @@ use tollgate_store::keys::{Secrets, StoredKey};
 
 use super::{Right, Rights, Role};
 use crate::fields::{Fields, bad};
-use crate::problem::Problem;
+use crate::problem::{Problem, SAID_BACK};
 
 /// For so long may two secrets of a key let in.
 pub const LONGEST_GRACE: Duration = Duration::from_secs(30 * 86_400);
@@ -18,8 +18,6 @@ const LONGEST_NAME: usize = 64;
 const MOST_GLOBS: usize = 256;
 const LONGEST_GLOB: usize = 256;
 const MOST_CONCURRENT: u32 = 1_000_000;
-/// Characters that a refusal repeats.
-const SAID_BACK: usize = 80;
 const KEYS: &[&str] =
     &["name", "role", "agents", "rights", "tools", "rate_limit", "concurrent", "expires"];
 
