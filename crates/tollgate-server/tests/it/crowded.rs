@@ -137,6 +137,9 @@ async fn r_11_memory_runs_out_in_steps_and_the_gateway_lives_through_all_of_them
     assert_eq!(waiting(&stage, 1).send().await.status, 200);
     let refused = stage.modern("subscriptions/listen", listen.clone()).send().await;
     assert_eq!(refused.brief(), "503 -32603");
+    for path in ["/api/events", "/api/audit/tail"] {
+        assert_eq!(stage.request("GET", path).by_admin().send().await.status, 503, "{path}");
+    }
     let idle = session.call(1, "tools/list", &json!({})).send().await;
     assert_eq!(idle.status, 404, "idle sessions have ended");
 

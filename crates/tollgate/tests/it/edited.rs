@@ -102,6 +102,10 @@ fn servers_come_and_go_over_http_and_the_comments_stay() {
     let extra = json!({"name": "x", "url": "http://127.0.0.1:9/mcp", "rights": ["admin"]});
     assert_eq!(line.send("POST /api/servers", &[], &extra.to_string()).status, 422);
     assert_eq!(line.send("POST /api/servers/nobody/restart", &[], "").status, 404);
+    let restarted = line.send("POST /api/servers/web/restart", &[], "").json();
+    assert_eq!(restarted["restarted"], true);
+    let rows = line.send("GET /api/audit?kind=server&outcome=restarted", &[], "").json();
+    assert_eq!(rows["rows"][0]["name"], "web", "who restarted it is in the trail: {rows}");
     fs::set_permissions(&served.file, fs::Permissions::from_mode(0o444)).unwrap();
     let refused = line.send("POST /api/servers", &[], &body.to_string());
     assert_eq!(refused.status, 409);
