@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use ring::digest::{SHA256, digest};
 use tollgate_core::call::{Kind, Outcome, Request, Source, TaskVerb};
 use tollgate_core::id::ServerId;
+use tollgate_core::json;
 use tollgate_core::mask::Masker;
 use tollgate_core::policy::Permitted;
 use tollgate_core::text::shortened;
@@ -67,6 +68,9 @@ impl Policy {
         };
         if text.len() > LONGEST_ARGUMENTS {
             return Some(format!("\"[{} bytes]\"", text.len()).into());
+        }
+        if json::is_deeper_than(DEEPEST_ARGUMENTS, text) {
+            return Some("\"[too deep to be kept]\"".into());
         }
         Some(self.masker.json(text).map_or_else(|| text.into(), String::into_boxed_str))
     }
@@ -141,6 +145,8 @@ const LONGEST_TICKET: usize = 16;
 const LONGEST_DETAIL: usize = 300;
 /// Bytes of arguments that are kept.
 const LONGEST_ARGUMENTS: usize = 16 << 10;
+/// Rows are shown inside other JSON, and most readers of that give up at 128.
+const DEEPEST_ARGUMENTS: usize = 64;
 
 impl Recorder {
     /// Waits only while the queue of the audit trail is full, or for a large hash.

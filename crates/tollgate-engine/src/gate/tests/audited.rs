@@ -9,7 +9,7 @@ use tollgate_store::Store;
 use tollgate_store::audit::{Direction, Query, Row};
 
 use super::*;
-use crate::settings::OnFailure;
+use crate::settings::{KeptArguments, OnFailure};
 
 mod agreed;
 
@@ -214,4 +214,17 @@ async fn r_36_answers_and_rows_agree_under_load_and_with_calls_given_up() {
     // Whoever went away while the row was on its way has an `ok` there as well.
     assert!((answered..=2_000).contains(&ok), "{answered} answered, {ok} rows");
     assert!(rows.iter().all(|row| ["ok", "cancelled"].contains(&row.entry.outcome.as_str())));
+}
+
+#[tokio::test]
+async fn arguments_that_no_reader_could_take_are_not_kept() {
+    let audit = Audit { arguments: KeptArguments::Redacted, ..Audit::default() };
+    let audited = Audited::new(audit, || Box::pin(async {})).await;
+    let deep = format!("{{\"a\":{}1{}}}", "[".repeat(120), "]".repeat(120));
+    let params = format!(r#"{{"name": "s_a", "arguments": {deep}}}"#);
+    let client = nobody();
+    let _ = audited.test.call(&params, Caller::silent(&client)).await;
+    audited.test.gate.ledger().flush().await.unwrap();
+    let rows = audited.rows().await;
+    assert_eq!(rows[0].entry.arguments.as_deref(), Some("\"[too deep to be kept]\""));
 }
