@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::admission::Admitted;
 use crate::call::Decider;
 use crate::policy::Permitted;
+use crate::text::Tagged;
 use crate::tool::{Approval, Effect, Tool};
 use crate::turn::{Principal, Turn};
 
@@ -85,7 +86,6 @@ pub struct ApprovalId(u128);
 
 impl ApprovalId {
     const PREFIX: &str = "a_";
-    const DIGITS: usize = 32;
 
     pub fn from_bits(random: u128) -> Self {
         Self(random)
@@ -93,16 +93,13 @@ impl ApprovalId {
 
     /// Reads what [`ApprovalId`] displays, and nothing else.
     pub fn parse(text: &str) -> Option<Self> {
-        let digits = text.strip_prefix(Self::PREFIX)?;
-        let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-        let fits = digits.len() == Self::DIGITS && digits.bytes().all(is_digit);
-        fits.then(|| u128::from_str_radix(digits, 16).ok()).flatten().map(Self)
+        Tagged::parse(Self::PREFIX, text).map(Self)
     }
 }
 
 impl fmt::Display for ApprovalId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{:0width$x}", Self::PREFIX, self.0, width = Self::DIGITS)
+        Tagged(Self::PREFIX, self.0).fmt(f)
     }
 }
 

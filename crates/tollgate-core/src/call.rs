@@ -6,6 +6,7 @@ use std::time::Duration;
 use serde_json::value::RawValue;
 
 use crate::json::Object;
+use crate::text::Tagged;
 
 /// One request in the client's names. `params` are those of the MCP method.
 #[derive(Debug)]
@@ -114,7 +115,6 @@ pub struct Handle(u128);
 
 impl Handle {
     const PREFIX: &str = "r_";
-    const DIGITS: usize = 32;
 
     pub fn from_bits(random: u128) -> Self {
         Self(random)
@@ -122,16 +122,13 @@ impl Handle {
 
     /// Reads what [`Handle`] displays, and nothing else.
     pub fn parse(text: &str) -> Option<Self> {
-        let digits = text.strip_prefix(Self::PREFIX)?;
-        let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-        let fits = digits.len() == Self::DIGITS && digits.bytes().all(is_digit);
-        fits.then(|| u128::from_str_radix(digits, 16).ok()).flatten().map(Self)
+        Tagged::parse(Self::PREFIX, text).map(Self)
     }
 }
 
 impl fmt::Display for Handle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}{:0width$x}", Self::PREFIX, self.0, width = Self::DIGITS)
+        Tagged(Self::PREFIX, self.0).fmt(f)
     }
 }
 

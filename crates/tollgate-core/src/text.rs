@@ -11,6 +11,28 @@ pub fn shortened(text: &str, limit: usize) -> String {
     }
 }
 
+/// 128 bits as people copy them: a prefix that says what they name, and 32 hex digits.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tagged(pub(crate) &'static str, pub(crate) u128);
+
+impl Tagged {
+    const DIGITS: usize = 32;
+
+    /// Reads what [`Tagged`] displays, and nothing else.
+    pub(crate) fn parse(prefix: &str, text: &str) -> Option<u128> {
+        let digits = text.strip_prefix(prefix)?;
+        let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        let fits = digits.len() == Self::DIGITS && digits.bytes().all(is_digit);
+        fits.then(|| u128::from_str_radix(digits, 16).ok()).flatten()
+    }
+}
+
+impl fmt::Display for Tagged {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}{:0width$x}", self.0, self.1, width = Self::DIGITS)
+    }
+}
+
 /// How long something takes, as people say it: `0.4 ms`, `620 ms`, `12.3 s`, `10 min`. Rounded up:
 /// what is shown as the ceiling does not exceed it.
 #[derive(Debug, Clone, Copy)]
