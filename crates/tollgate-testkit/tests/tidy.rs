@@ -10,12 +10,23 @@ const CRATES: &[(&str, &[&str])] = &[
     ("tollgate-mcp", &["tollgate-core"]),
     ("tollgate-store", &["tollgate-core"]),
     ("tollgate-engine", &["tollgate-core", "tollgate-mcp", "tollgate-store"]),
-    ("tollgate-server", &["tollgate-core", "tollgate-mcp", "tollgate-store", "tollgate-engine"]),
+    ("tollgate-llm", &["tollgate-core", "tollgate-mcp", "tollgate-engine"]),
+    (
+        "tollgate-server",
+        &["tollgate-core", "tollgate-mcp", "tollgate-store", "tollgate-engine", "tollgate-llm"],
+    ),
     (
         "tollgate",
-        &["tollgate-core", "tollgate-mcp", "tollgate-store", "tollgate-engine", "tollgate-server"],
+        &[
+            "tollgate-core",
+            "tollgate-mcp",
+            "tollgate-store",
+            "tollgate-engine",
+            "tollgate-llm",
+            "tollgate-server",
+        ],
     ),
-    ("tollgate-bench", &["tollgate-core", "tollgate-mcp", "tollgate-engine"]),
+    ("tollgate-bench", &["tollgate-core", "tollgate-mcp", "tollgate-engine", "tollgate-llm"]),
     ("tollgate-testkit", &[]),
 ];
 
@@ -26,7 +37,14 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("rusqlite", &["tollgate-store"]),
     (
         "tokio",
-        &["tollgate-mcp", "tollgate-engine", "tollgate-server", "tollgate", "tollgate-bench"],
+        &[
+            "tollgate-mcp",
+            "tollgate-engine",
+            "tollgate-llm",
+            "tollgate-server",
+            "tollgate",
+            "tollgate-bench",
+        ],
     ),
 ];
 
@@ -111,6 +129,28 @@ const LAYERS: &[(&str, &[&str])] = &[
             "gate",
             "calibration",
             "start",
+        ],
+    ),
+    (
+        "tollgate-llm",
+        &[
+            "dialect",
+            "extra",
+            "failure",
+            "settings",
+            "conversation",
+            "delta",
+            "told",
+            "format",
+            "tools",
+            "tokens",
+            "relevance",
+            "window",
+            "mode",
+            "offline",
+            "provider",
+            "turn",
+            "agent",
         ],
     ),
 ];

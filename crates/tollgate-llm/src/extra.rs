@@ -1,0 +1,54 @@
+//! What only one dialect understands: carried along, and written again where the same dialect is
+//! spoken. Everywhere else it is left out.
+
+use serde_json::{Map, Value};
+
+use crate::dialect::Dialect;
+
+/// Fields that nobody here looked at, of one JSON object.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Extra(Option<Box<(Dialect, Map<String, Value>)>>);
+
+impl Extra {
+    pub fn none() -> Self {
+        Self(None)
+    }
+
+    pub fn new(dialect: Dialect, fields: Map<String, Value>) -> Self {
+        Self((!fields.is_empty()).then(|| Box::new((dialect, fields))))
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.0.is_none()
+    }
+
+    /// The fields, if they are of this dialect.
+    pub fn fields(&self, dialect: Dialect) -> Option<&Map<String, Value>> {
+        let (own, fields) = self.0.as_deref()?;
+        (*own == dialect).then_some(fields)
+    }
+
+    /// One field, if it is of this dialect.
+    pub fn get(&self, dialect: Dialect, key: &str) -> Option<&Value> {
+        self.fields(dialect)?.get(key)
+    }
+
+    /// Adds the fields to `object` where they belong to `dialect`. What stands there already stays:
+    /// it is what the gateway means to say.
+    pub fn write_into(&self, dialect: Dialect, object: &mut Map<String, Value>) {
+        for (key, value) in self.fields(dialect).into_iter().flatten() {
+            if !object.contains_key(key) {
+                object.insert(key.clone(), value.clone());
+            }
+        }
+    }
+
+    /// Takes in what came later. Of another dialect than before, it replaces what was there.
+    pub fn merge(&mut self, later: Self) {
+        match (&mut self.0, later.0) {
+            (_, None) => {}
+            (Some(own), Some(later)) if own.0 == later.0 => own.1.extend(later.1),
+            (own, later) => *own = later,
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! How each dialect writes conversations down. Pure: text in, text out. A new dialect is one module
+//! and one line in [`FORMATS`].
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::conversation::{Delivery, Message, Request, Response};
+use crate::delta::Delta;
+use crate::dialect::Dialect;
+use crate::failure::Failure;
+use crate::told::Told;
+
+pub mod fields;
+
+/// One dialect, as fronts and as providers speak it.
+pub trait Format: Send + Sync {
+    fn dialect(&self) -> Dialect;
+
+    /// A client's request. `address` is what stands in the URL, for the dialect that needs it.
+    fn read_request(&self, body: Value, address: &Address<'_>) -> Result<Request, Failure>;
+    /// For a provider. Fails if the dialect cannot say it at all.
+    fn write_request(&self, request: &Request) -> Result<Written, Failure>;
+
+    /// A provider's answer.
+    fn read_response(&self, body: Value) -> Result<Response, Malformed>;
+    /// For a client. `told` goes into the `tollgate` field.
+    fn write_response(&self, response: &Response, told: Option<&Told>) -> Value;
+
+    /// For the events of a provider's stream.
+    fn stream_reader(&self) -> Box<dyn StreamReader>;
+    /// For the events of a client's stream.
+    fn stream_writer(&self) -> Box<dyn StreamWriter>;
+
+    /// What a provider says instead of an answer.
+    fn read_error(&self, status: u16, body: &[u8]) -> Reported;
+    /// As the body of an answer with the failure's status.
+    fn write_error(&self, failure: &Failure) -> Value;
+
+    /// Messages as this dialect's clients keep them in their history.
+    fn write_history(&self, messages: &[Message]) -> Value;
+}
+
+/// What a URL says of a request.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Address<'a> {
+    pub model: Option<&'a str>,
+    pub delivery: Option<Delivery>,
+}
+
+/// A request as a provider takes it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Written {
+    pub body: Value,
+    /// What the dialect has no words for and was left out, in words for the client.
+    pub lost: Vec<String>,
+}
+
+/// Reads the events of one stream.
+pub trait StreamReader: Send {
+    /// `name` is the event's, if it has one.
+    fn read(&mut self, name: Option<&str>, data: &str) -> Result<Vec<Delta>, Broken>;
+    /// The stream is over. Says what is missing, or that it broke off.
+    fn end(&mut self) -> Result<Vec<Delta>, Broken>;
+}
+
+/// Writes the events of one stream.
+pub trait StreamWriter: Send {
+    fn write(&mut self, delta: &Delta) -> Vec<Frame>;
+    /// Behind the last delta. `told` goes into the last event that has room for it: writers hold
+    /// back what [`Delta::End`] says until here.
+    fn end(&mut self, told: Option<&Told>) -> Vec<Frame>;
+    /// In place of all that would still have come.
+    fn fail(&mut self, failure: &Failure) -> Vec<Frame>;
+}
+
+/// One server-sent event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frame {
+    pub name: Option<&'static str>,
+    pub data: String,
+}
+
+impl Frame {
+    pub fn data(value: &Value) -> Self {
+        Self { name: None, data: value.to_string() }
+    }
+
+    pub fn named(name: &'static str, value: &Value) -> Self {
+        Self { name: Some(name), data: value.to_string() }
+    }
+}
+
+/// An answer that is none.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the answer cannot be understood: {0}")]
+pub struct Malformed(pub String);
+
+/// Why a stream ends before its time.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Broken {
+    #[error(transparent)]
+    Malformed(#[from] Malformed),
+    /// It ended, or the connection did, before the answer was whole.
+    #[error("the answer broke off")]
+    Short,
+    /// The provider says so itself.
+    #[error("{}", .0.message)]
+    Reported(Reported),
+}
+
+/// An error in a provider's own words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reported {
+    pub message: String,
+    /// The provider's own code, if it gives one.
+    pub code: Option<String>,
+    /// What the body says of it; headers are read elsewhere.
+    pub retry_after: Option<Duration>,
+    pub fault: Fault,
+}
+
+/// Whose fault an error is, as far as the provider's words and the status tell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// The request is wrong: it will fail again.
+    Request,
+    /// The request is larger than the model's window.
+    TooLong,
+    /// The provider does not know the model.
+    Model,
+    /// The gateway's key is refused, or has no money left.
+    Key,
+    /// Too many requests.
+    TooOften,
+    /// The provider is overloaded or fails by itself: the same request may do well later.
+    Provider,
+}

@@ -1,0 +1,137 @@
+//! Reads JSON objects field by field and leaves the rest as [`Extra`]: what is known is taken out,
+//! what is wrong is named by its place. Used by every dialect's reader.
+
+use serde_json::{Map, Number, Value};
+
+use crate::dialect::Dialect;
+use crate::extra::Extra;
+use crate::failure::Failure;
+
+/// An object that is being read. Places are like `messages[2].content`.
+#[derive(Debug)]
+pub struct Fields {
+    map: Map<String, Value>,
+    at: String,
+}
+
+impl Fields {
+    pub fn new(value: Value, at: impl Into<String>) -> Result<Self, Failure> {
+        let at = at.into();
+        match value {
+            Value::Object(map) => Ok(Self { map, at }),
+            other => Err(wrong(&at, "an object", &other)),
+        }
+    }
+
+    /// Where a field of this object stands.
+    pub fn place(&self, key: &str) -> String {
+        match self.at.as_str() {
+            "" => key.to_owned(),
+            at => format!("{at}.{key}"),
+        }
+    }
+
+    pub fn at(&self) -> &str {
+        &self.at
+    }
+
+    pub fn has(&self, key: &str) -> bool {
+        self.map.get(key).is_some_and(|value| !value.is_null())
+    }
+
+    pub fn peek(&self, key: &str) -> Option<&Value> {
+        self.map.get(key).filter(|value| !value.is_null())
+    }
+
+    /// Takes a field out; `null` is as good as nothing.
+    pub fn take(&mut self, key: &str) -> Option<Value> {
+        self.map.shift_remove(key).filter(|value| !value.is_null())
+    }
+
+    pub fn text(&mut self, key: &str) -> Result<Option<String>, Failure> {
+        match self.take(key) {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(other) => Err(wrong(&self.place(key), "a string", &other)),
+        }
+    }
+
+    pub fn needed_text(&mut self, key: &str) -> Result<String, Failure> {
+        self.text(key)?.ok_or_else(|| self.missing(key))
+    }
+
+    pub fn flag(&mut self, key: &str) -> Result<Option<bool>, Failure> {
+        match self.take(key) {
+            None => Ok(None),
+            Some(Value::Bool(flag)) => Ok(Some(flag)),
+            Some(other) => Err(wrong(&self.place(key), "true or false", &other)),
+        }
+    }
+
+    pub fn number(&mut self, key: &str) -> Result<Option<Number>, Failure> {
+        match self.take(key) {
+            None => Ok(None),
+            Some(Value::Number(number)) => Ok(Some(number)),
+            Some(other) => Err(wrong(&self.place(key), "a number", &other)),
+        }
+    }
+
+    /// A whole number, 1 or more.
+    pub fn count(&mut self, key: &str) -> Result<Option<u64>, Failure> {
+        let Some(number) = self.number(key)? else { return Ok(None) };
+        match number.as_u64() {
+            Some(count) if count > 0 => Ok(Some(count)),
+            _ => Err(wrong(&self.place(key), "a whole number above 0", &number.into())),
+        }
+    }
+
+    pub fn list(&mut self, key: &str) -> Result<Option<Vec<Value>>, Failure> {
+        match self.take(key) {
+            None => Ok(None),
+            Some(Value::Array(list)) => Ok(Some(list)),
+            Some(other) => Err(wrong(&self.place(key), "a list", &other)),
+        }
+    }
+
+    pub fn object(&mut self, key: &str) -> Result<Option<Self>, Failure> {
+        let at = self.place(key);
+        self.take(key).map(|value| Self::new(value, at)).transpose()
+    }
+
+    pub fn missing(&self, key: &str) -> Failure {
+        let place = self.place(key);
+        let message = format!("`{place}` is missing");
+        Failure::invalid(place, message)
+    }
+
+    /// What nobody took.
+    pub fn rest(self, dialect: Dialect) -> Extra {
+        Extra::new(dialect, self.map)
+    }
+
+    /// The object with what nobody took, as a value.
+    pub fn into_value(self) -> Value {
+        Value::Object(self.map)
+    }
+}
+
+/// The thing at this place is not what it should be.
+pub fn wrong(at: &str, expected: &str, found: &Value) -> Failure {
+    let found = match found {
+        Value::Null => "null",
+        Value::Bool(_) => "true or false",
+        Value::Number(_) => "a number",
+        Value::String(_) => "a string",
+        Value::Array(_) => "a list",
+        Value::Object(_) => "an object",
+    };
+    let place = if at.is_empty() { "the body" } else { at };
+    Failure::invalid(at, format!("`{place}` must be {expected}, not {found}"))
+}
+
+/// The text at this place is none of those that are known.
+pub fn unknown(at: &str, found: &str, known: &[&str]) -> Failure {
+    let found: String = found.chars().take(80).collect();
+    let known = known.join("`, `");
+    Failure::invalid(at, format!("`{at}` is `{found}`; known are `{known}`"))
+}

@@ -1,0 +1,11 @@
+//! Models: one neutral conversation, a codec for each dialect in which conversations are held, the
+//! providers that serve models, and the loop in which a model uses tools. Provider JSON stops here.
+
+pub mod conversation;
+pub mod delta;
+pub mod dialect;
+pub mod extra;
+pub mod failure;
+pub mod format;
+pub mod settings;
+pub mod told;

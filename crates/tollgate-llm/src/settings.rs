@@ -1,0 +1,85 @@
+//! Where models are served, and what they can take: the part of the config that this crate runs by.
+
+use std::time::Duration;
+
+use tollgate_core::secret::Secret;
+
+/// All of it. A model names one of the providers; whoever checks the config sees to that.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Settings {
+    pub providers: Vec<Provider>,
+    pub models: Vec<Model>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Provider {
+    pub name: String,
+    pub kind: ProviderKind,
+    /// `None`: the vendor's own.
+    pub base_url: Option<String>,
+    pub api_key: Option<Secret>,
+    /// Sent with every request.
+    pub headers: Vec<(String, String)>,
+    pub patience: Patience,
+    /// Requests that may be under way at the same time.
+    pub concurrent: u32,
+    /// Further attempts after one that failed and may be repeated.
+    pub retries: u32,
+}
+
+/// How long a provider may be silent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Patience {
+    /// Until an answer has come whole, or the first event of one that streams.
+    pub answer: Duration,
+    /// Between two events of a stream.
+    pub silence: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { answer: Duration::from_secs(120), silence: Duration::from_secs(60) }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ProviderKind {
+    /// Any API that speaks like OpenAI's.
+    OpenAi,
+    Anthropic,
+    Gemini,
+    /// Built in: no key, no network.
+    Offline,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Model {
+    pub name: String,
+    /// What the provider calls it.
+    pub id: String,
+    /// `None`: the one built in.
+    pub provider: Option<String>,
+    /// Tokens.
+    pub context_window: u32,
+    /// Tokens reserved for the answer.
+    pub max_output: u32,
+    pub tool_mode: ToolMode,
+    pub api: Api,
+}
+
+/// Which of its dialects an OpenAI-like provider is spoken to in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Api {
+    Chat,
+    Responses,
+}
+
+/// How a model is given tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ToolMode {
+    Native,
+    /// Through constrained JSON, for models that cannot call tools reliably.
+    Schema,
+    /// Native; a call that the model writes as text is taken for one.
+    Auto,
+}
