@@ -13,6 +13,14 @@ use crate::told::Told;
 
 pub mod fields;
 
+/// Every dialect that is written and read here.
+pub const FORMATS: &[&dyn Format] = &[];
+
+/// The one for a dialect.
+pub fn of(dialect: Dialect) -> Option<&'static dyn Format> {
+    FORMATS.iter().copied().find(|format| format.dialect() == dialect)
+}
+
 /// One dialect, as fronts and as providers speak it.
 pub trait Format: Send + Sync {
     fn dialect(&self) -> Dialect;
