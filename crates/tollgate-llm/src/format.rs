@@ -32,13 +32,14 @@ pub trait Format: Send + Sync {
 
     /// A provider's answer.
     fn read_response(&self, body: Value) -> Result<Response, Malformed>;
-    /// For a client. `told` goes into the `tollgate` field.
-    fn write_response(&self, response: &Response, told: Option<&Told>) -> Value;
+    /// For the client that sent `request`: some of what it asked for stands in the answer again,
+    /// and never what the gateway made of it. `told` goes into the `tollgate` field.
+    fn write_response(&self, response: &Response, request: &Request, told: Option<&Told>) -> Value;
 
     /// For the events of a provider's stream.
     fn stream_reader(&self) -> Box<dyn StreamReader>;
-    /// For the events of a client's stream.
-    fn stream_writer(&self) -> Box<dyn StreamWriter>;
+    /// For the stream of the client that sent `request`.
+    fn stream_writer(&self, request: &Request) -> Box<dyn StreamWriter>;
 
     /// What a provider says instead of an answer.
     fn read_error(&self, status: u16, body: &[u8]) -> Reported;
