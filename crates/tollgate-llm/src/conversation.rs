@@ -55,8 +55,7 @@ pub enum Content {
     Refusal(String),
     Thinking {
         text: String,
-        /// By which the provider knows its own thoughts again.
-        signature: Option<String>,
+        signature: Option<Signature>,
     },
     Media(Media),
     Call(Call),
@@ -66,6 +65,14 @@ pub enum Content {
         dialect: Dialect,
         value: Value,
     },
+}
+
+/// By which a provider knows its own thoughts again. To all others it means nothing, and thoughts
+/// that were signed by another are not to be sent to them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signature {
+    pub maker: Dialect,
+    pub text: String,
 }
 
 /// A picture, a sound, a document.
@@ -258,6 +265,27 @@ impl Usage {
     }
 }
 
+/// Stands before a signature that a client keeps for the maker of another dialect.
+const SIGNED: &str = "tollgate:";
+
+impl Signature {
+    /// As clients of `dialect` keep it: it names its maker, unless that is their own dialect.
+    pub fn for_client(&self, dialect: Dialect) -> String {
+        let Self { maker, text } = self;
+        if *maker == dialect { text.clone() } else { format!("{SIGNED}{maker}:{text}") }
+    }
+
+    /// As a client of `dialect` gave it back.
+    pub fn from_client(dialect: Dialect, kept: String) -> Self {
+        let named = kept.strip_prefix(SIGNED).and_then(|rest| rest.split_once(':'));
+        let made = named.and_then(|(maker, text)| {
+            let maker = Dialect::ALL.into_iter().find(|dialect| dialect.as_str() == maker)?;
+            Some(Self { maker, text: text.to_owned() })
+        });
+        made.unwrap_or(Self { maker: dialect, text: kept })
+    }
+}
+
 impl Message {
     pub fn new(role: Role, parts: Vec<Part>) -> Self {
         Self { role, parts, extra: Extra::none() }
@@ -327,3 +355,6 @@ impl Request {
         })
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! An answer as it grows. Readers of streams give these, writers of streams take them, and
 //! [`Assembly`] puts them together.
 
-use crate::conversation::{Call, Content, Part, Response, Stop, Usage};
+use crate::conversation::{Call, Content, Part, Response, Signature, Stop, Usage};
 use crate::extra::Extra;
 
 /// One step. They come as `Start`, then for each part `Open`, any number of `Grow` and `Extra`,
@@ -30,7 +30,7 @@ pub enum Delta {
     /// The signature of a thought.
     Sign {
         index: usize,
-        signature: String,
+        signature: Signature,
     },
     /// Fields that belong to the part as a whole, such as citations.
     Extra {
@@ -168,7 +168,7 @@ pub fn steps(response: &Response) -> Vec<Delta> {
     steps
 }
 
-fn taken_apart(content: &Content) -> (Opening, Option<String>, Option<String>) {
+fn taken_apart(content: &Content) -> (Opening, Option<String>, Option<Signature>) {
     match content {
         Content::Text(text) => (Opening::Text, Some(text.clone()), None),
         Content::Refusal(text) => (Opening::Refusal, Some(text.clone()), None),

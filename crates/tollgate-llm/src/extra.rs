@@ -33,13 +33,17 @@ impl Extra {
         self.fields(dialect)?.get(key)
     }
 
-    /// Adds the fields to `object` where they belong to `dialect`. What stands there already stays:
-    /// it is what the gateway means to say.
+    /// The names of the fields, if `dialect` has no use for them.
+    pub fn foreign_to(&self, dialect: Dialect) -> impl Iterator<Item = &str> {
+        let foreign = self.0.as_deref().filter(|(own, _)| *own != dialect);
+        foreign.into_iter().flat_map(|(_, fields)| fields.keys().map(String::as_str))
+    }
+
+    /// Adds the fields to `object` where they belong to `dialect`, inside of objects and lists that
+    /// both have too. What stands there already stays: it is what the gateway means to say.
     pub fn write_into(&self, dialect: Dialect, object: &mut Map<String, Value>) {
-        for (key, value) in self.fields(dialect).into_iter().flatten() {
-            if !object.contains_key(key) {
-                object.insert(key.clone(), value.clone());
-            }
+        if let Some(fields) = self.fields(dialect) {
+            fill(object, fields);
         }
     }
 
@@ -52,3 +56,31 @@ impl Extra {
         }
     }
 }
+
+fn fill(object: &mut Map<String, Value>, fields: &Map<String, Value>) {
+    for (key, value) in fields {
+        match object.get_mut(key) {
+            Some(there) => fill_value(there, value),
+            None => {
+                object.insert(key.clone(), value.clone());
+            }
+        }
+    }
+}
+
+fn fill_value(there: &mut Value, value: &Value) {
+    match (there, value) {
+        (Value::Object(there), Value::Object(value)) => fill(there, value),
+        (Value::Array(there), Value::Array(value)) => {
+            for (there, value) in there.iter_mut().zip(value) {
+                fill_value(there, value);
+            }
+            let known = there.len();
+            there.extend(value.iter().skip(known).cloned());
+        }
+        _ => {}
+    }
+}
+
+#[cfg(test)]
+mod tests;

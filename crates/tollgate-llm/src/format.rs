@@ -12,6 +12,8 @@ use crate::failure::Failure;
 use crate::told::Told;
 
 pub mod fields;
+pub mod lost;
+pub mod names;
 
 /// Every dialect that is written and read here.
 pub const FORMATS: &[&dyn Format] = &[];

@@ -1,11 +1,13 @@
 use super::{Assembly, steps};
-use crate::conversation::{Call, Content, Part, Response, Stop, Usage};
+use crate::conversation::{Call, Content, Part, Response, Signature, Stop, Usage};
+use crate::dialect::Dialect;
 use crate::extra::Extra;
 
 #[test]
 fn an_answer_taken_apart_and_put_together_is_the_same() {
     let call = Call { id: "c1".into(), name: "roll".into(), arguments: "{\"e\":\"2d6\"}".into() };
-    let thought = Content::Thinking { text: "hm".into(), signature: Some("sig".into()) };
+    let signature = Some(Signature { maker: Dialect::Anthropic, text: "sig".into() });
+    let thought = Content::Thinking { text: "hm".into(), signature };
     let parts = vec![
         Part::new(thought),
         Part::text("well"),
