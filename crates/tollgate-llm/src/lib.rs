@@ -9,3 +9,4 @@ pub mod failure;
 pub mod format;
 pub mod settings;
 pub mod told;
+pub mod turn;

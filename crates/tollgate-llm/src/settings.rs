@@ -18,13 +18,19 @@ pub struct Provider {
     /// `None`: the vendor's own.
     pub base_url: Option<String>,
     pub api_key: Option<Secret>,
-    /// Sent with every request.
-    pub headers: Vec<(String, String)>,
+    /// Sent with every request, by lower-case names.
+    pub headers: Vec<(String, Secret)>,
     pub patience: Patience,
     /// Requests that may be under way at the same time.
     pub concurrent: u32,
     /// Further attempts after one that failed and may be repeated.
     pub retries: u32,
+}
+
+impl Provider {
+    /// How many requests at a time, where nothing else is said.
+    pub const CONCURRENT: u32 = 256;
+    pub const RETRIES: u32 = 2;
 }
 
 /// How long a provider may be silent.
@@ -57,7 +63,7 @@ pub struct Model {
     pub name: String,
     /// What the provider calls it.
     pub id: String,
-    /// `None`: the one built in.
+    /// `None`: the model is in this process.
     pub provider: Option<String>,
     /// Tokens.
     pub context_window: u32,

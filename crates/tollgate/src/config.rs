@@ -36,7 +36,6 @@ mod wording;
 mod tests;
 
 pub use check::access::{Database, Key, Proof, Tls};
-pub use check::model::{Model, Provider, ProviderKind, ToolMode};
 pub use diagnostic::{Diagnostic, Place, Report, Severity, Span};
 pub use expand::{Environment, Process, is_reference};
 pub use manual::manual;
@@ -67,9 +66,8 @@ pub struct Config {
     pub tls: Option<Tls>,
     pub database: Database,
     pub redis: Option<Secret>,
-    pub providers: Vec<Provider>,
     /// Always has `offline`, the small model built in.
-    pub models: Vec<Model>,
+    pub llm: tollgate_llm::settings::Settings,
     /// Without any, and without `auth`, only loopback is served.
     pub keys: Vec<Key>,
     /// Whose tokens let in, too.

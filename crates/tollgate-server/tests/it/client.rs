@@ -15,7 +15,7 @@ use tollgate_mcp::tasks::{self, Task};
 
 use crate::stage::{ADMIN, Stage, modern_headers};
 
-pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 #[derive(Debug)]
 pub(crate) struct Reply {

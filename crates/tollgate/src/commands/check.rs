@@ -44,7 +44,7 @@ fn summary(config: &Config) -> String {
     let parts = [
         (config.settings.servers.len(), "server"),
         (config.settings.agents.len(), "agent"),
-        (config.models.len(), "model"),
+        (config.llm.models.len(), "model"),
         (config.keys.len(), "key"),
     ];
     let parts = parts.map(|(count, word)| counted(count, word));

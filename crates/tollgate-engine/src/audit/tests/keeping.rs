@@ -72,7 +72,9 @@ async fn r_25_many_who_wait_share_a_commit() {
     for kept in join_all(keeping).await {
         kept.unwrap();
     }
-    assert_eq!(*commits.borrow_and_update(), 2_000);
+    // Told after those who waited were woken.
+    let told = commits.wait_for(|rows| *rows == 2_000);
+    tokio::time::timeout(Duration::from_secs(60), told).await.unwrap().unwrap();
     assert_eq!(desk.rows(), 2_000);
     is_sound(&ledger).await;
 }

@@ -6,10 +6,10 @@ use tollgate_core::agent::{Agent, Engine, OFFLINE, Persona};
 use tollgate_core::budget::Tier;
 use tollgate_core::glob::Glob;
 use tollgate_core::id::AgentId;
+use tollgate_llm::settings::Model;
 
 use super::super::diagnostic::Problems;
 use super::super::raw::{Fields, Marked};
-use super::model::Model;
 use super::rate::rate_limit;
 use super::{budget, is_new, unknown_name};
 

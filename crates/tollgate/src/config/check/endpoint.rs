@@ -81,7 +81,7 @@ fn has_bad_port(uri: &Uri) -> bool {
     port.is_some_and(|port| !port.parse::<u16>().is_ok_and(|port| port != 0))
 }
 
-fn headers(fields: &Fields, problems: &mut Problems) -> BTreeMap<String, Secret> {
+pub(super) fn headers(fields: &Fields, problems: &mut Problems) -> BTreeMap<String, Secret> {
     let path = fields.path("headers");
     let mut headers = BTreeMap::new();
     for (name, value) in fields.table("headers") {

@@ -5,18 +5,7 @@ use super::super::diagnostic::{Problems, Span};
 use super::super::raw::Fields;
 
 /// Without effect, but nobody is less safe for it.
-const AGENT: &[&str] = &[
-    "prompt",
-    "greeting",
-    "models",
-    "engine",
-    "opener_model",
-    "auto_execute",
-    "max_depth",
-    "max_tools",
-    "variables",
-];
-const TOP: &[&str] = &["redis", "providers", "models"];
+const TOP: &[&str] = &["redis"];
 
 /// Keys that restrict or protect, by their paths: to run without them would be a false promise.
 pub(super) fn unenforced(top: &Fields) -> Vec<String> {
@@ -53,16 +42,16 @@ fn restricting(top: &Fields) -> Vec<(Span, String)> {
 /// By the kind of section, in the order of the file's tables.
 fn idle(top: &Fields) -> [Vec<(Span, &'static str)>; 2] {
     let servers = top.named("servers").iter().map(|(_, server)| server);
-    let agents: Vec<&Fields> = top.named("agents").iter().map(|(_, agent)| agent).collect();
-    let mut personas = typed(&agents, AGENT);
+    let agents = top.named("agents").iter().map(|(_, agent)| agent);
     let in_code = |section: &&Fields| section.flag("code_mode") == Some(true);
-    let in_code = servers.chain(agents.iter().copied()).find(in_code);
-    personas.extend(in_code.map(|section| (section.place("code_mode"), "code_mode")));
+    let in_code = servers.chain(agents).find(in_code);
+    let in_code = in_code.map(|section| (section.place("code_mode"), "code_mode"));
+    let in_code = in_code.into_iter().collect();
     let mut whole = typed(&[top], TOP);
     if top.text("database").is_some_and(|text| text.value != "sqlite") {
         whole.push((top.place("database"), "database"));
     }
-    [whole, personas]
+    [whole, in_code]
 }
 
 /// Which of the keys stand in any of the sections, and where first.

@@ -1,49 +1,14 @@
 //! Where models are served, and what they can take.
 
+use std::time::Duration;
+
 use tollgate_core::agent::OFFLINE;
 use tollgate_core::secret::Secret;
+use tollgate_llm::settings::{Api, Model, Patience, Provider, ProviderKind, ToolMode};
 
 use super::super::diagnostic::Problems;
 use super::super::raw::Fields;
 use super::{endpoint, unknown_name};
-
-#[derive(Debug, Clone)]
-pub struct Provider {
-    pub name: String,
-    pub kind: ProviderKind,
-    /// `None`: the vendor's own.
-    pub base_url: Option<String>,
-    pub api_key: Option<Secret>,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ProviderKind {
-    /// Any API that speaks like OpenAI's.
-    OpenAi,
-    Anthropic,
-    Gemini,
-    Offline,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Model {
-    pub name: String,
-    /// `None`: in process.
-    pub provider: Option<String>,
-    /// Tokens.
-    pub context_window: u32,
-    /// Tokens reserved for the answer.
-    pub max_output: u32,
-    pub tool_mode: ToolMode,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ToolMode {
-    Native,
-    /// Through constrained JSON, for models that cannot call tools reliably.
-    Schema,
-    Auto,
-}
 
 pub(crate) fn providers(top: &Fields, problems: &mut Problems) -> Vec<Provider> {
     let mut providers = Vec::new();
@@ -62,9 +27,24 @@ pub(crate) fn providers(top: &Fields, problems: &mut Problems) -> Vec<Provider> 
             },
             base_url: base_url.flatten(),
             api_key: api_key.map(|text| Secret::new(text.value)),
+            headers: endpoint::headers(fields, problems).into_iter().collect(),
+            patience: patience(fields),
+            concurrent: small(fields, "concurrent").unwrap_or(Provider::CONCURRENT),
+            retries: small(fields, "retries").unwrap_or(Provider::RETRIES),
         });
     }
     providers
+}
+
+fn patience(fields: &Fields) -> Patience {
+    let usual = Patience::default();
+    let span = |key: &str, usual: Duration| {
+        fields.whole(key).map_or(usual, |it| Duration::from_millis(it.value))
+    };
+    Patience {
+        answer: span("timeout_ms", usual.answer),
+        silence: span("idle_timeout_ms", usual.silence),
+    }
 }
 
 pub(crate) fn models(top: &Fields, problems: &mut Problems) -> Vec<Model> {
@@ -78,8 +58,8 @@ pub(crate) fn models(top: &Fields, problems: &mut Problems) -> Vec<Model> {
         {
             unknown_name(provider, (&fields.path("provider"), "provider"), &providers, problems);
         }
-        let window = tokens(fields, "context_window").unwrap_or(8_192);
-        let max_output = tokens(fields, "max_output").unwrap_or((window / 4).min(4_096));
+        let window = small(fields, "context_window").unwrap_or(8_192);
+        let max_output = small(fields, "max_output").unwrap_or((window / 4).min(4_096));
         if max_output >= window {
             let message =
                 format!("`max_output` ({max_output}) leaves nothing of the window ({window})");
@@ -89,6 +69,7 @@ pub(crate) fn models(top: &Fields, problems: &mut Problems) -> Vec<Model> {
         }
         models.push(Model {
             name: name.value.clone(),
+            id: fields.text("id").map_or(&*name.value, |text| text.value).to_owned(),
             provider: provider.map(|text| text.value.to_owned()),
             context_window: window,
             max_output,
@@ -97,20 +78,26 @@ pub(crate) fn models(top: &Fields, problems: &mut Problems) -> Vec<Model> {
                 Some("schema") => ToolMode::Schema,
                 _ => ToolMode::Auto,
             },
+            api: match fields.text("api").map(|text| text.value) {
+                Some("responses") => Api::Responses,
+                _ => Api::Chat,
+            },
         });
     }
     if models.iter().all(|model| model.name != OFFLINE) {
         models.push(Model {
             name: OFFLINE.to_owned(),
+            id: OFFLINE.to_owned(),
             provider: None,
             context_window: 8_192,
             max_output: 2_048,
             tool_mode: ToolMode::Native,
+            api: Api::Chat,
         });
     }
     models
 }
 
-fn tokens(fields: &Fields, key: &str) -> Option<u32> {
+fn small(fields: &Fields, key: &str) -> Option<u32> {
     fields.whole(key).map(|it| u32::try_from(it.value).expect("the table says at most 10^8"))
 }

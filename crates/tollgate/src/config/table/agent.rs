@@ -96,6 +96,21 @@ pub(super) const PROVIDER: Section = Section {
         ),
         key("base_url", PLAIN, "the vendor's", "Where the API begins"),
         key("api_key", SECRET, "none", "Sent as the API wants it"),
+        key("headers", Kind::Table(&SECRET), "{}", "Sent with every request"),
+        key(
+            "timeout_ms",
+            whole(100, 3_600_000, "milliseconds"),
+            "120000",
+            "Until an answer is there, or the first event of one that streams",
+        ),
+        key(
+            "idle_timeout_ms",
+            whole(100, 3_600_000, "milliseconds"),
+            "60000",
+            "Between two events of a stream",
+        ),
+        key("retries", whole(0, 10, "attempts"), "2", "After a failure that may pass by itself"),
+        key("concurrent", whole(1, 100_000, "requests"), "256", "Under way at the same time"),
     ],
     elsewhere: &[("type", "write `kind:`")],
 };
@@ -104,6 +119,13 @@ pub(super) const MODEL: Section = Section {
     title: "models.NAME",
     keys: &[
         required("provider", PLAIN, "One of `providers`"),
+        key("id", PLAIN, "the name", "What the provider calls it"),
+        key(
+            "api",
+            Kind::Choice(&["chat", "responses"]),
+            "chat",
+            "Which of the two APIs of a provider of kind `openai` is used",
+        ),
         key(
             "context_window",
             whole(256, 100_000_000, "tokens"),
@@ -150,7 +172,7 @@ pub(super) const AGENT: Section = Section {
             "auto_execute",
             PLAINS,
             "[]: none",
-            "Tools that a model may call without a person's leave: names and globs. No front of this version lets a model decide",
+            "Tools that a model may call without a person's leave: names and globs. Calls of other tools go back to the client",
         ),
         key(
             "budget_tier",

@@ -159,10 +159,7 @@ keys: [{ name: k, key: 0123456789abcdef, rate_limit: 3/s }]
     let idle: Vec<&str> = warned.extract_if(.., |it| it.contains("without effect")).collect();
     assert_eq!(
         idle,
-        [
-            "without effect in this version: `redis`",
-            "without effect in this version: `prompt`, `code_mode`",
-        ]
+        ["without effect in this version: `redis`", "without effect in this version: `code_mode`",]
     );
     let mut named: Vec<&str> = warned.iter().filter_map(|it| it.split('`').nth(1)).collect();
     named.sort_unstable();

@@ -76,7 +76,7 @@ fn the_example_of_the_documentation_is_read() {
     assert_eq!(settings.default_agent.as_ref().unwrap().as_str(), "sage");
     assert_eq!(settings.agents[0].ceiling, Some(Tier::Standard));
     assert_eq!(config.settings.agents[0].persona.models, ["gpt-4o-mini", "small"]);
-    assert_eq!(config.models.len(), 3, "two, and the one built in");
+    assert_eq!(config.llm.models.len(), 3, "two, and the one built in");
     assert_eq!(config.keys[0].role, Role::Admin);
     assert!(config.keys[0].rights.has(Right::Approve));
     assert_eq!(config.keys[1].rights, [Right::Execute].into_iter().collect());
@@ -223,7 +223,7 @@ fn without_a_file_the_embedded_default_runs() {
         assert_eq!(config.settings.agents[1].ceiling, Some(Tier::Standard));
         assert_eq!(config.settings.agents[2].ceiling, Some(Tier::Fast));
         assert_eq!(config.settings.agents[2].persona.engine, Engine::SpeechToSpeech);
-        assert_eq!(config.models.len(), 1);
+        assert_eq!(config.llm.models.len(), 1);
         assert!(report(text).diagnostics.is_empty(), "{text:?}");
     }
 }
