@@ -13,5 +13,6 @@ mod noise;
 mod revision;
 pub mod sse;
 pub mod tasks;
+pub mod web;
 
 pub use revision::{Era, Revision};

@@ -1,7 +1,6 @@
 //! Connections over HTTP: finds out what a URL speaks (modern, legacy Streamable HTTP, or HTTP+SSE)
 //! and connects accordingly.
 
-mod body;
 mod legacy;
 mod modern;
 mod reply;

@@ -8,7 +8,6 @@ use http::{HeaderMap, HeaderValue};
 use tokio::sync::oneshot;
 use tollgate_core::json::Object;
 
-use super::body;
 use super::reply::{Reply, Waiting, describe};
 use super::wire::Wire;
 use crate::client::inbound::{Inbound, Outbox, Owner};
@@ -18,6 +17,7 @@ use crate::client::{Answer, Connection, Request, RequestError, ServerFacts, outg
 use crate::envelope::{Id, write};
 use crate::header;
 use crate::tasks::Group;
+use crate::web::body;
 
 /// Streams that may be ending at one time.
 const DRAINS: usize = 64;

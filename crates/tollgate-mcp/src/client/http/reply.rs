@@ -8,7 +8,6 @@ use http::{Response, StatusCode};
 use hyper::body::Incoming;
 use serde_json::value::RawValue;
 
-use super::body::{self, EventStream};
 use crate::Revision;
 use crate::client::RequestError;
 use crate::client::inbound::{Inbound, Outbox, Owner};
@@ -18,6 +17,7 @@ use crate::large::{LARGE, aside};
 use crate::noise::Noise;
 use crate::sse::Fault;
 use crate::tasks::Group;
+use crate::web::body::{self, EventStream};
 
 /// The largest body of a refusal that is read.
 const REFUSAL_LIMIT: usize = 64 << 10;

@@ -10,12 +10,12 @@ use hyper::body::Incoming;
 use parking_lot::Mutex;
 use tokio::time::timeout;
 
-use super::body;
 use super::reply::describe;
 use super::wire::{Exchange, Wire};
 use crate::client::RequestError;
 use crate::client::inbound::Outbox;
 use crate::tasks::Group;
+use crate::web::body;
 use crate::{Revision, header};
 
 /// How long a message that nobody waits for may take.

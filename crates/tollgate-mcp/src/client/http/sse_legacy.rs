@@ -11,7 +11,6 @@ use parking_lot::Mutex;
 use tokio::time::timeout;
 use tollgate_core::json::Object;
 
-use super::body::{self, EventStream};
 use super::reply::describe;
 use super::wire::Wire;
 use crate::client::dispatch::{Dispatch, Received};
@@ -24,6 +23,7 @@ use crate::client::{
 use crate::noise::Noise;
 use crate::sse::{Event, Fault};
 use crate::tasks::{self, Group, Task};
+use crate::web::body::{self, EventStream};
 use crate::{Era, Revision};
 
 /// How long a message that nobody waits for may take.

@@ -7,10 +7,10 @@ use tokio::sync::oneshot;
 use tokio::time::sleep;
 
 use super::{Core, RETRY_DEFAULT, RETRY_LONGEST};
-use crate::client::http::body::{self, EventStream};
 use crate::envelope::Message;
 use crate::header;
 use crate::noise::Noise;
+use crate::web::body::{self, EventStream};
 
 impl Core {
     /// The server's own stream, for as long as the connection lives. `opened` is told when the

@@ -1,0 +1,126 @@
+//! HTTP to one place: pooled connections, a pool for each lane, no redirects.
+//! Used by the client of MCP servers and by whoever asks providers of models. Knows no credentials.
+
+use std::error::Error;
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{Request, Response, Uri};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper_rustls::{ConfigBuilderExt, HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use rustls::crypto::ring;
+use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
+
+use crate::lane::PerLane;
+
+pub mod body;
+
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+const IDLE_TIMEOUT: Duration = Duration::from_secs(60);
+/// A peer that vanished is noticed within some twenty seconds.
+const KEEP_ALIVE_AFTER: Duration = Duration::from_secs(10);
+const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(3);
+const KEEP_ALIVE_TRIES: u32 = 3;
+
+type HttpClient = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
+
+/// Connections to one place, kept for the next request.
+pub struct Pool {
+    connector: HttpsConnector<HttpConnector>,
+    /// Each with its own pool: a connection is driven by the lane that made it.
+    clients: PerLane<HttpClient>,
+}
+
+/// Why no response came.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Failed {
+    /// Nothing was sent.
+    #[error("{0}")]
+    Unreachable(String),
+    /// It was sent, in part at least, and then the connection broke.
+    #[error("{0}")]
+    Broken(String),
+}
+
+impl Pool {
+    /// For requests to where `url` is. Fails, in words, if there is no way to get there.
+    pub fn new(url: &Uri) -> Result<Self, String> {
+        let tls = match url.scheme_str() {
+            Some("https") => secure()?,
+            Some("http") => {
+                tls()?.with_root_certificates(RootCertStore::empty()).with_no_client_auth()
+            }
+            _ => return Err("the URL must begin with `http://` or `https://`".to_owned()),
+        };
+        let connector = HttpsConnectorBuilder::new()
+            .with_tls_config(tls)
+            .https_or_http()
+            .enable_http1()
+            .wrap_connector(plain_connector());
+        Ok(Self { connector, clients: PerLane::new() })
+    }
+
+    /// One request, one response, whatever its status. Dropping the future gives the request up.
+    pub async fn send(&self, request: Request<Full<Bytes>>) -> Result<Response<Incoming>, Failed> {
+        self.client().request(request).await.map_err(|error| match error.is_connect() {
+            true => Failed::Unreachable(explain(&error)),
+            false => Failed::Broken(explain(&error)),
+        })
+    }
+
+    fn client(&self) -> &HttpClient {
+        self.clients.get(|| {
+            Client::builder(TokioExecutor::new())
+                .pool_timer(TokioTimer::new())
+                .pool_idle_timeout(IDLE_TIMEOUT)
+                .build(self.connector.clone())
+        })
+    }
+}
+
+/// With the system's root certificates, which are read once.
+fn secure() -> Result<ClientConfig, String> {
+    static SECURE: OnceLock<ClientConfig> = OnceLock::new();
+    if let Some(config) = SECURE.get() {
+        return Ok(config.clone());
+    }
+    let rooted =
+        tls()?.with_native_roots().map_err(|error| format!("no root certificates: {error}"))?;
+    Ok(SECURE.get_or_init(|| rooted.with_no_client_auth()).clone())
+}
+
+fn tls() -> Result<ConfigBuilder<ClientConfig, WantsVerifier>, String> {
+    ClientConfig::builder_with_provider(ring::default_provider().into())
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())
+}
+
+fn plain_connector() -> HttpConnector {
+    let mut connector = HttpConnector::new();
+    connector.enforce_http(false);
+    connector.set_nodelay(true);
+    connector.set_connect_timeout(Some(CONNECT_TIMEOUT));
+    connector.set_keepalive(Some(KEEP_ALIVE_AFTER));
+    connector.set_keepalive_interval(Some(KEEP_ALIVE_EVERY));
+    connector.set_keepalive_retries(Some(KEEP_ALIVE_TRIES));
+    #[cfg(target_os = "linux")]
+    connector.set_tcp_user_timeout(Some(KEEP_ALIVE_AFTER * 2));
+    connector
+}
+
+/// The whole chain of causes: the outermost alone says only "client error".
+fn explain(error: &dyn Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        text.push_str(": ");
+        text.push_str(&inner.to_string());
+        cause = inner.source();
+    }
+    text
+}
