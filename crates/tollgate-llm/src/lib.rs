@@ -7,6 +7,8 @@ pub mod dialect;
 pub mod extra;
 pub mod failure;
 pub mod format;
+pub mod offline;
+pub mod provider;
 pub mod settings;
 pub mod told;
 pub mod turn;

@@ -1,0 +1,108 @@
+//! Where a provider takes requests. Pure: settings in, URLs out.
+
+use http::Uri;
+
+use crate::conversation::Delivery;
+use crate::dialect::Dialect;
+use crate::settings::{Provider, ProviderKind};
+
+const OPENAI: &str = "https://api.openai.com/v1";
+const ANTHROPIC: &str = "https://api.anthropic.com";
+const GEMINI: &str = "https://generativelanguage.googleapis.com";
+
+/// What all of a provider's URLs begin with.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Base {
+    /// Without a slash at its end.
+    before: String,
+    /// What stands behind the `?`, for the few that need it.
+    query: Option<String>,
+    origin: Uri,
+}
+
+impl Base {
+    pub(super) fn origin(&self) -> &Uri {
+        &self.origin
+    }
+}
+
+pub(super) fn base(provider: &Provider) -> Result<Base, String> {
+    let usual = match provider.kind {
+        ProviderKind::Anthropic => ANTHROPIC,
+        ProviderKind::Gemini => GEMINI,
+        ProviderKind::OpenAi | ProviderKind::Offline => OPENAI,
+    };
+    let url = provider.base_url.as_deref().unwrap_or(usual);
+    let origin = url.parse().map_err(|error| format!("`base_url` is no URL: {error}"))?;
+    let (before, query) = match url.split_once('?') {
+        Some((before, query)) => (before, Some(query.to_owned())),
+        None => (url, None),
+    };
+    Ok(Base { before: before.trim_end_matches('/').to_owned(), query, origin })
+}
+
+/// For requests about the model of this id.
+pub(super) fn endpoint(
+    base: &Base,
+    dialect: Dialect,
+    (id, delivery): (&str, Delivery),
+) -> Result<Uri, String> {
+    let Base { before, query, .. } = base;
+    let path = match dialect {
+        Dialect::OpenAiChat => "/chat/completions".to_owned(),
+        Dialect::OpenAiResponses => "/responses".to_owned(),
+        Dialect::Anthropic => format!("{}/messages", versioned(before, "v1")),
+        Dialect::Gemini => gemini(before, id, delivery),
+    };
+    let sse = match (dialect, delivery) {
+        (Dialect::Gemini, Delivery::Streamed) => Some("alt=sse"),
+        _ => None,
+    };
+    let asked: Vec<&str> = query.as_deref().into_iter().chain(sse).collect();
+    let mut url = format!("{before}{path}");
+    if !asked.is_empty() {
+        url = format!("{url}?{}", asked.join("&"));
+    }
+    url.parse().map_err(|error| format!("no URL can be made for it: {error}"))
+}
+
+fn gemini(base: &str, id: &str, delivery: Delivery) -> String {
+    let version = versioned(base, "v1beta");
+    let (folder, id) = match id.split_once('/') {
+        Some((folder @ ("models" | "tunedModels"), id)) => (folder, id),
+        _ => ("models", id),
+    };
+    let method = match delivery {
+        Delivery::Whole => "generateContent",
+        Delivery::Streamed => "streamGenerateContent",
+    };
+    format!("{version}/{folder}/{}:{method}", encoded(id))
+}
+
+/// `/v1`, unless the base ends in a version already.
+fn versioned(base: &str, version: &str) -> String {
+    let last = base.rsplit('/').next().unwrap_or_default();
+    let digits =
+        last.strip_prefix('v').map(|rest| rest.bytes().take_while(u8::is_ascii_digit).count());
+    match digits {
+        Some(1..) => String::new(),
+        _ => format!("/{version}"),
+    }
+}
+
+/// As one segment of a path: a model's name cannot lead anywhere else.
+fn encoded(id: &str) -> String {
+    let mut out = String::with_capacity(id.len());
+    for byte in id.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+                out.push(char::from(byte));
+            }
+            _ => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

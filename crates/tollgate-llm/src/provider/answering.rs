@@ -1,0 +1,107 @@
+//! An answer that is being given, step by step.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use tokio::time::timeout;
+use tollgate_mcp::web::body::EventStream;
+
+use super::ask_error::AskError;
+use super::label::Label;
+use super::remote::Remote;
+use super::slots::Slot;
+use super::verdict;
+use crate::delta::Delta;
+use crate::failure::Failure;
+use crate::format::{Broken, Malformed, StreamReader};
+
+/// Dropping it tells the provider to stop: its connection is closed.
+pub struct Answering {
+    ready: VecDeque<Delta>,
+    source: Option<Box<Streaming>>,
+}
+
+/// Where the rest comes from.
+pub(super) struct Streaming {
+    pub(super) events: EventStream,
+    pub(super) reader: Box<dyn StreamReader>,
+    pub(super) label: Arc<Label>,
+    pub(super) remote: Arc<Remote>,
+    /// Held until the stream is dropped.
+    pub(super) _slot: Slot,
+}
+
+impl Answering {
+    /// Of steps that are all there.
+    pub(super) fn spoken(steps: Vec<Delta>) -> Self {
+        Self { ready: steps.into(), source: None }
+    }
+
+    pub(super) fn streaming(streaming: Streaming) -> Self {
+        Self { ready: VecDeque::new(), source: Some(Box::new(streaming)) }
+    }
+
+    /// The next step; behind a failure and behind [`Delta::End`] there is none. Cancel-safe.
+    pub async fn next(&mut self) -> Option<Result<Delta, Failure>> {
+        loop {
+            if let Some(delta) = self.ready.pop_front() {
+                if matches!(delta, Delta::End { .. }) {
+                    self.finish();
+                }
+                return Some(Ok(delta));
+            }
+            let streaming = self.source.as_mut()?;
+            let limit = streaming.remote.settings.patience.silence;
+            let read = match timeout(limit, streaming.read()).await {
+                Ok(read) => read,
+                Err(_) => Err(verdict::stalled(&streaming.label, limit)),
+            };
+            match read {
+                Ok(deltas) => self.ready.extend(deltas),
+                Err(error) => {
+                    self.source = None;
+                    return Some(Err(error.failure));
+                }
+            }
+        }
+    }
+
+    /// Waits until something was said: that it begins says nothing.
+    pub(super) async fn begin(&mut self) -> Result<(), AskError> {
+        while self.ready.iter().all(|delta| matches!(delta, Delta::Start { .. })) {
+            let Some(streaming) = self.source.as_mut() else { return Ok(()) };
+            self.ready.extend(streaming.read().await?);
+        }
+        Ok(())
+    }
+
+    /// Nothing more is expected. Lets the stream end by itself, so that its connection is reused.
+    fn finish(&mut self) {
+        self.ready.clear();
+        if let Some(streaming) = self.source.take() {
+            let Streaming { events, remote, .. } = *streaming;
+            events.finish(remote.drains());
+        }
+    }
+}
+
+impl Streaming {
+    /// What the next event says; it may be nothing. Cancel-safe.
+    async fn read(&mut self) -> Result<Vec<Delta>, AskError> {
+        let read = match self.events.next().await {
+            Some(Ok(event)) => self.reader.read(event.name.as_deref(), &event.data),
+            Some(Err(fault)) => Err(Broken::Malformed(Malformed(fault.to_string()))),
+            None => self.ended(),
+        };
+        read.map_err(|broken| verdict::broken(&self.label, &broken, self.events.broken()))
+    }
+
+    /// The stream is over; whether it was whole is the reader's to say.
+    fn ended(&mut self) -> Result<Vec<Delta>, Broken> {
+        let last = self.reader.end()?;
+        match last.iter().any(|delta| matches!(delta, Delta::End { .. })) {
+            true => Ok(last),
+            false => Err(Broken::Short),
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! A chain of models: the first that answers does. Attempts are repeated after a pause where that
+//! makes sense, then the next model is asked. Called by the loop.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use tollgate_engine::clock::Clock;
+
+use super::answering::Answering;
+use super::ask_error::{Again, AskError};
+use super::model::{Answered, Model};
+use crate::conversation::{Request, Response};
+use crate::failure::{Failure, Kind};
+use crate::told::Note;
+
+/// The first pause; it doubles with every further one.
+const FIRST_PAUSE: Duration = Duration::from_millis(500);
+const LONGEST_PAUSE: Duration = Duration::from_secs(8);
+/// A provider that wants a longer pause than this is not waited for.
+const LONGEST_WAIT: Duration = Duration::from_secs(20);
+
+/// Whom to ask, and within which limits.
+pub struct Chain<'a> {
+    /// In order of preference.
+    pub models: &'a [Arc<Model>],
+    pub clock: &'a dyn Clock,
+    /// Nothing is waited for beyond this.
+    pub until: Option<Instant>,
+    /// Is told when the next model is asked ([`Note::Fallback`]).
+    pub on_fallback: &'a (dyn Fn(Note) + Send + Sync),
+}
+
+/// An answer, or the beginning of one.
+pub struct Reached<T> {
+    /// Who gave it.
+    pub model: Arc<Model>,
+    pub answer: T,
+    /// What the provider's dialect had no words for and was left out, in words for the client.
+    pub lost: Vec<String>,
+}
+
+impl Chain<'_> {
+    /// `write` makes the request for a model. If it says that the request is too long for one, the
+    /// next is asked; any other failure of it is final.
+    pub async fn ask(
+        &self,
+        write: impl Fn(&Model) -> Result<Request, Failure>,
+    ) -> Result<Reached<Response>, Failure> {
+        self.go(write).await
+    }
+
+    /// The same, step by step. Once something of an answer has come there is no other attempt.
+    pub async fn stream(
+        &self,
+        write: impl Fn(&Model) -> Result<Request, Failure>,
+    ) -> Result<Reached<Answering>, Failure> {
+        self.go(write).await
+    }
+
+    async fn go<T: Wanted>(
+        &self,
+        write: impl Fn(&Model) -> Result<Request, Failure>,
+    ) -> Result<Reached<T>, Failure> {
+        let mut last = Failure::new(Kind::UnknownModel, "there is no model to ask");
+        let mut before: Option<&Arc<Model>> = None;
+        for model in self.models {
+            if let Some(before) = before {
+                (self.on_fallback)(Note::Fallback {
+                    from: before.settings.name.clone(),
+                    to: model.settings.name.clone(),
+                    why: last.message.clone(),
+                });
+            }
+            before = Some(model);
+            let request = match write(model) {
+                Ok(request) => request,
+                Err(failure) if failure.kind == Kind::TooLong => {
+                    last = failure;
+                    continue;
+                }
+                Err(failure) => return Err(failure),
+            };
+            match self.persist(model, &request).await {
+                Ok(Answered { answer, lost }) => {
+                    return Ok(Reached { model: Arc::clone(model), answer, lost });
+                }
+                Err(AskError { failure, again: Again::Never }) => return Err(failure),
+                Err(AskError { failure, .. }) => last = failure,
+            }
+        }
+        Err(last)
+    }
+
+    /// Asks one model, more than once if need be.
+    async fn persist<T: Wanted>(
+        &self,
+        model: &Model,
+        request: &Request,
+    ) -> Result<Answered<T>, AskError> {
+        let mut failed = 0;
+        loop {
+            let error = match self.in_time(model, T::attempt(model, request)).await {
+                Ok(answer) => return Ok(answer),
+                Err(error) => error,
+            };
+            failed += 1;
+            let left = self.until.map(|until| until.saturating_duration_since(self.clock.now()));
+            let tried = Tried { failed, retries: model.retries(), left };
+            match pause(error.again, tried, rand::random()) {
+                Some(pause) => tokio::time::sleep(pause).await,
+                None => return Err(error),
+            }
+        }
+    }
+
+    async fn in_time<T>(
+        &self,
+        model: &Model,
+        attempt: impl Future<Output = Result<T, AskError>>,
+    ) -> Result<T, AskError> {
+        let Some(until) = self.until else { return attempt.await };
+        match tokio::time::timeout_at(until.into(), attempt).await {
+            Ok(result) => result,
+            Err(_) => {
+                let name = &model.settings.name;
+                let message = format!("model `{name}` did not answer in the time that was left");
+                Err(AskError::never(Failure::new(Kind::Timeout, message)))
+            }
+        }
+    }
+}
+
+/// The two forms in which an answer is wanted.
+trait Wanted: Sized {
+    fn attempt(
+        model: &Model,
+        request: &Request,
+    ) -> impl Future<Output = Result<Answered<Self>, AskError>> + Send;
+}
+
+impl Wanted for Response {
+    async fn attempt(model: &Model, request: &Request) -> Result<Answered<Self>, AskError> {
+        model.answer(request).await
+    }
+}
+
+impl Wanted for Answering {
+    async fn attempt(model: &Model, request: &Request) -> Result<Answered<Self>, AskError> {
+        model.answer_in_steps(request).await
+    }
+}
+
+/// What was done so far to get an answer from one model.
+#[derive(Debug, Clone, Copy)]
+struct Tried {
+    failed: u32,
+    retries: u32,
+    /// Until nothing may be waited for any more.
+    left: Option<Duration>,
+}
+
+/// How long to wait before the same model is asked again. `None`: it is not. `chance` is random,
+/// from 0 up to 1.
+fn pause(again: Again, tried: Tried, chance: f64) -> Option<Duration> {
+    let Again::SameModel { after } = again else { return None };
+    if tried.failed > tried.retries {
+        return None;
+    }
+    let doubled = FIRST_PAUSE.saturating_mul(1 << (tried.failed - 1).min(20)).min(LONGEST_PAUSE);
+    let own = doubled.mul_f64(1.0 - chance.clamp(0.0, 1.0) / 4.0);
+    let pause = after.map_or(own, |after| after.max(own));
+    let in_time = tried.left.is_none_or(|left| pause < left);
+    (pause <= LONGEST_WAIT && in_time).then_some(pause)
+}
+
+#[cfg(test)]
+mod tests;

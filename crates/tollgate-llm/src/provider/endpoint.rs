@@ -1,0 +1,227 @@
+//! One model at one provider: writes requests in the provider's dialect, sends them, and reads what
+//! comes back.
+
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Response as HttpResponse, StatusCode, Uri, header};
+use hyper::body::Incoming;
+use serde_json::Value;
+use tokio::time::timeout;
+use tollgate_mcp::web::body::{self, EventStream, Unread};
+
+use super::address;
+use super::answering::{Answering, Streaming};
+use super::ask_error::AskError;
+use super::label::Label;
+use super::model::Answered;
+use super::opened::{self, Expected};
+use super::pass::{self, Passed, PassedBody};
+use super::remote::Remote;
+use super::verdict;
+use crate::conversation::{Delivery, Request, Response};
+use crate::dialect::Dialect;
+use crate::format::{self, Format, Malformed};
+use crate::settings::{self, Api, ProviderKind};
+
+/// Larger answers are not read.
+const ANSWER_LIMIT: usize = 32 << 20;
+const EVENT_LIMIT: usize = 16 << 20;
+
+const ACCEPT_JSON: HeaderValue = HeaderValue::from_static("application/json");
+const ACCEPT_EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
+
+pub(super) struct Endpoint {
+    remote: Arc<Remote>,
+    format: &'static dyn Format,
+    /// What the provider calls the model.
+    id: String,
+    whole: Uri,
+    streamed: Uri,
+    label: Arc<Label>,
+}
+
+impl Endpoint {
+    pub(super) fn new(model: &settings::Model, remote: Arc<Remote>) -> Result<Self, String> {
+        let dialect = match (remote.settings.kind, model.api) {
+            (ProviderKind::Anthropic, _) => Dialect::Anthropic,
+            (ProviderKind::Gemini, _) => Dialect::Gemini,
+            (ProviderKind::OpenAi | ProviderKind::Offline, Api::Chat) => Dialect::OpenAiChat,
+            (ProviderKind::OpenAi | ProviderKind::Offline, Api::Responses) => {
+                Dialect::OpenAiResponses
+            }
+        };
+        let said = |why: String| format!("model `{}`: {why}", model.name);
+        let format = format::of(dialect).ok_or_else(|| said(format!("nobody speaks {dialect}")))?;
+        let url = |delivery| address::endpoint(&remote.base, dialect, (&model.id, delivery));
+        let (whole, streamed) = (url(Delivery::Whole), url(Delivery::Streamed));
+        let label = Arc::new(Label {
+            provider: remote.settings.name.clone(),
+            model: model.id.clone(),
+            key: remote.settings.api_key.clone(),
+        });
+        let (whole, streamed) = (whole.map_err(said)?, streamed.map_err(said)?);
+        Ok(Self { remote, format, id: model.id.clone(), whole, streamed, label })
+    }
+
+    pub(super) fn dialect(&self) -> Dialect {
+        self.format.dialect()
+    }
+
+    pub(super) fn retries(&self) -> u32 {
+        self.remote.settings.retries
+    }
+
+    pub(super) async fn ask(
+        &self,
+        request: &Request,
+        wall: SystemTime,
+    ) -> Result<Answered<Response>, AskError> {
+        let (body, lost) = self.written(request, Delivery::Whole)?;
+        let _slot = self.remote.slot().await.map_err(AskError::other_model)?;
+        let answer = async {
+            let response = self.send(Delivery::Whole, HeaderMap::new(), body).await?;
+            let response = self.opened(response, (Expected::Json, wall)).await?;
+            self.read(response).await
+        };
+        let limit = self.remote.settings.patience.answer;
+        let answer = timeout(limit, answer).await;
+        let answer = answer.unwrap_or_else(|_| Err(verdict::silent(&self.label, limit)))?;
+        Ok(Answered { answer, lost })
+    }
+
+    pub(super) async fn stream(
+        &self,
+        request: &Request,
+        wall: SystemTime,
+    ) -> Result<Answered<Answering>, AskError> {
+        let (body, lost) = self.written(request, Delivery::Streamed)?;
+        let slot = self.remote.slot().await.map_err(AskError::other_model)?;
+        let begun = async {
+            let response = self.send(Delivery::Streamed, HeaderMap::new(), body).await?;
+            let response = self.opened(response, (Expected::Events, wall)).await?;
+            let mut answering = Answering::streaming(Streaming {
+                events: EventStream::new(response, EVENT_LIMIT),
+                reader: self.format.stream_reader(),
+                label: Arc::clone(&self.label),
+                remote: Arc::clone(&self.remote),
+                _slot: slot,
+            });
+            answering.begin().await?;
+            Ok(answering)
+        };
+        let limit = self.remote.settings.patience.answer;
+        let begun = timeout(limit, Box::pin(begun)).await;
+        let answer = begun.unwrap_or_else(|_| Err(verdict::silent(&self.label, limit)))?;
+        Ok(Answered { answer, lost })
+    }
+
+    pub(super) async fn pass(
+        &self,
+        passed: Passed,
+        wall: SystemTime,
+    ) -> Result<HttpResponse<PassedBody>, AskError> {
+        let slot = self.remote.slot().await.map_err(AskError::other_model)?;
+        let delivery = passed.delivery;
+        let headers = pass::forwarded(&passed.headers);
+        let body = match self.dialect() {
+            // There the model is in the URL.
+            Dialect::Gemini => passed.into_body(),
+            Dialect::OpenAiChat | Dialect::OpenAiResponses | Dialect::Anthropic => {
+                passed.for_model(&self.id)
+            }
+        };
+        let patience = self.remote.settings.patience;
+        let answer = async {
+            let response = self.send(delivery, headers, body).await?;
+            let status = response.status();
+            if status.is_client_error() || status.is_server_error() {
+                return self.pass_error(response, wall).await;
+            }
+            let response = self.opened(response, (Expected::Any, wall)).await?;
+            Ok(pass::through(response, (slot, patience.silence)))
+        };
+        let answered = timeout(patience.answer, answer).await;
+        answered.unwrap_or_else(|_| Err(verdict::silent(&self.label, patience.answer)))
+    }
+
+    /// In the provider's own words, unless they are about the gateway's key or no words at all.
+    async fn pass_error(
+        &self,
+        response: HttpResponse<Incoming>,
+        wall: SystemTime,
+    ) -> Result<HttpResponse<PassedBody>, AskError> {
+        let (parts, body) = response.into_parts();
+        let refused = opened::refused((&parts, body), self.format, wall).await;
+        match refused.may_be_passed(&self.label) {
+            true => Ok(pass::whole(&parts, refused.body)),
+            false => Err(refused.judged(&self.label)),
+        }
+    }
+
+    async fn send(
+        &self,
+        delivery: Delivery,
+        mut headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<HttpResponse<Incoming>, AskError> {
+        let (url, accept) = match delivery {
+            Delivery::Whole => (&self.whole, ACCEPT_JSON),
+            Delivery::Streamed => (&self.streamed, ACCEPT_EVENTS),
+        };
+        headers.insert(header::ACCEPT, accept);
+        let sent = self.remote.post(url, headers, body).await;
+        sent.map_err(|failed| verdict::unsent(&self.label, &failed))
+    }
+
+    /// The response, if it is an answer.
+    async fn opened(
+        &self,
+        response: HttpResponse<Incoming>,
+        (expected, wall): (Expected, SystemTime),
+    ) -> Result<HttpResponse<Incoming>, AskError> {
+        if response.status() == StatusCode::OK {
+            return match opened::fault_of(response.headers(), expected) {
+                None => Ok(response),
+                Some(fault) => Err(verdict::nonsense(&self.label, &fault)),
+            };
+        }
+        let (parts, body) = response.into_parts();
+        if parts.status.is_client_error() || parts.status.is_server_error() {
+            let refused = opened::refused((&parts, body), self.format, wall).await;
+            return Err(refused.judged(&self.label));
+        }
+        let what = opened::strange(parts.status);
+        Err(verdict::nonsense(&self.label, &what))
+    }
+
+    async fn read(&self, response: HttpResponse<Incoming>) -> Result<Response, AskError> {
+        let bytes = body::whole(response.into_body(), ANSWER_LIMIT).await;
+        let bytes = bytes.map_err(|unread| match unread {
+            Unread::TooLarge { .. } => verdict::nonsense(&self.label, &unread.to_string()),
+            Unread::Broken(why) => verdict::broke_off(&self.label, &why),
+        })?;
+        let value = serde_json::from_slice::<Value>(&bytes)
+            .map_err(|error| Malformed(format!("it is no JSON: {error}")));
+        let response = value.and_then(|value| self.format.read_response(value));
+        response.map_err(|malformed| verdict::malformed(&self.label, &malformed))
+    }
+
+    /// The request as the provider takes it, and what had to be left out.
+    fn written(
+        &self,
+        request: &Request,
+        delivery: Delivery,
+    ) -> Result<(Bytes, Vec<String>), AskError> {
+        let written = match request.delivery == delivery {
+            true => self.format.write_request(request),
+            false => self.format.write_request(&Request { delivery, ..request.clone() }),
+        };
+        let mut written = written.map_err(AskError::never)?;
+        if let Some(model) = written.body.get_mut("model") {
+            *model = self.id.as_str().into();
+        }
+        Ok((Bytes::from(written.body.to_string()), written.lost))
+    }
+}

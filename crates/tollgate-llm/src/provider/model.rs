@@ -1,0 +1,112 @@
+//! One model that can be asked, in process or at a provider.
+
+use std::sync::Arc;
+
+use http::Response as HttpResponse;
+use tollgate_engine::clock::Clock;
+
+use super::answering::Answering;
+use super::ask_error::AskError;
+use super::endpoint::Endpoint;
+use super::pass::{Passed, PassedBody};
+use super::remote::Remote;
+use crate::conversation::{Request, Response};
+use crate::dialect::Dialect;
+use crate::failure::{Failure, Kind};
+use crate::offline;
+use crate::settings;
+
+pub struct Model {
+    pub settings: settings::Model,
+    place: Place,
+    clock: Arc<dyn Clock>,
+}
+
+enum Place {
+    InProcess,
+    Remote(Box<Endpoint>),
+}
+
+/// What came of one attempt, and what the provider's dialect had no words for.
+pub(super) struct Answered<T> {
+    pub(super) answer: T,
+    pub(super) lost: Vec<String>,
+}
+
+impl Model {
+    pub(super) fn in_process(settings: settings::Model, clock: Arc<dyn Clock>) -> Self {
+        Self { settings, place: Place::InProcess, clock }
+    }
+
+    pub(super) fn remote(
+        settings: settings::Model,
+        remote: Arc<Remote>,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Self, String> {
+        let place = Place::Remote(Box::new(Endpoint::new(&settings, remote)?));
+        Ok(Self { settings, place, clock })
+    }
+
+    /// In which it is spoken to. `None`: it is in process.
+    pub fn dialect(&self) -> Option<Dialect> {
+        match &self.place {
+            Place::InProcess => None,
+            Place::Remote(endpoint) => Some(endpoint.dialect()),
+        }
+    }
+
+    /// One attempt. Dropping the future gives it up.
+    pub async fn ask(&self, request: &Request) -> Result<Response, AskError> {
+        Ok(self.answer(request).await?.answer)
+    }
+
+    /// One attempt. Returns once something of the answer has come: from then on there is no other
+    /// attempt, and a failure is the stream's last item.
+    pub async fn stream(&self, request: &Request) -> Result<Answering, AskError> {
+        Ok(self.answer_in_steps(request).await?.answer)
+    }
+
+    /// Hands a client's request on as it is, with this model's name in it, and the answer back as
+    /// it is. The client must speak this model's dialect. One attempt.
+    pub async fn pass(&self, passed: Passed) -> Result<HttpResponse<PassedBody>, AskError> {
+        match &self.place {
+            Place::Remote(endpoint) => endpoint.pass(passed, self.clock.wall()).await,
+            Place::InProcess => {
+                let message = format!("model `{}` is in process", self.settings.name);
+                Err(AskError::never(Failure::new(Kind::Internal, message)))
+            }
+        }
+    }
+
+    /// Further attempts after one that failed.
+    pub(super) fn retries(&self) -> u32 {
+        match &self.place {
+            Place::InProcess => 0,
+            Place::Remote(endpoint) => endpoint.retries(),
+        }
+    }
+
+    pub(super) async fn answer(&self, request: &Request) -> Result<Answered<Response>, AskError> {
+        match &self.place {
+            Place::InProcess => {
+                let answer = offline::answer(request, self.clock.wall());
+                Ok(Answered { answer, lost: Vec::new() })
+            }
+            Place::Remote(endpoint) => endpoint.ask(request, self.clock.wall()).await,
+        }
+    }
+
+    pub(super) async fn answer_in_steps(
+        &self,
+        request: &Request,
+    ) -> Result<Answered<Answering>, AskError> {
+        match &self.place {
+            Place::InProcess => {
+                let response = offline::answer(request, self.clock.wall());
+                let answer = Answering::spoken(offline::steps(&response));
+                Ok(Answered { answer, lost: Vec::new() })
+            }
+            Place::Remote(endpoint) => endpoint.stream(request, self.clock.wall()).await,
+        }
+    }
+}

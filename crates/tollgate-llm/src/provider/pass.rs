@@ -1,0 +1,151 @@
+//! Requests that are handed on as they came, because client and provider speak the same dialect:
+//! only the name of the model is replaced, and the answer's bytes go through untouched.
+
+use std::ops::Range;
+use std::time::Duration;
+
+use bytes::{Bytes, BytesMut};
+use http::response::Parts;
+use http::{HeaderMap, HeaderName, Response, header};
+use hyper::body::Incoming;
+use tollgate_core::json::{self, Object};
+
+use super::slots::Slot;
+use crate::conversation::Delivery;
+use crate::failure::Failure;
+use crate::format::Address;
+
+mod body;
+
+pub use body::{PassedBody, PassedError};
+
+/// A client's request of which only `model` and `stream` were read.
+#[derive(Debug, Clone)]
+pub struct Passed {
+    body: Bytes,
+    model: Option<Named>,
+    pub delivery: Delivery,
+    /// The client's. Only what changes the meaning of a request is passed on, no credentials.
+    pub headers: HeaderMap,
+}
+
+#[derive(Debug, Clone)]
+struct Named {
+    name: String,
+    /// Where it stands in the body, quotes included.
+    at: Range<usize>,
+}
+
+impl Passed {
+    /// `address` is what stands in the URL, for the dialect that has it there.
+    pub fn read(body: Bytes, headers: HeaderMap, address: &Address<'_>) -> Result<Self, Failure> {
+        let object = Object::parse_bytes(&body).map_err(|error| {
+            Failure::invalid("", format!("the body must be a JSON object: {error}"))
+        })?;
+        let model = match object.get("model") {
+            None => None,
+            Some(value) => {
+                let name = json::string(value)
+                    .ok_or_else(|| Failure::invalid("model", "`model` must be a string"))?;
+                let start = value.get().as_ptr().addr() - body.as_ptr().addr();
+                Some(Named { name: name.into_owned(), at: start..start + value.get().len() })
+            }
+        };
+        let delivery = match (address.delivery, object.get("stream").map(|value| value.get())) {
+            (Some(delivery), _) => delivery,
+            (None, Some("true")) => Delivery::Streamed,
+            (None, None | Some("false" | "null")) => Delivery::Whole,
+            (None, Some(_)) => {
+                return Err(Failure::invalid("stream", "`stream` must be true or false"));
+            }
+        };
+        Ok(Self { model, delivery, headers, body })
+    }
+
+    /// As the client named it, if the body does.
+    pub fn model(&self) -> Option<&str> {
+        self.model.as_ref().map(|named| named.name.as_str())
+    }
+
+    /// As it came.
+    pub fn body(&self) -> &Bytes {
+        &self.body
+    }
+
+    pub(super) fn into_body(self) -> Bytes {
+        self.body
+    }
+
+    /// The body with another name of the model in the place of the client's.
+    pub(super) fn for_model(self, id: &str) -> Bytes {
+        let Some(Named { name, at }) = self.model else { return self.body };
+        if name == id {
+            return self.body;
+        }
+        let mut quoted = String::with_capacity(id.len() + 2);
+        json::push_string(&mut quoted, id);
+        let mut body = BytesMut::with_capacity(self.body.len() - at.len() + quoted.len());
+        body.extend_from_slice(&self.body[..at.start]);
+        body.extend_from_slice(quoted.as_bytes());
+        body.extend_from_slice(&self.body[at.end..]);
+        body.freeze()
+    }
+}
+
+/// What of a client's headers a provider gets.
+const FORWARDED: [&str; 3] = ["anthropic-beta", "anthropic-version", "openai-beta"];
+
+pub(super) fn forwarded(headers: &HeaderMap) -> HeaderMap {
+    let mut forwarded = HeaderMap::new();
+    for name in FORWARDED {
+        for value in headers.get_all(name) {
+            forwarded.append(HeaderName::from_static(name), value.clone());
+        }
+    }
+    forwarded
+}
+
+/// What of a provider's headers a client gets. Others tell about the gateway's account, or are
+/// about the connection.
+fn is_for_client(name: &HeaderName) -> bool {
+    let known = *name == header::CONTENT_TYPE
+        || *name == header::RETRY_AFTER
+        || matches!(
+            name.as_str(),
+            "retry-after-ms"
+                | "x-should-retry"
+                | "x-request-id"
+                | "request-id"
+                | "openai-processing-ms"
+                | "openai-version"
+        );
+    known
+        || name.as_str().starts_with("x-ratelimit-")
+        || name.as_str().starts_with("anthropic-ratelimit-")
+}
+
+/// The answer, whose body still comes.
+pub(super) fn through(
+    response: Response<Incoming>,
+    held: (Slot, Duration),
+) -> Response<PassedBody> {
+    let (parts, body) = response.into_parts();
+    dressed(&parts, PassedBody::through(body, held))
+}
+
+/// An answer that was read already.
+pub(super) fn whole(parts: &Parts, body: Bytes) -> Response<PassedBody> {
+    dressed(parts, PassedBody::whole(body))
+}
+
+fn dressed(parts: &Parts, body: PassedBody) -> Response<PassedBody> {
+    let mut response = Response::new(body);
+    *response.status_mut() = parts.status;
+    for (name, value) in parts.headers.iter().filter(|(name, _)| is_for_client(name)) {
+        response.headers_mut().append(name, value.clone());
+    }
+    response
+}
+
+#[cfg(test)]
+mod tests;

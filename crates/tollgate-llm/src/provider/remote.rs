@@ -1,0 +1,117 @@
+//! One provider over HTTP: its address, its key, its connections and slots. Sends requests and
+//! gives responses; what is in them is others' business.
+
+use std::sync::OnceLock;
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri, header};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use tollgate_mcp::tasks::Group;
+use tollgate_mcp::web::{Failed, Pool};
+
+use super::address::{self, Base};
+use super::slots::{Slot, Slots};
+use crate::failure::{Failure, Kind};
+use crate::settings::{Provider, ProviderKind};
+
+const USER_AGENT: HeaderValue =
+    HeaderValue::from_static(concat!("tollgate/", env!("CARGO_PKG_VERSION")));
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const ANTHROPIC_VERSION: (HeaderName, HeaderValue) =
+    (HeaderName::from_static("anthropic-version"), HeaderValue::from_static("2023-06-01"));
+/// Streams that may end in the background at the same time, so that their connections are reused.
+const DRAINS: usize = 64;
+/// What to do when all slots are taken.
+const COME_AGAIN: Duration = Duration::from_secs(1);
+
+pub(super) struct Remote {
+    pub(super) settings: Provider,
+    pub(super) base: Base,
+    pool: Pool,
+    /// The same for every request, the key among them.
+    headers: HeaderMap,
+    slots: Slots,
+    drains: OnceLock<Group>,
+}
+
+impl Remote {
+    pub(super) fn new(settings: Provider) -> Result<Self, String> {
+        let said = |why: String| format!("provider `{}`: {why}", settings.name);
+        let base = address::base(&settings).map_err(said)?;
+        let pool = Pool::new(base.origin()).map_err(said)?;
+        let headers = headers(&settings).map_err(said)?;
+        let slots = Slots::new(settings.concurrent);
+        Ok(Self { settings, base, pool, headers, slots, drains: OnceLock::new() })
+    }
+
+    /// `more` goes before what is configured.
+    pub(super) async fn post(
+        &self,
+        url: &Uri,
+        more: HeaderMap,
+        body: Bytes,
+    ) -> Result<Response<Incoming>, Failed> {
+        let mut request = Request::new(Full::new(body));
+        *request.method_mut() = Method::POST;
+        *request.uri_mut() = url.clone();
+        let headers = request.headers_mut();
+        headers.clone_from(&self.headers);
+        headers.extend(more);
+        self.pool.send(request).await
+    }
+
+    pub(super) async fn slot(&self) -> Result<Slot, Failure> {
+        self.slots.take().await.map_err(|_| {
+            let message = format!(
+                "provider `{}` has {} requests under way, and no more may be: try again later",
+                self.settings.name, self.settings.concurrent
+            );
+            Failure::new(Kind::Overloaded, message).after(Some(COME_AGAIN))
+        })
+    }
+
+    /// Must be called within a runtime.
+    pub(super) fn drains(&self) -> &Group {
+        self.drains.get_or_init(|| Group::new("provider-drain", DRAINS))
+    }
+}
+
+fn headers(settings: &Provider) -> Result<HeaderMap, String> {
+    let mut headers = HeaderMap::new();
+    headers.insert(header::USER_AGENT, USER_AGENT);
+    if settings.kind == ProviderKind::Anthropic {
+        headers.insert(ANTHROPIC_VERSION.0, ANTHROPIC_VERSION.1);
+    }
+    for (name, value) in &settings.headers {
+        let name = HeaderName::try_from(name.as_str())
+            .map_err(|_| format!("`{name}` is no name of a header"))?;
+        let mut value = HeaderValue::try_from(value.as_str())
+            .map_err(|_| format!("the value of header `{name}` cannot be sent"))?;
+        // It may well be a key.
+        value.set_sensitive(true);
+        headers.insert(name, value);
+    }
+    headers.insert(header::CONTENT_TYPE, JSON);
+    // Answers are read as they are.
+    headers.remove(header::ACCEPT_ENCODING);
+    if let Some(key) = &settings.api_key {
+        let (name, text) = match settings.kind {
+            ProviderKind::Anthropic => {
+                (HeaderName::from_static("x-api-key"), key.reveal().to_owned())
+            }
+            ProviderKind::Gemini => {
+                (HeaderName::from_static("x-goog-api-key"), key.reveal().to_owned())
+            }
+            ProviderKind::OpenAi | ProviderKind::Offline => {
+                (header::AUTHORIZATION, format!("Bearer {}", key.reveal()))
+            }
+        };
+        let mut value = HeaderValue::try_from(text)
+            .map_err(|_| "its `api_key` has characters that cannot be sent".to_owned())?;
+        value.set_sensitive(true);
+        headers.insert(name, value);
+    }
+    Ok(headers)
+}
