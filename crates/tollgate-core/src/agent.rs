@@ -40,6 +40,10 @@ pub struct Persona {
     pub max_depth: u32,
     /// Shown to the model at once.
     pub max_tools: u32,
+    /// Exposed names and globs of tools that are shown whatever a turn is about.
+    pub pinned_tools: Vec<Glob>,
+    pub tool_search: ToolSearch,
+    pub mixed_response: MixedResponse,
     pub code_mode: bool,
     /// Defaults of placeholders.
     pub variables: BTreeMap<String, String>,
@@ -66,6 +70,45 @@ impl Engine {
     }
 }
 
+/// Whether a model looks for tools itself instead of being shown all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ToolSearch {
+    #[default]
+    Off,
+    /// Where the tools are more than `max_tools`, or do not fit into the model's window.
+    Auto,
+    Always,
+}
+
+impl ToolSearch {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Off => "off",
+            Self::Auto => "auto",
+            Self::Always => "always",
+        }
+    }
+}
+
+/// What an answer looks like in which some calls were run and others wait for the client.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum MixedResponse {
+    /// What was run stands beside the answer, what waits is a tool call of the dialect.
+    #[default]
+    Native,
+    /// The results stand in the text of the answer, as JSON, and nothing waits.
+    Inline,
+}
+
+impl MixedResponse {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Native => "native",
+            Self::Inline => "inline",
+        }
+    }
+}
+
 /// The small model that is built in and needs no key.
 pub const OFFLINE: &str = "offline";
 
@@ -78,6 +121,9 @@ impl Default for Persona {
             engine: Engine::Cascaded,
             max_depth: 10,
             max_tools: 64,
+            pinned_tools: Vec::new(),
+            tool_search: ToolSearch::default(),
+            mixed_response: MixedResponse::default(),
             code_mode: false,
             variables: BTreeMap::new(),
         }

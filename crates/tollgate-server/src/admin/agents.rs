@@ -116,6 +116,9 @@ struct AgentJson {
     concurrent: Option<u32>,
     max_depth: u32,
     max_tools: u32,
+    pinned_tools: Vec<String>,
+    tool_search: &'static str,
+    mixed_response: &'static str,
     code_mode: bool,
     variables: BTreeMap<String, String>,
 }
@@ -142,6 +145,9 @@ impl AgentJson {
             concurrent: agent.concurrent,
             max_depth: persona.max_depth,
             max_tools: persona.max_tools,
+            pinned_tools: globs(&persona.pinned_tools),
+            tool_search: persona.tool_search.as_str(),
+            mixed_response: persona.mixed_response.as_str(),
             code_mode: persona.code_mode,
             variables: persona.variables,
         }

@@ -1,7 +1,7 @@
 //! Agents as admins see them, and their prompts with the placeholders filled in.
 
 use serde_json::{Value, json};
-use tollgate_core::agent::{Agent, Persona};
+use tollgate_core::agent::{Agent, Persona, ToolSearch};
 use tollgate_core::glob::Glob;
 use tollgate_core::id::AgentId;
 
@@ -14,6 +14,8 @@ async fn stage() -> Stage {
         variables: [("role", "a sage"), ("realm", "Neverwinter")]
             .map(|(name, value)| (name.to_owned(), value.to_owned()))
             .into(),
+        pinned_tools: vec![Glob::new("echo")],
+        tool_search: ToolSearch::Auto,
         ..Persona::default()
     };
     let sage = Agent {
@@ -42,6 +44,8 @@ async fn agents_are_shown_to_admins() {
     let sage = stage.request("GET", "/api/agents/sage").by_admin().send().await.json();
     assert_eq!(sage["tools"], json!(["echo"]));
     assert_eq!(sage["concurrent"], 3);
+    assert_eq!(sage["pinned_tools"], json!(["echo"]));
+    assert_eq!((&sage["tool_search"], &sage["mixed_response"]), (&json!("auto"), &json!("native")));
     assert_eq!(sage["variables"]["realm"], "Neverwinter");
     let none = stage.request("GET", "/api/agents/nobody").by_admin().send().await;
     assert_eq!((none.status, &none.json()["code"]), (404, &json!("unknown_agent")));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tollgate_core::agent::{Agent, Engine, OFFLINE, Persona};
+use tollgate_core::agent::{Agent, Engine, MixedResponse, OFFLINE, Persona, ToolSearch};
 use tollgate_core::budget::Tier;
 use tollgate_core::glob::Glob;
 use tollgate_core::id::AgentId;
@@ -48,7 +48,7 @@ fn agent(name: &Marked<String>, fields: &Fields, problems: &mut Problems) -> Opt
             .error(name.at, &fields.path, format!("an agent cannot be called `{id}`"))
             .help(format!("`/mcp/{id}` is for operators; take another name"));
     }
-    let tools: Vec<Glob> = fields.texts("tools").iter().map(|text| Glob::new(text.value)).collect();
+    let tools = globs(fields, "tools");
     if tools.is_empty() {
         problems
             .warning(name.at, &fields.path("tools"), format!("agent `{id}` sees no tools"))
@@ -57,7 +57,7 @@ fn agent(name: &Marked<String>, fields: &Fields, problems: &mut Problems) -> Opt
     let description = fields.text("description").map_or("", |text| text.value).to_owned();
     let ceiling = fields.text("budget_tier").and_then(|text| Tier::parse(text.value));
     let keywords = budget::keywords(fields, problems);
-    let auto_execute = fields.texts("auto_execute").iter().map(|it| Glob::new(it.value)).collect();
+    let auto_execute = globs(fields, "auto_execute");
     let rate_limit = rate_limit(fields, problems);
     Some(Agent {
         id,
@@ -70,6 +70,10 @@ fn agent(name: &Marked<String>, fields: &Fields, problems: &mut Problems) -> Opt
         concurrent: concurrent(fields),
         persona: Persona::default(),
     })
+}
+
+fn globs(fields: &Fields, key: &str) -> Vec<Glob> {
+    fields.texts(key).iter().map(|text| Glob::new(text.value)).collect()
 }
 
 /// Of its calls, how many may run at the same time.
@@ -93,7 +97,8 @@ fn persona(fields: &Fields, models: &[Model], problems: &mut Problems) -> Option
     let whole = |key: &str, default: u32| {
         fields.whole(key).map_or(default, |it| u32::try_from(it.value).unwrap_or(u32::MAX))
     };
-    let text = |key: &str| fields.text(key).map(|text| text.value.to_owned());
+    let word = |key: &str| fields.text(key).map(|text| text.value);
+    let text = |key: &str| word(key).map(str::to_owned);
     let variables = fields.table("variables").into_iter();
     Some(Persona {
         prompt: text("prompt"),
@@ -102,6 +107,16 @@ fn persona(fields: &Fields, models: &[Model], problems: &mut Problems) -> Option
         engine: engine(fields, &known, problems)?,
         max_depth: whole("max_depth", 10),
         max_tools: whole("max_tools", 64),
+        pinned_tools: globs(fields, "pinned_tools"),
+        tool_search: match word("tool_search") {
+            Some("auto") => ToolSearch::Auto,
+            Some("always") => ToolSearch::Always,
+            _ => ToolSearch::Off,
+        },
+        mixed_response: match word("mixed_response") {
+            Some("inline") => MixedResponse::Inline,
+            _ => MixedResponse::Native,
+        },
         code_mode: fields.flag("code_mode").unwrap_or(false),
         variables: variables.map(|(name, text)| (name.value.clone(), text.to_owned())).collect(),
     })

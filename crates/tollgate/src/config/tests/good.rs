@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use jsonschema::Draft;
-use tollgate_core::agent::Agent;
-use tollgate_core::agent::Engine;
+use tollgate_core::agent::{Agent, Engine, MixedResponse, ToolSearch};
 use tollgate_core::budget::Tier;
+use tollgate_core::glob::Glob;
 use tollgate_core::selector::{Builtin, Keywords, Language};
 use tollgate_core::tool::{Approval, Effect};
 use tollgate_core::trust::{OnChange, OnFinding, Pinning, Policy};
@@ -226,6 +226,22 @@ fn without_a_file_the_embedded_default_runs() {
         assert_eq!(config.llm.models.len(), 1);
         assert!(report(text).diagnostics.is_empty(), "{text:?}");
     }
+}
+
+#[test]
+fn an_agent_says_how_a_model_gets_its_tools() {
+    let persona = |keys: &str| {
+        let text = format!("agents: {{ sage: {{ tools: [\"*\"]{keys} }} }}");
+        good(&text).settings.agents.remove(0).persona
+    };
+    let usual = persona("");
+    assert_eq!((usual.tool_search, usual.mixed_response), Default::default());
+    assert!(usual.pinned_tools.is_empty());
+    let set =
+        persona(", tool_search: auto, pinned_tools: [roll, \"world_*\"], mixed_response: inline");
+    assert_eq!((set.tool_search, set.mixed_response), (ToolSearch::Auto, MixedResponse::Inline));
+    assert_eq!(set.pinned_tools, [Glob::new("roll"), Glob::new("world_*")]);
+    assert_eq!(persona(", tool_search: always").tool_search, ToolSearch::Always);
 }
 
 #[test]
