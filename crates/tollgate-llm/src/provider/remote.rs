@@ -87,7 +87,7 @@ fn headers(settings: &Provider) -> Result<HeaderMap, String> {
     for (name, value) in &settings.headers {
         let name = HeaderName::try_from(name.as_str())
             .map_err(|_| format!("`{name}` is no name of a header"))?;
-        let mut value = HeaderValue::try_from(value.as_str())
+        let mut value = HeaderValue::try_from(value.reveal())
             .map_err(|_| format!("the value of header `{name}` cannot be sent"))?;
         // It may well be a key.
         value.set_sensitive(true);
