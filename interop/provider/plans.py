@@ -1,0 +1,63 @@
+"""The name of a model says all that it does: words with dots between, in any order.
+
+`tool-once`, `many-500`: a script (`script.py`; without one, `echo`). `tool-once.odd-chunks`: a fault of its way
+(`faults.py`). `rate-limited`, `rate-limited-2`: refusals, for ever or for so many requests. `silent`, `cut`, `bom`:
+nothing comes, half of it comes, a byte order mark comes first.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from provider import faults, script
+from provider.words import Answer, Asked, Refusal
+
+WAYS = {"silent", "cut", "bom"}
+
+
+@dataclass
+class Plan:
+    script: Callable[[Asked], Answer] = script.echo
+    events: list[Callable] = field(default_factory=list)
+    text: Callable[[faults.Event], str] = faults.plain
+    chunks: Callable[[str], Iterator[bytes]] = faults.whole
+    raw: faults.Raw | None = None
+    refusal: Refusal | None = None
+    times: float = 0
+    ways: set[str] = field(default_factory=set)
+
+    def of_events(self, events: list[faults.Event], dialect) -> list[faults.Event]:
+        for fault in self.events:
+            events = fault(events, dialect)
+        return events
+
+    def take(self, word: str) -> bool:
+        """Whether the word means anything."""
+        counted = re.fullmatch(r"(.+)-(\d+)", word)
+        if word in WAYS:
+            self.ways.add(word)
+        elif word in faults.EVENTS:
+            self.events.append(faults.EVENTS[word])
+        elif word in faults.TEXTS:
+            self.text = faults.TEXTS[word]
+        elif word in faults.CHUNKS:
+            self.chunks = faults.CHUNKS[word]
+        elif word in faults.RAW:
+            self.raw = faults.RAW[word]
+        elif word in faults.REFUSALS:
+            self.refusal, self.times = faults.REFUSALS[word], float("inf")
+        elif counted and counted[1] in faults.REFUSALS:
+            self.refusal, self.times = faults.REFUSALS[counted[1]], int(counted[2])
+        elif found := script.named(word):
+            self.script = found
+        else:
+            return False
+        return True
+
+
+def plan(model: str) -> Plan:
+    found = Plan()
+    for word in model.split("."):
+        if not found.take(word):
+            raise Refusal(404, f"The model `{model}` does not exist or you do not have access to it.", "model")
+    return found

@@ -1,0 +1,168 @@
+"""The provider on a port: reads a request, asks the script, sends the answer with whatever fault it has."""
+
+import itertools
+import json
+import re
+import select
+import socket
+import sys
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+from provider import chat, faults, gemini, messages, plans, responses
+from provider.words import Refusal
+
+ROUTES = [
+    (re.compile(r"/chat/completions$"), chat),
+    (re.compile(r"/responses$"), responses),
+    (re.compile(r"/messages$"), messages),
+    (gemini.ADDRESS, gemini),
+]
+# No request of a test waits longer than this, whatever it is for.
+PATIENCE_S = 60
+
+
+class Gone(Exception):
+    """The client went away."""
+
+
+@dataclass
+class Seen:
+    """One request, and what became of it."""
+
+    dialect: str
+    path: str
+    headers: dict[str, str]
+    body: dict
+    status: int = 0
+    begun: float = field(default_factory=time.monotonic)
+    gone: threading.Event = field(default_factory=threading.Event)
+    """The client went away before the answer was whole."""
+    done: threading.Event = field(default_factory=threading.Event)
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def handle_error(self, request, client_address):
+        """Clients break off connections; that is what some tests are about."""
+        if not isinstance(sys.exc_info()[1], ConnectionError):
+            super().handle_error(request, client_address)
+
+
+class Provider:
+    """Runs in a thread of the test."""
+
+    def __init__(self, port: int = 0):
+        self.seen: list[Seen] = []
+        self.tried: Counter[str] = Counter()
+        self.numbers = itertools.count(1)
+        self.server = Server(("127.0.0.1", port), type("Bound", (Handler,), {"provider": self}))
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, args=(0.05,), daemon=True).start()
+
+    def forget(self) -> None:
+        self.seen.clear()
+        self.tried.clear()
+
+    def stop(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+    def refuse(self, model: str, plan: plans.Plan) -> None:
+        self.tried[model] += 1
+        if plan.refusal and self.tried[model] <= plan.times:
+            raise replace(plan.refusal)
+
+
+class Handler(BaseHTTPRequestHandler):
+    provider: Provider
+    protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True
+
+    def log_message(self, *_):
+        pass
+
+    def do_POST(self):
+        raw = self.rfile.read(int(self.headers.get("content-length") or 0))
+        path = self.path.split("?")[0]
+        dialect = next((dialect for route, dialect in ROUTES if route.search(path)), None)
+        if dialect is None:
+            return self.send(404, {"content-type": "application/json"}, b'{"error":{"message":"no such route"}}')
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        seen = Seen(dialect.NAME, self.path, headers, json.loads(raw))
+        self.provider.seen.append(seen)
+        try:
+            self.answer(dialect, seen)
+        except Refusal as refusal:
+            seen.status = refusal.status
+            extra = {"content-type": "application/json", **dialect.headers(refusal), **refusal.headers}
+            self.send(refusal.status, extra, json.dumps(dialect.error(refusal)).encode())
+        except (Gone, ConnectionError):
+            seen.gone.set()
+            self.close_connection = True
+        finally:
+            seen.done.set()
+
+    def answer(self, dialect, seen: Seen) -> None:
+        if dialect.key(seen.headers) is None:
+            raise Refusal(401, "You didn't provide an API key.", "key")
+        if dialect is messages:
+            messages.check_version(seen.headers, seen.body)
+        asked = dialect.read(seen.body, self.path.split("?")[0])
+        plan = plans.plan(asked.model)
+        self.provider.refuse(asked.model, plan)
+        if "silent" in plan.ways:
+            return self.wait(PATIENCE_S)
+        if plan.raw:
+            seen.status = plan.raw.status
+            return self.send(plan.raw.status, plan.raw.headers, plan.raw.body, plan.raw.length)
+        answer = plan.script(asked)
+        number = next(self.provider.numbers)
+        seen.status = 200
+        if asked.stream:
+            return self.stream(plan.of_events(dialect.events(asked, answer, number, seen.body), dialect), plan)
+        if plan.chunks is faults.slowly:
+            self.wait(2)
+        body = json.dumps(dialect.write(asked, answer, number, seen.body)).encode()
+        return self.send(200, {"content-type": "application/json"}, body)
+
+    def stream(self, events: list[faults.Event], plan: plans.Plan) -> None:
+        self.send_response(200)
+        self.send_header("content-type", "text/event-stream")
+        self.send_header("transfer-encoding", "chunked")
+        self.end_headers()
+        if "bom" in plan.ways:
+            self.chunk(b"\xef\xbb\xbf")
+        cut = "cut" in plan.ways
+        for event in events[: len(events) // 2] if cut else events:
+            for chunk in plan.chunks(plan.text(event)):
+                self.chunk(chunk)
+            self.wait(0)
+        if cut:
+            self.close_connection = True
+        else:
+            self.chunk(b"")
+
+    def chunk(self, data: bytes) -> None:
+        self.wfile.write(b"%x\r\n%s\r\n" % (len(data), data))
+        self.wfile.flush()
+
+    def send(self, status: int, headers: dict[str, str], body: bytes, length: int | None = None) -> None:
+        self.send_response(status)
+        for name, value in headers.items():
+            self.send_header(name, value)
+        if status != 204:
+            self.send_header("content-length", str(len(body) if length is None else length))
+        self.end_headers()
+        self.wfile.write(body)
+        self.close_connection = self.close_connection or length is not None
+
+    def wait(self, limit_s: float) -> None:
+        """Fails as soon as the client has gone."""
+        ready, _, _ = select.select([self.connection], [], [], limit_s)
+        if ready and not self.connection.recv(1, socket.MSG_PEEK):
+            raise Gone
