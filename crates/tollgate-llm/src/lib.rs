@@ -11,4 +11,5 @@ pub mod offline;
 pub mod provider;
 pub mod settings;
 pub mod told;
+pub mod tools;
 pub mod turn;

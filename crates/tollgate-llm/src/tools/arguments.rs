@@ -1,0 +1,131 @@
+//! Reads the arguments that a model wrote.
+//!
+//! What means one thing only is read, however it is wrapped; all else becomes an error that tells
+//! the model where it is wrong and what to send. Nothing is guessed: a tool must not run with
+//! arguments that nobody meant.
+
+use serde_json::{Map, Value};
+use tollgate_core::json::{self, Malformed};
+use tollgate_core::text::shortened;
+
+/// Of one call, as written.
+pub const MAX_BYTES: usize = 1 << 20;
+/// Characters that are shown before and behind a mistake.
+const AROUND: usize = 24;
+
+/// Arguments that mean nothing, or more than one thing. For the model that wrote them.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unreadable {
+    #[error(
+        "the arguments have {size} bytes, and at most {MAX_BYTES} are read; \
+         send less, or in several calls"
+    )]
+    TooLong { size: usize },
+    #[error("the arguments are not valid JSON: {problem}; send one JSON object")]
+    Syntax { problem: String },
+    #[error(
+        "the key `{}` stands twice in the arguments; send one JSON object with each key once",
+        shortened(.key, 80)
+    )]
+    Twice { key: String },
+    #[error("the arguments are {found}; send one JSON object, such as {{\"name\": \"value\"}}")]
+    NotAnObject { found: &'static str },
+}
+
+/// No arguments at all are as good as `{}`.
+pub fn parse(text: &str) -> Result<Map<String, Value>, Unreadable> {
+    if text.len() > MAX_BYTES {
+        return Err(Unreadable::TooLong { size: text.len() });
+    }
+    let inside = unfenced(text.trim());
+    if inside.is_empty() {
+        return Ok(Map::new());
+    }
+    match read(inside)? {
+        Value::Object(arguments) => Ok(arguments),
+        Value::Null => Ok(Map::new()),
+        // Written twice over: there is one way to read it.
+        Value::String(again) => match json::value(again.trim()) {
+            Ok(Value::Object(arguments)) => Ok(arguments),
+            _ => Err(Unreadable::NotAnObject { found: "a text" }),
+        },
+        Value::Array(_) => Err(Unreadable::NotAnObject { found: "a list" }),
+        Value::Number(_) => Err(Unreadable::NotAnObject { found: "a number" }),
+        Value::Bool(_) => Err(Unreadable::NotAnObject { found: "true or false" }),
+    }
+}
+
+fn read(text: &str) -> Result<Value, Unreadable> {
+    let malformed = match json::value(text) {
+        Ok(value) => return Ok(value),
+        Err(malformed) => malformed,
+    };
+    if let Some(shorter) = without_last_commas(text)
+        && let Ok(value) = json::value(&shorter)
+    {
+        return Ok(value);
+    }
+    Err(match malformed {
+        Malformed::Duplicate { key } => Unreadable::Twice { key },
+        Malformed::Syntax(problem) | Malformed::NotThis(problem) => {
+            Unreadable::Syntax { problem: shown(text, &problem) }
+        }
+        Malformed::NotUtf8 { .. } => Unreadable::Syntax { problem: malformed.to_string() },
+    })
+}
+
+/// What stands in a code fence that is all there is.
+fn unfenced(text: &str) -> &str {
+    let Some(inside) = text.strip_prefix("```").and_then(|rest| rest.strip_suffix("```")) else {
+        return text;
+    };
+    let inside = inside.trim();
+    let inside = inside.strip_prefix("json").or(inside.strip_prefix("JSON")).unwrap_or(inside);
+    inside.trim()
+}
+
+/// Without commas that only a closing bracket follows; `None` if there are none.
+fn without_last_commas(text: &str) -> Option<String> {
+    let mut kept = String::with_capacity(text.len());
+    let (mut in_string, mut is_escaped) = (false, false);
+    for (at, c) in text.char_indices() {
+        let closes = || text[at + 1..].trim_start().starts_with(['}', ']']);
+        match c {
+            _ if is_escaped => is_escaped = false,
+            '\\' if in_string => is_escaped = true,
+            '"' => in_string = !in_string,
+            // A comma behind an opening bracket or another comma is something else gone wrong.
+            ',' if !in_string && closes() && !kept.trim_end().ends_with(['{', '[', ',']) => {
+                continue;
+            }
+            _ => {}
+        }
+        kept.push(c);
+    }
+    (kept.len() < text.len()).then_some(kept)
+}
+
+/// The reader's words with the place in the text that they are about.
+fn shown(text: &str, problem: &str) -> String {
+    if problem.starts_with("recursion limit exceeded") {
+        return "nested deeper than 128 levels".to_owned();
+    }
+    let Some(at) = offset(text, problem) else { return shortened(problem, 200) };
+    let before = text[..at].char_indices().rev().nth(AROUND - 1).map_or(0, |(start, _)| start);
+    let behind = text[at..].char_indices().nth(AROUND).map_or(text.len(), |(end, _)| at + end);
+    let place = format!("{}▸{}", &text[before..at], &text[at..behind]);
+    format!("{}, at ▸ in `{place}`", shortened(problem, 200))
+}
+
+/// `… at line 1 column 5`, as bytes.
+fn offset(text: &str, problem: &str) -> Option<usize> {
+    let (_, place) = problem.rsplit_once(" at line ")?;
+    let (line, column) = place.split_once(" column ")?;
+    let (line, column): (usize, usize) = (line.parse().ok()?, column.parse().ok()?);
+    let start: usize = text.split_inclusive('\n').take(line.checked_sub(1)?).map(str::len).sum();
+    let at = (start + column.saturating_sub(1)).min(text.len());
+    Some(text.floor_char_boundary(at))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,167 @@
+//! The forms in which tools are told, and what each of them can say. A new form is a variant and its
+//! lines in these tables.
+
+use std::fmt;
+
+use tollgate_core::nearest::nearest;
+use tollgate_core::text::shortened;
+
+use crate::dialect::Dialect;
+
+/// How a definition of a tool is written down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// As MCP servers list them.
+    Mcp,
+    /// Chat Completions, and everybody who speaks like it.
+    OpenAi,
+    OpenAiResponses,
+    Anthropic,
+    /// `generateContent`.
+    Gemini,
+    OpenAiRealtime,
+    /// `BidiGenerateContent`.
+    GeminiLive,
+}
+
+/// A form that nobody knows.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no format `{given}`; {hint}")]
+pub struct UnknownForm {
+    given: String,
+    hint: String,
+}
+
+impl Form {
+    pub const ALL: [Self; 7] = [
+        Self::Mcp,
+        Self::OpenAi,
+        Self::OpenAiResponses,
+        Self::Anthropic,
+        Self::Gemini,
+        Self::OpenAiRealtime,
+        Self::GeminiLive,
+    ];
+
+    /// As people and URLs name it.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Mcp => "mcp",
+            Self::OpenAi => "openai",
+            Self::OpenAiResponses => "openai-responses",
+            Self::Anthropic => "anthropic",
+            Self::Gemini => "gemini",
+            Self::OpenAiRealtime => "openai-realtime",
+            Self::GeminiLive => "gemini-live",
+        }
+    }
+
+    pub fn parse(text: &str) -> Result<Self, UnknownForm> {
+        let known = || Self::ALL.into_iter().map(Self::as_str);
+        Self::ALL.into_iter().find(|form| form.as_str() == text).ok_or_else(|| {
+            let hint = match nearest(text, known()).first() {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("known are `{}`", known().collect::<Vec<_>>().join("`, `")),
+            };
+            UnknownForm { given: shortened(text, 40), hint }
+        })
+    }
+
+    /// How a tool may be called.
+    pub(super) fn names(self) -> NameRule {
+        match self {
+            // 128 is MCP's own advice; longer names are for its clients to judge.
+            Self::Mcp => NameRule { most: usize::MAX, first: is_anything, then: is_anything },
+            Self::OpenAi | Self::OpenAiResponses | Self::OpenAiRealtime | Self::Anthropic => {
+                NameRule { most: 64, first: is_plain, then: is_plain }
+            }
+            // 128 by now; some of its servers still take 64.
+            Self::Gemini | Self::GeminiLive => {
+                NameRule { most: 64, first: is_letter, then: is_dotted }
+            }
+        }
+    }
+
+    /// How the arguments of a tool may be called.
+    pub(super) fn keys(self) -> NameRule {
+        match self {
+            Self::Mcp | Self::OpenAi | Self::OpenAiResponses | Self::OpenAiRealtime => {
+                NameRule { most: usize::MAX, first: is_anything, then: is_anything }
+            }
+            Self::Anthropic => NameRule { most: 64, first: is_key, then: is_key },
+            Self::Gemini | Self::GeminiLive => {
+                NameRule { most: 64, first: is_letter, then: is_word }
+            }
+        }
+    }
+}
+
+impl fmt::Display for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl From<Dialect> for Form {
+    fn from(dialect: Dialect) -> Self {
+        match dialect {
+            Dialect::OpenAiChat => Self::OpenAi,
+            Dialect::OpenAiResponses => Self::OpenAiResponses,
+            Dialect::Anthropic => Self::Anthropic,
+            Dialect::Gemini => Self::Gemini,
+        }
+    }
+}
+
+/// What a form takes for a name.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct NameRule {
+    /// Characters.
+    pub(super) most: usize,
+    pub(super) first: fn(char) -> bool,
+    pub(super) then: fn(char) -> bool,
+}
+
+fn is_anything(_: char) -> bool {
+    true
+}
+
+fn is_letter(c: char) -> bool {
+    c.is_ascii_alphabetic() || c == '_'
+}
+
+fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
+fn is_plain(c: char) -> bool {
+    is_word(c) || c == '-'
+}
+
+fn is_key(c: char) -> bool {
+    is_plain(c) || c == '.'
+}
+
+fn is_dotted(c: char) -> bool {
+    is_key(c) || c == ':'
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Form;
+
+    #[test]
+    fn forms_are_known_by_their_names_and_guessed_from_near_ones() {
+        for form in Form::ALL {
+            assert_eq!(Form::parse(form.as_str()), Ok(form));
+        }
+        for (given, expected) in [
+            ("Gemini_Live", "there is no format `Gemini_Live`; did you mean `gemini-live`?"),
+            ("antropic", "there is no format `antropic`; did you mean `anthropic`?"),
+        ] {
+            assert_eq!(Form::parse(given).unwrap_err().to_string(), expected);
+        }
+        let told = Form::parse(&"x".repeat(10_000)).unwrap_err().to_string();
+        assert!(told.len() < 250 && told.contains("known are `mcp`, `openai`"), "{told}");
+    }
+}

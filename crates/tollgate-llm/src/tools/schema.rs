@@ -1,0 +1,115 @@
+//! Makes a JSON schema of arguments fit for a form: written in the newest draft, its references in
+//! one place or inlined, its root a plain object, its keys renamed, and in the words that the form
+//! knows. What cannot be said any more is put into the description next to it and listed.
+
+use serde_json::{Map, Value, json};
+
+use super::form::Form;
+use super::lost::{Kind, Lost, step};
+
+mod keys;
+mod limits;
+mod loose;
+mod merge;
+mod modern;
+mod refs;
+mod root;
+mod shape;
+
+pub(super) use keys::Renames;
+
+/// Arrays and objects within each other.
+const MAX_DEPTH: usize = 128;
+/// Values, also of what references were replaced by.
+const MAX_VALUES: usize = 50_000;
+
+/// A schema as a form takes it.
+#[derive(Debug)]
+pub(super) struct Fitted {
+    /// `None`: no arguments at all.
+    pub(super) schema: Option<Value>,
+    pub(super) lost: Vec<Lost>,
+    pub(super) renames: Renames,
+}
+
+/// Why a schema cannot be made fit.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unfit {
+    #[error("the schema must be an object")]
+    NotASchema,
+    #[error("the arguments of a tool are an object; its schema has another `type`")]
+    NotOfObjects,
+    #[error("the schema is nested deeper than {MAX_DEPTH} levels")]
+    TooDeep,
+    #[error("the schema has more than {MAX_VALUES} values")]
+    TooLarge,
+}
+
+/// `at` is where the schema stands in its definition.
+pub(super) fn fit(schema: &Value, form: Form, at: &str) -> Result<Fitted, Unfit> {
+    check(schema)?;
+    if form == Form::Mcp {
+        let schema = Some(schema.clone());
+        return Ok(Fitted { schema, lost: Vec::new(), renames: Renames::default() });
+    }
+    let mut bench = Bench::new(at);
+    let mut schema = schema.clone();
+    modern::modernise(&mut schema);
+    refs::gather(&mut schema, &mut bench)?;
+    if matches!(form, Form::Gemini | Form::GeminiLive) {
+        schema = refs::inline(schema, form, &mut bench);
+    }
+    let mut fields = match schema {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
+    };
+    root::plain(&mut fields, form, &mut bench)?;
+    keys::rename(&mut fields, form.keys(), &mut bench);
+    loose::mend(&mut fields);
+    fields.entry("properties").or_insert_with(|| json!({}));
+    let schema = Some(Value::Object(fields));
+    Ok(Fitted { schema, lost: bench.lost, renames: bench.renames })
+}
+
+/// What is noted while a schema is worked on.
+struct Bench {
+    at: String,
+    lost: Vec<Lost>,
+    renames: Renames,
+}
+
+impl Bench {
+    fn new(at: &str) -> Self {
+        Self { at: at.to_owned(), lost: Vec::new(), renames: Renames::default() }
+    }
+
+    /// A keyword whose word is in the description only.
+    fn limit(&mut self, at: &str, keyword: &str) {
+        let what = format!("`{keyword}` is in the description only");
+        self.lost.push(Lost::new(Kind::Limit, step(at, keyword), what));
+    }
+}
+
+/// Bounds what follows: it recurses as deep as the schema is.
+fn check(schema: &Value) -> Result<(), Unfit> {
+    if !schema.is_object() {
+        return Err(Unfit::NotASchema);
+    }
+    let mut left = MAX_VALUES;
+    let mut rest = vec![(schema, 1)];
+    while let Some((value, depth)) = rest.pop() {
+        if depth > MAX_DEPTH {
+            return Err(Unfit::TooDeep);
+        }
+        left = left.checked_sub(1).ok_or(Unfit::TooLarge)?;
+        match value {
+            Value::Array(items) => rest.extend(items.iter().map(|item| (item, depth + 1))),
+            Value::Object(fields) => rest.extend(fields.values().map(|field| (field, depth + 1))),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

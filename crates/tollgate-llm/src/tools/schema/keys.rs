@@ -1,0 +1,111 @@
+//! Renames the arguments whose names a form does not take, everywhere in the schema, and gives
+//! them their own names back in what a model sends.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::{Bench, shape};
+use crate::tools::form::NameRule;
+use crate::tools::lost::{Kind, Lost, step};
+
+/// Which key stands for which, of all objects of a tool's arguments. New names carry a mark of the
+/// old ones: a key of another object is never meant by accident.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Renames {
+    /// The tool's own names, by the new ones.
+    own: BTreeMap<String, String>,
+}
+
+impl Renames {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.own.is_empty()
+    }
+
+    /// Arguments that a model sent, in the tool's own names.
+    #[must_use]
+    pub(crate) fn undone(&self, arguments: Value) -> Value {
+        if self.is_empty() { arguments } else { renamed(arguments, &self.own) }
+    }
+}
+
+fn renamed(value: Value, names: &BTreeMap<String, String>) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let each = fields.into_iter().map(|(key, value)| {
+                let key = names.get(&key).cloned().unwrap_or(key);
+                (key, renamed(value, names))
+            });
+            Value::Object(each.collect())
+        }
+        Value::Array(items) => items.into_iter().map(|item| renamed(item, names)).collect(),
+        scalar => scalar,
+    }
+}
+
+pub(super) fn rename(fields: &mut Map<String, Value>, rule: NameRule, bench: &mut Bench) {
+    let mut new = BTreeMap::new();
+    let at = bench.at.clone();
+    collect(fields, &at, (rule, &mut new, &mut bench.lost));
+    if new.is_empty() {
+        return;
+    }
+    apply(fields, &new);
+    bench.renames.own = new.into_iter().map(|(own, new)| (new, own)).collect();
+}
+
+type Collected<'c> = (NameRule, &'c mut BTreeMap<String, String>, &'c mut Vec<Lost>);
+
+fn collect(fields: &mut Map<String, Value>, at: &str, (rule, new, lost): Collected<'_>) {
+    let named = fields.get("properties").and_then(Value::as_object);
+    for name in named.into_iter().flat_map(Map::keys).filter(|name| !rule.takes(name)) {
+        let fitted = rule.fit(name).into_owned();
+        let at = step(&step(at, "properties"), name);
+        lost.push(Lost::new(Kind::Renamed, at, format!("is called `{fitted}` there")));
+        new.insert(name.clone(), fitted);
+    }
+    shape::each(fields, at, |schema, at| {
+        if let Value::Object(fields) = schema {
+            collect(fields, at, (rule, new, lost));
+        }
+    });
+}
+
+fn apply(fields: &mut Map<String, Value>, new: &BTreeMap<String, String>) {
+    let name = |key: &str| new.get(key).cloned().unwrap_or_else(|| key.to_owned());
+    let keys = |named: Value| match named {
+        Value::Object(named) => {
+            Value::Object(named.into_iter().map(|(key, value)| (name(&key), value)).collect())
+        }
+        other => other,
+    };
+    let list = |names: Value| match names {
+        Value::Array(names) => {
+            let each = names.into_iter().map(|it| match it {
+                Value::String(key) => name(&key).into(),
+                other => other,
+            });
+            each.collect()
+        }
+        other => other,
+    };
+    for (keyword, value) in fields.iter_mut() {
+        *value = match (keyword.as_str(), value.take()) {
+            ("properties" | "dependentSchemas", named) => keys(named),
+            ("required" | "propertyOrdering", names) => list(names),
+            ("dependentRequired", named) => match keys(named) {
+                Value::Object(named) => {
+                    Value::Object(named.into_iter().map(|(key, it)| (key, list(it))).collect())
+                }
+                other => other,
+            },
+            ("default" | "examples" | "enum" | "const", instance) => renamed(instance, new),
+            (_, other) => other,
+        };
+    }
+    shape::each(fields, "", |schema, _| {
+        if let Value::Object(fields) = schema {
+            apply(fields, new);
+        }
+    });
+}

@@ -1,0 +1,63 @@
+//! Puts what a form cannot say as a rule into words beside the description: the text is stable, so
+//! that the same schema always reads the same.
+
+use serde_json::{Map, Value};
+use tollgate_core::text::shortened;
+
+/// Characters of one limit, and of all that are told at one place.
+const ONE: usize = 300;
+const ALL: usize = 2_000;
+
+/// Adds `(limits: …)` to the description of a schema.
+pub(super) fn tell(fields: &mut Map<String, Value>, limits: &[String]) {
+    if limits.is_empty() {
+        return;
+    }
+    let each: Vec<String> = limits.iter().map(|limit| shortened(limit, ONE)).collect();
+    let told = shortened(&format!("(limits: {}", each.join("; ")), ALL);
+    let description = match fields.get("description").and_then(Value::as_str) {
+        Some(said) if !said.is_empty() => format!("{said} {told})"),
+        _ => format!("{told})"),
+    };
+    fields.insert("description".to_owned(), description.into());
+}
+
+/// A keyword and what it says.
+pub(super) fn of(keyword: &str, value: &Value) -> String {
+    match value {
+        Value::Array(branches) if matches!(keyword, "anyOf" | "oneOf") => {
+            let each: Vec<String> = branches.iter().map(branch).collect();
+            let which = if keyword == "anyOf" { "any of" } else { "exactly one of" };
+            format!("{which} {}", each.join(" or "))
+        }
+        _ => format!("{keyword} {value}"),
+    }
+}
+
+/// One of several forms that arguments may have, as short as it can be told.
+fn branch(schema: &Value) -> String {
+    let Value::Object(fields) = schema else { return schema.to_string() };
+    let known = |key: &str| {
+        matches!(key, "type" | "required" | "properties" | "title" | "description")
+            || key == "additionalProperties"
+    };
+    if !fields.keys().all(|key| known(key)) {
+        return schema.to_string();
+    }
+    let mut words: Vec<String> = Vec::new();
+    let properties = fields.get("properties").and_then(Value::as_object);
+    for (name, property) in properties.into_iter().flatten() {
+        if let Some(value) = property.get("const") {
+            words.push(format!("{name} {value}"));
+        }
+    }
+    let required = fields.get("required").and_then(Value::as_array);
+    let required: Vec<&str> = required.into_iter().flatten().filter_map(Value::as_str).collect();
+    if !required.is_empty() {
+        words.push(format!("with {}", required.join(", ")));
+    }
+    match words.is_empty() {
+        true => schema.to_string(),
+        false => format!("({})", words.join(", ")),
+    }
+}

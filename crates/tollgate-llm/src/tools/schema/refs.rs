@@ -1,0 +1,229 @@
+//! References: gathered into `$defs` of the root, whatever they pointed to, or replaced by what they
+//! point to. Nothing is ever fetched.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use serde_json::{Map, Value};
+
+use super::limits;
+use super::merge::and;
+use super::shape;
+use super::{Bench, MAX_VALUES, Unfit};
+use crate::tools::form::Form;
+use crate::tools::lost::{Kind, Lost, step};
+
+const KEYWORDS: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
+/// Only of use to references.
+const MARKS: [&str; 6] =
+    ["$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$vocabulary", "$comment"];
+/// Schemas that references may be replaced by, all in all.
+const MAX_INLINED: usize = 2_000;
+/// Schemas within each other, below which no reference is replaced any more.
+const MAX_LEVELS: usize = 32;
+const PREFIX: &str = "#/$defs/";
+
+/// Makes every reference one to `#/$defs/NAME`. Definitions that nothing refers to vanish.
+pub(super) fn gather(root: &mut Value, bench: &mut Bench) -> Result<(), Unfit> {
+    let original = root.clone();
+    let mut gatherer = Gatherer { root: &original, names: HashMap::new(), used: HashSet::new() };
+    let mut waiting = VecDeque::new();
+    let mut left = MAX_VALUES;
+    let at = bench.at.clone();
+    gatherer.visit(root, &at, (bench, &mut waiting));
+    let mut gathered = Map::new();
+    while let Some((name, mut schema)) = waiting.pop_front() {
+        left = left.checked_sub(size(&schema)).ok_or(Unfit::TooLarge)?;
+        let at = step(&format!("{at}/$defs"), &name);
+        gatherer.visit(&mut schema, &at, (bench, &mut waiting));
+        gathered.insert(name, schema);
+    }
+    if let (Value::Object(fields), false) = (root, gathered.is_empty()) {
+        fields.insert("$defs".to_owned(), Value::Object(gathered));
+    }
+    Ok(())
+}
+
+struct Gatherer<'a> {
+    root: &'a Value,
+    /// Of definitions, by the reference to them.
+    names: HashMap<String, String>,
+    used: HashSet<String>,
+}
+
+/// Where what was found is noted: what is lost, and definitions that are still to be looked at.
+type Found<'f> = (&'f mut Bench, &'f mut VecDeque<(String, Value)>);
+
+impl Gatherer<'_> {
+    fn visit(&mut self, schema: &mut Value, at: &str, (bench, waiting): Found<'_>) {
+        let Value::Object(fields) = schema else { return };
+        for group in ["$defs", "definitions"].into_iter().chain(MARKS) {
+            fields.shift_remove(group);
+        }
+        for keyword in KEYWORDS {
+            let Some(Value::String(reference)) = fields.shift_remove(keyword) else { continue };
+            match self.name(&reference, waiting) {
+                Some(name) => {
+                    fields.insert("$ref".to_owned(), format!("{PREFIX}{name}").into());
+                }
+                None => {
+                    let what = format!("the reference to `{reference}` leads nowhere");
+                    bench.lost.push(Lost::new(Kind::Limit, step(at, keyword), what));
+                    limits::tell(fields, &[limits::of(keyword, &reference.into())]);
+                }
+            }
+        }
+        shape::each(fields, at, |schema, at| self.visit(schema, at, (bench, waiting)));
+    }
+
+    /// Of the definition that a reference means from now on.
+    fn name(&mut self, reference: &str, waiting: &mut VecDeque<(String, Value)>) -> Option<String> {
+        if let Some(name) = self.names.get(reference) {
+            return Some(name.clone());
+        }
+        let target = target(self.root, reference)?;
+        let last = reference.rsplit(['/', '#']).next().unwrap_or_default();
+        let plain: String =
+            last.chars().filter(|c| c.is_ascii_alphanumeric() || "_-.".contains(*c)).collect();
+        let stem = if plain.is_empty() { "root".to_owned() } else { plain };
+        let mut name = stem.clone();
+        for count in 2.. {
+            if self.used.insert(name.clone()) {
+                break;
+            }
+            name = format!("{stem}_{count}");
+        }
+        self.names.insert(reference.to_owned(), name.clone());
+        waiting.push_back((name.clone(), target.clone()));
+        Some(name)
+    }
+}
+
+fn target<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> {
+    let fragment = decoded(reference.strip_prefix('#')?)?;
+    let found = match fragment.is_empty() || fragment.starts_with('/') {
+        true => root.pointer(&fragment)?,
+        false => anchored(root, &fragment)?,
+    };
+    (found.is_object() || found.is_boolean()).then_some(found)
+}
+
+fn anchored<'a>(value: &'a Value, anchor: &str) -> Option<&'a Value> {
+    match value {
+        Value::Object(fields) => {
+            let is_it = |key| fields.get(key).and_then(Value::as_str) == Some(anchor);
+            match is_it("$anchor") || is_it("$dynamicAnchor") {
+                true => Some(value),
+                false => fields.values().find_map(|field| anchored(field, anchor)),
+            }
+        }
+        Value::Array(items) => items.iter().find_map(|item| anchored(item, anchor)),
+        _ => None,
+    }
+}
+
+/// Percent-decoding, as for the fragment of a URI.
+fn decoded(fragment: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(fragment.len());
+    let mut rest = fragment.bytes();
+    while let Some(byte) = rest.next() {
+        let byte = match byte {
+            b'%' => {
+                let digit = |byte: u8| char::from(byte).to_digit(16);
+                u8::try_from(digit(rest.next()?)? * 16 + digit(rest.next()?)?).ok()?
+            }
+            byte => byte,
+        };
+        bytes.push(byte);
+    }
+    String::from_utf8(bytes).ok()
+}
+
+fn size(value: &Value) -> usize {
+    match value {
+        Value::Array(items) => 1 + items.iter().map(size).sum::<usize>(),
+        Value::Object(fields) => 1 + fields.values().map(size).sum::<usize>(),
+        _ => 1,
+    }
+}
+
+/// Replaces references by what they point to. A schema that is part of itself keeps them where the
+/// form knows references, and is described where it does not.
+pub(super) fn inline(root: Value, form: Form, bench: &mut Bench) -> Value {
+    let Value::Object(mut fields) = root else { return root };
+    let Some(Value::Object(definitions)) = fields.shift_remove("$defs") else {
+        return Value::Object(fields);
+    };
+    let mut whole = Value::Object(fields.clone());
+    let mut lost = Vec::new();
+    let mut inliner =
+        Inliner { definitions: &definitions, lost: &mut lost, left: MAX_INLINED, level: 0 };
+    inliner.visit(&mut whole, &bench.at, &mut Vec::new());
+    if form == Form::Gemini && !lost.is_empty() {
+        fields.insert("$defs".to_owned(), Value::Object(definitions));
+        return Value::Object(fields);
+    }
+    bench.lost.append(&mut lost);
+    whole
+}
+
+struct Inliner<'a> {
+    definitions: &'a Map<String, Value>,
+    lost: &'a mut Vec<Lost>,
+    left: usize,
+    level: usize,
+}
+
+impl<'a> Inliner<'a> {
+    /// `within` are the definitions that are being replaced.
+    fn visit(&mut self, schema: &mut Value, at: &str, within: &mut Vec<&'a str>) {
+        self.left = self.left.saturating_sub(1);
+        let Value::Object(fields) = schema else { return };
+        let mut entered = 0;
+        while let Some(name) = taken(fields) {
+            let Some((name, definition)) = self.definitions.get_key_value(&name) else { break };
+            let is_too_much = self.left == 0 || self.level > MAX_LEVELS;
+            if within.contains(&name.as_str()) || is_too_much {
+                self.lost.push(told(fields, (name, definition), at));
+                break;
+            }
+            within.push(name);
+            entered += 1;
+            replace(fields, definition.clone());
+        }
+        self.level += 1;
+        shape::each(fields, at, |schema, at| self.visit(schema, at, within));
+        self.level -= 1;
+        within.truncate(within.len() - entered);
+    }
+}
+
+fn taken(fields: &mut Map<String, Value>) -> Option<String> {
+    let reference = fields.shift_remove("$ref")?;
+    Some(reference.as_str()?.strip_prefix(PREFIX)?.to_owned())
+}
+
+fn replace(fields: &mut Map<String, Value>, definition: Value) {
+    match definition {
+        Value::Object(definition) => {
+            let (merged, rest) = and(std::mem::take(fields), definition);
+            *fields = merged;
+            if let Some(rest) = rest {
+                let all = fields.entry("allOf").or_insert_with(|| Value::Array(Vec::new()));
+                if let Value::Array(all) = all {
+                    all.push(Value::Object(rest));
+                }
+            }
+        }
+        Value::Bool(false) => drop(fields.insert("not".to_owned(), Value::Object(Map::new()))),
+        _ => {}
+    }
+}
+
+/// In place of a definition that would have to be part of itself, or is too large.
+fn told(fields: &mut Map<String, Value>, (name, definition): (&str, &Value), at: &str) -> Lost {
+    if let (Some(kind), false) = (definition.get("type"), fields.contains_key("type")) {
+        fields.insert("type".to_owned(), kind.clone());
+    }
+    limits::tell(fields, &[format!("the same form as `{name}` further up")]);
+    Lost::new(Kind::Limit, step(at, "$ref"), format!("`{name}` is part of itself, or too large"))
+}

@@ -1,0 +1,218 @@
+//! The root of a schema of arguments as most APIs want it: a plain object, with no alternatives. Those
+//! become one object with the properties of all, and are told in words.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value, json};
+
+use super::merge::and;
+use super::{Bench, Unfit, limits};
+use crate::tools::form::Form;
+
+/// What the root of a schema must not have.
+fn forbidden(form: Form) -> &'static [&'static str] {
+    match form {
+        Form::Mcp => &[],
+        Form::Anthropic => &["allOf", "anyOf", "oneOf"],
+        Form::OpenAi
+        | Form::OpenAiResponses
+        | Form::OpenAiRealtime
+        | Form::Gemini
+        | Form::GeminiLive => &["allOf", "anyOf", "oneOf", "enum", "const", "not"],
+    }
+}
+
+pub(super) fn plain(
+    fields: &mut Map<String, Value>,
+    form: Form,
+    bench: &mut Bench,
+) -> Result<(), Unfit> {
+    referred(fields);
+    object(fields)?;
+    let at = bench.at.clone();
+    let mut told = Vec::new();
+    for keyword in forbidden(form) {
+        let Some(value) = fields.shift_remove(*keyword) else { continue };
+        let left = match (*keyword, value) {
+            ("allOf", Value::Array(all)) => every(fields, all),
+            ("anyOf" | "oneOf", Value::Array(branches)) => either(fields, branches),
+            (_, value) => Some(value),
+        };
+        if let Some(left) = left {
+            bench.limit(&at, keyword);
+            told.push(limits::of(keyword, &left));
+        }
+    }
+    object(fields)?;
+    limits::tell(fields, &told);
+    Ok(())
+}
+
+/// Arguments are always an object: saying so changes nothing.
+fn object(fields: &mut Map<String, Value>) -> Result<(), Unfit> {
+    let is_object = match fields.get("type") {
+        None => true,
+        Some(Value::String(name)) => name == "object",
+        Some(Value::Array(names)) => names.iter().any(|name| name == "object"),
+        Some(_) => false,
+    };
+    if !is_object {
+        return Err(Unfit::NotOfObjects);
+    }
+    // In front, where readers look for it.
+    fields.shift_remove("type");
+    fields.shift_insert(0, "type".to_owned(), "object".into());
+    Ok(())
+}
+
+/// A root that is a reference becomes what it points to.
+fn referred(fields: &mut Map<String, Value>) {
+    let mut seen = HashSet::new();
+    while let Some(Value::String(reference)) = fields.shift_remove("$ref") {
+        let found = definition(fields, &reference);
+        if let (Some(Value::Object(found)), true) = (found, seen.insert(reference)) {
+            let (merged, rest) = and(std::mem::take(fields), found);
+            *fields = merged;
+            push(fields, "allOf", rest);
+        }
+    }
+}
+
+fn push(fields: &mut Map<String, Value>, keyword: &str, schema: Option<Map<String, Value>>) {
+    let Some(schema) = schema else { return };
+    let list = fields.entry(keyword).or_insert_with(|| json!([]));
+    if let Value::Array(list) = list {
+        list.push(Value::Object(schema));
+    }
+}
+
+/// Takes in all that has to hold as well; gives back what could not be taken in exactly.
+fn every(fields: &mut Map<String, Value>, all: Vec<Value>) -> Option<Value> {
+    // Looks at what the parts name too, so it is the last word on the whole.
+    let closed = fields.shift_remove("unevaluatedProperties");
+    let mut left = Vec::new();
+    let mut seen = HashSet::new();
+    let mut waiting: Vec<Value> = all.into_iter().rev().collect();
+    while let Some(part) = waiting.pop() {
+        let Value::Object(mut part) = part else {
+            left.extend((part == false).then_some(part));
+            continue;
+        };
+        if let Some(Value::String(reference)) = part.shift_remove("$ref") {
+            waiting.push(Value::Object(part));
+            // A part that is part of itself says nothing new by that.
+            if let (Some(found), true) = (definition(fields, &reference), seen.insert(reference)) {
+                waiting.push(found);
+            }
+            continue;
+        }
+        if let Some(Value::Array(more)) = part.shift_remove("allOf") {
+            waiting.extend(more.into_iter().rev());
+        }
+        let (merged, rest) = and(std::mem::take(fields), part);
+        *fields = merged;
+        if let Some(rest) = rest {
+            more_properties(fields, rest.get("properties"));
+            left.push(Value::Object(rest));
+        }
+    }
+    match closed {
+        Some(closed) if left.is_empty() && !fields.contains_key("additionalProperties") => {
+            fields.insert("additionalProperties".to_owned(), closed);
+        }
+        Some(closed) => drop(fields.insert("unevaluatedProperties".to_owned(), closed)),
+        None => {}
+    }
+    (!left.is_empty()).then_some(Value::Array(left))
+}
+
+fn definition(fields: &Map<String, Value>, reference: &str) -> Option<Value> {
+    fields.get("$defs")?.get(reference.strip_prefix("#/$defs/")?).cloned()
+}
+
+/// Takes in the properties of all alternatives, so that they can be sent; gives back the choice.
+fn either(fields: &mut Map<String, Value>, branches: Vec<Value>) -> Option<Value> {
+    let resolved: Vec<Value> = branches
+        .into_iter()
+        .map(|branch| {
+            let reference = branch.get("$ref").and_then(Value::as_str);
+            reference.and_then(|reference| definition(fields, reference)).unwrap_or(branch)
+        })
+        .collect();
+    if let [only] = resolved.as_slice() {
+        return every(fields, vec![only.clone()]);
+    }
+    for branch in &resolved {
+        more_properties(fields, branch.get("properties"));
+    }
+    let common = common(&resolved);
+    if !common.is_empty() {
+        let needed = Map::from_iter([("required".to_owned(), Value::Array(common))]);
+        let (merged, _) = and(std::mem::take(fields), needed);
+        *fields = merged;
+    }
+    Some(Value::Array(resolved))
+}
+
+/// What every alternative needs.
+fn common(branches: &[Value]) -> Vec<Value> {
+    let needs = |branch: &Value| branch.get("required").and_then(Value::as_array).cloned();
+    let mut lists = branches.iter().map(|branch| needs(branch).unwrap_or_default());
+    let first = lists.next().unwrap_or_default();
+    let rest: Vec<Vec<Value>> = lists.collect();
+    first.into_iter().filter(|name| rest.iter().all(|list| list.contains(name))).collect()
+}
+
+/// Properties that are new are taken in; of one that is there already either form will do.
+fn more_properties(fields: &mut Map<String, Value>, more: Option<&Value>) {
+    let Some(Value::Object(more)) = more else { return };
+    let own = fields.entry("properties").or_insert_with(|| json!({}));
+    let Value::Object(own) = own else { return };
+    for (name, schema) in more {
+        match own.get_mut(name) {
+            None => drop(own.insert(name.clone(), schema.clone())),
+            Some(there) if there == schema => {}
+            Some(there) => widen(there, schema),
+        }
+    }
+}
+
+fn widen(there: &mut Value, schema: &Value) {
+    if let Value::Object(fields) = there
+        && fields.len() == 1
+        && let Some(Value::Array(forms)) = fields.get_mut("anyOf")
+    {
+        if !forms.contains(schema) {
+            forms.push(schema.clone());
+        }
+        return;
+    }
+    *there = match (constants(there), constants(schema)) {
+        (Some((kind, one)), Some((_, two))) => {
+            let new: Vec<Value> = two.into_iter().filter(|it| !one.contains(it)).collect();
+            let all: Value = one.into_iter().chain(new).collect();
+            let mut values = Map::from_iter([("enum".to_owned(), all)]);
+            values.extend(kind.map(|kind| ("type".to_owned(), kind)));
+            Value::Object(values)
+        }
+        _ => json!({"anyOf": [there.take(), schema]}),
+    };
+}
+
+/// The values of a property that has only some, as the mark of an alternative has.
+fn constants(schema: &Value) -> Option<(Option<Value>, Vec<Value>)> {
+    let fields = schema.as_object()?;
+    let known = |key: &str| matches!(key, "type" | "const" | "enum" | "title" | "description");
+    if !fields.keys().all(|key| known(key)) {
+        return None;
+    }
+    let values = match (fields.get("const"), fields.get("enum")) {
+        (Some(only), None) => vec![only.clone()],
+        (None, Some(Value::Array(values))) => values.clone(),
+        _ => return None,
+    };
+    Some((fields.get("type").cloned(), values))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+use serde_json::{Value, json};
+
+use crate::tools::Form;
+use crate::tools::schema::{Unfit, fit};
+
+/// What becomes of a schema for OpenAI, and what is lost.
+fn check([schema, expected]: [Value; 2], lost: &[&str]) {
+    let fitted = fit(&schema, Form::OpenAi, "").unwrap();
+    assert_eq!(fitted.schema, Some(expected));
+    let told: Vec<String> = fitted.lost.iter().map(ToString::to_string).collect();
+    assert_eq!(told, lost);
+}
+
+#[test]
+fn parts_of_the_root_that_all_hold_become_one_object() {
+    check(
+        [
+            json!({
+                "allOf": [{"$ref": "#/$defs/page"}, {"properties": {"q": {"type": "string"}}, "required": ["q"]}],
+                "$defs": {"page": {"type": "object", "properties": {"page": {"type": "integer"}}}},
+                "unevaluatedProperties": false,
+            }),
+            json!({
+                "type": "object",
+                "$defs": {"page": {"type": "object", "properties": {"page": {"type": "integer"}}}},
+                "properties": {"page": {"type": "integer"}, "q": {"type": "string"}},
+                "required": ["q"],
+                "additionalProperties": false,
+            }),
+        ],
+        &[],
+    );
+}
+
+#[test]
+fn alternatives_become_one_object_with_the_choice_in_words() {
+    check(
+        [
+            json!({
+                "type": "object",
+                "description": "Finds somebody.",
+                "oneOf": [
+                    {"properties": {"by": {"const": "name"}, "name": {"type": "string"}}, "required": ["by", "name"]},
+                    {"properties": {"by": {"const": "id"}, "id": {"type": "integer"}}, "required": ["by", "id"]},
+                ],
+            }),
+            json!({
+                "type": "object",
+                "description": "Finds somebody. (limits: exactly one of (by \"name\", with by, name) or (by \"id\", with by, id))",
+                "properties": {"by": {"enum": ["name", "id"]}, "name": {"type": "string"}, "id": {"type": "integer"}},
+                "required": ["by"],
+            }),
+        ],
+        &["/oneOf: `oneOf` is in the description only"],
+    );
+    check(
+        [
+            json!({"type": "object", "properties": {"a": {}, "b": {}}, "anyOf": [{"required": ["a"]}, {"required": ["b"]}]}),
+            json!({
+                "type": "object",
+                "properties": {"a": {}, "b": {}},
+                "description": "(limits: any of (with a) or (with b))",
+            }),
+        ],
+        &["/anyOf: `anyOf` is in the description only"],
+    );
+}
+
+#[test]
+fn only_objects_can_be_arguments() {
+    for (schema, expected) in [
+        (json!({"type": "string"}), Unfit::NotOfObjects),
+        (json!({"type": 7}), Unfit::NotOfObjects),
+        (json!(true), Unfit::NotASchema),
+        (json!("object"), Unfit::NotASchema),
+    ] {
+        assert_eq!(fit(&schema, Form::OpenAi, "").unwrap_err(), expected, "{schema}");
+    }
+    check([json!({"type": ["null", "object"]}), json!({"type": "object", "properties": {}})], &[]);
+    check([json!({}), json!({"type": "object", "properties": {}})], &[]);
+}
+
+#[test]
+fn b_sc_02_references_in_circles_come_to_an_end() {
+    for schema in [
+        json!({"$ref": "#"}),
+        json!({"allOf": [{"$ref": "#"}]}),
+        json!({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/b"}, "b": {"$ref": "#/$defs/a"}}}),
+        json!({"allOf": [{"$ref": "#/$defs/a"}], "$defs": {
+            "a": {"allOf": [{"$ref": "#/$defs/b"}]}, "b": {"allOf": [{"$ref": "#/$defs/a"}, {"required": ["x"]}]}}}),
+        json!({"anyOf": [{"$ref": "#"}, {"$ref": "#"}]}),
+        json!({"oneOf": [{"$ref": "#"}]}),
+    ] {
+        for form in Form::ALL {
+            fit(&schema, form, "").unwrap();
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Where schemas stand inside a schema of draft 2020-12.
+
+use serde_json::{Map, Value};
+
+use crate::tools::lost::step;
+
+/// How a keyword holds schemas.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Holds {
+    One,
+    List,
+    /// By names: of properties, of definitions.
+    Named,
+}
+
+pub(super) fn holds(keyword: &str) -> Option<Holds> {
+    Some(match keyword {
+        "not"
+        | "if"
+        | "then"
+        | "else"
+        | "additionalProperties"
+        | "unevaluatedProperties"
+        | "propertyNames"
+        | "items"
+        | "unevaluatedItems"
+        | "contains"
+        | "contentSchema" => Holds::One,
+        "allOf" | "anyOf" | "oneOf" | "prefixItems" => Holds::List,
+        "properties" | "patternProperties" | "dependentSchemas" | "$defs" | "definitions" => {
+            Holds::Named
+        }
+        _ => return None,
+    })
+}
+
+/// Every schema that stands directly in this one, with its place.
+pub(super) fn each(
+    fields: &mut Map<String, Value>,
+    at: &str,
+    mut visit: impl FnMut(&mut Value, &str),
+) {
+    for (keyword, value) in fields {
+        let Some(holds) = holds(keyword) else { continue };
+        let here = step(at, keyword);
+        match (holds, value) {
+            (Holds::One, schema @ (Value::Object(_) | Value::Bool(_))) => visit(schema, &here),
+            (Holds::List, Value::Array(list)) => {
+                for (at, schema) in list.iter_mut().enumerate() {
+                    visit(schema, &format!("{here}/{at}"));
+                }
+            }
+            (Holds::Named, Value::Object(named)) => {
+                for (name, schema) in named {
+                    visit(schema, &step(&here, name));
+                }
+            }
+            _ => {}
+        }
+    }
+}
