@@ -11,12 +11,19 @@ use crate::dialect::Dialect;
 use crate::failure::Failure;
 use crate::told::Told;
 
+use self::anthropic::Anthropic;
+
+pub mod anthropic;
 pub mod fields;
 pub mod lost;
 pub mod names;
+pub mod pairing;
+#[cfg(test)]
+mod recorded;
+pub mod reported;
 
 /// Every dialect that is written and read here.
-pub const FORMATS: &[&dyn Format] = &[];
+pub const FORMATS: &[&dyn Format] = &[&Anthropic];
 
 /// The one for a dialect.
 pub fn of(dialect: Dialect) -> Option<&'static dyn Format> {

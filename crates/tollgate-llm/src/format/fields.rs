@@ -98,6 +98,13 @@ impl Fields {
         self.take(key).map(|value| Self::new(value, at)).transpose()
     }
 
+    /// What nobody took of an object within, so that it stays with the rest of this one.
+    pub fn put_back(&mut self, key: &str, inner: Self) {
+        if !inner.map.is_empty() {
+            self.map.insert(key.to_owned(), Value::Object(inner.map));
+        }
+    }
+
     pub fn missing(&self, key: &str) -> Failure {
         let place = self.place(key);
         let message = format!("`{place}` is missing");

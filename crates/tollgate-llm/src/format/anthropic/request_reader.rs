@@ -1,0 +1,229 @@
+//! Reads a client's request, and says where it is wrong.
+
+use serde_json::Value;
+
+use crate::conversation::{
+    Content, Delivery, Function, Message, Options, OutputForm, Parallel, Part, Request, Role, Tool,
+    ToolChoice,
+};
+use crate::dialect::Dialect;
+use crate::failure::Failure;
+use crate::format::Address;
+use crate::format::fields::{Fields, unknown, wrong};
+use crate::format::names::{self, NameRule};
+use crate::format::pairing::Pairing;
+
+use super::blocks;
+
+const OWN: Dialect = Dialect::Anthropic;
+
+const NAMES: NameRule = NameRule { longest: 128, marks: "" };
+
+pub(super) fn read(body: Value, address: &Address<'_>) -> Result<Request, Failure> {
+    let mut fields = Fields::new(body, "")?;
+    let model = match address.model {
+        Some(model) => model.to_owned(),
+        None => fields.needed_text("model")?,
+    };
+    let max_output = Some(max_tokens(&mut fields)?);
+    let mut messages: Vec<Message> = system(&mut fields)?.into_iter().collect();
+    messages.extend(conversation(&mut fields)?);
+    let tools = tools(&mut fields)?;
+    let (tool_choice, parallel_calls) = tool_choice(&mut fields)?;
+    let (output, effort) = output_config(&mut fields)?;
+    let options = Options {
+        max_output,
+        temperature: share(&mut fields, "temperature")?,
+        top_p: share(&mut fields, "top_p")?,
+        top_k: fields.number("top_k")?,
+        stop: stop_sequences(&mut fields)?,
+        parallel_calls,
+        output,
+        effort,
+        user: user(&mut fields)?,
+        ..Options::default()
+    };
+    let delivery = match fields.flag("stream")? {
+        Some(true) => Delivery::Streamed,
+        Some(false) | None => address.delivery.unwrap_or(Delivery::Whole),
+    };
+    let extra = fields.rest(OWN);
+    Ok(Request { model, messages, tools, tool_choice, options, delivery, extra })
+}
+
+/// 0 is a meaning of its own: the prompt is only put into the cache.
+fn max_tokens(fields: &mut Fields) -> Result<u64, Failure> {
+    let Some(number) = fields.number("max_tokens")? else {
+        return Err(fields.missing("max_tokens"));
+    };
+    let known = number.as_u64().filter(|count| *count <= u64::from(u32::MAX));
+    known.ok_or_else(|| wrong("max_tokens", "a whole number of tokens", &number.into()))
+}
+
+/// A number from 0 to 1.
+fn share(fields: &mut Fields, key: &str) -> Result<Option<serde_json::Number>, Failure> {
+    let Some(number) = fields.number(key)? else { return Ok(None) };
+    match number.as_f64() {
+        Some(share) if (0.0..=1.0).contains(&share) => Ok(Some(number)),
+        _ => Err(Failure::invalid(key, format!("`{key}` must lie between 0 and 1, not {number}"))),
+    }
+}
+
+fn system(fields: &mut Fields) -> Result<Option<Message>, Failure> {
+    let Some(system) = fields.take("system") else { return Ok(None) };
+    let parts = blocks::read_all(system, "system")?;
+    only_text(&parts, "system")?;
+    let said = parts.iter().any(|part| part.as_text() != Some(""));
+    Ok(said.then(|| Message::new(Role::System, parts)))
+}
+
+fn only_text(parts: &[Part], at: &str) -> Result<(), Failure> {
+    let other = parts
+        .iter()
+        .position(|part| !matches!(part.content, Content::Text(_) | Content::Opaque { .. }));
+    let Some(index) = other else { return Ok(()) };
+    let at = format!("{at}[{index}]");
+    let message = format!("`{at}` must be text: system prompts hold nothing else");
+    Err(Failure::invalid(at, message))
+}
+
+fn conversation(fields: &mut Fields) -> Result<Vec<Message>, Failure> {
+    let Some(list) = fields.list("messages")? else { return Err(fields.missing("messages")) };
+    if list.is_empty() {
+        return Err(Failure::invalid("messages", "`messages` must hold at least one message"));
+    }
+    let mut pairing = Pairing::default();
+    let mut messages = Vec::with_capacity(list.len());
+    for (index, value) in list.into_iter().enumerate() {
+        messages.push(message(value, format!("messages[{index}]"), &mut pairing)?);
+    }
+    pairing.settled()?;
+    Ok(messages)
+}
+
+fn message(value: Value, at: String, pairing: &mut Pairing) -> Result<Message, Failure> {
+    let mut fields = Fields::new(value, at)?;
+    let role = match fields.needed_text("role")?.as_str() {
+        "user" => Role::User,
+        "assistant" => Role::Assistant,
+        "system" => Role::System,
+        other => {
+            let known = ["user", "assistant", "system"];
+            return Err(unknown(&fields.place("role"), other, &known));
+        }
+    };
+    let at = fields.place("content");
+    let Some(content) = fields.take("content") else { return Err(fields.missing("content")) };
+    let mut parts = blocks::read_all(content, &at)?;
+    match role {
+        Role::System | Role::Developer => only_text(&parts, &at)?,
+        Role::Assistant => pairing.settled()?,
+        Role::User => {}
+    }
+    for (index, part) in parts.iter_mut().enumerate() {
+        let at = format!("{at}[{index}]");
+        match &mut part.content {
+            Content::Call(call) if role == Role::Assistant => pairing.call(call, &at)?,
+            Content::Call(_) => {
+                let message = format!("`{at}`: only the assistant uses tools");
+                return Err(Failure::invalid(at, message));
+            }
+            Content::Result(result) if role == Role::User => pairing.result(result, &at)?,
+            Content::Result(_) => {
+                let message = format!("`{at}`: results of tools stand in messages of the user");
+                return Err(Failure::invalid(at, message));
+            }
+            _ => {}
+        }
+    }
+    Ok(Message { role, parts, extra: fields.rest(OWN) })
+}
+
+fn tools(fields: &mut Fields) -> Result<Vec<Tool>, Failure> {
+    let list = fields.list("tools")?.unwrap_or_default();
+    let numbered = list.into_iter().enumerate();
+    let tools = numbered
+        .map(|(index, value)| tool(Fields::new(value, format!("tools[{index}]"))?))
+        .collect::<Result<Vec<_>, Failure>>()?;
+    names::check(&tools, NAMES)?;
+    Ok(tools)
+}
+
+fn tool(mut fields: Fields) -> Result<Tool, Failure> {
+    match fields.peek("type") {
+        None => {}
+        Some(Value::String(kind)) if kind == "custom" => {
+            fields.take("type");
+        }
+        Some(Value::String(_)) => {
+            return Ok(Tool::Hosted { dialect: OWN, value: fields.into_value() });
+        }
+        Some(other) => return Err(wrong(&fields.place("type"), "a string", other)),
+    }
+    let name = fields.needed_text("name")?;
+    let parameters = match fields.take("input_schema") {
+        Some(schema @ Value::Object(_)) => schema,
+        Some(other) => return Err(wrong(&fields.place("input_schema"), "an object", &other)),
+        None => return Err(fields.missing("input_schema")),
+    };
+    let description = fields.text("description")?;
+    let extra = fields.rest(OWN);
+    Ok(Tool::Function(Function { name, description, parameters: Some(parameters), extra }))
+}
+
+fn tool_choice(fields: &mut Fields) -> Result<(ToolChoice, Option<Parallel>), Failure> {
+    let Some(mut choice) = fields.object("tool_choice")? else {
+        return Ok((ToolChoice::Unsaid, None));
+    };
+    let parallel = choice.flag("disable_parallel_tool_use")?.map(|disabled| match disabled {
+        true => Parallel::Forbidden,
+        false => Parallel::Allowed,
+    });
+    let chosen = match choice.needed_text("type")?.as_str() {
+        "auto" => ToolChoice::Auto,
+        "any" => ToolChoice::Required,
+        "none" => ToolChoice::None,
+        "tool" => ToolChoice::Named(choice.needed_text("name")?),
+        other => {
+            let known = ["auto", "any", "tool", "none"];
+            return Err(unknown("tool_choice.type", other, &known));
+        }
+    };
+    Ok((chosen, parallel))
+}
+
+/// What is left of `output_config` goes back, to stay with the request.
+fn output_config(fields: &mut Fields) -> Result<(Option<OutputForm>, Option<String>), Failure> {
+    let Some(mut config) = fields.object("output_config")? else { return Ok((None, None)) };
+    let effort = config.text("effort")?;
+    let mut output = None;
+    if config.peek("format").and_then(|it| it.get("type")).is_some_and(|it| it == "json_schema")
+        && let Some(mut format) = config.object("format")?
+    {
+        let schema = match format.take("schema") {
+            Some(schema @ Value::Object(_)) => schema,
+            Some(other) => return Err(wrong(&format.place("schema"), "an object", &other)),
+            None => return Err(format.missing("schema")),
+        };
+        output = Some(OutputForm::Schema { name: "output".to_owned(), schema, strict: None });
+    }
+    fields.put_back("output_config", config);
+    Ok((output, effort))
+}
+
+fn stop_sequences(fields: &mut Fields) -> Result<Vec<String>, Failure> {
+    let list = fields.list("stop_sequences")?.unwrap_or_default();
+    let numbered = list.into_iter().enumerate();
+    let texts = numbered.map(|(index, value)| match value {
+        Value::String(text) => Ok(text),
+        other => Err(wrong(&format!("stop_sequences[{index}]"), "a string", &other)),
+    });
+    texts.collect()
+}
+
+fn user(fields: &mut Fields) -> Result<Option<String>, Failure> {
+    let Some(mut metadata) = fields.object("metadata")? else { return Ok(None) };
+    let user = metadata.text("user_id")?;
+    fields.put_back("metadata", metadata);
+    Ok(user)
+}

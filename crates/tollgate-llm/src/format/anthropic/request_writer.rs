@@ -1,0 +1,189 @@
+//! Writes a request for a provider that speaks Anthropic's dialect.
+
+use serde_json::{Map, Number, Value, json};
+
+use crate::conversation::{
+    Delivery, Function, Options, OutputForm, Parallel, Request, Tool, ToolChoice,
+};
+use crate::dialect::Dialect;
+use crate::failure::Failure;
+use crate::format::Written;
+
+use super::compose::{Composed, compose, content};
+use super::writing::Writing;
+
+const OWN: Dialect = Dialect::Anthropic;
+
+/// The API will not answer without a limit. As many tokens as every model of it can give.
+const TOKENS_UNSAID: u64 = 4096;
+
+pub(super) fn write(request: &Request) -> Result<Written, Failure> {
+    let mut writing = Writing::for_provider(request);
+    let Composed { system, messages } = compose(&request.messages, &mut writing);
+    if messages.is_empty() {
+        let message = "there is nothing to answer: every message is empty or a system prompt";
+        writing.allow::<()>(Err(Failure::invalid("messages", message)));
+    }
+    let mut body = Map::new();
+    body.insert("model".to_owned(), request.model.clone().into());
+    let max_tokens = request.options.max_output.unwrap_or(TOKENS_UNSAID);
+    body.insert("max_tokens".to_owned(), max_tokens.into());
+    if !system.is_empty() {
+        body.insert("system".to_owned(), content(system));
+    }
+    body.insert("messages".to_owned(), messages.into());
+    tools(request, &mut body, &mut writing);
+    options(request, &mut body, &mut writing);
+    if request.delivery == Delivery::Streamed {
+        body.insert("stream".to_owned(), true.into());
+    }
+    request.extra.write_into(OWN, &mut body);
+    let lost = writing.finish()?;
+    Ok(Written { body: body.into(), lost })
+}
+
+fn tools(request: &Request, body: &mut Map<String, Value>, writing: &mut Writing) {
+    let numbered = request.tools.iter().enumerate();
+    let tools: Vec<Value> =
+        numbered.filter_map(|(index, it)| writing.allow(tool(it, index))).collect();
+    if tools.is_empty() {
+        // The API refuses a choice where there is nothing to choose from.
+        if matches!(request.tool_choice, ToolChoice::Required | ToolChoice::Named(_)) {
+            writing.lose("`tool_choice`: there are no tools");
+        }
+        return;
+    }
+    body.insert("tools".to_owned(), tools.into());
+    if let Some(choice) = choice(request, writing) {
+        body.insert("tool_choice".to_owned(), choice);
+    }
+}
+
+fn tool(tool: &Tool, index: usize) -> Result<Value, Failure> {
+    match tool {
+        Tool::Function(function) => Ok(self::function(function)),
+        Tool::Hosted { dialect: OWN, value } => Ok(value.clone()),
+        Tool::Hosted { dialect, .. } => {
+            let at = format!("tools[{index}]");
+            let message = format!(
+                "`{at}` is run by providers that speak {dialect}; this model's speaks {OWN}"
+            );
+            Err(Failure::invalid(at, message))
+        }
+    }
+}
+
+fn function(function: &Function) -> Value {
+    let mut tool = Map::new();
+    tool.insert("name".to_owned(), function.name.clone().into());
+    if let Some(description) = &function.description {
+        tool.insert("description".to_owned(), description.clone().into());
+    }
+    let mut schema = match &function.parameters {
+        Some(Value::Object(schema)) => schema.clone(),
+        Some(_) | None => Map::new(),
+    };
+    if !schema.contains_key("type") {
+        schema.insert("type".to_owned(), "object".into());
+    }
+    tool.insert("input_schema".to_owned(), schema.into());
+    function.extra.write_into(OWN, &mut tool);
+    tool.into()
+}
+
+fn choice(request: &Request, writing: &mut Writing) -> Option<Value> {
+    let parallel = request.options.parallel_calls;
+    let mut choice = match &request.tool_choice {
+        ToolChoice::Unsaid => {
+            parallel?;
+            json!({"type": "auto"})
+        }
+        ToolChoice::Auto => json!({"type": "auto"}),
+        ToolChoice::Required => json!({"type": "any"}),
+        ToolChoice::Named(name) => json!({"type": "tool", "name": name}),
+        ToolChoice::None => return Some(json!({"type": "none"})),
+        ToolChoice::Opaque { dialect: OWN, value } => return Some(value.clone()),
+        ToolChoice::Opaque { dialect, .. } => {
+            writing.lose(format!("`tool_choice`, in a form that only {dialect} has"));
+            return None;
+        }
+    };
+    if let Some(parallel) = parallel {
+        choice["disable_parallel_tool_use"] = (parallel == Parallel::Forbidden).into();
+    }
+    Some(choice)
+}
+
+fn options(request: &Request, body: &mut Map<String, Value>, writing: &mut Writing) {
+    let Options { temperature, top_p, top_k, stop, user, .. } = &request.options;
+    if let Some(temperature) = temperature {
+        body.insert("temperature".to_owned(), cooled(temperature, writing).into());
+    }
+    for (key, number) in [("top_p", top_p), ("top_k", top_k)] {
+        if let Some(number) = number {
+            body.insert(key.to_owned(), whole(number).into());
+        }
+    }
+    if !stop.is_empty() {
+        body.insert("stop_sequences".to_owned(), stop.clone().into());
+    }
+    if let Some(user) = user {
+        body.insert("metadata".to_owned(), json!({"user_id": user}));
+    }
+    output_config(request, body, writing);
+    let Options { seed, presence_penalty, frequency_penalty, candidates, .. } = &request.options;
+    let unsayable = [
+        ("seed", seed.is_some()),
+        ("presence_penalty", presence_penalty.is_some()),
+        ("frequency_penalty", frequency_penalty.is_some()),
+        ("more than one answer", candidates.is_some_and(|count| count > 1)),
+    ];
+    for (what, _) in unsayable.iter().filter(|(_, said)| *said) {
+        writing.lose(format!("`{what}`"));
+    }
+}
+
+/// Anthropic's scale ends at 1, others' at 2.
+fn cooled(temperature: &Number, writing: &mut Writing) -> Number {
+    if temperature.as_f64().is_some_and(|it| it > 1.0) {
+        writing.lose(format!("`temperature` above 1: {temperature} is sent as 1"));
+        return 1.into();
+    }
+    temperature.clone()
+}
+
+/// Others write 40.0 where Anthropic wants 40.
+fn whole(number: &Number) -> Number {
+    match number.as_f64() {
+        Some(float) if number.is_f64() && float.fract() == 0.0 && (1.0..1e9).contains(&float) => {
+            format!("{float:.0}").parse().unwrap_or_else(|_| number.clone())
+        }
+        _ => number.clone(),
+    }
+}
+
+fn output_config(request: &Request, body: &mut Map<String, Value>, writing: &mut Writing) {
+    let mut config = Map::new();
+    match request.options.effort.as_deref() {
+        None => {}
+        Some(effort @ ("low" | "medium" | "high" | "xhigh" | "max")) => {
+            config.insert("effort".to_owned(), effort.into());
+        }
+        Some("minimal") => {
+            writing.lose("effort `minimal`: it is sent as `low`");
+            config.insert("effort".to_owned(), "low".into());
+        }
+        Some(other) => writing.lose(format!("effort `{other}`")),
+    }
+    match &request.options.output {
+        None => {}
+        Some(OutputForm::Json) => writing.lose("JSON as the form of the answer, without a schema"),
+        Some(OutputForm::Schema { schema, .. }) => {
+            let format = json!({"type": "json_schema", "schema": schema});
+            config.insert("format".to_owned(), format);
+        }
+    }
+    if !config.is_empty() {
+        body.insert("output_config".to_owned(), config.into());
+    }
+}

@@ -1,0 +1,322 @@
+//! Writes the events of a client's stream. Blocks never overlap in this dialect: a part that begins
+//! while another is open waits until that one is closed.
+
+use std::collections::VecDeque;
+
+use serde_json::{Map, Value, json};
+
+use crate::conversation::{Content, Part, Stop, Usage};
+use crate::delta::{Delta, Opening};
+use crate::dialect::Dialect;
+use crate::extra::Extra;
+use crate::failure::Failure;
+use crate::format::{Frame, StreamWriter};
+use crate::told::Told;
+
+use super::answer::{stop_words, usage_json};
+use super::writing::{Writing, as_text, with};
+use super::{compose, errors};
+
+const OWN: Dialect = Dialect::Anthropic;
+
+#[derive(Debug)]
+pub(super) struct Writer {
+    /// What the client called it, until a step says better.
+    model: String,
+    begun: bool,
+    /// How many blocks were begun.
+    blocks: usize,
+    current: Option<Current>,
+    waiting: VecDeque<Waiting>,
+    ended: Option<(Stop, Usage, Extra)>,
+    /// What is to be sent next.
+    frames: Vec<Frame>,
+}
+
+/// The part that is being written.
+#[derive(Debug)]
+struct Current {
+    part: usize,
+    /// `None`: a part that this dialect has no block for.
+    block: Option<usize>,
+    growth: Growth,
+    /// How many citations were written.
+    citations: usize,
+}
+
+/// How the text of a part is written.
+#[derive(Debug)]
+enum Growth {
+    Text,
+    Thinking,
+    /// Arguments that are no JSON object must not be passed on as if they were: the SDKs parse them
+    /// as they come. What does not begin as one is kept to the end.
+    Arguments {
+        kept: String,
+        object: bool,
+    },
+    None,
+}
+
+/// A part that began too early.
+#[derive(Debug)]
+struct Waiting {
+    part: usize,
+    steps: Vec<Delta>,
+}
+
+impl Writer {
+    pub(super) fn new(model: &str) -> Self {
+        let (model, waiting) = (model.to_owned(), VecDeque::new());
+        Self {
+            model,
+            begun: false,
+            blocks: 0,
+            current: None,
+            waiting,
+            ended: None,
+            frames: Vec::new(),
+        }
+    }
+}
+
+impl StreamWriter for Writer {
+    fn write(&mut self, delta: &Delta) -> Vec<Frame> {
+        match delta {
+            Delta::Start { id, model, extra, .. } => {
+                let model = if model.is_empty() { self.model.clone() } else { model.clone() };
+                self.begin(id, &model, extra);
+            }
+            Delta::Open { index, .. } => {
+                self.begin_unasked();
+                if self.current.is_some() {
+                    let (part, steps) = (*index, vec![delta.clone()]);
+                    self.waiting.push_back(Waiting { part, steps });
+                } else {
+                    self.step(delta);
+                }
+            }
+            Delta::Grow { index, .. }
+            | Delta::Sign { index, .. }
+            | Delta::Extra { index, .. }
+            | Delta::Close { index } => {
+                if let Some(waiting) = self.waiting.iter_mut().find(|it| it.part == *index) {
+                    waiting.steps.push(delta.clone());
+                } else if self.current.as_ref().is_some_and(|current| current.part == *index) {
+                    self.step(delta);
+                    self.let_in();
+                }
+            }
+            Delta::End { stop, usage, extra } => {
+                self.ended = Some((stop.clone(), usage.clone(), extra.clone()));
+            }
+        }
+        std::mem::take(&mut self.frames)
+    }
+
+    fn end(&mut self, told: Option<&Told>) -> Vec<Frame> {
+        self.begin_unasked();
+        while self.current.is_some() {
+            self.close();
+            self.let_in();
+        }
+        let ended = self.ended.take();
+        let (stop, usage, extra) =
+            ended.unwrap_or_else(|| (Stop::End, Usage::default(), Extra::none()));
+        self.frames.push(Frame::named("message_delta", &last(&stop, &usage, &extra, told)));
+        self.frames.push(Frame::named("message_stop", &json!({"type": "message_stop"})));
+        std::mem::take(&mut self.frames)
+    }
+
+    fn fail(&mut self, failure: &Failure) -> Vec<Frame> {
+        vec![Frame::named("error", &errors::write(failure))]
+    }
+}
+
+impl Writer {
+    fn begin_unasked(&mut self) {
+        let model = std::mem::take(&mut self.model);
+        self.begin("", &model, &Extra::none());
+    }
+
+    fn begin(&mut self, id: &str, model: &str, extra: &Extra) {
+        if std::mem::replace(&mut self.begun, true) {
+            return;
+        }
+        let usage = extra.get(OWN, "usage").filter(|usage| usage["input_tokens"].is_u64());
+        let usage = usage.cloned().unwrap_or_else(|| usage_json(&Usage::default()));
+        let message = json!({
+            "id": id,
+            "type": "message",
+            "role": "assistant",
+            "model": model,
+            "content": [],
+            "stop_reason": null,
+            "stop_sequence": null,
+            "usage": usage,
+        });
+        let event = json!({"type": "message_start", "message": with(message, extra)});
+        self.frames.push(Frame::named("message_start", &event));
+    }
+
+    /// One step of the part that is being written, or the first of one.
+    fn step(&mut self, delta: &Delta) {
+        match delta {
+            Delta::Open { index, opening, extra } => self.open(*index, opening, extra),
+            Delta::Grow { text, .. } => self.grow(text),
+            Delta::Sign { signature, .. } => {
+                let delta =
+                    json!({"type": "signature_delta", "signature": signature.for_client(OWN)});
+                self.delta(&delta);
+            }
+            Delta::Extra { extra, .. } => self.cite(extra),
+            Delta::Close { .. } => self.close(),
+            Delta::Start { .. } | Delta::End { .. } => {}
+        }
+    }
+
+    fn open(&mut self, part: usize, opening: &Opening, extra: &Extra) {
+        let (block, growth) = match opening {
+            Opening::Text | Opening::Refusal => {
+                (Some(json!({"type": "text", "text": ""})), Growth::Text)
+            }
+            Opening::Thinking => {
+                let block = json!({"type": "thinking", "thinking": "", "signature": ""});
+                (Some(block), Growth::Thinking)
+            }
+            Opening::Call { id, name } => {
+                let block = json!({"type": "tool_use", "id": id, "name": name, "input": {}});
+                (Some(block), Growth::Arguments { kept: String::new(), object: false })
+            }
+            Opening::Whole(Content::Opaque { dialect: OWN, value }) => {
+                (Some(value.clone()), Growth::None)
+            }
+            Opening::Whole(content) => (whole(content), Growth::None),
+        };
+        let number = block.map(|block| self.block(with(block, extra)));
+        self.current = Some(Current { part, block: number, growth, citations: 0 });
+        self.cite(extra);
+    }
+
+    /// Begins a block. Input and citations come as steps of their own, as from Anthropic.
+    fn block(&mut self, mut block: Value) -> usize {
+        let number = self.blocks;
+        self.blocks += 1;
+        let input = match block.get_mut("input") {
+            Some(Value::Object(input)) if !input.is_empty() => Some(std::mem::take(input)),
+            _ => None,
+        };
+        if let Some(citations @ Value::Array(_)) = block.get_mut("citations") {
+            *citations = json!([]);
+        }
+        let event = json!({"type": "content_block_start", "index": number, "content_block": block});
+        self.frames.push(Frame::named("content_block_start", &event));
+        if let Some(input) = input {
+            let text = Value::Object(input).to_string();
+            self.frames.push(block_delta(
+                number,
+                &json!({"type": "input_json_delta", "partial_json": text}),
+            ));
+        }
+        number
+    }
+
+    fn grow(&mut self, text: &str) {
+        let Some(current) = &mut self.current else { return };
+        let delta = match &mut current.growth {
+            Growth::Text => json!({"type": "text_delta", "text": text}),
+            Growth::Thinking => json!({"type": "thinking_delta", "thinking": text}),
+            Growth::Arguments { kept, object: false } => {
+                kept.push_str(text);
+                if !kept.trim_start().starts_with('{') {
+                    return;
+                }
+                let text = std::mem::take(kept);
+                current.growth = Growth::Arguments { kept: String::new(), object: true };
+                json!({"type": "input_json_delta", "partial_json": text})
+            }
+            Growth::Arguments { object: true, .. } => {
+                json!({"type": "input_json_delta", "partial_json": text})
+            }
+            Growth::None => return,
+        };
+        self.delta(&delta);
+    }
+
+    /// The citations that were not written yet. No other field can come late in this dialect.
+    fn cite(&mut self, extra: &Extra) {
+        let Some(Value::Array(all)) = extra.get(OWN, "citations") else { return };
+        let Some(current) = &mut self.current else { return };
+        let new = all.get(current.citations..).unwrap_or_default();
+        current.citations = all.len();
+        for citation in new {
+            self.delta(&json!({"type": "citations_delta", "citation": citation}));
+        }
+    }
+
+    fn delta(&mut self, delta: &Value) {
+        if let Some(Current { block: Some(number), .. }) = &self.current {
+            self.frames.push(block_delta(*number, delta));
+        }
+    }
+
+    fn close(&mut self) {
+        let Some(current) = self.current.take() else { return };
+        let Some(number) = current.block else { return };
+        if let Growth::Arguments { kept, object: false } = current.growth
+            && !kept.trim().is_empty()
+        {
+            let text = as_text(&kept).to_string();
+            self.frames.push(block_delta(
+                number,
+                &json!({"type": "input_json_delta", "partial_json": text}),
+            ));
+        }
+        let event = json!({"type": "content_block_stop", "index": number});
+        self.frames.push(Frame::named("content_block_stop", &event));
+    }
+
+    /// Parts that waited, as long as none is open.
+    fn let_in(&mut self) {
+        while self.current.is_none()
+            && let Some(waiting) = self.waiting.pop_front()
+        {
+            for delta in &waiting.steps {
+                self.step(delta);
+            }
+        }
+    }
+}
+
+/// A block for a part that came in one piece.
+fn whole(content: &Content) -> Option<Value> {
+    if matches!(content, Content::Media(_) | Content::Result(_)) {
+        return None;
+    }
+    Writing::for_client().block(&Part::new(content.clone()), "content")
+}
+
+fn block_delta(number: usize, delta: &Value) -> Frame {
+    let event = json!({"type": "content_block_delta", "index": number, "delta": delta});
+    Frame::named("content_block_delta", &event)
+}
+
+fn last(stop: &Stop, usage: &Usage, extra: &Extra, told: Option<&Told>) -> Value {
+    let (reason, sequence) = stop_words(stop, extra);
+    let mut delta = json!({"stop_reason": reason, "stop_sequence": sequence});
+    let mut event = Map::new();
+    event.insert("type".to_owned(), "message_delta".into());
+    event.insert("usage".to_owned(), usage_json(usage));
+    extra.write_into(OWN, &mut event);
+    event.remove("stop_reason");
+    for key in ["container", "stop_details"] {
+        if let Some(value) = event.remove(key) {
+            delta[key] = value;
+        }
+    }
+    event.insert("delta".to_owned(), delta);
+    if let Some(told) = told {
+        event.insert("tollgate".to_owned(), told.json(compose::history(&told.history)));
+    }
+    event.into()
+}

@@ -1,0 +1,362 @@
+//! The dialect as a whole, from what was recorded of it. Bad requests are in `refusals`.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::Anthropic;
+use crate::conversation::{Content, Part, Response, Stop};
+use crate::delta::{self, Delta, Opening};
+use crate::dialect::Dialect;
+use crate::extra::Extra;
+use crate::failure::{Failure, Kind};
+use crate::format::{Address, Broken, Fault, Format, recorded};
+use crate::told::{Ended, Told};
+
+mod refusals;
+mod writing;
+
+const FOLDER: &str = "anthropic";
+
+fn read(body: Value) -> crate::conversation::Request {
+    Anthropic.read_request(body, &Address::default()).unwrap()
+}
+
+#[test]
+fn requests_of_the_own_dialect_lose_nothing() {
+    for (name, body) in recorded::json(FOLDER, "request_") {
+        let written = Anthropic.write_request(&read(body.clone())).unwrap();
+        assert_eq!(plain(written.body), plain(body), "{name}");
+        assert!(written.lost.is_empty(), "{name}: {:?}", written.lost);
+    }
+}
+
+#[test]
+fn answers_of_the_own_dialect_lose_nothing() {
+    for (name, body) in recorded::json(FOLDER, "response_") {
+        let response = Anthropic.read_response(body.clone()).unwrap();
+        let request = recorded::request(Vec::new());
+        let written = Anthropic.write_response(&response, &request, None);
+        assert_eq!(plain(written), plain(body), "{name}");
+    }
+}
+
+#[test]
+fn streams_of_the_own_dialect_lose_nothing() {
+    for (name, sse) in recorded::files(FOLDER, "stream_") {
+        let steps = recorded::steps(&Anthropic, &recorded::events(&sse)).unwrap();
+        let response = recorded::whole(&steps);
+        let frames = recorded::arrived(&recorded::frames(&Anthropic, &steps));
+        assert_one_block_at_a_time(&frames);
+        let again = recorded::steps(&Anthropic, &frames).unwrap();
+        assert_eq!(recorded::whole(&again), response, "{name}");
+    }
+}
+
+#[test]
+fn counts_include_what_went_through_the_cache() {
+    let (_, body) = recorded::json(FOLDER, "response_tools").remove(0);
+    let response = Anthropic.read_response(body).unwrap();
+    let usage = response.usage;
+    assert_eq!((usage.input, usage.cache_read, usage.cache_written), (1230, 1000, 200));
+    assert_eq!((usage.output, usage.reasoning), (80, 20));
+    let (_, sse) = recorded::files(FOLDER, "stream_text").remove(0);
+    let steps = recorded::steps(&Anthropic, &recorded::events(&sse)).unwrap();
+    let usage = recorded::whole(&steps).usage;
+    assert_eq!((usage.input, usage.cache_read, usage.output), (35, 10, 15));
+}
+
+#[test]
+fn every_reason_to_stop_has_its_neutral_word() {
+    let other = Stop::Other { dialect: Dialect::Anthropic, reason: "pause_turn".to_owned() };
+    for (reason, expected) in [
+        ("end_turn", Stop::End),
+        ("max_tokens", Stop::Length),
+        ("stop_sequence", Stop::Sequence(Some("END".to_owned()))),
+        ("tool_use", Stop::Calls),
+        ("refusal", Stop::Refused),
+        ("model_context_window_exceeded", Stop::Length),
+        ("pause_turn", other),
+    ] {
+        let body = json!({"content": [], "stop_reason": reason, "stop_sequence": "END"});
+        assert_eq!(Anthropic.read_response(body).unwrap().stop, expected, "{reason}");
+    }
+}
+
+#[test]
+fn a_stream_in_pieces_is_the_answer_in_pieces() {
+    let (_, sse) = recorded::files(FOLDER, "stream_tools").remove(0);
+    let response = recorded::whole(&recorded::steps(&Anthropic, &recorded::events(&sse)).unwrap());
+    assert_eq!(response.id, "msg_01St");
+    assert_eq!(response.text(), "Rolling.");
+    let calls: Vec<_> = response.calls().map(|it| (it.name.as_str(), &*it.arguments)).collect();
+    assert_eq!(calls, [("roll_dice", "{\"notation\": \"2d6\"}"), ("look-up", "")]);
+    let Content::Thinking { text, signature } = &response.parts[0].content else {
+        panic!("{:?}", response.parts[0]);
+    };
+    assert_eq!(text, "Two rolls.");
+    assert_eq!(signature.as_ref().unwrap().text, "EqQBCgIYAhIM1gbcDa9GJwZA2b3h");
+}
+
+#[test]
+fn b_ch_13_streams_that_break_say_how() {
+    let (_, sse) = recorded::files(FOLDER, "broken_overloaded").remove(0);
+    let broken = recorded::steps(&Anthropic, &recorded::events(&sse)).unwrap_err();
+    let Broken::Reported(reported) = broken else { panic!("{broken:?}") };
+    assert_eq!((reported.fault, reported.message.as_str()), (Fault::Provider, "Overloaded"));
+
+    let (_, sse) = recorded::files(FOLDER, "broken_short").remove(0);
+    let broken = recorded::steps(&Anthropic, &recorded::events(&sse)).unwrap_err();
+    assert_eq!(broken, Broken::Short);
+
+    let start = json!({"type": "message_start", "message": {"usage": {"input_tokens": -5}}});
+    for events in [
+        vec![json!("<html>")],
+        vec![json!({"type": "content_block_stop", "index": 0})],
+        vec![start.clone(), start.clone()],
+        vec![start.clone(), json!({"type": "content_block_delta", "index": 3, "delta": {}})],
+        vec![start, json!({"type": "content_block_start", "content_block": {}})],
+    ] {
+        let events: Vec<_> = events.iter().map(|event| (None, event.to_string())).collect();
+        let broken = recorded::steps(&Anthropic, &events).unwrap_err();
+        assert!(matches!(broken, Broken::Malformed(_)), "{events:?}: {broken:?}");
+    }
+}
+
+#[test]
+fn parts_that_overlap_are_written_one_after_the_other() {
+    let open = |index, name: &str| Delta::Open {
+        index,
+        opening: Opening::Call { id: format!("c{index}"), name: name.to_owned() },
+        extra: Extra::none(),
+    };
+    let grow =
+        |index, text: &str| Delta::Grow { index, text: text.to_owned(), extra: Extra::none() };
+    let steps = [
+        open(0, "a"),
+        grow(0, "{\"x\""),
+        open(1, "b"),
+        grow(1, "not json"),
+        open(2, "c"),
+        grow(0, ":1}"),
+        Delta::Close { index: 1 },
+        Delta::Close { index: 0 },
+        grow(2, "{}"),
+        Delta::End { stop: Stop::Calls, usage: Default::default(), extra: Extra::none() },
+    ];
+    let frames = recorded::arrived(&recorded::frames(&Anthropic, &steps));
+    assert_one_block_at_a_time(&frames);
+    let response = recorded::whole(&recorded::steps(&Anthropic, &frames).unwrap());
+    let calls: Vec<_> = response.calls().map(|call| call.arguments.as_str()).collect();
+    assert_eq!(calls, ["{\"x\":1}", "{\"arguments\":\"not json\"}", "{}"]);
+}
+
+#[test]
+fn the_last_event_tells_what_the_gateway_did() {
+    let told = Told { ended: Ended::Answered, rounds: 2, calls: Vec::new(), history: Vec::new() };
+    let mut writer = Anthropic.stream_writer(&recorded::request(Vec::new()));
+    let frames = writer.end(Some(&told));
+    let names: Vec<_> = frames.iter().map(|frame| frame.name.unwrap()).collect();
+    assert_eq!(names, ["message_start", "message_delta", "message_stop"]);
+    let last: Value = serde_json::from_str(&frames[1].data).unwrap();
+    assert_eq!(last["tollgate"]["rounds"], 2);
+    let response = Response {
+        id: "a".to_owned(),
+        model: "m".to_owned(),
+        created: 0,
+        parts: vec![Part::text("hi")],
+        stop: Stop::End,
+        usage: Default::default(),
+        extra: Extra::none(),
+    };
+    let request = recorded::request(Vec::new());
+    let body = Anthropic.write_response(&response, &request, Some(&told));
+    assert_eq!(body["tollgate"]["ended"], "answered");
+}
+
+#[test]
+fn errors_are_told_in_the_words_of_the_dialect() {
+    for (kind, expected) in [
+        (Kind::Invalid, "invalid_request_error"),
+        (Kind::TooLong, "invalid_request_error"),
+        (Kind::UnknownModel, "not_found_error"),
+        (Kind::Unauthenticated, "authentication_error"),
+        (Kind::Forbidden, "permission_error"),
+        (Kind::RateLimited, "rate_limit_error"),
+        (Kind::Overloaded, "overloaded_error"),
+        (Kind::Timeout, "timeout_error"),
+        (Kind::Provider, "api_error"),
+        (Kind::Internal, "api_error"),
+    ] {
+        let body = Anthropic.write_error(&Failure::new(kind, "no"));
+        let error = json!({"type": expected, "message": "no"});
+        assert_eq!(body, json!({"type": "error", "error": error}));
+    }
+}
+
+#[test]
+fn errors_of_the_provider_are_understood() {
+    let said = |kind: &str, message: &str| {
+        json!({"type": "error", "error": {"type": kind, "message": message}}).to_string()
+    };
+    for (status, body, fault, message) in [
+        (400, said("invalid_request_error", "bad"), Fault::Request, "bad"),
+        (
+            400,
+            said("invalid_request_error", "prompt is too long: 210000 tokens > 200000 maximum"),
+            Fault::TooLong,
+            "prompt is too long: 210000 tokens > 200000 maximum",
+        ),
+        (
+            400,
+            said("invalid_request_error", "Your credit balance is too low"),
+            Fault::Key,
+            "Your credit balance is too low",
+        ),
+        (401, said("authentication_error", "invalid x-api-key"), Fault::Key, "invalid x-api-key"),
+        (404, said("not_found_error", "model: x"), Fault::Model, "model: x"),
+        (413, said("request_too_large", "too large"), Fault::TooLong, "too large"),
+        (429, said("rate_limit_error", "slow down"), Fault::TooOften, "slow down"),
+        (529, said("overloaded_error", "Overloaded"), Fault::Provider, "Overloaded"),
+        (500, said("never_seen", "odd"), Fault::Provider, "odd"),
+        (
+            502,
+            "<html><body><h1>Bad Gateway</h1></body></html>".to_owned(),
+            Fault::Provider,
+            "the provider answered with status 502: Bad Gateway",
+        ),
+        (
+            503,
+            String::new(),
+            Fault::Provider,
+            "the provider answered with status 503 and said nothing",
+        ),
+    ] {
+        let reported = Anthropic.read_error(status, body.as_bytes());
+        assert_eq!((reported.fault, reported.message.as_str()), (fault, message));
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_conversation_keeps_its_meaning(request in recorded::conversations()) {
+        let written = Anthropic.write_request(&request).unwrap();
+        prop_assert!(written.lost.is_empty(), "{:?}", written.lost);
+        let again = read(written.body);
+        prop_assert_eq!(recorded::meaning(&again.messages), recorded::meaning(&request.messages));
+        prop_assert_eq!(again.options, request.options);
+    }
+
+    #[test]
+    fn an_answer_is_read_as_it_was_written(answer in recorded::answers()) {
+        let request = recorded::request(Vec::new());
+        let body = Anthropic.write_response(&answer, &request, None);
+        prop_assert_eq!(&Anthropic.read_response(body).unwrap(), &answer);
+        let frames = recorded::arrived(&recorded::frames(&Anthropic, &delta::steps(&answer)));
+        let steps = recorded::steps(&Anthropic, &frames).unwrap();
+        let mut streamed = recorded::whole(&steps);
+        // The start of a stream says what is known by then of its cost.
+        streamed.extra = Extra::none();
+        prop_assert_eq!(streamed, answer);
+    }
+
+    #[test]
+    fn nothing_breaks_on_requests_with_wounds(
+        number in any::<usize>(),
+        wounds in proptest::collection::vec(recorded::wounds(), 1..4),
+    ) {
+        let mut files = recorded::json(FOLDER, "request_");
+        let (_, mut body) = files.remove(number % files.len());
+        wounds.iter().for_each(|it| recorded::wound(&mut body, it));
+        if let Ok(request) = Anthropic.read_request(body, &Address::default()) {
+            let _ = Anthropic.write_request(&request);
+            let _ = Anthropic.write_history(&request.messages);
+        }
+    }
+
+    #[test]
+    fn nothing_breaks_on_answers_with_wounds(
+        number in any::<usize>(),
+        wounds in proptest::collection::vec(recorded::wounds(), 1..4),
+    ) {
+        let mut files = recorded::json(FOLDER, "response_");
+        let (_, mut body) = files.remove(number % files.len());
+        wounds.iter().for_each(|it| recorded::wound(&mut body, it));
+        if let Ok(response) = Anthropic.read_response(body) {
+            let _ = Anthropic.write_response(&response, &recorded::request(Vec::new()), None);
+            let _ = recorded::frames(&Anthropic, &delta::steps(&response));
+        }
+    }
+
+    #[test]
+    fn nothing_breaks_on_streams_with_wounds(
+        number in any::<usize>(),
+        event in any::<usize>(),
+        wound in recorded::wounds(),
+    ) {
+        let mut files = recorded::files(FOLDER, "stream_");
+        let (_, sse) = files.remove(number % files.len());
+        let mut events = recorded::events(&sse);
+        let event = event % events.len();
+        let mut data: Value = serde_json::from_str(&events[event].1).unwrap();
+        recorded::wound(&mut data, &wound);
+        events[event].1 = data.to_string();
+        if let Ok(steps) = recorded::steps(&Anthropic, &events) {
+            let response = recorded::whole(&steps);
+            assert_one_block_at_a_time(&recorded::arrived(&recorded::frames(&Anthropic, &steps)));
+            let _ = Anthropic.write_response(&response, &recorded::request(Vec::new()), None);
+        }
+    }
+}
+
+/// What the SDKs count on: blocks are numbered from 0, and one ends before the next begins.
+fn assert_one_block_at_a_time(frames: &[(Option<String>, String)]) {
+    let mut open = None;
+    let mut next = 0;
+    for (number, (name, data)) in frames.iter().enumerate() {
+        let event: Value = serde_json::from_str(data).unwrap();
+        assert_eq!(event["type"].as_str(), name.as_deref());
+        let index = event["index"].as_u64();
+        match name.as_deref().unwrap() {
+            "message_start" => assert_eq!(number, 0),
+            "content_block_start" => {
+                assert_eq!((open, index), (None, Some(next)));
+                (open, next) = (index, next + 1);
+            }
+            "content_block_delta" => assert_eq!(index, open),
+            "content_block_stop" => {
+                assert_eq!(index, open);
+                open = None;
+            }
+            "message_delta" => assert_eq!(number, frames.len() - 2),
+            "message_stop" => assert_eq!(number, frames.len() - 1),
+            other => panic!("{other}"),
+        }
+    }
+    assert_eq!(open, None);
+}
+
+/// One spelling of what can be spelt in two ways.
+fn plain(value: Value) -> Value {
+    match value {
+        Value::Object(object) => {
+            let mut plain_object: serde_json::Map<String, Value> =
+                object.into_iter().map(|(key, value)| (key, plain(value))).collect();
+            let role = plain_object.contains_key("role");
+            if let Some(text) = plain_object.get("content").filter(|it| role && it.is_string()) {
+                let blocks = json!([{"type": "text", "text": text}]);
+                plain_object.insert("content".to_owned(), blocks);
+            }
+            let custom = plain_object.get("type").is_some_and(|it| it == "custom");
+            if custom && plain_object.contains_key("input_schema") {
+                plain_object.remove("type");
+            }
+            plain_object.retain(|key, value| {
+                let none = ["cache_creation_input_tokens", "cache_read_input_tokens"];
+                !(value.is_null() || none.contains(&key.as_str()) && *value == 0)
+            });
+            plain_object.into()
+        }
+        Value::Array(list) => list.into_iter().map(plain).collect(),
+        other => other,
+    }
+}

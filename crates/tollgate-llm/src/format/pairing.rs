@@ -1,0 +1,76 @@
+//! Calls and their results, while a client's messages are read: each result answers one call that
+//! was made before it, once. Used by the readers of requests.
+
+use std::collections::HashMap;
+
+use crate::conversation::{Call, CallResult};
+use crate::failure::Failure;
+
+/// The calls so far.
+#[derive(Debug, Default)]
+pub struct Pairing {
+    calls: HashMap<String, Made>,
+    made: usize,
+}
+
+#[derive(Debug)]
+struct Made {
+    name: String,
+    at: String,
+    number: usize,
+    answered: bool,
+}
+
+impl Pairing {
+    /// An id may be used again once its call is answered: some models count from 0 in every turn.
+    pub fn call(&mut self, call: &Call, at: &str) -> Result<(), Failure> {
+        let number = self.made;
+        self.made += 1;
+        let made = Made { name: call.name.clone(), at: at.to_owned(), number, answered: false };
+        match self.calls.insert(call.id.clone(), made) {
+            Some(before) if !before.answered => {
+                let (id, first) = (brief(&call.id), before.at);
+                Err(Failure::invalid(at, format!("`{at}`: call id `{id}` is taken by `{first}`")))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives the result the name of its tool.
+    pub fn result(&mut self, result: &mut CallResult, at: &str) -> Result<(), Failure> {
+        let id = brief(&result.call_id);
+        match self.calls.get_mut(&result.call_id) {
+            None => {
+                let message = format!("`{at}`: no call before it has the id `{id}`");
+                Err(Failure::invalid(at, message))
+            }
+            Some(made) if made.answered => {
+                Err(Failure::invalid(at, format!("`{at}`: call `{id}` has its result already")))
+            }
+            Some(made) => {
+                made.answered = true;
+                result.name.get_or_insert_with(|| made.name.clone());
+                Ok(())
+            }
+        }
+    }
+
+    /// The id of the oldest call that has no result yet, by the name of its tool.
+    pub fn open_for(&self, name: &str) -> Option<&str> {
+        let open = self.calls.iter().filter(|(_, made)| !made.answered && made.name == name);
+        open.min_by_key(|(_, made)| made.number).map(|(id, _)| id.as_str())
+    }
+
+    /// That every call has its result, for dialects that insist on it.
+    pub fn settled(&self) -> Result<(), Failure> {
+        let open = self.calls.iter().filter(|(_, made)| !made.answered);
+        let Some((id, made)) = open.min_by_key(|(_, made)| made.number) else { return Ok(()) };
+        let (at, id) = (&made.at, brief(id));
+        let message = format!("`{at}`: call `{id}` has no result in the message that follows");
+        Err(Failure::invalid(at.clone(), message))
+    }
+}
+
+fn brief(id: &str) -> String {
+    id.chars().take(80).collect()
+}

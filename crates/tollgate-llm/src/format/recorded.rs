@@ -1,0 +1,294 @@
+//! For tests of dialects: what was recorded of them, streams put together, conversations made up by
+//! chance, and fixtures with something wrong in them. Knows no dialect.
+
+use std::fmt::Write as _;
+use std::fs;
+use std::path::PathBuf;
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use serde_json::Value;
+
+use crate::conversation::{
+    Call, CallEnd, CallResult, Content, Delivery, Media, MediaKind, MediaSource, Message, Options,
+    Part, Request, Response, Role, Stop, ToolChoice, Usage,
+};
+use crate::delta::{Assembly, Delta};
+use crate::extra::Extra;
+use crate::format::{Broken, Format, Frame};
+
+/// The files of a folder in `fixtures` whose names begin so, by name.
+pub(super) fn files(folder: &str, prefix: &str) -> Vec<(String, String)> {
+    let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/format/fixtures").join(folder);
+    let mut files: Vec<(String, String)> = fs::read_dir(&root)
+        .unwrap_or_else(|error| panic!("{}: {error}", root.display()))
+        .map(|entry| entry.unwrap())
+        .map(|entry| (entry.file_name().into_string().unwrap(), entry.path()))
+        .filter(|(name, _)| name.starts_with(prefix))
+        .map(|(name, path)| (name, fs::read_to_string(path).unwrap()))
+        .collect();
+    files.sort();
+    assert!(!files.is_empty(), "no `{prefix}` in {}", root.display());
+    files
+}
+
+pub(super) fn json(folder: &str, prefix: &str) -> Vec<(String, Value)> {
+    let files = files(folder, prefix).into_iter();
+    files.map(|(name, text)| (name, serde_json::from_str(&text).unwrap())).collect()
+}
+
+/// The events of a recorded stream.
+pub(super) fn events(sse: &str) -> Vec<(Option<String>, String)> {
+    let blocks = sse.split("\n\n").filter(|block| !block.trim().is_empty());
+    let field = |block: &str, key: &str| {
+        block.lines().find_map(|line| line.strip_prefix(key).map(|rest| rest.trim().to_owned()))
+    };
+    blocks.map(|it| (field(it, "event:"), field(it, "data:").unwrap_or_default())).collect()
+}
+
+/// All steps of a stream.
+pub(super) fn steps(
+    format: &dyn Format,
+    events: &[(Option<String>, String)],
+) -> Result<Vec<Delta>, Broken> {
+    let mut reader = format.stream_reader();
+    let mut steps = Vec::new();
+    for (name, data) in events {
+        steps.extend(reader.read(name.as_deref(), data)?);
+    }
+    steps.extend(reader.end()?);
+    Ok(steps)
+}
+
+/// The answer that steps make. Fails where they break the rules of [`Delta`].
+pub(super) fn whole(steps: &[Delta]) -> Response {
+    let mut assembly = Assembly::default();
+    let mut open: Vec<usize> = Vec::new();
+    let mut opened = 0;
+    for (number, step) in steps.iter().enumerate() {
+        match step {
+            Delta::Start { .. } => assert_eq!(number, 0, "the start comes first"),
+            Delta::Open { index, .. } => {
+                assert_eq!(*index, opened, "parts are numbered without gaps");
+                opened += 1;
+                open.push(*index);
+            }
+            Delta::Grow { index, .. } | Delta::Sign { index, .. } | Delta::Extra { index, .. } => {
+                assert!(open.contains(index), "part {index} is not open");
+            }
+            Delta::Close { index } => {
+                assert!(open.contains(index), "part {index} is not open");
+                open.retain(|it| it != index);
+            }
+            Delta::End { .. } => assert_eq!(number, steps.len() - 1, "the end comes last"),
+        }
+        assembly.add(step);
+    }
+    assert!(open.is_empty(), "parts {open:?} were not closed");
+    assembly.finish().expect("the stream has an end")
+}
+
+/// What a client of `format` is sent for these steps.
+pub(super) fn frames(format: &dyn Format, steps: &[Delta]) -> Vec<Frame> {
+    let mut writer = format.stream_writer(&request(Vec::new()));
+    let mut frames: Vec<Frame> = steps.iter().flat_map(|step| writer.write(step)).collect();
+    frames.extend(writer.end(None));
+    frames
+}
+
+/// Frames as the events that arrive.
+pub(super) fn arrived(frames: &[Frame]) -> Vec<(Option<String>, String)> {
+    frames.iter().map(|frame| (frame.name.map(str::to_owned), frame.data.clone())).collect()
+}
+
+pub(super) fn request(messages: Vec<Message>) -> Request {
+    Request {
+        model: "some-model".to_owned(),
+        messages,
+        tools: Vec::new(),
+        tool_choice: ToolChoice::Unsaid,
+        options: Options { max_output: Some(100), ..Options::default() },
+        delivery: Delivery::Whole,
+        extra: Extra::none(),
+    }
+}
+
+/// A conversation as any dialect can hold it: a system prompt perhaps, turns of user and assistant,
+/// calls with their results, pictures.
+pub(super) fn conversations() -> impl Strategy<Value = Request> {
+    (proptest::option::of("[a-z ]{1,12}[a-z]"), vec(round(), 1..5)).prop_map(|(system, rounds)| {
+        let mut messages = Vec::new();
+        messages.extend(system.map(|system| Message::text(Role::System, system)));
+        for (number, (question, picture, calls, answer)) in rounds.into_iter().enumerate() {
+            let mut asked = vec![Part::text(question)];
+            asked.extend(picture.map(|data| Part::new(Content::Media(picture_of(data)))));
+            messages.push(Message::new(Role::User, asked));
+            let made = calls.iter().enumerate().map(|(index, (name, arguments, ..))| {
+                let (id, name) = (format!("call_{number}_{index}"), format!("tool_{name}"));
+                Part::new(Content::Call(Call { id, name, arguments: arguments.clone() }))
+            });
+            let made: Vec<Part> = made.collect();
+            let results = calls.iter().enumerate().map(|(index, (name, _, text, end))| {
+                let parts = vec![Part::text(text.clone())];
+                let (call_id, name) = (format!("call_{number}_{index}"), format!("tool_{name}"));
+                let result = CallResult { call_id, name: Some(name), parts, end: *end };
+                Part::new(Content::Result(result))
+            });
+            let results: Vec<Part> = results.collect();
+            if !made.is_empty() {
+                messages.push(Message::new(Role::Assistant, made));
+                messages.push(Message::new(Role::User, results));
+            }
+            messages.push(Message::text(Role::Assistant, answer));
+        }
+        messages.push(Message::text(Role::User, "and now?"));
+        request(messages)
+    })
+}
+
+type Asked = (String, String, String, CallEnd);
+type Round = (String, Option<String>, Vec<Asked>, String);
+
+fn round() -> impl Strategy<Value = Round> {
+    let end = prop_oneof![Just(CallEnd::Well), Just(CallEnd::Failed)];
+    let arguments = prop_oneof![
+        Just("{}".to_owned()),
+        "[a-z]{1,5}".prop_map(|word| format!("{{\"word\":\"{word}\",\"list\":[1,2.5,null]}}")),
+    ];
+    let call = ("[a-z]{1,8}", arguments, "[a-zA-Z\u{e4}\u{1f3b2} \"\\\\{}\n]{0,20}[a-z]", end);
+    let text = "[ -~\u{e4}\u{1f3b2}\n]{0,30}[a-z]";
+    let picture = proptest::option::of("[A-Za-z0-9+/]{8}");
+    (text, picture, vec(call, 0..4), "[ -~]{0,30}[a-z]")
+}
+
+fn picture_of(data: String) -> Media {
+    let source = MediaSource::Base64 { media_type: "image/png".to_owned(), data };
+    Media { kind: MediaKind::Image, source, name: None }
+}
+
+/// What a conversation says, whatever the dialect it went through: turns of one role are one.
+pub(super) fn meaning(messages: &[Message]) -> String {
+    let mut said = String::new();
+    let mut last = None;
+    for message in messages {
+        if last != Some(message.role) {
+            let _ = writeln!(said, "{:?}:", message.role);
+            last = Some(message.role);
+        }
+        for part in &message.parts {
+            match &part.content {
+                Content::Text(text) if text.is_empty() => {}
+                Content::Text(text) | Content::Refusal(text) => {
+                    let _ = writeln!(said, "  text {text:?}");
+                }
+                Content::Thinking { text, .. } => {
+                    let _ = writeln!(said, "  thought {text:?}");
+                }
+                Content::Media(media) => {
+                    let _ = writeln!(said, "  {:?} {:?}", media.kind, media.source);
+                }
+                Content::Call(Call { id, name, arguments }) => {
+                    let arguments: Value = serde_json::from_str(arguments).unwrap_or_default();
+                    let _ = writeln!(said, "  call {id} {name} {arguments}");
+                }
+                Content::Result(CallResult { call_id, parts, end, .. }) => {
+                    let text: String = parts.iter().filter_map(Part::as_text).collect();
+                    let _ = writeln!(said, "  result {call_id} {end:?} {text:?}");
+                }
+                Content::Opaque { value, .. } => {
+                    let _ = writeln!(said, "  opaque {value}");
+                }
+            }
+        }
+    }
+    said
+}
+
+/// Answers as any dialect can give them.
+pub(super) fn answers() -> impl Strategy<Value = Response> {
+    let call = ("[a-z]{1,8}", "[a-z]{0,5}").prop_map(|(name, word)| {
+        let arguments = format!("{{\"word\":\"{word}\"}}");
+        Content::Call(Call { id: String::new(), name, arguments })
+    });
+    let text = "[ -~\u{e4}\u{1f3b2}\n]{1,40}".prop_map(Content::Text);
+    let usage = (0_u64..1000, 0_u64..1000, 0_u64..1000);
+    (proptest::option::of(text), vec(call, 0..4), usage).prop_map(|(text, calls, counts)| {
+        let calls = calls.into_iter().enumerate().map(|(index, mut content)| {
+            if let Content::Call(call) = &mut content {
+                call.id = format!("call_{index}");
+            }
+            content
+        });
+        let parts: Vec<Part> = text.into_iter().chain(calls).map(Part::new).collect();
+        let called = parts.iter().any(|part| part.as_call().is_some());
+        let usage = Usage {
+            input: counts.0 + counts.1,
+            output: counts.2,
+            cache_read: counts.1,
+            ..Usage::default()
+        };
+        Response {
+            id: "answer_1".to_owned(),
+            model: "some-model".to_owned(),
+            created: 0,
+            parts,
+            stop: if called { Stop::Calls } else { Stop::End },
+            usage,
+            extra: Extra::none(),
+        }
+    })
+}
+
+/// One place in a fixture, and what to do to it.
+pub(super) fn wounds() -> impl Strategy<Value = (Vec<usize>, usize)> {
+    (vec(any::<usize>(), 1..7), any::<usize>())
+}
+
+/// Takes something out of `value`, or puts something else in its place.
+pub(super) fn wound(value: &mut Value, (path, how): &(Vec<usize>, usize)) {
+    let Some((step, rest)) = path.split_first() else { return };
+    let deeper = (rest.to_vec(), *how);
+    match value {
+        Value::Object(object) if !object.is_empty() => {
+            let key = object.keys().nth(step % object.len()).cloned().unwrap_or_default();
+            let inside = object.get(&key).is_some_and(|it| it.is_object() || it.is_array());
+            if rest.is_empty() || !inside {
+                match other(*how) {
+                    Some(other) => object.insert(key, other),
+                    None => object.remove(&key),
+                };
+            } else if let Some(value) = object.get_mut(&key) {
+                wound(value, &deeper);
+            }
+        }
+        Value::Array(list) if !list.is_empty() => {
+            let index = step % list.len();
+            if rest.is_empty() {
+                match other(*how) {
+                    Some(other) => list[index] = other,
+                    None => drop(list.remove(index)),
+                }
+            } else {
+                wound(&mut list[index], &deeper);
+            }
+        }
+        _ => *value = other(*how).unwrap_or_default(),
+    }
+}
+
+fn other(how: usize) -> Option<Value> {
+    let others = [
+        Value::Null,
+        true.into(),
+        (-1).into(),
+        1e300.into(),
+        u64::MAX.into(),
+        "".into(),
+        "\u{1f3b2} x".into(),
+        serde_json::json!([]),
+        serde_json::json!([null, 1, "a", {}]),
+        serde_json::json!({}),
+        serde_json::json!({"type": 7, "role": {}}),
+    ];
+    others.get(how % (others.len() + 1)).cloned()
+}
