@@ -1,0 +1,143 @@
+//! What a person wants, as far as a few English patterns tell.
+
+use super::wish::About;
+
+mod dice;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Intent {
+    /// Dice notation.
+    Roll(String),
+    /// Something to be looked up.
+    Find { about: About, what: String },
+}
+
+/// What stands around the thing that is asked for. The first that fits is taken.
+const PATTERNS: &[(About, &str, &str)] = &[
+    (About::Rules, "what does ", " do"),
+    (About::Rules, "what does ", " mean"),
+    (About::Rules, "what do ", " do"),
+    (About::Rules, "how does ", " work"),
+    (About::Rules, "how do ", " work"),
+    (About::Rules, "rules for ", ""),
+    (About::Rules, "rules about ", ""),
+    (About::Rules, "rules of ", ""),
+    (About::Rules, "rules on ", ""),
+    (About::Rules, "rule for ", ""),
+    (About::Rules, "rule about ", ""),
+    (About::Rules, "rule of ", ""),
+    (About::Rules, "rule on ", ""),
+    (About::Rules, "rule ", ""),
+    (About::Sessions, "what happened to ", ""),
+    (About::Sessions, "what happened with ", ""),
+    (About::Sessions, "what happened in ", ""),
+    (About::Sessions, "what happened at ", ""),
+    (About::Sessions, "search sessions for ", ""),
+    (About::Sessions, "search the sessions for ", ""),
+    (About::Entities, "who is ", ""),
+    (About::Entities, "who was ", ""),
+    (About::Entities, "who are ", ""),
+    (About::Facts, "know about ", ""),
+    (About::Facts, "remember about ", ""),
+    (About::Facts, "tell me about ", ""),
+    (About::Facts, "search memory for ", ""),
+    (About::Facts, "search facts for ", ""),
+    (About::Facts, "search for ", ""),
+    (About::Facts, "remember ", ""),
+    (About::Facts, "recall ", ""),
+    (About::Rules, "look up ", ""),
+];
+
+/// Not things to be looked up.
+const PRONOUNS: &[&str] =
+    &["i", "it", "me", "she", "he", "that", "this", "they", "us", "we", "you"];
+const LONGEST_TOPIC: usize = 200;
+/// Characters in which intents are looked for: whoever says more is telling, not asking.
+const LONGEST_HEARD: usize = 2_000;
+
+/// In the order in which they were said; each once.
+pub(super) fn read(utterance: &str) -> Vec<Intent> {
+    let end = utterance.char_indices().nth(LONGEST_HEARD).map_or(utterance.len(), |(end, _)| end);
+    let utterance = &utterance[..end];
+    let mut intents: Vec<Intent> = Vec::new();
+    for (clause, joint) in clauses(utterance) {
+        let found = of_clause(clause);
+        if found.is_empty()
+            && let (Some(joint), Some(Intent::Find { what, .. })) = (joint, intents.last_mut())
+        {
+            // "swords and shields": one topic, not two clauses.
+            what.push_str(joint);
+            what.push_str(trimmed(clause));
+        }
+        for intent in found {
+            if !intents.contains(&intent) {
+                intents.push(intent);
+            }
+        }
+    }
+    intents
+}
+
+fn of_clause(clause: &str) -> Vec<Intent> {
+    let lower = clause.to_ascii_lowercase();
+    let rolls = dice::notations(&lower);
+    if !rolls.is_empty() {
+        return rolls.into_iter().map(Intent::Roll).collect();
+    }
+    PATTERNS.iter().find_map(|pattern| found(clause, &lower, pattern)).into_iter().collect()
+}
+
+fn found(
+    clause: &str,
+    lower: &str,
+    (about, before, after): &(About, &str, &str),
+) -> Option<Intent> {
+    let at = lower.find(before)?;
+    let is_word = at == 0 || !lower.as_bytes()[at - 1].is_ascii_alphanumeric();
+    // Lower case in ASCII keeps every place where it is.
+    let rest = trimmed(&clause[at + before.len()..]);
+    let end = rest.len().checked_sub(after.len())?;
+    let fits = rest.is_char_boundary(end) && rest[end..].eq_ignore_ascii_case(after);
+    let what = trimmed(rest.get(..end)?);
+    let first = what.split(' ').next().unwrap_or_default().to_ascii_lowercase();
+    let is_topic = !what.is_empty() && !PRONOUNS.contains(&first.as_str());
+    let topic = || what.chars().take(LONGEST_TOPIC).collect();
+    (is_word && fits && is_topic).then(|| Intent::Find { about: *about, what: topic() })
+}
+
+/// Without articles and what stands around words.
+fn trimmed(text: &str) -> &str {
+    let mut text = text.trim_matches(|c: char| c.is_whitespace() || ",.?!;:\"'`()".contains(c));
+    for (article, length) in [("the ", 4), ("a ", 2), ("an ", 3)] {
+        if text.get(..length).is_some_and(|head| head.eq_ignore_ascii_case(article)) {
+            text = &text[length..];
+        }
+    }
+    let end = text.len().saturating_sub(" please".len());
+    match text.get(end..) {
+        Some(tail) if tail.eq_ignore_ascii_case(" please") => &text[..end],
+        _ => text,
+    }
+}
+
+/// Parts of what was said, each with the word that joins it to the one before.
+fn clauses(utterance: &str) -> Vec<(&str, Option<&'static str>)> {
+    const JOINTS: [&str; 4] = [" and ", ", ", " then ", " also "];
+    let mut clauses = Vec::new();
+    for sentence in utterance.split(['\n', ';', '?', '!']).flat_map(|text| text.split(". ")) {
+        let (mut rest, mut joint) = (sentence, None);
+        loop {
+            let next = JOINTS.iter().filter_map(|it| rest.find(it).map(|at| (at, *it))).min();
+            let Some((at, found)) = next else { break };
+            clauses.push((&rest[..at], joint));
+            rest = &rest[at + found.len()..];
+            joint = Some(found);
+        }
+        clauses.push((rest, joint));
+    }
+    clauses.retain(|(clause, _)| !clause.trim().is_empty());
+    clauses
+}
+
+#[cfg(test)]
+mod tests;

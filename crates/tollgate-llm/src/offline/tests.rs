@@ -1,0 +1,219 @@
+use std::time::{Duration, UNIX_EPOCH};
+
+use serde_json::json;
+
+use super::{answer, steps};
+use crate::conversation::{
+    Call, CallEnd, CallResult, Content, Delivery, Function, Message, Options, OutputForm, Parallel,
+    Part, Request, Response, Role, Stop, Tool, ToolChoice,
+};
+use crate::delta::{Assembly, Delta};
+use crate::extra::Extra;
+
+fn request(said: &str) -> Request {
+    let roll = Function {
+        name: "dice_roll".to_owned(),
+        description: Some("Rolls dice".to_owned()),
+        parameters: Some(json!({
+            "type": "object",
+            "properties": {"expression": {"type": "string"}},
+            "required": ["expression"],
+        })),
+        extra: Extra::none(),
+    };
+    Request {
+        model: "offline".to_owned(),
+        messages: vec![Message::text(Role::System, "Be brief."), Message::text(Role::User, said)],
+        tools: vec![Tool::Function(roll)],
+        tool_choice: ToolChoice::Unsaid,
+        options: Options::default(),
+        delivery: Delivery::Whole,
+        extra: Extra::none(),
+    }
+}
+
+fn ask(request: &Request) -> Response {
+    answer(request, UNIX_EPOCH + Duration::from_secs(7))
+}
+
+/// The answer as text: calls in brackets.
+fn written(response: &Response) -> String {
+    let parts: Vec<String> = response
+        .parts
+        .iter()
+        .map(|part| match &part.content {
+            Content::Text(text) => text.clone(),
+            Content::Refusal(text) => format!("refusal: {text}"),
+            Content::Call(Call { id, name, arguments }) => format!("[{id} {name} {arguments}]"),
+            other => format!("{other:?}"),
+        })
+        .collect();
+    format!("{} ({:?})", parts.join(" "), response.stop)
+}
+
+/// The conversation goes on: the answer, and a result for each of its calls.
+fn with_results(mut request: Request, results: &[(&str, CallEnd)]) -> Request {
+    let response = ask(&request);
+    let calls: Vec<Call> = response.calls().cloned().collect();
+    request.messages.push(response.into_message());
+    let results = calls.into_iter().zip(results).map(|(call, (text, end))| {
+        Part::new(Content::Result(CallResult {
+            call_id: call.id,
+            name: Some(call.name),
+            parts: vec![Part::text(*text)],
+            end: *end,
+        }))
+    });
+    request.messages.push(Message::new(Role::User, results.collect()));
+    request
+}
+
+#[test]
+fn it_says_what_it_is() {
+    for said in
+        ["hello", "who are you?", "what can you do", "is it raining?", "", "what does prone do"]
+    {
+        let text = ask(&request(said)).text();
+        assert!(text.contains("I am Tollgate's offline model"), "{said}: {text}");
+    }
+    let text = ask(&request("is it raining?")).text();
+    assert!(text.contains("I do not know what to answer to “is it raining?”"), "{text}");
+    assert!(ask(&request("help")).text().contains("Offered here: `dice_roll`."));
+}
+
+#[test]
+fn it_calls_and_then_says_what_came_back() {
+    let asked = request("roll 2d6 and d20");
+    let calls = "[call_offline_1 dice_roll {\"expression\":\"2d6\"}] \
+                 [call_offline_2 dice_roll {\"expression\":\"1d20\"}] (Calls)";
+    assert_eq!(written(&ask(&asked)), calls);
+    let results = [
+        (r#"{"status":"ok","message":"You rolled 7."}"#, CallEnd::Well),
+        ("no dice", CallEnd::Failed),
+    ];
+    let told = with_results(asked, &results);
+    assert_eq!(written(&ask(&told)), "You rolled 7.\nThat did not work: no dice (End)");
+}
+
+#[test]
+fn the_next_utterance_begins_anew() {
+    let mut told = with_results(request("roll 2d6"), &[("7", CallEnd::Well)]);
+    told.messages.push(Message::text(Role::Assistant, "7"));
+    told.messages.push(Message::text(Role::User, "roll d20"));
+    assert_eq!(
+        written(&ask(&told)),
+        "[call_offline_2 dice_roll {\"expression\":\"1d20\"}] (Calls)"
+    );
+}
+
+#[test]
+fn words_behind_results_are_a_new_utterance() {
+    let mut told = with_results(request("roll 2d6"), &[("7", CallEnd::Well)]);
+    told.messages.last_mut().unwrap().parts.push(Part::text("thanks"));
+    assert_eq!(written(&ask(&told)), "You are welcome. (End)");
+}
+
+#[test]
+fn the_choice_of_tools_is_honoured() {
+    let choosing = |choice, said: &str| Request { tool_choice: choice, ..request(said) };
+    assert_eq!(ask(&choosing(ToolChoice::None, "roll 2d6")).stop, Stop::End);
+    let forced = "[call_offline_1 dice_roll {\"expression\":\"hello\"}] (Calls)";
+    assert_eq!(written(&ask(&choosing(ToolChoice::Required, "hello"))), forced);
+    let named = ToolChoice::Named("dice_roll".to_owned());
+    assert_eq!(written(&ask(&choosing(named, "hello"))), forced);
+    let alone = Request {
+        options: Options { parallel_calls: Some(Parallel::Forbidden), ..Options::default() },
+        ..request("roll 2d6 and d20")
+    };
+    assert_eq!(ask(&alone).calls().count(), 1);
+}
+
+#[test]
+fn no_tool_is_called_that_was_not_offered() {
+    let bare = Request { tools: Vec::new(), ..request("roll 2d6") };
+    let text = ask(&bare).text();
+    assert!(text.contains("To roll 2d6 I would need a tool like `roll`"), "{text}");
+}
+
+#[test]
+fn a_script_is_followed_whatever_is_offered() {
+    let script = "say Wait.\ncall absent {\"broken\ncall dice_roll {}\nthen\ncall b {}\nsay Done.";
+    let first = request(script);
+    let expected = "Wait. [call_offline_1 absent {\"broken] [call_offline_2 dice_roll {}] (Calls)";
+    assert_eq!(written(&ask(&first)), expected);
+    let second = with_results(first, &[("x", CallEnd::Failed), ("y", CallEnd::Well)]);
+    assert_eq!(written(&ask(&second)), "[call_offline_3 b {}] (Calls)");
+    let third = with_results(second, &[("z", CallEnd::Well)]);
+    assert_eq!(written(&ask(&third)), "Done. (End)");
+}
+
+#[test]
+fn an_endless_script_ends_where_no_tool_may_be_called() {
+    let mut told = request("call dice_roll {}\nagain");
+    for _ in 0..20 {
+        told = with_results(told, &[("1", CallEnd::Well)]);
+        assert_eq!(ask(&told).stop, Stop::Calls);
+    }
+    told.tool_choice = ToolChoice::None;
+    assert_eq!(ask(&told).stop, Stop::End);
+}
+
+#[test]
+fn an_answer_ends_where_the_client_wants() {
+    let limited = |options| Request { options, ..request("hello") };
+    let short = ask(&limited(Options { max_output: Some(3), ..Options::default() }));
+    assert_eq!(written(&short), "Hello! I am  (Length)");
+    assert_eq!(short.usage.output, 3);
+    let stopped =
+        Options { stop: vec!["offline".to_owned(), "Toll".to_owned()], ..Options::default() };
+    assert_eq!(written(&ask(&limited(stopped))), "Hello! I am  (Sequence(Some(\"Toll\")))");
+    let nothing = Options { max_output: Some(0), ..Options::default() };
+    assert_eq!(written(&ask(&limited(nothing))), " (Length)");
+}
+
+#[test]
+fn json_is_given_where_json_is_asked_for() {
+    let formed = |output| Request {
+        options: Options { output: Some(output), ..Options::default() },
+        ..request("hello")
+    };
+    let text = ask(&formed(OutputForm::Json)).text();
+    assert!(serde_json::from_str::<serde_json::Value>(&text).unwrap()["answer"].is_string());
+    let schema = |schema| OutputForm::Schema { name: "x".to_owned(), schema, strict: Some(true) };
+    let text = ask(&formed(schema(json!({
+        "type": "object",
+        "properties": {"age": {"type": "integer", "minimum": 18}, "kind": {"const": "elf"}},
+        "required": ["age", "kind"],
+        "additionalProperties": false,
+    }))))
+    .text();
+    assert_eq!(text, r#"{"age":18,"kind":"elf"}"#);
+    let impossible = ask(&formed(schema(json!(false))));
+    assert_eq!(impossible.stop, Stop::Refused);
+}
+
+#[test]
+fn the_same_words_get_the_same_answer_and_tokens_are_counted() {
+    let (one, two) = (ask(&request("hello")), ask(&request("hello")));
+    assert_eq!(one, two);
+    assert_eq!(one.created, 7);
+    assert!(one.usage.input > 10 && one.usage.output > 10);
+}
+
+#[test]
+fn it_speaks_word_by_word() {
+    for said in ["hello", "roll 2d6 and d20", "call x {\"ä\":\"öäü 語 and more of it\"}"] {
+        let response = ask(&request(said));
+        let steps = steps(&response);
+        let mut assembly = Assembly::default();
+        for step in &steps {
+            assembly.add(step);
+        }
+        assert_eq!(assembly.finish().unwrap(), response);
+        let longest = steps.iter().map(|step| match step {
+            Delta::Grow { text, .. } => text.chars().count(),
+            _ => 0,
+        });
+        assert!(longest.max().unwrap() <= 14, "{steps:?}");
+    }
+}
