@@ -12,18 +12,23 @@ use crate::failure::Failure;
 use crate::told::Told;
 
 use self::anthropic::Anthropic;
+use self::openai_chat::OpenAiChat;
 
 pub mod anthropic;
 pub mod fields;
 pub mod lost;
 pub mod names;
+pub mod openai_chat;
+mod openai_error;
+mod openai_media;
+mod openai_tool;
 pub mod pairing;
 #[cfg(test)]
 mod recorded;
 pub mod reported;
 
 /// Every dialect that is written and read here.
-pub const FORMATS: &[&dyn Format] = &[&Anthropic];
+pub const FORMATS: &[&dyn Format] = &[&OpenAiChat, &Anthropic];
 
 /// The one for a dialect.
 pub fn of(dialect: Dialect) -> Option<&'static dyn Format> {
@@ -113,6 +118,12 @@ impl Frame {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the answer cannot be understood: {0}")]
 pub struct Malformed(pub String);
+
+impl From<Failure> for Malformed {
+    fn from(failure: Failure) -> Self {
+        Self(failure.message)
+    }
+}
 
 /// Why a stream ends before its time.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -105,6 +105,11 @@ impl Fields {
         }
     }
 
+    /// Puts a value back, or a note for the writer of the same dialect.
+    pub fn put(&mut self, key: &str, value: impl Into<Value>) {
+        self.map.insert(key.to_owned(), value.into());
+    }
+
     pub fn missing(&self, key: &str) -> Failure {
         let place = self.place(key);
         let message = format!("`{place}` is missing");

@@ -1,7 +1,7 @@
 //! Collects what a dialect has no words for while a request is written in it. Used by every
 //! dialect's writer; what was collected is told to the client.
 
-use crate::conversation::{Message, Request, Tool};
+use crate::conversation::{Content, MediaKind, MediaSource, Message, Request, Tool};
 use crate::dialect::Dialect;
 use crate::extra::Extra;
 
@@ -12,8 +12,10 @@ pub struct Lost {
     said: Vec<String>,
 }
 
-/// Fields that the front serves itself, whoever the provider is.
-const SERVED: &[&str] = &["stream_options", "function_call", "max_tokens"];
+/// Fields that the front serves itself whoever the provider is, and notes that readers leave for
+/// the writers of their own dialect.
+const SERVED: &[&str] =
+    &["stream_options", "function_call", "max_tokens", "top_k", "said_as", "type", "item"];
 
 impl Lost {
     /// Begins with the fields that only other dialects know, wherever they stand.
@@ -36,6 +38,35 @@ impl Lost {
         if !self.said.contains(&what) {
             self.said.push(what);
         }
+    }
+
+    /// A part that there are no words for where it stands.
+    pub fn content(&mut self, content: &Content) {
+        self.say(match content {
+            Content::Text(_) => "text in a place where none can stand".to_owned(),
+            Content::Refusal(_) => "a refusal".to_owned(),
+            Content::Thinking { .. } => "thoughts of another model".to_owned(),
+            Content::Media(media) => {
+                let kind = match media.kind {
+                    MediaKind::Image => "an image",
+                    MediaKind::Audio => "audio",
+                    MediaKind::Video => "a video",
+                    MediaKind::Document => "a document",
+                };
+                let source = match &media.source {
+                    MediaSource::Url(_) => "by its address",
+                    MediaSource::Base64 { .. } => "as bytes",
+                    MediaSource::File(_) => "that another provider keeps",
+                };
+                format!("{kind} {source}")
+            }
+            Content::Call(_) => "a tool call that no assistant made".to_owned(),
+            Content::Result(_) => "a result in a place where none can stand".to_owned(),
+            Content::Opaque { dialect, value } => {
+                let kind = value["type"].as_str().unwrap_or("unknown");
+                format!("a part of kind `{kind}` that only {dialect} has")
+            }
+        });
     }
 
     pub fn into_said(self) -> Vec<String> {

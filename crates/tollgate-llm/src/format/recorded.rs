@@ -17,6 +17,10 @@ use crate::delta::{Assembly, Delta};
 use crate::extra::Extra;
 use crate::format::{Broken, Format, Frame};
 
+mod offers;
+
+pub(super) use offers::requests;
+
 /// The files of a folder in `fixtures` whose names begin so, by name.
 pub(super) fn files(folder: &str, prefix: &str) -> Vec<(String, String)> {
     let root = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("src/format/fixtures").join(folder);

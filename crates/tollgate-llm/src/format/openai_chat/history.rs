@@ -1,0 +1,203 @@
+//! Writes messages: towards a provider, and as a client keeps them. A neutral message may become
+//! several, since each result of a tool is one of its own here.
+
+use serde_json::{Map, Value, json};
+
+use super::message::{SAID_AS, THOUGHTS, THOUGHTS_SIGNATURE};
+use super::{DIALECT, part, tool};
+use crate::conversation::{CallResult, Content, Message, Part, Role};
+use crate::extra::Extra;
+use crate::format::lost::Lost;
+
+/// What stands in a result whose parts have to follow in a message of their own.
+const FOLLOWS: &str = "(the result follows as a file)";
+
+pub(super) fn for_provider(messages: &[Message], lost: &mut Lost) -> Vec<Value> {
+    let mut writer = Writer { out: Vec::new(), files: Vec::new(), reader: Reader::Provider(lost) };
+    writer.all(messages);
+    writer.out
+}
+
+pub(super) fn for_client(messages: &[Message]) -> Value {
+    let mut writer = Writer { out: Vec::new(), files: Vec::new(), reader: Reader::Client };
+    writer.all(messages);
+    Value::Array(writer.out)
+}
+
+/// Who reads it.
+enum Reader<'a> {
+    Provider(&'a mut Lost),
+    /// Keeps what other providers signed, and sends it again.
+    Client,
+}
+
+struct Writer<'a> {
+    out: Vec<Value>,
+    /// Of results: they must not stand between two of them.
+    files: Vec<Value>,
+    reader: Reader<'a>,
+}
+
+impl Writer<'_> {
+    fn all(&mut self, messages: &[Message]) {
+        for message in messages {
+            self.message(message);
+        }
+        self.flush();
+    }
+
+    fn message(&mut self, message: &Message) {
+        let is_result = |part: &&Part| matches!(part.content, Content::Result(_));
+        for part in message.parts.iter().filter(is_result) {
+            if let Content::Result(result) = &part.content {
+                self.result(result, &message.extra);
+            }
+        }
+        if !message.parts.is_empty() && message.parts.iter().all(|part| is_result(&part)) {
+            return;
+        }
+        self.flush();
+        let (role, fields) = match message.role {
+            Role::System => ("system", self.said(message)),
+            Role::Developer => ("developer", self.said(message)),
+            Role::User => ("user", self.said(message)),
+            Role::Assistant => ("assistant", self.assistant(message)),
+        };
+        let mut object = Map::from_iter([("role".to_owned(), role.into())]);
+        object.extend(fields);
+        message.extra.write_into(DIALECT, &mut object);
+        self.out.push(Value::Object(object));
+    }
+
+    fn said(&mut self, message: &Message) -> Map<String, Value> {
+        let mut list = Vec::with_capacity(message.parts.len());
+        for part in &message.parts {
+            let value = match &part.content {
+                Content::Text(text) => Some(part::text(text, &part.extra)),
+                Content::Refusal(text) => Some(part::text(text, &part.extra)),
+                Content::Media(media) => part::media(media, &part.extra),
+                Content::Opaque { dialect: DIALECT, value } => Some(value.clone()),
+                Content::Result(_) => continue,
+                Content::Thinking { .. } | Content::Call(_) | Content::Opaque { .. } => None,
+            };
+            self.push(&mut list, value, &part.content);
+        }
+        Map::from_iter([("content".to_owned(), content(list))])
+    }
+
+    fn assistant(&mut self, message: &Message) -> Map<String, Value> {
+        let (mut list, mut calls) = (Vec::new(), Vec::new());
+        let mut fields = self.thoughts(&message.parts);
+        for part in &message.parts {
+            let value = match &part.content {
+                Content::Text(text) => Some(part::text(text, &part.extra)),
+                Content::Refusal(text) => Some(part::refusal(text, &part.extra)),
+                Content::Call(call) => {
+                    calls.push(tool::write_call(call, part));
+                    continue;
+                }
+                Content::Opaque { dialect: DIALECT, value } if tool::is_call(value) => {
+                    calls.push(value.clone());
+                    continue;
+                }
+                Content::Opaque { dialect: DIALECT, value } => Some(value.clone()),
+                Content::Thinking { .. } => continue,
+                Content::Media(_) | Content::Result(_) | Content::Opaque { .. } => None,
+            };
+            self.push(&mut list, value, &part.content);
+        }
+        let said = if list.is_empty() && !calls.is_empty() { Value::Null } else { content(list) };
+        fields.insert("content".to_owned(), said);
+        if !calls.is_empty() {
+            fields.insert("tool_calls".to_owned(), calls.into());
+        }
+        fields
+    }
+
+    /// Providers get back what providers of this dialect thought; clients keep all of it.
+    fn thoughts(&mut self, parts: &[Part]) -> Map<String, Value> {
+        let mut fields = Map::new();
+        let (mut said, mut signatures) = (String::new(), Vec::new());
+        for part in parts {
+            let Content::Thinking { text, signature } = &part.content else { continue };
+            if let Reader::Provider(lost) = &mut self.reader {
+                let own = signature.as_ref().is_none_or(|signature| signature.maker == DIALECT);
+                if !own || part.extra.get(DIALECT, SAID_AS).is_none() {
+                    lost.say("thoughts of another model");
+                    continue;
+                }
+            }
+            said.push_str(text);
+            signatures.push(signature);
+            fields = Map::from_iter([(thoughts_key(&part.extra).to_owned(), said.clone().into())]);
+        }
+        if let (Reader::Client, [Some(signature)]) = (&self.reader, &signatures[..]) {
+            let signature = signature.for_client(DIALECT);
+            fields.insert(THOUGHTS_SIGNATURE.to_owned(), signature.into());
+        }
+        fields
+    }
+
+    fn result(&mut self, result: &CallResult, extra: &Extra) {
+        let mut list = Vec::with_capacity(result.parts.len());
+        let mut files = Vec::new();
+        for part in &result.parts {
+            match &part.content {
+                Content::Media(media) if part.extra.get(DIALECT, "type").is_none() => {
+                    let value = part::media(media, &part.extra);
+                    self.push(&mut files, value, &part.content);
+                }
+                Content::Media(media) => list.extend(part::media(media, &part.extra)),
+                Content::Text(text) => list.push(part::text(text, &part.extra)),
+                Content::Opaque { dialect: DIALECT, value } => list.push(value.clone()),
+                other => self.lose(other),
+            }
+        }
+        if list.is_empty() && !files.is_empty() {
+            list.push(part::text(FOLLOWS, &Extra::none()));
+        }
+        self.files.append(&mut files);
+        let mut object = Map::from_iter([
+            ("role".to_owned(), "tool".into()),
+            ("tool_call_id".to_owned(), result.call_id.clone().into()),
+            ("content".to_owned(), content(list)),
+        ]);
+        extra.write_into(DIALECT, &mut object);
+        self.out.push(Value::Object(object));
+    }
+
+    fn flush(&mut self) {
+        if !self.files.is_empty() {
+            let files = std::mem::take(&mut self.files);
+            self.out.push(json!({"role": "user", "content": files}));
+        }
+    }
+
+    fn push(&mut self, list: &mut Vec<Value>, value: Option<Value>, content: &Content) {
+        match value {
+            Some(value) => list.push(value),
+            None => self.lose(content),
+        }
+    }
+
+    fn lose(&mut self, content: &Content) {
+        if let Reader::Provider(lost) = &mut self.reader {
+            lost.content(content);
+        }
+    }
+}
+
+/// In which field these thoughts were said, or are best said.
+pub(super) fn thoughts_key(extra: &Extra) -> &'static str {
+    let said_as = extra.get(DIALECT, SAID_AS).and_then(Value::as_str);
+    THOUGHTS.into_iter().find(|key| Some(*key) == said_as).unwrap_or(THOUGHTS[0])
+}
+
+/// One plain text is written as a string, as most servers like it best.
+fn content(mut list: Vec<Value>) -> Value {
+    match &mut list[..] {
+        [] => "".into(),
+        [Value::Object(part)] if part.len() == 2 && part["type"] == "text" => part["text"].take(),
+        _ => list.into(),
+    }
+}

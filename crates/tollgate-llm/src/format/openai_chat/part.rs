@@ -1,0 +1,132 @@
+//! The parts of a message's content, both ways. Called by the readers and writers of messages.
+
+use serde_json::{Map, Value, json};
+
+use super::DIALECT;
+use super::openai_media as media;
+use crate::conversation::{Content, Media, MediaKind, MediaSource, Part};
+use crate::extra::Extra;
+use crate::failure::Failure;
+use crate::format::fields::{Fields, wrong};
+
+/// Content is a string, or a list of parts.
+pub(super) fn read_all(value: Value, at: &str) -> Result<Vec<Part>, Failure> {
+    match value {
+        Value::String(text) => Ok(vec![Part::text(text)]),
+        Value::Array(list) => list
+            .into_iter()
+            .enumerate()
+            .map(|(index, part)| read(part, format!("{at}[{index}]")))
+            .collect(),
+        other => Err(wrong(at, "a string or a list of parts", &other)),
+    }
+}
+
+fn read(value: Value, at: String) -> Result<Part, Failure> {
+    let mut fields = Fields::new(value, at)?;
+    let kind = fields.needed_text("type")?;
+    let content = match kind.as_str() {
+        "text" => Content::Text(fields.needed_text("text")?),
+        "refusal" => Content::Refusal(fields.needed_text("refusal")?),
+        "image_url" => image(&mut fields)?,
+        "input_audio" => audio(&mut fields)?,
+        "file" => file(&mut fields)?,
+        _ => {
+            fields.put("type", kind);
+            let content = Content::Opaque { dialect: DIALECT, value: fields.into_value() };
+            return Ok(Part::new(content));
+        }
+    };
+    Ok(Part { content, extra: fields.rest(DIALECT) })
+}
+
+fn image(fields: &mut Fields) -> Result<Content, Failure> {
+    let at = fields.place("image_url");
+    let url = match fields.take("image_url") {
+        Some(Value::String(url)) => url,
+        Some(object) => {
+            let mut image = Fields::new(object, at.as_str())?;
+            let url = image.needed_text("url")?;
+            fields.put_back("image_url", image);
+            url
+        }
+        None => return Err(fields.missing("image_url")),
+    };
+    let source = media::from_url(url, &format!("{at}.url"))?;
+    Ok(Content::Media(Media { kind: MediaKind::Image, source, name: None }))
+}
+
+fn audio(fields: &mut Fields) -> Result<Content, Failure> {
+    let mut audio = fields.object("input_audio")?.ok_or_else(|| fields.missing("input_audio"))?;
+    let data = audio.needed_text("data")?;
+    let media_type = media::audio_type(&audio.needed_text("format")?);
+    fields.put_back("input_audio", audio);
+    let source = MediaSource::Base64 { media_type, data };
+    Ok(Content::Media(Media { kind: MediaKind::Audio, source, name: None }))
+}
+
+fn file(fields: &mut Fields) -> Result<Content, Failure> {
+    let mut file = fields.object("file")?.ok_or_else(|| fields.missing("file"))?;
+    let name = file.text("filename")?;
+    let source = match file.text("file_id")? {
+        Some(id) => MediaSource::File(id),
+        None => match file.text("file_data")? {
+            Some(data) => media::from_file_data(data, name.as_deref()),
+            None => return Err(file.missing("file_id")),
+        },
+    };
+    fields.put_back("file", file);
+    Ok(Content::Media(Media { kind: MediaKind::Document, source, name }))
+}
+
+pub(super) fn text(text: &str, extra: &Extra) -> Value {
+    with_extra(json!({"type": "text", "text": text}), extra)
+}
+
+pub(super) fn refusal(text: &str, extra: &Extra) -> Value {
+    with_extra(json!({"type": "refusal", "refusal": text}), extra)
+}
+
+/// `None`: the dialect has no words for it.
+pub(super) fn media(media: &Media, extra: &Extra) -> Option<Value> {
+    let value = match (media.kind, &media.source) {
+        (MediaKind::Image, MediaSource::Url(url)) => {
+            json!({"type": "image_url", "image_url": {"url": url}})
+        }
+        (MediaKind::Image, MediaSource::Base64 { media_type, data }) => {
+            let url = media::to_data_url(media_type, data);
+            json!({"type": "image_url", "image_url": {"url": url}})
+        }
+        (MediaKind::Audio, MediaSource::Base64 { media_type, data }) => {
+            let format = media::audio_format(media_type);
+            json!({"type": "input_audio", "input_audio": {"data": data, "format": format}})
+        }
+        (MediaKind::Document, MediaSource::File(id)) => {
+            file_json("file_id", id.clone(), media.name.as_deref())
+        }
+        (MediaKind::Document, MediaSource::Base64 { media_type, data }) => {
+            let data = media::to_data_url(media_type, data);
+            file_json("file_data", data, media.name.as_deref().or(Some("file")))
+        }
+        (MediaKind::Image, MediaSource::File(_))
+        | (MediaKind::Audio, MediaSource::Url(_) | MediaSource::File(_))
+        | (MediaKind::Document, MediaSource::Url(_))
+        | (MediaKind::Video, _) => return None,
+    };
+    Some(with_extra(value, extra))
+}
+
+fn file_json(key: &str, value: String, name: Option<&str>) -> Value {
+    let mut file = Map::from_iter([(key.to_owned(), value.into())]);
+    if let Some(name) = name {
+        file.insert("filename".to_owned(), name.into());
+    }
+    json!({"type": "file", "file": file})
+}
+
+fn with_extra(mut value: Value, extra: &Extra) -> Value {
+    if let Value::Object(object) = &mut value {
+        extra.write_into(DIALECT, object);
+    }
+    value
+}

@@ -1,0 +1,127 @@
+//! Reads a client's request. Called by the front through the format.
+
+use serde_json::Value;
+
+use super::{DIALECT, message, tool};
+use crate::conversation::{Delivery, Options, OutputForm, Parallel, Request, ToolChoice};
+use crate::failure::Failure;
+use crate::format::fields::{Fields, wrong};
+use crate::format::{names, openai_tool};
+
+/// As many answers to one request as OpenAI gives.
+const MOST_CANDIDATES: u64 = 128;
+
+/// The note that the client knows functions only, and not tools.
+pub(super) const LEGACY: &str = "function_call";
+
+pub(super) fn read(body: Value) -> Result<Request, Failure> {
+    let mut fields = Fields::new(body, "")?;
+    let model = fields.needed_text("model")?;
+    let messages = fields.list("messages")?.ok_or_else(|| fields.missing("messages"))?;
+    if messages.is_empty() {
+        return Err(Failure::invalid("messages", "`messages` is empty; at least one is needed"));
+    }
+    let messages = message::read_all(messages)?;
+    let delivery = match fields.flag("stream")? {
+        Some(true) => Delivery::Streamed,
+        Some(false) | None => Delivery::Whole,
+    };
+    let mut options = options(&mut fields)?;
+    let mut tools = tool::read_all(fields.list("tools")?.unwrap_or_default())?;
+    let mut tool_choice = tool::read_choice(&mut fields)?;
+    if let Some(functions) = fields.list("functions")? {
+        tools.extend(tool::read_legacy(functions)?);
+        let choice = tool::read_legacy_choice(&mut fields)?;
+        if tool_choice == ToolChoice::Unsaid {
+            tool_choice = choice;
+        }
+        options.parallel_calls = Some(Parallel::Forbidden);
+        fields.put(LEGACY, "auto");
+    }
+    names::check(&tools, openai_tool::NAMES)?;
+    let extra = fields.rest(DIALECT);
+    Ok(Request { model, messages, tools, tool_choice, options, delivery, extra })
+}
+
+fn options(fields: &mut Fields) -> Result<Options, Failure> {
+    let candidates = fields.count("n")?;
+    if candidates.is_some_and(|count| count > MOST_CANDIDATES) {
+        return Err(Failure::invalid("n", format!("`n` is more than {MOST_CANDIDATES}")));
+    }
+    let top_k = fields.number("top_k")?;
+    if let Some(top_k) = &top_k {
+        fields.put("top_k", top_k.clone());
+    }
+    Ok(Options {
+        max_output: max_output(fields)?,
+        temperature: fields.number("temperature")?,
+        top_p: fields.number("top_p")?,
+        top_k,
+        seed: fields.number("seed")?,
+        presence_penalty: fields.number("presence_penalty")?,
+        frequency_penalty: fields.number("frequency_penalty")?,
+        stop: stop(fields)?,
+        parallel_calls: fields.flag("parallel_tool_calls")?.map(|allowed| match allowed {
+            true => Parallel::Allowed,
+            false => Parallel::Forbidden,
+        }),
+        output: output(fields)?,
+        effort: fields.text("reasoning_effort")?,
+        user: fields.text("user")?,
+        candidates,
+    })
+}
+
+/// Either name of the limit; the old one is noted, since servers differ in which one they know.
+fn max_output(fields: &mut Fields) -> Result<Option<u64>, Failure> {
+    let now = fields.count("max_completion_tokens")?;
+    let before = fields.count("max_tokens")?;
+    match (now, before) {
+        (Some(_), Some(_)) => Err(Failure::invalid(
+            "max_tokens",
+            "`max_tokens` and `max_completion_tokens` are the same limit; give one of them",
+        )),
+        (None, Some(count)) => {
+            fields.put("max_tokens", count);
+            Ok(Some(count))
+        }
+        (now, None) => Ok(now),
+    }
+}
+
+fn stop(fields: &mut Fields) -> Result<Vec<String>, Failure> {
+    let list = match fields.take("stop") {
+        None => return Ok(Vec::new()),
+        Some(Value::String(text)) => return Ok(vec![text]),
+        Some(Value::Array(list)) => list,
+        Some(other) => return Err(wrong("stop", "a string or a list of strings", &other)),
+    };
+    let text = |(index, value)| match value {
+        Value::String(text) => Ok(text),
+        other => Err(wrong(&format!("stop[{index}]"), "a string", &other)),
+    };
+    list.into_iter().enumerate().map(text).collect()
+}
+
+fn output(fields: &mut Fields) -> Result<Option<OutputForm>, Failure> {
+    let Some(mut format) = fields.object("response_format")? else { return Ok(None) };
+    let kind = format.needed_text("type")?;
+    let output = match kind.as_str() {
+        "json_object" => Some(OutputForm::Json),
+        "json_schema" => {
+            let mut form =
+                format.object("json_schema")?.ok_or_else(|| format.missing("json_schema"))?;
+            let name = form.needed_text("name")?;
+            let strict = form.flag("strict")?;
+            let schema = form.object("schema")?.map_or(Value::Bool(true), Fields::into_value);
+            format.put_back("json_schema", form);
+            Some(OutputForm::Schema { name, schema, strict })
+        }
+        _ => {
+            format.put("type", kind);
+            None
+        }
+    };
+    fields.put_back("response_format", format);
+    Ok(output)
+}

@@ -1,0 +1,287 @@
+//! Reads the chunks of a provider's stream. What arrives beside the words, such as log
+//! probabilities, further choices or sound, travels as extra fields of the next step.
+
+use serde_json::{Map, Value, json};
+
+use self::calls::Calls;
+use super::message::{THOUGHTS, said_as};
+use super::{DIALECT, openai_error, response, usage};
+use crate::conversation::{Content, Part, Stop, Usage};
+use crate::delta::{Delta, Opening};
+use crate::extra::Extra;
+use crate::failure::Failure;
+use crate::format::fields::Fields;
+use crate::format::{Broken, Malformed, StreamReader};
+
+mod calls;
+
+#[derive(Debug, Default)]
+pub(super) struct Reader {
+    /// What every chunk repeats, once the first one has come.
+    head: Option<Map<String, Value>>,
+    parts: Parts,
+    calls: Calls,
+    finish: Option<String>,
+    usage: Usage,
+    /// For the end of the answer.
+    tail: Extra,
+    ended: bool,
+}
+
+/// The parts so far. Of text, thoughts and refusal one at most is open.
+#[derive(Debug, Default)]
+struct Parts {
+    count: usize,
+    saying: Option<(Saying, usize)>,
+    refused: bool,
+    /// Calls stay open to the end, since their pieces may come mixed.
+    calls: Vec<usize>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Saying {
+    Text,
+    Refusal,
+    Thinking(&'static str),
+}
+
+impl StreamReader for Reader {
+    fn read(&mut self, name: Option<&str>, data: &str) -> Result<Vec<Delta>, Broken> {
+        match data.trim() {
+            _ if self.ended => Ok(Vec::new()),
+            "" => Ok(Vec::new()),
+            "[DONE]" => self.finish(),
+            data => {
+                let chunk: Value = serde_json::from_str(data).map_err(|_| {
+                    let shown: String = data.chars().take(80).collect();
+                    Malformed(format!("an event is not JSON: {shown}"))
+                })?;
+                let error = chunk.get("error").is_some_and(|error| !error.is_null());
+                if error || name == Some("error") {
+                    return Err(Broken::Reported(openai_error::read_value(0, &chunk)));
+                }
+                self.chunk(chunk).map_err(|failure| Broken::Malformed(failure.into()))
+            }
+        }
+    }
+
+    fn end(&mut self) -> Result<Vec<Delta>, Broken> {
+        if self.ended { Ok(Vec::new()) } else { self.finish() }
+    }
+}
+
+impl Reader {
+    fn chunk(&mut self, chunk: Value) -> Result<Vec<Delta>, Failure> {
+        let mut out = Vec::new();
+        let mut fields = Fields::new(chunk, "")?;
+        for key in ["object", "obfuscation"] {
+            fields.take(key);
+        }
+        if let Some(value) = fields.take("usage") {
+            self.count(value);
+        }
+        let choices = fields.list("choices")?.unwrap_or_default();
+        if self.head.is_none() && choices.is_empty() {
+            for key in ["id", "model", "created"] {
+                fields.take(key);
+            }
+            self.tail.merge(fields.rest(DIALECT));
+            return Ok(out);
+        }
+        let mut beside = self.head(fields, &mut out)?;
+        let (mut left, mut others) = (Map::new(), Vec::new());
+        for choice in choices {
+            if choice["index"].as_u64().unwrap_or(0) == 0 {
+                left = self.choice(choice, &mut out)?;
+            } else {
+                others.push(choice);
+            }
+        }
+        if !left.is_empty() || !others.is_empty() {
+            others.insert(0, Value::Object(left));
+            beside.insert("choices".to_owned(), others.into());
+        }
+        self.attach(beside, &mut out);
+        Ok(out)
+    }
+
+    /// Begins the answer with the first chunk; gives what later ones say anew.
+    fn head(
+        &mut self,
+        mut fields: Fields,
+        out: &mut Vec<Delta>,
+    ) -> Result<Map<String, Value>, Failure> {
+        let id = fields.text("id")?.unwrap_or_default();
+        let model = fields.text("model")?.unwrap_or_default();
+        let created = fields.take("created").and_then(|at| at.as_u64()).unwrap_or(0);
+        let Value::Object(mut rest) = fields.into_value() else { return Ok(Map::new()) };
+        rest.retain(|_, value| !value.is_null());
+        if let Some(head) = &self.head {
+            rest.retain(|key, value| head.get(key) != Some(value));
+            return Ok(rest);
+        }
+        self.calls.answer = id.clone();
+        self.head = Some(rest.clone());
+        out.push(Delta::Start { id, model, created, extra: Extra::new(DIALECT, rest) });
+        Ok(Map::new())
+    }
+
+    /// Gives what is left of the choice.
+    fn choice(
+        &mut self,
+        choice: Value,
+        out: &mut Vec<Delta>,
+    ) -> Result<Map<String, Value>, Failure> {
+        let mut choice = Fields::new(choice, "choices[0]")?;
+        choice.take("index");
+        if let Some(value) = choice.take("usage") {
+            self.count(value);
+        }
+        if let Some(reason) = choice.text("finish_reason")?.filter(|reason| !reason.is_empty()) {
+            self.finish = Some(reason);
+        }
+        let mut left = Map::new();
+        if let Some(delta) = choice.object("delta")? {
+            let said = self.said(delta, out)?;
+            if !said.is_empty() {
+                left.insert("delta".to_owned(), Value::Object(said));
+            }
+        }
+        if let Value::Object(rest) = choice.into_value() {
+            left.extend(rest.into_iter().filter(|(_, value)| !value.is_null()));
+        }
+        Ok(left)
+    }
+
+    fn said(
+        &mut self,
+        mut delta: Fields,
+        out: &mut Vec<Delta>,
+    ) -> Result<Map<String, Value>, Failure> {
+        delta.take("role");
+        let mut thought = None;
+        for key in THOUGHTS {
+            let text = delta.text(key)?.filter(|text| !text.is_empty());
+            thought = thought.or(text.map(|text| (key, text)));
+        }
+        if let Some((key, text)) = thought {
+            self.parts.say(Saying::Thinking(key), text, out);
+        }
+        if let Some(text) = delta.text("content")?.filter(|text| !text.is_empty()) {
+            self.parts.say(Saying::Text, text, out);
+        }
+        if let Some(text) = delta.text("refusal")?.filter(|text| !text.is_empty()) {
+            self.parts.refused = true;
+            self.parts.say(Saying::Refusal, text, out);
+        }
+        for call in delta.list("tool_calls")?.unwrap_or_default() {
+            self.calls.read(call, &mut self.parts, out)?;
+        }
+        if let Some(function) = delta.take("function_call") {
+            let call = json!({"index": -1, "function": function});
+            self.calls.read(call, &mut self.parts, out)?;
+        }
+        for image in response::read_images(&mut delta)? {
+            self.parts.whole(image, out);
+        }
+        let Value::Object(mut left) = delta.into_value() else { return Ok(Map::new()) };
+        left.retain(|_, value| !value.is_null());
+        Ok(left)
+    }
+
+    fn count(&mut self, value: Value) {
+        self.usage = usage::read(&value);
+        self.tail.merge(Extra::new(DIALECT, Map::from_iter([("usage".to_owned(), value)])));
+    }
+
+    /// What came beside the words goes with them. Without words, sound and other choices are worth
+    /// a step of their own, and the rest can wait for the end.
+    fn attach(&mut self, beside: Map<String, Value>, out: &mut Vec<Delta>) {
+        let choices = beside.get("choices").and_then(Value::as_array);
+        let speaks = choices.is_some_and(|choices| {
+            choices.len() > 1 || choices.iter().any(|choice| choice.get("delta").is_some())
+        });
+        let beside = Extra::new(DIALECT, beside);
+        let grown = out.iter_mut().find_map(|delta| match delta {
+            Delta::Grow { extra, .. } => Some(extra),
+            _ => None,
+        });
+        match grown {
+            Some(extra) => extra.merge(beside),
+            None if speaks => {
+                let index = match self.parts.count.checked_sub(1) {
+                    Some(last) => last,
+                    None => self.parts.begin(Saying::Text, out),
+                };
+                out.push(Delta::Grow { index, text: String::new(), extra: beside });
+            }
+            None => self.tail.merge(beside),
+        }
+    }
+
+    fn finish(&mut self) -> Result<Vec<Delta>, Broken> {
+        let Some(reason) = self.finish.take() else { return Err(Broken::Short) };
+        let mut out = Vec::new();
+        self.calls.finish(&mut self.parts, &mut out)?;
+        self.parts.close(&mut out);
+        let plain = if !self.parts.calls.is_empty() {
+            Stop::Calls
+        } else if self.parts.refused {
+            Stop::Refused
+        } else {
+            Stop::End
+        };
+        self.ended = true;
+        out.push(Delta::End {
+            stop: response::read_stop(Some(&reason), plain),
+            usage: self.usage.clone(),
+            extra: std::mem::take(&mut self.tail),
+        });
+        Ok(out)
+    }
+}
+
+impl Parts {
+    fn say(&mut self, saying: Saying, text: String, out: &mut Vec<Delta>) {
+        let index = match self.saying {
+            Some((open, index)) if open == saying => index,
+            _ => self.begin(saying, out),
+        };
+        out.push(Delta::Grow { index, text, extra: Extra::none() });
+    }
+
+    fn begin(&mut self, saying: Saying, out: &mut Vec<Delta>) -> usize {
+        let (opening, extra) = match saying {
+            Saying::Text => (Opening::Text, Extra::none()),
+            Saying::Refusal => (Opening::Refusal, Extra::none()),
+            Saying::Thinking(key) => (Opening::Thinking, said_as(key)),
+        };
+        let index = self.open(opening, extra, out);
+        self.saying = Some((saying, index));
+        index
+    }
+
+    /// Ends what is being said.
+    fn open(&mut self, opening: Opening, extra: Extra, out: &mut Vec<Delta>) -> usize {
+        out.extend(self.saying.take().map(|(_, index)| Delta::Close { index }));
+        let index = self.count;
+        self.count += 1;
+        out.push(Delta::Open { index, opening, extra });
+        index
+    }
+
+    fn whole(&mut self, part: Part, out: &mut Vec<Delta>) {
+        let Part { content, extra } = part;
+        let index = self.open(Opening::Whole(content), extra, out);
+        out.push(Delta::Close { index });
+    }
+
+    fn opaque(&mut self, value: Value, out: &mut Vec<Delta>) {
+        self.whole(Part::new(Content::Opaque { dialect: DIALECT, value }), out);
+    }
+
+    fn close(&mut self, out: &mut Vec<Delta>) {
+        out.extend(self.calls.iter().map(|index| Delta::Close { index: *index }));
+        out.extend(self.saying.take().map(|(_, index)| Delta::Close { index }));
+    }
+}

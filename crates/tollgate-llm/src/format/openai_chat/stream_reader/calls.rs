@@ -1,0 +1,166 @@
+//! Puts the pieces of tool calls to their calls: by index, by id where servers give every call the
+//! same index, in any order and with gaps.
+
+use serde_json::{Map, Value};
+
+use super::super::DIALECT;
+use super::super::tool::read_arguments;
+use super::Parts;
+use crate::delta::{Delta, Opening};
+use crate::extra::Extra;
+use crate::failure::Failure;
+use crate::format::Malformed;
+use crate::format::fields::Fields;
+
+#[derive(Debug, Default)]
+pub(super) struct Calls {
+    /// The answer's id, for calls that come without one.
+    pub(super) answer: String,
+    slots: Vec<Slot>,
+}
+
+#[derive(Debug, Default)]
+struct Slot {
+    at: Option<i64>,
+    id: String,
+    name: String,
+    /// What came before the name.
+    waiting: String,
+    part: Option<usize>,
+    /// A call of another kind: all of it, once it has come.
+    opaque: Option<Map<String, Value>>,
+}
+
+impl Calls {
+    pub(super) fn read(
+        &mut self,
+        value: Value,
+        parts: &mut Parts,
+        out: &mut Vec<Delta>,
+    ) -> Result<(), Failure> {
+        let mut fields = Fields::new(value, "tool_calls")?;
+        let at = fields.take("index").and_then(|index| index.as_i64());
+        let id = fields.text("id")?.unwrap_or_default();
+        let kind = fields.peek("type").and_then(Value::as_str).unwrap_or("function").to_owned();
+        let mut function = fields.object("function")?;
+        let (mut name, mut arguments) = (String::new(), String::new());
+        if let Some(function) = &mut function {
+            name = function.text("name")?.unwrap_or_default();
+            arguments = read_arguments(function)?;
+        }
+        let found = self.slot(at, &id, &name);
+        let slot = &mut self.slots[found];
+        if slot.opaque.is_some() || kind != "function" {
+            slot.grow_opaque(&id, fields);
+            return Ok(());
+        }
+        fields.take("type");
+        if let Some(function) = function {
+            fields.put_back("function", function);
+        }
+        slot.name(&name)?;
+        if slot.id.is_empty() {
+            slot.id = id;
+        }
+        let extra = fields.rest(DIALECT);
+        match slot.part {
+            None if slot.name.is_empty() => slot.waiting.push_str(&arguments),
+            None => {
+                arguments.insert_str(0, &std::mem::take(&mut slot.waiting));
+                self.open(found, extra, (parts, out));
+            }
+            Some(index) if !extra.is_empty() => out.push(Delta::Extra { index, extra }),
+            Some(_) => {}
+        }
+        if let Some(index) = self.slots[found].part
+            && !arguments.is_empty()
+        {
+            out.push(Delta::Grow { index, text: arguments, extra: Extra::none() });
+        }
+        Ok(())
+    }
+
+    /// The place of the call that this piece is of.
+    fn slot(&mut self, at: Option<i64>, id: &str, name: &str) -> usize {
+        let same = |slot: &Slot| match at {
+            Some(_) => slot.at == at,
+            None => id.is_empty() || slot.id == id,
+        };
+        let found = self.slots.iter().rposition(same).filter(|found| {
+            let slot = &self.slots[*found];
+            let other = !id.is_empty() && !slot.id.is_empty() && slot.id != id;
+            !other || name.is_empty()
+        });
+        found.unwrap_or_else(|| {
+            self.slots.push(Slot { at, ..Slot::default() });
+            self.slots.len() - 1
+        })
+    }
+
+    fn open(&mut self, found: usize, extra: Extra, (parts, out): (&mut Parts, &mut Vec<Delta>)) {
+        let answer: String = self.answer.chars().filter(char::is_ascii_alphanumeric).collect();
+        let slot = &mut self.slots[found];
+        if slot.id.is_empty() {
+            slot.id = format!("call_{found}_{answer}");
+        }
+        let opening = Opening::Call { id: slot.id.clone(), name: slot.name.clone() };
+        let index = parts.open(opening, extra, out);
+        parts.calls.push(index);
+        slot.part = Some(index);
+    }
+
+    /// Calls of other kinds are whole now. A call without a name is none.
+    pub(super) fn finish(
+        &mut self,
+        parts: &mut Parts,
+        out: &mut Vec<Delta>,
+    ) -> Result<(), Malformed> {
+        for slot in &mut self.slots {
+            match slot.opaque.take() {
+                Some(call) => parts.opaque(Value::Object(call), out),
+                None if slot.part.is_none() => {
+                    return Err(Malformed("a tool call has no name".to_owned()));
+                }
+                None => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Slot {
+    /// The name may be repeated, but is what it is: what it was may have been shown or run.
+    fn name(&mut self, name: &str) -> Result<(), Failure> {
+        if self.name.is_empty() {
+            name.clone_into(&mut self.name);
+        } else if !name.is_empty() && name != self.name {
+            let message = format!("a tool call changes its name from `{}` to `{name}`", self.name);
+            return Err(Failure::invalid("tool_calls", message));
+        }
+        Ok(())
+    }
+
+    fn grow_opaque(&mut self, id: &str, fields: Fields) {
+        let call = self.opaque.get_or_insert_default();
+        if !id.is_empty() && !call.contains_key("id") {
+            call.insert("id".to_owned(), id.into());
+        }
+        if let Value::Object(more) = fields.into_value() {
+            join(call, more);
+        }
+    }
+}
+
+/// Texts grow, all else is said once.
+fn join(call: &mut Map<String, Value>, more: Map<String, Value>) {
+    for (key, value) in more {
+        match (call.get_mut(&key), value) {
+            (Some(Value::String(text)), Value::String(more)) if key != "type" && key != "name" => {
+                text.push_str(&more);
+            }
+            (Some(Value::Object(inner)), Value::Object(more)) => join(inner, more),
+            (Some(_), _) => {}
+            (None, value) => drop(call.insert(key, value)),
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Tokens, both ways. The whole object stays in the extra fields, so that counts which only this
+//! dialect has come back; those that are known are written anew.
+
+use serde_json::{Value, json};
+
+use crate::conversation::Usage;
+
+/// Counts that make no sense are 0.
+pub(super) fn read(value: &Value) -> Usage {
+    let (input, output) = (&value["prompt_tokens_details"], &value["completion_tokens_details"]);
+    Usage {
+        input: count(&value["prompt_tokens"]),
+        output: count(&value["completion_tokens"]),
+        cache_read: count(&input["cached_tokens"]),
+        cache_written: count(&input["cache_write_tokens"]),
+        reasoning: count(&output["reasoning_tokens"]),
+    }
+}
+
+fn count(value: &Value) -> u64 {
+    value.as_u64().unwrap_or(0)
+}
+
+pub(super) fn write(usage: &Usage) -> Value {
+    let mut value = json!({
+        "prompt_tokens": usage.input,
+        "completion_tokens": usage.output,
+        "total_tokens": usage.total(),
+        "prompt_tokens_details": {"cached_tokens": usage.cache_read},
+        "completion_tokens_details": {"reasoning_tokens": usage.reasoning},
+    });
+    if usage.cache_written > 0 {
+        value["prompt_tokens_details"]["cache_write_tokens"] = usage.cache_written.into();
+    }
+    value
+}

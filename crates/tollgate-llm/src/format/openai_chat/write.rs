@@ -1,0 +1,105 @@
+//! Writes a request for a provider. Called by the provider through the format.
+
+use serde_json::{Map, Value, json};
+
+use super::request::LEGACY;
+use super::{DIALECT, history, tool};
+use crate::conversation::{Delivery, Options, OutputForm, Parallel, Request, ToolChoice};
+use crate::failure::Failure;
+use crate::format::Written;
+use crate::format::lost::Lost;
+
+pub(super) fn write(request: &Request) -> Result<Written, Failure> {
+    let mut lost = Lost::of(request, DIALECT);
+    let mut body = Map::new();
+    body.insert("model".to_owned(), request.model.clone().into());
+    let messages = history::for_provider(&request.messages, &mut lost);
+    body.insert("messages".to_owned(), messages.into());
+    if !request.tools.is_empty() {
+        let tools: Result<Vec<Value>, Failure> = request.tools.iter().map(tool::write).collect();
+        body.insert("tools".to_owned(), tools?.into());
+    }
+    match tool::write_choice(&request.tool_choice) {
+        Ok(Some(choice)) => drop(body.insert("tool_choice".to_owned(), choice)),
+        Ok(None) => {}
+        Err(what) => lost.say(what),
+    }
+    options(&request.options, &mut body);
+    if request.delivery == Delivery::Streamed {
+        body.insert("stream".to_owned(), true.into());
+        body.insert("stream_options".to_owned(), json!({"include_usage": true}));
+    }
+    request.extra.write_into(DIALECT, &mut body);
+    settle(request, &mut body);
+    if request.options.top_k.is_some() && !body.contains_key("top_k") {
+        lost.say("field `top_k`");
+    }
+    Ok(Written { body: Value::Object(body), lost: lost.into_said() })
+}
+
+fn options(options: &Options, body: &mut Map<String, Value>) {
+    let Options { temperature, top_p, seed, presence_penalty, frequency_penalty, .. } = options;
+    let numbers = [
+        ("temperature", temperature),
+        ("top_p", top_p),
+        ("seed", seed),
+        ("presence_penalty", presence_penalty),
+        ("frequency_penalty", frequency_penalty),
+    ];
+    for (key, number) in numbers {
+        body.extend(number.clone().map(|number| (key.to_owned(), number.into())));
+    }
+    if !options.stop.is_empty() {
+        body.insert("stop".to_owned(), options.stop.clone().into());
+    }
+    if let Some(parallel) = options.parallel_calls {
+        body.insert("parallel_tool_calls".to_owned(), (parallel == Parallel::Allowed).into());
+    }
+    if let Some(output) = &options.output {
+        body.insert("response_format".to_owned(), output_json(output));
+    }
+    let texts = [("reasoning_effort", &options.effort), ("user", &options.user)];
+    for (key, text) in texts {
+        body.extend(text.clone().map(|text| (key.to_owned(), text.into())));
+    }
+    body.extend(options.candidates.map(|count| ("n".to_owned(), count.into())));
+}
+
+fn output_json(output: &OutputForm) -> Value {
+    let OutputForm::Schema { name, schema, strict } = output else {
+        return json!({"type": "json_object"});
+    };
+    let mut form = Map::from_iter([("name".to_owned(), name.clone().into())]);
+    if schema.is_object() {
+        form.insert("schema".to_owned(), schema.clone());
+    }
+    form.extend(strict.map(|strict| ("strict".to_owned(), strict.into())));
+    json!({"type": "json_schema", "json_schema": form})
+}
+
+/// What the client's own fields mean now that all is known. OpenAI refuses requests that speak of
+/// tools and have none, or of a stream and want none.
+fn settle(request: &Request, body: &mut Map<String, Value>) {
+    body.shift_remove(LEGACY);
+    if request.delivery == Delivery::Whole {
+        body.shift_remove("stream_options");
+    }
+    if request.tools.is_empty() {
+        body.shift_remove("parallel_tool_calls");
+        if matches!(request.tool_choice, ToolChoice::Auto | ToolChoice::None) {
+            body.shift_remove("tool_choice");
+        }
+    }
+    let before = body.shift_remove("max_tokens");
+    if let Some(count) = request.options.max_output {
+        let old = before.is_some() || !is_openais(&request.model);
+        let key = if old { "max_tokens" } else { "max_completion_tokens" };
+        body.insert(key.to_owned(), count.into());
+    }
+}
+
+/// OpenAI's newer models refuse the old name of the limit; many other servers know only that.
+fn is_openais(model: &str) -> bool {
+    let reasoning = model.strip_prefix('o').is_some_and(|rest| rest.starts_with(char::is_numeric));
+    reasoning || ["gpt-", "chatgpt-", "codex-"].iter().any(|name| model.starts_with(name))
+}

@@ -1,0 +1,108 @@
+//! Errors in the many ways in which servers say them.
+
+use super::*;
+
+fn check(status: u16, body: &str, fault: Fault, message: &str) {
+    let reported = read(status, body.as_bytes());
+    assert_eq!((reported.fault, reported.message.as_str()), (fault, message), "{body}");
+}
+
+#[test]
+fn openais_own_errors_are_told_apart() {
+    let error = |code: &str, message: &str| {
+        json!({"error": {"message": message, "type": "t", "param": null, "code": code}}).to_string()
+    };
+    check(429, &error("rate_limit_exceeded", "slow down"), Fault::TooOften, "slow down");
+    check(429, &error("insufficient_quota", "no money"), Fault::Key, "no money");
+    check(400, &error("context_length_exceeded", "too long"), Fault::TooLong, "too long");
+    check(404, &error("model_not_found", "no `x`"), Fault::Model, "no `x`");
+    check(400, &error("invalid_value", "bad"), Fault::Request, "bad");
+    check(500, &error("server_error", "oops"), Fault::Provider, "oops");
+    check(503, &error("", "overloaded"), Fault::Provider, "overloaded");
+    check(529, &error("", "overloaded"), Fault::Provider, "overloaded");
+}
+
+#[test]
+fn a_refused_key_is_never_shown() {
+    let body =
+        r#"{"error":{"message":"Incorrect API key provided: sk-secret","code":"invalid_api_key"}}"#;
+    check(401, body, Fault::Key, "the provider refuses the gateway's key");
+    check(403, "sk-secret", Fault::Key, "the provider refuses the gateway's key");
+}
+
+#[test]
+fn other_servers_errors_are_understood() {
+    check(
+        400,
+        r#"{"error": "context window of 4096 is full"}"#,
+        Fault::TooLong,
+        "context window of 4096 is full",
+    );
+    check(404, r#"{"detail": "Not Found"}"#, Fault::Model, "Not Found");
+    check(
+        422,
+        r#"{"detail": [{"loc": ["body", "n", 0], "msg": "too large"}]}"#,
+        Fault::Request,
+        "body.n.0: too large",
+    );
+    check(
+        400,
+        r#"[{"error": {"code": 400, "message": "bad", "status": "INVALID_ARGUMENT"}}]"#,
+        Fault::Request,
+        "bad",
+    );
+    check(200, r#"{"error": {"code": 502, "message": "upstream"}}"#, Fault::Provider, "upstream");
+    check(200, r#"{"error": {"code": 429, "message": "later"}}"#, Fault::TooOften, "later");
+    check(
+        400,
+        r#"{"object":"error","message":"This model's maximum context length is 10","code":400}"#,
+        Fault::TooLong,
+        "This model's maximum context length is 10",
+    );
+    check(500, r#"{}"#, Fault::Provider, "the provider answered with status 500: {}");
+    check(413, "", Fault::TooLong, "the provider answered with status 413 and said nothing");
+}
+
+#[test]
+fn b_ch_13_pages_and_nothing_are_errors_too() {
+    check(
+        502,
+        "<!DOCTYPE html><html><h1>Bad gateway</h1></html>",
+        Fault::Provider,
+        "the provider answered with status 502: Bad gateway",
+    );
+    check(500, " \n", Fault::Provider, "the provider answered with status 500 and said nothing");
+    check(429, "slow", Fault::TooOften, "the provider answered with status 429: slow");
+    assert!(read(500, &[0xff, 0xfe]).message.ends_with("500: \u{fffd}\u{fffd}"));
+    let long = json!({"error": "x".repeat(5_000)}).to_string();
+    assert_eq!(read(500, long.as_bytes()).message.len(), LONGEST);
+}
+
+#[test]
+fn the_time_to_wait_is_read_from_the_words() {
+    let wait = |text: &str| read(429, text.as_bytes()).retry_after;
+    assert_eq!(wait("Please try again in 20ms. Visit"), Some(Duration::from_millis(20)));
+    assert_eq!(wait("Please try again in 1.5s."), Some(Duration::from_millis(1_500)));
+    assert_eq!(wait("Please try again in 6m0s. Visit"), Some(Duration::from_mins(6)));
+    for text in ["try again in -1s", "try again in 1e9s", "try again in soon", "", "try again in 5"]
+    {
+        assert_eq!(wait(text), None, "{text}");
+    }
+}
+
+#[test]
+fn failures_become_openais_errors() {
+    let failure = Failure::invalid("messages[2].role", "unknown role");
+    assert_eq!(
+        write(&failure),
+        json!({"error": {
+            "message": "unknown role",
+            "type": "invalid_request_error",
+            "param": "messages[2].role",
+            "code": "invalid_request",
+        }})
+    );
+    let failure = Failure::new(Kind::RateLimited, "too often");
+    assert_eq!(write(&failure)["error"]["type"], "rate_limit_error");
+    assert_eq!(write(&failure)["error"]["param"], Value::Null);
+}

@@ -1,0 +1,68 @@
+//! Pictures, sounds and files as both of OpenAI's dialects write them: as `data:` addresses, by the
+//! names of sound formats, by file names.
+
+use crate::conversation::MediaSource;
+use crate::failure::Failure;
+
+/// Kinds of addresses that providers fetch.
+const SCHEMES: &[&str] = &["http://", "https://", "gs://"];
+
+/// The source behind an address; the bytes may stand in it.
+pub(super) fn from_url(url: String, at: &str) -> Result<MediaSource, Failure> {
+    if let Some((media_type, data)) = data_url(&url) {
+        let (media_type, data) = (media_type.to_owned(), data.to_owned());
+        return Ok(MediaSource::Base64 { media_type, data });
+    }
+    let known = |scheme: &&&str| {
+        url.get(..scheme.len()).is_some_and(|start| start.eq_ignore_ascii_case(scheme))
+    };
+    if SCHEMES.iter().any(|scheme| known(&scheme)) {
+        return Ok(MediaSource::Url(url));
+    }
+    let shown: String = url.chars().take(40).collect();
+    let message =
+        format!("`{at}` is `{shown}`; it must be an http or https address, or base64 as `data:`");
+    Err(Failure::invalid(at, message))
+}
+
+/// The media type and the base64 in a `data:` address.
+pub(super) fn data_url(url: &str) -> Option<(&str, &str)> {
+    let (head, data) = url.strip_prefix("data:")?.split_once(',')?;
+    Some((head.strip_suffix(";base64")?, data))
+}
+
+pub(super) fn to_data_url(media_type: &str, data: &str) -> String {
+    format!("data:{media_type};base64,{data}")
+}
+
+/// `mp3` is `audio/mpeg`.
+pub(super) fn audio_type(format: &str) -> String {
+    match format {
+        "mp3" => "audio/mpeg".to_owned(),
+        other => format!("audio/{other}"),
+    }
+}
+
+pub(super) fn audio_format(media_type: &str) -> &str {
+    match media_type {
+        "audio/mpeg" | "audio/mp3" => "mp3",
+        "audio/wav" | "audio/x-wav" | "audio/wave" => "wav",
+        other => other.strip_prefix("audio/").unwrap_or(other),
+    }
+}
+
+/// Bytes of a file: a `data:` address, or base64 alone, which is a PDF as a rule.
+pub(super) fn from_file_data(data: String, name: Option<&str>) -> MediaSource {
+    if let Some((media_type, data)) = data_url(&data) {
+        return MediaSource::Base64 { media_type: media_type.to_owned(), data: data.to_owned() };
+    }
+    let media_type = match name.and_then(|name| name.rsplit_once('.')).map(|(_, ending)| ending) {
+        Some("txt") => "text/plain",
+        Some("md") => "text/markdown",
+        Some("html") => "text/html",
+        Some("csv") => "text/csv",
+        Some("json") => "application/json",
+        _ => "application/pdf",
+    };
+    MediaSource::Base64 { media_type: media_type.to_owned(), data }
+}

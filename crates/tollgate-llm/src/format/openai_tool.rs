@@ -1,0 +1,58 @@
+//! What both of OpenAI's dialects say of tools in their own ways, and each can say for the other.
+
+use serde_json::{Value, json};
+
+use crate::conversation::Function;
+use crate::dialect::Dialect;
+use crate::failure::Failure;
+use crate::format::names::NameRule;
+
+/// Both of them refuse other names.
+pub(super) const NAMES: NameRule = NameRule { longest: 64, marks: "" };
+
+/// Whether the schema binds the model, as the client said it in either dialect.
+pub(super) fn strict_of(function: &Function) -> Option<bool> {
+    let chat = || function.extra.get(Dialect::OpenAiChat, "function")?.get("strict")?.as_bool();
+    let responses = || function.extra.get(Dialect::OpenAiResponses, "strict")?.as_bool();
+    chat().or_else(responses)
+}
+
+/// A choice that names some of the tools.
+#[derive(Debug)]
+pub(super) struct Allowed<'a> {
+    mode: &'a str,
+    names: Vec<&'a str>,
+}
+
+impl<'a> Allowed<'a> {
+    /// `None`: it is another choice, or allows tools that only its own dialect has.
+    pub(super) fn read(dialect: Dialect, choice: &'a Value) -> Option<Self> {
+        let (body, name): (_, fn(&Value) -> &Value) = match dialect {
+            Dialect::OpenAiChat => (&choice["allowed_tools"], |tool| &tool["function"]["name"]),
+            Dialect::OpenAiResponses => (choice, |tool| &tool["name"]),
+            Dialect::Anthropic | Dialect::Gemini => return None,
+        };
+        if choice["type"] != "allowed_tools" {
+            return None;
+        }
+        let tools = body["tools"].as_array()?.iter();
+        let names = tools.map(|tool| (tool["type"] == "function").then(|| name(tool).as_str())?);
+        Some(Self { mode: body["mode"].as_str()?, names: names.collect::<Option<_>>()? })
+    }
+
+    pub(super) fn chat(&self) -> Value {
+        let tool = |name: &&str| json!({"type": "function", "function": {"name": name}});
+        let tools: Vec<Value> = self.names.iter().map(tool).collect();
+        json!({"type": "allowed_tools", "allowed_tools": {"mode": self.mode, "tools": tools}})
+    }
+}
+
+/// A tool that some provider runs itself, and that none who speaks the other dialect would know.
+pub(super) fn hosted(dialect: Dialect, value: &Value) -> Failure {
+    let kind = value["type"].as_str().unwrap_or("hosted");
+    let message = format!(
+        "the tool `{kind}` is run by providers that speak {dialect}, and this model's does not: \
+         leave it out, or ask another model"
+    );
+    Failure::invalid("tools", message)
+}
