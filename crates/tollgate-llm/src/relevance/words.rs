@@ -1,0 +1,150 @@
+//! Cuts texts and names into words that can be compared: one case, no accents, endings taken off.
+//! Names in any spelling (`getUser`, `get_user`, `get-user`) fall into the same words.
+
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+/// Bytes of a word; what is longer is data.
+const LONGEST: usize = 48;
+
+/// Words that every description has. Those of rare use are rare in a catalogue too, and weigh little
+/// without a list.
+const EMPTY: &[&str] = &[
+    "a", "about", "all", "also", "an", "and", "any", "are", "as", "at", "be", "but", "by", "can",
+    "could", "das", "dem", "den", "der", "die", "do", "does", "ein", "eine", "einen", "for",
+    "from", "fur", "has", "have", "hello", "hi", "how", "i", "ich", "if", "im", "in", "into", "is",
+    "ist", "it", "its", "just", "let", "me", "mir", "mit", "my", "need", "not", "now", "of", "on",
+    "or", "please", "should", "so", "some", "that", "the", "then", "there", "these", "this", "to",
+    "tool", "und", "us", "use", "used", "want", "was", "we", "what", "when", "where", "which",
+    "who", "will", "with", "would", "you", "your", "zu",
+];
+
+/// Gives each word of a text to `take`, in order.
+pub(super) fn words(text: &str, take: &mut dyn FnMut(&str)) {
+    let mut cutter = Cutter { word: String::new(), before: Kind::Between, take };
+    for letter in text.nfkd() {
+        cutter.letter(letter);
+    }
+    cutter.end();
+}
+
+struct Cutter<'t> {
+    word: String,
+    before: Kind,
+    take: &'t mut dyn FnMut(&str),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Between,
+    Capital,
+    Small,
+    /// Of a script that puts no spaces between words.
+    Unspaced(char),
+}
+
+impl Cutter<'_> {
+    fn letter(&mut self, letter: char) {
+        if is_combining_mark(letter) {
+            return;
+        }
+        if !letter.is_alphanumeric() {
+            self.end();
+            return;
+        }
+        if is_unspaced(letter) {
+            return self.unspaced(letter);
+        }
+        let is_capital = letter.is_uppercase();
+        let begins = match self.before {
+            Kind::Unspaced(_) => true,
+            Kind::Small => is_capital,
+            Kind::Between | Kind::Capital => false,
+        };
+        if begins {
+            self.end();
+        }
+        // `HTTPServer`: the last capital belongs to the word that follows; not so in `URLs`.
+        if self.before == Kind::Capital
+            && letter.is_lowercase()
+            && letter != 's'
+            && let Some((last, _)) = self.word.char_indices().next_back().filter(|(at, _)| *at > 0)
+        {
+            let last = self.word.split_off(last);
+            self.end();
+            self.word = last;
+        }
+        self.word.extend(letter.to_lowercase());
+        self.before = if is_capital { Kind::Capital } else { Kind::Small };
+    }
+
+    /// Two letters beside one another stand for a word, and each for itself: there is no telling
+    /// where words end.
+    fn unspaced(&mut self, letter: char) {
+        let before = self.before;
+        if !matches!(before, Kind::Unspaced(_)) {
+            self.end();
+        }
+        let mut text = [0; 8];
+        (self.take)(letter.encode_utf8(&mut text));
+        if let Kind::Unspaced(before) = before {
+            (self.take)(&String::from_iter([before, letter]));
+        }
+        self.before = Kind::Unspaced(letter);
+    }
+
+    fn end(&mut self) {
+        self.before = Kind::Between;
+        if (1..=LONGEST).contains(&self.word.len()) && EMPTY.binary_search(&&*self.word).is_err() {
+            (self.take)(stem(&mut self.word));
+        }
+        self.word.clear();
+    }
+}
+
+fn is_unspaced(letter: char) -> bool {
+    matches!(letter,
+        '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
+        | '\u{2e80}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}'
+        | '\u{20000}'..='\u{3ffff}')
+}
+
+/// Takes the commonest endings of English off, so that `searches`, `searching` and `search` meet.
+/// It need not be right, only the same for the forms of one word.
+fn stem(word: &mut String) -> &str {
+    if !word.is_ascii() {
+        return word;
+    }
+    plural(word);
+    let ending = ["ing", "ed"].into_iter().find(|it| ends(word, it, 3));
+    if let Some(ending) = ending {
+        word.truncate(word.len() - ending.len());
+        let bytes = word.as_bytes();
+        let twice = bytes.len() > 3 && bytes[bytes.len() - 1] == bytes[bytes.len() - 2];
+        if twice && !matches!(bytes[bytes.len() - 1], b'l' | b's' | b'z') {
+            word.pop();
+        }
+    } else if ends(word, "tion", 3) {
+        word.truncate(word.len() - 3);
+    }
+    if ends(word, "e", 3) {
+        word.pop();
+    }
+    word
+}
+
+fn plural(word: &mut String) {
+    if ends(word, "ies", 2) {
+        word.truncate(word.len() - 3);
+        word.push('y');
+    } else if ["ches", "shes", "sses", "xes", "zes"].iter().any(|it| ends(word, it, 1)) {
+        word.truncate(word.len() - 2);
+    } else if ends(word, "s", 2) && !["ss", "us", "is"].iter().any(|it| word.ends_with(it)) {
+        word.pop();
+    }
+}
+
+/// Whether it ends so, and as many letters stand before it.
+fn ends(word: &str, ending: &str, before: usize) -> bool {
+    word.len() >= ending.len() + before && word.ends_with(ending)
+}

@@ -1,0 +1,210 @@
+//! How many tokens a conversation and its tools come to. Called by the window, and by whoever
+//! answers for usage without a provider.
+//!
+//! One vocabulary counts for all models: OpenAI's own, and for the others near enough; what a
+//! provider adds around messages and tools is its dialect's. Knows nothing of limits.
+
+use std::fmt::{self, Write as _};
+use std::sync::LazyLock;
+
+use quick_cache::sync::Cache;
+use serde_json::Value;
+use tollgate_core::digest::Sum;
+
+use crate::conversation::{
+    Call, CallResult, Content, Function, MediaKind, Message, Part, Request, Role, Tool,
+};
+use crate::dialect::Dialect;
+
+mod bpe;
+
+/// How well a number must be known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Precision {
+    /// Certainly no more than this: no vocabulary makes more tokens of a text than it has bytes.
+    AtMost,
+    /// By the length: right within some per cent for prose and catalogues. Text that is neither
+    /// (digests, base64) may come to three times as much.
+    Estimated,
+    /// By the vocabulary: some 50 microseconds for each kilobyte of a text that was not seen before.
+    Exact,
+}
+
+/// Around each message: role, begin, end.
+const MESSAGE: u64 = 4;
+/// Around each call and each result: the id, and what says which is which.
+const CALL: u64 = 12;
+
+/// What a picture costs, whatever its size: the most that the large providers take for one.
+pub const IMAGE: u64 = 1_600;
+/// What a sound costs, whatever its length: some minute of speech.
+pub const AUDIO: u64 = 2_000;
+/// What a film costs: half a minute of it.
+pub const VIDEO: u64 = 8_000;
+/// What a document costs: two pages, as text and as pictures.
+pub const DOCUMENT: u64 = 6_000;
+
+/// The tokens of a text.
+pub fn text(text: &str, precision: Precision) -> u64 {
+    match precision {
+        Precision::AtMost => text.len() as u64,
+        Precision::Estimated => estimate(text),
+        Precision::Exact => remembered(text),
+    }
+}
+
+/// 4.3 bytes for a token. Beyond ASCII it is the letters that count: the longer they are written,
+/// the fewer of them make one.
+pub fn estimate(text: &str) -> u64 {
+    let mut letters = [0_u64; 4];
+    for byte in text.bytes() {
+        match byte {
+            0..0x80 => letters[0] += 1,
+            0x80..0xc0 => {}
+            0xc0..0xe0 => letters[1] += 1,
+            0xe0..0xf0 => letters[2] += 1,
+            0xf0.. => letters[3] += 1,
+        }
+    }
+    by_length(letters[0]) + (letters[1] * 6 + letters[2] * 15 + letters[3] * 30).div_ceil(20)
+}
+
+fn by_length(bytes: u64) -> u64 {
+    (bytes * 10).div_ceil(43)
+}
+
+/// The system prompts of a request, and all other messages.
+pub fn conversation(request: &Request, precision: Precision) -> (u64, u64) {
+    request.messages.iter().fold((0, 0), |(system, others), it| {
+        let tokens = message(it, precision);
+        match it.role {
+            Role::System | Role::Developer => (system + tokens, others),
+            Role::User | Role::Assistant => (system, others + tokens),
+        }
+    })
+}
+
+/// One message with all of its parts.
+pub fn message(message: &Message, precision: Precision) -> u64 {
+    MESSAGE + parts(&message.parts, precision)
+}
+
+fn parts(all: &[Part], precision: Precision) -> u64 {
+    all.iter().map(|it| part(&it.content, precision)).sum()
+}
+
+fn part(content: &Content, precision: Precision) -> u64 {
+    match content {
+        Content::Text(said) | Content::Refusal(said) | Content::Thinking { text: said, .. } => {
+            text(said, precision)
+        }
+        Content::Media(media) => match media.kind {
+            MediaKind::Image => IMAGE,
+            MediaKind::Audio => AUDIO,
+            MediaKind::Video => VIDEO,
+            MediaKind::Document => DOCUMENT,
+        },
+        Content::Call(Call { name, arguments, .. }) => {
+            CALL + text(name, precision) + text(arguments, precision)
+        }
+        Content::Result(CallResult { parts: given, .. }) => CALL + parts(given, precision),
+        // Mostly sealed thoughts: the provider counts what is inside, which nobody else can.
+        Content::Opaque { value, .. } => by_length(length(value)),
+    }
+}
+
+/// The tools of a request, without what stands around them.
+pub fn tools(tools: &[Tool], precision: Precision) -> u64 {
+    let one = |tool: &Tool| match tool {
+        Tool::Function(it) => function(it, precision),
+        Tool::Hosted { value, .. } => by_length(length(value)),
+    };
+    tools.iter().map(one).sum()
+}
+
+/// What a tool says of itself: its name, its description, its parameters.
+pub fn function(function: &Function, precision: Precision) -> u64 {
+    let length = || {
+        let mut length = Length(0);
+        write(function, &mut length);
+        length.0
+    };
+    match precision {
+        Precision::AtMost => length(),
+        Precision::Estimated => by_length(length()),
+        Precision::Exact => {
+            let mut written = String::with_capacity(1024);
+            write(function, &mut written);
+            remembered(&written)
+        }
+    }
+}
+
+/// What stands around so many tools: some providers also explain to their models what tools are.
+pub fn around_tools(tools: usize, dialect: Dialect) -> u64 {
+    let (once, each) = match dialect {
+        Dialect::OpenAiChat => (16, 9),
+        Dialect::OpenAiResponses | Dialect::Gemini => (16, 6),
+        Dialect::Anthropic => (346, 6),
+    };
+    match tools {
+        0 => 0,
+        tools => once + each * tools as u64,
+    }
+}
+
+/// By the text. Tools come again with every version of a catalogue, and messages with every turn.
+static SEEN: LazyLock<Cache<[u8; 32], u64>> = LazyLock::new(|| Cache::new(32 * 1024));
+
+/// From here on to know a text again takes less than to count it.
+const WORTH: usize = 256;
+
+fn remembered(text: &str) -> u64 {
+    if text.len() < WORTH {
+        return bpe::count(text);
+    }
+    let key = Sum::default().with(text).finish();
+    if let Some(known) = SEEN.get(&key) {
+        return known;
+    }
+    let tokens = bpe::count(text);
+    SEEN.insert(key, tokens);
+    tokens
+}
+
+/// Name, description and parameters as JSON, the form in which most providers show them.
+fn write(function: &Function, into: &mut impl fmt::Write) {
+    let Function { name, description, parameters, .. } = function;
+    let description = description.as_deref().map(Value::from);
+    let fields = [("description", description.as_ref()), ("parameters", parameters.as_ref())];
+    let written = (|| {
+        write!(into, "{{\"name\":{}", Value::from(name.as_str()))?;
+        for (key, value) in fields {
+            if let Some(value) = value {
+                write!(into, ",\"{key}\":{value}")?;
+            }
+        }
+        into.write_char('}')
+    })();
+    written.expect("strings and counters take all");
+}
+
+/// Bytes of the JSON.
+fn length(value: &Value) -> u64 {
+    let mut length = Length(0);
+    write!(length, "{value}").expect("a counter takes all");
+    length.0
+}
+
+/// Counts what is written and keeps nothing.
+struct Length(u64);
+
+impl fmt::Write for Length {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0 += text.len() as u64;
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests;

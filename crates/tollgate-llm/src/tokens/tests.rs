@@ -1,0 +1,116 @@
+use serde_json::json;
+
+use super::Precision::{Estimated, Exact};
+use super::{
+    AUDIO, DOCUMENT, IMAGE, VIDEO, around_tools, conversation, estimate, function, message, text,
+    tools,
+};
+use crate::conversation::{
+    Call, CallEnd, CallResult, Content, Delivery, Function, Media, MediaKind, MediaSource, Message,
+    Options, Part, Request, Role, Tool, ToolChoice,
+};
+use crate::dialect::Dialect;
+use crate::extra::Extra;
+
+fn of(content: Content) -> u64 {
+    message(&Message::new(Role::User, vec![Part::new(content)]), Exact)
+}
+
+fn weather(description: &str) -> Function {
+    Function {
+        name: "get_weather".to_owned(),
+        description: Some(description.to_owned()),
+        parameters: Some(json!({
+            "type": "object",
+            "properties": {"city": {"type": "string", "description": "Name of the city"}},
+            "required": ["city"],
+        })),
+        extra: Extra::none(),
+    }
+}
+
+#[test]
+fn an_estimate_is_near_for_prose_and_not_far_for_other_scripts() {
+    for (said, off) in [
+        ("The keeper of the gate asks for a word, and lets nobody pass who does not know it. ", 15),
+        ("Der Wächter am Tor fragt nach dem Losungswort und lässt niemanden vorbei. ", 35),
+        ("守门人要求说出口令，不知道口令的人一律不得通过。", 35),
+        ("Хранитель ворот спрашивает пароль и никого не пропускает без него. ", 40),
+    ] {
+        let said = said.repeat(20);
+        let (estimated, exact) = (estimate(&said), text(&said, Exact));
+        let difference = estimated.abs_diff(exact) * 100 / exact;
+        assert!(difference <= off, "{estimated} for {exact}: {said:.40}");
+    }
+    assert_eq!(estimate(""), 0);
+    assert_eq!(estimate("a"), 1);
+}
+
+#[test]
+fn parts_of_every_kind_count() {
+    let media = |kind| {
+        let source = MediaSource::Url("https://example.com/x".to_owned());
+        of(Content::Media(Media { kind, source, name: None }))
+    };
+    assert_eq!(of(Content::Text("hello world".to_owned())), 4 + 2);
+    assert_eq!(of(Content::Refusal("hello world".to_owned())), 4 + 2);
+    assert_eq!(of(Content::Thinking { text: "hello world".to_owned(), signature: None }), 4 + 2);
+    assert_eq!(media(MediaKind::Image), 4 + IMAGE);
+    assert_eq!(media(MediaKind::Audio), 4 + AUDIO);
+    assert_eq!(media(MediaKind::Video), 4 + VIDEO);
+    assert_eq!(media(MediaKind::Document), 4 + DOCUMENT);
+    let call = |arguments: &str| {
+        let (id, name) = ("call_1".to_owned(), "roll".to_owned());
+        of(Content::Call(Call { id, name, arguments: arguments.to_owned() }))
+    };
+    assert!(call("{\"sides\":20}") > call("{}"));
+    let result = |parts| {
+        let (call_id, name, end) = ("call_1".to_owned(), None, CallEnd::Well);
+        of(Content::Result(CallResult { call_id, name, parts, end }))
+    };
+    assert_eq!(result(vec![Part::text("hello world")]), result(Vec::new()) + 2);
+    let opaque =
+        Content::Opaque { dialect: Dialect::Anthropic, value: json!({"x": "y".repeat(42)}) };
+    assert_eq!(of(opaque), 4 + 12);
+}
+
+#[test]
+fn the_system_prompt_is_counted_apart() {
+    let request = Request {
+        model: String::new(),
+        messages: vec![
+            Message::text(Role::System, "hello world"),
+            Message::text(Role::User, "hello world"),
+            Message::text(Role::Developer, "hello world"),
+            Message::text(Role::Assistant, "hello world hello world"),
+        ],
+        tools: Vec::new(),
+        tool_choice: ToolChoice::Unsaid,
+        options: Options::default(),
+        delivery: Delivery::Whole,
+        extra: Extra::none(),
+    };
+    assert_eq!(conversation(&request, Exact), (12, 14));
+}
+
+#[test]
+fn tools_count_by_what_they_say() {
+    let short = function(&weather("Weather"), Exact);
+    let long = function(&weather(&"Weather of a city. ".repeat(40)), Exact);
+    assert!(long > short + 100, "{long} {short}");
+    assert_eq!(function(&weather("Weather"), Exact), short, "the second time it is remembered");
+    let estimated = function(&weather("Weather"), Estimated);
+    assert!(estimated.abs_diff(short) * 4 <= short, "{estimated} for {short}");
+    let hosted = Tool::Hosted { dialect: Dialect::Anthropic, value: json!({"type": "web_search"}) };
+    let both = [Tool::Function(weather("Weather")), hosted];
+    assert_eq!(tools(&both, Exact), short + 5);
+}
+
+#[test]
+fn nothing_stands_around_no_tools() {
+    for dialect in Dialect::ALL {
+        assert_eq!(around_tools(0, dialect), 0);
+        assert!(around_tools(2, dialect) > around_tools(1, dialect));
+    }
+    assert!(around_tools(1, Dialect::Anthropic) > around_tools(1, Dialect::OpenAiChat));
+}

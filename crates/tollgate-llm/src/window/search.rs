@@ -1,0 +1,144 @@
+//! The search for tools: a model that cannot be shown all of them is given one that finds the
+//! others, and what it found is shown from the next round on.
+
+use serde_json::{Map, Value, json};
+use tollgate_core::text::shortened;
+
+use super::{Asked, visible};
+use crate::conversation::Function;
+use crate::extra::Extra;
+use crate::relevance::Query;
+
+/// Of the tool, unless another has that name.
+const NAME: &str = "searchTools";
+const USUAL: u64 = 5;
+const MOST: u64 = 20;
+/// Characters of a description in a result; the whole stands in the tool itself.
+const DESCRIPTION: usize = 400;
+
+/// The tools that a model found in this turn.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Disclosed {
+    /// The latest last.
+    names: Vec<String>,
+}
+
+impl Disclosed {
+    /// What is found again counts as found now.
+    pub fn add(&mut self, found: &Found) {
+        self.names.retain(|name| !found.names.contains(name));
+        // The best match is the last to be left out again.
+        self.names.extend(found.names.iter().rev().cloned());
+    }
+
+    /// The latest first.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.names.iter().rev().map(String::as_str)
+    }
+}
+
+/// What a search came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Found {
+    /// The best first.
+    pub names: Vec<String>,
+    /// For the model.
+    pub text: String,
+}
+
+/// The tool that is shown.
+pub(super) fn tool(asked: &Asked<'_>) -> Function {
+    let is_taken = |name: &str| {
+        asked.stock.place(name).is_some() || asked.request.client_tools().any(|it| it == name)
+    };
+    let numbered = (2..).map(|number| format!("{NAME}{number}"));
+    let name = std::iter::once(NAME.to_owned()).chain(numbered).find(|name| !is_taken(name));
+    let all = visible(asked).len();
+    let description = format!(
+        "Finds tools by what they do. You are shown only some of the {all} tools that there are: if \
+         none of those fits the task, search before you say that you cannot do it. What is found can \
+         be called from then on."
+    );
+    Function {
+        name: name.expect("there are more numbers than tools"),
+        description: Some(description),
+        parameters: Some(json!({
+            "type": "object",
+            "properties": {
+                "query": {
+                    "type": "string",
+                    "description": "What the tool should do, in a few words",
+                },
+                "limit": {
+                    "type": "integer",
+                    "minimum": 1,
+                    "maximum": MOST,
+                    "description": format!("How many to find; {USUAL} if left out"),
+                },
+            },
+            "required": ["query"],
+            "additionalProperties": false,
+        })),
+        extra: Extra::none(),
+    }
+}
+
+/// Searches the tools that this turn may see. Fails with words for the model.
+pub fn search(asked: &Asked<'_>, arguments: &str) -> Result<Found, String> {
+    let (query, limit) = wish(arguments)?;
+    let visible = visible(asked);
+    let best = asked.stock.index().best(&Query::new(&query), visible.len());
+    let best = best.into_iter().filter(|place| visible.binary_search(place).is_ok());
+    let best: Vec<&Function> = best.take(limit).map(|place| asked.stock.function(place)).collect();
+    let hint = match best.is_empty() {
+        true => "nothing has these words; try others, or fewer",
+        false => "these can be called now",
+    };
+    let tools: Vec<Value> = best.iter().map(|function| listed(function)).collect();
+    Ok(Found {
+        names: best.iter().map(|function| function.name.clone()).collect(),
+        text: json!({"tools": tools, "hint": hint}).to_string(),
+    })
+}
+
+fn wish(arguments: &str) -> Result<(String, usize), String> {
+    let arguments: Map<String, Value> = serde_json::from_str(arguments)
+        .map_err(|error| format!("the arguments must be a JSON object: {error}"))?;
+    let query = arguments.get("query").and_then(Value::as_str).map(str::trim);
+    let query = query.filter(|query| !query.is_empty());
+    let query = query.ok_or("`query` must say what the tool should do")?;
+    let limit = match arguments.get("limit") {
+        None | Some(Value::Null) => USUAL,
+        Some(limit) => {
+            let limit = limit.as_u64().filter(|limit| *limit > 0);
+            limit.ok_or("`limit` must be a whole number above 0")?.min(MOST)
+        }
+    };
+    Ok((query.to_owned(), limit as usize))
+}
+
+fn listed(function: &Function) -> Value {
+    let description = function.description.as_deref().unwrap_or_default();
+    json!({
+        "name": function.name,
+        "description": shortened(description, DESCRIPTION),
+        "parameters": parameters(function.parameters.as_ref()),
+    })
+}
+
+/// Names and types, a question mark behind what may be left out: the schema comes with the tool.
+fn parameters(schema: Option<&Value>) -> Value {
+    let field = |key: &str| schema.and_then(|schema| schema.get(key));
+    let required = field("required").and_then(Value::as_array).into_iter().flatten();
+    let required: Vec<&str> = required.filter_map(Value::as_str).collect();
+    let properties = field("properties").and_then(Value::as_object);
+    let listed = properties.into_iter().flatten().map(|(name, schema)| {
+        let kind = schema.get("type").and_then(Value::as_str).unwrap_or("any");
+        let mark = if required.contains(&name.as_str()) { "" } else { "?" };
+        (name.clone(), Value::from(format!("{kind}{mark}")))
+    });
+    Value::Object(listed.collect())
+}
+
+#[cfg(test)]
+mod tests;
