@@ -56,11 +56,7 @@ impl Endpoint {
         let format = format::of(dialect).ok_or_else(|| said(format!("nobody speaks {dialect}")))?;
         let url = |delivery| address::endpoint(&remote.base, dialect, (&model.id, delivery));
         let (whole, streamed) = (url(Delivery::Whole), url(Delivery::Streamed));
-        let label = Arc::new(Label {
-            provider: remote.settings.name.clone(),
-            model: model.id.clone(),
-            key: remote.settings.api_key.clone(),
-        });
+        let label = Arc::new(Label::new(&remote.settings, &model.id));
         let (whole, streamed) = (whole.map_err(said)?, streamed.map_err(said)?);
         Ok(Self { remote, format, id: model.id.clone(), whole, streamed, label })
     }
@@ -199,7 +195,10 @@ impl Endpoint {
     async fn read(&self, response: HttpResponse<Incoming>) -> Result<Response, AskError> {
         let bytes = body::whole(response.into_body(), ANSWER_LIMIT).await;
         let bytes = bytes.map_err(|unread| match unread {
-            Unread::TooLarge { .. } => verdict::nonsense(&self.label, &unread.to_string()),
+            Unread::TooLarge { limit } => {
+                let what = format!("gives an answer that is larger than {limit} bytes");
+                verdict::nonsense(&self.label, &what)
+            }
             Unread::Broken(why) => verdict::broke_off(&self.label, &why),
         })?;
         let value = serde_json::from_slice::<Value>(&bytes)

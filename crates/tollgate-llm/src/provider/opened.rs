@@ -32,13 +32,12 @@ pub(super) fn fault_of(headers: &HeaderMap, expected: Expected) -> Option<String
     if let Some(encoding) = encoding.filter(|it| !it.eq_ignore_ascii_case("identity")) {
         return Some(format!("answers encoded as `{encoding}`, which it was not asked for"));
     }
-    let found = match kind(headers) {
-        ContentKind::Unsaid => return None,
-        ContentKind::Json => Expected::Json,
-        ContentKind::Events => Expected::Events,
-        ContentKind::Other => Expected::Any,
+    let fits = match (kind(headers), expected) {
+        (ContentKind::Unsaid, _) => true,
+        (ContentKind::Json, expected) => expected != Expected::Events,
+        (ContentKind::Events, expected) => expected != Expected::Json,
+        (ContentKind::Other, _) => false,
     };
-    let fits = found == expected || expected == Expected::Any && found != Expected::Any;
     let wanted = match expected {
         Expected::Json => "JSON",
         Expected::Events => "events",
@@ -53,7 +52,7 @@ pub(super) fn fault_of(headers: &HeaderMap, expected: Expected) -> Option<String
 pub(super) fn strange(status: StatusCode) -> String {
     match status.is_redirection() {
         true => format!("wants to redirect (HTTP {}): check its `base_url`", status.as_u16()),
-        false => format!("answers with HTTP {} and nothing to read", status.as_u16()),
+        false => format!("answers with HTTP {} and no answer", status.as_u16()),
     }
 }
 
@@ -93,9 +92,7 @@ pub(super) async fn refused(
 ) -> Refused {
     let body = body::whole(body, ERROR_LIMIT).await.unwrap_or_default();
     let is_json = matches!(kind(&parts.headers), ContentKind::Json) && !body.is_empty();
-    let is_page = body.trim_ascii_start().starts_with(b"<");
-    let words: &[u8] = if is_page { &[] } else { &body };
-    let mut reported = format.read_error(parts.status.as_u16(), words);
+    let mut reported = format.read_error(parts.status.as_u16(), &body);
     if matches!(parts.status, StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN) {
         reported.fault = Fault::Key;
     }

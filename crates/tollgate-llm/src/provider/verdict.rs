@@ -80,7 +80,8 @@ fn refused_key(label: &Label, reported: &Reported, code: u16) -> String {
 
 /// The provider answered well, but not with an answer.
 pub(super) fn nonsense(label: &Label, what: &str) -> AskError {
-    AskError::other_model(Failure::new(Kind::Provider, label.of_provider(what)))
+    let message = label.of_provider(&label.quoted(what));
+    AskError::other_model(Failure::new(Kind::Provider, message))
 }
 
 pub(super) fn malformed(label: &Label, malformed: &Malformed) -> AskError {

@@ -1,0 +1,76 @@
+//! Each dialect as its providers speak it: where requests go, and how answers come.
+
+use serde_json::{Value, json};
+use tollgate_llm::conversation::Stop;
+use tollgate_llm::failure::Kind;
+use tollgate_llm::settings::ProviderKind;
+
+use crate::fake::{Fake, chunked, json as whole, stream};
+use crate::stage::{heard, provider, request, served};
+
+const CHAT: &str = r#"{"id":"chatcmpl-1","object":"chat.completion","created":1741570283,"model":"gpt-x","choices":[{"index":0,"message":{"role":"assistant","content":"Hello there","refusal":null},"logprobs":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":3,"total_tokens":12}}"#;
+
+fn chat_events(pieces: &[&str]) -> String {
+    let event = |delta: Value, reason: Value| {
+        let choice = json!({"index": 0, "delta": delta, "logprobs": null, "finish_reason": reason});
+        let chunk = json!({"id": "chatcmpl-1", "object": "chat.completion.chunk",
+            "created": 1741570283, "model": "gpt-x", "choices": [choice], "usage": null});
+        format!("data: {chunk}\n\n")
+    };
+    let mut events = event(json!({"role": "assistant", "content": ""}), Value::Null);
+    for piece in pieces {
+        events.push_str(&event(json!({"content": piece}), Value::Null));
+    }
+    events.push_str(&event(json!({}), json!("stop")));
+    let usage = json!({"prompt_tokens": 9, "completion_tokens": 3, "total_tokens": 12});
+    let last = json!({"id": "chatcmpl-1", "object": "chat.completion.chunk",
+        "created": 1741570283, "model": "gpt-x", "choices": [], "usage": usage});
+    format!("{events}data: {last}\n\n")
+}
+
+#[tokio::test]
+async fn openai_chat() {
+    let events = format!("{}data: [DONE]\n\n", chat_events(&["Hello ", "there"]));
+    let fake = Fake::start(vec![whole(200, CHAT), chunked(&events)]).await;
+    let model = served(provider(ProviderKind::OpenAi, fake.address));
+    let answer = model.ask(&request("hello")).await.unwrap();
+    assert_eq!((answer.text().as_str(), answer.usage.total()), ("Hello there", 12));
+    let answer = heard(model.stream(&request("hello")).await.unwrap()).await.unwrap();
+    assert_eq!((answer.text().as_str(), answer.usage.total()), ("Hello there", 12));
+    assert_eq!(answer.stop, Stop::End);
+    for seen in fake.seen() {
+        assert_eq!((seen.path(), &seen.json()["model"]), ("/chat/completions", &json!("m-id")));
+    }
+}
+
+#[tokio::test]
+async fn b_se_07_done_may_come_twice_or_never() {
+    for tail in ["data: [DONE]\n\ndata: [DONE]\n\n", "", "data: [DONE]", ": bye\n\n"] {
+        let events = format!("{}{tail}", chat_events(&["Hello"]));
+        let fake = Fake::start(vec![stream(events.as_bytes())]).await;
+        let model = served(provider(ProviderKind::OpenAi, fake.address));
+        let answer = heard(model.stream(&request("hello")).await.unwrap()).await.unwrap();
+        assert_eq!((answer.text().as_str(), answer.usage.total()), ("Hello", 12), "{tail}");
+    }
+}
+
+#[tokio::test]
+async fn b_se_07_done_too_early_is_no_answer() {
+    let events = chat_events(&["Hello"]);
+    let early: String = events.split_inclusive("\n\n").take(2).collect();
+    let fake = Fake::start(vec![stream(format!("{early}data: [DONE]\n\n").as_bytes())]).await;
+    let model = served(provider(ProviderKind::OpenAi, fake.address));
+    let (text, failure) = heard(model.stream(&request("hello")).await.unwrap()).await.unwrap_err();
+    assert_eq!((text.as_str(), failure.kind), ("Hello", Kind::Provider));
+}
+
+#[tokio::test]
+async fn a_key_without_money_is_the_gateways_trouble() {
+    let words = r#"{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","param":null,"code":"insufficient_quota"}}"#;
+    let fake = Fake::start(vec![whole(429, words)]).await;
+    let model = served(provider(ProviderKind::OpenAi, fake.address));
+    let error = model.ask(&request("hello")).await.unwrap_err();
+    let expected = "provider `fake` refuses the gateway's key (HTTP 429, insufficient_quota): \
+                    check `providers.fake.api_key`";
+    assert_eq!(error.failure.message, expected);
+}

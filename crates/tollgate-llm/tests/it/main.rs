@@ -1,0 +1,14 @@
+//! Providers over real sockets: a fake one speaks the wire formats as they are, and as they should
+//! not be.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
+
+mod answers;
+mod dialects;
+mod fake;
+mod passing;
+mod reloaded;
+mod retries;
+mod secrets;
+mod stage;
+mod streams;
+mod wire;

@@ -1,0 +1,158 @@
+//! Requests that are handed on as they came.
+
+use std::time::Duration;
+
+use bytes::Bytes;
+use http::{HeaderMap, HeaderValue, Response};
+use http_body_util::BodyExt;
+use tollgate_llm::failure::Kind;
+use tollgate_llm::format::Address;
+use tollgate_llm::provider::{AskError, Passed, PassedBody, PassedError};
+use tollgate_llm::settings::{Patience, Provider, ProviderKind};
+
+use crate::fake::{Act, Fake, chunked, json, response, stream_head};
+use crate::stage::{KEY, anthropic, provider, served};
+use crate::wire::{ANSWER, EVENTS, INVALID, NO_KEY, TOO_OFTEN, events_before};
+
+const BODY: &str =
+    r#"{ "model":"mine", "messages":[ {"role":"user","content":"héllo"} ], "new_field": 1e3 }"#;
+
+fn passed(body: &str) -> Passed {
+    let mut headers = HeaderMap::new();
+    headers.insert("authorization", HeaderValue::from_static("Bearer client-secret"));
+    headers.insert("x-api-key", HeaderValue::from_static("client-secret"));
+    headers.insert("anthropic-beta", HeaderValue::from_static("new-thing-2026"));
+    let address = Address::default();
+    Passed::read(Bytes::from(body.to_owned()), headers, &address).unwrap()
+}
+
+async fn pass(acts: Vec<Act>) -> (Fake, Result<Response<PassedBody>, AskError>) {
+    let fake = Fake::start(vec![acts]).await;
+    let answer = anthropic(fake.address).pass(passed(BODY)).await;
+    (fake, answer)
+}
+
+async fn text(response: Response<PassedBody>) -> String {
+    let bytes = response.into_body().collect().await.unwrap().to_bytes();
+    String::from_utf8(bytes.to_vec()).unwrap()
+}
+
+#[tokio::test]
+async fn bytes_go_through_and_only_the_model_is_replaced() {
+    let headers = [
+        ("content-type", "application/json"),
+        ("request-id", "req_1"),
+        ("anthropic-ratelimit-requests-remaining", "4"),
+        ("set-cookie", "a=b"),
+        ("anthropic-organization-id", "org"),
+    ];
+    let (fake, answer) = pass(vec![Act::Send(response(200, &headers, ANSWER))]).await;
+    let answer = answer.unwrap();
+    let mut names: Vec<&str> = answer.headers().keys().map(|name| name.as_str()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["anthropic-ratelimit-requests-remaining", "content-type", "request-id"]);
+    assert_eq!(text(answer).await, ANSWER);
+    let seen = fake.only();
+    assert_eq!(seen.body, BODY.replace("mine", "m-id"));
+    assert_eq!(seen.header("x-api-key"), Some(KEY));
+    assert_eq!(seen.header("anthropic-beta"), Some("new-thing-2026"));
+    assert!(!seen.head.contains("client-secret"), "{}", seen.head);
+}
+
+#[tokio::test]
+async fn streams_go_through_frame_by_frame() {
+    let fake = Fake::start(vec![chunked(EVENTS)]).await;
+    let body = BODY.replace("1e3", "1e3, \"stream\": true");
+    let answer = anthropic(fake.address).pass(passed(&body)).await.unwrap();
+    assert_eq!(answer.headers()["content-type"], "text/event-stream");
+    assert_eq!(text(answer).await, EVENTS);
+    assert_eq!(fake.only().header("accept"), Some("text/event-stream"));
+}
+
+#[tokio::test]
+async fn errors_come_in_the_providers_own_words() {
+    for (status, body) in [(400, INVALID), (429, TOO_OFTEN), (500, "{\"error\":{}}")] {
+        let headers = [("content-type", "application/json"), ("retry-after", "7")];
+        let (_fake, answer) = pass(vec![Act::Send(response(status, &headers, body))]).await;
+        let answer = answer.unwrap();
+        assert_eq!(
+            (answer.status().as_u16(), &answer.headers()["retry-after"]),
+            (status, &HeaderValue::from_static("7"))
+        );
+        assert_eq!(text(answer).await, body);
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_for_the_client_becomes_a_failure() {
+    let betrayal = format!(r#"{{"error":{{"type":"api_error","message":"sent {KEY}"}}}}"#);
+    let html = Act::Send(response(502, &[("content-type", "text/html")], "<h1>Bad Gateway</h1>"));
+    for acts in [
+        json(401, NO_KEY),
+        json(403, NO_KEY),
+        json(500, &betrayal),
+        vec![html],
+        vec![Act::Send(response(200, &[("content-type", "text/html")], "<html>"))],
+        vec![Act::Send(response(204, &[], ""))],
+        vec![Act::Send(response(307, &[("location", "http://127.0.0.1:1/")], ""))],
+        vec![Act::Close],
+    ] {
+        let (_fake, answer) = pass(acts).await;
+        let failure = answer.map(drop).unwrap_err().failure;
+        assert_eq!(failure.kind, Kind::Provider, "{failure}");
+        assert!(failure.message.contains("`fake`"), "{failure}");
+        assert!(!failure.message.contains(KEY), "{failure}");
+    }
+}
+
+#[tokio::test]
+async fn silence_and_breaks_end_what_goes_through() {
+    let patience = Patience { answer: Duration::from_secs(5), silence: Duration::from_millis(50) };
+    for (last, silent) in [(Act::Hang, true), (Act::Close, false)] {
+        let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\
+                    transfer-encoding: chunked\r\n\r\nfff\r\n";
+        let half = events_before("thére");
+        let acts = vec![Act::Send(head.into()), Act::Send(half.clone().into()), last];
+        let fake = Fake::start(vec![acts]).await;
+        let settings = provider(ProviderKind::Anthropic, fake.address);
+        let model = served(Provider { patience, ..settings });
+        let mut body = model.pass(passed(BODY)).await.unwrap().into_body();
+        let mut read = String::new();
+        let error = loop {
+            match body.frame().await.expect("it must not end well") {
+                Ok(frame) => {
+                    read.push_str(std::str::from_utf8(&frame.into_data().unwrap()).unwrap());
+                }
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(read, half);
+        assert_eq!(matches!(error, PassedError::Silent(_)), silent, "{error}");
+    }
+}
+
+#[tokio::test]
+async fn frames_that_come_slowly_are_no_silence() {
+    let patience = Patience { answer: Duration::from_secs(5), silence: Duration::from_millis(60) };
+    let mut acts = vec![Act::Send(stream_head())];
+    for event in EVENTS.split_inclusive("\n\n") {
+        acts.extend([Act::Send(event.into()), Act::Wait(Duration::from_millis(30))]);
+    }
+    acts.push(Act::Close);
+    let fake = Fake::start(vec![acts]).await;
+    let settings = provider(ProviderKind::Anthropic, fake.address);
+    let model = served(Provider { patience, ..settings });
+    assert_eq!(text(model.pass(passed(BODY)).await.unwrap()).await, EVENTS);
+}
+
+#[tokio::test]
+async fn the_slot_is_held_until_the_body_is_gone() {
+    let fake = Fake::start(vec![chunked(EVENTS)]).await;
+    let settings = provider(ProviderKind::Anthropic, fake.address);
+    let model = served(Provider { concurrent: 1, ..settings });
+    let first = model.pass(passed(BODY)).await.unwrap();
+    let waiting = tokio::time::timeout(Duration::from_millis(50), model.pass(passed(BODY)));
+    assert!(waiting.await.is_err(), "it waits for the first");
+    drop(first);
+    model.pass(passed(BODY)).await.unwrap();
+}

@@ -1,0 +1,220 @@
+//! Chains of models: attempts that are repeated, and the next model.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use parking_lot::Mutex;
+use tollgate_llm::conversation::Request;
+use tollgate_llm::failure::{Failure, Kind};
+use tollgate_llm::provider::{Chain, Model, Models};
+use tollgate_llm::settings::{self, Patience, Provider, ProviderKind, Settings};
+use tollgate_llm::told::Note;
+
+use crate::fake::{Act, Fake, chunked, json, response};
+use crate::stage::{clock, heard, model, provider, request};
+use crate::wire::{ANSWER, EVENTS, INVALID, NO_MODEL, OVERLOADED, TOO_LONG, TOO_OFTEN};
+
+struct Stage {
+    models: Vec<Arc<Model>>,
+    fallbacks: Mutex<Vec<String>>,
+}
+
+impl Stage {
+    /// A model `a`, a model `b`, and the one in process.
+    fn new(first: &Fake, second: &Fake, names: &[&str]) -> Self {
+        let patience =
+            Patience { answer: Duration::from_millis(400), silence: Duration::from_secs(5) };
+        let kept = |name: &str, fake: &Fake| Provider {
+            name: name.to_owned(),
+            retries: 1,
+            patience,
+            ..provider(ProviderKind::Anthropic, fake.address)
+        };
+        let at = |name: &str, provider: &str| settings::Model {
+            provider: Some(provider.to_owned()),
+            ..model(name)
+        };
+        let settings = Settings {
+            providers: vec![kept("first", first), kept("second", second)],
+            models: vec![at("a", "first"), at("b", "second")],
+        };
+        let models = Models::new(&settings, clock(), None).unwrap();
+        let models = names.iter().map(|name| models.find(name).unwrap()).collect();
+        Self { models, fallbacks: Mutex::new(Vec::new()) }
+    }
+
+    async fn ask(&self, until: Option<Duration>) -> Result<(String, String), Failure> {
+        self.ask_with(until, |_| Ok(request("hello"))).await
+    }
+
+    async fn ask_with(
+        &self,
+        until: Option<Duration>,
+        write: impl Fn(&Model) -> Result<Request, Failure> + Send + Sync,
+    ) -> Result<(String, String), Failure> {
+        let clock = clock();
+        let chain = Chain {
+            models: &self.models,
+            clock: &*clock,
+            until: until.map(|time| clock.now() + time),
+            on_fallback: &|note| self.note(&note),
+        };
+        let reached = chain.ask(write).await?;
+        Ok((reached.model.settings.name.clone(), reached.answer.text()))
+    }
+
+    fn note(&self, note: &Note) {
+        let Note::Fallback { from, to, why } = note else { panic!("{note:?}") };
+        self.fallbacks.lock().push(format!("{from} -> {to}: {why}"));
+    }
+
+    fn fallbacks(&self) -> Vec<String> {
+        self.fallbacks.lock().clone()
+    }
+}
+
+fn too_often(after: &str) -> Vec<Act> {
+    let headers = [("content-type", "application/json"), ("retry-after", after)];
+    vec![Act::Send(response(429, &headers, TOO_OFTEN))]
+}
+
+fn well(name: &str) -> (String, String) {
+    (name.to_owned(), "Hello there".to_owned())
+}
+
+#[tokio::test]
+async fn a_busy_provider_is_asked_again() {
+    for busy in [json(429, TOO_OFTEN), too_often("0"), too_often("-1"), json(529, OVERLOADED)] {
+        let fake = Fake::start(vec![busy, json(200, ANSWER)]).await;
+        let stage = Stage::new(&fake, &fake, &["a"]);
+        assert_eq!(stage.ask(None).await.unwrap(), well("a"));
+        assert_eq!(fake.seen().len(), 2);
+    }
+}
+
+#[tokio::test]
+async fn the_provider_says_how_long_to_wait() {
+    let fake = Fake::start(vec![too_often("1"), json(200, ANSWER)]).await;
+    let began = clock().now();
+    Stage::new(&fake, &fake, &["a"]).ask(None).await.unwrap();
+    let waited: Duration = clock().now() - began;
+    assert!(waited >= Duration::from_secs(1), "{waited:?}");
+}
+
+#[tokio::test]
+async fn whoever_wants_too_long_a_pause_is_left_alone() {
+    for after in ["60", "1000000000", "Wed, 21 Oct 2999 07:28:00 GMT"] {
+        let (first, second) =
+            (Fake::start(vec![too_often(after)]).await, Fake::start(vec![json(200, ANSWER)]).await);
+        let stage = Stage::new(&first, &second, &["a", "b"]);
+        assert_eq!(stage.ask(None).await.unwrap(), well("b"));
+        assert_eq!(first.seen().len(), 1);
+        let [note] = &stage.fallbacks()[..] else { panic!() };
+        assert!(
+            note.starts_with("a -> b: model `a-id` of provider `first` takes no more"),
+            "{note}"
+        );
+        let failure = Stage::new(&first, &second, &["a"]).ask(None).await.unwrap_err();
+        assert_eq!(failure.kind, Kind::RateLimited);
+        assert!(failure.retry_after >= Some(Duration::from_secs(60)), "{failure:?}");
+        assert!(failure.retry_after <= Some(Duration::from_secs(86_400)), "{failure:?}");
+    }
+}
+
+#[tokio::test]
+async fn the_next_model_is_asked_where_this_one_cannot_answer() {
+    for trouble in [
+        json(404, NO_MODEL),
+        json(400, TOO_LONG),
+        json(401, "{}"),
+        vec![Act::Hang],
+        vec![Act::Send(response(200, &[("content-type", "text/html")], "<p>"))],
+    ] {
+        let (first, second) =
+            (Fake::start(vec![trouble]).await, Fake::start(vec![json(200, ANSWER)]).await);
+        let stage = Stage::new(&first, &second, &["a", "b"]);
+        assert_eq!(stage.ask(None).await.unwrap(), well("b"));
+        assert_eq!((first.seen().len(), second.seen().len()), (1, 1));
+        assert_eq!(stage.fallbacks().len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_request_is_wrong_everywhere() {
+    let (first, second) =
+        (Fake::start(vec![json(400, INVALID)]).await, Fake::start(vec![json(200, ANSWER)]).await);
+    let stage = Stage::new(&first, &second, &["a", "b"]);
+    assert_eq!(stage.ask(None).await.unwrap_err().kind, Kind::Invalid);
+    assert_eq!((first.seen().len(), second.seen().len()), (1, 0));
+}
+
+#[tokio::test]
+async fn the_last_failure_is_told_when_nobody_answers() {
+    let first = Fake::start(vec![json(404, NO_MODEL)]).await;
+    let second = Fake::start(vec![json(529, OVERLOADED)]).await;
+    let stage = Stage::new(&first, &second, &["a", "b"]);
+    assert_eq!(stage.ask(None).await.unwrap_err().kind, Kind::Overloaded);
+    assert_eq!(second.seen().len(), 2, "one attempt and one more");
+    let offline = Stage::new(&first, &second, &["a", "offline"]);
+    assert_eq!(offline.ask(None).await.unwrap().0, "offline");
+    let nobody = Stage::new(&first, &second, &[]);
+    assert_eq!(nobody.ask(None).await.unwrap_err().message, "there is no model to ask");
+}
+
+#[tokio::test]
+async fn nothing_goes_on_when_the_time_is_up() {
+    let fake = Fake::start(vec![vec![Act::Hang]]).await;
+    let stage = Stage::new(&fake, &fake, &["a", "b"]);
+    let began: Instant = clock().now();
+    let failure = stage.ask(Some(Duration::from_millis(50))).await.unwrap_err();
+    assert_eq!(failure.kind, Kind::Timeout);
+    assert!(failure.message.contains("in the time that was left"), "{failure}");
+    assert!(clock().now() - began < Duration::from_millis(350));
+    assert_eq!(fake.seen().len(), 1);
+    let busy = Fake::start(vec![too_often("1")]).await;
+    let stage = Stage::new(&busy, &busy, &["a"]);
+    let failure = stage.ask(Some(Duration::from_millis(200))).await.unwrap_err();
+    assert_eq!((failure.kind, busy.seen().len()), (Kind::RateLimited, 1));
+}
+
+#[tokio::test]
+async fn a_request_that_is_too_long_for_one_model_may_fit_another() {
+    let fake = Fake::start(vec![json(200, ANSWER)]).await;
+    let stage = Stage::new(&fake, &fake, &["a", "b"]);
+    let write = |model: &Model| match model.settings.name.as_str() {
+        "a" => Err(Failure::new(Kind::TooLong, "too long for `a`")),
+        _ => Ok(request("hello")),
+    };
+    assert_eq!(stage.ask_with(None, write).await.unwrap(), well("b"));
+    assert_eq!(stage.fallbacks(), ["a -> b: too long for `a`"]);
+    let refused = |_: &Model| Err(Failure::new(Kind::Invalid, "no"));
+    assert_eq!(stage.ask_with(None, refused).await.unwrap_err().kind, Kind::Invalid);
+}
+
+#[tokio::test]
+async fn streams_fall_back_until_the_first_word() {
+    let first = Fake::start(vec![json(529, OVERLOADED)]).await;
+    let second = Fake::start(vec![chunked(EVENTS)]).await;
+    let stage = Stage::new(&first, &second, &["a", "b"]);
+    let clock = clock();
+    let chain = Chain {
+        models: &stage.models,
+        clock: &*clock,
+        until: None,
+        on_fallback: &|note| stage.note(&note),
+    };
+    let reached = chain.stream(|_| Ok(request("hello"))).await.unwrap();
+    assert_eq!(reached.model.settings.name, "b");
+    assert_eq!(heard(reached.answer).await.unwrap().text(), "Hello thére");
+    assert_eq!(first.seen().len(), 2);
+}
+
+/// What a task of a runtime with several threads can hold.
+#[test]
+fn a_chain_may_be_asked_from_any_thread() {
+    fn sent<T: Send>(_: &T) {}
+    let clock = clock();
+    let chain = Chain { models: &[], clock: &*clock, until: None, on_fallback: &|_| {} };
+    sent(&chain.ask(|_| Ok(request("hello"))));
+    sent(&chain.stream(|_| Ok(request("hello"))));
+}
