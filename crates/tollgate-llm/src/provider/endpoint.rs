@@ -9,15 +9,18 @@ use http::{HeaderMap, HeaderValue, Response as HttpResponse, StatusCode, Uri, he
 use hyper::body::Incoming;
 use serde_json::Value;
 use tokio::time::timeout;
+use tollgate_engine::clock::Clock;
 use tollgate_mcp::web::body::{self, EventStream, Unread};
 
 use super::address;
 use super::answering::{Answering, Streaming};
 use super::ask_error::AskError;
+use super::forwarded;
 use super::label::Label;
 use super::model::Answered;
 use super::opened::{self, Expected};
 use super::pass::{self, Passed, PassedBody};
+use super::pause::{Tried, pause};
 use super::remote::Remote;
 use super::verdict;
 use crate::conversation::{Delivery, Request, Response};
@@ -40,6 +43,26 @@ pub(super) struct Endpoint {
     whole: Uri,
     streamed: Uri,
     label: Arc<Label>,
+}
+
+/// A request on its way.
+struct Sent {
+    delivery: Delivery,
+    headers: HeaderMap,
+    body: Bytes,
+}
+
+/// What came instead of an answer to hand back.
+struct Declined {
+    error: AskError,
+    /// The provider's own, unless they are about the gateway's key, or no words at all.
+    words: Option<Box<HttpResponse<PassedBody>>>,
+}
+
+impl From<AskError> for Declined {
+    fn from(error: AskError) -> Self {
+        Self { error, words: None }
+    }
 }
 
 impl Endpoint {
@@ -74,10 +97,10 @@ impl Endpoint {
         request: &Request,
         wall: SystemTime,
     ) -> Result<Answered<Response>, AskError> {
-        let (body, lost) = self.written(request, Delivery::Whole)?;
+        let (sent, lost) = self.written(request, Delivery::Whole)?;
         let _slot = self.remote.slot().await.map_err(AskError::other_model)?;
         let answer = async {
-            let response = self.send(Delivery::Whole, HeaderMap::new(), body).await?;
+            let response = self.send(sent).await?;
             let response = self.opened(response, (Expected::Json, wall)).await?;
             self.read(response).await
         };
@@ -92,10 +115,10 @@ impl Endpoint {
         request: &Request,
         wall: SystemTime,
     ) -> Result<Answered<Answering>, AskError> {
-        let (body, lost) = self.written(request, Delivery::Streamed)?;
+        let (sent, lost) = self.written(request, Delivery::Streamed)?;
         let slot = self.remote.slot().await.map_err(AskError::other_model)?;
         let begun = async {
-            let response = self.send(Delivery::Streamed, HeaderMap::new(), body).await?;
+            let response = self.send(sent).await?;
             let response = self.opened(response, (Expected::Events, wall)).await?;
             let mut answering = Answering::streaming(Streaming {
                 events: EventStream::new(response, EVENT_LIMIT),
@@ -113,14 +136,14 @@ impl Endpoint {
         Ok(Answered { answer, lost })
     }
 
+    /// Tries again, as often as the provider's settings say, while nothing was handed back.
     pub(super) async fn pass(
         &self,
         passed: Passed,
-        wall: SystemTime,
+        clock: &dyn Clock,
     ) -> Result<HttpResponse<PassedBody>, AskError> {
-        let slot = self.remote.slot().await.map_err(AskError::other_model)?;
+        let headers = forwarded::of(self.dialect(), &passed.headers);
         let delivery = passed.delivery;
-        let headers = pass::forwarded(&passed.headers);
         let body = match self.dialect() {
             // There the model is in the URL.
             Dialect::Gemini => passed.into_body(),
@@ -128,40 +151,53 @@ impl Endpoint {
                 passed.for_model(&self.id)
             }
         };
+        let mut failed = 0;
+        loop {
+            let sent = Sent { delivery, headers: headers.clone(), body: body.clone() };
+            let declined = match self.pass_once(sent, clock.wall()).await {
+                Ok(answer) => return Ok(answer),
+                Err(declined) => declined,
+            };
+            failed += 1;
+            let tried = Tried { failed, retries: self.retries(), left: None };
+            match pause(declined.error.again, tried, rand::random()) {
+                Some(pause) => tokio::time::sleep(pause).await,
+                None => return declined.words.map(|words| *words).ok_or(declined.error),
+            }
+        }
+    }
+
+    async fn pass_once(
+        &self,
+        sent: Sent,
+        wall: SystemTime,
+    ) -> Result<HttpResponse<PassedBody>, Declined> {
+        let slot = self.remote.slot().await.map_err(AskError::other_model)?;
         let patience = self.remote.settings.patience;
         let answer = async {
-            let response = self.send(delivery, headers, body).await?;
+            let response = self.send(sent).await?;
             let status = response.status();
             if status.is_client_error() || status.is_server_error() {
-                return self.pass_error(response, wall).await;
+                return Err(self.declined(response, wall).await);
             }
             let response = self.opened(response, (Expected::Any, wall)).await?;
             Ok(pass::through(response, (slot, patience.silence)))
         };
         let answered = timeout(patience.answer, answer).await;
-        answered.unwrap_or_else(|_| Err(verdict::silent(&self.label, patience.answer)))
+        answered.unwrap_or_else(|_| Err(verdict::silent(&self.label, patience.answer).into()))
     }
 
-    /// In the provider's own words, unless they are about the gateway's key or no words at all.
-    async fn pass_error(
-        &self,
-        response: HttpResponse<Incoming>,
-        wall: SystemTime,
-    ) -> Result<HttpResponse<PassedBody>, AskError> {
+    async fn declined(&self, response: HttpResponse<Incoming>, wall: SystemTime) -> Declined {
         let (parts, body) = response.into_parts();
         let refused = opened::refused((&parts, body), self.format, wall).await;
-        match refused.may_be_passed(&self.label) {
-            true => Ok(pass::whole(&parts, refused.body)),
-            false => Err(refused.judged(&self.label)),
-        }
+        let error = refused.judged(&self.label);
+        let passes = refused.may_be_passed(&self.label);
+        let words = passes.then(|| Box::new(pass::whole(&parts, refused.body)));
+        Declined { error, words }
     }
 
-    async fn send(
-        &self,
-        delivery: Delivery,
-        mut headers: HeaderMap,
-        body: Bytes,
-    ) -> Result<HttpResponse<Incoming>, AskError> {
+    async fn send(&self, sent: Sent) -> Result<HttpResponse<Incoming>, AskError> {
+        let Sent { delivery, mut headers, body } = sent;
         let (url, accept) = match delivery {
             Delivery::Whole => (&self.whole, ACCEPT_JSON),
             Delivery::Streamed => (&self.streamed, ACCEPT_EVENTS),
@@ -212,7 +248,7 @@ impl Endpoint {
         &self,
         request: &Request,
         delivery: Delivery,
-    ) -> Result<(Bytes, Vec<String>), AskError> {
+    ) -> Result<(Sent, Vec<String>), AskError> {
         let written = match request.delivery == delivery {
             true => self.format.write_request(request),
             false => self.format.write_request(&Request { delivery, ..request.clone() }),
@@ -221,6 +257,8 @@ impl Endpoint {
         if let Some(model) = written.body.get_mut("model") {
             *model = self.id.as_str().into();
         }
-        Ok((Bytes::from(written.body.to_string()), written.lost))
+        let headers = forwarded::taken_from(&mut written.body, self.dialect());
+        let body = Bytes::from(written.body.to_string());
+        Ok((Sent { delivery, headers, body }, written.lost))
     }
 }

@@ -67,10 +67,11 @@ impl Model {
     }
 
     /// Hands a client's request on as it is, with this model's name in it, and the answer back as
-    /// it is. The client must speak this model's dialect. One attempt.
+    /// it is. The client must speak this model's dialect. Attempts are repeated like those of a
+    /// chain; what fails in the end fails in the provider's own words, where a client may read them.
     pub async fn pass(&self, passed: Passed) -> Result<HttpResponse<PassedBody>, AskError> {
         match &self.place {
-            Place::Remote(endpoint) => endpoint.pass(passed, self.clock.wall()).await,
+            Place::Remote(endpoint) => endpoint.pass(passed, &*self.clock).await,
             Place::InProcess => {
                 let message = format!("model `{}` is in process", self.settings.name);
                 Err(AskError::never(Failure::new(Kind::Internal, message)))

@@ -92,19 +92,6 @@ impl Passed {
     }
 }
 
-/// What of a client's headers a provider gets.
-const FORWARDED: [&str; 3] = ["anthropic-beta", "anthropic-version", "openai-beta"];
-
-pub(super) fn forwarded(headers: &HeaderMap) -> HeaderMap {
-    let mut forwarded = HeaderMap::new();
-    for name in FORWARDED {
-        for value in headers.get_all(name) {
-            forwarded.append(HeaderName::from_static(name), value.clone());
-        }
-    }
-    forwarded
-}
-
 /// What of a provider's headers a client gets. Others tell about the gateway's account, or are
 /// about the connection.
 fn is_for_client(name: &HeaderName) -> bool {

@@ -12,6 +12,7 @@ use tollgate_mcp::tasks::Group;
 use tollgate_mcp::web::{Failed, Pool};
 
 use super::address::{self, Base};
+use super::forwarded;
 use super::slots::{Slot, Slots};
 use crate::failure::{Failure, Kind};
 use crate::settings::{Provider, ProviderKind};
@@ -58,7 +59,7 @@ impl Remote {
         *request.uri_mut() = url.clone();
         let headers = request.headers_mut();
         headers.clone_from(&self.headers);
-        headers.extend(more);
+        forwarded::add(headers, more);
         self.pool.send(request).await
     }
 

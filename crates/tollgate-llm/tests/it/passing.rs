@@ -5,14 +5,15 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Response};
 use http_body_util::BodyExt;
+use tollgate_llm::dialect::Dialect;
 use tollgate_llm::failure::Kind;
 use tollgate_llm::format::Address;
-use tollgate_llm::provider::{AskError, Passed, PassedBody, PassedError};
+use tollgate_llm::provider::{AskError, Passed, PassedBody, PassedError, carry};
 use tollgate_llm::settings::{Patience, Provider, ProviderKind};
 
 use crate::fake::{Act, Fake, chunked, json, response, stream_head};
-use crate::stage::{KEY, anthropic, provider, served};
-use crate::wire::{ANSWER, EVENTS, INVALID, NO_KEY, TOO_OFTEN, events_before};
+use crate::stage::{KEY, anthropic, provider, request, served};
+use crate::wire::{ANSWER, EVENTS, INVALID, NO_KEY, OVERLOADED, TOO_OFTEN, events_before};
 
 const BODY: &str =
     r#"{ "model":"mine", "messages":[ {"role":"user","content":"héllo"} ], "new_field": 1e3 }"#;
@@ -155,4 +156,31 @@ async fn the_slot_is_held_until_the_body_is_gone() {
     assert!(waiting.await.is_err(), "it waits for the first");
     drop(first);
     model.pass(passed(BODY)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_busy_provider_is_asked_again_before_the_client_hears_of_it() {
+    let fake = Fake::start(vec![json(529, OVERLOADED), json(200, ANSWER)]).await;
+    let settings = provider(ProviderKind::Anthropic, fake.address);
+    let model = served(Provider { retries: 1, ..settings.clone() });
+    assert_eq!(text(model.pass(passed(BODY)).await.unwrap()).await, ANSWER);
+    assert_eq!(fake.seen().len(), 2);
+    let busy = Fake::start(vec![json(529, OVERLOADED)]).await;
+    let settings = Provider { retries: 1, ..provider(ProviderKind::Anthropic, busy.address) };
+    let answer = served(settings).pass(passed(BODY)).await.unwrap();
+    assert_eq!((answer.status().as_u16(), busy.seen().len()), (529, 2));
+    assert_eq!(text(answer).await, OVERLOADED);
+}
+
+#[tokio::test]
+async fn a_client_of_the_same_dialect_keeps_its_features_through_the_loop() {
+    let fake = Fake::start(vec![json(200, ANSWER)]).await;
+    let mut headers = HeaderMap::new();
+    headers.insert("anthropic-beta", HeaderValue::from_static("new-thing-2026"));
+    let mut asked = request("hello");
+    carry(&mut asked, Dialect::Anthropic, &headers);
+    anthropic(fake.address).ask(&asked).await.unwrap();
+    let seen = fake.only();
+    assert_eq!(seen.header("anthropic-beta"), Some("new-thing-2026"));
+    assert!(!seen.body.contains("new-thing"), "{}", seen.body);
 }

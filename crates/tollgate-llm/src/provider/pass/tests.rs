@@ -1,7 +1,7 @@
 use bytes::Bytes;
-use http::{HeaderMap, HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName};
 
-use super::{Passed, forwarded, is_for_client};
+use super::{Passed, is_for_client};
 use crate::conversation::Delivery;
 use crate::format::Address;
 
@@ -58,32 +58,6 @@ fn what_is_no_request_is_refused() {
     }
     let broken = Bytes::from_static(b"{\"model\":\"\xff\"}");
     assert!(Passed::read(broken, HeaderMap::new(), &Address::default()).is_err());
-}
-
-#[test]
-fn no_credential_of_a_client_is_forwarded() {
-    let mut headers = HeaderMap::new();
-    for name in [
-        "authorization",
-        "x-api-key",
-        "x-goog-api-key",
-        "cookie",
-        "proxy-authorization",
-        "x-tollgate-agent",
-        "openai-organization",
-        "host",
-        "content-length",
-        "anthropic-beta",
-        "anthropic-version",
-        "openai-beta",
-    ] {
-        headers.append(HeaderName::from_static(name), HeaderValue::from_static("canary"));
-    }
-    headers.append("anthropic-beta", HeaderValue::from_static("second"));
-    let forwarded = forwarded(&headers);
-    let names: Vec<&str> = forwarded.keys().map(HeaderName::as_str).collect();
-    assert_eq!(names, ["anthropic-beta", "anthropic-version", "openai-beta"]);
-    assert_eq!(forwarded.get_all("anthropic-beta").iter().count(), 2);
 }
 
 #[test]
