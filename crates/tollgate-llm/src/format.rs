@@ -12,10 +12,12 @@ use crate::failure::Failure;
 use crate::told::Told;
 
 use self::anthropic::Anthropic;
+use self::gemini::Gemini;
 use self::openai_chat::OpenAiChat;
 
 pub mod anthropic;
 pub mod fields;
+pub mod gemini;
 pub mod lost;
 pub mod names;
 pub mod openai_chat;
@@ -26,9 +28,10 @@ pub mod pairing;
 #[cfg(test)]
 mod recorded;
 pub mod reported;
+pub mod turns;
 
 /// Every dialect that is written and read here.
-pub const FORMATS: &[&dyn Format] = &[&OpenAiChat, &Anthropic];
+pub const FORMATS: &[&dyn Format] = &[&OpenAiChat, &Anthropic, &Gemini];
 
 /// The one for a dialect.
 pub fn of(dialect: Dialect) -> Option<&'static dyn Format> {

@@ -12,10 +12,22 @@ pub struct Lost {
     said: Vec<String>,
 }
 
-/// Fields that the front serves itself whoever the provider is, and notes that readers leave for
-/// the writers of their own dialect.
-const SERVED: &[&str] =
-    &["stream_options", "function_call", "max_tokens", "top_k", "said_as", "type", "item"];
+/// Fields that the front serves itself whoever the provider is, notes that readers leave for the
+/// writers of their own dialect, and what is kept for its spelling only: it has neutral words.
+const SERVED: &[&str] = &[
+    "stream_options",
+    "function_call",
+    "max_tokens",
+    "top_k",
+    "said_as",
+    "type",
+    "item",
+    "parameters",
+    "response",
+    "inlineData",
+    "fileData",
+    "generationConfig.responseSchema",
+];
 
 impl Lost {
     /// Begins with the fields that only other dialects know, wherever they stand.

@@ -14,12 +14,18 @@ pub struct NameRule {
 
 /// Names that the provider would refuse, and names that stand twice.
 pub fn check(tools: &[Tool], rule: NameRule) -> Result<(), Failure> {
+    let places: Vec<String> = (0..tools.len()).map(|index| format!("tools[{index}]")).collect();
+    check_at(tools, &places, rule)
+}
+
+/// For dialects in which tools stand deeper: `places` has one for each.
+pub fn check_at(tools: &[Tool], places: &[String], rule: NameRule) -> Result<(), Failure> {
     let mut seen = HashSet::new();
-    for (index, tool) in tools.iter().enumerate() {
+    for (tool, at) in tools.iter().zip(places) {
         let Tool::Function(function) = tool else { continue };
-        let (name, at) = (function.name.as_str(), format!("tools[{index}]"));
+        let name = function.name.as_str();
         if let Some(wrong) = rule.complaint(name) {
-            return Err(Failure::invalid(&at, format!("the name of `{at}` {wrong}")));
+            return Err(Failure::invalid(at, format!("the name of `{at}` {wrong}")));
         }
         if !seen.insert(name) {
             let message =

@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 
-use crate::conversation::{Call, CallResult};
+use crate::conversation::{Call, CallResult, Role};
 use crate::failure::Failure;
 
 /// The calls so far.
@@ -11,6 +11,7 @@ use crate::failure::Failure;
 pub struct Pairing {
     calls: HashMap<String, Made>,
     made: usize,
+    last: Option<Role>,
 }
 
 #[derive(Debug)]
@@ -55,10 +56,23 @@ impl Pairing {
         }
     }
 
+    pub fn knows(&self, id: &str) -> bool {
+        self.calls.contains_key(id)
+    }
+
     /// The id of the oldest call that has no result yet, by the name of its tool.
     pub fn open_for(&self, name: &str) -> Option<&str> {
         let open = self.calls.iter().filter(|(_, made)| !made.answered && made.name == name);
         open.min_by_key(|(_, made)| made.number).map(|(id, _)| id.as_str())
+    }
+
+    /// A message of this role begins. Once the user has spoken, the assistant goes on only if every
+    /// call has its result; before that it may make more of them, a message for each.
+    pub fn turn(&mut self, role: Role) -> Result<(), Failure> {
+        match (self.last.replace(role), role) {
+            (Some(Role::User), Role::Assistant) => self.settled(),
+            _ => Ok(()),
+        }
     }
 
     /// That every call has its result, for dialects that insist on it.

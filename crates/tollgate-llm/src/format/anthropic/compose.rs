@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::conversation::{Call, Content, Message, Part, Role};
 use crate::dialect::Dialect;
-use crate::failure::Failure;
+use crate::format::turns::{in_order, unanswered};
 
 use super::writing::Writing;
 
@@ -139,7 +139,7 @@ impl Composer<'_> {
                 Role::Assistant => made = std::mem::take(&mut turn.calls),
             }
             if index == last && !made.is_empty() {
-                self.writing.allow(unanswered(&made[0], &turn.at));
+                self.writing.allow::<()>(Err(unanswered(&made[0], &turn.at)));
             }
             messages.push(turn.json());
         }
@@ -185,35 +185,4 @@ pub(super) fn content(mut blocks: Vec<Value>) -> Value {
         return blocks[0]["text"].take();
     }
     blocks.into()
-}
-
-/// The results as their calls were made.
-fn in_order(
-    results: Vec<(String, Value)>,
-    made: &[String],
-    at: &str,
-) -> Result<Vec<Value>, Failure> {
-    let mut places: Vec<Option<Value>> = vec![None; made.len()];
-    for (id, result) in results {
-        let place =
-            made.iter().zip(&places).position(|(call, taken)| *call == id && taken.is_none());
-        let Some(place) = place else {
-            let message = format!(
-                "`{at}`: call `{id}` was not made in the turn before, or has its result already"
-            );
-            return Err(Failure::invalid(at, message));
-        };
-        places[place] = Some(result);
-    }
-    if let Some(open) = places.iter().position(Option::is_none) {
-        unanswered(&made[open], at)?;
-    }
-    Ok(places.into_iter().flatten().collect())
-}
-
-fn unanswered(id: &str, at: &str) -> Result<Vec<Value>, Failure> {
-    Err(Failure::invalid(
-        at,
-        format!("`{at}`: call `{id}` has no result in the message that follows"),
-    ))
 }

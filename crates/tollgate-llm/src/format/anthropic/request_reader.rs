@@ -117,8 +117,7 @@ fn message(value: Value, at: String, pairing: &mut Pairing) -> Result<Message, F
     let mut parts = blocks::read_all(content, &at)?;
     match role {
         Role::System | Role::Developer => only_text(&parts, &at)?,
-        Role::Assistant => pairing.settled()?,
-        Role::User => {}
+        Role::Assistant | Role::User => pairing.turn(role)?,
     }
     for (index, part) in parts.iter_mut().enumerate() {
         let at = format!("{at}[{index}]");

@@ -31,6 +31,23 @@ fn requests_of_the_own_dialect_lose_nothing() {
 }
 
 #[test]
+fn calls_may_stand_in_several_messages_of_one_turn() {
+    let call = |id: &str| {
+        let block = json!({"type": "tool_use", "id": id, "name": "t", "input": {}});
+        json!({"role": "assistant", "content": [block]})
+    };
+    let result = |id: &str| {
+        let block = json!({"type": "tool_result", "tool_use_id": id, "content": id});
+        json!({"role": "user", "content": [block]})
+    };
+    let messages = json!([call("a"), call("b"), result("b"), result("a")]);
+    let request = read(json!({"model": "m", "max_tokens": 1, "messages": messages}));
+    let written = Anthropic.write_request(&request).unwrap().body;
+    assert_eq!(written["messages"].as_array().unwrap().len(), 2);
+    assert_eq!(written["messages"][1]["content"][0]["tool_use_id"], "a");
+}
+
+#[test]
 fn answers_of_the_own_dialect_lose_nothing() {
     for (name, body) in recorded::json(FOLDER, "response_") {
         let response = Anthropic.read_response(body.clone()).unwrap();

@@ -75,8 +75,8 @@ fn b_ch_02_roles_calls_and_results_must_fit_together() {
     messages(json!([user(json!([call("a")]))]), &place(0, 0), "only the assistant");
     messages(
         json!([assistant(json!([call("a")])), assistant(json!([result("a")]))]),
-        &place(0, 0),
-        "no result",
+        &place(1, 0),
+        "messages of the user",
     );
     messages(
         json!([{"role": "system", "content": [call("a")]}, user(json!("x"))]),

@@ -1,0 +1,147 @@
+//! Writes contents: one for each turn, results first and in the order of their calls, system
+//! prompts before them all. Used for requests and for the history that clients keep.
+
+use serde_json::{Map, Value, json};
+
+use crate::conversation::{Content, Message, Role};
+use crate::dialect::Dialect;
+use crate::format::turns::{in_order, unanswered};
+
+use super::writing::Writing;
+
+const OWN: Dialect = Dialect::Gemini;
+
+/// By which Gemini lets a call pass that it did not sign: one that another model made.
+const UNSIGNED: &str = "skip_thought_signature_validator";
+
+#[derive(Debug, Default)]
+pub(super) struct Composed {
+    /// The parts of `systemInstruction`.
+    pub(super) system: Vec<Value>,
+    pub(super) contents: Vec<Value>,
+}
+
+pub(super) fn compose(messages: &[Message], writing: &mut Writing) -> Composed {
+    let mut system = Vec::new();
+    let mut turns: Vec<Turn> = Vec::new();
+    for (index, message) in messages.iter().enumerate() {
+        let mut turn = Turn::written(message, format!("contents[{index}]"), writing);
+        match message.role {
+            Role::System | Role::Developer => {
+                if !turns.is_empty() {
+                    writing
+                        .lose("the place of a later system message: it is sent before all others");
+                }
+                system.append(&mut turn.parts);
+            }
+            Role::User | Role::Assistant => {
+                if turn.parts.is_empty() && turn.results.is_empty() {
+                    continue;
+                }
+                match turns.last_mut() {
+                    Some(last) if last.role == turn.role => last.join(turn),
+                    _ => turns.push(turn),
+                }
+            }
+        }
+    }
+    Composed { system, contents: answered(turns, writing) }
+}
+
+/// As clients keep it. What Gemini has no word for is left out.
+pub(super) fn history(messages: &[Message]) -> Value {
+    let mut writing = Writing::for_client();
+    let Composed { system, mut contents } = compose(messages, &mut writing);
+    if !system.is_empty() {
+        // `contents` have no role for it.
+        contents.insert(0, json!({"role": "user", "parts": system}));
+    }
+    contents.into()
+}
+
+/// Gives the calls of models that wrote no signatures the one that Gemini lets pass.
+pub(super) fn excuse_unsigned(contents: &mut [Value]) {
+    for content in contents.iter_mut().filter(|content| content["role"] == "model") {
+        let parts = content["parts"].as_array_mut();
+        let first = parts.into_iter().flatten().find(|part| part.get("functionCall").is_some());
+        if let Some(call) = first.filter(|call| call.get("thoughtSignature").is_none()) {
+            call["thoughtSignature"] = UNSIGNED.into();
+        }
+    }
+}
+
+/// Consecutive messages of one role.
+struct Turn {
+    role: Role,
+    /// The ids of the calls that were made in it.
+    calls: Vec<String>,
+    results: Vec<(String, Value)>,
+    parts: Vec<Value>,
+    extra: Map<String, Value>,
+    at: String,
+}
+
+impl Turn {
+    fn written(message: &Message, at: String, writing: &mut Writing) -> Self {
+        let (calls, results, parts) = (Vec::new(), Vec::new(), Vec::new());
+        let mut turn = Self { role: message.role, calls, results, parts, extra: Map::new(), at };
+        for (index, part) in message.parts.iter().enumerate() {
+            let at = format!("{}.parts[{index}]", turn.at);
+            let Some(written) = writing.part(part, &at) else { continue };
+            match &part.content {
+                Content::Result(result) => turn.results.push((result.call_id.clone(), written)),
+                Content::Call(call) => {
+                    turn.calls.push(call.id.clone());
+                    turn.parts.push(written);
+                }
+                _ => turn.parts.push(written),
+            }
+        }
+        turn.parts.extend(writing.rest());
+        message.extra.write_into(OWN, &mut turn.extra);
+        turn
+    }
+
+    fn join(&mut self, mut later: Self) {
+        self.calls.append(&mut later.calls);
+        self.results.append(&mut later.results);
+        self.parts.append(&mut later.parts);
+        self.extra.extend(later.extra);
+    }
+
+    fn json(self) -> Value {
+        let role = match self.role {
+            Role::Assistant => "model",
+            Role::User | Role::System | Role::Developer => "user",
+        };
+        let mut content = Map::new();
+        content.insert("role".to_owned(), role.into());
+        content.insert("parts".to_owned(), self.parts.into());
+        for (key, value) in self.extra {
+            content.entry(key).or_insert(value);
+        }
+        content.into()
+    }
+}
+
+fn answered(turns: Vec<Turn>, writing: &mut Writing) -> Vec<Value> {
+    let mut made: Vec<String> = Vec::new();
+    let mut at = String::new();
+    let mut contents = Vec::with_capacity(turns.len());
+    for mut turn in turns {
+        at.clone_from(&turn.at);
+        if turn.role == Role::Assistant {
+            made = std::mem::take(&mut turn.calls);
+        } else {
+            let ordered = in_order(std::mem::take(&mut turn.results), &made, &turn.at);
+            let results = writing.allow(ordered).unwrap_or_default();
+            turn.parts.splice(0..0, results);
+            made.clear();
+        }
+        contents.push(turn.json());
+    }
+    if let Some(open) = made.first() {
+        writing.allow::<()>(Err(unanswered(open, &at)));
+    }
+    contents
+}

@@ -1,0 +1,185 @@
+//! Reads what a request says beside its contents: tools, how they are chosen, how the answer is to
+//! be made.
+
+use serde_json::{Map, Number, Value};
+
+use crate::conversation::{Function, Options, OutputForm, Tool, ToolChoice};
+use crate::dialect::Dialect;
+use crate::extra::Extra;
+use crate::failure::Failure;
+use crate::format::fields::{Fields, unknown, wrong};
+use crate::format::names::{self, NameRule};
+
+use super::{schema, spelling};
+
+const OWN: Dialect = Dialect::Gemini;
+
+const NAMES: NameRule = NameRule { longest: 128, marks: ".:" };
+
+/// The API gives no more.
+const MOST_CANDIDATES: u64 = 8;
+
+pub(super) fn tools(fields: &mut Fields) -> Result<Vec<Tool>, Failure> {
+    let mut tools = Vec::new();
+    let mut places = Vec::new();
+    for (index, value) in fields.list("tools")?.unwrap_or_default().into_iter().enumerate() {
+        let mut tool = spelling::fields(value, format!("tools[{index}]"))?;
+        let at = tool.place("functionDeclarations");
+        let list = tool.list("functionDeclarations")?.unwrap_or_default();
+        for (index, value) in list.into_iter().enumerate() {
+            let at = format!("{at}[{index}]");
+            tools.push(Tool::Function(function(value, &at)?));
+            places.push(at);
+        }
+        let at = tool.at().to_owned();
+        let Value::Object(rest) = tool.into_value() else { continue };
+        for (key, value) in rest.into_iter().filter(|(_, value)| !value.is_null()) {
+            let value = Value::Object(Map::from_iter([(key, value)]));
+            tools.push(Tool::Hosted { dialect: OWN, value });
+            places.push(at.clone());
+        }
+    }
+    names::check_at(&tools, &places, NAMES)?;
+    Ok(tools)
+}
+
+/// A schema in the dialect's own form stays beside the neutral one, to be written again.
+fn function(value: Value, at: &str) -> Result<Function, Failure> {
+    let mut fields = spelling::fields(value, at)?;
+    let name = fields.needed_text("name")?;
+    let description = fields.text("description")?;
+    let parameters = match (fields.take("parametersJsonSchema"), fields.peek("parameters")) {
+        (Some(schema), _) => {
+            if !schema.is_object() {
+                return Err(wrong(&fields.place("parametersJsonSchema"), "an object", &schema));
+            }
+            Some(schema)
+        }
+        (None, Some(own)) => {
+            if !own.is_object() {
+                return Err(wrong(&fields.place("parameters"), "an object", own));
+            }
+            Some(schema::to_json_schema(own))
+        }
+        (None, None) => None,
+    };
+    Ok(Function { name, description, parameters, extra: fields.rest(OWN) })
+}
+
+pub(super) fn tool_choice(fields: &mut Fields) -> Result<ToolChoice, Failure> {
+    const MODES: [&str; 4] = ["AUTO", "ANY", "NONE", "VALIDATED"];
+    let Some(mut config) = spelling::object(fields, "toolConfig")? else {
+        return Ok(ToolChoice::Unsaid);
+    };
+    let calling = spelling::object(&mut config, "functionCallingConfig")?;
+    fields.put_back("toolConfig", config);
+    let Some(mut calling) = calling else { return Ok(ToolChoice::Unsaid) };
+    let mode = calling.text("mode")?.unwrap_or_default().to_ascii_uppercase();
+    let at = calling.place("allowedFunctionNames");
+    let names = texts(&mut calling, "allowedFunctionNames")?;
+    if !["", "MODE_UNSPECIFIED"].contains(&mode.as_str()) && !MODES.contains(&mode.as_str()) {
+        return Err(unknown(&calling.place("mode"), &mode, &MODES));
+    }
+    let Value::Object(mut value) = calling.into_value() else { return Ok(ToolChoice::Unsaid) };
+    match (mode.as_str(), names.as_slice()) {
+        ("" | "MODE_UNSPECIFIED", []) if value.is_empty() => Ok(ToolChoice::Unsaid),
+        ("AUTO", []) if value.is_empty() => Ok(ToolChoice::Auto),
+        ("NONE", []) if value.is_empty() => Ok(ToolChoice::None),
+        ("ANY", []) if value.is_empty() => Ok(ToolChoice::Required),
+        ("ANY", [name]) if value.is_empty() => Ok(ToolChoice::Named(name.clone())),
+        ("AUTO", [_, ..]) => {
+            let message = format!("`{at}` needs the mode `ANY` or `VALIDATED`");
+            Err(Failure::invalid(at, message))
+        }
+        _ => {
+            value.insert("mode".to_owned(), mode.into());
+            if !names.is_empty() {
+                value.insert("allowedFunctionNames".to_owned(), names.into());
+            }
+            Ok(ToolChoice::Opaque { dialect: OWN, value: value.into() })
+        }
+    }
+}
+
+/// What is left of `generationConfig` is given back under names like `generationConfig.logprobs`.
+pub(super) fn options(fields: &mut Fields) -> Result<(Options, Extra), Failure> {
+    let Some(mut config) = spelling::object(fields, "generationConfig")? else {
+        return Ok((Options::default(), Extra::none()));
+    };
+    let candidates = config.count("candidateCount")?;
+    if candidates.is_some_and(|count| count > MOST_CANDIDATES) {
+        let at = config.place("candidateCount");
+        return Err(Failure::invalid(&at, format!("`{at}` must be 1 to {MOST_CANDIDATES}")));
+    }
+    let options = Options {
+        max_output: max_output(&mut config)?,
+        temperature: between(&mut config, "temperature", 2.0)?,
+        top_p: between(&mut config, "topP", 1.0)?,
+        top_k: config.number("topK")?,
+        seed: config.number("seed")?,
+        presence_penalty: config.number("presencePenalty")?,
+        frequency_penalty: config.number("frequencyPenalty")?,
+        stop: texts(&mut config, "stopSequences")?,
+        output: output(&mut config)?,
+        effort: effort(&mut config)?,
+        candidates,
+        ..Options::default()
+    };
+    let Value::Object(rest) = config.into_value() else { return Ok((options, Extra::none())) };
+    let rest = rest.into_iter().map(|(key, value)| (format!("generationConfig.{key}"), value));
+    Ok((options, Extra::new(OWN, rest.collect())))
+}
+
+fn max_output(config: &mut Fields) -> Result<Option<u64>, Failure> {
+    let at = config.place("maxOutputTokens");
+    let count = config.count("maxOutputTokens")?;
+    match count {
+        Some(count) if count > u64::from(u32::MAX) => {
+            Err(Failure::invalid(&at, format!("`{at}` is more than any model can give")))
+        }
+        count => Ok(count),
+    }
+}
+
+fn between(config: &mut Fields, key: &str, most: f64) -> Result<Option<Number>, Failure> {
+    let Some(number) = config.number(key)? else { return Ok(None) };
+    if number.as_f64().is_some_and(|it| (0.0..=most).contains(&it)) {
+        return Ok(Some(number));
+    }
+    let at = config.place(key);
+    let message = format!("`{at}` must lie between 0 and {most}, not {number}");
+    Err(Failure::invalid(at, message))
+}
+
+fn texts(fields: &mut Fields, key: &str) -> Result<Vec<String>, Failure> {
+    let at = fields.place(key);
+    let list = fields.list(key)?.unwrap_or_default();
+    let numbered = list.into_iter().enumerate();
+    let texts = numbered.map(|(index, value)| match value {
+        Value::String(text) => Ok(text),
+        other => Err(wrong(&format!("{at}[{index}]"), "a string", &other)),
+    });
+    texts.collect()
+}
+
+/// A schema in the dialect's own form stays where it is, too.
+fn output(config: &mut Fields) -> Result<Option<OutputForm>, Failure> {
+    if config.peek("responseMimeType").is_none_or(|it| *it != "application/json") {
+        return Ok(None);
+    }
+    config.take("responseMimeType");
+    let schema = match (config.take("responseJsonSchema"), config.peek("responseSchema")) {
+        (Some(schema), _) => schema,
+        (None, Some(own)) => schema::to_json_schema(own),
+        (None, None) => return Ok(Some(OutputForm::Json)),
+    };
+    Ok(Some(OutputForm::Schema { name: "output".to_owned(), schema, strict: None }))
+}
+
+fn effort(config: &mut Fields) -> Result<Option<String>, Failure> {
+    let Some(mut thinking) = spelling::object(config, "thinkingConfig")? else { return Ok(None) };
+    let level = thinking.text("thinkingLevel")?;
+    config.put_back("thinkingConfig", thinking);
+    let level = level.map(|level| level.to_ascii_lowercase());
+    Ok(level.filter(|level| level != "thinking_level_unspecified"))
+}

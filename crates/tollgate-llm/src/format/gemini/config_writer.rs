@@ -1,0 +1,207 @@
+//! Writes a request for a provider that speaks Gemini's dialect. The model stands in the URL.
+
+use serde_json::{Map, Number, Value, json};
+
+use crate::conversation::{Function, Options, OutputForm, Parallel, Request, Tool, ToolChoice};
+use crate::dialect::Dialect;
+use crate::extra::Extra;
+use crate::failure::Failure;
+use crate::format::Written;
+
+use super::compose::{Composed, compose, excuse_unsigned};
+use super::writing::Writing;
+
+const OWN: Dialect = Dialect::Gemini;
+
+pub(super) fn write(request: &Request) -> Result<Written, Failure> {
+    let mut writing = Writing::for_provider(request);
+    let Composed { system, mut contents } = compose(&request.messages, &mut writing);
+    if contents.is_empty() {
+        let message = "there is nothing to answer: every message is empty or a system prompt";
+        writing.allow::<()>(Err(Failure::invalid("contents", message)));
+    }
+    if Generation::of(&request.model) == Generation::Signing {
+        excuse_unsigned(&mut contents);
+    }
+    let mut body = Map::new();
+    body.insert("contents".to_owned(), contents.into());
+    if !system.is_empty() {
+        body.insert("systemInstruction".to_owned(), json!({"parts": system}));
+    }
+    tools(request, &mut body, &mut writing);
+    let config = config(request, &mut writing);
+    if !config.is_empty() {
+        body.insert("generationConfig".to_owned(), config.into());
+    }
+    request.extra.write_into(OWN, &mut body);
+    body.retain(|key, _| !key.starts_with(WITHIN));
+    let lost = writing.finish()?;
+    Ok(Written { body: body.into(), lost })
+}
+
+/// Before the names of what the reader left of `generationConfig`.
+const WITHIN: &str = "generationConfig.";
+
+/// What is asked of requests changed with the models.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Generation {
+    /// Up to 2.5: a budget of tokens to think with, and signatures as they please.
+    Budgeting,
+    /// From 3 on: levels of thinking, and calls must be signed.
+    Signing,
+    /// Not one of Gemini's.
+    Other,
+}
+
+impl Generation {
+    fn of(model: &str) -> Self {
+        let name = model.rsplit('/').next().unwrap_or(model);
+        match name.strip_prefix("gemini-") {
+            Some(rest) if rest.starts_with("1.") || rest.starts_with("2.") => Self::Budgeting,
+            Some(rest) if rest.starts_with(|first: char| first.is_ascii_digit()) => Self::Signing,
+            _ => Self::Other,
+        }
+    }
+}
+
+fn tools(request: &Request, body: &mut Map<String, Value>, writing: &mut Writing) {
+    let mut functions = Vec::new();
+    let mut tools = Vec::new();
+    for (index, tool) in request.tools.iter().enumerate() {
+        match tool {
+            Tool::Function(function) => functions.push(declaration(function)),
+            Tool::Hosted { dialect: OWN, value } => tools.push(value.clone()),
+            Tool::Hosted { dialect, .. } => {
+                let at = format!("tools[{index}]");
+                let message = format!(
+                    "`{at}` is run by providers that speak {dialect}; this model's speaks {OWN}"
+                );
+                writing.allow::<()>(Err(Failure::invalid(at, message)));
+            }
+        }
+    }
+    if functions.is_empty() {
+        // The API refuses a choice where there is nothing to choose from.
+        if matches!(request.tool_choice, ToolChoice::Required | ToolChoice::Named(_)) {
+            writing.lose("`tool_choice`: there are no tools");
+        }
+    } else {
+        tools.insert(0, json!({"functionDeclarations": functions}));
+        if let Some(choice) = choice(&request.tool_choice, writing) {
+            let config = json!({"functionCallingConfig": choice});
+            body.insert("toolConfig".to_owned(), config);
+        }
+    }
+    if !tools.is_empty() {
+        body.insert("tools".to_owned(), tools.into());
+    }
+}
+
+fn declaration(function: &Function) -> Value {
+    let mut declared = Map::new();
+    declared.insert("name".to_owned(), function.name.clone().into());
+    if let Some(description) = &function.description {
+        declared.insert("description".to_owned(), description.clone().into());
+    }
+    let own = function.extra.get(OWN, "parameters").is_some();
+    if let Some(parameters) = function.parameters.as_ref().filter(|_| !own) {
+        declared.insert("parametersJsonSchema".to_owned(), parameters.clone());
+    }
+    function.extra.write_into(OWN, &mut declared);
+    declared.into()
+}
+
+fn choice(choice: &ToolChoice, writing: &mut Writing) -> Option<Value> {
+    match choice {
+        ToolChoice::Unsaid => None,
+        ToolChoice::Auto => Some(json!({"mode": "AUTO"})),
+        ToolChoice::None => Some(json!({"mode": "NONE"})),
+        ToolChoice::Required => Some(json!({"mode": "ANY"})),
+        ToolChoice::Named(name) => Some(json!({"mode": "ANY", "allowedFunctionNames": [name]})),
+        ToolChoice::Opaque { dialect: OWN, value } => Some(value.clone()),
+        ToolChoice::Opaque { dialect, .. } => {
+            writing.lose(format!("`tool_choice`, in a form that only {dialect} has"));
+            None
+        }
+    }
+}
+
+fn config(request: &Request, writing: &mut Writing) -> Map<String, Value> {
+    let mut config = Map::new();
+    let options = &request.options;
+    if let Some(count) = options.max_output {
+        config.insert("maxOutputTokens".to_owned(), count.into());
+    }
+    let numbers: [(&str, &Option<Number>); 6] = [
+        ("temperature", &options.temperature),
+        ("topP", &options.top_p),
+        ("topK", &options.top_k),
+        ("seed", &options.seed),
+        ("presencePenalty", &options.presence_penalty),
+        ("frequencyPenalty", &options.frequency_penalty),
+    ];
+    for (key, number) in numbers {
+        if let Some(number) = number {
+            config.insert(key.to_owned(), number.clone().into());
+        }
+    }
+    if !options.stop.is_empty() {
+        config.insert("stopSequences".to_owned(), options.stop.clone().into());
+    }
+    if let Some(candidates) = options.candidates {
+        config.insert("candidateCount".to_owned(), candidates.into());
+    }
+    let own = request.extra.get(OWN, "generationConfig.responseSchema").is_some();
+    if let Some(output) = &options.output {
+        config.insert("responseMimeType".to_owned(), "application/json".into());
+        if let OutputForm::Schema { schema, .. } = output
+            && !own
+        {
+            config.insert("responseJsonSchema".to_owned(), schema.clone());
+        }
+    }
+    if let Some(thinking) = thinking(request, writing) {
+        config.insert("thinkingConfig".to_owned(), thinking);
+    }
+    unsayable(options, writing);
+    let mut rest = Map::new();
+    for (key, value) in request.extra.fields(OWN).into_iter().flatten() {
+        if let Some(key) = key.strip_prefix(WITHIN) {
+            rest.insert(key.to_owned(), value.clone());
+        }
+    }
+    Extra::new(OWN, rest).write_into(OWN, &mut config);
+    config
+}
+
+/// Nothing where the client said itself how many tokens may be thought.
+fn thinking(request: &Request, writing: &mut Writing) -> Option<Value> {
+    let effort = request.options.effort.as_deref()?;
+    let (level, budget) = match effort {
+        "minimal" => ("MINIMAL", 512),
+        "low" => ("LOW", 1024),
+        "medium" => ("MEDIUM", 8192),
+        "high" => ("HIGH", 24_576),
+        "xhigh" | "max" => {
+            writing.lose(format!("effort `{effort}`: it is sent as `high`"));
+            ("HIGH", 24_576)
+        }
+        other => {
+            writing.lose(format!("effort `{other}`"));
+            return None;
+        }
+    };
+    Some(match Generation::of(&request.model) {
+        Generation::Budgeting => json!({"thinkingBudget": budget}),
+        Generation::Signing | Generation::Other => json!({"thinkingLevel": level}),
+    })
+}
+
+fn unsayable(options: &Options, writing: &mut Writing) {
+    if options.user.is_some() {
+        writing.lose("`user`");
+    }
+    if options.parallel_calls == Some(Parallel::Forbidden) {
+        writing.lose("that calls are made one at a time");
+    }
+}

@@ -1,0 +1,177 @@
+//! Reads parts: those of requests, of answers, and of the chunks of a stream. Parts that have no
+//! neutral word stay whole, as [`Content::Opaque`].
+//!
+//! A signature can stand on any part. It becomes a thought without words before that part, so that
+//! clients of every dialect can keep it; the writer puts it back.
+
+use serde_json::{Map, Value};
+
+use crate::conversation::{
+    Call, CallEnd, CallResult, Content, Media, MediaKind, MediaSource, Part, Signature,
+};
+use crate::dialect::Dialect;
+use crate::extra::Extra;
+use crate::failure::Failure;
+use crate::format::fields::{Fields, wrong};
+
+use super::spelling::{self, signature_from_client, standard};
+
+const OWN: Dialect = Dialect::Gemini;
+
+/// One part, and before it the thought that its signature is. Calls and results without an id have
+/// an empty one.
+pub(super) fn read(value: Value, at: String) -> Result<Vec<Part>, Failure> {
+    let mut fields = spelling::fields(value, at)?;
+    let known = ["functionCall", "functionResponse", "inlineData", "fileData", "text"];
+    let Some(kind) = known.into_iter().find(|key| fields.has(key)) else {
+        return without_content(fields);
+    };
+    let signature = fields.text("thoughtSignature")?.map(signature_from_client);
+    if kind == "text" && fields.peek("thought") == Some(&Value::Bool(true)) {
+        fields.take("thought");
+        let text = fields.needed_text("text")?;
+        let content = Content::Thinking { text, signature };
+        return Ok(vec![Part { content, extra: fields.rest(OWN) }]);
+    }
+    let part = match kind {
+        "functionCall" => call(fields)?,
+        "functionResponse" => result(fields)?,
+        "inlineData" => inline(fields)?,
+        "fileData" => file(fields)?,
+        _ => {
+            let content = Content::Text(fields.needed_text("text")?);
+            Part { content, extra: fields.rest(OWN) }
+        }
+    };
+    Ok(signature.map(signed).into_iter().chain([part]).collect())
+}
+
+/// A thought that is a signature and nothing else.
+pub(super) fn signed(signature: Signature) -> Part {
+    Part::new(Content::Thinking { text: String::new(), signature: Some(signature) })
+}
+
+/// One that only Gemini understands, or an empty one.
+fn without_content(mut fields: Fields) -> Result<Vec<Part>, Failure> {
+    let signature = fields.text("thoughtSignature")?;
+    let at = fields.at().to_owned();
+    let Value::Object(mut rest) = fields.into_value() else { return Ok(Vec::new()) };
+    if rest.values().all(|value| value.is_null() || value.is_boolean()) {
+        let part = Part::text("");
+        let signature = signature.map(signature_from_client).map(signed);
+        return match (signature, rest.is_empty()) {
+            (None, true) => Err(Failure::invalid(&at, format!("`{at}` is empty"))),
+            (signature, _) => Ok(signature.into_iter().chain([part]).collect()),
+        };
+    }
+    if let Some(signature) = signature {
+        rest.insert("thoughtSignature".to_owned(), signature.into());
+    }
+    Ok(vec![Part::new(Content::Opaque { dialect: OWN, value: rest.into() })])
+}
+
+fn call(mut fields: Fields) -> Result<Part, Failure> {
+    let Some(mut call) = spelling::object(&mut fields, "functionCall")? else {
+        return Err(fields.missing("functionCall"));
+    };
+    let id = call.text("id")?.unwrap_or_default();
+    let name = call.needed_text("name")?;
+    let arguments = match call.take("args") {
+        Some(args @ Value::Object(_)) => args.to_string(),
+        Some(other) => return Err(wrong(&call.place("args"), "an object", &other)),
+        None => "{}".to_owned(),
+    };
+    fields.put_back("functionCall", call);
+    let content = Content::Call(Call { id, name, arguments });
+    Ok(Part { content, extra: fields.rest(OWN) })
+}
+
+/// What was answered stays beside its text: there are many forms for it.
+fn result(mut fields: Fields) -> Result<Part, Failure> {
+    let Some(mut result) = spelling::object(&mut fields, "functionResponse")? else {
+        return Err(fields.missing("functionResponse"));
+    };
+    let call_id = result.text("id")?.unwrap_or_default();
+    let name = result.needed_text("name")?;
+    let response = match result.take("response") {
+        Some(Value::Object(response)) => response,
+        Some(other) => return Err(wrong(&result.place("response"), "an object", &other)),
+        None => Map::new(),
+    };
+    let (text, end) = said(&response);
+    let mut parts: Vec<Part> = text.map(Part::text).into_iter().collect();
+    let at = result.place("parts");
+    for (index, value) in result.list("parts")?.unwrap_or_default().into_iter().enumerate() {
+        parts.extend(read(value, format!("{at}[{index}]"))?);
+    }
+    fields.put_back("functionResponse", result);
+    let mut extra = Map::new();
+    if !response.is_empty() {
+        extra.insert("response".to_owned(), response.into());
+    }
+    let mut all = Extra::new(OWN, extra);
+    all.merge(fields.rest(OWN));
+    let content = Content::Result(CallResult { call_id, name: Some(name), parts, end });
+    Ok(Part { content, extra: all })
+}
+
+/// The text of a function's response, and whether it went well: `output`, `result` or `error` where
+/// one of them stands alone, else the whole object.
+pub(super) fn said(response: &Map<String, Value>) -> (Option<String>, CallEnd) {
+    let mut fields = response.iter();
+    let text = |value: &Value| match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    };
+    match (fields.next(), fields.next()) {
+        (None, _) => (None, CallEnd::Well),
+        (Some((key, value)), None) if key == "output" || key == "result" => {
+            (Some(text(value)), CallEnd::Well)
+        }
+        (Some((key, value)), None) if key == "error" => (Some(text(value)), CallEnd::Failed),
+        _ => (Some(Value::Object(response.clone()).to_string()), CallEnd::Well),
+    }
+}
+
+fn inline(mut fields: Fields) -> Result<Part, Failure> {
+    let Some(mut data) = spelling::object(&mut fields, "inlineData")? else {
+        return Err(fields.missing("inlineData"));
+    };
+    let media_type = data.needed_text("mimeType")?;
+    let bytes = standard(&data.needed_text("data")?);
+    let name = data.peek("displayName").and_then(Value::as_str).map(str::to_owned);
+    fields.put_back("inlineData", data);
+    let kind = spelling::kind_of(&media_type);
+    let source = MediaSource::Base64 { media_type, data: bytes };
+    let content = Content::Media(Media { kind, source, name });
+    Ok(Part { content, extra: fields.rest(OWN) })
+}
+
+fn file(mut fields: Fields) -> Result<Part, Failure> {
+    let Some(mut data) = spelling::object(&mut fields, "fileData")? else {
+        return Err(fields.missing("fileData"));
+    };
+    let at = data.place("fileUri");
+    let uri = data.needed_text("fileUri")?;
+    let media_type = spelling::media_type_of(&uri);
+    let watched = spelling::is_watched(&uri);
+    let kept = ["gs://", "https://generativelanguage.googleapis.com/", "files/"];
+    let source = if kept.iter().any(|start| uri.starts_with(start)) {
+        MediaSource::File(uri)
+    } else if uri.starts_with("https://") || uri.starts_with("http://") {
+        MediaSource::Url(uri)
+    } else {
+        let message = format!("`{at}` must begin with `https://` or `gs://`");
+        return Err(Failure::invalid(at, message));
+    };
+    // The type stays, to be written again; other dialects know what they fetch.
+    let kind = match data.peek("mimeType").and_then(Value::as_str) {
+        Some(media_type) => spelling::kind_of(media_type),
+        None if watched => MediaKind::Video,
+        None => spelling::kind_of(media_type.unwrap_or_default()),
+    };
+    let name = data.peek("displayName").and_then(Value::as_str).map(str::to_owned);
+    fields.put_back("fileData", data);
+    let content = Content::Media(Media { kind, source, name });
+    Ok(Part { content, extra: fields.rest(OWN) })
+}

@@ -1,0 +1,134 @@
+//! The freedoms of this dialect: names of fields in two spellings, bytes in two alphabets, ids that
+//! need not be there.
+
+use base64::Engine as _;
+use base64::alphabet::STANDARD;
+use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
+use base64::prelude::BASE64_STANDARD;
+use serde_json::{Map, Value};
+
+use crate::conversation::{MediaKind, Signature};
+use crate::dialect::Dialect;
+use crate::failure::Failure;
+use crate::format::fields::Fields;
+
+const OWN: Dialect = Dialect::Gemini;
+
+/// An object whose fields are spelt `likeThis`. Not for objects whose keys are the client's own.
+pub(super) fn fields(value: Value, at: impl Into<String>) -> Result<Fields, Failure> {
+    Fields::new(camel(value), at)
+}
+
+/// The object of this name within another.
+pub(super) fn object(fields: &mut Fields, key: &str) -> Result<Option<Fields>, Failure> {
+    let at = fields.place(key);
+    fields.take(key).map(|value| self::fields(value, at)).transpose()
+}
+
+/// `snake_case` is the other spelling. Where both stand, `camelCase` counts.
+fn camel(value: Value) -> Value {
+    let Value::Object(object) = value else { return value };
+    let mut spelt = Map::with_capacity(object.len());
+    for (key, value) in object {
+        let (name, plain) = (camel_key(&key), !key.contains('_'));
+        if plain || !spelt.contains_key(&name) {
+            spelt.insert(name, value);
+        }
+    }
+    spelt.into()
+}
+
+pub(super) fn camel_key(key: &str) -> String {
+    let mut words = key.split('_');
+    let mut name = words.next().unwrap_or_default().to_owned();
+    for word in words {
+        let mut letters = word.chars();
+        name.extend(letters.next().map(|letter| letter.to_ascii_uppercase()));
+        name.push_str(letters.as_str());
+    }
+    name
+}
+
+/// Bytes in the alphabet that every dialect takes; clients of this one use the one for URLs too.
+pub(super) fn standard(data: &str) -> String {
+    let mut data: String = data
+        .chars()
+        .map(|c| {
+            if c == '-' {
+                '+'
+            } else if c == '_' {
+                '/'
+            } else {
+                c
+            }
+        })
+        .collect();
+    while !data.len().is_multiple_of(4) {
+        data.push('=');
+    }
+    data
+}
+
+/// Signatures are bytes here: one of another maker is packed, so that clients can read it.
+pub(super) fn signature_for_client(signature: &Signature) -> String {
+    if signature.maker == OWN {
+        return signature.text.clone();
+    }
+    BASE64_STANDARD.encode(signature.for_client(OWN))
+}
+
+pub(super) fn signature_from_client(kept: String) -> Signature {
+    let lenient = GeneralPurposeConfig::new()
+        .with_decode_padding_mode(DecodePaddingMode::Indifferent)
+        .with_decode_allow_trailing_bits(true);
+    let bytes = GeneralPurpose::new(&STANDARD, lenient).decode(standard(&kept));
+    let packed = bytes.ok().and_then(|bytes| String::from_utf8(bytes).ok());
+    match packed.map(|packed| Signature::from_client(OWN, packed)) {
+        Some(signature) if signature.maker != OWN => signature,
+        _ => Signature { maker: OWN, text: kept },
+    }
+}
+
+/// For a call that came without an id, by its place among the calls.
+pub(super) fn numbered_id(number: usize) -> String {
+    format!("call_{number}")
+}
+
+/// Whether the id was given here.
+pub(super) fn is_numbered(id: &str) -> bool {
+    let number = id.strip_prefix("call_");
+    number.is_some_and(|it| !it.is_empty() && it.bytes().all(|byte| byte.is_ascii_digit()))
+}
+
+/// Videos that Gemini watches where they are; it is not told what they are.
+pub(super) fn is_watched(uri: &str) -> bool {
+    let hosts = ["https://www.youtube.com/", "https://youtube.com/", "https://youtu.be/"];
+    hosts.iter().any(|host| uri.starts_with(host))
+}
+
+/// What will be found at an address, by the end of its path.
+pub(super) fn media_type_of(uri: &str) -> Option<&'static str> {
+    let path = uri.split(['?', '#']).next().unwrap_or_default();
+    let ending = path.rsplit('.').next().unwrap_or_default().to_ascii_lowercase();
+    Some(match ending.as_str() {
+        "png" => "image/png",
+        "jpg" | "jpeg" => "image/jpeg",
+        "webp" => "image/webp",
+        "gif" => "image/gif",
+        "mp3" => "audio/mpeg",
+        "wav" => "audio/wav",
+        "mp4" => "video/mp4",
+        "pdf" => "application/pdf",
+        "txt" | "md" => "text/plain",
+        _ => return None,
+    })
+}
+
+pub(super) fn kind_of(media_type: &str) -> MediaKind {
+    match media_type.split('/').next() {
+        Some("image") => MediaKind::Image,
+        Some("audio") => MediaKind::Audio,
+        Some("video") => MediaKind::Video,
+        _ => MediaKind::Document,
+    }
+}

@@ -1,0 +1,205 @@
+//! Requests that come from other dialects, as Gemini takes them.
+
+use serde_json::{Value, json};
+
+use super::super::Gemini;
+use crate::conversation::{
+    Call, CallEnd, CallResult, Content, Function, Media, MediaKind, MediaSource, Message, Options,
+    OutputForm, Parallel, Part, Request, Role, Signature, Tool, ToolChoice,
+};
+use crate::dialect::Dialect;
+use crate::extra::Extra;
+use crate::format::{Format, recorded};
+
+fn write(request: &Request) -> (Value, Vec<String>) {
+    let written = Gemini.write_request(request).unwrap();
+    (written.body, written.lost)
+}
+
+fn text(role: Role, text: &str) -> Message {
+    Message::text(role, text)
+}
+
+fn call(id: &str, arguments: &str) -> Part {
+    let (id, name, arguments) = (id.to_owned(), "t".to_owned(), arguments.to_owned());
+    Part::new(Content::Call(Call { id, name, arguments }))
+}
+
+fn result(id: &str, text: &str, end: CallEnd) -> Part {
+    let (call_id, name, parts) = (id.to_owned(), Some("t".to_owned()), vec![Part::text(text)]);
+    Part::new(Content::Result(CallResult { call_id, name, parts, end }))
+}
+
+fn refused(request: &Request) -> String {
+    Gemini.write_request(request).unwrap_err().message
+}
+
+#[test]
+fn system_messages_stand_before_all_others() {
+    let request = recorded::request(vec![
+        text(Role::System, "one"),
+        text(Role::User, "hi"),
+        text(Role::Developer, "two"),
+        text(Role::User, "there"),
+    ]);
+    let (body, lost) = write(&request);
+    assert_eq!(body["systemInstruction"], json!({"parts": [{"text": "one"}, {"text": "two"}]}));
+    assert_eq!(
+        body["contents"],
+        json!([{"role": "user", "parts": [{"text": "hi"}, {"text": "there"}]}])
+    );
+    assert_eq!(lost.len(), 1, "{lost:?}");
+}
+
+#[test]
+fn results_come_first_in_the_order_of_calls() {
+    let request = recorded::request(vec![
+        Message::new(Role::Assistant, vec![Part::text(""), call("a", "{}"), call("call_1", "")]),
+        text(Role::User, "meanwhile"),
+        Message::new(Role::User, vec![result("call_1", "{\"x\":1}", CallEnd::Well)]),
+        Message::new(Role::User, vec![result("a", "broken", CallEnd::Failed)]),
+    ]);
+    let expected = json!([
+        {"role": "model", "parts": [
+            {"functionCall": {"name": "t", "args": {}, "id": "a"}},
+            {"functionCall": {"name": "t", "args": {}}},
+        ]},
+        {"role": "user", "parts": [
+            {"functionResponse": {"name": "t", "response": {"error": "broken"}, "id": "a"}},
+            {"functionResponse": {"name": "t", "response": {"x": 1}}},
+            {"text": "meanwhile"},
+        ]},
+    ]);
+    assert_eq!(write(&request).0["contents"], expected);
+}
+
+#[test]
+fn b_ch_02_results_that_do_not_fit_are_refused() {
+    let ask = |parts: Vec<Part>| {
+        let asked = Message::new(Role::Assistant, vec![call("a", "{}")]);
+        recorded::request(vec![asked, Message::new(Role::User, parts)])
+    };
+    let well = |id: &str| result(id, "x", CallEnd::Well);
+    assert!(refused(&ask(vec![well("a"), well("a")])).contains("already"));
+    assert!(refused(&ask(vec![well("b")])).contains("`b`"));
+    assert!(refused(&ask(vec![Part::text("so?")])).contains("no result"));
+    let open = vec![text(Role::User, "x"), Message::new(Role::Assistant, vec![call("a", "{}")])];
+    assert!(refused(&recorded::request(open)).contains("no result"));
+    assert!(refused(&recorded::request(vec![text(Role::System, "x")])).contains("nothing"));
+}
+
+#[test]
+fn b_ch_06_arguments_that_are_no_object_are_sent_as_text() {
+    for arguments in ["not json", "{'a': 1}", "[1]", "{\"a\":"] {
+        let answer = Message::new(Role::Assistant, vec![call("a", arguments)]);
+        let result = Message::new(Role::User, vec![result("a", "no", CallEnd::Failed)]);
+        let (body, lost) = write(&recorded::request(vec![answer, result]));
+        let args = &body["contents"][0]["parts"][0]["functionCall"]["args"];
+        assert_eq!(*args, json!({"arguments": arguments}));
+        assert_eq!(lost.len(), 1, "{lost:?}");
+    }
+}
+
+#[test]
+fn signatures_go_back_to_the_part_that_they_stood_on() {
+    let signed = |maker| {
+        let signature = Some(Signature { maker, text: "CiQB".to_owned() });
+        Part::new(Content::Thinking { text: String::new(), signature })
+    };
+    let results = Message::new(Role::User, vec![result("a", "x", CallEnd::Well)]);
+    let ask = |maker, model: &str| {
+        let answer = Message::new(Role::Assistant, vec![signed(maker), call("a", "{}")]);
+        let mut request = recorded::request(vec![answer, results.clone()]);
+        request.model = model.to_owned();
+        let (body, lost) = write(&request);
+        (body["contents"][0]["parts"][0]["thoughtSignature"].clone(), lost.len())
+    };
+    assert_eq!(ask(Dialect::Gemini, "gemini-3.8-flash"), (json!("CiQB"), 0));
+    assert_eq!(ask(Dialect::Gemini, "gemini-2.5-flash"), (json!("CiQB"), 0));
+    let excused = json!("skip_thought_signature_validator");
+    assert_eq!(ask(Dialect::Anthropic, "gemini-3.8-flash"), (excused, 1));
+    assert_eq!(ask(Dialect::Anthropic, "gemini-2.5-flash"), (Value::Null, 1));
+}
+
+#[test]
+fn clients_keep_the_signatures_of_others_in_bytes() {
+    let signature = Some(Signature { maker: Dialect::Anthropic, text: "Eq:+/".to_owned() });
+    let thought = Part::new(Content::Thinking { text: "hm".to_owned(), signature });
+    let answer = Message::new(Role::Assistant, vec![thought, Part::text("a")]);
+    let kept = Gemini.write_history(std::slice::from_ref(&answer));
+    let packed = kept[0]["parts"][0]["thoughtSignature"].as_str().unwrap();
+    assert!(
+        packed.bytes().all(|it| it.is_ascii_alphanumeric() || b"+/=".contains(&it)),
+        "{packed}"
+    );
+    assert_eq!(super::read(json!({"contents": kept})).messages, [answer]);
+}
+
+#[test]
+fn what_gemini_has_no_word_for_is_named() {
+    let mut request = recorded::request(vec![text(Role::User, "x")]);
+    request.options = Options {
+        parallel_calls: Some(Parallel::Forbidden),
+        user: Some("me".to_owned()),
+        effort: Some("xhigh".to_owned()),
+        output: Some(OutputForm::Json),
+        ..Options::default()
+    };
+    request.tool_choice = ToolChoice::Required;
+    request.model = "gemini-2.5-pro".to_owned();
+    let (body, lost) = write(&request);
+    assert_eq!(lost.len(), 4, "{lost:?}");
+    let config = json!({
+        "responseMimeType": "application/json",
+        "thinkingConfig": {"thinkingBudget": 24_576},
+    });
+    assert_eq!(body["generationConfig"], config);
+    assert_eq!(body.get("toolConfig"), None);
+}
+
+#[test]
+fn functions_carry_their_json_schema() {
+    let mut request = recorded::request(vec![text(Role::User, "x")]);
+    let schema = json!({"type": "object", "properties": {"a": {"type": ["string", "null"]}}});
+    request.tools = vec![Tool::Function(Function {
+        name: "t".to_owned(),
+        description: Some("does".to_owned()),
+        parameters: Some(schema.clone()),
+        extra: Extra::none(),
+    })];
+    for (choice, expected) in [
+        (ToolChoice::Auto, json!({"mode": "AUTO"})),
+        (ToolChoice::None, json!({"mode": "NONE"})),
+        (ToolChoice::Required, json!({"mode": "ANY"})),
+        (ToolChoice::Named("t".to_owned()), json!({"mode": "ANY", "allowedFunctionNames": ["t"]})),
+    ] {
+        request.tool_choice = choice;
+        let (body, _) = write(&request);
+        assert_eq!(body["toolConfig"]["functionCallingConfig"], expected);
+        let declared = json!({"name": "t", "description": "does", "parametersJsonSchema": schema});
+        assert_eq!(body["tools"], json!([{"functionDeclarations": [declared]}]));
+    }
+    let value = json!({"type": "web_search_20260209", "name": "web_search"});
+    request.tools.push(Tool::Hosted { dialect: Dialect::Anthropic, value });
+    assert!(refused(&request).contains("`tools[1]` is run by providers that speak anthropic"));
+}
+
+#[test]
+fn media_says_what_it_is() {
+    let media = |kind, source| {
+        let part = Part::new(Content::Media(Media { kind, source, name: Some("n".to_owned()) }));
+        recorded::request(vec![Message::new(Role::User, vec![part])])
+    };
+    let url = |url: &str| MediaSource::Url(url.to_owned());
+    for (kind, address, expected) in [
+        (MediaKind::Image, "https://example.com/a.png?x=1", "image/png"),
+        (MediaKind::Image, "https://example.com/a", "image/jpeg"),
+        (MediaKind::Document, "https://example.com/a", "application/pdf"),
+    ] {
+        let (body, _) = write(&media(kind, url(address)));
+        let data = json!({"fileUri": address, "mimeType": expected});
+        assert_eq!(body["contents"][0]["parts"][0], json!({"fileData": data}));
+    }
+    let kept = MediaSource::File("file_011CNha8".to_owned());
+    assert!(refused(&media(MediaKind::Image, kept)).contains("another provider"));
+}

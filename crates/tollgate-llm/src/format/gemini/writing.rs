@@ -1,0 +1,239 @@
+//! Writes parts, and keeps what could not be written. Used by all that Gemini and its clients are
+//! told: requests, answers, history.
+
+use serde_json::{Map, Value, json};
+
+use crate::conversation::{
+    Call, CallEnd, CallResult, Content, Media, MediaKind, MediaSource, Part, Request, Signature,
+};
+use crate::dialect::Dialect;
+use crate::extra::Extra;
+use crate::failure::Failure;
+use crate::format::lost::Lost;
+
+use super::parts::said;
+use super::spelling::{is_numbered, is_watched, media_type_of, signature_for_client};
+
+const OWN: Dialect = Dialect::Gemini;
+
+#[derive(Debug)]
+pub(super) struct Writing {
+    toward: Toward,
+    refused: Option<Failure>,
+    /// Of a thought without words: it belongs to the part that comes next.
+    signature: Option<String>,
+}
+
+/// Who reads it. Providers refuse what clients bear.
+#[derive(Debug)]
+enum Toward {
+    Provider(Lost),
+    Client,
+}
+
+impl Writing {
+    pub(super) fn for_provider(request: &Request) -> Self {
+        let toward = Toward::Provider(Lost::of(request, OWN));
+        Self { toward, refused: None, signature: None }
+    }
+
+    /// What has no word is left out, and nobody is told: a client has no place to look for it.
+    pub(super) fn for_client() -> Self {
+        Self { toward: Toward::Client, refused: None, signature: None }
+    }
+
+    /// What was left out; or why nothing can be written at all.
+    pub(super) fn finish(self) -> Result<Vec<String>, Failure> {
+        match (self.refused, self.toward) {
+            (Some(failure), _) => Err(failure),
+            (None, Toward::Provider(lost)) => Ok(lost.into_said()),
+            (None, Toward::Client) => Ok(Vec::new()),
+        }
+    }
+
+    pub(super) fn lose(&mut self, what: impl Into<String>) {
+        if let Toward::Provider(lost) = &mut self.toward {
+            lost.say(what);
+        }
+    }
+
+    /// Keeps the first failure.
+    pub(super) fn allow<T>(&mut self, written: Result<T, Failure>) -> Option<T> {
+        match written {
+            Ok(written) => Some(written),
+            Err(failure) => {
+                self.refused.get_or_insert(failure);
+                None
+            }
+        }
+    }
+
+    fn for_clients(&self) -> bool {
+        matches!(self.toward, Toward::Client)
+    }
+
+    /// `None`: nothing is to be written for it, or not yet.
+    pub(super) fn part(&mut self, part: &Part, at: &str) -> Option<Value> {
+        let written = match &part.content {
+            Content::Text(text) | Content::Refusal(text) => {
+                let said = self.for_clients() || self.signature.is_some() || !text.is_empty();
+                (said || !part.extra.is_empty()).then(|| json!({"text": text}))?
+            }
+            Content::Thinking { text, signature } => self.thinking(text, signature.as_ref())?,
+            Content::Media(media) => {
+                let written = media_part(media, &part.extra, at);
+                self.allow(written)?
+            }
+            Content::Call(call) => self.call(call),
+            Content::Result(result) => return Some(self.result(result, &part.extra, at)),
+            Content::Opaque { dialect: OWN, value } => value.clone(),
+            Content::Opaque { dialect, .. } => {
+                self.lose(format!("a part that only {dialect} understands"));
+                return None;
+            }
+        };
+        Some(self.sign(with(written, &part.extra)))
+    }
+
+    /// A signature that found no part stands on an empty one, as Gemini does it.
+    pub(super) fn rest(&mut self) -> Option<Value> {
+        self.signature.take().map(|it| json!({"text": "", "thoughtSignature": it}))
+    }
+
+    pub(super) fn sign(&mut self, mut part: Value) -> Value {
+        if part.get("thoughtSignature").is_none()
+            && let Some(signature) = self.signature.take()
+        {
+            part["thoughtSignature"] = signature.into();
+        }
+        part
+    }
+
+    /// For a thought without words. A provider is only given its own signatures.
+    pub(super) fn keep(&mut self, signature: &Signature) {
+        if self.for_clients() || signature.maker == OWN {
+            self.signature = Some(signature_for_client(signature));
+        } else {
+            self.lose("thoughts that Gemini did not sign");
+        }
+    }
+
+    fn thinking(&mut self, text: &str, signature: Option<&Signature>) -> Option<Value> {
+        if let (true, Some(signature)) = (text.is_empty(), signature) {
+            self.keep(signature);
+            return None;
+        }
+        let mut part = json!({"text": text, "thought": true});
+        match signature {
+            Some(signature) if self.for_clients() || signature.maker == OWN => {
+                part["thoughtSignature"] = signature_for_client(signature).into();
+            }
+            Some(_) => {
+                self.lose("thoughts that Gemini did not sign");
+                return None;
+            }
+            None => {}
+        }
+        Some(part)
+    }
+
+    fn call(&mut self, call: &Call) -> Value {
+        let args = arguments(&call.arguments).unwrap_or_else(|| {
+            let name = &call.name;
+            self.lose(format!("the form of the arguments of `{name}`: they are no JSON object"));
+            json!({"arguments": call.arguments})
+        });
+        let mut function = json!({"name": call.name, "args": args});
+        if let Some(id) = self.id(&call.id) {
+            function["id"] = id.into();
+        }
+        json!({"functionCall": function})
+    }
+
+    fn result(&mut self, result: &CallResult, extra: &Extra, at: &str) -> Value {
+        let text: Vec<&str> = result.parts.iter().filter_map(Part::as_text).collect();
+        let response = response(&text.join("\n"), result.end, extra);
+        let name = result.name.clone().unwrap_or_else(|| result.call_id.clone());
+        let mut function = json!({"name": name, "response": response});
+        if let Some(id) = self.id(&result.call_id) {
+            function["id"] = id.into();
+        }
+        let others = result.parts.iter().filter(|part| part.as_text().is_none()).enumerate();
+        let others: Vec<Value> = others
+            .filter_map(|(index, part)| self.part(part, &format!("{at}.parts[{index}]")))
+            .collect();
+        if !others.is_empty() {
+            function["parts"] = others.into();
+        }
+        let mut fields = extra.fields(OWN).cloned().unwrap_or_default();
+        fields.remove("response");
+        with(json!({"functionResponse": function}), &Extra::new(OWN, fields))
+    }
+
+    /// Providers are not told the ids that were made up here; clients are, to answer by them.
+    fn id<'i>(&self, id: &'i str) -> Option<&'i str> {
+        (self.for_clients() || !is_numbered(id)).then_some(id).filter(|id| !id.is_empty())
+    }
+}
+
+/// The arguments of a call, if they are an object. No arguments at all are an empty one.
+pub(super) fn arguments(arguments: &str) -> Option<Value> {
+    if arguments.trim().is_empty() {
+        return Some(json!({}));
+    }
+    serde_json::from_str(arguments).ok().filter(Value::is_object)
+}
+
+/// In the form in which it came, if it still says the same.
+fn response(text: &str, end: CallEnd, extra: &Extra) -> Value {
+    if let Some(Value::Object(own)) = extra.get(OWN, "response")
+        && said(own) == (Some(text.to_owned()), end)
+    {
+        return own.clone().into();
+    }
+    let object: Option<Map<String, Value>> = serde_json::from_str(text).ok();
+    match (end, object) {
+        (CallEnd::Failed, _) => json!({"error": text}),
+        (CallEnd::Well, Some(object)) if said(&object).0.as_deref() == Some(text) => object.into(),
+        (CallEnd::Well, _) => json!({"output": text}),
+    }
+}
+
+pub(super) fn with(mut part: Value, extra: &Extra) -> Value {
+    if let Value::Object(part) = &mut part {
+        extra.write_into(OWN, part);
+    }
+    part
+}
+
+fn media_part(media: &Media, extra: &Extra, at: &str) -> Result<Value, Failure> {
+    let uri = match &media.source {
+        MediaSource::Base64 { media_type, data } => {
+            return Ok(json!({"inlineData": {"mimeType": media_type, "data": data}}));
+        }
+        MediaSource::File(uri) if uri.contains("://") || uri.starts_with("files/") => uri,
+        MediaSource::File(_) => {
+            let message = format!(
+                "`{at}`: the file is kept by another provider than the model's, which is Google"
+            );
+            return Err(Failure::invalid(at, message));
+        }
+        MediaSource::Url(uri) => uri,
+    };
+    let mut data = json!({"fileUri": uri});
+    let told = extra.get(OWN, "fileData").is_some_and(|it| it.get("mimeType").is_some());
+    if !told && !is_watched(uri) {
+        data["mimeType"] = media_type(uri, media.kind).into();
+    }
+    Ok(json!({"fileData": data}))
+}
+
+/// Gemini wants to be told what it will find at an address.
+fn media_type(uri: &str, kind: MediaKind) -> &'static str {
+    media_type_of(uri).unwrap_or(match kind {
+        MediaKind::Image => "image/jpeg",
+        MediaKind::Audio => "audio/wav",
+        MediaKind::Video => "video/mp4",
+        MediaKind::Document => "application/pdf",
+    })
+}
