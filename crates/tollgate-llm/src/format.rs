@@ -168,3 +168,6 @@ pub enum Fault {
     /// The provider is overloaded or fails by itself: the same request may do well later.
     Provider,
 }
+
+#[cfg(test)]
+mod tests;

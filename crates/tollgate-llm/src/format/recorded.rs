@@ -94,7 +94,12 @@ pub(super) fn whole(steps: &[Delta]) -> Response {
 
 /// What a client of `format` is sent for these steps.
 pub(super) fn frames(format: &dyn Format, steps: &[Delta]) -> Vec<Frame> {
-    let mut writer = format.stream_writer(&request(Vec::new()));
+    frames_for(format, &request(Vec::new()), steps)
+}
+
+/// What the client that sent `request` is sent for these steps.
+pub(super) fn frames_for(format: &dyn Format, request: &Request, steps: &[Delta]) -> Vec<Frame> {
+    let mut writer = format.stream_writer(request);
     let mut frames: Vec<Frame> = steps.iter().flat_map(|step| writer.write(step)).collect();
     frames.extend(writer.end(None));
     frames

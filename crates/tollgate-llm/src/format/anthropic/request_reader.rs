@@ -21,9 +21,9 @@ const NAMES: NameRule = NameRule { longest: 128, marks: "" };
 
 pub(super) fn read(body: Value, address: &Address<'_>) -> Result<Request, Failure> {
     let mut fields = Fields::new(body, "")?;
-    let model = match address.model {
-        Some(model) => model.to_owned(),
-        None => fields.needed_text("model")?,
+    let named = fields.text("model")?;
+    let Some(model) = address.model.map(str::to_owned).or(named) else {
+        return Err(fields.missing("model"));
     };
     let max_output = Some(max_tokens(&mut fields)?);
     let mut messages: Vec<Message> = system(&mut fields)?.into_iter().collect();
