@@ -7,6 +7,7 @@ pub mod dialect;
 pub mod extra;
 pub mod failure;
 pub mod format;
+pub mod mode;
 pub mod offline;
 pub mod provider;
 pub mod relevance;
