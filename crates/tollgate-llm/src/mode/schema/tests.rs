@@ -396,10 +396,10 @@ proptest! {
         let answer = json!({"reply": said}).to_string();
         let (_, reading) = rewritten(asked());
         let read = reading.whole(answered(&[&answer]));
-        prop_assert_eq!(read.text().as_str(), said.as_str());
+        prop_assert_eq!(&read.text(), &said);
         let at = answer.floor_char_boundary(cut.min(answer.len()));
         let (_, response) = streamed(&[&answer[..at], &answer[at..]], Stop::End);
-        prop_assert_eq!(response.text(), said);
+        prop_assert_eq!(&response.text(), &said);
     }
 
     #[test]
