@@ -55,7 +55,10 @@ const LONGEST_TOPIC: usize = 200;
 /// Characters in which intents are looked for: whoever says more is telling, not asking.
 const LONGEST_HEARD: usize = 2_000;
 
-/// In the order in which they were said; each once.
+/// As many calls as are made at once.
+const MOST: usize = 8;
+
+/// In the order in which they were said; each once, and not more than can be followed.
 pub(super) fn read(utterance: &str) -> Vec<Intent> {
     let end = utterance.char_indices().nth(LONGEST_HEARD).map_or(utterance.len(), |(end, _)| end);
     let utterance = &utterance[..end];
@@ -75,6 +78,7 @@ pub(super) fn read(utterance: &str) -> Vec<Intent> {
             }
         }
     }
+    intents.truncate(MOST);
     intents
 }
 

@@ -7,6 +7,9 @@ use tollgate_core::schema::Schema;
 use super::intent::{self, Intent};
 use crate::conversation::{Function, Request, Tool};
 
+/// Words of an utterance that are compared with descriptions.
+const MOST_WORDS: usize = 64;
+
 /// A call to be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Wish {
@@ -94,7 +97,7 @@ pub(super) fn any(request: &Request, utterance: &str) -> Vec<Wish> {
     if !wishes.is_empty() {
         return wishes;
     }
-    let words: Vec<String> = words(utterance).collect();
+    let words: Vec<String> = words(utterance).take(MOST_WORDS).collect();
     let common = |function: &Function| {
         let described = function.description.as_deref().unwrap_or_default();
         let own: Vec<String> = self::words(&function.name).chain(self::words(described)).collect();

@@ -9,6 +9,7 @@ use http::{HeaderMap, HeaderValue, Response as HttpResponse, StatusCode, Uri, he
 use hyper::body::Incoming;
 use serde_json::Value;
 use tokio::time::timeout;
+use tollgate_core::json::Object;
 use tollgate_engine::clock::Clock;
 use tollgate_mcp::web::body::{self, EventStream, Unread};
 
@@ -16,6 +17,7 @@ use super::address;
 use super::answering::{Answering, Streaming};
 use super::ask_error::AskError;
 use super::forwarded;
+use super::hint::Hint;
 use super::label::Label;
 use super::model::Answered;
 use super::opened::{self, Expected};
@@ -240,7 +242,14 @@ impl Endpoint {
         let value = serde_json::from_slice::<Value>(&bytes)
             .map_err(|error| Malformed(format!("it is no JSON: {error}")));
         let response = value.and_then(|value| self.format.read_response(value));
-        response.map_err(|malformed| verdict::malformed(&self.label, &malformed))
+        response.map_err(|malformed| match says_error(&bytes) {
+            // Some who pass others' models on say so with the status of an answer.
+            true => {
+                let reported = self.format.read_error(StatusCode::OK.as_u16(), &bytes);
+                verdict::reported(&self.label, &reported, (Some(StatusCode::OK), Hint::default()))
+            }
+            false => verdict::malformed(&self.label, &malformed),
+        })
     }
 
     /// The request as the provider takes it, and what had to be left out.
@@ -261,4 +270,8 @@ impl Endpoint {
         let body = Bytes::from(written.body.to_string());
         Ok((Sent { delivery, headers, body }, written.lost))
     }
+}
+
+fn says_error(body: &[u8]) -> bool {
+    Object::parse_bytes(body).is_ok_and(|object| object.object("error").is_some())
 }

@@ -1,6 +1,7 @@
 //! Requests that are handed on as they came, because client and provider speak the same dialect:
 //! only the name of the model is replaced, and the answer's bytes go through untouched.
 
+use std::fmt;
 use std::ops::Range;
 use std::time::Duration;
 
@@ -19,8 +20,8 @@ mod body;
 
 pub use body::{PassedBody, PassedError};
 
-/// A client's request of which only `model` and `stream` were read.
-#[derive(Debug, Clone)]
+/// A client's request of which only `model` and `stream` were read. Its headers are not to be shown.
+#[derive(Clone)]
 pub struct Passed {
     body: Bytes,
     model: Option<Named>,
@@ -34,6 +35,13 @@ struct Named {
     name: String,
     /// Where it stands in the body, quotes included.
     at: Range<usize>,
+}
+
+impl fmt::Debug for Passed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (model, delivery) = (self.model(), self.delivery);
+        f.debug_struct("Passed").field("model", &model).field("delivery", &delivery).finish()
+    }
 }
 
 impl Passed {

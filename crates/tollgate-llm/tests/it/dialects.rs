@@ -1,8 +1,12 @@
 //! Each dialect as its providers speak it: where requests go, and how answers come.
 
+use bytes::Bytes;
+use http::HeaderMap;
 use serde_json::{Value, json};
-use tollgate_llm::conversation::Stop;
+use tollgate_llm::conversation::{Delivery, Stop};
 use tollgate_llm::failure::Kind;
+use tollgate_llm::format::Address;
+use tollgate_llm::provider::Passed;
 use tollgate_llm::settings::ProviderKind;
 
 use crate::fake::{Fake, chunked, json as whole, stream};
@@ -44,6 +48,43 @@ async fn openai_chat() {
 }
 
 #[tokio::test]
+async fn gemini() {
+    let piece = |text: &str, more: &str| {
+        format!(
+            r#"{{"candidates":[{{"content":{{"parts":[{{"text":"{text}"}}],"role":"model"}},"index":0{more}}}],"usageMetadata":{{"promptTokenCount":9,"candidatesTokenCount":3,"totalTokenCount":12}},"modelVersion":"m-id","responseId":"r-1"}}"#
+        )
+    };
+    let stop = r#","finishReason":"STOP""#;
+    let events = format!("data: {}\n\ndata: {}\n\n", piece("Hello ", ""), piece("there", stop));
+    let answers = vec![whole(200, &piece("Hello there", stop)), chunked(&events)];
+    let fake = Fake::start(answers).await;
+    let model = served(provider(ProviderKind::Gemini, fake.address));
+    let answer = model.ask(&request("hello")).await.unwrap();
+    assert_eq!((answer.text().as_str(), answer.usage.total()), ("Hello there", 12));
+    let answer = heard(model.stream(&request("hello")).await.unwrap()).await.unwrap();
+    assert_eq!((answer.text().as_str(), answer.usage.total()), ("Hello there", 12));
+    let paths: Vec<String> = fake.seen().iter().map(|seen| seen.path().to_owned()).collect();
+    let models = "/v1beta/models/m-id";
+    let expected =
+        [format!("{models}:generateContent"), format!("{models}:streamGenerateContent?alt=sse")];
+    assert_eq!(paths, expected);
+}
+
+/// Google answers 400 where others answer 401.
+#[tokio::test]
+async fn a_key_that_gemini_refuses_is_the_gateways_trouble_also_where_bytes_are_handed_on() {
+    let words = r#"{"error":{"code":400,"message":"API key not valid. Please pass a valid API key.","status":"INVALID_ARGUMENT"}}"#;
+    let fake = Fake::start(vec![whole(400, words)]).await;
+    let model = served(provider(ProviderKind::Gemini, fake.address));
+    let address = Address { model: Some("m"), delivery: Some(Delivery::Whole) };
+    let body = Bytes::from_static(br#"{"contents":[]}"#);
+    let passed = Passed::read(body, HeaderMap::new(), &address).unwrap();
+    let failure = model.pass(passed).await.map(drop).unwrap_err().failure;
+    assert_eq!(failure.kind, Kind::Provider);
+    assert!(failure.message.contains("refuses the gateway's key"), "{failure}");
+}
+
+#[tokio::test]
 async fn b_se_07_done_may_come_twice_or_never() {
     for tail in ["data: [DONE]\n\ndata: [DONE]\n\n", "", "data: [DONE]", ": bye\n\n"] {
         let events = format!("{}{tail}", chat_events(&["Hello"]));
@@ -62,6 +103,16 @@ async fn b_se_07_done_too_early_is_no_answer() {
     let model = served(provider(ProviderKind::OpenAi, fake.address));
     let (text, failure) = heard(model.stream(&request("hello")).await.unwrap()).await.unwrap_err();
     assert_eq!((text.as_str(), failure.kind), ("Hello", Kind::Provider));
+}
+
+#[tokio::test]
+async fn an_error_with_the_status_of_an_answer_is_an_error() {
+    let words = r#"{"error":{"message":"Provider returned error","code":429},"user_id":"u"}"#;
+    let fake = Fake::start(vec![whole(200, words)]).await;
+    let model = served(provider(ProviderKind::OpenAi, fake.address));
+    let error = model.ask(&request("hello")).await.unwrap_err();
+    assert_eq!(error.failure.kind, Kind::RateLimited, "{error}");
+    assert!(error.failure.message.contains("Provider returned error"), "{error}");
 }
 
 #[tokio::test]

@@ -81,6 +81,7 @@ async fn each_kind_of_provider_has_its_dialect() {
     for (kind, api, dialect) in [
         (ProviderKind::OpenAi, Api::Chat, Some(Dialect::OpenAiChat)),
         (ProviderKind::Anthropic, Api::Responses, Some(Dialect::Anthropic)),
+        (ProviderKind::Gemini, Api::Chat, Some(Dialect::Gemini)),
         (ProviderKind::Offline, Api::Chat, None),
     ] {
         let settings = Settings {

@@ -55,6 +55,7 @@ async fn no_failure_shows_a_key() {
 async fn each_kind_of_provider_gets_the_key_in_its_own_header() {
     for (kind, name, value) in [
         (ProviderKind::Anthropic, "x-api-key", KEY.to_owned()),
+        (ProviderKind::Gemini, "x-goog-api-key", KEY.to_owned()),
         (ProviderKind::OpenAi, "authorization", format!("Bearer {KEY}")),
     ] {
         let fake = Fake::start(vec![json(500, "{}")]).await;

@@ -76,5 +76,7 @@ fn anything_is_read_without_harm() {
         read(text);
     }
     read(&"roll and ".repeat(10_000));
+    let many: Vec<String> = (1..500).map(|sides| format!("d{sides}")).collect();
+    assert_eq!(read(&format!("roll {}", many.join(" "))).len(), 8);
     read(&"what does ".repeat(10_000));
 }
