@@ -96,7 +96,7 @@ pub enum MixedResponse {
     /// What was run stands beside the answer, what waits is a tool call of the dialect.
     #[default]
     Native,
-    /// The results stand in the text of the answer, as JSON, and nothing waits.
+    /// The results stand in the text of the answer, as JSON, and the answer ends as if it was whole.
     Inline,
 }
 

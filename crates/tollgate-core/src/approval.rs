@@ -6,10 +6,12 @@ use std::sync::Arc;
 
 use crate::admission::Admitted;
 use crate::call::Decider;
+use crate::glob;
 use crate::policy::Permitted;
 use crate::text::Tagged;
 use crate::tool::{Approval, Effect, Tool};
 use crate::turn::{Principal, Turn};
+use crate::view::View;
 
 /// A request that nobody has to agree to, or to which somebody did. Only [`clear`] and
 /// [`Held::decided`] make one.
@@ -230,8 +232,13 @@ fn why(turn: &Turn, by: Decider, tool: &Tool) -> Option<Why> {
         (Decider::Client, Approval::Auto) => return None,
         (Decider::Model, Approval::Auto) => {}
     }
+    not_by_itself(&turn.view, tool)
+}
+
+/// Why a model's call of the tool needs somebody's leave, as far as the agent decides that.
+fn not_by_itself(view: &View, tool: &Tool) -> Option<Why> {
     let name = tool.exposed.as_str();
-    let automatic = &turn.view.auto_execute;
+    let automatic = &view.auto_execute;
     if automatic.iter().any(|glob| glob.is_exactly(name)) {
         return None;
     }
@@ -241,6 +248,16 @@ fn why(turn: &Turn, by: Decider, tool: &Tool) -> Option<Why> {
     match tool.terms.effect {
         Effect::ReadOnly | Effect::Mutating => None,
         Effect::Destructive => Some(Why::Destructive),
+    }
+}
+
+/// Whether a call goes to the gate when a model wants it, or back to whoever asked the model. At
+/// the gate it may still have to wait for leave: see [`clear`].
+pub fn runs_by_itself(view: &View, tool: &Tool) -> bool {
+    match tool.terms.approval {
+        Approval::Never => true,
+        Approval::Always => glob::any(&view.auto_execute, tool.exposed.as_str()),
+        Approval::Auto => not_by_itself(view, tool).is_none(),
     }
 }
 

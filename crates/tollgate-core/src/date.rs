@@ -70,11 +70,24 @@ fn numbers(text: &str, between: char, digits: [usize; 3]) -> Option<[u64; 3]> {
     parts.next().is_none().then_some(read)
 }
 
+/// A span as people write it: `90s`, `15m` or `15min`, `1h`, `7d`.
+pub fn span(text: &str) -> Option<Duration> {
+    let (count, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit())?);
+    let seconds: u64 = match unit {
+        "s" => 1,
+        "m" | "min" => 60,
+        "h" => 3_600,
+        "d" => 86_400,
+        _ => return None,
+    };
+    count.parse::<u64>().ok()?.checked_mul(seconds).map(Duration::from_secs)
+}
+
 #[cfg(test)]
 mod tests {
     use std::time::{Duration, UNIX_EPOCH};
 
-    use super::{parse, written};
+    use super::{parse, span, written};
 
     #[test]
     fn times_are_read_as_they_are_written() {
@@ -95,6 +108,23 @@ mod tests {
             assert_eq!(parse(&written(time)), Some(time));
         }
         assert_eq!(parse("2023-11-14"), parse("2023-11-14T00:00:00z"));
+    }
+
+    #[test]
+    fn spans_have_a_count_and_a_unit() {
+        for (text, seconds) in [
+            ("90s", Some(90)),
+            ("15m", Some(900)),
+            ("15min", Some(900)),
+            ("1h", Some(3_600)),
+            ("7d", Some(604_800)),
+            ("0d", Some(0)),
+        ] {
+            assert_eq!(span(text), seconds.map(Duration::from_secs), "{text}");
+        }
+        for bad in ["", "5", "d", "-1d", "1.5h", "1 h", "99999999999999999999d", "1w"] {
+            assert_eq!(span(bad), None, "{bad}");
+        }
     }
 
     #[test]

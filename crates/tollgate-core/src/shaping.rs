@@ -124,6 +124,15 @@ pub fn failure(status: Status, message: &str, duration: Duration) -> Outcome {
     }
 }
 
+/// An answer that the gateway itself gives.
+pub fn stated(text: &str) -> Outcome {
+    Outcome {
+        status: Status::Ok,
+        result: said(text).to_raw(),
+        ..failure(Status::Ok, text, Duration::ZERO)
+    }
+}
+
 /// The turn is over and the call is not: what it gives will be behind the handle.
 pub fn pending(tool: &Tool, handle: Handle, duration: Duration) -> Outcome {
     later(tool, handle, ("is still running", duration))

@@ -2,6 +2,7 @@
 //! shape` here; there is no other way to a backend.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::value::RawValue;
 use tokio::sync::{broadcast, watch};
@@ -152,6 +153,17 @@ impl Gate {
             Ok(()) => reply,
             Err(unwritten) => answer::unrecorded(reply, &unwritten),
         }
+    }
+
+    /// Refuses a call that a model was not offered, before it comes to anything: the trail knows of
+    /// it all the same.
+    pub async fn decline(&self, turn: &Turn, request: Request<'_>, message: &str) -> Outcome {
+        let mut recording = self.recorder.begin(turn, &request, self.policy()).await;
+        recording.because("not offered to the model");
+        let outcome = shaping::failure(Status::Denied, message, Duration::ZERO);
+        // A refusal that could not be written down is none the less one.
+        let _ = recording.finish(&Ok(Reply::Tool(outcome.clone()))).await;
+        outcome
     }
 
     async fn permitted(
@@ -313,6 +325,11 @@ impl Gate {
 
     pub fn agents(&self) -> Vec<Agent> {
         self.registry.current().charter.agents.clone()
+    }
+
+    pub fn agent(&self, name: &str) -> Option<Agent> {
+        let current = self.registry.current();
+        current.charter.agents.iter().find(|agent| agent.id.as_str() == name).cloned()
     }
 
     pub fn servers(&self) -> Vec<ServerStatus> {

@@ -33,6 +33,19 @@ impl Extra {
         self.fields(dialect)?.get(key)
     }
 
+    /// Takes one field out, if it is of this dialect.
+    pub fn take(&mut self, dialect: Dialect, key: &str) -> Option<Value> {
+        let (own, fields) = self.0.as_deref_mut()?;
+        if *own != dialect {
+            return None;
+        }
+        let taken = fields.shift_remove(key);
+        if fields.is_empty() {
+            self.0 = None;
+        }
+        taken
+    }
+
     /// The names of the fields, if `dialect` has no use for them.
     pub fn foreign_to(&self, dialect: Dialect) -> impl Iterator<Item = &str> {
         let foreign = self.0.as_deref().filter(|(own, _)| *own != dialect);

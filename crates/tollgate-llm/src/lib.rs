@@ -1,6 +1,7 @@
 //! Models: one neutral conversation, a codec for each dialect in which conversations are held, the
 //! providers that serve models, and the loop in which a model uses tools. Provider JSON stops here.
 
+pub mod agent;
 pub mod conversation;
 pub mod delta;
 pub mod dialect;

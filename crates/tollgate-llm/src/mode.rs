@@ -14,12 +14,13 @@ mod schema;
 mod writing;
 
 /// How the answer to a request is to be read: one for each answer.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Reading(Manner);
 
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 enum Manner {
     /// As it comes.
+    #[default]
     Plain,
     /// It is JSON in which either a call or a reply stands.
     Schema(schema::Reader),

@@ -76,6 +76,8 @@ pub enum Note {
         to: String,
         why: String,
     },
+    /// What the provider's dialect has no words for and was left out.
+    Lost(Vec<String>),
 }
 
 impl Told {
@@ -116,6 +118,7 @@ impl Note {
             Self::Fallback { from, to, why } => {
                 json!({"type": "fallback", "from": from, "to": to, "why": why})
             }
+            Self::Lost(lost) => json!({"type": "lost", "lost": lost}),
         }
     }
 }

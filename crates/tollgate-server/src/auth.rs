@@ -34,7 +34,7 @@ pub use key::{Former, Key};
 pub(crate) use lease::Lease;
 pub(crate) use presented::refuse_keys_in_query;
 pub use rights::{Right, Rights, Role};
-pub(crate) use visitor::{Identity, Visitor};
+pub(crate) use visitor::{Identity, Reach, Visitor};
 
 use keyring::{Keyring, KeyringError, Shown};
 use known::{Known, WithoutKeys};

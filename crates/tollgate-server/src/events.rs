@@ -10,7 +10,7 @@ use std::time::Duration;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
-use futures_util::stream::{self, Stream};
+use futures_util::stream::{self, Stream, StreamExt};
 use http::{HeaderValue, header};
 use http_body::Frame;
 use serde::Serialize;
@@ -35,22 +35,47 @@ impl Event {
     }
 
     fn into_bytes(self) -> Bytes {
-        let data = on_one_line(self.data);
-        let mut out = String::with_capacity(self.name.len() + data.len() + 42);
-        if let Some(id) = self.id {
-            out.push_str(&format!("id: {id}\n"));
+        match self.id {
+            None => event(Some(self.name), self.data),
+            Some(id) => {
+                let rest = event(Some(self.name), self.data);
+                [format!("id: {id}\n").as_bytes(), &rest].concat().into()
+            }
         }
-        for part in ["event: ", self.name, "\ndata: ", &data, "\n\n"] {
-            out.push_str(part);
-        }
-        out.into()
     }
+}
+
+/// One event as it is sent. `data` is JSON, or one word.
+pub(crate) fn event(name: Option<&str>, data: String) -> Bytes {
+    let data = on_one_line(data);
+    let mut out = String::with_capacity(name.map_or(0, str::len) + data.len() + 20);
+    for part in name.iter().flat_map(|name| ["event: ", name, "\n"]) {
+        out.push_str(part);
+    }
+    for part in ["data: ", &data, "\n\n"] {
+        out.push_str(part);
+    }
+    out.into()
+}
+
+/// Something that every client skips.
+pub(crate) fn comment(text: String) -> Bytes {
+    let text = on_one_line(text);
+    format!(": {text}\n\n").into()
 }
 
 /// Says what `source` gives until it ends.
 pub(crate) fn response<S>(source: S, keep_alive: Duration) -> Response
 where
     S: Stream<Item = Event> + Send + 'static,
+{
+    written(source.map(Event::into_bytes), keep_alive)
+}
+
+/// The same, of events that are written already.
+pub(crate) fn written<S>(source: S, keep_alive: Duration) -> Response
+where
+    S: Stream<Item = Bytes> + Send + 'static,
 {
     let silence = Box::pin(sleep(keep_alive));
     let body = Body::new(Said { source: Box::pin(source), silence, keep_alive });
@@ -103,11 +128,11 @@ impl<E: Future<Output = ()>> http_body::Body for Until<E> {
 }
 
 /// What is said while `last` is being made, then `last` itself.
-pub(crate) fn before<T: Send + 'static>(
-    last: impl Future<Output = Event> + Send + 'static,
+pub(crate) fn before<T: Send + 'static, E: Send + 'static>(
+    last: impl Future<Output = E> + Send + 'static,
     mut said: mpsc::Receiver<T>,
-    mut put: impl FnMut(T) -> Option<Event> + Send + 'static,
-) -> impl Stream<Item = Event> + Send + 'static {
+    mut put: impl FnMut(T) -> Option<E> + Send + 'static,
+) -> impl Stream<Item = E> + Send + 'static {
     let mut running = Some(Box::pin(last));
     let mut last = None;
     stream::poll_fn(move |context| {
@@ -136,7 +161,7 @@ struct Said<S> {
     keep_alive: Duration,
 }
 
-impl<S: Stream<Item = Event>> http_body::Body for Said<S> {
+impl<S: Stream<Item = Bytes>> http_body::Body for Said<S> {
     type Data = Bytes;
     type Error = Infallible;
 
@@ -146,7 +171,7 @@ impl<S: Stream<Item = Event>> http_body::Body for Said<S> {
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let this = &mut *self;
         let bytes = match this.source.as_mut().poll_next(context) {
-            Poll::Ready(Some(event)) => event.into_bytes(),
+            Poll::Ready(Some(bytes)) => bytes,
             Poll::Ready(None) => return Poll::Ready(None),
             Poll::Pending => match this.silence.as_mut().poll(context) {
                 Poll::Ready(()) => Bytes::from_static(b":\n\n"),

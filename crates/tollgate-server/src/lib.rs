@@ -5,6 +5,7 @@ mod accept;
 mod admin;
 mod auth;
 mod body;
+mod chat;
 mod crowd;
 mod events;
 mod fields;

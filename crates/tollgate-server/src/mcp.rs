@@ -12,9 +12,11 @@ use tollgate_core::json::Object;
 use tollgate_engine::caller::Rest;
 use tollgate_engine::clock::Clock;
 use tollgate_engine::gate::Gate;
+use tollgate_llm::agent::Chat;
 use tollgate_mcp::tasks::Group;
 
 use crate::auth::{Keys, Lock, Right};
+use crate::chat::Threads;
 use crate::crowd::Crowd;
 use crate::filters;
 use crate::limits::Limits;
@@ -40,6 +42,9 @@ use session::Sessions;
 /// What all MCP requests share.
 pub(crate) struct Front {
     pub(crate) gate: Arc<Gate>,
+    pub(crate) chat: Arc<Chat>,
+    pub(crate) threads: Arc<Threads>,
+    pub(crate) clock: Arc<dyn Clock>,
     pub(crate) limits: Limits,
     pub(crate) keys: Keys,
     pub(crate) sessions: Sessions,
@@ -59,10 +64,14 @@ pub(crate) struct Front {
 impl Front {
     /// Must be called within a runtime.
     pub(crate) fn new(gate: Arc<Gate>, clock: Arc<dyn Clock>, limits: Limits) -> Self {
+        let chat = Chat::offline(Arc::clone(&gate), Arc::clone(&clock));
         Self {
             gate,
+            chat: Arc::new(chat),
+            threads: Arc::new(Threads::new()),
             keys: Keys::new(Arc::clone(&clock), Lock::default()),
-            sessions: Sessions::new(clock, &limits),
+            sessions: Sessions::new(Arc::clone(&clock), &limits),
+            clock,
             survivors: Arc::new(Group::new("legacy call", limits.in_flight)),
             stop: CancellationToken::new(),
             operator: OnceLock::new(),

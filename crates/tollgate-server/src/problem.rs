@@ -1,5 +1,6 @@
 //! What is wrong with a request as HTTP, before anyone looks at what it asks for. Each part of
-//! the API gets it in its own words: JSON-RPC on `/mcp`, OpenAI's form on `/v1`, else RFC 9457.
+//! the API gets it in its own words: JSON-RPC on `/mcp`, each chat API's on its routes, OpenAI's on
+//! the rest of `/v1`, else RFC 9457.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -9,8 +10,12 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::{Map, Value, json};
 use tollgate_core::rate::whole_seconds;
+use tollgate_llm::dialect::Dialect;
+use tollgate_llm::failure::{Failure, Kind};
+use tollgate_llm::format;
 use tollgate_mcp::code::{self, ErrorObject};
 
+use crate::chat;
 use crate::mcp::dress;
 
 #[derive(Debug, Clone)]
@@ -40,6 +45,8 @@ pub(crate) const FAULT: Problem = Problem::new(
 pub(crate) enum Style {
     JsonRpc,
     OpenAi,
+    Anthropic,
+    Gemini,
     ProblemDetails,
 }
 
@@ -48,6 +55,10 @@ impl Style {
         let is_operation = path == "/mcp/status" || path.starts_with("/mcp/test/");
         if (path == "/mcp" || path.starts_with("/mcp/")) && !is_operation {
             Self::JsonRpc
+        } else if path == "/v1/messages" || path.starts_with("/v1/messages/") {
+            Self::Anthropic
+        } else if chat::is_gemini(path) {
+            Self::Gemini
         } else if path == "/v1" || path.starts_with("/v1/") {
             Self::OpenAi
         } else {
@@ -79,6 +90,8 @@ impl Problem {
         let (media, text) = match style {
             Style::JsonRpc => ("application/json", dress::error(None, &self.json_rpc())),
             Style::OpenAi => ("application/json", self.open_ai()),
+            Style::Anthropic => ("application/json", self.in_dialect(Dialect::Anthropic)),
+            Style::Gemini => ("application/json", self.in_dialect(Dialect::Gemini)),
             Style::ProblemDetails => ("application/problem+json", self.details()),
         };
         let media = HeaderValue::from_static(media);
@@ -109,6 +122,20 @@ impl Problem {
         };
         let error = json!({"message": self.detail, "type": kind, "param": null, "code": self.code});
         json!({ "error": error }).to_string()
+    }
+
+    fn in_dialect(&self, dialect: Dialect) -> String {
+        let kind = match self.status {
+            StatusCode::UNAUTHORIZED => Kind::Unauthenticated,
+            StatusCode::FORBIDDEN => Kind::Forbidden,
+            StatusCode::NOT_FOUND => Kind::UnknownModel,
+            StatusCode::TOO_MANY_REQUESTS => Kind::RateLimited,
+            StatusCode::SERVICE_UNAVAILABLE => Kind::Overloaded,
+            status if status.is_server_error() => Kind::Internal,
+            _ => Kind::Invalid,
+        };
+        let failure = Failure::new(kind, self.detail.clone()).after(self.retry_after);
+        format::of(dialect).expect("every dialect has one").write_error(&failure).to_string()
     }
 
     fn details(&self) -> String {

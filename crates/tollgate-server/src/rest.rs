@@ -15,7 +15,7 @@ mod view;
 
 pub(crate) use execute::execute;
 pub(crate) use results::results;
-pub(crate) use tier::tier;
+pub(crate) use tier::{queue_depth, tier};
 pub(crate) use view::tools;
 
 impl From<UnknownAgent> for Problem {

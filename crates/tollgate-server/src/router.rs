@@ -11,7 +11,7 @@ use http::StatusCode;
 use crate::auth::oidc::resource;
 use crate::mcp::{self, Front};
 use crate::problem::{Problem, Style};
-use crate::{admin, metrics, ops, page, rest};
+use crate::{admin, chat, metrics, ops, page, rest};
 
 pub(crate) fn router(front: Arc<Front>) -> Router {
     Router::new()
@@ -25,6 +25,13 @@ pub(crate) fn router(front: Arc<Front>) -> Router {
         )
         .route("/mcp/status", get(ops::status))
         .route("/mcp/test/{server}", post(ops::test))
+        .route("/v1/chat/completions", post(chat::completions))
+        .route("/v1/responses", post(chat::responses))
+        .route("/v1/messages", post(chat::messages))
+        .route("/v1/models", get(chat::list))
+        .route("/v1/models/{*call}", get(chat::one).post(chat::generate))
+        .route("/v1beta/models/{*call}", post(chat::generate))
+        .route("/v1alpha/models/{*call}", post(chat::generate))
         .route("/v1/tier", post(rest::tier))
         .route("/v1/tools", get(rest::tools))
         .route("/v1/tools/execute", post(rest::execute))

@@ -59,6 +59,7 @@ pub struct Options {
     /// Whose tokens let in, too.
     pub auth: Option<Auth>,
     pub limits: Limits,
+    pub models: tollgate_llm::settings::Settings,
 }
 
 /// The HTTP front of one gate.
@@ -82,8 +83,8 @@ const LAST_CONNECTIONS: usize = 16;
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 impl Server {
-    /// Must be called within a runtime.
-    pub fn new(gate: Arc<Gate>, options: &Options) -> Self {
+    /// Must be called within a runtime. Fails, in words, if a provider of models cannot be used.
+    pub fn new(gate: Arc<Gate>, options: &Options) -> Result<Self, String> {
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let mut front = Front::new(gate, Arc::clone(&clock), options.limits.clone());
         let lock = Lock {
@@ -92,12 +93,19 @@ impl Server {
             issuer_pause: options.limits.issuer_pause,
         };
         front.keys = Keys::new(clock, lock);
+        front.chat.reconfigure(&options.models)?;
         let front = Arc::new(front);
         let router = router::router(Arc::clone(&front));
         let guard = ArcSwap::from_pointee(Guard::new(&options.hosts));
         let server = Self { app: Arc::new(App { guard, router, front }) };
         server.set_access(options.keys.clone(), options.auth.clone());
-        server
+        Ok(server)
+    }
+
+    /// Replaces the models that can be asked. Fails, in words, and changes nothing if a provider
+    /// cannot be used.
+    pub fn set_models(&self, models: &tollgate_llm::settings::Settings) -> Result<(), String> {
+        self.app.front.chat.reconfigure(models)
     }
 
     /// Replaces the keys of the config and the issuer whose tokens let in. What was let in by what

@@ -11,7 +11,7 @@ use tollgate_core::filter::Narrow;
 use tollgate_core::turn::{Grant, Principal, Turn};
 use tollgate_engine::gate::{Asked, Gate, UnknownAgent};
 
-use crate::auth::{Identity, Keys, Lease, Right, Rights, Visitor};
+use crate::auth::{Identity, Keys, Lease, Reach, Right, Rights, Visitor};
 use crate::fields;
 use crate::filters;
 use crate::problem::Problem;
@@ -27,6 +27,7 @@ pub(crate) struct Who {
     pub(crate) grant: Option<Arc<Grant>>,
     /// `None`: the default agent.
     pub(crate) agent: Option<Arc<str>>,
+    pub(crate) reach: Reach,
     /// The tier that was named.
     pub(crate) tier: Option<Tier>,
     /// What the request itself takes away.
@@ -53,15 +54,17 @@ impl Who {
             (tier, _) => tier,
         };
         let narrow = filters::by_headers(&sent.headers)?;
-        let Identity { principal, agent, rights, grant, lease } =
+        let Identity { principal, agent, reach, rights, grant, lease } =
             keys.visitor(sent)?.identify(agent)?;
-        Ok(Self { principal, rights, grant, agent: agent.map(Into::into), tier, narrow, lease })
+        let agent = agent.map(Into::into);
+        Ok(Self { principal, rights, grant, agent, reach, tier, narrow, lease })
     }
 
     /// Whoever asks from within this process.
     pub(crate) fn local(agent: Option<&str>, narrow: Narrow) -> Self {
         let Visitor { principal, rights, grant, lease, .. } = Visitor::local();
-        Self { principal, rights, grant, agent: agent.map(Into::into), tier: None, narrow, lease }
+        let (agent, reach) = (agent.map(Into::into), Reach::Everybody);
+        Self { principal, rights, grant, agent, reach, tier: None, narrow, lease }
     }
 
     /// The same, with more taken away.

@@ -55,8 +55,9 @@ impl App {
             admin: Some(Fingerprint::of(admin.reveal().as_bytes())),
             auth: config.auth.clone(),
             limits: config.front.clone(),
+            models: config.llm.clone(),
         };
-        let server = Server::new(Arc::clone(&running.gate), &options);
+        let server = Server::new(Arc::clone(&running.gate), &options).map_err(Failure::failed)?;
         let reading = server.clone();
         blocking(move || reading.read_keys()).await?;
         Ok(Self { running, server, admin })
@@ -68,6 +69,9 @@ impl App {
         let swapped = || {
             self.server.set_access(keys(config), config.auth.clone());
             self.server.set_hosts(&config.hosts);
+            if let Err(why) = self.server.set_models(&config.llm) {
+                tracing::warn!(why, "the models stay as they were");
+            }
         };
         self.running.reconfigure(&config.settings, swapped).await
     }

@@ -79,8 +79,7 @@ fn allowed(front: &Front, sent: &Parts) -> Result<(), Problem> {
 }
 
 fn find(gate: &Gate, name: &str) -> Result<Agent, Problem> {
-    let found = gate.agents().into_iter().find(|agent| agent.id.as_str() == name);
-    found.ok_or_else(|| {
+    gate.agent(name).ok_or_else(|| {
         let detail = format!("there is no agent `{}`", shortened(name, SAID_BACK));
         Problem::told(StatusCode::NOT_FOUND, "unknown_agent", detail)
     })

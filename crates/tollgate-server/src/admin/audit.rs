@@ -10,6 +10,7 @@ use bytes::Bytes;
 use futures_util::stream;
 use http::{HeaderValue, StatusCode, header};
 use serde::Serialize;
+use tollgate_core::digest;
 use tollgate_engine::audit::{Query, StoreError, Verified};
 
 use crate::fields::check_query;
@@ -23,7 +24,7 @@ mod row;
 mod tail;
 
 use asked::{Asked, Format};
-use row::{RowJson, hex};
+use row::RowJson;
 pub(crate) use tail::tail;
 
 /// `GET /api/audit`
@@ -120,7 +121,7 @@ impl From<Verified> for VerifiedJson {
             rows: found.rows,
             removed: found.cut,
             last: found.last,
-            head: hex(&found.head),
+            head: digest::hex(&found.head),
             broken,
         }
     }

@@ -7,6 +7,8 @@ use http::{HeaderMap, StatusCode, Uri, header};
 use crate::problem::Problem;
 
 const API_KEY: &str = "x-api-key";
+/// What clients of the Gemini API send.
+const GOOGLE_API_KEY: &str = "x-goog-api-key";
 /// Parameters by which keys are sent elsewhere.
 const IN_QUERY: &[&str] =
     &["key", "api_key", "apikey", "api-key", "x-api-key", "token", "access_token"];
@@ -20,7 +22,10 @@ const TWO_KEYS: Problem = Problem::new(
 /// The key as it was sent; `None` where there is none, or nothing that is one.
 pub(super) fn presented(headers: &HeaderMap) -> Result<Option<&[u8]>, Problem> {
     let authorization = single(headers, header::AUTHORIZATION.as_str())?;
-    let api_key = single(headers, API_KEY)?;
+    let api_key = match (single(headers, API_KEY)?, single(headers, GOOGLE_API_KEY)?) {
+        (Some(key), Some(other)) if key != other => return Err(TWO_KEYS),
+        (key, other) => key.or(other),
+    };
     let sent = match (authorization, api_key) {
         (None, key) => key,
         (Some(value), None) => bearer(value),

@@ -38,9 +38,18 @@ enum By {
 pub(crate) struct Identity {
     pub(crate) principal: Principal,
     pub(crate) agent: Option<String>,
+    pub(crate) reach: Reach,
     pub(crate) rights: Rights,
     pub(crate) grant: Option<Arc<Grant>>,
     pub(crate) lease: Lease,
+}
+
+/// Whom somebody may speak with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reach {
+    Everybody,
+    /// Some agents, and models only by them.
+    Agents,
 }
 
 const NOT_YOUR_AGENT: Problem =
@@ -106,6 +115,11 @@ impl Visitor {
         Self { lease: lease.clone(), ..self.clone() }
     }
 
+    /// The agents that they may speak with; `None`: all of them.
+    pub(crate) fn agents(&self) -> Option<&[AgentId]> {
+        self.agents.as_deref()
+    }
+
     pub(crate) fn need(&self, right: Right) -> Result<(), Problem> {
         match self.by {
             By::Place if !self.rights.has(right) => Err(ADMIN_ONLY),
@@ -115,6 +129,10 @@ impl Visitor {
 
     /// A key that is for some agents only never reaches another one.
     pub(crate) fn identify(self, named: Option<String>) -> Result<Identity, Problem> {
+        let reach = match &self.agents {
+            None => Reach::Everybody,
+            Some(_) => Reach::Agents,
+        };
         let agent = match (&self.agents, named) {
             (None, named) => named,
             (Some(agents), None) => Some(agents.first().ok_or(NOT_YOUR_AGENT)?.to_string()),
@@ -124,6 +142,6 @@ impl Visitor {
             (Some(_), Some(_)) => return Err(NOT_YOUR_AGENT),
         };
         let Self { principal, rights, grant, lease, .. } = self;
-        Ok(Identity { principal, agent, rights, grant, lease })
+        Ok(Identity { principal, agent, reach, rights, grant, lease })
     }
 }

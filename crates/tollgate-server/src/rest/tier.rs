@@ -87,7 +87,7 @@ fn choose(front: &Front, sent: &Parts, body: &[u8]) -> Result<ChosenJson, Proble
     })
 }
 
-fn queue_depth(sent: &Parts) -> Result<u32, Problem> {
+pub(crate) fn queue_depth(sent: &Parts) -> Result<u32, Problem> {
     let Some(text) = header(sent, QUEUE_DEPTH)? else { return Ok(0) };
     text.parse().map_err(|_| bad_header(QUEUE_DEPTH, "a whole number, 0 or more"))
 }

@@ -52,6 +52,7 @@ impl Reply {
 
     pub(crate) fn events(&self) -> Vec<Value> {
         let data = self.text.lines().filter_map(|line| line.strip_prefix("data: "));
+        let data = data.filter(|text| *text != "[DONE]");
         data.map(|text| serde_json::from_str(text).unwrap()).collect()
     }
 }

@@ -3,6 +3,8 @@
 
 mod agents;
 mod asking_leave;
+mod chat;
+mod chat_streams;
 mod client;
 mod configured;
 mod crowded;
@@ -18,6 +20,7 @@ mod legacy;
 mod levels;
 mod limits;
 mod measuring;
+mod model;
 mod modern;
 mod oversized;
 mod pipe;

@@ -72,6 +72,7 @@ pub(crate) struct Setup {
     /// Instead of the usual two, if there are any.
     pub(crate) agents: Vec<Agent>,
     pub(crate) house: House,
+    pub(crate) models: tollgate_llm::settings::Settings,
 }
 
 impl Stage {
@@ -117,8 +118,9 @@ impl Stage {
             admin,
             auth: setup.auth,
             limits: setup.limits,
+            models: setup.models,
         };
-        let server = Server::new(Arc::clone(&gate), &options);
+        let server = Server::new(Arc::clone(&gate), &options).unwrap();
         let front = server.clone();
         if let Some(operator) = setup.operator {
             server.operated_by(operator);

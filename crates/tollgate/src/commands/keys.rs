@@ -150,17 +150,7 @@ fn moment(text: &str) -> Result<String, Failure> {
         let message = "`--expires` is like `2027-01-31`, `2027-01-31T12:00:00Z`, `90d` or `12h`";
         Failure::Usage(message.to_owned())
     };
-    let unit = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
-    let (count, unit) = text.split_at(unit);
-    let seconds: u64 = match unit {
-        "s" => 1,
-        "min" => 60,
-        "h" => 3_600,
-        "d" => 86_400,
-        _ => return Err(wrong()),
-    };
-    let span = count.parse::<u64>().ok().and_then(|count| count.checked_mul(seconds));
-    let then = span.and_then(|span| SystemClock.wall().checked_add(Duration::from_secs(span)));
+    let then = date::span(text).and_then(|span| SystemClock.wall().checked_add(span));
     then.map(date::written).ok_or_else(wrong)
 }
 

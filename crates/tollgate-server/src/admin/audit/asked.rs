@@ -1,6 +1,6 @@
 //! What a request wants of the trail, from its query.
 
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use axum::extract;
 use http::{StatusCode, Uri};
@@ -126,21 +126,12 @@ impl Sent<'_> {
     }
 }
 
-/// A date, or `90s`, `15m`, `1h`, `7d` before now.
+/// A date, or so long before now.
 fn moment(text: &str, now: SystemTime) -> Option<SystemTime> {
-    let Some((number, unit)) = text.split_at_checked(text.len().saturating_sub(1)) else {
-        return date::parse(text);
-    };
-    let seconds = match unit {
-        "s" => 1,
-        "m" => 60,
-        "h" => 3_600,
-        "d" => 86_400,
-        _ => return date::parse(text),
-    };
-    let is_plain = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-    let span = is_plain.then(|| number.parse::<u64>().ok()).flatten()?.checked_mul(seconds)?;
-    Some(now.checked_sub(Duration::from_secs(span)).unwrap_or(SystemTime::UNIX_EPOCH))
+    match date::span(text) {
+        Some(span) => Some(now.checked_sub(span).unwrap_or(SystemTime::UNIX_EPOCH)),
+        None => date::parse(text),
+    }
 }
 
 fn bad(detail: String) -> Problem {

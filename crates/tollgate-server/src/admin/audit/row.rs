@@ -68,10 +68,10 @@ impl<'a> From<&'a Row> for RowJson<'a> {
             cached: entry.cached,
             tier: entry.tier.as_deref(),
             catalog_version: entry.catalog_version,
-            arguments_hash: entry.arguments_hash.as_ref().map(hex),
+            arguments_hash: entry.arguments_hash.as_ref().map(|hash| digest::hex(hash)),
             arguments: arguments.and_then(|text| serde_json::from_str(text).ok()),
             call: entry.call.as_deref(),
-            hash: hex(&row.hash),
+            hash: digest::hex(&row.hash),
         }
     }
 }
@@ -81,8 +81,4 @@ fn precise(time: SystemTime) -> String {
     let since = time.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     let second = date::written(time);
     format!("{}.{:03}Z", second.trim_end_matches('Z'), since.subsec_millis())
-}
-
-pub(super) fn hex(hash: &[u8; 32]) -> String {
-    digest::hex(hash)
 }

@@ -1,0 +1,207 @@
+//! Has the calls of a round run through the gate, side by side, and tells what it hears meanwhile.
+
+use std::future::Future;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use serde_json::{Map, Value};
+use tokio::sync::mpsc;
+use tollgate_core::budget::Deadline;
+use tollgate_core::call::{self, Decider, Kind, Outcome, Status};
+use tollgate_core::json::{self, Object};
+use tollgate_core::nearest::nearest;
+use tollgate_core::policy::Refusal;
+use tollgate_core::shaping::{self, Caps};
+use tollgate_core::text::shortened;
+use tollgate_core::turn::Turn;
+use tollgate_engine::caller::{Caller, Reply};
+use tollgate_engine::gate::Gate;
+use tollgate_mcp::client::{Event, Events, Progress};
+use tollgate_mcp::meta::ClientFacts;
+
+use super::{Said, Voice};
+use crate::conversation::{Call, CallResult};
+use crate::dialect::Dialect;
+use crate::told::{Ended, Note, Ran};
+use crate::tools::{self, arguments, results};
+use crate::turn::{Offered, OwnCall, Refused};
+
+/// Events of tools that may wait to be told.
+const QUEUE: usize = 64;
+/// Characters of a name that nobody has.
+const SAID_BACK: usize = 80;
+
+/// A call that is over.
+pub(super) struct Dealt {
+    pub(super) ran: Ran,
+    pub(super) result: CallResult,
+}
+
+/// Where calls of one round are run, and who hears of it.
+pub(super) struct Room<'a> {
+    pub(super) gate: &'a Gate,
+    /// With the wall of this round.
+    pub(super) turn: &'a Turn,
+    /// In which the model wrote its arguments.
+    pub(super) dialect: Dialect,
+    pub(super) voice: Option<&'a Voice>,
+}
+
+impl Room<'_> {
+    /// All of them at once; as many results, in the same order.
+    pub(super) async fn run(&self, calls: &[OwnCall]) -> Vec<Dealt> {
+        let (events, heard) = mpsc::channel(QUEUE);
+        let events = self.voice.is_some().then_some(events);
+        let running = join_all(calls.iter().map(|own| self.run_one(own.call(), events.clone())));
+        self.listening(running, heard).await
+    }
+
+    async fn run_one(&self, call: &Call, events: Option<Events>) -> Dealt {
+        self.note(Note::Calling {
+            id: call.id.clone(),
+            name: call.name.clone(),
+            arguments: call.arguments.clone(),
+        })
+        .await;
+        let outcome = match arguments::parse(&call.arguments) {
+            Ok(sent) => {
+                let arguments = self.in_own_names(&call.name, sent);
+                self.through_the_gate(&call.name, &arguments, events).await
+            }
+            Err(unreadable) => {
+                let message = unreadable.to_string();
+                shaping::failure(Status::InvalidArguments, &message, Duration::ZERO)
+            }
+        };
+        self.dealt(call, &outcome).await
+    }
+
+    /// Some dialects have no room for the names of a tool's parameters.
+    fn in_own_names(&self, name: &str, sent: Map<String, Value>) -> Value {
+        Value::Object(match self.turn.view.tool(name) {
+            Some(tool) => tools::function(tool, self.dialect).arguments(sent),
+            None => sent,
+        })
+    }
+
+    async fn through_the_gate(
+        &self,
+        name: &str,
+        arguments: &Value,
+        events: Option<Events>,
+    ) -> Outcome {
+        let client = ClientFacts::default();
+        let progress = if events.is_some() { Progress::Wanted } else { Progress::Unwanted };
+        let caller = Caller {
+            events,
+            progress,
+            caps: Caps::chat(),
+            decided_by: Decider::Model,
+            ..Caller::silent(&client)
+        };
+        let request = request(name, Some(arguments));
+        match self.gate.call(self.turn, request, caller).await {
+            Ok(Reply::Tool(outcome)) => outcome,
+            Ok(Reply::Result(_) | Reply::InputRequired(_) | Reply::Task(_)) => {
+                let message = "the tool has questions, and nobody is there to answer them";
+                shaping::failure(Status::Error, message, Duration::ZERO)
+            }
+            Err(error) => shaping::failure(Status::Error, &error.to_string(), Duration::ZERO),
+        }
+    }
+
+    /// A call that is not run. What was not offered is in the trail all the same.
+    pub(super) async fn refuse(&self, call: &Call, why: Refused, offered: &Offered) -> Dealt {
+        let outcome = match why {
+            Refused::NotOffered => {
+                let own = offered.own.keys().map(String::as_str);
+                let known = own.chain(offered.theirs.iter().map(String::as_str));
+                let near = nearest(&call.name, known).into_iter().map(str::to_owned).collect();
+                let name = shortened(&call.name, SAID_BACK);
+                let message = Refusal::UnknownTool { name, nearest: near }.to_string();
+                self.gate.decline(self.turn, request(&call.name, None), &message).await
+            }
+            Refused::Limit(limit) => {
+                shaping::failure(Status::Denied, limit_reached(limit), Duration::ZERO)
+            }
+        };
+        self.dealt(call, &outcome).await
+    }
+
+    /// A call that the loop answers itself.
+    pub(super) async fn dealt(&self, call: &Call, outcome: &Outcome) -> Dealt {
+        let ran = Ran {
+            id: call.id.clone(),
+            name: call.name.clone(),
+            status: outcome.status,
+            took: outcome.duration,
+        };
+        self.note(Note::Called(ran.clone())).await;
+        Dealt { ran, result: results::neutral(call, outcome) }
+    }
+
+    /// Tells what tools and gate have to say until the work is done.
+    async fn listening<T>(
+        &self,
+        work: impl Future<Output = T>,
+        mut heard: mpsc::Receiver<Event>,
+    ) -> T {
+        let mut work = std::pin::pin!(work);
+        loop {
+            tokio::select! {
+                done = &mut work => return done,
+                Some(event) = heard.recv() => if let Some(note) = note(event) {
+                    self.note(note).await;
+                },
+            }
+        }
+    }
+
+    async fn note(&self, note: Note) {
+        if let Some(voice) = self.voice {
+            voice.say(Said::Note(note)).await;
+        }
+    }
+}
+
+/// The same turn, with so much time left for its tools.
+pub(super) fn walled(turn: &Turn, left: Option<Duration>, now: std::time::Instant) -> Turn {
+    let deadline = left.map(|left| Deadline::after(now, left));
+    Turn { deadline, ..turn.clone() }
+}
+
+fn request(name: &str, arguments: Option<&Value>) -> call::Request<'static> {
+    let mut params = Object::new();
+    params.set_string("name", name);
+    if let Some(arguments) = arguments {
+        params.set("arguments", json::raw_value(arguments));
+    }
+    call::Request { kind: Kind::CallTool, params }
+}
+
+fn limit_reached(limit: Ended) -> &'static str {
+    match limit {
+        Ended::MaxDepth => {
+            "limit_reached: this turn has had as many rounds of tool calls as it may; answer with \
+             what you know"
+        }
+        Ended::MaxCalls => {
+            "limit_reached: this turn has made as many tool calls as it may; answer with what you \
+             know"
+        }
+        Ended::Deadline | Ended::Answered | Ended::CallsPending => {
+            "limit_reached: there is no time left for tools in this turn; answer with what you know"
+        }
+    }
+}
+
+fn note(event: Event) -> Option<Note> {
+    match event {
+        Event::Progress(params) => {
+            Some(Note::Progress(json::value(&params.to_text()).unwrap_or_default()))
+        }
+        Event::Announcement(message) => Some(Note::Announcement(message.as_ref().to_owned())),
+        // Logs are the operator's; a question that is dropped is answered by nobody.
+        Event::Log(_) | Event::Question(_) => None,
+    }
+}

@@ -1,0 +1,182 @@
+//! What a model is offered in a round: the client's tools as they came, and those of the gateway
+//! that are in the view and fit into the model's window, written in its dialect.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use quick_cache::sync::Cache;
+use tollgate_core::agent::{Agent, ToolSearch};
+use tollgate_core::approval;
+use tollgate_core::call::{Outcome, Status};
+use tollgate_core::shaping;
+use tollgate_core::view::View;
+
+use crate::conversation::{self, Call, Function, Request};
+use crate::dialect::Dialect;
+use crate::failure::Failure;
+use crate::provider::Model;
+use crate::tools;
+use crate::turn::{Leave, Offered};
+use crate::window::{self, Asked, Candidate, Disclosed, Fit, Stock, search};
+
+/// Views whose tools are kept ready.
+const VIEWS: usize = 64;
+
+#[derive(Debug, Clone)]
+pub(super) struct Offer {
+    own: Option<Own>,
+    standing: Standing,
+}
+
+/// Whether what is shown can still be called.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Open,
+    /// The tools are still declared, since the conversation speaks of them.
+    Withdrawn,
+}
+
+/// The gateway's tools, for one turn.
+#[derive(Debug, Clone)]
+struct Own {
+    view: Arc<View>,
+    stock: Arc<Stock>,
+    max_tools: usize,
+    search: ToolSearch,
+    disclosed: Disclosed,
+}
+
+/// One round's request, and what can be called in the answer to it.
+#[derive(Debug, Clone)]
+pub(super) struct Round {
+    pub(super) request: Request,
+    pub(super) offered: Offered,
+    pub(super) pruned: Vec<String>,
+}
+
+impl Offer {
+    /// The client's tools and nothing else.
+    pub(super) fn theirs() -> Self {
+        Self { own: None, standing: Standing::Open }
+    }
+
+    /// Those of the view, too.
+    pub(super) fn of_view(agent: &Agent, view: &Arc<View>) -> Self {
+        let own = Own {
+            view: Arc::clone(view),
+            stock: stock(agent, view),
+            max_tools: agent.persona.max_tools as usize,
+            search: agent.persona.tool_search,
+            disclosed: Disclosed::default(),
+        };
+        Self { own: Some(own), standing: Standing::Open }
+    }
+
+    /// Nothing can be called any more.
+    pub(super) fn withdraw(&mut self) {
+        self.standing = Standing::Withdrawn;
+    }
+
+    /// Whether any of the models has room for the request. The numbers are in the failure.
+    pub(super) fn fits(&self, request: &Request, models: &[Arc<Model>]) -> Result<(), Failure> {
+        let Some(own) = &self.own else { return Ok(()) };
+        let rooms: Vec<window::Room<'_>> = models.iter().map(|model| room(model)).collect();
+        window::fit(&own.asked(request), &rooms)?;
+        Ok(())
+    }
+
+    /// The request for one model.
+    pub(super) fn round(&self, request: &Request, model: &Model) -> Result<Round, Failure> {
+        let mut written = request.clone();
+        written.model.clone_from(&model.settings.id);
+        let theirs = request.client_tools().map(str::to_owned).collect();
+        let mut offered = Offered { own: BTreeMap::new(), theirs };
+        let mut pruned = Vec::new();
+        if let Some(own) = &self.own {
+            let fit = window::fit(&own.asked(request), &[room(model)])?;
+            let dialect = dialect(model);
+            for function in own.functions(&fit, dialect) {
+                let leave = own.leave(&function.name);
+                offered.own.insert(function.name.clone(), leave);
+                written.tools.push(conversation::Tool::Function(function));
+            }
+            pruned = fit.pruned;
+        }
+        if self.standing == Standing::Withdrawn {
+            offered = Offered::default();
+        }
+        Ok(Round { request: written, offered, pruned })
+    }
+
+    /// Answers a search for tools; what it finds is offered from now on.
+    pub(super) fn search(&mut self, request: &Request, call: &Call) -> Outcome {
+        let found = match &self.own {
+            Some(own) => search::search(&own.asked(request), &call.arguments),
+            None => Err("there is nothing to search".to_owned()),
+        };
+        match found {
+            Ok(found) => {
+                if let Some(own) = &mut self.own {
+                    own.disclosed.add(&found);
+                }
+                shaping::stated(&found.text)
+            }
+            Err(why) => shaping::failure(Status::InvalidArguments, &why, Duration::ZERO),
+        }
+    }
+}
+
+impl Own {
+    fn asked<'a>(&'a self, request: &'a Request) -> Asked<'a> {
+        let Self { stock, max_tools, search, disclosed, .. } = self;
+        Asked { request, stock, max_tools: *max_tools, search: *search, disclosed }
+    }
+
+    fn functions(&self, fit: &Fit, dialect: Dialect) -> Vec<Function> {
+        let kept = fit.kept.iter().filter_map(|place| self.view.tool(self.stock.name(*place)));
+        let kept = kept.map(|tool| tools::function(tool, dialect).function.clone());
+        kept.chain(fit.search.clone()).collect()
+    }
+
+    fn leave(&self, name: &str) -> Leave {
+        match self.view.tool(name) {
+            None => Leave::Search,
+            Some(tool) if approval::runs_by_itself(&self.view, tool) => Leave::Auto,
+            Some(_) => Leave::Manual,
+        }
+    }
+}
+
+/// Made once for a view: views are shared by turns, and replaced when anything changes.
+fn stock(agent: &Agent, view: &Arc<View>) -> Arc<Stock> {
+    /// The view is kept alive, so that no other gets its place.
+    type Kept = (Arc<View>, Arc<Stock>);
+    /// By where the view is.
+    static KEPT: LazyLock<Cache<usize, Kept>> = LazyLock::new(|| Cache::new(VIEWS));
+    let key = Arc::as_ptr(view).addr();
+    if let Some((_, stock)) = KEPT.get(&key) {
+        return stock;
+    }
+    let candidates = view.tools().iter().map(|tool| Candidate {
+        function: tools::function(tool, Dialect::OpenAiChat).function.clone(),
+        title: tool.definition.title.clone(),
+    });
+    let stock = Arc::new(Stock::new(candidates, &agent.persona.pinned_tools));
+    KEPT.insert(key, (Arc::clone(view), Arc::clone(&stock)));
+    stock
+}
+
+fn room(model: &Model) -> window::Room<'_> {
+    window::Room {
+        name: &model.settings.name,
+        window: u64::from(model.settings.context_window),
+        max_output: u64::from(model.settings.max_output),
+        dialect: dialect(model),
+    }
+}
+
+/// A model in process is offered tools in the plainest form.
+pub(super) fn dialect(model: &Model) -> Dialect {
+    model.dialect().unwrap_or(Dialect::OpenAiChat)
+}

@@ -1,0 +1,69 @@
+use super::Relay;
+use crate::conversation::{Call, Content, Part, Response, Stop, Usage};
+use crate::delta::{Assembly, Delta, steps};
+use crate::extra::Extra;
+use crate::turn::{Leave, Offered};
+
+fn offered() -> Offered {
+    let mut offered = Offered::default();
+    offered.own.insert("roll".to_owned(), Leave::Auto);
+    offered.own.insert("ask".to_owned(), Leave::Manual);
+    offered.theirs.insert("theirs".to_owned());
+    offered
+}
+
+/// `!name` is a call, `?text` a thought, anything else words.
+fn round(parts: &str) -> Response {
+    let part = |said: &str| match (said.strip_prefix('!'), said.strip_prefix('?')) {
+        (Some(name), _) => Part::new(Content::Call(Call {
+            id: name.to_owned(),
+            name: name.to_owned(),
+            arguments: "{}".to_owned(),
+        })),
+        (_, Some(text)) => Part::new(Content::Thinking { text: text.to_owned(), signature: None }),
+        _ => Part::text(said),
+    };
+    let parts = parts.split('|').filter(|said| !said.is_empty()).map(part).collect();
+    let (id, model) = ("r".to_owned(), "m".to_owned());
+    let (usage, extra) = (Usage::default(), Extra::none());
+    Response { id, model, created: 1, parts, stop: Stop::End, usage, extra }
+}
+
+fn check(rounds: &[&str], expected: &str) {
+    let (mut relay, mut whole) = (Relay::default(), Assembly::default());
+    let mut starts = 0;
+    for said in rounds {
+        relay.next_round();
+        for step in steps(&round(said)) {
+            for passed in relay.pass(&step, &offered()) {
+                starts += usize::from(matches!(passed, Delta::Start { .. }));
+                whole.add(&passed);
+            }
+        }
+    }
+    whole.add(&relay.end(Stop::End, Usage::default()));
+    let parts = whole.finish().unwrap().parts;
+    let said = parts.iter().map(|part| match &part.content {
+        Content::Call(call) => format!("!{}", call.name),
+        Content::Thinking { text, .. } => format!("?{text}"),
+        _ => part.as_text().unwrap_or("-").to_owned(),
+    });
+    assert_eq!(said.collect::<Vec<_>>().join("|"), expected, "{rounds:?}");
+    assert_eq!(starts, 1, "one beginning");
+}
+
+#[test]
+fn calls_that_are_run_here_are_left_out_and_the_others_are_not() {
+    check(&["!roll", "nine"], "nine");
+    check(&["!roll|!theirs|!ask|!unknown"], "!theirs|!ask");
+    check(&["?hm|!roll", "?ah|nine"], "?hm|?ah|nine");
+}
+
+#[test]
+fn words_of_different_rounds_do_not_run_into_each_other() {
+    check(&["Let me see.|!roll", "nine"], "Let me see.|\n\nnine");
+    check(&["Let me see. |!roll", "nine"], "Let me see. |nine");
+    check(&["Let me see.|!roll", " nine"], "Let me see.| nine");
+    check(&["a|b"], "a|b");
+    check(&["!roll", "!roll", "c|d"], "c|d");
+}

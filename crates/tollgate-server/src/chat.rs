@@ -1,0 +1,159 @@
+//! The chat APIs, each in its own dialect: a conversation in, an answer out, whole or as it comes.
+//! Agents answer with prompt, tools and loop; models plainly. Decides nothing beside who answers.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use axum::extract::{Path, Request, State};
+use axum::response::Response;
+use http::HeaderMap;
+use http::request::Parts;
+use tollgate_llm::conversation::Delivery;
+use tollgate_llm::dialect::Dialect;
+use tollgate_llm::failure::Failure;
+use tollgate_llm::format::{self, Address};
+use tollgate_llm::provider::Passed;
+
+use crate::auth::Right;
+use crate::body;
+use crate::fields::{check_query, parameter};
+use crate::mcp::Front;
+use crate::problem::Problem;
+
+mod answer;
+mod deliver;
+mod headers;
+mod kept;
+mod models;
+mod pass;
+mod refused;
+mod target;
+
+pub(crate) use kept::Threads;
+pub(crate) use models::{list, one};
+
+use refused::Refused;
+use target::Target;
+
+pub(crate) async fn completions(State(front): State<Arc<Front>>, request: Request) -> Response {
+    respond(front, request, Asked::plainly(Dialect::OpenAiChat)).await
+}
+
+pub(crate) async fn responses(State(front): State<Arc<Front>>, request: Request) -> Response {
+    respond(front, request, Asked::plainly(Dialect::OpenAiResponses)).await
+}
+
+pub(crate) async fn messages(State(front): State<Arc<Front>>, request: Request) -> Response {
+    respond(front, request, Asked::plainly(Dialect::Anthropic)).await
+}
+
+/// `…/models/{model}:{verb}`, whatever version stands before it.
+pub(crate) async fn generate(
+    State(front): State<Arc<Front>>,
+    Path(call): Path<String>,
+    request: Request,
+) -> Response {
+    match Asked::of_gemini(&call, &request) {
+        Ok(asked) => respond(front, request, asked).await,
+        Err(refused) => refused.response(Dialect::Gemini),
+    }
+}
+
+/// Whether a path is one of the Gemini API.
+pub(crate) fn is_gemini(path: &str) -> bool {
+    let mut segments = path.trim_start_matches('/').splitn(3, '/');
+    let (version, models) = (segments.next(), segments.next());
+    let verb = path.rsplit_once(':').map(|(_, verb)| verb);
+    models == Some("models")
+        && (version.is_some_and(|version| version.starts_with("v1") && version != "v1")
+            || verb.is_some_and(|verb| VERBS.iter().any(|(known, _)| *known == verb)))
+}
+
+/// What can be asked of a model in the Gemini API.
+const VERBS: &[(&str, Delivery)] =
+    &[("generateContent", Delivery::Whole), ("streamGenerateContent", Delivery::Streamed)];
+
+/// In which form something is asked, and what the URL says of it.
+struct Asked {
+    dialect: Dialect,
+    model: Option<String>,
+    delivery: Option<Delivery>,
+    streams_as: StreamForm,
+}
+
+/// How a stream is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum StreamForm {
+    Events,
+    /// One JSON array that grows: what the Gemini API does unless it is asked for events.
+    List,
+}
+
+impl Asked {
+    fn plainly(dialect: Dialect) -> Self {
+        Self { dialect, model: None, delivery: None, streams_as: StreamForm::Events }
+    }
+
+    fn of_gemini(call: &str, request: &Request) -> Result<Self, Refused> {
+        let known = || VERBS.iter().map(|(verb, _)| *verb).collect::<Vec<_>>().join("`, `");
+        let unknown = || {
+            let detail = format!("write `models/MODEL:VERB`; verbs are `{}`", known());
+            Problem::told(http::StatusCode::NOT_FOUND, "unknown_verb", detail)
+        };
+        let (model, verb) = call.rsplit_once(':').ok_or_else(unknown)?;
+        let (_, delivery) = VERBS.iter().find(|(known, _)| *known == verb).ok_or_else(unknown)?;
+        let streams_as = match parameter(request.uri(), "alt").as_deref() {
+            Some("sse") => StreamForm::Events,
+            _ => StreamForm::List,
+        };
+        Ok(Self {
+            dialect: Dialect::Gemini,
+            model: Some(model.to_owned()),
+            delivery: Some(*delivery),
+            streams_as,
+        })
+    }
+
+    fn address(&self) -> Address<'_> {
+        Address { model: self.model.as_deref(), delivery: self.delivery }
+    }
+}
+
+/// A request that was read as far as it takes to know who answers.
+struct Opened {
+    asked: Asked,
+    sent: Parts,
+    passed: Passed,
+    began: Instant,
+}
+
+async fn respond(front: Arc<Front>, request: Request, asked: Asked) -> Response {
+    let dialect = asked.dialect;
+    let began = front.clock.now();
+    let answered = async {
+        let (sent, body) = request.into_parts();
+        check_query(&sent.uri, &["alt", "beta"])?;
+        let body = body::json(&sent.headers, body, &front.limits).await?;
+        let passed = Passed::read(body, HeaderMap::new(), &asked.address())?;
+        let opened = Opened { asked, sent, passed, began };
+        let target = Target::find(&front, &opened.sent, opened.model()?)?;
+        target.who.rights.need(Right::Execute)?;
+        match target.passes(dialect) {
+            Some(model) => pass::pass(&front, opened, &model).await,
+            None => Box::pin(answer::answer(front, opened, target)).await,
+        }
+    };
+    answered.await.unwrap_or_else(|refused: Refused| refused.response(dialect))
+}
+
+impl Opened {
+    /// Who is asked, as the client calls them.
+    fn model(&self) -> Result<&str, Refused> {
+        let named = self.asked.model.as_deref().or(self.passed.model());
+        named.ok_or_else(|| Failure::invalid("model", "`model` is missing").into())
+    }
+
+    fn format(&self) -> &'static dyn format::Format {
+        format::of(self.asked.dialect).expect("x")
+    }
+}

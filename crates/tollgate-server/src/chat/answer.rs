@@ -1,0 +1,112 @@
+//! Has a conversation answered: reads it, opens a turn for its agent, and lets the loop run.
+
+use std::sync::Arc;
+
+use axum::response::Response;
+use serde_json::Value;
+use tollgate_core::agent::{Agent, Wish};
+use tollgate_core::json;
+use tollgate_core::selector::{Form, Utterance};
+use tollgate_core::template::{self, Values};
+use tollgate_core::turn::Turn;
+use tollgate_engine::gate::Spoke;
+use tollgate_llm::agent::{Acting, Order};
+use tollgate_llm::conversation::{Delivery, Request};
+use tollgate_llm::dialect::Dialect;
+use tollgate_llm::failure::Failure;
+
+use super::headers::Headers;
+use super::refused::Refused;
+use super::target::Target;
+use super::{Opened, deliver};
+use crate::mcp::Front;
+use crate::rest::queue_depth;
+use crate::variables::Variables;
+use crate::who::{Who, header};
+
+/// Of what was said no more chooses the tier.
+const LONGEST_UTTERANCE: usize = 64 << 10;
+
+/// Why a turn sees tools of every tier.
+const NO_BUDGET: &str = "the agent has no budget";
+
+pub(super) async fn answer(
+    front: Arc<Front>,
+    opened: Opened,
+    target: Target,
+) -> Result<Response, Refused> {
+    let body = body(&opened)?;
+    let mut request = opened.format().read_request(body, &opened.asked.address())?;
+    let Target { who, agent, chain } = target;
+    let seen = request.clone();
+    let keeping = match opened.asked.dialect {
+        Dialect::OpenAiResponses => {
+            let bytes = opened.passed.body().len();
+            front.threads.resume((&who.principal, opened.began), &mut request, bytes)?
+        }
+        Dialect::OpenAiChat | Dialect::Anthropic | Dialect::Gemini => None,
+    };
+    let mut headers = Headers::new(&opened, &front);
+    let acting = match agent {
+        None => None,
+        Some(agent) => {
+            let (turn, reason) = match (agent.ceiling, who.tier) {
+                // An agent without a budget has none to choose from.
+                (None, None) => (front.gate.turn(who.asked(Wish::Ceiling))?, NO_BUDGET.to_owned()),
+                _ => turn(&front, &opened, &who, &request)?,
+            };
+            headers.turn(&turn, &reason);
+            let prompt = prompt(&opened, &agent, headers.call_id())?;
+            Some(Acting { agent, turn, prompt })
+        }
+    };
+    let delivery = request.delivery;
+    let prepared = front.chat.prepare(Order { request, acting, chain })?;
+    headers.facts(prepared.facts());
+    let order = deliver::Order { opened, seen, headers, keeping, prepared };
+    match delivery {
+        Delivery::Whole => deliver::whole(order).await,
+        Delivery::Streamed => deliver::streamed(&front, order).await,
+    }
+}
+
+fn body(opened: &Opened) -> Result<Value, Failure> {
+    let text = std::str::from_utf8(opened.passed.body());
+    let text = text.map_err(|_| Failure::invalid("", "the body is not UTF-8"))?;
+    json::value(text).map_err(|error| Failure::invalid("", format!("not JSON: {error}")))
+}
+
+/// The turn, and why it has its tier.
+fn turn(
+    front: &Front,
+    opened: &Opened,
+    who: &Who,
+    request: &Request,
+) -> Result<(Turn, String), Refused> {
+    // Before it is counted: what is refused is no turn of the conversation.
+    let named = match who.tier {
+        Some(_) => Some(who.turn::<Refused>(&front.gate)?),
+        None => None,
+    };
+    let said = request.utterance();
+    let text = &said[..said.floor_char_boundary(LONGEST_UTTERANCE)];
+    let queue_depth = queue_depth(&opened.sent)?;
+    let spoke = Spoke {
+        principal: &who.principal,
+        agent: who.agent.as_deref(),
+        conversation: header(&opened.sent, "x-tollgate-conversation")?,
+        utterance: Utterance { text, form: Form::Final, queue_depth, forced: who.tier },
+    };
+    let choice = front.gate.choose(&spoke)?;
+    let turn = match named {
+        Some(turn) => turn,
+        None => front.gate.turn(who.asked(Wish::Selected(choice.tier)))?,
+    };
+    Ok((turn, choice.reason.to_string()))
+}
+
+fn prompt(opened: &Opened, agent: &Agent, call_id: &str) -> Result<Option<String>, Refused> {
+    let request = Variables::read(&opened.sent.headers, None)?.into_map();
+    let values = Values { request: &request, agent, call_id };
+    Ok(agent.persona.prompt.as_ref().map(|prompt| template::render(prompt, &values)))
+}

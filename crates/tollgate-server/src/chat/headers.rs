@@ -1,0 +1,83 @@
+//! What was decided on the way to an answer, in its headers.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use tollgate_core::turn::Turn;
+use tollgate_engine::clock::Clock;
+use tollgate_llm::agent::{Facts, Times};
+
+use super::Opened;
+use crate::mcp::Front;
+
+pub(super) struct Headers {
+    map: HeaderMap,
+    call_id: String,
+    began: Instant,
+    clock: Arc<dyn Clock>,
+}
+
+impl Headers {
+    pub(super) fn new(opened: &Opened, front: &Front) -> Self {
+        let call_id = format!("{:032x}", rand::random::<u128>());
+        let clock = Arc::clone(&front.clock);
+        let mut headers = Self { map: HeaderMap::new(), call_id, began: opened.began, clock };
+        let call_id = headers.call_id.clone();
+        headers.set("x-tollgate-call-id", &call_id);
+        headers
+    }
+
+    pub(super) fn call_id(&self) -> &str {
+        &self.call_id
+    }
+
+    pub(super) fn turn(&mut self, turn: &Turn, reason: &str) {
+        self.set("x-tollgate-tier", turn.view.tier.as_str());
+        self.set("x-tollgate-tier-reason", reason);
+        self.set("x-tollgate-agent", turn.view.agent.as_str());
+    }
+
+    pub(super) fn model(&mut self, name: &str) {
+        self.set("x-tollgate-model", name);
+    }
+
+    pub(super) fn facts(&mut self, facts: &Facts) {
+        self.model(&facts.model);
+        self.set("x-tollgate-tools-visible", &facts.visible.to_string());
+        self.set("x-tollgate-tools-pruned", &facts.pruned.len().to_string());
+    }
+
+    pub(super) fn lost(&mut self, lost: &[String]) {
+        if !lost.is_empty() {
+            self.set("x-tollgate-lost", &lost.join("; "));
+        }
+    }
+
+    /// What only the end knows.
+    pub(super) fn times(&mut self, times: Times) {
+        self.set("x-tollgate-tool-ms", &times.tools.as_millis().to_string());
+        self.overhead(times.models + times.tools);
+    }
+
+    /// What was neither the model's time nor the tools'.
+    pub(super) fn overhead(&mut self, others: Duration) {
+        let all = self.clock.now().saturating_duration_since(self.began);
+        let own = all.saturating_sub(others).as_micros();
+        self.set("x-tollgate-overhead-us", &own.to_string());
+    }
+
+    pub(super) fn write_into(self, headers: &mut HeaderMap) {
+        headers.extend(self.map);
+    }
+
+    /// What no header can hold is left out of it.
+    fn set(&mut self, name: &'static str, value: &str) {
+        const LONGEST: usize = 1_000;
+        let plain = |c: char| if c.is_ascii_graphic() || c == ' ' { c } else { '?' };
+        let value: String = value.chars().take(LONGEST).map(plain).collect();
+        if let Ok(value) = HeaderValue::from_str(&value) {
+            self.map.insert(HeaderName::from_static(name), value);
+        }
+    }
+}

@@ -1,0 +1,167 @@
+//! A model that says what a test wants, at a provider that speaks OpenAI's chat API.
+
+use std::convert::Infallible;
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{Request, Response};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use parking_lot::Mutex;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+use tollgate_core::secret::Secret;
+use tollgate_llm::settings::{self, Api, Patience, Provider, ProviderKind, Settings, ToolMode};
+use tollgate_mcp::tasks;
+
+/// What it says to a request: words, `!name {json}` for a call, one on each line.
+type Script = Box<dyn Fn(&Value) -> String + Send + Sync>;
+
+pub(crate) struct Model {
+    pub(crate) address: SocketAddr,
+    /// Bodies, in the order in which they came.
+    pub(crate) asked: Arc<Mutex<Vec<Value>>>,
+    _serving: tasks::Task,
+}
+
+impl Model {
+    pub(crate) async fn saying(script: impl Fn(&Value) -> String + Send + Sync + 'static) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let script: Arc<Script> = Arc::new(Box::new(script));
+        let heard = Arc::clone(&asked);
+        let serving = tasks::spawn("model", async move {
+            let mut connections = JoinSet::new();
+            loop {
+                let Ok((stream, _)) = listener.accept().await else { continue };
+                let (script, heard) = (Arc::clone(&script), Arc::clone(&heard));
+                let service = service_fn(move |request| {
+                    let (script, heard) = (Arc::clone(&script), Arc::clone(&heard));
+                    async move { Ok::<_, Infallible>(answer(request, &script, &heard).await) }
+                });
+                let serving = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
+                connections.spawn(async move {
+                    let _ = serving.await;
+                });
+            }
+        });
+        Self { address, asked, _serving: serving }
+    }
+
+    /// Calls the tools of `rounds`, one entry a round, then says what the last result was.
+    pub(crate) async fn calling(rounds: &'static [&'static str]) -> Self {
+        Self::saying(|asked| {
+            let messages = asked["messages"].as_array().unwrap();
+            let round = messages.iter().filter(|it| it["role"] == "assistant").count();
+            match rounds.get(round) {
+                Some(calls) => (*calls).to_owned(),
+                None => format!("it said: {}", messages.last().unwrap()["content"]),
+            }
+        })
+        .await
+    }
+
+    /// A config with it as the model `m`.
+    pub(crate) fn settings(&self) -> Settings {
+        let provider = Provider {
+            name: "p".to_owned(),
+            kind: ProviderKind::OpenAi,
+            base_url: Some(format!("http://{}/v1", self.address)),
+            api_key: Some(Secret::new("providers-own-key")),
+            headers: Vec::new(),
+            patience: Patience::default(),
+            concurrent: Provider::CONCURRENT,
+            retries: 0,
+        };
+        let model = settings::Model {
+            name: "m".to_owned(),
+            id: "model-at-home".to_owned(),
+            provider: Some("p".to_owned()),
+            context_window: 128_000,
+            max_output: 4_096,
+            tool_mode: ToolMode::Native,
+            api: Api::Chat,
+        };
+        Settings { providers: vec![provider], models: vec![model] }
+    }
+}
+
+async fn answer(
+    request: Request<Incoming>,
+    script: &Script,
+    heard: &Mutex<Vec<Value>>,
+) -> Response<Full<Bytes>> {
+    let body = request.into_body().collect().await.unwrap().to_bytes();
+    let asked: Value = serde_json::from_slice(&body).unwrap();
+    let said = script(&asked);
+    let is_streamed = asked["stream"] == true;
+    let number = heard.lock().len();
+    heard.lock().push(asked);
+    let (media, text) = match is_streamed {
+        true => ("text/event-stream", streamed(&said, number)),
+        false => ("application/json", whole(&said, number)),
+    };
+    Response::builder().header("content-type", media).body(Full::from(text)).unwrap()
+}
+
+fn parts(said: &str, number: usize) -> (Option<String>, Vec<Value>) {
+    let calls = said.lines().filter_map(|line| line.strip_prefix('!')).enumerate();
+    let calls = calls.map(|(at, line)| {
+        let (name, arguments) = line.split_once(' ').unwrap_or((line, "{}"));
+        json!({"index": at, "id": format!("c{number}_{at}"), "type": "function",
+               "function": {"name": name, "arguments": arguments}})
+    });
+    let words: Vec<&str> = said.lines().filter(|line| !line.starts_with('!')).collect();
+    ((!words.is_empty()).then(|| words.join("\n")), calls.collect())
+}
+
+fn finish(calls: &[Value]) -> &'static str {
+    if calls.is_empty() { "stop" } else { "tool_calls" }
+}
+
+const USAGE: &str = r#"{"prompt_tokens": 10, "completion_tokens": 2, "total_tokens": 12}"#;
+
+fn whole(said: &str, number: usize) -> String {
+    let (content, mut calls) = parts(said, number);
+    for call in &mut calls {
+        call.as_object_mut().unwrap().remove("index");
+    }
+    let mut message = json!({"role": "assistant", "content": content});
+    if !calls.is_empty() {
+        message["tool_calls"] = calls.clone().into();
+    }
+    let usage: Value = serde_json::from_str(USAGE).unwrap();
+    json!({"id": format!("r{number}"), "object": "chat.completion", "created": 7, "model": "model-at-home",
+           "choices": [{"index": 0, "message": message, "finish_reason": finish(&calls)}],
+           "usage": usage})
+    .to_string()
+}
+
+fn streamed(said: &str, number: usize) -> String {
+    let (content, calls) = parts(said, number);
+    let chunk = |delta: Value, finish: Value| {
+        json!({"id": format!("r{number}"), "object": "chat.completion.chunk", "created": 7,
+               "model": "model-at-home",
+               "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]})
+    };
+    let mut chunks = vec![chunk(json!({"role": "assistant", "content": ""}), Value::Null)];
+    for word in content.iter().flat_map(|text| text.split_inclusive(' ')) {
+        chunks.push(chunk(json!({ "content": word }), Value::Null));
+    }
+    for call in &calls {
+        chunks.push(chunk(json!({ "tool_calls": [call] }), Value::Null));
+    }
+    chunks.push(chunk(json!({}), finish(&calls).into()));
+    let usage: Value = serde_json::from_str(USAGE).unwrap();
+    chunks.push(json!({"id": "r", "object": "chat.completion.chunk", "created": 7,
+                       "model": "model-at-home", "choices": [], "usage": usage}));
+    let mut out: String = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
+    out.push_str("data: [DONE]\n\n");
+    out
+}
