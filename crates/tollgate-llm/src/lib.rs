@@ -2,6 +2,7 @@
 //! providers that serve models, and the loop in which a model uses tools. Provider JSON stops here.
 
 pub mod agent;
+pub mod cascade;
 pub mod conversation;
 pub mod delta;
 pub mod dialect;
@@ -12,6 +13,7 @@ pub mod mode;
 pub mod offline;
 pub mod provider;
 pub mod relevance;
+pub mod routing;
 pub mod settings;
 pub mod tokens;
 pub mod told;

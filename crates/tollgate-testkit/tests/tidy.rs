@@ -147,6 +147,8 @@ const LAYERS: &[(&str, &[&str])] = &[
             "relevance",
             "window",
             "mode",
+            "cascade",
+            "routing",
             "offline",
             "provider",
             "turn",

@@ -1,0 +1,42 @@
+//! An answer that two models give: a fast one says the first sentence at once, a strong one goes on.
+//!
+//! What each is told, where the first sentence ends, and how the second does not say it again. Pure;
+//! the loop runs both.
+
+use crate::conversation::{Message, Role};
+
+mod continuation;
+mod sentence;
+
+pub use continuation::Continuation;
+pub use sentence::{End, FirstSentence, Heard};
+
+/// For the fast model, behind its other instructions.
+pub fn to_opener() -> Message {
+    Message::text(
+        Role::System,
+        "Say only the first sentence of your answer: one short sentence as it is spoken, in the \
+         user's language. The rest of the answer follows by itself. You cannot look anything up \
+         here: state nothing that you would have to look up, promise no result and ask nothing.",
+    )
+}
+
+/// For the strong model: what was said in its name.
+pub fn to_strong(opener: &str) -> Message {
+    // It was written by a model, and must not end the quotation itself.
+    let opener: String = opener.chars().filter(|letter| !matches!(letter, '<' | '>')).collect();
+    let opener = opener.trim();
+    Message::text(
+        Role::System,
+        format!(
+            "You have begun to answer already: this was said to the user, in your voice.\n\
+             <said>{opener}</said>\n\
+             Go on behind it in the same breath. Do not greet, do not say it again in the same or \
+             other words, and do not contradict it; should it be wrong, put it right in passing. \
+             Never mention this note."
+        ),
+    )
+}
+
+#[cfg(test)]
+mod tests;

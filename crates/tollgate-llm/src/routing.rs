@@ -1,0 +1,107 @@
+//! Whether a spoken turn stays with the realtime model or goes to the cascaded engine as a whole.
+//! Called by the realtime bridge for each turn of an agent with `engine: s2s`.
+
+use std::fmt;
+
+use tollgate_core::budget::Tier;
+use tollgate_core::selector::Choice;
+
+/// How many tools are named in a reason.
+const NAMED: usize = 3;
+
+/// A turn that begins.
+#[derive(Debug, Clone, Copy)]
+pub struct Spoken<'a> {
+    /// Of the turn, the agent's ceiling kept.
+    pub choice: &'a Choice,
+    /// Above it the realtime model cannot wait for a tool.
+    pub ceiling: Tier,
+    /// The tools that are seen with the turn's tier and not with that ceiling.
+    pub slower: &'a [&'a str],
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Route {
+    Realtime,
+    Cascaded { why: Why },
+}
+
+/// Why a turn leaves the realtime model. Reads as `deep: "in detail" was said; archive_search is too
+/// slow for realtime, which stands up to standard`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Why {
+    pub choice: Choice,
+    pub ceiling: Tier,
+    pub slower: Vec<String>,
+}
+
+/// A turn leaves only for tools: more time alone is of no use to it.
+pub fn route(spoken: &Spoken<'_>) -> Route {
+    let Spoken { choice, ceiling, slower } = *spoken;
+    if choice.tier <= ceiling || slower.is_empty() {
+        return Route::Realtime;
+    }
+    let slower = slower.iter().map(|name| (*name).to_owned()).collect();
+    Route::Cascaded { why: Why { choice: choice.clone(), ceiling, slower } }
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { choice, ceiling, slower } = self;
+        write!(f, "{choice}; ")?;
+        match slower.as_slice() {
+            [only] => write!(f, "{only} is")?,
+            many if many.len() <= NAMED => write!(f, "{} are", many.join(", "))?,
+            many => {
+                let named = many[..NAMED].join(", ");
+                write!(f, "{named} and {} more are", many.len() - NAMED)?;
+            }
+        }
+        write!(f, " too slow for realtime, which stands up to {ceiling}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tollgate_core::budget::Tier::{self, Deep, Fast, Standard};
+    use tollgate_core::selector::{Choice, Reason};
+
+    use super::{Route, Spoken, route};
+
+    fn check(tier: Tier, ceiling: Tier, slower: &[&str], expected: &str) {
+        let choice = Choice { tier, reason: Reason::Said { keyword: "in detail".into() } };
+        let shown = match route(&Spoken { choice: &choice, ceiling, slower }) {
+            Route::Realtime => "realtime".to_owned(),
+            Route::Cascaded { why } => why.to_string(),
+        };
+        assert_eq!(shown, expected);
+    }
+
+    #[test]
+    fn a_turn_leaves_the_realtime_model_only_for_tools_that_it_cannot_wait_for() {
+        check(Fast, Standard, &[], "realtime");
+        check(Standard, Standard, &["archive"], "realtime");
+        check(Deep, Standard, &[], "realtime");
+        check(
+            Deep,
+            Standard,
+            &["archive"],
+            "deep: \"in detail\" was said; archive is too slow for realtime, which stands up to \
+             standard",
+        );
+        check(
+            Standard,
+            Fast,
+            &["a", "b"],
+            "standard: \"in detail\" was said; a, b are too slow for realtime, which stands up to \
+             fast",
+        );
+        check(
+            Deep,
+            Fast,
+            &["a", "b", "c", "d", "e"],
+            "deep: \"in detail\" was said; a, b, c and 2 more are too slow for realtime, which \
+             stands up to fast",
+        );
+    }
+}
