@@ -69,16 +69,16 @@ pub(crate) fn response<S>(source: S, keep_alive: Duration) -> Response
 where
     S: Stream<Item = Event> + Send + 'static,
 {
-    written(source.map(Event::into_bytes), keep_alive)
+    written(source.map(Event::into_bytes), Some(keep_alive))
 }
 
-/// The same, of events that are written already.
-pub(crate) fn written<S>(source: S, keep_alive: Duration) -> Response
+/// The same, of events that are written already. Without `keep_alive` silence is silence.
+pub(crate) fn written<S>(source: S, keep_alive: Option<Duration>) -> Response
 where
     S: Stream<Item = Bytes> + Send + 'static,
 {
-    let silence = Box::pin(sleep(keep_alive));
-    let body = Body::new(Said { source: Box::pin(source), silence, keep_alive });
+    let silence = keep_alive.map(Silence::new);
+    let body = Body::new(Said { source: Box::pin(source), silence });
     let mut response = Response::new(body);
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
@@ -157,8 +157,19 @@ pub(crate) fn before<T: Send + 'static, E: Send + 'static>(
 
 struct Said<S> {
     source: Pin<Box<S>>,
-    silence: Pin<Box<Sleep>>,
-    keep_alive: Duration,
+    silence: Option<Silence>,
+}
+
+/// How long nothing was said.
+struct Silence {
+    sleep: Pin<Box<Sleep>>,
+    longest: Duration,
+}
+
+impl Silence {
+    fn new(longest: Duration) -> Self {
+        Self { sleep: Box::pin(sleep(longest)), longest }
+    }
 }
 
 impl<S: Stream<Item = Bytes>> http_body::Body for Said<S> {
@@ -170,15 +181,16 @@ impl<S: Stream<Item = Bytes>> http_body::Body for Said<S> {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
         let this = &mut *self;
-        let bytes = match this.source.as_mut().poll_next(context) {
-            Poll::Ready(Some(bytes)) => bytes,
-            Poll::Ready(None) => return Poll::Ready(None),
-            Poll::Pending => match this.silence.as_mut().poll(context) {
+        let bytes = match (this.source.as_mut().poll_next(context), &mut this.silence) {
+            (Poll::Ready(Some(bytes)), _) => bytes,
+            (Poll::Ready(None), _) => return Poll::Ready(None),
+            (Poll::Pending, None) => return Poll::Pending,
+            (Poll::Pending, Some(silence)) => match silence.sleep.as_mut().poll(context) {
                 Poll::Ready(()) => Bytes::from_static(b":\n\n"),
                 Poll::Pending => return Poll::Pending,
             },
         };
-        this.silence = Box::pin(sleep(this.keep_alive));
+        this.silence = this.silence.take().map(|silence| Silence::new(silence.longest));
         Poll::Ready(Some(Ok(Frame::data(bytes))))
     }
 }

@@ -8,10 +8,13 @@ use bytes::Bytes;
 use futures_util::stream::{self, Stream, StreamExt};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, HeaderValue, StatusCode};
+use serde_json::json;
 use tollgate_llm::agent::{Answer, Prepared, Said, Voice};
 use tollgate_llm::conversation::Request;
+use tollgate_llm::dialect::Dialect;
 use tollgate_llm::failure::Failure;
 use tollgate_llm::format::{Frame, StreamWriter};
+use tollgate_llm::told::Note;
 
 use super::headers::Headers;
 use super::kept::Keeping;
@@ -53,8 +56,12 @@ pub(super) async fn whole(order: Order) -> Result<Response, Refused> {
 pub(super) async fn streamed(front: &Front, order: Order) -> Result<Response, Refused> {
     let Order { opened, seen, mut headers, keeping, prepared } = order;
     headers.overhead(Duration::ZERO);
-    let notes = Notes::wanted(&opened.sent.headers);
-    let mut writer = opened.format().stream_writer(&seen);
+    let dialect = opened.asked.dialect;
+    let mut scribe = Scribe {
+        writer: opened.format().stream_writer(&seen),
+        notes: Notes::wanted(&opened.sent.headers, dialect),
+        early: Some(Vec::new()),
+    };
     let (voice, said) = Voice::new(QUEUE);
     let ended = async move {
         let ended = prepared.run(Some(voice)).await;
@@ -64,14 +71,28 @@ pub(super) async fn streamed(front: &Front, order: Order) -> Result<Response, Re
         Step::Ended(ended.map(Box::new))
     };
     let mut steps = Box::pin(events::before(ended, said, |said| Some(Step::Said(said))));
-    let first = steps.next().await;
-    if let Some(Step::Ended(Err(failure))) = first {
-        return Err(failure.into());
+    let mut first = Vec::new();
+    while let Some(step) = steps.next().await {
+        match step {
+            Step::Ended(Err(failure)) => return Err(failure.into()),
+            Step::Said(Said::Note(_)) => first.push(step),
+            Step::Said(Said::Delta(_)) | Step::Ended(Ok(_)) => {
+                first.push(step);
+                break;
+            }
+        }
     }
     let steps = stream::iter(first).chain(steps);
-    let written = steps.map(move |step| written(step, &mut *writer, notes));
+    let written = steps.flat_map(move |step| stream::iter(scribe.write(step)));
+    let keep_alive = match dialect {
+        // A comment would break its clients.
+        Dialect::Gemini => None,
+        Dialect::OpenAiChat | Dialect::OpenAiResponses | Dialect::Anthropic => {
+            Some(front.limits.keep_alive)
+        }
+    };
     let mut response = match opened.asked.streams_as {
-        StreamForm::Events => events::written(written.map(into_events), front.limits.keep_alive),
+        StreamForm::Events => events::written(written.map(into_events), keep_alive),
         StreamForm::List => listed(written),
     };
     headers.write_into(response.headers_mut());
@@ -83,45 +104,86 @@ enum Step {
     Ended(Result<Box<Answer>, Failure>),
 }
 
+/// Writes steps as events of the client's dialect.
+struct Scribe {
+    writer: Box<dyn StreamWriter>,
+    notes: Notes,
+    /// Notes that came before the answer began: some clients want its first event first.
+    early: Option<Vec<Note>>,
+}
+
 /// Events, or what is beside them.
 enum Written {
     Frames(Vec<Frame>),
-    Note(Bytes),
+    Notes(Bytes),
 }
 
 /// How a client hears what is no part of the answer.
 #[derive(Clone, Copy)]
 enum Notes {
+    /// Google's clients know nothing but data.
+    Unwanted,
     Comments,
-    Events,
+    Events(Dialect),
 }
 
 impl Notes {
-    fn wanted(headers: &HeaderMap) -> Self {
-        match headers.get(EVENTS).is_some_and(|value| value == "true") {
-            true => Self::Events,
-            false => Self::Comments,
+    fn wanted(headers: &HeaderMap, dialect: Dialect) -> Self {
+        match (headers.get(EVENTS).is_some_and(|value| value == "true"), dialect) {
+            (true, dialect) => Self::Events(dialect),
+            (false, Dialect::Gemini) => Self::Unwanted,
+            (false, _) => Self::Comments,
+        }
+    }
+
+    fn write(self, note: &Note) -> Bytes {
+        let mut note = note.json();
+        match self {
+            Self::Unwanted => Bytes::new(),
+            Self::Comments => events::comment(format!("tollgate {note}")),
+            Self::Events(Dialect::Gemini) => {
+                events::event(None, json!({ "tollgate": note }).to_string())
+            }
+            // Its clients take every event for a chunk.
+            Self::Events(Dialect::OpenAiChat) => {
+                note["choices"] = json!([]);
+                events::event(Some("tollgate"), note.to_string())
+            }
+            Self::Events(Dialect::OpenAiResponses | Dialect::Anthropic) => {
+                events::event(Some("tollgate"), note.to_string())
+            }
         }
     }
 }
 
-fn written(step: Step, writer: &mut dyn StreamWriter, notes: Notes) -> Written {
-    match (step, notes) {
-        (Step::Said(Said::Delta(delta)), _) => Written::Frames(writer.write(&delta)),
-        (Step::Said(Said::Note(note)), Notes::Comments) => {
-            Written::Note(events::comment(format!("tollgate {}", note.json())))
+impl Scribe {
+    fn write(&mut self, step: Step) -> Vec<Written> {
+        match step {
+            Step::Said(Said::Delta(delta)) => {
+                let mut written = vec![Written::Frames(self.writer.write(&delta))];
+                for note in self.early.take().into_iter().flatten() {
+                    written.push(Written::Notes(self.notes.write(&note)));
+                }
+                written
+            }
+            Step::Said(Said::Note(note)) => match &mut self.early {
+                Some(early) => {
+                    early.push(note);
+                    Vec::new()
+                }
+                None => vec![Written::Notes(self.notes.write(&note))],
+            },
+            Step::Ended(Ok(answer)) => {
+                vec![Written::Frames(self.writer.end(answer.told.as_ref()))]
+            }
+            Step::Ended(Err(failure)) => vec![Written::Frames(self.writer.fail(&failure))],
         }
-        (Step::Said(Said::Note(note)), Notes::Events) => {
-            Written::Note(events::event(Some("tollgate"), note.json().to_string()))
-        }
-        (Step::Ended(Ok(answer)), _) => Written::Frames(writer.end(answer.told.as_ref())),
-        (Step::Ended(Err(failure)), _) => Written::Frames(writer.fail(&failure)),
     }
 }
 
 fn into_events(written: Written) -> Bytes {
     match written {
-        Written::Note(bytes) => bytes,
+        Written::Notes(bytes) => bytes,
         Written::Frames(frames) => {
             let events = frames.into_iter().map(|frame| events::event(frame.name, frame.data));
             events.collect::<Vec<_>>().concat().into()
