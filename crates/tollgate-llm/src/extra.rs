@@ -46,10 +46,11 @@ impl Extra {
         taken
     }
 
-    /// The names of the fields, if `dialect` has no use for them.
-    pub fn foreign_to(&self, dialect: Dialect) -> impl Iterator<Item = &str> {
+    /// The fields, if `dialect` has no use for them.
+    pub fn foreign_to(&self, dialect: Dialect) -> impl Iterator<Item = (&str, &Value)> {
         let foreign = self.0.as_deref().filter(|(own, _)| *own != dialect);
-        foreign.into_iter().flat_map(|(_, fields)| fields.keys().map(String::as_str))
+        let fields = foreign.into_iter().flat_map(|(_, fields)| fields);
+        fields.map(|(key, value)| (key.as_str(), value))
     }
 
     /// Adds the fields to `object` where they belong to `dialect`, inside of objects and lists that

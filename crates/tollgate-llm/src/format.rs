@@ -14,6 +14,7 @@ use crate::told::Told;
 use self::anthropic::Anthropic;
 use self::gemini::Gemini;
 use self::openai_chat::OpenAiChat;
+use self::openai_responses::OpenAiResponses;
 
 pub mod anthropic;
 pub mod fields;
@@ -21,9 +22,10 @@ pub mod gemini;
 pub mod lost;
 pub mod names;
 pub mod openai_chat;
+mod openai_common;
 mod openai_error;
 mod openai_media;
-mod openai_tool;
+pub mod openai_responses;
 pub mod pairing;
 #[cfg(test)]
 mod recorded;
@@ -31,7 +33,7 @@ pub mod reported;
 pub mod turns;
 
 /// Every dialect that is written and read here.
-pub const FORMATS: &[&dyn Format] = &[&OpenAiChat, &Anthropic, &Gemini];
+pub const FORMATS: &[&dyn Format] = &[&OpenAiChat, &OpenAiResponses, &Anthropic, &Gemini];
 
 /// The one for a dialect.
 pub fn of(dialect: Dialect) -> Option<&'static dyn Format> {

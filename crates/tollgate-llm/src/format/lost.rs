@@ -1,6 +1,8 @@
 //! Collects what a dialect has no words for while a request is written in it. Used by every
 //! dialect's writer; what was collected is told to the client.
 
+use serde_json::Value;
+
 use crate::conversation::{Content, MediaKind, MediaSource, Message, Request, Tool};
 use crate::dialect::Dialect;
 use crate::extra::Extra;
@@ -22,6 +24,7 @@ const SERVED: &[&str] = &[
     "said_as",
     "type",
     "item",
+    "input",
     "parameters",
     "response",
     "inlineData",
@@ -50,6 +53,12 @@ impl Lost {
         if !self.said.contains(&what) {
             self.said.push(what);
         }
+    }
+
+    /// A field of another dialect that found its place after all.
+    pub fn carried(&mut self, field: &str) {
+        let field = format!("field `{field}`");
+        self.said.retain(|said| *said != field);
     }
 
     /// A part that there are no words for where it stands.
@@ -93,10 +102,19 @@ impl Lost {
     }
 
     fn fields(&mut self, extra: &Extra) {
-        for field in extra.foreign_to(self.dialect) {
-            if !SERVED.contains(&field) {
+        for (field, value) in extra.foreign_to(self.dialect) {
+            if !SERVED.contains(&field) && !asks_nothing(value) {
                 self.say(format!("field `{field}`"));
             }
         }
+    }
+}
+
+fn asks_nothing(value: &Value) -> bool {
+    match value {
+        Value::Null | Value::Bool(false) => true,
+        Value::Array(list) => list.is_empty(),
+        Value::Object(fields) => fields.is_empty(),
+        Value::Bool(true) | Value::Number(_) | Value::String(_) => false,
     }
 }

@@ -110,6 +110,23 @@ pub(super) fn arrived(frames: &[Frame]) -> Vec<(Option<String>, String)> {
     frames.iter().map(|frame| (frame.name.map(str::to_owned), frame.data.clone())).collect()
 }
 
+/// A stream that was cut elsewhere: each text in pieces.
+pub(super) fn in_pieces(steps: &[Delta], length: usize) -> Vec<Delta> {
+    let mut pieces = Vec::new();
+    for step in steps {
+        let Delta::Grow { index, text, extra } = step else {
+            pieces.push(step.clone());
+            continue;
+        };
+        let letters: Vec<char> = text.chars().collect();
+        for piece in letters.chunks(length) {
+            let text = piece.iter().collect();
+            pieces.push(Delta::Grow { index: *index, text, extra: extra.clone() });
+        }
+    }
+    pieces
+}
+
 pub(super) fn request(messages: Vec<Message>) -> Request {
     Request {
         model: "some-model".to_owned(),

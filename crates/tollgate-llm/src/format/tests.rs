@@ -8,7 +8,7 @@ use crate::conversation::{
     Call, CallEnd, CallResult, Content, Function, Media, MediaKind, MediaSource, Message, Part,
     Request, Response, Role, Stop, Tool, ToolChoice, Usage,
 };
-use crate::delta::{self, Delta};
+use crate::delta;
 use crate::dialect::Dialect;
 use crate::extra::Extra;
 use crate::format::{Address, Broken, FORMATS, Format, recorded};
@@ -123,23 +123,6 @@ fn whole_and_streamed(answer: &Response) {
     }
 }
 
-/// The same steps with texts in pieces of at most so many characters.
-fn in_pieces(steps: &[Delta], most: usize) -> Vec<Delta> {
-    let mut pieces = Vec::new();
-    for step in steps {
-        let Delta::Grow { index, text, .. } = step else {
-            pieces.push(step.clone());
-            continue;
-        };
-        let letters: Vec<char> = text.chars().collect();
-        for piece in letters.chunks(most) {
-            let (index, text) = (*index, piece.iter().collect());
-            pieces.push(Delta::Grow { index, text, extra: Extra::none() });
-        }
-    }
-    pieces
-}
-
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
 
@@ -173,7 +156,7 @@ proptest! {
     ) {
         for format in FORMATS {
             let request = counting(conversation());
-            let steps = in_pieces(&delta::steps(&answer), most);
+            let steps = recorded::in_pieces(&delta::steps(&answer), most);
             let frames = recorded::arrived(&recorded::frames_for(*format, &request, &steps));
             let whole = recorded::whole(&recorded::steps(*format, &frames).unwrap());
             prop_assert_eq!(gist(&whole), gist(&answer), "{}", format.dialect());

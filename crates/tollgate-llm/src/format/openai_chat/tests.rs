@@ -67,10 +67,7 @@ fn streams_of_the_own_dialect_lose_nothing() {
 
 /// What a client gets who asked `request`.
 fn sent(request: &Request, steps: &[Delta]) -> Vec<(Option<String>, String)> {
-    let mut writer = OpenAiChat.stream_writer(request);
-    let mut frames: Vec<_> = steps.iter().flat_map(|step| writer.write(step)).collect();
-    frames.extend(writer.end(None));
-    recorded::arrived(&frames)
+    recorded::arrived(&recorded::frames_for(&OpenAiChat, request, steps))
 }
 
 /// What came beside the words.
@@ -80,23 +77,6 @@ fn beside(steps: &[Delta]) -> Vec<&Extra> {
         _ => None,
     });
     extras.collect()
-}
-
-/// A stream that was cut elsewhere: each text in pieces, one event for each.
-fn in_pieces(steps: &[Delta], length: usize) -> Vec<Delta> {
-    let mut pieces = Vec::new();
-    for step in steps {
-        let Delta::Grow { index, text, extra } = step else {
-            pieces.push(step.clone());
-            continue;
-        };
-        let letters: Vec<char> = text.chars().collect();
-        for piece in letters.chunks(length) {
-            let text = piece.iter().collect();
-            pieces.push(Delta::Grow { index: *index, text, extra: extra.clone() });
-        }
-    }
-    pieces
 }
 
 /// As it looks when it was only said, and not read.
@@ -133,7 +113,7 @@ proptest! {
 
     #[test]
     fn a_stream_is_the_same_however_it_is_cut(response in recorded::answers(), length in 1_usize..9) {
-        let events = sent(&asked_for_usage(), &in_pieces(&delta::steps(&response), length));
+        let events = sent(&asked_for_usage(), &recorded::in_pieces(&delta::steps(&response), length));
         let steps = recorded::steps(&OpenAiChat, &events).unwrap();
         prop_assert_eq!(bare(recorded::whole(&steps)), response);
     }

@@ -7,7 +7,7 @@ use super::DIALECT;
 use crate::conversation::{Call, Content, Function, Part, Tool, ToolChoice};
 use crate::failure::Failure;
 use crate::format::fields::{Fields, unknown, wrong};
-use crate::format::openai_tool::{Allowed, strict_of};
+use crate::format::openai_common::{Allowed, strict_of};
 
 pub(super) fn read_all(list: Vec<Value>) -> Result<Vec<Tool>, Failure> {
     list.into_iter()
@@ -53,7 +53,7 @@ pub(super) fn write(tool: &Tool) -> Result<Value, Failure> {
         Tool::Function(function) => function,
         Tool::Hosted { dialect: DIALECT, value } => return Ok(value.clone()),
         Tool::Hosted { dialect, value } => {
-            return Err(crate::format::openai_tool::hosted(*dialect, value));
+            return Err(crate::format::openai_common::hosted(*dialect, value));
         }
     };
     let mut body = Map::from_iter([("name".to_owned(), function.name.clone().into())]);

@@ -5,9 +5,10 @@ use serde_json::{Map, Value, json};
 use super::request::LEGACY;
 use super::{DIALECT, history, tool};
 use crate::conversation::{Delivery, Options, OutputForm, Parallel, Request, ToolChoice};
+use crate::dialect::Dialect;
 use crate::failure::Failure;
-use crate::format::Written;
 use crate::format::lost::Lost;
+use crate::format::{Written, openai_common};
 
 pub(super) fn write(request: &Request) -> Result<Written, Failure> {
     let mut lost = Lost::of(request, DIALECT);
@@ -29,6 +30,7 @@ pub(super) fn write(request: &Request) -> Result<Written, Failure> {
         body.insert("stream".to_owned(), true.into());
         body.insert("stream_options".to_owned(), json!({"include_usage": true}));
     }
+    openai_common::carry(request, Dialect::OpenAiResponses, &mut body, &mut lost);
     request.extra.write_into(DIALECT, &mut body);
     settle(request, &mut body);
     if request.options.top_k.is_some() && !body.contains_key("top_k") {

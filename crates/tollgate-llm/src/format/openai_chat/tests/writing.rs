@@ -152,7 +152,7 @@ fn what_has_no_words_here_is_named() {
     let cached = Part {
         extra: Extra::new(
             Dialect::Anthropic,
-            json!({"cache_control": {}}).as_object().cloned().unwrap(),
+            json!({"cache_control": {"type": "ephemeral"}}).as_object().cloned().unwrap(),
         ),
         ..Part::text("x")
     };

@@ -1,14 +1,47 @@
-//! What both of OpenAI's dialects say of tools in their own ways, and each can say for the other.
+//! What both of OpenAI's dialects say in their own ways, and each can say for the other.
 
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
-use crate::conversation::Function;
+use crate::conversation::{Function, Request, Tool};
 use crate::dialect::Dialect;
 use crate::failure::Failure;
+use crate::format::lost::Lost;
 use crate::format::names::NameRule;
 
 /// Both of them refuse other names.
 pub(super) const NAMES: NameRule = NameRule { longest: 64, marks: "" };
+
+/// Fields that mean the same in both.
+const ALIKE: &[&str] = &[
+    "metadata",
+    "prompt_cache_key",
+    "prompt_cache_retention",
+    "safety_identifier",
+    "service_tier",
+];
+
+/// Writes what a client said in the `other` of the two dialects.
+pub(super) fn carry(
+    request: &Request,
+    other: Dialect,
+    body: &mut Map<String, Value>,
+    lost: &mut Lost,
+) {
+    for key in ALIKE {
+        if let Some(value) = request.extra.get(other, key) {
+            body.insert((*key).to_owned(), value.clone());
+            lost.carried(key);
+        }
+    }
+    let strict = |tool: &Tool| match tool {
+        Tool::Function(function) => strict_of(function).is_some(),
+        Tool::Hosted { .. } => false,
+    };
+    if request.tools.iter().any(strict) {
+        lost.carried("function");
+        lost.carried("strict");
+    }
+}
 
 /// Whether the schema binds the model, as the client said it in either dialect.
 pub(super) fn strict_of(function: &Function) -> Option<bool> {
@@ -44,6 +77,12 @@ impl<'a> Allowed<'a> {
         let tool = |name: &&str| json!({"type": "function", "function": {"name": name}});
         let tools: Vec<Value> = self.names.iter().map(tool).collect();
         json!({"type": "allowed_tools", "allowed_tools": {"mode": self.mode, "tools": tools}})
+    }
+
+    pub(super) fn responses(&self) -> Value {
+        let tool = |name: &&str| json!({"type": "function", "name": name});
+        let tools: Vec<Value> = self.names.iter().map(tool).collect();
+        json!({"type": "allowed_tools", "mode": self.mode, "tools": tools})
     }
 }
 

@@ -1,0 +1,101 @@
+//! OpenAI's Responses, in which a conversation is a list of items: messages, calls, results,
+//! thoughts, and whatever hosted tools do. Reached through [`super::of`] only.
+//!
+//! Truth for the wire are the types of the `openai` packages.
+//! What belongs to an item and is not known stays in the extra field `item` of its part or message;
+//! what belongs to a part of its content stands beside that.
+
+use serde_json::{Map, Value};
+
+use super::{Address, Format, Malformed, Reported, StreamReader, StreamWriter, Written};
+use super::{openai_error, openai_media};
+use crate::conversation::{Message, Request, Response};
+use crate::dialect::Dialect;
+use crate::extra::Extra;
+use crate::failure::Failure;
+use crate::told::Told;
+
+mod echo;
+mod history;
+mod items;
+mod output;
+mod part;
+mod request;
+mod response;
+mod stream_reader;
+mod stream_writer;
+mod tool;
+mod usage;
+mod write;
+
+const DIALECT: Dialect = Dialect::OpenAiResponses;
+
+/// Where the fields of an item are kept.
+const ITEM: &str = "item";
+
+/// Begins what comes behind the prefix in ids of items that were made here, so that no provider
+/// is asked for them.
+const OURS: &str = "tollgate_";
+
+#[derive(Debug, Clone, Copy)]
+pub struct OpenAiResponses;
+
+impl Format for OpenAiResponses {
+    fn dialect(&self) -> Dialect {
+        DIALECT
+    }
+
+    fn read_request(&self, body: Value, _: &Address<'_>) -> Result<Request, Failure> {
+        request::read(body)
+    }
+
+    fn write_request(&self, request: &Request) -> Result<Written, Failure> {
+        write::write(request)
+    }
+
+    fn read_response(&self, body: Value) -> Result<Response, Malformed> {
+        response::read(body)
+    }
+
+    fn write_response(&self, response: &Response, request: &Request, told: Option<&Told>) -> Value {
+        response::write(response, request, told)
+    }
+
+    fn stream_reader(&self) -> Box<dyn StreamReader> {
+        Box::new(stream_reader::Reader::default())
+    }
+
+    fn stream_writer(&self, request: &Request) -> Box<dyn StreamWriter> {
+        Box::new(stream_writer::Writer::new(request))
+    }
+
+    fn read_error(&self, status: u16, body: &[u8]) -> Reported {
+        openai_error::read(status, body)
+    }
+
+    fn write_error(&self, failure: &Failure) -> Value {
+        openai_error::write(failure)
+    }
+
+    fn write_history(&self, messages: &[Message]) -> Value {
+        history::for_client(messages).into()
+    }
+}
+
+/// The `tollgate` field.
+fn told_json(told: &Told) -> Value {
+    told.json(history::for_client(&told.history).into())
+}
+
+/// What is kept of an item.
+fn item_of(extra: &Extra) -> Option<&Map<String, Value>> {
+    extra.get(DIALECT, ITEM)?.as_object()
+}
+
+/// Extra fields of a part or message that say what is kept of its item.
+fn with_item(item: Map<String, Value>) -> Extra {
+    Extra::new(DIALECT, Map::from_iter([(ITEM.to_owned(), Value::Object(item))]))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,54 @@
+//! What an answer repeats of its request. It is always the client's own: a provider would repeat
+//! the agent's prompt and the gateway's tools.
+
+use serde_json::{Map, Value, json};
+
+use super::{DIALECT, tool, write};
+use crate::conversation::{Parallel, Request};
+
+/// Written whatever the provider says.
+pub(super) fn certain(request: &Request) -> Map<String, Value> {
+    let (instructions, _) = write::instructions(&request.messages);
+    let tools: Vec<Value> = request.tools.iter().filter_map(|it| tool::write(it).ok()).collect();
+    let choice = tool::write_choice(&request.tool_choice).ok().flatten();
+    Map::from_iter([
+        ("instructions".to_owned(), instructions.into()),
+        ("tools".to_owned(), tools.into()),
+        ("tool_choice".to_owned(), choice.unwrap_or_else(|| "auto".into())),
+    ])
+}
+
+/// Written where the provider says nothing.
+pub(super) fn otherwise(request: &Request, body: &mut Map<String, Value>) {
+    let options = &request.options;
+    let said = |key: &str| request.extra.get(DIALECT, key).cloned();
+    let mut text = said("text").unwrap_or_else(|| json!({}));
+    if let Some(output) = &options.output {
+        text["format"] = write::output_json(output);
+    } else if text.get("format").is_none() {
+        text["format"] = json!({"type": "text"});
+    }
+    let mut reasoning = said("reasoning").unwrap_or_else(|| json!({"summary": null}));
+    reasoning["effort"] = options.effort.clone().into();
+    let parallel = options.parallel_calls != Some(Parallel::Forbidden);
+    let fields = [
+        ("background", said("background").unwrap_or_else(|| false.into())),
+        ("max_output_tokens", options.max_output.into()),
+        ("metadata", said("metadata").unwrap_or_else(|| json!({}))),
+        ("parallel_tool_calls", parallel.into()),
+        ("previous_response_id", said("previous_response_id").unwrap_or_default()),
+        ("reasoning", reasoning),
+        ("service_tier", said("service_tier").unwrap_or_else(|| "default".into())),
+        ("store", said("store").unwrap_or_else(|| false.into())),
+        ("temperature", options.temperature.clone().map_or(Value::Null, Value::Number)),
+        ("text", text),
+        ("top_p", options.top_p.clone().map_or(Value::Null, Value::Number)),
+        ("truncation", said("truncation").unwrap_or_else(|| "disabled".into())),
+        ("user", options.user.clone().into()),
+    ];
+    for (key, value) in fields {
+        if !body.contains_key(key) {
+            body.insert(key.to_owned(), value);
+        }
+    }
+}

@@ -1,0 +1,239 @@
+//! Writes messages as items: towards a provider, and as a client keeps them.
+
+use serde_json::{Map, Value, json};
+
+use super::output::opaque_item;
+use super::{DIALECT, ITEM, OURS, item_of, part};
+use crate::conversation::{Call, CallResult, Content, Message, Part, Role, Signature};
+use crate::extra::Extra;
+use crate::format::lost::Lost;
+
+/// Whether the provider keeps the answers, and finds thoughts in them by their ids.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kept {
+    There,
+    Nowhere,
+}
+
+pub(super) fn for_provider(messages: &[Message], kept: Kept, lost: &mut Lost) -> Vec<Value> {
+    let mut writer = Writer { out: Vec::new(), reader: Reader::Provider { kept, lost } };
+    messages.iter().for_each(|message| writer.message(message));
+    writer.out
+}
+
+pub(super) fn for_client(messages: &[Message]) -> Vec<Value> {
+    let mut writer = Writer { out: Vec::new(), reader: Reader::Client };
+    messages.iter().for_each(|message| writer.message(message));
+    writer.out
+}
+
+/// Who reads it.
+enum Reader<'a> {
+    Provider {
+        kept: Kept,
+        lost: &'a mut Lost,
+    },
+    /// Keeps what other providers signed, and sends it again.
+    Client,
+}
+
+struct Writer<'a> {
+    out: Vec<Value>,
+    reader: Reader<'a>,
+}
+
+impl Writer<'_> {
+    fn message(&mut self, message: &Message) {
+        let role = match message.role {
+            Role::System => "system",
+            Role::Developer => "developer",
+            Role::User => "user",
+            Role::Assistant => "assistant",
+        };
+        let mut said = Said { role, item: item_of(&message.extra), content: Vec::new() };
+        for part in &message.parts {
+            let value = match &part.content {
+                Content::Text(text) if message.role == Role::Assistant => {
+                    Some(part::output_text(text, &part.extra))
+                }
+                Content::Text(text) => Some(part::input_text(text, &part.extra)),
+                Content::Refusal(text) => Some(part::refusal(text, &part.extra)),
+                Content::Media(media) if message.role != Role::Assistant => {
+                    part::media(media, &part.extra)
+                }
+                Content::Opaque { dialect: DIALECT, value } if item_of(&part.extra).is_none() => {
+                    Some(value.clone())
+                }
+                _ => {
+                    said.flush(&mut self.out);
+                    self.item(part);
+                    continue;
+                }
+            };
+            let Some(value) = value else {
+                self.lose(&part.content);
+                continue;
+            };
+            let item = item_of(&part.extra).or(item_of(&message.extra));
+            if item != said.item {
+                said.flush(&mut self.out);
+                said.item = item;
+            }
+            said.content.push(value);
+        }
+        if message.parts.is_empty() {
+            said.content.push(part::input_text("", &Extra::none()));
+        }
+        said.flush(&mut self.out);
+    }
+
+    /// A part that is an item of its own.
+    fn item(&mut self, part: &Part) {
+        let item = match &part.content {
+            Content::Call(call) => Some(call_json(call, part)),
+            Content::Result(result) => Some(self.result(result, part)),
+            Content::Thinking { text, signature } => {
+                self.may_carry(part, signature.as_ref()).then(|| {
+                    let id = format!("rs_{OURS}{}", self.out.len());
+                    thought_json(text, signature.as_ref(), &part.extra, id)
+                })
+            }
+            Content::Opaque { dialect: DIALECT, value } => opaque_item(value, part),
+            _ => None,
+        };
+        match item {
+            Some(item) => self.out.push(item),
+            None => self.lose(&part.content),
+        }
+    }
+
+    /// A provider takes its own thoughts only: signed by it, or by an id that it knows.
+    fn may_carry(&self, part: &Part, signature: Option<&Signature>) -> bool {
+        let Reader::Provider { kept, .. } = &self.reader else { return true };
+        match signature {
+            Some(signature) => signature.maker == DIALECT,
+            None => {
+                let id = item_of(&part.extra).and_then(|item| item.get("id")?.as_str());
+                *kept == Kept::There && id.is_some_and(|id| !is_ours(id))
+            }
+        }
+    }
+
+    fn result(&mut self, result: &CallResult, part: &Part) -> Value {
+        let mut list = Vec::with_capacity(result.parts.len());
+        for part in &result.parts {
+            let value = match &part.content {
+                Content::Text(text) => Some(part::input_text(text, &part.extra)),
+                Content::Media(media) => part::media(media, &part.extra),
+                Content::Opaque { dialect: DIALECT, value } => Some(value.clone()),
+                _ => None,
+            };
+            match value {
+                Some(value) => list.push(value),
+                None => self.lose(&part.content),
+            }
+        }
+        let mut item = Map::from_iter([
+            ("type".to_owned(), Value::from("function_call_output")),
+            ("call_id".to_owned(), result.call_id.clone().into()),
+            ("output".to_owned(), content(list)),
+        ]);
+        add(&mut item, item_of(&part.extra));
+        Value::Object(item)
+    }
+
+    fn lose(&mut self, content: &Content) {
+        if let Reader::Provider { lost, .. } = &mut self.reader {
+            lost.content(content);
+        }
+    }
+}
+
+/// A message that is being written.
+struct Said<'a> {
+    role: &'static str,
+    item: Option<&'a Map<String, Value>>,
+    content: Vec<Value>,
+}
+
+impl Said<'_> {
+    fn flush(&mut self, out: &mut Vec<Value>) {
+        if self.content.is_empty() {
+            return;
+        }
+        let list = std::mem::take(&mut self.content);
+        let recorded = self.item.is_some_and(|item| item.contains_key("id"));
+        let said = if recorded { list.into() } else { content(list) };
+        let mut item = Map::from_iter([
+            ("role".to_owned(), Value::from(self.role)),
+            ("content".to_owned(), said),
+        ]);
+        add(&mut item, self.item);
+        if item["content"].is_array() {
+            item.entry("type").or_insert_with(|| "message".into());
+        }
+        out.push(Value::Object(item));
+    }
+}
+
+pub(super) fn is_ours(id: &str) -> bool {
+    id.split_once('_').is_some_and(|(_, rest)| rest.starts_with(OURS))
+}
+
+/// What is kept of an item comes back; ids that were made here are for clients only.
+fn add(object: &mut Map<String, Value>, item: Option<&Map<String, Value>>) {
+    for (key, value) in item.into_iter().flatten() {
+        let ours = key == "id" && value.as_str().is_some_and(is_ours);
+        if !ours && !object.contains_key(key) {
+            object.insert(key.clone(), value.clone());
+        }
+    }
+}
+
+fn call_json(call: &Call, part: &Part) -> Value {
+    let mut item = Map::from_iter([
+        ("type".to_owned(), Value::from("function_call")),
+        ("call_id".to_owned(), call.id.clone().into()),
+        ("name".to_owned(), call.name.clone().into()),
+        ("arguments".to_owned(), call.arguments.clone().into()),
+    ]);
+    add(&mut item, item_of(&part.extra));
+    Value::Object(item)
+}
+
+/// `id` is for thoughts that have none yet.
+fn thought_json(text: &str, signature: Option<&Signature>, extra: &Extra, id: String) -> Value {
+    let mut item = Map::from_iter([("type".to_owned(), Value::from("reasoning"))]);
+    if let Some(signature) = signature {
+        item.insert("encrypted_content".to_owned(), signature.for_client(DIALECT).into());
+    }
+    add(&mut item, item_of(extra));
+    if extra.get(DIALECT, ITEM).is_none() {
+        item.insert("id".to_owned(), id.into());
+    }
+    if !item.contains_key("summary") {
+        item.insert("summary".to_owned(), summary(text));
+    }
+    Value::Object(item)
+}
+
+pub(super) fn summary(text: &str) -> Value {
+    match text {
+        "" => json!([]),
+        text => json!([{"type": "summary_text", "text": text}]),
+    }
+}
+
+/// One plain text is written as a string.
+fn content(mut list: Vec<Value>) -> Value {
+    let plain = |part: &Map<String, Value>| {
+        let annotated = part.get("annotations").is_some_and(|them| *them != json!([]));
+        let fields = part.len() - usize::from(part.contains_key("annotations"));
+        fields == 2 && !annotated && part.contains_key("text")
+    };
+    match &mut list[..] {
+        [Value::Object(part)] if plain(part) => part["text"].take(),
+        [] => "".into(),
+        _ => list.into(),
+    }
+}

@@ -1,0 +1,120 @@
+//! Reads single items that an assistant made: in an answer, in a stream, in a client's history.
+
+use serde_json::{Map, Value};
+
+use super::{DIALECT, ITEM, part, with_item};
+use crate::conversation::{Call, Content, Part, Signature, Stop};
+use crate::failure::Failure;
+use crate::format::fields::{Fields, wrong};
+
+/// Items that wait for the client, of those that only this dialect has.
+const WAITING: &[&str] = &[
+    "function_call",
+    "custom_tool_call",
+    "computer_call",
+    "local_shell_call",
+    "apply_patch_call",
+    "mcp_approval_request",
+];
+
+/// The parts of an item of an answer.
+pub(super) fn read(item: Value, at: String) -> Result<Vec<Part>, Failure> {
+    let fields = Fields::new(item, at)?;
+    let kind = fields.peek("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+    match kind.as_str() {
+        "message" => read_message(fields),
+        "function_call" | "reasoning" => Ok(vec![read_item(fields, &kind)?]),
+        _ => Ok(vec![opaque(fields.into_value())]),
+    }
+}
+
+/// A message of the assistant: each part of its content knows the item.
+pub(super) fn read_message(mut fields: Fields) -> Result<Vec<Part>, Failure> {
+    let at = fields.place("content");
+    fields.take("role");
+    let content = fields.take("content").ok_or_else(|| fields.missing("content"))?;
+    let mut parts = part::read_all(content, &at)?;
+    if let Value::Object(item) = fields.into_value()
+        && !item.is_empty()
+    {
+        for part in &mut parts {
+            part.extra.merge(with_item(item.clone()));
+        }
+    }
+    Ok(parts)
+}
+
+/// A call or a thought.
+pub(super) fn read_item(mut fields: Fields, kind: &str) -> Result<Part, Failure> {
+    let content = match kind {
+        // Of a namespace: the name alone would mean another function.
+        "function_call" if fields.has("namespace") => return Ok(opaque(fields.into_value())),
+        "function_call" => {
+            let id = fields.needed_text("call_id")?;
+            let name = fields.needed_text("name")?;
+            let arguments = match fields.take("arguments") {
+                None => String::new(),
+                Some(Value::String(text)) => text,
+                Some(object @ Value::Object(_)) => object.to_string(),
+                Some(other) => return Err(wrong(&fields.place("arguments"), "a string", &other)),
+            };
+            Content::Call(Call { id, name, arguments })
+        }
+        _ => {
+            let text = thoughts(fields.peek("summary"), fields.peek("content"));
+            let signature = fields.text("encrypted_content")?;
+            let signature = signature.map(|kept| Signature::from_client(DIALECT, kept));
+            Content::Thinking { text, signature }
+        }
+    };
+    fields.take("type");
+    let item = match fields.into_value() {
+        Value::Object(item) => item,
+        _ => Map::new(),
+    };
+    Ok(Part { content, extra: with_item(item) })
+}
+
+/// What was thought, in words: summed up, or as it was.
+fn thoughts(summary: Option<&Value>, content: Option<&Value>) -> String {
+    let texts = |list: Option<&Value>| {
+        let list = list.and_then(Value::as_array).into_iter().flatten();
+        let texts: Vec<String> =
+            list.filter_map(|it| it["text"].as_str().map(str::to_owned)).collect();
+        texts.join("\n\n")
+    };
+    match texts(summary) {
+        none if none.is_empty() => texts(content),
+        summary => summary,
+    }
+}
+
+/// A whole item that only this dialect has.
+pub(super) fn opaque(value: Value) -> Part {
+    Part { content: Content::Opaque { dialect: DIALECT, value }, extra: with_item(Map::new()) }
+}
+
+/// The item that an opaque part is, as it was last seen; `None`: it is a part of content.
+pub(super) fn opaque_item<'a>(value: &'a Value, part: &'a Part) -> Option<Value> {
+    let item = part.extra.get(DIALECT, ITEM)?;
+    let seen = item.as_object().is_some_and(|item| !item.is_empty());
+    Some(if seen { item.clone() } else { value.clone() })
+}
+
+/// What an answer comes to that is complete.
+pub(super) fn plain_stop(parts: &[Part]) -> Stop {
+    let waits = |part: &Part| match &part.content {
+        Content::Call(_) => true,
+        Content::Opaque { dialect: DIALECT, value } => {
+            value["type"].as_str().is_some_and(|kind| WAITING.contains(&kind))
+        }
+        _ => false,
+    };
+    if parts.iter().any(waits) {
+        Stop::Calls
+    } else if parts.iter().any(|part| matches!(part.content, Content::Refusal(_))) {
+        Stop::Refused
+    } else {
+        Stop::End
+    }
+}

@@ -1,0 +1,154 @@
+//! The parts of an item's content, both ways. Called by the readers and writers of items.
+
+use serde_json::{Map, Value, json};
+
+use super::openai_media as media;
+use super::{DIALECT, ITEM};
+use crate::conversation::{Content, Media, MediaKind, MediaSource, Part};
+use crate::extra::Extra;
+use crate::failure::Failure;
+use crate::format::fields::{Fields, wrong};
+
+/// Content is a string, or a list of parts.
+pub(super) fn read_all(value: Value, at: &str) -> Result<Vec<Part>, Failure> {
+    match value {
+        Value::String(text) => Ok(vec![Part::text(text)]),
+        Value::Array(list) => list
+            .into_iter()
+            .enumerate()
+            .map(|(index, part)| read(part, format!("{at}[{index}]")))
+            .collect(),
+        other => Err(wrong(at, "a string or a list of parts", &other)),
+    }
+}
+
+pub(super) fn read(value: Value, at: String) -> Result<Part, Failure> {
+    let mut fields = Fields::new(value, at)?;
+    let kind = fields.needed_text("type")?;
+    let content = match kind.as_str() {
+        "input_text" | "output_text" => Content::Text(fields.needed_text("text")?),
+        "refusal" => Content::Refusal(fields.needed_text("refusal")?),
+        "input_image" => image(&mut fields)?,
+        "input_audio" => audio(&mut fields)?,
+        "input_file" => file(&mut fields)?,
+        _ => {
+            fields.put("type", kind);
+            let content = Content::Opaque { dialect: DIALECT, value: fields.into_value() };
+            return Ok(Part::new(content));
+        }
+    };
+    // What says no more than nothing would, and is written again.
+    for (key, plain) in
+        [("annotations", json!([])), ("logprobs", json!([])), ("detail", "auto".into())]
+    {
+        if fields.peek(key) == Some(&plain) {
+            fields.take(key);
+        }
+    }
+    Ok(Part { content, extra: fields.rest(DIALECT) })
+}
+
+fn image(fields: &mut Fields) -> Result<Content, Failure> {
+    let at = fields.place("image_url");
+    let source = match fields.text("file_id")? {
+        Some(id) => MediaSource::File(id),
+        None => media::from_url(fields.needed_text("image_url")?, &at)?,
+    };
+    Ok(Content::Media(Media { kind: MediaKind::Image, source, name: None }))
+}
+
+fn audio(fields: &mut Fields) -> Result<Content, Failure> {
+    let mut audio = fields.object("input_audio")?.ok_or_else(|| fields.missing("input_audio"))?;
+    let data = audio.needed_text("data")?;
+    let media_type = media::audio_type(&audio.needed_text("format")?);
+    fields.put_back("input_audio", audio);
+    let source = MediaSource::Base64 { media_type, data };
+    Ok(Content::Media(Media { kind: MediaKind::Audio, source, name: None }))
+}
+
+fn file(fields: &mut Fields) -> Result<Content, Failure> {
+    let name = fields.text("filename")?;
+    let at = fields.place("file_url");
+    let source = if let Some(id) = fields.text("file_id")? {
+        MediaSource::File(id)
+    } else if let Some(url) = fields.text("file_url")? {
+        media::from_url(url, &at)?
+    } else if let Some(data) = fields.text("file_data")? {
+        media::from_file_data(data, name.as_deref())
+    } else {
+        return Err(fields.missing("file_id"));
+    };
+    Ok(Content::Media(Media { kind: MediaKind::Document, source, name }))
+}
+
+/// What a user, a system prompt or a tool says.
+pub(super) fn input_text(text: &str, extra: &Extra) -> Value {
+    with_extra(json!({"type": "input_text", "text": text}), extra)
+}
+
+/// What an assistant says.
+pub(super) fn output_text(text: &str, extra: &Extra) -> Value {
+    let mut part = with_extra(json!({"type": "output_text", "text": text}), extra);
+    if let Some(part) = part.as_object_mut() {
+        part.entry("annotations").or_insert_with(|| json!([]));
+    }
+    part
+}
+
+pub(super) fn refusal(text: &str, extra: &Extra) -> Value {
+    with_extra(json!({"type": "refusal", "refusal": text}), extra)
+}
+
+/// `None`: the dialect has no words for it.
+pub(super) fn media(media: &Media, extra: &Extra) -> Option<Value> {
+    let name = media.name.as_deref();
+    let value = match (media.kind, &media.source) {
+        (MediaKind::Image, MediaSource::File(id)) => {
+            json!({"type": "input_image", "file_id": id})
+        }
+        (MediaKind::Image, MediaSource::Url(url)) => {
+            json!({"type": "input_image", "image_url": url})
+        }
+        (MediaKind::Image, MediaSource::Base64 { media_type, data }) => {
+            json!({"type": "input_image", "image_url": media::to_data_url(media_type, data)})
+        }
+        (MediaKind::Audio, MediaSource::Base64 { media_type, data }) => {
+            let format = media::audio_format(media_type);
+            json!({"type": "input_audio", "input_audio": {"data": data, "format": format}})
+        }
+        (MediaKind::Document, MediaSource::File(id)) => file_json("file_id", id.clone(), name),
+        (MediaKind::Document, MediaSource::Url(url)) => file_json("file_url", url.clone(), name),
+        (MediaKind::Document, MediaSource::Base64 { media_type, data }) => {
+            file_json("file_data", media::to_data_url(media_type, data), name.or(Some("file")))
+        }
+        (MediaKind::Audio, MediaSource::Url(_) | MediaSource::File(_)) | (MediaKind::Video, _) => {
+            return None;
+        }
+    };
+    let mut value = with_extra(value, extra);
+    if media.kind == MediaKind::Image
+        && let Some(part) = value.as_object_mut()
+    {
+        part.entry("detail").or_insert_with(|| "auto".into());
+    }
+    Some(value)
+}
+
+fn file_json(key: &str, value: String, name: Option<&str>) -> Value {
+    let mut file = Map::from_iter([
+        ("type".to_owned(), Value::from("input_file")),
+        (key.to_owned(), value.into()),
+    ]);
+    if let Some(name) = name {
+        file.insert("filename".to_owned(), name.into());
+    }
+    Value::Object(file)
+}
+
+fn with_extra(mut value: Value, extra: &Extra) -> Value {
+    if let Value::Object(object) = &mut value {
+        extra.write_into(DIALECT, object);
+        object.shift_remove(ITEM);
+    }
+    value
+}

@@ -1,0 +1,99 @@
+//! Reads a client's request. Called by the front through the format.
+
+use serde_json::Value;
+
+use super::{DIALECT, items, tool};
+use crate::conversation::{Delivery, Message, Options, OutputForm, Parallel, Request, Role};
+use crate::failure::Failure;
+use crate::format::fields::{Fields, wrong};
+use crate::format::{names, openai_common};
+
+/// Fields by which a client refers to what the provider keeps.
+const KEPT: &[&str] = &["previous_response_id", "conversation", "prompt"];
+
+pub(super) fn read(body: Value) -> Result<Request, Failure> {
+    let mut fields = Fields::new(body, "")?;
+    let model = fields.needed_text("model")?;
+    let mut messages = Vec::new();
+    if let Some(instructions) = fields.text("instructions")? {
+        messages.push(Message::text(Role::System, instructions));
+    }
+    let history = match KEPT.iter().any(|key| fields.has(key)) {
+        true => items::History::Elsewhere,
+        false => items::History::Here,
+    };
+    messages.extend(input(&mut fields, history)?);
+    let delivery = match fields.flag("stream")? {
+        Some(true) => Delivery::Streamed,
+        Some(false) | None => Delivery::Whole,
+    };
+    let options = options(&mut fields)?;
+    let tools = tool::read_all(fields.list("tools")?.unwrap_or_default())?;
+    names::check(&tools, openai_common::NAMES)?;
+    let tool_choice = tool::read_choice(&mut fields)?;
+    // The note that the client speaks this dialect.
+    fields.put("input", Value::Null);
+    let extra = fields.rest(DIALECT);
+    Ok(Request { model, messages, tools, tool_choice, options, delivery, extra })
+}
+
+fn input(fields: &mut Fields, history: items::History) -> Result<Vec<Message>, Failure> {
+    let messages = match fields.take("input") {
+        Some(Value::String(text)) => vec![Message::text(Role::User, text)],
+        Some(Value::Array(list)) => items::read_all(list, history)?,
+        Some(other) => return Err(wrong("input", "a string or a list of items", &other)),
+        None if history == items::History::Elsewhere => return Ok(Vec::new()),
+        None => return Err(fields.missing("input")),
+    };
+    if messages.is_empty() && history == items::History::Here {
+        return Err(Failure::invalid("input", "`input` is empty; at least one item is needed"));
+    }
+    Ok(messages)
+}
+
+fn options(fields: &mut Fields) -> Result<Options, Failure> {
+    Ok(Options {
+        max_output: fields.count("max_output_tokens")?,
+        temperature: fields.number("temperature")?,
+        top_p: fields.number("top_p")?,
+        parallel_calls: fields.flag("parallel_tool_calls")?.map(|allowed| match allowed {
+            true => Parallel::Allowed,
+            false => Parallel::Forbidden,
+        }),
+        output: output(fields)?,
+        effort: effort(fields)?,
+        user: fields.text("user")?,
+        ..Options::default()
+    })
+}
+
+fn effort(fields: &mut Fields) -> Result<Option<String>, Failure> {
+    let Some(mut reasoning) = fields.object("reasoning")? else { return Ok(None) };
+    let effort = reasoning.text("effort")?;
+    fields.put_back("reasoning", reasoning);
+    Ok(effort)
+}
+
+fn output(fields: &mut Fields) -> Result<Option<OutputForm>, Failure> {
+    let Some(mut text) = fields.object("text")? else { return Ok(None) };
+    let mut output = None;
+    if let Some(mut format) = text.object("format")? {
+        let kind = format.needed_text("type")?;
+        output = match kind.as_str() {
+            "json_object" => Some(OutputForm::Json),
+            "json_schema" => {
+                let name = format.needed_text("name")?;
+                let schema = format.object("schema")?.ok_or_else(|| format.missing("schema"))?;
+                let strict = format.flag("strict")?;
+                Some(OutputForm::Schema { name, schema: schema.into_value(), strict })
+            }
+            _ => {
+                format.put("type", kind);
+                None
+            }
+        };
+        text.put_back("format", format);
+    }
+    fields.put_back("text", text);
+    Ok(output)
+}

@@ -1,0 +1,95 @@
+//! Whole answers, both ways. They are written as the last event of a stream has them.
+
+use serde_json::Value;
+
+use super::{DIALECT, output, stream_writer, usage};
+use crate::conversation::{Part, Request, Response, Stop, Usage};
+use crate::delta;
+use crate::extra::Extra;
+use crate::failure::Failure;
+use crate::format::Malformed;
+use crate::format::fields::Fields;
+use crate::told::Told;
+
+pub(super) fn read(body: Value) -> Result<Response, Malformed> {
+    if let Some(error) = body.get("error").filter(|error| !error.is_null()) {
+        let message = error["message"].as_str().or(error.as_str()).unwrap_or("no reason is given");
+        return Err(Malformed(format!("it is an error: {message}")));
+    }
+    Ok(read_body(body)?)
+}
+
+fn read_body(body: Value) -> Result<Response, Failure> {
+    let mut fields = Fields::new(body, "")?;
+    let head = Head::take(&mut fields)?;
+    let items = fields.list("output")?.ok_or_else(|| fields.missing("output"))?;
+    let parts = read_output(items)?;
+    let end = End::take(fields, output::plain_stop(&parts))?;
+    let Head { id, model, created } = head;
+    let End { stop, usage, extra } = end;
+    Ok(Response { id, model, created, parts, stop, usage, extra })
+}
+
+pub(super) fn read_output(items: Vec<Value>) -> Result<Vec<Part>, Failure> {
+    let mut parts = Vec::new();
+    for (index, item) in items.into_iter().enumerate() {
+        parts.extend(output::read(item, format!("output[{index}]"))?);
+    }
+    Ok(parts)
+}
+
+/// How an answer begins.
+pub(super) struct Head {
+    pub(super) id: String,
+    pub(super) model: String,
+    pub(super) created: u64,
+}
+
+impl Head {
+    pub(super) fn take(fields: &mut Fields) -> Result<Self, Failure> {
+        let created = fields.take("created_at");
+        let seconds = |at: Value| at.as_u64().or_else(|| at.as_f64().map(|at| at as u64));
+        fields.take("object");
+        Ok(Self {
+            id: fields.text("id")?.unwrap_or_default(),
+            model: fields.text("model")?.unwrap_or_default(),
+            created: created.and_then(seconds).unwrap_or(0),
+        })
+    }
+}
+
+/// How it ends.
+pub(super) struct End {
+    pub(super) stop: Stop,
+    pub(super) usage: Usage,
+    pub(super) extra: Extra,
+}
+
+impl End {
+    /// `plain` is what an answer comes to that is complete.
+    pub(super) fn take(mut fields: Fields, plain: Stop) -> Result<Self, Failure> {
+        let usage = fields.peek("usage").map_or_else(Usage::default, usage::read);
+        let status = fields.text("status")?;
+        let details = fields.object("incomplete_details")?;
+        let reason = details.map(|mut details| details.text("reason")).transpose()?.flatten();
+        let stop = match (status.as_deref(), reason.as_deref()) {
+            (Some("completed") | None, _) => plain,
+            (Some("incomplete"), Some("max_output_tokens")) => Stop::Length,
+            (Some("incomplete"), Some("content_filter")) => Stop::Filtered,
+            (Some(status), reason) => {
+                Stop::Other { dialect: DIALECT, reason: reason.unwrap_or(status).to_owned() }
+            }
+        };
+        fields.take("error");
+        Ok(Self { stop, usage, extra: fields.rest(DIALECT) })
+    }
+}
+
+pub(super) fn write(response: &Response, request: &Request, told: Option<&Told>) -> Value {
+    let mut writer = stream_writer::Writer::new(request);
+    for step in delta::steps(response) {
+        writer.step(&step);
+    }
+    let last = writer.finish(told).pop();
+    last.map(stream_writer::Event::into_response).unwrap_or_default()
+}

@@ -1,0 +1,367 @@
+//! The items of a stream while it is read: which part each of them became, and what has come of it.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value};
+
+use super::super::{DIALECT, ITEM, output, part, with_item};
+use crate::conversation::{Content, Part, Signature, Stop};
+use crate::delta::{Delta, Opening};
+use crate::extra::Extra;
+use crate::failure::Failure;
+use crate::format::fields::Fields;
+
+#[derive(Debug, Default)]
+pub(super) struct Items {
+    /// The steps that nobody has taken yet.
+    pub(super) out: Vec<Delta>,
+    /// By their place in the output.
+    items: BTreeMap<u64, Item>,
+    parts: usize,
+    plain: Plain,
+}
+
+/// What the answer comes to if it is complete; what stands further down wins.
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Plain {
+    #[default]
+    End,
+    Refused,
+    Calls,
+}
+
+#[derive(Debug)]
+enum Item {
+    /// Its content by number; the fields are those of the item.
+    Message {
+        fields: Map<String, Value>,
+        contents: BTreeMap<u64, Spoken>,
+    },
+    Call(Spoken),
+    Thoughts {
+        fields: Map<String, Value>,
+        spoken: Option<Spoken>,
+    },
+    Opaque(Spoken),
+    Done,
+}
+
+/// A part that is open.
+#[derive(Debug)]
+struct Spoken {
+    index: usize,
+    text: String,
+}
+
+impl Items {
+    pub(super) fn is_empty(&self) -> bool {
+        self.parts == 0
+    }
+
+    pub(super) fn plain_stop(&self) -> Stop {
+        match self.plain {
+            Plain::End => Stop::End,
+            Plain::Refused => Stop::Refused,
+            Plain::Calls => Stop::Calls,
+        }
+    }
+
+    fn saw(&mut self, part: &Part) {
+        let plain = match output::plain_stop(std::slice::from_ref(part)) {
+            Stop::Calls => Plain::Calls,
+            Stop::Refused => Plain::Refused,
+            _ => Plain::End,
+        };
+        self.plain = self.plain.max(plain);
+    }
+
+    pub(super) fn added(&mut self, at: u64, mut fields: Fields) -> Result<(), Failure> {
+        self.close_item(at);
+        let kind = fields.peek("type").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let item = match kind.as_str() {
+            "message" => {
+                let known = ["role", "content", "status"];
+                let fields = kept(fields.into_value(), &known);
+                Item::Message { fields, contents: BTreeMap::new() }
+            }
+            "reasoning" => {
+                let known = ["type", "summary", "content", "status", "encrypted_content"];
+                Item::Thoughts { fields: kept(fields.into_value(), &known), spoken: None }
+            }
+            "function_call" if !fields.has("namespace") => {
+                let id = fields.needed_text("call_id")?;
+                let name = fields.needed_text("name")?;
+                let arguments = fields.text("arguments")?.unwrap_or_default();
+                let extra = with_item(kept(fields.into_value(), &["type", "status"]));
+                let mut spoken = self.open(Opening::Call { id, name }, extra);
+                self.plain = Plain::Calls;
+                self.out.extend(spoken.grow(arguments, Extra::none()));
+                Item::Call(spoken)
+            }
+            _ => {
+                let part = output::opaque(fields.into_value());
+                self.saw(&part);
+                Item::Opaque(self.open(Opening::Whole(part.content), part.extra))
+            }
+        };
+        self.items.insert(at, item);
+        Ok(())
+    }
+
+    pub(super) fn done(&mut self, at: u64, value: Value) -> Result<(), Failure> {
+        match self.items.get_mut(&at) {
+            Some(Item::Done) => {}
+            Some(Item::Message { contents, .. }) if !contents.is_empty() => {
+                let extra = with_item(kept(value, &["role", "content"]));
+                let indices = contents.values().map(|spoken| spoken.index);
+                self.out.extend(indices.map(|index| Delta::Extra { index, extra: extra.clone() }));
+            }
+            None | Some(Item::Message { .. }) => {
+                self.items.insert(at, Item::Done);
+                self.whole(output::read(value, "item".to_owned())?);
+            }
+            Some(Item::Call(spoken)) => {
+                let index = spoken.index;
+                self.out.extend(spoken.rest(value["arguments"].as_str().unwrap_or_default()));
+                let extra = with_item(kept(value, &["type", "call_id", "name", "arguments"]));
+                self.out.push(Delta::Extra { index, extra });
+            }
+            Some(Item::Thoughts { .. }) => self.thoughts_done(at, value)?,
+            Some(Item::Opaque(spoken)) => {
+                let extra = Extra::new(DIALECT, Map::from_iter([(ITEM.to_owned(), value)]));
+                self.out.push(Delta::Extra { index: spoken.index, extra });
+            }
+        }
+        self.close_item(at);
+        Ok(())
+    }
+
+    /// Its words, its signature, and all that the next round must say of it.
+    fn thoughts_done(&mut self, at: u64, value: Value) -> Result<(), Failure> {
+        let signature = value["encrypted_content"].as_str().map(str::to_owned);
+        let part = output::read_item(Fields::new(value, "item")?, "reasoning")?;
+        self.think(at, (String::new(), Extra::none()), Extra::none());
+        let Some(Item::Thoughts { spoken: Some(spoken), .. }) = self.items.get_mut(&at) else {
+            return Ok(());
+        };
+        let index = spoken.index;
+        if let Content::Thinking { text, .. } = &part.content {
+            self.out.extend(spoken.rest(text));
+        }
+        self.out.push(Delta::Extra { index, extra: part.extra });
+        let signature = signature.map(|text| Signature { maker: DIALECT, text });
+        self.out.extend(signature.map(|signature| Delta::Sign { index, signature }));
+        Ok(())
+    }
+
+    /// Parts of which only the end came.
+    pub(super) fn whole(&mut self, parts: Vec<Part>) {
+        for part in parts {
+            self.saw(&part);
+            let (opening, text, signature) = match part.content {
+                Content::Text(text) => (Opening::Text, text, None),
+                Content::Refusal(text) => (Opening::Refusal, text, None),
+                Content::Thinking { text, signature } => (Opening::Thinking, text, signature),
+                Content::Call(call) => {
+                    (Opening::Call { id: call.id, name: call.name }, call.arguments, None)
+                }
+                whole => (Opening::Whole(whole), String::new(), None),
+            };
+            let mut spoken = self.open(opening, part.extra);
+            let index = spoken.index;
+            self.out.extend(spoken.grow(text, Extra::none()));
+            self.out.extend(signature.map(|signature| Delta::Sign { index, signature }));
+            self.out.push(Delta::Close { index });
+        }
+    }
+
+    pub(super) fn event(&mut self, kind: &str, mut fields: Fields) -> Result<(), Failure> {
+        let at = output_index(&fields);
+        if let Some(Item::Opaque(_)) = self.items.get(&at) {
+            self.pass(at, kind, fields);
+            return Ok(());
+        }
+        let delta = if kind.ends_with(".delta") { fields.text("delta")? } else { None };
+        let delta = delta.unwrap_or_default();
+        let place = (at, content_index(&fields));
+        match kind {
+            "response.content_part.added" => {
+                if let Some(part) = fields.object("part")? {
+                    self.open_content(place, part.peek("type").and_then(Value::as_str));
+                }
+            }
+            "response.content_part.done" => self.content_done(place, &mut fields)?,
+            "response.output_text.delta" => self.grow(place, delta, logprobs(&fields)),
+            "response.refusal.delta" => {
+                self.open_content(place, Some("refusal"));
+                self.grow(place, delta, Extra::none());
+            }
+            "response.output_text.done" => self.rest(place, fields.text("text")?),
+            "response.refusal.done" => {
+                self.open_content(place, Some("refusal"));
+                self.rest(place, fields.text("refusal")?);
+            }
+            "response.function_call_arguments.delta" => self.grow(place, delta, Extra::none()),
+            "response.function_call_arguments.done" => {
+                self.rest(place, fields.text("arguments")?);
+            }
+            "response.reasoning_summary_text.delta" => {
+                self.think(at, (delta, Extra::none()), Extra::none());
+            }
+            "response.reasoning_text.delta" => {
+                self.think(at, (delta, Extra::none()), note("said_as", "reasoning_text"));
+            }
+            "response.reasoning_summary_part.added" => {
+                if fields.peek("summary_index").and_then(Value::as_u64) > Some(0) {
+                    self.think(at, ("\n\n".to_owned(), note("part", true)), Extra::none());
+                }
+            }
+            "response.reasoning_summary_part.done"
+            | "response.reasoning_summary_text.done"
+            | "response.reasoning_text.done" => {}
+            _ => self.pass(at, kind, fields),
+        }
+        Ok(())
+    }
+
+    /// Begins a part, where there is a message for it and no part yet.
+    fn open_content(&mut self, (at, number): (u64, u64), kind: Option<&str>) {
+        let Some(Item::Message { fields, contents }) = self.items.get(&at) else { return };
+        if contents.contains_key(&number) {
+            return;
+        }
+        let opening = match kind {
+            Some("refusal") => Opening::Refusal,
+            _ => Opening::Text,
+        };
+        if opening == Opening::Refusal {
+            self.plain = self.plain.max(Plain::Refused);
+        }
+        let spoken = self.open(opening, with_item(fields.clone()));
+        if let Some(Item::Message { contents, .. }) = self.items.get_mut(&at) {
+            contents.insert(number, spoken);
+        }
+    }
+
+    /// Citations and the like are known whole when the content is.
+    fn content_done(&mut self, place: (u64, u64), fields: &mut Fields) -> Result<(), Failure> {
+        let Some(part) = fields.take("part") else { return Ok(()) };
+        let Some(index) = self.spoken(place).map(|spoken| spoken.index) else { return Ok(()) };
+        let Part { extra, .. } = part::read(part, "part".to_owned())?;
+        if !extra.is_empty() {
+            self.out.push(Delta::Extra { index, extra });
+        }
+        Ok(())
+    }
+
+    /// More of a message or of a call.
+    fn grow(&mut self, place: (u64, u64), text: String, extra: Extra) {
+        self.open_content(place, None);
+        let step = self.spoken(place).and_then(|spoken| spoken.grow(text, extra));
+        self.out.extend(step);
+    }
+
+    /// The whole, of which some servers send no pieces.
+    fn rest(&mut self, place: (u64, u64), whole: Option<String>) {
+        self.open_content(place, None);
+        let whole = whole.unwrap_or_default();
+        let step = self.spoken(place).and_then(|spoken| spoken.rest(&whole));
+        self.out.extend(step);
+    }
+
+    /// More of a thought, which begins with its first words.
+    fn think(&mut self, at: u64, (text, extra): (String, Extra), said_as: Extra) {
+        if let Some(Item::Thoughts { fields, spoken: None }) = self.items.get(&at) {
+            let mut kept = with_item(fields.clone());
+            kept.merge(said_as);
+            let begun = self.open(Opening::Thinking, kept);
+            if let Some(Item::Thoughts { spoken, .. }) = self.items.get_mut(&at) {
+                *spoken = Some(begun);
+            }
+        }
+        let step = self.spoken((at, 0)).and_then(|spoken| spoken.grow(text, extra));
+        self.out.extend(step);
+    }
+
+    /// What is said of an item that only this dialect has, or of a content beside its words.
+    fn pass(&mut self, at: u64, kind: &str, mut fields: Fields) {
+        let place = (at, content_index(&fields));
+        let Some(index) = self.spoken(place).map(|spoken| spoken.index) else { return };
+        fields.put("type", kind);
+        let extra = note("event", fields.into_value());
+        self.out.push(Delta::Grow { index, text: String::new(), extra });
+    }
+
+    fn spoken(&mut self, (at, number): (u64, u64)) -> Option<&mut Spoken> {
+        match self.items.get_mut(&at)? {
+            Item::Message { contents, .. } => contents.get_mut(&number),
+            Item::Call(spoken) | Item::Opaque(spoken) => Some(spoken),
+            Item::Thoughts { spoken, .. } => spoken.as_mut(),
+            Item::Done => None,
+        }
+    }
+
+    fn open(&mut self, opening: Opening, extra: Extra) -> Spoken {
+        let index = self.parts;
+        self.parts += 1;
+        self.out.push(Delta::Open { index, opening, extra });
+        Spoken { index, text: String::new() }
+    }
+
+    /// Whatever is open.
+    pub(super) fn close(&mut self) {
+        let open: Vec<u64> = self.items.keys().copied().collect();
+        open.into_iter().for_each(|at| self.close_item(at));
+    }
+
+    fn close_item(&mut self, at: u64) {
+        let Some(item) = self.items.get_mut(&at) else { return };
+        let open: Vec<Spoken> = match std::mem::replace(item, Item::Done) {
+            Item::Message { contents, .. } => contents.into_values().collect(),
+            Item::Call(spoken) | Item::Opaque(spoken) => vec![spoken],
+            Item::Thoughts { spoken, .. } => Vec::from_iter(spoken),
+            Item::Done => Vec::new(),
+        };
+        self.out.extend(open.into_iter().map(|spoken| Delta::Close { index: spoken.index }));
+    }
+}
+
+impl Spoken {
+    fn grow(&mut self, text: String, extra: Extra) -> Option<Delta> {
+        if text.is_empty() && extra.is_empty() {
+            return None;
+        }
+        self.text.push_str(&text);
+        Some(Delta::Grow { index: self.index, text, extra })
+    }
+
+    /// What is missing of the whole.
+    fn rest(&mut self, whole: &str) -> Option<Delta> {
+        let rest = whole.strip_prefix(self.text.as_str())?.to_owned();
+        self.grow(rest, Extra::none())
+    }
+}
+
+pub(super) fn output_index(fields: &Fields) -> u64 {
+    fields.peek("output_index").and_then(Value::as_u64).unwrap_or(0)
+}
+
+fn content_index(fields: &Fields) -> u64 {
+    fields.peek("content_index").and_then(Value::as_u64).unwrap_or(0)
+}
+
+fn logprobs(fields: &Fields) -> Extra {
+    let logprobs = fields.peek("logprobs").filter(|list| list.get(0).is_some());
+    logprobs.map_or_else(Extra::none, |logprobs| note("logprobs", logprobs.clone()))
+}
+
+fn note(key: &str, value: impl Into<Value>) -> Extra {
+    Extra::new(DIALECT, Map::from_iter([(key.to_owned(), value.into())]))
+}
+
+/// What is kept of an item.
+fn kept(item: Value, known: &[&str]) -> Map<String, Value> {
+    let Value::Object(mut item) = item else { return Map::new() };
+    item.retain(|key, value| !known.contains(&key.as_str()) && !value.is_null());
+    item
+}

@@ -1,0 +1,210 @@
+//! Writes the events of a client's stream: the answer is created, its items come and go, and it is
+//! completed. The official clients check that ids stay the same from the first event to the last.
+
+use serde_json::{Map, Value, json};
+
+use self::items::Items;
+use self::names::NAMES;
+use super::{DIALECT, echo, openai_error, told_json, usage};
+use crate::conversation::{Request, Stop, Usage};
+use crate::delta::Delta;
+use crate::extra::Extra;
+use crate::failure::{Failure, Kind};
+use crate::format::{Frame, StreamWriter};
+use crate::told::Told;
+
+mod items;
+mod names;
+mod place;
+
+#[derive(Debug)]
+pub(super) struct Writer {
+    request: Request,
+    /// `None` before it has begun.
+    id: Option<String>,
+    model: String,
+    created: u64,
+    extra: Extra,
+    items: Items,
+    end: Option<(Stop, Usage)>,
+    sequence: u64,
+}
+
+impl Writer {
+    pub(super) fn new(request: &Request) -> Self {
+        // What it asks is long, and stands in no answer.
+        let messages = request.messages.iter().take(1).cloned().collect();
+        Self {
+            model: request.model.clone(),
+            request: Request { messages, ..request.clone() },
+            id: None,
+            created: 0,
+            extra: Extra::none(),
+            items: Items::default(),
+            end: None,
+            sequence: 0,
+        }
+    }
+
+    /// The events of one step.
+    pub(super) fn step(&mut self, delta: &Delta) -> Vec<Event> {
+        match delta {
+            Delta::Start { id, model, created, extra } => {
+                self.items.answer = id.chars().filter(|c| c.is_ascii_alphanumeric()).collect();
+                self.id = Some(id.clone());
+                (self.model, self.created) = (model.clone(), *created);
+                self.extra.merge(extra.clone());
+                let response = self.response("in_progress", &Value::Null);
+                vec![
+                    Event::new("response.created", json!({"response": response})),
+                    Event::new("response.in_progress", json!({"response": response})),
+                ]
+            }
+            Delta::End { stop, usage, extra } => {
+                self.end = Some((stop.clone(), usage.clone()));
+                self.extra.merge(extra.clone());
+                Vec::new()
+            }
+            delta => self.items.step(delta),
+        }
+    }
+
+    /// The answer as it is now.
+    fn response(&self, status: &str, usage: &Value) -> Map<String, Value> {
+        let mut body = Map::from_iter([
+            ("id".to_owned(), self.id.clone().unwrap_or_default().into()),
+            ("object".to_owned(), "response".into()),
+            ("created_at".to_owned(), self.created.into()),
+            ("status".to_owned(), status.into()),
+            ("error".to_owned(), Value::Null),
+            ("incomplete_details".to_owned(), Value::Null),
+            ("model".to_owned(), self.model.clone().into()),
+            ("output".to_owned(), self.items.output().into()),
+            ("usage".to_owned(), usage.clone()),
+        ]);
+        self.extra.write_into(DIALECT, &mut body);
+        body.extend(echo::certain(&self.request));
+        echo::otherwise(&self.request, &mut body);
+        body
+    }
+
+    /// The last events, and in the very last the answer.
+    pub(super) fn finish(&mut self, told: Option<&Told>) -> Vec<Event> {
+        let (stop, used) = self.end.take().unwrap_or((Stop::End, Usage::default()));
+        let ending = Ending::of(&stop, self.items.refused());
+        let mut events = self.items.finish(ending.status);
+        let mut body = self.response(ending.status, &usage::write(&used));
+        if let Some(reason) = ending.reason {
+            body.insert("incomplete_details".to_owned(), json!({"reason": reason}));
+        }
+        if let Some(told) = told {
+            body.insert("tollgate".to_owned(), told_json(told));
+        }
+        events.push(Event::new(ending.event(), json!({"response": body})));
+        events
+    }
+
+    fn frames(&mut self, events: Vec<Event>) -> Vec<Frame> {
+        let mut frame = |event: Event| {
+            let known = NAMES.iter().find(|known| **known == event.name).copied();
+            let mut data = Map::from_iter([
+                ("type".to_owned(), event.name.into()),
+                ("sequence_number".to_owned(), self.sequence.into()),
+            ]);
+            self.sequence += 1;
+            for (key, value) in event.fields {
+                data.entry(key).or_insert(value);
+            }
+            Frame { name: known, data: Value::Object(data).to_string() }
+        };
+        events.into_iter().map(&mut frame).collect()
+    }
+}
+
+impl StreamWriter for Writer {
+    fn write(&mut self, delta: &Delta) -> Vec<Frame> {
+        let events = self.step(delta);
+        self.frames(events)
+    }
+
+    fn end(&mut self, told: Option<&Told>) -> Vec<Frame> {
+        let events = self.finish(told);
+        self.frames(events)
+    }
+
+    /// The official clients raise what stands in `error`; others wait for an event that ends it.
+    fn fail(&mut self, failure: &Failure) -> Vec<Frame> {
+        let error = openai_error::body(failure);
+        let mut event = error.clone();
+        event["error"] = error;
+        let mut events = vec![Event::new("error", event)];
+        if self.id.is_some() {
+            let mut response = self.response("failed", &Value::Null);
+            let code = match failure.kind {
+                Kind::RateLimited => "rate_limit_exceeded",
+                Kind::Invalid | Kind::TooLong => "invalid_prompt",
+                _ => "server_error",
+            };
+            let error = json!({"code": code, "message": failure.message});
+            response.insert("error".to_owned(), error);
+            events.push(Event::new("response.failed", json!({"response": response})));
+        }
+        self.frames(events)
+    }
+}
+
+/// What an answer is when it is over.
+struct Ending<'a> {
+    status: &'static str,
+    reason: Option<&'a str>,
+}
+
+impl<'a> Ending<'a> {
+    fn event(&self) -> &'static str {
+        match self.reason {
+            Some(_) => "response.incomplete",
+            None => "response.completed",
+        }
+    }
+
+    fn of(stop: &'a Stop, refusal: Refusal) -> Self {
+        let incomplete = |reason| Self { status: "incomplete", reason: Some(reason) };
+        match stop {
+            Stop::Length => incomplete("max_output_tokens"),
+            Stop::Filtered => incomplete("content_filter"),
+            Stop::Refused if refusal == Refusal::Unsaid => incomplete("content_filter"),
+            Stop::Other { dialect: DIALECT, reason } => incomplete(reason),
+            Stop::End | Stop::Sequence(_) | Stop::Calls | Stop::Refused | Stop::Other { .. } => {
+                Self { status: "completed", reason: None }
+            }
+        }
+    }
+}
+
+/// Whether the model said that it would not.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refusal {
+    Said,
+    Unsaid,
+}
+
+/// An event without its number.
+#[derive(Debug)]
+pub(super) struct Event {
+    name: String,
+    fields: Map<String, Value>,
+}
+
+impl Event {
+    fn new(name: &str, fields: Value) -> Self {
+        let fields = match fields {
+            Value::Object(fields) => fields,
+            _ => Map::new(),
+        };
+        Self { name: name.to_owned(), fields }
+    }
+
+    pub(super) fn into_response(mut self) -> Value {
+        self.fields.shift_remove("response").unwrap_or_default()
+    }
+}

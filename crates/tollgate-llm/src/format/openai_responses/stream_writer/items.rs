@@ -1,0 +1,362 @@
+//! The items of an answer while they are written: which part stands in which item, and what has to
+//! be said when a part begins, grows and ends.
+
+use serde_json::{Map, Value, json};
+
+use super::super::history::summary;
+use super::super::output::opaque_item;
+use super::super::{DIALECT, OURS, item_of};
+use super::place::{Kind, Place};
+use super::{Event, Refusal};
+use crate::conversation::{Content, Media, MediaKind, MediaSource, Part};
+use crate::delta::{Delta, Opening};
+use crate::extra::Extra;
+
+#[derive(Debug, Default)]
+pub(super) struct Items {
+    /// The answer's id, from which the ids of items are made.
+    pub(super) answer: String,
+    /// As they would stand in the answer now.
+    output: Vec<Map<String, Value>>,
+    parts: Vec<Place>,
+    /// The message that may still get more content.
+    message: Option<usize>,
+    /// The events of this step.
+    out: Vec<Event>,
+}
+
+impl Items {
+    pub(super) fn output(&self) -> Vec<Value> {
+        self.output.iter().cloned().map(Value::Object).collect()
+    }
+
+    pub(super) fn refused(&self) -> Refusal {
+        match self.parts.iter().any(|place| place.kind == Kind::Refusal) {
+            true => Refusal::Said,
+            false => Refusal::Unsaid,
+        }
+    }
+
+    pub(super) fn step(&mut self, delta: &Delta) -> Vec<Event> {
+        match delta {
+            Delta::Open { opening, extra, .. } => self.open(opening, extra),
+            Delta::Grow { index, text, extra } => self.grow(*index, text, extra),
+            Delta::Sign { index, signature } => {
+                if let Some(place) = self.parts.get_mut(*index) {
+                    place.signature = Some(signature.clone());
+                }
+            }
+            Delta::Extra { index, extra } => {
+                if let Some(place) = self.parts.get_mut(*index) {
+                    place.extra.merge(extra.clone());
+                }
+            }
+            Delta::Close { index } => self.close(*index),
+            Delta::Start { .. } | Delta::End { .. } => {}
+        }
+        std::mem::take(&mut self.out)
+    }
+
+    fn open(&mut self, opening: &Opening, extra: &Extra) {
+        let kind = match opening {
+            Opening::Text => Kind::Text,
+            Opening::Refusal => Kind::Refusal,
+            Opening::Thinking if extra.get(DIALECT, "said_as").is_some() => Kind::Thoughts,
+            Opening::Thinking => Kind::Summary,
+            Opening::Call { .. } => Kind::Call,
+            Opening::Whole(Content::Opaque { dialect: DIALECT, .. }) => Kind::Whole,
+            Opening::Whole(Content::Media(media)) if image(media).is_some() => Kind::Whole,
+            Opening::Whole(_) => Kind::Nothing,
+        };
+        let said = matches!(kind, Kind::Text | Kind::Refusal);
+        let item = match kind {
+            Kind::Text | Kind::Refusal => self.message(extra),
+            Kind::Nothing => self.output.len(),
+            _ => {
+                self.end_message("completed");
+                self.begin(opening, extra)
+            }
+        };
+        let content = if said { self.contents(item).len() } else { 0 };
+        let (text, extra) = (String::new(), extra.clone());
+        let place = Place { kind, item, content, text, signature: None, extra };
+        if said {
+            let part = place.part();
+            self.contents(item).push(part.clone());
+            self.say(&place, "response.content_part.added", json!({"part": part}));
+        }
+        self.parts.push(place);
+    }
+
+    /// The message that this part belongs to; a new one, unless the provider said that it is of
+    /// the one before.
+    fn message(&mut self, extra: &Extra) -> usize {
+        let id = item_of(extra).and_then(|item| item.get("id"));
+        if let Some(open) = self.message
+            && id.is_some()
+            && self.output[open].get("id") == id
+        {
+            return open;
+        }
+        self.end_message("completed");
+        let item =
+            json!({"type": "message", "status": "in_progress", "role": "assistant", "content": []});
+        let index = self.add("msg", item, extra);
+        self.message = Some(index);
+        self.added(index);
+        index
+    }
+
+    fn begin(&mut self, opening: &Opening, extra: &Extra) -> usize {
+        let index = match opening {
+            Opening::Call { id, name } => {
+                let item = json!({"type": "function_call", "status": "in_progress",
+                    "call_id": id, "name": name, "arguments": ""});
+                self.add("fc", item, extra)
+            }
+            Opening::Whole(Content::Opaque { value, .. }) => {
+                self.output.push(value.as_object().cloned().unwrap_or_default());
+                self.output.len() - 1
+            }
+            Opening::Whole(Content::Media(media)) => {
+                let item = json!({"type": "image_generation_call", "status": "completed",
+                    "result": image(media)});
+                self.add("ig", item, extra)
+            }
+            _ => {
+                let index = self.add("rs", json!({"type": "reasoning"}), extra);
+                let item = &mut self.output[index];
+                item.retain(|key, _| {
+                    !["content", "encrypted_content", "status"].contains(&key.as_str())
+                });
+                item.insert("summary".to_owned(), json!([]));
+                index
+            }
+        };
+        self.added(index);
+        index
+    }
+
+    /// A new item with what the provider kept of it, and an id in any case.
+    fn add(&mut self, prefix: &str, item: Value, extra: &Extra) -> usize {
+        let index = self.output.len();
+        let Value::Object(mut item) = item else { return index };
+        for (key, value) in item_of(extra).into_iter().flatten() {
+            if !item.contains_key(key) {
+                item.insert(key.clone(), value.clone());
+            }
+        }
+        if !item.get("id").is_some_and(Value::is_string) {
+            let id = format!("{prefix}_{OURS}{index}_{}", self.answer);
+            item.insert("id".to_owned(), id.into());
+        }
+        self.output.push(item);
+        index
+    }
+
+    fn grow(&mut self, index: usize, text: &str, extra: &Extra) {
+        let Some(mut place) = self.parts.get_mut(index).map(Place::take) else { return };
+        if let Some(event) = extra.get(DIALECT, "event") {
+            self.pass(&place, event);
+        }
+        if extra.get(DIALECT, "part").is_some() {
+            self.end_summary(&mut place);
+        } else if !text.is_empty() {
+            let first = place.text.is_empty();
+            place.text.push_str(text);
+            let mut fields = json!({"delta": text});
+            if place.kind == Kind::Text {
+                let logprobs = extra.get(DIALECT, "logprobs").cloned();
+                fields["logprobs"] = logprobs.unwrap_or_else(|| json!([]));
+            }
+            if first {
+                self.first(&place);
+            }
+            if let Some(name) = place.kind.delta() {
+                self.say(&place, name, fields);
+            }
+        }
+        self.parts[index] = place;
+    }
+
+    /// What stands before the first words of a thought.
+    fn first(&mut self, place: &Place) {
+        let (name, part) = match place.kind {
+            Kind::Summary => ("response.reasoning_summary_part.added", "summary_text"),
+            Kind::Thoughts => ("response.content_part.added", "reasoning_text"),
+            _ => return,
+        };
+        self.say(place, name, json!({"part": {"type": part, "text": ""}}));
+    }
+
+    /// One part of a summary is over, and perhaps another follows.
+    fn end_summary(&mut self, place: &mut Place) {
+        if place.text.is_empty() {
+            return;
+        }
+        let text = std::mem::take(&mut place.text);
+        let (done, part_done, key, kind) = match place.kind {
+            Kind::Thoughts => (
+                "response.reasoning_text.done",
+                "response.content_part.done",
+                "content",
+                "reasoning_text",
+            ),
+            _ => (
+                "response.reasoning_summary_text.done",
+                "response.reasoning_summary_part.done",
+                "summary",
+                "summary_text",
+            ),
+        };
+        let part = json!({"type": kind, "text": text});
+        self.say(place, done, json!({"text": text}));
+        self.say(place, part_done, json!({"part": part}));
+        let list = self.output[place.item].entry(key).or_insert_with(|| json!([]));
+        if let Some(list) = list.as_array_mut() {
+            list.push(part);
+        }
+        place.content += 1;
+    }
+
+    fn close(&mut self, index: usize) {
+        let Some(mut place) = self.parts.get_mut(index).map(Place::take) else { return };
+        match place.kind {
+            Kind::Text | Kind::Refusal => {
+                let part = place.part();
+                let (name, fields) = match place.kind {
+                    Kind::Text => {
+                        let logprobs = part.get("logprobs").cloned().unwrap_or_else(|| json!([]));
+                        (
+                            "response.output_text.done",
+                            json!({"text": place.text, "logprobs": logprobs}),
+                        )
+                    }
+                    _ => ("response.refusal.done", json!({"refusal": place.text})),
+                };
+                self.say(&place, name, fields);
+                self.say(&place, "response.content_part.done", json!({"part": part}));
+                self.contents(place.item)[place.content] = part;
+            }
+            Kind::Call => {
+                let name = "response.function_call_arguments.done";
+                self.say(&place, name, json!({"arguments": place.text}));
+                self.set(&place, [("arguments", place.text.clone().into())]);
+                self.done(place.item, "completed");
+            }
+            Kind::Summary | Kind::Thoughts => {
+                self.end_summary(&mut place);
+                self.set_thoughts(&place);
+                self.done_as_is(place.item);
+            }
+            Kind::Whole => {
+                let item = self.output[place.item].clone();
+                let seen =
+                    Part { content: Content::Text(String::new()), extra: place.extra.clone() };
+                if let Some(Value::Object(item)) = opaque_item(&Value::Object(item), &seen) {
+                    self.output[place.item] = item;
+                }
+                self.done_as_is(place.item);
+            }
+            Kind::Nothing => {}
+        }
+        self.parts[index] = place;
+    }
+
+    /// What the provider kept of its thoughts, and the signature.
+    fn set_thoughts(&mut self, place: &Place) {
+        for key in ["summary", "content", "status"] {
+            let kept = item_of(&place.extra).and_then(|item| item.get(key));
+            if let Some(kept) = kept.filter(|kept| !kept.is_null()) {
+                self.set(place, [(key, kept.clone())]);
+            }
+        }
+        if let Some(signature) = &place.signature {
+            self.set(place, [("encrypted_content", signature.for_client(DIALECT).into())]);
+        }
+        if self.output[place.item].get("summary") == Some(&Value::Null) {
+            self.set(place, [("summary", summary(""))]);
+        }
+    }
+
+    fn set<const N: usize>(&mut self, place: &Place, fields: [(&str, Value); N]) {
+        let item = &mut self.output[place.item];
+        item.extend(fields.map(|(key, value)| (key.to_owned(), value)));
+    }
+
+    /// Everything is said; `status` is of the message that was said last.
+    pub(super) fn finish(&mut self, status: &str) -> Vec<Event> {
+        self.end_message(status);
+        std::mem::take(&mut self.out)
+    }
+
+    fn end_message(&mut self, status: &str) {
+        if let Some(index) = self.message.take() {
+            self.done(index, status);
+        }
+    }
+
+    fn done(&mut self, index: usize, status: &str) {
+        self.output[index].insert("status".to_owned(), status.into());
+        self.done_as_is(index);
+    }
+
+    fn done_as_is(&mut self, index: usize) {
+        let fields = json!({"output_index": index, "item": self.output[index]});
+        self.out.push(Event::new("response.output_item.done", fields));
+    }
+
+    fn added(&mut self, index: usize) {
+        let fields = json!({"output_index": index, "item": self.output[index]});
+        self.out.push(Event::new("response.output_item.added", fields));
+    }
+
+    fn contents(&mut self, item: usize) -> &mut Vec<Value> {
+        let content = self.output[item].entry("content").or_insert_with(|| json!([]));
+        if !content.is_array() {
+            *content = json!([]);
+        }
+        content.as_array_mut().expect("it was just made one")
+    }
+
+    /// An event about the item and the content that a part stands in.
+    fn say(&mut self, place: &Place, name: &str, fields: Value) {
+        let mut event = Event::new(name, fields);
+        event.fields.extend(self.address(place));
+        self.out.push(event);
+    }
+
+    fn address(&self, place: &Place) -> Map<String, Value> {
+        let id = self.output.get(place.item).and_then(|item| item.get("id")).cloned();
+        let mut address = Map::from_iter([
+            ("item_id".to_owned(), id.unwrap_or_default()),
+            ("output_index".to_owned(), place.item.into()),
+        ]);
+        let number = match place.kind {
+            Kind::Text | Kind::Refusal | Kind::Thoughts => "content_index",
+            Kind::Summary => "summary_index",
+            Kind::Call | Kind::Whole | Kind::Nothing => return address,
+        };
+        address.insert(number.to_owned(), place.content.into());
+        address
+    }
+
+    /// An event of the provider's, at its place in this stream.
+    fn pass(&mut self, place: &Place, event: &Value) {
+        let mut passed = Event::new(event["type"].as_str().unwrap_or_default(), event.clone());
+        for (key, value) in self.address(place) {
+            if passed.fields.contains_key(&key) {
+                passed.fields.insert(key, value);
+            }
+        }
+        self.out.push(passed);
+    }
+}
+
+/// A picture that a model made, as this dialect's own tool gives it.
+fn image(media: &Media) -> Option<&str> {
+    match (media.kind, &media.source) {
+        (MediaKind::Image, MediaSource::Base64 { data, .. }) => Some(data),
+        _ => None,
+    }
+}

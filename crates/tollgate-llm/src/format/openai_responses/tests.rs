@@ -1,0 +1,158 @@
+//! The dialect as a whole, from what was recorded of it and by chance. Bad requests are in
+//! `refusals`, what is said for other dialects in `writing`, streams in `streams`.
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+
+use super::OpenAiResponses;
+use crate::conversation::{Request, Response};
+use crate::delta::{self, Delta};
+use crate::extra::Extra;
+use crate::format::{Address, Format, recorded};
+
+mod refusals;
+mod streams;
+mod writing;
+
+const FOLDER: &str = "openai_responses";
+
+fn read(body: Value) -> Request {
+    OpenAiResponses.read_request(body, &Address::default()).unwrap()
+}
+
+fn written(request: &Request) -> Value {
+    OpenAiResponses.write_request(request).unwrap().body
+}
+
+fn asked() -> Request {
+    read(json!({"model": "m", "input": "hi"}))
+}
+
+/// A request that an answer with these echoes may follow.
+fn asked_like(response: &Value) -> Request {
+    read(json!({"model": "m", "input": "hi", "instructions": response["instructions"],
+        "tools": response["tools"], "tool_choice": response["tool_choice"]}))
+}
+
+#[test]
+fn requests_of_the_own_dialect_lose_nothing() {
+    for (name, body) in recorded::json(FOLDER, "request_") {
+        let written = OpenAiResponses.write_request(&read(body.clone())).unwrap();
+        assert_eq!(written.body, body, "{name}");
+        assert!(written.lost.is_empty(), "{name}: {:?}", written.lost);
+    }
+}
+
+#[test]
+fn answers_of_the_own_dialect_lose_nothing() {
+    for (name, body) in recorded::json(FOLDER, "response_") {
+        let response = OpenAiResponses.read_response(body.clone()).unwrap();
+        let written = OpenAiResponses.write_response(&response, &asked_like(&body), None);
+        assert_eq!(written, body, "{name}");
+    }
+}
+
+#[test]
+fn streams_of_the_own_dialect_lose_nothing() {
+    for (name, sse) in recorded::files(FOLDER, "stream_") {
+        let events = recorded::events(&sse);
+        let steps = recorded::steps(&OpenAiResponses, &events).unwrap();
+        recorded::whole(&steps);
+        let first: Value = serde_json::from_str(&events[0].1).unwrap();
+        let sent = sent(&asked_like(&first["response"]), &steps);
+        assert_eq!(sent.len(), events.len(), "{name}: {sent:#?}");
+        for (sent, event) in sent.iter().zip(&events) {
+            assert_eq!(sent.0, event.0, "{name}");
+            let [sent, mut event] =
+                [&sent.1, &event.1].map(|data| serde_json::from_str::<Value>(data).unwrap());
+            event.as_object_mut().unwrap().remove("obfuscation");
+            assert_eq!(sent, event, "{name}");
+        }
+    }
+}
+
+/// What a client gets who asked `request`.
+fn sent(request: &Request, steps: &[Delta]) -> Vec<(Option<String>, String)> {
+    recorded::arrived(&recorded::frames_for(&OpenAiResponses, request, steps))
+}
+
+/// As it looks when it was only said, and not read.
+fn bare(mut response: Response) -> Response {
+    response.extra = Extra::none();
+    for part in &mut response.parts {
+        part.extra = Extra::none();
+    }
+    response
+}
+
+proptest! {
+    #[test]
+    fn any_request_that_is_written_is_read_as_the_same(request in recorded::requests()) {
+        let again = read(written(&request));
+        prop_assert_eq!(again.tools.len(), request.tools.len());
+        prop_assert_eq!(again.client_tools().collect::<Vec<_>>(), request.client_tools().collect::<Vec<_>>());
+        prop_assert_eq!(&again.tool_choice, &request.tool_choice);
+        prop_assert_eq!(&again.options, &request.options);
+        prop_assert_eq!(again.delivery, request.delivery);
+        let ends_well = |meaning: String| meaning.replace(" Failed ", " Well ");
+        let meaning = |request: &Request| ends_well(recorded::meaning(&request.messages));
+        prop_assert_eq!(meaning(&again), meaning(&request));
+        prop_assert_eq!(written(&again), written(&request));
+    }
+
+    #[test]
+    fn any_answer_that_is_written_is_read_as_the_same(response in recorded::answers()) {
+        let whole = OpenAiResponses.write_response(&response, &asked(), None);
+        prop_assert_eq!(&bare(OpenAiResponses.read_response(whole.clone()).unwrap()), &response);
+        let events = sent(&asked(), &delta::steps(&response));
+        let steps = recorded::steps(&OpenAiResponses, &events).unwrap();
+        prop_assert_eq!(&bare(recorded::whole(&steps)), &response);
+        let last: Value = serde_json::from_str(&events[events.len() - 1].1).unwrap();
+        prop_assert_eq!(&last["response"], &whole);
+    }
+
+    #[test]
+    fn a_stream_is_the_same_however_it_is_cut(response in recorded::answers(), length in 1_usize..9) {
+        let steps = recorded::in_pieces(&delta::steps(&response), length);
+        let events = sent(&asked(), &steps);
+        let steps = recorded::steps(&OpenAiResponses, &events).unwrap();
+        prop_assert_eq!(bare(recorded::whole(&steps)), response);
+    }
+
+    #[test]
+    fn nothing_wrong_in_a_request_or_answer_brings_it_down(
+        number in any::<prop::sample::Index>(),
+        wounds in prop::collection::vec(recorded::wounds(), 1..4),
+    ) {
+        let requests = recorded::json(FOLDER, "request_");
+        let mut body = number.get(&requests).1.clone();
+        wounds.iter().for_each(|wound| recorded::wound(&mut body, wound));
+        if let Ok(request) = OpenAiResponses.read_request(body, &Address::default()) {
+            let _ = OpenAiResponses.write_request(&request);
+        }
+        let responses = recorded::json(FOLDER, "response_");
+        let mut body = number.get(&responses).1.clone();
+        wounds.iter().for_each(|wound| recorded::wound(&mut body, wound));
+        if let Ok(response) = OpenAiResponses.read_response(body) {
+            OpenAiResponses.write_response(&response, &asked(), None);
+        }
+    }
+
+    #[test]
+    fn nothing_wrong_in_a_stream_brings_it_down(
+        number in any::<prop::sample::Index>(),
+        event in any::<prop::sample::Index>(),
+        wounds in prop::collection::vec(recorded::wounds(), 1..3),
+    ) {
+        let streams = recorded::files(FOLDER, "stream_");
+        let mut events = recorded::events(&number.get(&streams).1);
+        let at = event.index(events.len());
+        let mut data: Value = serde_json::from_str(&events[at].1).unwrap();
+        wounds.iter().for_each(|wound| recorded::wound(&mut data, wound));
+        events[at].1 = data.to_string();
+        if let Ok(steps) = recorded::steps(&OpenAiResponses, &events) {
+            let _ = recorded::whole(&steps);
+            sent(&asked(), &steps);
+        }
+    }
+}

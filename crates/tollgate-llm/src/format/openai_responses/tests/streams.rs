@@ -1,0 +1,199 @@
+//! Streams as they should not be, and what a client's stream must be.
+
+use super::*;
+use crate::conversation::{Content, Part, Stop};
+use crate::delta::Opening;
+use crate::failure::{Failure, Kind};
+use crate::format::{Broken, Fault, Malformed};
+
+fn created() -> String {
+    json!({"type": "response.created", "response": {"id": "r", "model": "m", "output": []}})
+        .to_string()
+}
+
+fn completed() -> String {
+    json!({"type": "response.completed", "response": {"id": "r", "status": "completed",
+        "output": [], "usage": {"input_tokens": -3, "output_tokens": 4}}})
+    .to_string()
+}
+
+fn read_all(events: &[String]) -> Result<Vec<Delta>, Broken> {
+    let events: Vec<_> = events.iter().map(|data| (None, data.clone())).collect();
+    recorded::steps(&OpenAiResponses, &events)
+}
+
+/// Between the first event and the last.
+fn check(events: &[Value], expected: &str) {
+    let mut all = vec![created()];
+    all.extend(events.iter().map(Value::to_string));
+    all.push(completed());
+    let response = recorded::whole(&read_all(&all).unwrap());
+    let mut words: Vec<String> = response.parts.iter().map(shown).collect();
+    words.push(format!("{:?} {}/{}", response.stop, response.usage.input, response.usage.output));
+    assert_eq!(words.join(" | "), expected);
+}
+
+fn shown(part: &Part) -> String {
+    match &part.content {
+        Content::Text(text) => format!("text {text}"),
+        Content::Refusal(text) => format!("refusal {text}"),
+        Content::Thinking { text, signature } => {
+            let signature = signature.as_ref().map_or("", |signature| &signature.text);
+            format!("thought {text:?} {signature}").trim_end().to_owned()
+        }
+        Content::Call(call) => format!("{} {}{}", call.id, call.name, call.arguments),
+        other => format!("{other:?}"),
+    }
+}
+
+fn event(kind: &str, fields: Value) -> Value {
+    let mut event = json!({"type": format!("response.{kind}")});
+    let Value::Object(fields) = fields else { panic!("an object") };
+    event.as_object_mut().unwrap().extend(fields);
+    event
+}
+
+#[test]
+fn recorded_streams_say_what_they_say() {
+    let cases = [
+        ("stream_text", "text Hi there!"),
+        (
+            "stream_tools",
+            "thought \"**Plan**\\n\\nRoll.\" gAAAA | thought \"\" | text Rolling. | \
+             call_1 roll{\"expression\":\"2d6\"} | call_2 now{}",
+        ),
+        ("stream_refusal", "refusal I cannot."),
+        ("stream_open_thoughts", "thought \"We roll.\" | text 4"),
+    ];
+    for (name, expected) in cases {
+        let (_, sse) = recorded::files(FOLDER, name).remove(0);
+        let steps = recorded::steps(&OpenAiResponses, &recorded::events(&sse)).unwrap();
+        let parts = recorded::whole(&steps).parts;
+        assert_eq!(parts.iter().map(shown).collect::<Vec<_>>().join(" | "), expected);
+    }
+    let (_, sse) = recorded::files(FOLDER, "stream_own_kinds").remove(0);
+    let steps = recorded::steps(&OpenAiResponses, &recorded::events(&sse)).unwrap();
+    assert_eq!(recorded::whole(&steps).stop, Stop::Calls, "they wait for the client");
+}
+
+#[test]
+fn servers_may_leave_out_the_pieces_or_all_but_the_end() {
+    let call = json!({"type": "function_call", "call_id": "c", "name": "f", "arguments": "{}"});
+    let text = json!({"type": "message", "id": "m", "role": "assistant",
+        "content": [{"type": "output_text", "text": "hi"}]});
+    let done = event("output_item.done", json!({"output_index": 0, "item": call}));
+    check(&[done.clone(), done], "c f{} | Calls 0/4");
+    let done = event("output_item.done", json!({"output_index": 0, "item": text}));
+    check(&[done], "text hi | End 0/4");
+    let mut begun = call.clone();
+    begun["arguments"] = "".into();
+    let added = event("output_item.added", json!({"output_index": 0, "item": begun}));
+    let arguments =
+        event("function_call_arguments.done", json!({"output_index": 0, "arguments": "{}"}));
+    check(&[added.clone(), arguments], "c f{} | Calls 0/4");
+    let done = event("output_item.done", json!({"output_index": 0, "item": call}));
+    check(&[added, done], "c f{} | Calls 0/4");
+    let mut begun = text.clone();
+    begun["content"] = json!([]);
+    let added = event("output_item.added", json!({"output_index": 0, "item": begun}));
+    let delta = event("output_text.delta", json!({"output_index": 0, "delta": "hi"}));
+    check(&[added.clone(), delta], "text hi | End 0/4");
+    let done = event("output_text.done", json!({"output_index": 0, "text": "hi"}));
+    check(&[added, done], "text hi | End 0/4");
+    check(&[], "End 0/4");
+    let last = json!({"type": "response.incomplete", "response": {"id": "r", "output": [text, call],
+        "status": "incomplete", "incomplete_details": {"reason": "content_filter"}}});
+    let response = recorded::whole(&read_all(&[last.to_string()]).unwrap());
+    assert_eq!(response.parts.len(), 2);
+    assert_eq!(response.stop, Stop::Filtered);
+}
+
+#[test]
+fn events_about_nothing_say_nothing() {
+    let delta = event("output_text.delta", json!({"output_index": 7, "delta": "lost"}));
+    let arguments = event("function_call_arguments.delta", json!({"delta": "lost"}));
+    let unknown = event("galaxy.expanding", json!({"output_index": 0}));
+    let nothing = event("output_item.added", json!({"output_index": 0, "item": null}));
+    check(&[delta, arguments, unknown, nothing], "End 0/4");
+}
+
+#[test]
+fn b_ch_13_a_stream_without_its_end_broke_off() {
+    let done = "[DONE]".to_owned();
+    for events in [vec![], vec![created()], vec![created(), done.clone()], vec![done.clone()]] {
+        assert_eq!(read_all(&events).unwrap_err(), Broken::Short);
+    }
+    assert!(read_all(&[created(), completed(), done, "nonsense".to_owned()]).is_ok());
+    for data in ["<html>", "{", "[]"] {
+        let broken = read_all(&[created(), data.to_owned()]);
+        let malformed = matches!(broken, Err(Broken::Malformed(Malformed(_)) | Broken::Short));
+        assert!(malformed, "{data}: {broken:?}");
+    }
+}
+
+#[test]
+fn an_error_in_the_middle_is_reported_in_each_of_its_forms() {
+    let flat = json!({"type": "error", "code": "rate_limit_exceeded", "message": "later"});
+    let nested =
+        json!({"type": "error", "error": {"code": "rate_limit_exceeded", "message": "later"}});
+    let failed = json!({"type": "response.failed", "response": {"status": "failed",
+        "error": {"code": "rate_limit_exceeded", "message": "later"}}});
+    for event in [flat, nested, failed] {
+        let Err(Broken::Reported(said)) = read_all(&[created(), event.to_string()]) else {
+            panic!("not reported: {event}")
+        };
+        assert_eq!((said.fault, said.message.as_str()), (Fault::TooOften, "later"));
+    }
+}
+
+#[test]
+fn answers_that_failed_are_errors() {
+    let failed = json!({"id": "r", "status": "failed", "output": [],
+        "error": {"code": "server_error", "message": "oops"}});
+    let malformed = OpenAiResponses.read_response(failed).unwrap_err();
+    assert_eq!(malformed, Malformed("it is an error: oops".to_owned()));
+    assert!(OpenAiResponses.read_response(json!({"id": "r"})).is_err());
+}
+
+#[test]
+fn a_clients_stream_that_fails_says_so_twice() {
+    let failure = Failure::new(Kind::RateLimited, "too often");
+    let mut writer = OpenAiResponses.stream_writer(&asked());
+    assert_eq!(writer.fail(&failure).len(), 1, "nothing has begun");
+    let mut writer = OpenAiResponses.stream_writer(&asked());
+    let start =
+        Delta::Start { id: "r".into(), model: "m".into(), created: 1, extra: Extra::none() };
+    writer.write(&start);
+    let frames = recorded::arrived(&writer.fail(&failure));
+    let [error, failed] = [0, 1].map(|at| serde_json::from_str::<Value>(&frames[at].1).unwrap());
+    assert_eq!(error["error"]["code"], "rate_limit_exceeded");
+    assert_eq!((&error["type"], &error["message"]), (&json!("error"), &json!("too often")));
+    assert_eq!(error["sequence_number"], 2);
+    assert_eq!(failed["response"]["status"], "failed");
+    assert_eq!(failed["response"]["id"], "r");
+    assert_eq!(failed["response"]["error"]["code"], "rate_limit_exceeded");
+}
+
+#[test]
+fn calls_that_overlap_keep_their_places() {
+    let open = |index, id: &str| Delta::Open {
+        index,
+        opening: Opening::Call { id: id.into(), name: "f".into() },
+        extra: Extra::none(),
+    };
+    let grow = |index, text: &str| Delta::Grow { index, text: text.into(), extra: Extra::none() };
+    let steps = [
+        Delta::Start { id: "r".into(), model: "m".into(), created: 1, extra: Extra::none() },
+        open(0, "a"),
+        open(1, "b"),
+        grow(1, "{"),
+        grow(0, "[]"),
+        Delta::Close { index: 0 },
+        grow(1, "}"),
+        Delta::Close { index: 1 },
+        Delta::End { stop: Stop::Calls, usage: Default::default(), extra: Extra::none() },
+    ];
+    let again = recorded::steps(&OpenAiResponses, &sent(&asked(), &steps)).unwrap();
+    let parts = recorded::whole(&again).parts;
+    assert_eq!(parts.iter().map(shown).collect::<Vec<_>>(), ["a f[]", "b f{}"]);
+}

@@ -1,0 +1,91 @@
+//! Tools and the choice among them, both ways. Called by the readers and writers of requests, and
+//! where an answer repeats them.
+
+use serde_json::{Map, Value, json};
+
+use super::DIALECT;
+use crate::conversation::{Function, Tool, ToolChoice};
+use crate::failure::Failure;
+use crate::format::fields::{Fields, unknown, wrong};
+use crate::format::openai_common::{self, Allowed};
+
+pub(super) fn read_all(list: Vec<Value>) -> Result<Vec<Tool>, Failure> {
+    list.into_iter()
+        .enumerate()
+        .map(|(index, tool)| read(tool, format!("tools[{index}]")))
+        .collect()
+}
+
+fn read(value: Value, at: String) -> Result<Tool, Failure> {
+    let mut fields = Fields::new(value, at)?;
+    let kind = fields.needed_text("type")?;
+    fields.put("type", kind.as_str());
+    if kind != "function" {
+        return Ok(Tool::Hosted { dialect: DIALECT, value: fields.into_value() });
+    }
+    let name = fields.needed_text("name")?;
+    let description = fields.text("description")?;
+    let parameters = fields.object("parameters")?.map(Fields::into_value);
+    Ok(Tool::Function(Function { name, description, parameters, extra: fields.rest(DIALECT) }))
+}
+
+/// `Err`: a tool that another dialect's provider runs.
+pub(super) fn write(tool: &Tool) -> Result<Value, Failure> {
+    let function = match tool {
+        Tool::Function(function) => function,
+        Tool::Hosted { dialect: DIALECT, value } => return Ok(value.clone()),
+        Tool::Hosted { dialect, value } => return Err(openai_common::hosted(*dialect, value)),
+    };
+    let mut object = Map::from_iter([
+        ("type".to_owned(), Value::from("function")),
+        ("name".to_owned(), function.name.clone().into()),
+    ]);
+    if let Some(description) = &function.description {
+        object.insert("description".to_owned(), description.clone().into());
+    }
+    object.insert("parameters".to_owned(), function.parameters.clone().unwrap_or_default());
+    // Nothing said means strict here, and would change what a schema allows.
+    if function.extra.fields(DIALECT).is_none() {
+        let strict = openai_common::strict_of(function).unwrap_or(false);
+        object.insert("strict".to_owned(), strict.into());
+    }
+    function.extra.write_into(DIALECT, &mut object);
+    Ok(Value::Object(object))
+}
+
+pub(super) fn read_choice(fields: &mut Fields) -> Result<ToolChoice, Failure> {
+    let at = fields.place("tool_choice");
+    match fields.take("tool_choice") {
+        None => Ok(ToolChoice::Unsaid),
+        Some(Value::String(word)) => match word.as_str() {
+            "auto" => Ok(ToolChoice::Auto),
+            "none" => Ok(ToolChoice::None),
+            "required" => Ok(ToolChoice::Required),
+            _ => Err(unknown(&at, &word, &["auto", "none", "required"])),
+        },
+        Some(value @ Value::Object(_)) if value["type"] == "function" => {
+            Ok(ToolChoice::Named(Fields::new(value, at)?.needed_text("name")?))
+        }
+        Some(value @ Value::Object(_)) if value["type"].is_string() => {
+            Ok(ToolChoice::Opaque { dialect: DIALECT, value })
+        }
+        Some(Value::Object(_)) => Err(Failure::invalid(&at, format!("`{at}.type` is missing"))),
+        Some(other) => Err(wrong(&at, "a string or an object", &other)),
+    }
+}
+
+/// `Err` has what the dialect cannot say.
+pub(super) fn write_choice(choice: &ToolChoice) -> Result<Option<Value>, String> {
+    Ok(Some(match choice {
+        ToolChoice::Unsaid => return Ok(None),
+        ToolChoice::Auto => "auto".into(),
+        ToolChoice::None => "none".into(),
+        ToolChoice::Required => "required".into(),
+        ToolChoice::Named(name) => json!({"type": "function", "name": name}),
+        ToolChoice::Opaque { dialect: DIALECT, value } => value.clone(),
+        ToolChoice::Opaque { dialect, value } => match Allowed::read(*dialect, value) {
+            Some(allowed) => allowed.responses(),
+            None => return Err("field `tool_choice`".to_owned()),
+        },
+    }))
+}

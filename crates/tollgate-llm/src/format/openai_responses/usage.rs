@@ -1,0 +1,32 @@
+//! Tokens, both ways. The whole object stays in the extra fields, so that counts which only this
+//! dialect has come back; those that are known are written anew.
+
+use serde_json::{Value, json};
+
+use crate::conversation::Usage;
+
+/// Counts that make no sense are 0.
+pub(super) fn read(value: &Value) -> Usage {
+    let count = |value: &Value| value.as_u64().unwrap_or(0);
+    let (input, output) = (&value["input_tokens_details"], &value["output_tokens_details"]);
+    Usage {
+        input: count(&value["input_tokens"]),
+        output: count(&value["output_tokens"]),
+        cache_read: count(&input["cached_tokens"]),
+        cache_written: count(&input["cache_write_tokens"]),
+        reasoning: count(&output["reasoning_tokens"]),
+    }
+}
+
+pub(super) fn write(usage: &Usage) -> Value {
+    json!({
+        "input_tokens": usage.input,
+        "input_tokens_details": {
+            "cached_tokens": usage.cache_read,
+            "cache_write_tokens": usage.cache_written,
+        },
+        "output_tokens": usage.output,
+        "output_tokens_details": {"reasoning_tokens": usage.reasoning},
+        "total_tokens": usage.total(),
+    })
+}

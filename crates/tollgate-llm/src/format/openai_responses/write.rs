@@ -1,0 +1,133 @@
+//! Writes a request for a provider. Called by the provider through the format.
+
+use serde_json::{Map, Value, json};
+
+use super::history::{self, Kept};
+use super::{DIALECT, item_of, tool};
+use crate::conversation::{
+    Delivery, Message, Options, OutputForm, Parallel, Part, Request, Role, ToolChoice,
+};
+use crate::dialect::Dialect;
+use crate::failure::Failure;
+use crate::format::lost::Lost;
+use crate::format::{Written, openai_common};
+
+pub(super) fn write(request: &Request) -> Result<Written, Failure> {
+    let mut lost = Lost::of(request, DIALECT);
+    let mut body = Map::from_iter([("model".to_owned(), request.model.clone().into())]);
+    let (instructions, messages) = instructions(&request.messages);
+    if let Some(instructions) = instructions {
+        body.insert("instructions".to_owned(), instructions.into());
+    }
+    store(request, &mut body);
+    let kept = match body.get("store") == Some(&Value::Bool(false)) {
+        true => Kept::Nowhere,
+        false => Kept::There,
+    };
+    let items = history::for_provider(messages, kept, &mut lost);
+    body.insert("input".to_owned(), items.into());
+    if !request.tools.is_empty() {
+        let tools: Result<Vec<Value>, Failure> = request.tools.iter().map(tool::write).collect();
+        body.insert("tools".to_owned(), tools?.into());
+    }
+    match tool::write_choice(&request.tool_choice) {
+        Ok(Some(choice)) => drop(body.insert("tool_choice".to_owned(), choice)),
+        Ok(None) => {}
+        Err(what) => lost.say(what),
+    }
+    options(&request.options, &mut body);
+    lose(&request.options, &mut lost);
+    if request.delivery == Delivery::Streamed {
+        body.insert("stream".to_owned(), true.into());
+    }
+    openai_common::carry(request, Dialect::OpenAiChat, &mut body, &mut lost);
+    request.extra.write_into(DIALECT, &mut body);
+    settle(request, &mut body);
+    Ok(Written { body: Value::Object(body), lost: lost.into_said() })
+}
+
+/// The first system prompt, if it was not an item before, and what comes behind it.
+pub(super) fn instructions(messages: &[Message]) -> (Option<String>, &[Message]) {
+    match messages {
+        [first, rest @ ..] if first.role == Role::System && item_of(&first.extra).is_none() => {
+            let texts: Option<Vec<&str>> = first.parts.iter().map(Part::as_text).collect();
+            match texts {
+                Some(texts) => (Some(texts.join("\n\n")), rest),
+                None => (None, messages),
+            }
+        }
+        _ => (None, messages),
+    }
+}
+
+/// Clients of other dialects do not expect that their words are kept.
+fn store(request: &Request, body: &mut Map<String, Value>) {
+    if request.extra.get(DIALECT, "input").is_some() {
+        if let Some(store) = request.extra.get(DIALECT, "store") {
+            body.insert("store".to_owned(), store.clone());
+        }
+        return;
+    }
+    body.insert("store".to_owned(), false.into());
+    // Only models that think take this, and the next round needs their thoughts.
+    if request.options.effort.is_some() {
+        body.insert("include".to_owned(), json!(["reasoning.encrypted_content"]));
+    }
+}
+
+fn options(options: &Options, body: &mut Map<String, Value>) {
+    body.extend(options.max_output.map(|count| ("max_output_tokens".to_owned(), count.into())));
+    let numbers = [("temperature", &options.temperature), ("top_p", &options.top_p)];
+    for (key, number) in numbers {
+        body.extend(number.clone().map(|number| (key.to_owned(), number.into())));
+    }
+    if let Some(parallel) = options.parallel_calls {
+        body.insert("parallel_tool_calls".to_owned(), (parallel == Parallel::Allowed).into());
+    }
+    if let Some(output) = &options.output {
+        body.insert("text".to_owned(), json!({"format": output_json(output)}));
+    }
+    if let Some(effort) = &options.effort {
+        body.insert("reasoning".to_owned(), json!({"effort": effort}));
+    }
+    body.extend(options.user.clone().map(|user| ("user".to_owned(), user.into())));
+}
+
+pub(super) fn output_json(output: &OutputForm) -> Value {
+    let OutputForm::Schema { name, schema, strict } = output else {
+        return json!({"type": "json_object"});
+    };
+    let schema = if schema.is_object() { schema.clone() } else { json!({}) };
+    let mut form = json!({"type": "json_schema", "name": name, "schema": schema});
+    if let Some(strict) = strict {
+        form["strict"] = (*strict).into();
+    }
+    form
+}
+
+/// What this dialect has no words for.
+fn lose(options: &Options, lost: &mut Lost) {
+    let fields = [
+        ("top_k", options.top_k.is_some()),
+        ("seed", options.seed.is_some()),
+        ("presence_penalty", options.presence_penalty.is_some()),
+        ("frequency_penalty", options.frequency_penalty.is_some()),
+        ("stop", !options.stop.is_empty()),
+        ("n", options.candidates.is_some_and(|count| count > 1)),
+    ];
+    for (field, _) in fields.into_iter().filter(|(_, said)| *said) {
+        lost.say(format!("field `{field}`"));
+    }
+}
+
+/// OpenAI refuses requests that speak of a choice among no tools, or of a stream and want none.
+fn settle(request: &Request, body: &mut Map<String, Value>) {
+    if request.delivery == Delivery::Whole {
+        body.shift_remove("stream_options");
+    }
+    if request.tools.is_empty()
+        && matches!(request.tool_choice, ToolChoice::Auto | ToolChoice::None)
+    {
+        body.shift_remove("tool_choice");
+    }
+}
