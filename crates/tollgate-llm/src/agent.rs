@@ -19,8 +19,11 @@ use crate::provider::{Model, Models};
 use crate::settings::Settings;
 use crate::told::{Note, Told};
 
+mod asking;
 mod calls;
+mod mouth;
 mod offer;
+mod opener;
 mod prepare;
 mod relay;
 mod run;

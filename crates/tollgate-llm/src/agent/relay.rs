@@ -57,11 +57,7 @@ impl Relay {
     /// What the client gets of this step.
     pub(super) fn pass(&mut self, delta: &Delta, offered: &Offered) -> Vec<Delta> {
         match delta {
-            Delta::Start { .. } if self.started => Vec::new(),
-            Delta::Start { .. } => {
-                self.started = true;
-                vec![delta.clone()]
-            }
+            Delta::Start { .. } => self.begin(delta.clone()).into_iter().collect(),
             Delta::Open { index, opening, extra } => {
                 if is_ours(opening, offered) {
                     return Vec::new();
@@ -95,15 +91,23 @@ impl Relay {
         }
     }
 
-    /// Words that are no model's.
-    pub(super) fn say(&mut self, text: String) -> Vec<Delta> {
+    /// The beginning, if the client has not seen one.
+    pub(super) fn begin(&mut self, start: Delta) -> Option<Delta> {
+        (!std::mem::replace(&mut self.started, true)).then_some(start)
+    }
+
+    /// A part for words that are beside the rounds.
+    pub(super) fn open_words(&mut self) -> (usize, Delta) {
         let index = self.parts;
         self.parts += 1;
         self.words.insert(index, Words::Silent);
-        let mut steps = vec![Delta::Open { index, opening: Opening::Text, extra: Extra::none() }];
-        steps.extend(self.pause(index, &text));
+        (index, Delta::Open { index, opening: Opening::Text, extra: Extra::none() })
+    }
+
+    /// More of them.
+    pub(super) fn grow_words(&mut self, index: usize, text: String) -> Vec<Delta> {
+        let mut steps = self.pause(index, &text);
         steps.push(Delta::Grow { index, text, extra: Extra::none() });
-        steps.push(Delta::Close { index });
         steps
     }
 

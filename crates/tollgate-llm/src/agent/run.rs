@@ -2,25 +2,28 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
+use std::time::Instant;
 
-use parking_lot::Mutex;
+use futures_util::stream::{self, StreamExt};
 use serde_json::map::Entry;
 use serde_json::{Map, Value};
-use tollgate_core::agent::MixedResponse;
+use tollgate_core::agent::{Engine, MixedResponse};
 
+use super::asking::{self, Asking, Heard, Reached};
 use super::calls::{Dealt, Room, walled};
+use super::mouth::Mouth;
 use super::offer::{Offer, dialect};
+use super::opener::{self, Opened};
 use super::prepare::Prepared;
-use super::relay::Relay;
-use super::{Acting, Answer, Chat, Said, Times, Voice};
+use super::{Acting, Answer, Chat, Times, Voice};
+use crate::cascade;
 use crate::conversation::{
-    Content, Delivery, Message, Part, Request, Response, Role, Stop, ToolChoice, Usage,
+    Content, Message, Part, Request, Response, Role, Stop, ToolChoice, Usage,
 };
-use crate::delta::{Assembly, Delta, Opening, steps};
+use crate::delta::Assembly;
 use crate::dialect::Dialect;
 use crate::failure::{Failure, Kind};
-use crate::mode::{self, Reading};
-use crate::provider::{Chain, Model};
+use crate::provider::Model;
 use crate::told::{Ended, Note, Told};
 use crate::turn::{self, Ids, Offered, Sorted, Spent, Step, Then};
 
@@ -36,12 +39,11 @@ pub(super) struct Run {
     request: Request,
     /// Where in it the answer begins.
     asked: usize,
+    /// What a model has to know beside the conversation.
+    aside: Option<Message>,
     spent: Spent,
     bounds: turn::Bounds,
-    relay: Relay,
-    /// What the client gets.
-    whole: Assembly,
-    ids: Ids,
+    mouth: Mouth,
     usage: Usage,
     ran: Vec<crate::told::Ran>,
     rounds: u32,
@@ -50,7 +52,6 @@ pub(super) struct Run {
     lost: Vec<String>,
     /// In which the last answer was given.
     dialect: Dialect,
-    voice: Option<Voice>,
 }
 
 impl Run {
@@ -63,25 +64,23 @@ impl Run {
             offer,
             offered: Offered::default(),
             asked: request.messages.len(),
-            ids: Ids::behind(&request.messages),
+            mouth: Mouth::new(Ids::behind(&request.messages), voice),
             request,
+            aside: None,
             spent: Spent::default(),
             bounds,
-            relay: Relay::default(),
-            whole: Assembly::default(),
             usage: Usage::default(),
             ran: Vec::new(),
             rounds: 0,
             times: Times::default(),
             lost: Vec::new(),
             dialect: Dialect::OpenAiChat,
-            voice,
         }
     }
 
     pub(super) async fn finished(mut self) -> Result<Answer, Failure> {
+        let mut response = self.first_round().await?;
         loop {
-            let response = self.round().await?;
             let step = turn::next(&response.parts, &self.offered, &self.spent, &self.bounds);
             let (sorted, then) = match step {
                 Step::Finish(ended) => return self.finish(response, ended).await,
@@ -98,101 +97,109 @@ impl Run {
                     return self.finish(response, ended).await;
                 }
             }
+            response = self.round().await?;
         }
+    }
+
+    async fn first_round(&mut self) -> Result<Response, Failure> {
+        match self.opener() {
+            Some(opener) => self.opened_round(&opener).await,
+            None => self.round().await,
+        }
+    }
+
+    /// Who speaks the first sentence. Nobody has to where the answer comes whole.
+    fn opener(&self) -> Option<Arc<Model>> {
+        let engine = &self.acting.as_ref()?.agent.persona.engine;
+        let Engine::SentenceCascade { opener } = engine else { return None };
+        self.mouth.voice()?;
+        self.chat.models().find(opener)
+    }
+
+    async fn opened_round(&mut self, opener: &Arc<Model>) -> Result<Response, Failure> {
+        let began = self.chat.clock.now();
+        self.rounds += 1;
+        let fast = opener::question(&self.request, opener, &self.chat.clock);
+        let strong = asking::ask(self.asking());
+        let model = self.chain.first().map(|model| model.settings.id.clone());
+        let both = (fast, strong);
+        let opened = opener::open(&mut self.mouth, both, &model.unwrap_or_default()).await?;
+        let (opener, heard, rest) = match opened {
+            Opened::Alone { heard, rest } => (None, heard, rest),
+            Opened::Said { opener, heard } => (Some(opener), heard, stream::empty().boxed()),
+            Opened::Blind { opener } => {
+                self.times.models += self.chat.clock.now().saturating_duration_since(began);
+                self.begun_by(&opener);
+                let mut response = self.round().await?;
+                response.parts.insert(0, Part::text(opener));
+                return Ok(response);
+            }
+        };
+        let whole = stream::iter(heard.into_iter().map(Ok)).chain(rest).boxed();
+        let mut response = self.hear(whole, began).await?;
+        if let Some(opener) = opener {
+            self.begun_by(&opener);
+            response.parts.insert(0, Part::text(opener));
+        }
+        Ok(response)
+    }
+
+    /// This much of the answer was said already.
+    fn begun_by(&mut self, opener: &str) {
+        self.mouth.said_before(opener);
+        self.aside = Some(cascade::to_strong(opener));
     }
 
     /// Asks once, and gives what comes of it to the client as far as it is the client's.
     async fn round(&mut self) -> Result<Response, Failure> {
         self.rounds += 1;
-        self.relay.next_round();
+        self.mouth.next_round();
         let began = self.chat.clock.now();
-        let mut assembly = Assembly::default();
-        let model = self.ask(&mut assembly).await?;
+        let answer = asking::ask(self.asking());
+        self.hear(answer, began).await
+    }
+
+    fn asking(&self) -> Asking {
+        let mut request = self.request.clone();
+        request.messages.extend(self.aside.clone());
+        Asking {
+            clock: Arc::clone(&self.chat.clock),
+            models: self.chain.clone(),
+            offer: self.offer.clone(),
+            request,
+            voice: self.mouth.voice().cloned(),
+        }
+    }
+
+    async fn hear(
+        &mut self,
+        mut answer: asking::Answer,
+        began: Instant,
+    ) -> Result<Response, Failure> {
+        let mut round = Assembly::default();
+        while let Some(heard) = answer.next().await {
+            match heard? {
+                Heard::Reached(reached) => self.reached(reached).await,
+                Heard::Delta(delta) => self.mouth.take(delta, &self.offered, &mut round).await,
+            }
+        }
         self.times.models += self.chat.clock.now().saturating_duration_since(began);
-        self.prefer(&model);
-        let response = assembly.finish().ok_or_else(|| {
-            let name = &model.settings.name;
-            Failure::new(Kind::Provider, format!("the answer of `{name}` broke off"))
-        })?;
+        let broken = || Failure::new(Kind::Provider, "the model's answer broke off");
+        let response = round.finish().ok_or_else(broken)?;
         self.usage = self.usage.and(&response.usage);
         Ok(response)
     }
 
-    async fn ask(&mut self, assembly: &mut Assembly) -> Result<Arc<Model>, Failure> {
-        let (models, clock) = (self.chain.clone(), Arc::clone(&self.chat.clock));
-        let voice = self.voice.clone();
-        let on_fallback = |note: Note| {
-            if let Some(voice) = &voice {
-                voice.try_say(Said::Note(note));
-            }
-        };
-        let chain =
-            Chain { models: &models, clock: &*clock, until: None, on_fallback: &on_fallback };
-        // Of the model that was asked last, which is the one that answers.
-        let asked = Mutex::new((Offered::default(), Reading::default()));
-        let (offer, request) = (self.offer.clone(), self.request.clone());
-        let write = |model: &Model| {
-            let round = offer.round(&request, model)?;
-            let (request, reading) = mode::prepare(round.request, model.settings.tool_mode);
-            *asked.lock() = (round.offered, reading);
-            Ok(request)
-        };
-        match self.request.delivery {
-            Delivery::Whole => {
-                let reached = chain.ask(write).await?;
-                let (offered, reading) = asked.into_inner();
-                (self.offered, self.lost) = (offered, reached.lost);
-                for delta in steps(&reading.whole(reached.answer)) {
-                    self.take(delta, assembly).await;
-                }
-                Ok(reached.model)
-            }
-            Delivery::Streamed => {
-                let mut reached = chain.stream(write).await?;
-                let (offered, mut reading) = asked.into_inner();
-                self.offered = offered;
-                if !reached.lost.is_empty() {
-                    self.note(Note::Lost(std::mem::take(&mut reached.lost))).await;
-                }
-                while let Some(delta) = reached.answer.next().await {
-                    for delta in reading.read(delta?) {
-                        self.take(delta, assembly).await;
-                    }
-                }
-                Ok(reached.model)
-            }
-        }
-    }
-
-    /// One that has begun a turn goes on with it: it knows its own thoughts.
-    fn prefer(&mut self, model: &Arc<Model>) {
-        if let Some(at) = self.chain.iter().position(|it| Arc::ptr_eq(it, model)) {
+    /// A model that has begun a turn goes on with it: it knows its own thoughts.
+    async fn reached(&mut self, reached: Reached) {
+        let Reached { model, offered, lost } = reached;
+        if let Some(at) = self.chain.iter().position(|it| Arc::ptr_eq(it, &model)) {
             self.chain.drain(..at);
         }
-        self.dialect = dialect(model);
-    }
-
-    async fn take(&mut self, mut delta: Delta, assembly: &mut Assembly) {
-        if let Delta::Open { opening: Opening::Call { id, .. }, .. } = &mut delta {
-            *id = self.ids.distinct(id);
-        }
-        assembly.add(&delta);
-        let passed = self.relay.pass(&delta, &self.offered);
-        self.give(passed).await;
-    }
-
-    async fn give(&mut self, deltas: Vec<Delta>) {
-        for delta in deltas {
-            self.whole.add(&delta);
-            if let Some(voice) = &self.voice {
-                voice.say(Said::Delta(delta)).await;
-            }
-        }
-    }
-
-    async fn note(&self, note: Note) {
-        if let Some(voice) = &self.voice {
-            voice.say(Said::Note(note)).await;
+        (self.dialect, self.offered) = (dialect(&model), offered);
+        if !lost.is_empty() {
+            self.mouth.note(Note::Lost(lost.clone())).await;
+            self.lost = lost;
         }
     }
 
@@ -205,7 +212,7 @@ impl Run {
         let began = self.chat.clock.now();
         let left = self.bounds.tool_time.map(|all| all.saturating_sub(self.spent.tool_time));
         let turn = walled(&acting.turn, left, began);
-        let (gate, voice) = (&*self.chat.gate, self.voice.as_ref());
+        let (gate, voice) = (&*self.chat.gate, self.mouth.voice());
         let room = Room { gate, turn: &turn, dialect: self.dialect, voice };
         let mut dealt = room.run(&sorted.run).await;
         self.spent.tool_time += self.chat.clock.now().saturating_duration_since(began);
@@ -247,8 +254,8 @@ impl Run {
         let form = self.acting.as_ref().map(|acting| acting.agent.persona.mixed_response);
         let stop = match form {
             Some(MixedResponse::Inline) if !self.ran.is_empty() => {
-                let said = self.relay.say(inlined(&self.request.messages[self.asked..]));
-                self.give(said).await;
+                let results = inlined(&self.request.messages[self.asked..]);
+                self.mouth.say(results).await;
                 Stop::End
             }
             Some(MixedResponse::Inline | MixedResponse::Native) | None => Stop::Calls,
@@ -267,8 +274,6 @@ impl Run {
     }
 
     async fn close(mut self, stop: Stop, ended: Ended) -> Result<Answer, Failure> {
-        let end = self.relay.end(stop, self.usage.clone());
-        self.give(vec![end]).await;
         let told = self.acting.is_some().then(|| Told {
             ended,
             rounds: self.rounds,
@@ -278,14 +283,11 @@ impl Run {
             },
             calls: std::mem::take(&mut self.ran),
         });
-        let broken = || Failure::new(Kind::Internal, "the answer has no end");
         let times = Times { tools: self.spent.tool_time, ..self.times };
-        Ok(Answer {
-            response: self.whole.finish().ok_or_else(broken)?,
-            told,
-            times,
-            lost: self.lost,
-        })
+        let response = self.mouth.close(stop, self.usage).await;
+        let response =
+            response.ok_or_else(|| Failure::new(Kind::Internal, "the answer has no end"))?;
+        Ok(Answer { response, told, times, lost: self.lost })
     }
 }
 

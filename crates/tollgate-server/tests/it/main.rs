@@ -4,6 +4,7 @@
 mod agents;
 mod asking_leave;
 mod chat;
+mod chat_cascade;
 mod chat_streams;
 mod client;
 mod configured;

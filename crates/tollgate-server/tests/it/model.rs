@@ -3,6 +3,7 @@
 use std::convert::Infallible;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{Request, Response};
@@ -19,7 +20,8 @@ use tollgate_core::secret::Secret;
 use tollgate_llm::settings::{self, Api, Patience, Provider, ProviderKind, Settings, ToolMode};
 use tollgate_mcp::tasks;
 
-/// What it says to a request: words, `!name {json}` for a call, one on each line.
+/// What it says to a request: words, `!name {json}` for a call, one on each line; `~300` on the
+/// first one keeps it waiting for so many milliseconds.
 type Script = Box<dyn Fn(&Value) -> String + Send + Sync>;
 
 pub(crate) struct Model {
@@ -67,7 +69,7 @@ impl Model {
         .await
     }
 
-    /// A config with it as the model `m`.
+    /// A config with it as the model `m`, and once more as `fast`.
     pub(crate) fn settings(&self) -> Settings {
         let provider = Provider {
             name: "p".to_owned(),
@@ -88,7 +90,9 @@ impl Model {
             tool_mode: ToolMode::Native,
             api: Api::Chat,
         };
-        Settings { providers: vec![provider], models: vec![model] }
+        let (name, id) = ("fast".to_owned(), "fast-at-home".to_owned());
+        let fast = settings::Model { name, id, ..model.clone() };
+        Settings { providers: vec![provider], models: vec![model, fast] }
     }
 }
 
@@ -99,10 +103,17 @@ async fn answer(
 ) -> Response<Full<Bytes>> {
     let body = request.into_body().collect().await.unwrap().to_bytes();
     let asked: Value = serde_json::from_slice(&body).unwrap();
+    heard.lock().push(asked.clone());
     let said = script(&asked);
+    let said = match said.strip_prefix('~').and_then(|said| said.split_once('\n')) {
+        Some((wait, said)) => {
+            tokio::time::sleep(Duration::from_millis(wait.parse().unwrap())).await;
+            said.to_owned()
+        }
+        None => said,
+    };
     let is_streamed = asked["stream"] == true;
-    let number = heard.lock().len();
-    heard.lock().push(asked);
+    let number = heard.lock().len() - 1;
     let (media, text) = match is_streamed {
         true => ("text/event-stream", streamed(&said, number)),
         false => ("application/json", whole(&said, number)),
