@@ -1,5 +1,5 @@
 //! How each dialect writes conversations down. Pure: text in, text out. A new dialect is one module
-//! and one line in [`FORMATS`].
+//! and one line in [`of`].
 
 use std::time::Duration;
 
@@ -32,12 +32,14 @@ mod recorded;
 pub mod reported;
 pub mod turns;
 
-/// Every dialect that is written and read here.
-pub const FORMATS: &[&dyn Format] = &[&OpenAiChat, &OpenAiResponses, &Anthropic, &Gemini];
-
 /// The one for a dialect.
-pub fn of(dialect: Dialect) -> Option<&'static dyn Format> {
-    FORMATS.iter().copied().find(|format| format.dialect() == dialect)
+pub fn of(dialect: Dialect) -> &'static dyn Format {
+    match dialect {
+        Dialect::OpenAiChat => &OpenAiChat,
+        Dialect::OpenAiResponses => &OpenAiResponses,
+        Dialect::Anthropic => &Anthropic,
+        Dialect::Gemini => &Gemini,
+    }
 }
 
 /// One dialect, as fronts and as providers speak it.

@@ -154,6 +154,6 @@ impl Opened {
     }
 
     fn format(&self) -> &'static dyn format::Format {
-        format::of(self.asked.dialect).expect("x")
+        format::of(self.asked.dialect)
     }
 }

@@ -135,7 +135,7 @@ impl Problem {
             _ => Kind::Invalid,
         };
         let failure = Failure::new(kind, self.detail.clone()).after(self.retry_after);
-        format::of(dialect).expect("every dialect has one").write_error(&failure).to_string()
+        format::of(dialect).write_error(&failure).to_string()
     }
 
     fn details(&self) -> String {

@@ -13,10 +13,14 @@ use crate::dialect::Dialect;
 use crate::extra::Extra;
 use crate::format::anthropic::Anthropic;
 use crate::format::gemini::Gemini;
-use crate::format::{Address, Broken, FORMATS, Format, recorded};
+use crate::format::{Address, Broken, Format, of, recorded};
+
+fn formats() -> impl Iterator<Item = &'static dyn Format> {
+    Dialect::ALL.into_iter().map(of)
+}
 
 fn pairs() -> impl Iterator<Item = (&'static dyn Format, &'static dyn Format)> {
-    FORMATS.iter().flat_map(|front| FORMATS.iter().map(|provider| (*front, *provider)))
+    formats().flat_map(|front| formats().map(move |provider| (front, provider)))
 }
 
 /// A request through the body of a dialect, as a client or a provider gets it.
@@ -195,15 +199,15 @@ proptest! {
         most in 1_usize..7,
         cut in any::<proptest::sample::Index>(),
     ) {
-        for format in FORMATS {
+        for format in formats() {
             let request = counting(conversation());
             let steps = recorded::in_pieces(&delta::steps(&answer), most);
-            let frames = recorded::arrived(&recorded::frames_for(*format, &request, &steps));
-            let whole = recorded::whole(&recorded::steps(*format, &frames).unwrap());
+            let frames = recorded::arrived(&recorded::frames_for(format, &request, &steps));
+            let whole = recorded::whole(&recorded::steps(format, &frames).unwrap());
             prop_assert_eq!(gist(&whole), gist(&answer), "{}", format.dialect());
             // Half of a stream is known as such, or says all that there was to say.
             let half = &frames[..cut.index(frames.len())];
-            match recorded::steps(*format, half) {
+            match recorded::steps(format, half) {
                 Err(broken) => prop_assert_eq!(broken, Broken::Short, "{}", format.dialect()),
                 Ok(steps) => prop_assert_eq!(recorded::whole(&steps).text(), answer.text()),
             }

@@ -78,7 +78,7 @@ impl Endpoint {
             }
         };
         let said = |why: String| format!("model `{}`: {why}", model.name);
-        let format = format::of(dialect).ok_or_else(|| said(format!("nobody speaks {dialect}")))?;
+        let format = format::of(dialect);
         let url = |delivery| address::endpoint(&remote.base, dialect, (&model.id, delivery));
         let (whole, streamed) = (url(Delivery::Whole), url(Delivery::Streamed));
         let label = Arc::new(Label::new(&remote.settings, &model.id));

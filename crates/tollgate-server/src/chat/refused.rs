@@ -36,7 +36,7 @@ fn style(dialect: Dialect) -> Style {
 fn failed(failure: &Failure, dialect: Dialect) -> Response {
     let status = StatusCode::from_u16(failure.kind.status()).unwrap_or(StatusCode::BAD_GATEWAY);
     let json = HeaderValue::from_static("application/json");
-    let body = format::of(dialect).expect("every dialect has one").write_error(failure).to_string();
+    let body = format::of(dialect).write_error(failure).to_string();
     let mut response = (status, [(header::CONTENT_TYPE, json)], body).into_response();
     if let Some(wait) = failure.retry_after {
         retry_after(response.headers_mut(), wait);

@@ -6,6 +6,7 @@ mod asking_leave;
 mod chat;
 mod chat_cascade;
 mod chat_streams;
+mod chat_targets;
 mod client;
 mod configured;
 mod crowded;

@@ -1,0 +1,167 @@
+//! Who answers a chat request, who may ask whom, and errors in the caller's own dialect.
+
+use serde_json::{Value, json};
+use tollgate_core::id::AgentId;
+use tollgate_server::{Right, Rights};
+
+use crate::chat::{agent, ask, stage};
+use crate::client::Reply;
+use crate::model::Model;
+use crate::stage::{Setup, Stage, key};
+
+fn to(model: &str) -> Value {
+    json!({"model": model, "messages": [{"role": "user", "content": "hello"}]})
+}
+
+fn dialects(model: &str) -> [(&'static str, String, Value); 4] {
+    let messages = json!([{"role": "user", "content": "hello"}]);
+    let contents = json!([{"role": "user", "parts": [{"text": "hello"}]}]);
+    [
+        (
+            "openai",
+            "/v1/chat/completions".to_owned(),
+            json!({"model": model, "messages": messages}),
+        ),
+        ("openai", "/v1/responses".to_owned(), json!({"model": model, "input": "hello"})),
+        (
+            "anthropic",
+            "/v1/messages".to_owned(),
+            json!({"model": model, "max_tokens": 100, "messages": messages}),
+        ),
+        (
+            "gemini",
+            format!("/v1beta/models/{model}:generateContent"),
+            json!({"contents": contents}),
+        ),
+    ]
+}
+
+/// The error as its dialect says it: what kind it is.
+fn kind(dialect: &str, reply: &Reply) -> String {
+    let error = &reply.json()["error"];
+    let field = match dialect {
+        "openai" => &error["code"],
+        "anthropic" => &error["type"],
+        _ => &error["status"],
+    };
+    field.as_str().unwrap_or_default().to_owned()
+}
+
+#[tokio::test]
+async fn a_model_alone_gets_the_request_as_it_is() {
+    let model = Model::calling(&[]).await;
+    let stage = stage(&model, agent(&["echo"])).await;
+    let mut body = to("m");
+    body["made_up_field"] = json!({"a": [1, 2.50, null]});
+    let reply = ask(&stage, body.clone()).await;
+    assert_eq!(reply.status, 200, "{}", reply.text);
+    assert_eq!(reply.json().get("tollgate"), None);
+    assert_eq!(reply.header("x-tollgate-model").as_deref(), Some("m"));
+    body["model"] = json!("model-at-home");
+    assert_eq!(model.asked.lock()[0], body);
+}
+
+#[tokio::test]
+async fn an_agent_can_be_asked_by_header_with_another_model() {
+    let model = Model::calling(&["!echo {\"text\": \"one\"}"]).await;
+    let stage = stage(&model, agent(&["echo"])).await;
+    let call = stage.post(to("fast").to_string()).path("/v1/chat/completions");
+    let reply = call.header("x-tollgate-agent", "sage").send().await;
+    assert_eq!(reply.json()["tollgate"]["ended"], "answered", "{}", reply.text);
+    assert_eq!(model.asked.lock()[0]["model"], "fast-at-home");
+    let reply = ask(&stage, to("p/anything")).await;
+    assert_eq!((reply.status, &model.asked.lock()[2]["model"]), (200, &json!("anything")));
+}
+
+#[tokio::test]
+async fn every_api_reaches_the_same_agent_over_the_same_model() {
+    for (dialect, path, body) in dialects("sage") {
+        let model = Model::calling(&["!echo {\"text\": \"one\"}"]).await;
+        let stage = stage(&model, agent(&["echo"])).await;
+        let reply = stage.post(body.to_string()).path(&path).send().await;
+        assert_eq!(reply.status, 200, "{path}: {}", reply.text);
+        assert!(reply.text.contains("it said: \\\"one\\\""), "{dialect}: {}", reply.text);
+        assert_eq!(reply.json()["tollgate"]["rounds"], 2, "{path}");
+    }
+}
+
+#[tokio::test]
+async fn b_ch_07_a_name_that_nobody_has_is_told_in_each_dialect() {
+    let model = Model::calling(&[]).await;
+    let stage = stage(&model, agent(&["echo"])).await;
+    for name in ["Sage", "sag", "..%2F..%2Fx", "q/m", "p/"] {
+        for (dialect, path, body) in dialects(name) {
+            let reply = stage.post(body.to_string()).path(&path).send().await;
+            let expected = match dialect {
+                "openai" => "model_not_found",
+                "anthropic" => "not_found_error",
+                _ => "NOT_FOUND",
+            };
+            let found = (reply.status, kind(dialect, &reply));
+            assert_eq!(found, (404, expected.to_owned()), "{path}: {}", reply.text);
+        }
+    }
+    assert_eq!(model.asked.lock().len(), 0);
+    let reply = ask(&stage, to("Sage")).await;
+    let message = reply.json()["error"]["message"].as_str().unwrap().to_owned();
+    assert!(message.contains("did you mean `sage`?"), "{message}");
+}
+
+#[tokio::test]
+async fn a_key_for_an_agent_reaches_models_by_that_agent_only() {
+    let model = Model::calling(&[]).await;
+    let rights: Rights = [Right::Execute].into_iter().collect();
+    let mut phone = key("phone", "phone-key-0123456789", rights);
+    phone.agents = Some(vec![AgentId::parse("sage").unwrap()]);
+    let other = tollgate_core::agent::Agent { id: AgentId::parse("other").unwrap(), ..agent(&[]) };
+    let setup = Setup {
+        models: model.settings(),
+        agents: vec![agent(&["echo"]), other],
+        keys: vec![phone],
+        ..Setup::default()
+    };
+    let stage = Stage::with(setup).await;
+    let asks = |name: &str| {
+        let call = stage.post(to(name).to_string()).path("/v1/chat/completions");
+        call.header("authorization", "Bearer phone-key-0123456789").send()
+    };
+    assert_eq!(asks("sage").await.status, 200);
+    assert_eq!(asks("m").await.json()["tollgate"]["ended"], "answered", "by its agent");
+    assert_eq!(asks("fast").await.status, 403);
+    assert_eq!(asks("p/anything").await.status, 403);
+    assert_eq!(asks("other").await.status, 403);
+    let listed =
+        stage.request("GET", "/v1/models").header("x-goog-api-key", "phone-key-0123456789");
+    let listed = listed.send().await.json();
+    let names: Vec<&Value> =
+        listed["data"].as_array().unwrap().iter().map(|model| &model["id"]).collect();
+    assert_eq!(names, ["sage"]);
+    let (_, path, body) = dialects("sage")[2].clone();
+    let reply = stage.post(body.to_string()).path(&path).send().await;
+    assert_eq!((reply.status, kind("anthropic", &reply)), (401, "authentication_error".to_owned()));
+}
+
+#[tokio::test]
+async fn a_response_can_be_gone_on_from_by_its_id() {
+    let model = Model::calling(&["!echo {\"text\": \"one\"}"]).await;
+    let stage = stage(&model, agent(&["echo"])).await;
+    let ask = |body: Value| stage.post(body.to_string()).path("/v1/responses").send();
+    let instructions = "Be brief.";
+    let first = ask(json!({"model": "sage", "input": "hello", "instructions": instructions})).await;
+    let id = first.json()["id"].as_str().unwrap().to_owned();
+    let next = json!({"model": "sage", "input": "and?", "previous_response_id": id});
+    let second = ask(next.clone()).await;
+    assert_eq!(second.json()["previous_response_id"], id, "{}", second.text);
+    let asked = model.asked.lock()[2]["messages"].clone();
+    let roles: Vec<&str> =
+        asked.as_array().unwrap().iter().map(|it| it["role"].as_str().unwrap()).collect();
+    assert_eq!(roles, ["system", "user", "assistant", "tool", "assistant", "user"]);
+    assert!(!asked.to_string().contains(instructions), "they were for one answer");
+    let unkept = json!({"model": "sage", "input": "x", "store": false});
+    let id = ask(unkept).await.json()["id"].as_str().unwrap().to_owned();
+    for unknown in [id.as_str(), "resp_nobody"] {
+        let reply =
+            ask(json!({"model": "sage", "input": "x", "previous_response_id": unknown})).await;
+        assert_eq!(reply.json()["error"]["param"], "previous_response_id", "{}", reply.text);
+    }
+}
