@@ -95,7 +95,7 @@ fn a_conversation_keeps_its_meaning_through_every_pair() {
 
 #[test]
 fn every_dialect_has_its_format() {
-    let spoken: Vec<Dialect> = FORMATS.iter().map(|format| format.dialect()).collect();
+    let spoken: Vec<Dialect> = formats().map(|format| format.dialect()).collect();
     assert_eq!(spoken, Dialect::ALL);
     assert_eq!(pairs().count(), 16);
 }
