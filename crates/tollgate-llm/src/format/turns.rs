@@ -5,27 +5,32 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 
+/// Results that were put in order, and what is wrong with them. A history may end before all calls
+/// have their results; a request may not.
+pub struct Ordered {
+    pub results: Vec<Value>,
+    pub fault: Option<Failure>,
+}
+
 /// The results, each with the id of its call, as the calls were made.
-pub fn in_order(
-    results: Vec<(String, Value)>,
-    made: &[String],
-    at: &str,
-) -> Result<Vec<Value>, Failure> {
+pub fn in_order(results: Vec<(String, Value)>, made: &[String], at: &str) -> Ordered {
     let mut places: Vec<Option<Value>> = vec![None; made.len()];
+    let mut fault = None;
     for (id, result) in results {
         let free = |(call, taken): (&String, &Option<Value>)| *call == id && taken.is_none();
-        let Some(place) = made.iter().zip(&places).position(free) else {
-            let message = format!(
-                "`{at}`: call `{id}` was not made in the turn before, or has its result already"
-            );
-            return Err(Failure::invalid(at, message));
-        };
-        places[place] = Some(result);
+        match made.iter().zip(&places).position(free) {
+            Some(place) => places[place] = Some(result),
+            None => {
+                let message = format!(
+                    "`{at}`: call `{id}` was not made in the turn before, or has its result already"
+                );
+                fault = fault.or(Some(Failure::invalid(at, message)));
+            }
+        }
     }
-    if let Some(open) = places.iter().position(Option::is_none) {
-        return Err(unanswered(&made[open], at));
-    }
-    Ok(places.into_iter().flatten().collect())
+    let open = places.iter().position(Option::is_none);
+    let fault = fault.or_else(|| open.map(|open| unanswered(&made[open], at)));
+    Ordered { results: places.into_iter().flatten().collect(), fault }
 }
 
 pub fn unanswered(id: &str, at: &str) -> Failure {

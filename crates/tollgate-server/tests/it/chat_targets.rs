@@ -165,3 +165,50 @@ async fn a_response_can_be_gone_on_from_by_its_id() {
         assert_eq!(reply.json()["error"]["param"], "previous_response_id", "{}", reply.text);
     }
 }
+
+/// What was run stands in the history, and the client adds what it ran itself.
+#[tokio::test]
+async fn a_mixed_turn_can_be_gone_on_from_in_each_dialect() {
+    const MIXED: &[&str] = &["!echo {\"text\": \"one\"}\n!theirs {}"];
+    let schema = json!({"type": "object", "properties": {}});
+    let tools = [
+        json!([{"type": "function", "function": {"name": "theirs", "parameters": schema}}]),
+        json!([{"type": "function", "name": "theirs", "parameters": schema}]),
+        json!([{"name": "theirs", "input_schema": schema}]),
+        json!([{"functionDeclarations": [{"name": "theirs", "parametersJsonSchema": schema}]}]),
+    ];
+    let results = [
+        json!({"role": "tool", "tool_call_id": "c0_1", "content": "two"}),
+        json!({"type": "function_call_output", "call_id": "c0_1", "output": "two"}),
+        json!({"role": "user", "content": [
+            {"type": "tool_result", "tool_use_id": "c0_1", "content": "two"}]}),
+        json!({"role": "user", "parts": [{"functionResponse": {
+            "id": "c0_1", "name": "theirs", "response": {"output": "two"}}}]}),
+    ];
+    for (at, (_, path, mut body)) in dialects("sage").into_iter().enumerate() {
+        let model = Model::calling(MIXED).await;
+        let stage = stage(&model, agent(&["echo"])).await;
+        body["tools"] = tools[at].clone();
+        let first = stage.post(body.to_string()).path(&path).send().await;
+        let history = first.json()["tollgate"]["history"].clone();
+        let key = ["messages", "input", "messages", "contents"][at];
+        if body[key].is_string() {
+            body[key] = json!([{"role": "user", "content": body[key]}]);
+        }
+        let messages = body[key].as_array_mut().unwrap();
+        messages.extend(history.as_array().unwrap().iter().cloned());
+        messages.push(results[at].clone());
+        let second = stage.post(body.to_string()).path(&path).send().await;
+        assert_eq!(second.status, 200, "{path}: {}", second.text);
+        assert!(second.text.contains("it said: \\\"two\\\""), "{path}: {}", second.text);
+        let asked = model.asked.lock()[1]["messages"].clone();
+        let said: Vec<&Value> = asked
+            .as_array()
+            .unwrap()
+            .iter()
+            .filter(|message| message["role"] == "tool")
+            .map(|message| &message["content"])
+            .collect();
+        assert_eq!(said, ["one", "two"], "{path}");
+    }
+}

@@ -132,8 +132,8 @@ impl Composer<'_> {
                 Role::System | Role::Developer => {}
                 Role::User => {
                     let ordered = in_order(std::mem::take(&mut turn.results), &made, &turn.at);
-                    let results = self.writing.allow(ordered).unwrap_or_default();
-                    turn.blocks.splice(0..0, results);
+                    self.writing.allow(ordered.fault.map_or(Ok(()), Err));
+                    turn.blocks.splice(0..0, ordered.results);
                     made.clear();
                 }
                 Role::Assistant => made = std::mem::take(&mut turn.calls),

@@ -134,8 +134,8 @@ fn answered(turns: Vec<Turn>, writing: &mut Writing) -> Vec<Value> {
             made = std::mem::take(&mut turn.calls);
         } else {
             let ordered = in_order(std::mem::take(&mut turn.results), &made, &turn.at);
-            let results = writing.allow(ordered).unwrap_or_default();
-            turn.parts.splice(0..0, results);
+            writing.allow(ordered.fault.map_or(Ok(()), Err));
+            turn.parts.splice(0..0, ordered.results);
             made.clear();
         }
         contents.push(turn.json());
