@@ -14,6 +14,16 @@ pub struct Offered {
     pub own: BTreeMap<String, Leave>,
     /// The client's tools. They go before the gateway's own of the same name.
     pub theirs: HashSet<String>,
+    pub others: Others,
+}
+
+/// What a call is of a tool that nobody offered.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Others {
+    #[default]
+    Refused,
+    /// The client's to judge: no agent has a part in the conversation.
+    Theirs,
 }
 
 /// Whether a tool of the gateway runs when a model wants it.
@@ -152,7 +162,11 @@ impl Offered {
         if self.theirs.contains(name) {
             return Standing::Theirs;
         }
-        self.own.get(name).map_or(Standing::Unknown, |leave| Standing::Own(*leave))
+        match (self.own.get(name), self.others) {
+            (Some(leave), _) => Standing::Own(*leave),
+            (None, Others::Refused) => Standing::Unknown,
+            (None, Others::Theirs) => Standing::Theirs,
+        }
     }
 
     /// Whether a call of this name is the client's to see.

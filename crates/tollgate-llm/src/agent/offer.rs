@@ -17,7 +17,7 @@ use crate::dialect::Dialect;
 use crate::failure::Failure;
 use crate::provider::Model;
 use crate::tools;
-use crate::turn::{Leave, Offered};
+use crate::turn::{Leave, Offered, Others};
 use crate::window::{self, Asked, Candidate, Disclosed, Fit, Stock, search};
 
 /// Views whose tools are kept ready.
@@ -91,7 +91,8 @@ impl Offer {
         let mut written = request.clone();
         written.model.clone_from(&model.settings.id);
         let theirs = request.client_tools().map(str::to_owned).collect();
-        let mut offered = Offered { own: BTreeMap::new(), theirs };
+        let others = if self.own.is_some() { Others::Refused } else { Others::Theirs };
+        let mut offered = Offered { own: BTreeMap::new(), theirs, others };
         let mut pruned = Vec::new();
         if let Some(own) = &self.own {
             let fit = window::fit(&own.asked(request), &[room(model)])?;

@@ -166,6 +166,21 @@ async fn a_response_can_be_gone_on_from_by_its_id() {
     }
 }
 
+#[tokio::test]
+async fn a_model_alone_is_converted_and_its_calls_are_the_clients_whatever_they_name() {
+    for (dialect, path, body) in dialects("m").into_iter().skip(1) {
+        let model = Model::calling(&["Well.\n!nobodys {\"a\": 1}"]).await;
+        let stage = stage(&model, agent(&["echo"])).await;
+        let reply = stage.post(body.to_string()).path(&path).send().await;
+        assert_eq!(reply.status, 200, "{path}: {}", reply.text);
+        for said in ["Well.", "nobodys"] {
+            assert!(reply.text.contains(said), "{dialect} {said}: {}", reply.text);
+        }
+        assert_eq!(reply.json().get("tollgate"), None);
+        assert_eq!((model.asked.lock().len(), stage.calls()), (1, 0));
+    }
+}
+
 /// What was run stands in the history, and the client adds what it ran itself.
 #[tokio::test]
 async fn a_mixed_turn_can_be_gone_on_from_in_each_dialect() {
