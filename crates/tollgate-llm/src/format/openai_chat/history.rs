@@ -122,8 +122,9 @@ impl Writer<'_> {
             let Content::Thinking { text, signature } = &part.content else { continue };
             if let Reader::Provider(lost) = &mut self.reader {
                 let own = signature.as_ref().is_none_or(|signature| signature.maker == DIALECT);
-                if !own || part.extra.get(DIALECT, SAID_AS).is_none() {
-                    lost.say("thoughts of another model");
+                let said_as = part.extra.get(DIALECT, SAID_AS).and_then(Value::as_str);
+                if !own || !said_as.is_some_and(|key| THOUGHTS.contains(&key)) {
+                    lost.content(&part.content);
                     continue;
                 }
             }

@@ -14,6 +14,8 @@ const ROLES: &[&str] = &["system", "developer", "user", "assistant", "tool", "fu
 
 /// In which field thoughts are said: two spellings are common, neither is OpenAI's.
 pub(super) const THOUGHTS: [&str; 2] = ["reasoning_content", "reasoning"];
+/// The note that they stood in the content; no request says them so that they are understood.
+pub(super) const CONTENT: &str = "content";
 /// Where clients keep the signature of thoughts that some other dialect's provider signed.
 pub(super) const THOUGHTS_SIGNATURE: &str = "reasoning_signature";
 /// The note of which spelling it was.

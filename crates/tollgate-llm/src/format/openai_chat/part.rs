@@ -79,6 +79,14 @@ fn file(fields: &mut Fields) -> Result<Content, Failure> {
     Ok(Content::Media(Media { kind: MediaKind::Document, source, name }))
 }
 
+/// What is thought inside of an answer's content, as Mistral's models do it.
+pub(super) fn thought(part: &Value) -> Option<String> {
+    let thoughts = part.get("thinking").filter(|_| part["type"] == "thinking")?;
+    let texts = thoughts.as_array().into_iter().flatten();
+    let text: String = texts.filter_map(|text| text["text"].as_str()).collect();
+    Some(thoughts.as_str().map_or(text, str::to_owned))
+}
+
 pub(super) fn text(text: &str, extra: &Extra) -> Value {
     with_extra(json!({"type": "text", "text": text}), extra)
 }

@@ -39,6 +39,14 @@ fn read_body(body: Value) -> Result<Response, Failure> {
     said.take("role");
     let mut parts = message::read_assistant(&mut said)?;
     said.take("content");
+    for part in &mut parts {
+        if let Content::Opaque { value, .. } = &part.content
+            && let Some(text) = part::thought(value)
+        {
+            part.content = Content::Thinking { text, signature: None };
+            part.extra = message::said_as(message::CONTENT);
+        }
+    }
     parts.extend(read_images(&mut said)?);
     choice.put_back("message", said);
     choices.insert(0, choice.into_value());

@@ -4,8 +4,8 @@
 use serde_json::{Map, Value, json};
 
 use self::calls::Calls;
-use super::message::{THOUGHTS, said_as};
-use super::{DIALECT, openai_error, response, usage};
+use super::message::{CONTENT, THOUGHTS, said_as};
+use super::{DIALECT, openai_error, part, response, usage};
 use crate::conversation::{Content, Part, Stop, Usage};
 use crate::delta::{Delta, Opening};
 use crate::extra::Extra;
@@ -167,9 +167,7 @@ impl Reader {
         if let Some((key, text)) = thought {
             self.parts.say(Saying::Thinking(key), text, out);
         }
-        if let Some(text) = delta.text("content")?.filter(|text| !text.is_empty()) {
-            self.parts.say(Saying::Text, text, out);
-        }
+        self.content(&mut delta, out)?;
         if let Some(text) = delta.text("refusal")?.filter(|text| !text.is_empty()) {
             self.parts.refused = true;
             self.parts.say(Saying::Refusal, text, out);
@@ -187,6 +185,24 @@ impl Reader {
         let Value::Object(mut left) = delta.into_value() else { return Ok(Map::new()) };
         left.retain(|_, value| !value.is_null());
         Ok(left)
+    }
+
+    /// A string, or parts of which some may be thoughts.
+    fn content(&mut self, delta: &mut Fields, out: &mut Vec<Delta>) -> Result<(), Failure> {
+        if !delta.peek("content").is_some_and(Value::is_array) {
+            if let Some(text) = delta.text("content")?.filter(|text| !text.is_empty()) {
+                self.parts.say(Saying::Text, text, out);
+            }
+            return Ok(());
+        }
+        for piece in delta.list("content")?.unwrap_or_default() {
+            if let Some(text) = part::thought(&piece) {
+                self.parts.say(Saying::Thinking(CONTENT), text, out);
+            } else if let Some(text) = piece["text"].as_str() {
+                self.parts.say(Saying::Text, text.to_owned(), out);
+            }
+        }
+        Ok(())
     }
 
     fn count(&mut self, value: Value) {

@@ -166,6 +166,28 @@ fn thoughts_are_read_in_both_spellings_and_once() {
 }
 
 #[test]
+fn thoughts_may_stand_in_the_content() {
+    let thinking = json!({"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]});
+    let text = json!({"type": "text", "text": "a"});
+    let events = [
+        chunk(json!({"content": [thinking]})),
+        chunk(json!({"content": [thinking, text]})),
+        chunk(json!({"content": "b"})),
+        finish("stop"),
+    ];
+    check(&events, "thought hmhm | text ab | End");
+    let message = json!({"role": "assistant", "content": [thinking, text]});
+    let body = json!({"id": "x", "choices": [{"message": message, "finish_reason": "stop"}]});
+    let response = OpenAiChat.read_response(body).unwrap();
+    let written = OpenAiChat.write_response(&response, &asked(), None);
+    let said = &written["choices"][0]["message"];
+    assert_eq!((&said["reasoning_content"], &said["content"]), (&json!("hm"), &json!("a")));
+    let history = OpenAiChat.write_request(&recorded::request(vec![response.into_message()]));
+    let messages = &history.unwrap().body["messages"];
+    assert_eq!(*messages, json!([{"role": "assistant", "content": "a"}]));
+}
+
+#[test]
 fn recorded_streams_say_what_they_say() {
     let cases = [
         ("stream_tools", "call_A roll{\"expression\": \"2d6\"} | call_B now{}"),
