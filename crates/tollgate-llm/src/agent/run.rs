@@ -264,10 +264,13 @@ impl Run {
     }
 
     async fn finish(mut self, response: Response, ended: Ended) -> Result<Answer, Failure> {
-        let stop = match &response.stop {
+        let has_calls = response.calls().next().is_some();
+        let (stop, ended) = match (&response.stop, has_calls) {
             // It asked for what nobody runs any more.
-            Stop::Calls => Stop::End,
-            stop => stop.clone(),
+            (Stop::Calls, true) => (Stop::End, ended),
+            // Calls of a kind that only its dialect has: the client's.
+            (Stop::Calls, false) => (Stop::Calls, Ended::CallsPending),
+            (stop, _) => (stop.clone(), ended),
         };
         self.request.messages.push(response.into_message());
         self.close(stop, ended).await
