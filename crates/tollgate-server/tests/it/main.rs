@@ -7,6 +7,7 @@ mod chat;
 mod chat_cascade;
 mod chat_streams;
 mod chat_targets;
+mod chat_window;
 mod client;
 mod configured;
 mod crowded;
