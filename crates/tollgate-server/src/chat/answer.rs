@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use axum::response::Response;
-use serde_json::Value;
 use tollgate_core::agent::{Agent, Wish};
 use tollgate_core::json;
 use tollgate_core::selector::{Form, Utterance};
@@ -14,6 +13,7 @@ use tollgate_llm::agent::{Acting, Order};
 use tollgate_llm::conversation::{Delivery, Request};
 use tollgate_llm::dialect::Dialect;
 use tollgate_llm::failure::Failure;
+use tollgate_mcp::large::aside;
 
 use super::headers::Headers;
 use super::refused::Refused;
@@ -35,14 +35,18 @@ pub(super) async fn answer(
     opened: Opened,
     target: Target,
 ) -> Result<Response, Refused> {
-    let body = body(&opened)?;
-    let mut request = opened.format().read_request(body, &opened.asked.address())?;
+    let size = opened.passed.body().len();
+    let (opened, request) = aside(size, move || {
+        let request = read(&opened);
+        (opened, request)
+    })
+    .await;
+    let mut request = request?;
     let Target { who, agent, chain } = target;
     let seen = request.clone();
     let keeping = match opened.asked.dialect {
         Dialect::OpenAiResponses => {
-            let bytes = opened.passed.body().len();
-            front.threads.resume((&who.principal, opened.began), &mut request, bytes)?
+            front.threads.resume((&who.principal, opened.began), &mut request, size)?
         }
         Dialect::OpenAiChat | Dialect::Anthropic | Dialect::Gemini => None,
     };
@@ -61,7 +65,8 @@ pub(super) async fn answer(
         }
     };
     let delivery = request.delivery;
-    let prepared = front.chat.prepare(Order { request, acting, chain })?;
+    let (chat, order) = (Arc::clone(&front.chat), Order { request, acting, chain });
+    let prepared = aside(size, move || chat.prepare(order)).await?;
     headers.facts(prepared.facts());
     let order = deliver::Order { opened, seen, headers, keeping, prepared };
     match delivery {
@@ -70,10 +75,12 @@ pub(super) async fn answer(
     }
 }
 
-fn body(opened: &Opened) -> Result<Value, Failure> {
+fn read(opened: &Opened) -> Result<Request, Failure> {
     let text = std::str::from_utf8(opened.passed.body());
     let text = text.map_err(|_| Failure::invalid("", "the body is not UTF-8"))?;
-    json::value(text).map_err(|error| Failure::invalid("", format!("not JSON: {error}")))
+    let body = json::value(text);
+    let body = body.map_err(|error| Failure::invalid("", format!("not JSON: {error}")))?;
+    opened.format().read_request(body, &opened.asked.address())
 }
 
 /// The turn, and why it has its tier.
