@@ -68,6 +68,8 @@ pub struct Counts {
     pub system: u64,
     pub messages: u64,
     pub reserved: u64,
+    /// What the model's own vocabulary may make more of it.
+    pub margin: u64,
     pub precision: Precision,
 }
 
@@ -78,12 +80,16 @@ impl Counts {
 
     /// What is left of the window.
     pub fn available(&self) -> u64 {
-        self.window.saturating_sub(self.input().saturating_add(self.reserved))
+        self.window.saturating_sub(self.taken())
     }
 
     /// What the window is short of.
     pub fn missing(&self) -> u64 {
-        self.input().saturating_add(self.reserved).saturating_sub(self.window)
+        self.taken().saturating_sub(self.window)
+    }
+
+    fn taken(&self) -> u64 {
+        self.input().saturating_add(self.margin).saturating_add(self.reserved)
     }
 }
 
@@ -97,13 +103,26 @@ impl Fit {
 /// The first of the models that the request fits into, with as many of the tools as there is room
 /// for. `models` in order of preference; a later one is taken only if its window is larger.
 pub fn fit(asked: &Asked<'_>, models: &[Room<'_>]) -> Result<Fit, TooLong> {
+    // For a margin tools are left out, and a larger model is taken. It is no reason to refuse what
+    // may fit: then the provider has the last word.
+    first_of(asked, models, Margin::Kept).or_else(|_| first_of(asked, models, Margin::Waived))
+}
+
+/// Whether room is left for a vocabulary that nobody knows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Margin {
+    Kept,
+    Waived,
+}
+
+fn first_of(asked: &Asked<'_>, models: &[Room<'_>], margin: Margin) -> Result<Fit, TooLong> {
     let visible = visible(asked);
     let mut tried: Vec<(String, Counts)> = Vec::new();
     for (model, room) in models.iter().enumerate() {
         if tried.iter().any(|(_, counts)| counts.window >= room.window) {
             continue;
         }
-        match fit_into(asked, &visible, room) {
+        match fit_into(asked, &visible, Space { room, margin }) {
             Ok(settled) => return Ok(settled.fit(asked, model)),
             Err(counts) => tried.push((room.name.to_owned(), counts)),
         }
@@ -118,11 +137,18 @@ fn visible(asked: &Asked<'_>) -> Vec<usize> {
     places.filter(|place| !theirs.contains(asked.stock.name(*place))).collect()
 }
 
-fn fit_into(asked: &Asked<'_>, visible: &[usize], room: &Room<'_>) -> Result<Settled, Counts> {
+/// One room, as it is measured.
+#[derive(Debug, Clone, Copy)]
+struct Space<'a> {
+    room: &'a Room<'a>,
+    margin: Margin,
+}
+
+fn fit_into(asked: &Asked<'_>, visible: &[usize], space: Space<'_>) -> Result<Settled, Counts> {
     let (must, others) = must(asked, visible);
     if asked.search != ToolSearch::Always && visible.len() <= asked.max_tools {
         let whole = Wanted { must: must.clone(), may: others.clone(), ..Wanted::default() };
-        let settled = settle(asked, &whole, room).ok().filter(|settled| settled.cut.is_empty());
+        let settled = settle(asked, &whole, space).ok().filter(|settled| settled.cut.is_empty());
         if let Some(settled) = settled {
             return Ok(settled);
         }
@@ -131,7 +157,7 @@ fn fit_into(asked: &Asked<'_>, visible: &[usize], room: &Room<'_>) -> Result<Set
         ToolSearch::Off => ranked(asked, must, &others),
         ToolSearch::Auto | ToolSearch::Always => searched(asked, must, &others),
     };
-    settle(asked, &wanted, room)
+    settle(asked, &wanted, space)
 }
 
 /// The tools that are shown in any case, and all others, each by name.
@@ -209,20 +235,24 @@ impl Settled {
 struct Weighed<'a> {
     asked: &'a Asked<'a>,
     wanted: &'a Wanted,
-    room: &'a Room<'a>,
+    space: Space<'a>,
 }
 
 /// As many of the wanted tools as there is room for; the counts without any that may go if there
 /// is none.
-fn settle(asked: &Asked<'_>, wanted: &Wanted, room: &Room<'_>) -> Result<Settled, Counts> {
-    let weighed = Weighed { asked, wanted, room };
+fn settle(asked: &Asked<'_>, wanted: &Wanted, space: Space<'_>) -> Result<Settled, Counts> {
+    let weighed = Weighed { asked, wanted, space };
     let is_sure = weighed.count(Precision::AtMost).missing() == 0;
-    let mut counts = weighed.count(if is_sure { Precision::Estimated } else { Precision::Exact });
+    let mut counts = match is_sure {
+        true => Counts { margin: 0, ..weighed.count(Precision::Estimated) },
+        false => weighed.count(Precision::Exact),
+    };
     let mut shown = wanted.may.len();
     while counts.missing() > 0 {
         let Some(last) = shown.checked_sub(1) else { return Err(counts) };
         counts.tools -= asked.stock.tokens(wanted.may[last], counts.precision);
         counts.tools -= weighed.around(shown) - weighed.around(last);
+        counts.margin = weighed.margin(&counts);
         shown = last;
     }
     let (may, cut) = wanted.may.split_at(shown);
@@ -244,13 +274,26 @@ impl Weighed<'_> {
         let theirs = tokens::tools(&request.tools, precision);
         let (system, messages) = tokens::conversation(request, precision);
         let asked_for = request.options.max_output.unwrap_or(u64::MAX);
-        Counts {
-            window: self.room.window,
+        let mut counts = Counts {
+            window: self.space.room.window,
             tools: theirs + own.chain(search).sum::<u64>() + self.around(may.len()),
             system,
             messages,
-            reserved: asked_for.min(self.room.max_output),
+            reserved: asked_for.min(self.space.room.max_output),
+            margin: 0,
             precision,
+        };
+        counts.margin = self.margin(&counts);
+        counts
+    }
+
+    /// A bound needs none: it holds for every vocabulary.
+    fn margin(&self, counts: &Counts) -> u64 {
+        match (self.space.margin, counts.precision) {
+            (Margin::Kept, Precision::Estimated | Precision::Exact) => {
+                tokens::margin(counts.input(), self.space.room.dialect)
+            }
+            (Margin::Waived, _) | (_, Precision::AtMost) => 0,
         }
     }
 
@@ -258,7 +301,7 @@ impl Weighed<'_> {
     fn around(&self, may: usize) -> u64 {
         let always = self.asked.request.tools.len() + self.wanted.must.len();
         let search = usize::from(self.wanted.search.is_some());
-        tokens::around_tools(always + search + may, self.room.dialect)
+        tokens::around_tools(always + search + may, self.space.room.dialect)
     }
 }
 

@@ -13,15 +13,13 @@ use crate::delta::{Delta, Opening};
 use crate::extra::Extra;
 
 mod call;
+mod place;
 
 use call::{calls, may_be_call};
+use place::{Before, FENCE, OPENING, State, Wrap};
 
 /// Bytes that are held back at most.
 const LIMIT: usize = 32 * 1024;
-
-const OPENING: &str = "<tool_call>";
-const CLOSING: &str = "</tool_call>";
-const FENCE: &str = "```";
 
 #[derive(Debug, Clone)]
 pub(super) struct Reader {
@@ -52,50 +50,6 @@ struct Source {
 enum Became {
     Nothing,
     Something,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-enum State {
-    /// In a line. Blanks before its text are held back: they do not belong to a call that follows.
-    Line(Before),
-    /// Perhaps at the beginning of a tag: so much of it.
-    Tag(String),
-    /// In the first line of a fence: what stands there.
-    Fence(String),
-    /// In the JSON of what may be a call.
-    Json(Wrap, Balance),
-    /// Behind it: so much of what ends it.
-    Behind(Wrap, String),
-    /// In JSON that is no call.
-    OtherJson(Balance),
-    /// In a fence that holds no call: the line so far.
-    OtherFence(String),
-}
-
-/// What stands in the line already.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Before {
-    Blanks,
-    Text,
-}
-
-/// In what a call is wrapped.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Wrap {
-    Bare,
-    Fence,
-    Tag,
-}
-
-impl Wrap {
-    /// What ends it. A bare one ends with its line.
-    fn end(self) -> &'static str {
-        match self {
-            Self::Bare => "\n",
-            Self::Fence => FENCE,
-            Self::Tag => CLOSING,
-        }
-    }
 }
 
 impl Reader {

@@ -184,6 +184,24 @@ fn a_larger_model_is_taken_only_if_no_tool_can_go() {
 }
 
 #[test]
+fn a_vocabulary_that_nobody_knows_gets_a_margin_but_is_no_reason_to_refuse() {
+    let claude = |name, window| Room { dialect: Dialect::Anthropic, ..room(name, window) };
+    let mut case = Case::new(&"word ".repeat(500), 0);
+    case.models = vec![room("openai", 700)];
+    assert!(case.fit().unwrap().pruned.len() < 5);
+    case.models = vec![claude("claude", 700)];
+    let fit = case.fit().unwrap();
+    assert_eq!((fit.pruned.len(), fit.counts.margin), (5, 0), "the provider has the last word");
+    case.models = vec![claude("claude", 700), claude("large", 1_400)];
+    let fit = case.fit().unwrap();
+    assert_eq!(fit.model, 1);
+    assert_eq!(fit.counts.margin, fit.counts.input() * 2 / 5);
+    case.models = vec![claude("claude", 500)];
+    let refused = case.fit().unwrap_err();
+    assert_eq!(refused.tried[0].1.margin, 0, "the numbers are those that were counted");
+}
+
+#[test]
 fn the_answer_has_its_room_and_never_more_than_the_model_gives() {
     let reserved = |max_output| {
         let mut case = Case::new("Roll the dice", 10_000);
@@ -202,7 +220,7 @@ fn a_refusal_has_the_numbers_and_says_what_helps() {
             let (window, tools, system) = (*window, *tools, *system);
             let (messages, reserved) = (*messages, *reserved);
             let precision = Precision::Exact;
-            let counts = Counts { window, tools, system, messages, reserved, precision };
+            let counts = Counts { window, tools, system, messages, reserved, margin: 0, precision };
             ((*name).to_owned(), counts)
         });
         let failure = Failure::from(TooLong { tried: tried.collect() });
@@ -224,7 +242,7 @@ fn a_refusal_has_the_numbers_and_says_what_helps() {
     ] {
         let [window, tools, system, messages, reserved] = counts;
         let precision = Precision::Exact;
-        let counts = Counts { window, tools, system, messages, reserved, precision };
+        let counts = Counts { window, tools, system, messages, reserved, margin: 0, precision };
         let said = TooLong { tried: vec![("small".to_owned(), counts)] }.to_string();
         assert!(said.contains("20 are missing") && said.contains(expected), "{said}");
     }
