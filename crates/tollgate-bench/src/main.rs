@@ -2,7 +2,7 @@
 //! fixed bytes, all in one run on one machine. Starts everything itself and checks every answer.
 //!
 //! `tollgate-bench [--quick] [P1 P3 …]`; the gateway is `TOLLGATE_BIN`, or the `tollgate` that
-//! lies beside this program.
+//! lies beside this program. `tollgate-bench tokens` counts what a large catalogue costs a model.
 #![expect(clippy::print_stdout, reason = "a table is what this program is for")]
 #![expect(clippy::print_stderr, reason = "progress and mistakes are told on standard error")]
 
@@ -27,6 +27,7 @@ mod scenario;
 mod serve;
 mod stdio_echo;
 mod table;
+mod tokens;
 mod trouble;
 mod upstream;
 mod wicked;
@@ -48,6 +49,10 @@ fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let done = match words.as_slice() {
+        ["tokens"] => {
+            let ways = tokens::ways().map_err(Trouble::from);
+            ways.map(|ways| print!("{}", tokens::render(&ways)))
+        }
         ["stdio-echo"] => stdio_echo::run(Manner::Answers).map_err(Trouble::from),
         ["stdio-echo", "--hang"] => stdio_echo::run(Manner::Hangs).map_err(Trouble::from),
         ["wicked"] => serve_on_socket(wicked::serve),

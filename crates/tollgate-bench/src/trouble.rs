@@ -3,6 +3,8 @@
 use std::io;
 use std::time::Duration;
 
+use tollgate_llm::window::TooLong;
+
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum Trouble {
     #[error("{0}")]
@@ -16,6 +18,8 @@ pub(crate) enum Trouble {
     Stuck { what: String, limit: Duration },
     #[error("{0}")]
     Process(String),
+    #[error("{0}")]
+    TooLong(#[from] TooLong),
 }
 
 impl Trouble {
