@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use bytes::Bytes;
 use http::{Request, Response, StatusCode, Uri};
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::{BodyExt as _, Either, Full};
 use hyper::body::Incoming;
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
@@ -19,12 +19,13 @@ pub(crate) struct Bare {
 }
 
 impl Bare {
-    pub(crate) fn new(upstream: SocketAddr) -> Self {
+    pub(crate) fn new(upstream: SocketAddr, path: &str) -> Self {
         let mut connector = HttpConnector::new();
         connector.set_nodelay(true);
         let client =
             Client::builder(TokioExecutor::new()).pool_timer(TokioTimer::new()).build(connector);
-        let upstream = format!("http://{upstream}/mcp").parse().expect("an address fits in a URL");
+        let upstream =
+            format!("http://{upstream}{path}").parse().expect("an address fits in a URL");
         Self { client, upstream }
     }
 
@@ -35,7 +36,7 @@ impl Bare {
         let response = self.client.request(Request::from_parts(head, Full::new(body))).await;
         let (head, body) = response.ok()?.into_parts();
         let body = body.collect().await.ok()?.to_bytes();
-        Some(Response::from_parts(head, Full::new(body)))
+        Some(Response::from_parts(head, Either::Left(Full::new(body))))
     }
 }
 

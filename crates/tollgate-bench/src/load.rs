@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 
+use crate::chat::Chat;
 use crate::process::Usage;
 use crate::samples::Samples;
 use crate::wire::Era;
@@ -38,6 +39,8 @@ pub(crate) enum Ask {
     List(Bytes),
     /// Any message, whose answer must be these bytes.
     Same(Bytes),
+    /// A chat completion.
+    Chat(Chat),
 }
 
 /// What a stretch of load came to.

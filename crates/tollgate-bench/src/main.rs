@@ -15,12 +15,14 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 mod bare;
+mod chat;
 mod clock;
 mod config;
 mod echo;
 mod fixed;
 mod load;
 mod machine;
+mod model;
 mod process;
 mod samples;
 mod scenario;
@@ -60,8 +62,8 @@ fn main() -> ExitCode {
             Some(manner) => wicked::run(manner).map_err(Trouble::from),
             None => return usage(),
         },
-        ["bare", upstream] => match upstream.parse::<SocketAddr>() {
-            Ok(upstream) => serve_here(|| bare::Bare::new(upstream)),
+        ["bare", upstream, path] => match upstream.parse::<SocketAddr>() {
+            Ok(upstream) => serve_here(|| bare::Bare::new(upstream, path)),
             Err(_) => return usage(),
         },
         ["upstream", tools] => match tools.parse::<usize>() {

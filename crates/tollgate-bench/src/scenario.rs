@@ -16,12 +16,14 @@ use crate::trouble::{Trouble, within};
 use crate::wire::Era;
 
 mod binary;
+mod completions;
 mod crowd;
 mod decisions;
 mod door;
 mod growth;
 mod inside;
 mod list;
+mod looped;
 mod memory;
 mod pipes;
 mod rate;
@@ -33,13 +35,15 @@ mod wall;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The figures of the targets that can be measured so far, in the order in which they run.
-pub(crate) const ALL: [Figure; 12] = [
+pub(crate) const ALL: [Figure; 14] = [
     Figure::P1,
     Figure::P2,
     Figure::P3,
     Figure::P4,
     Figure::P5,
     Figure::P6,
+    Figure::P7,
+    Figure::P8,
     Figure::P9,
     Figure::P10,
     Figure::P11,
@@ -56,6 +60,8 @@ pub(crate) enum Figure {
     P4,
     P5,
     P6,
+    P7,
+    P8,
     P9,
     P10,
     P11,
@@ -73,6 +79,8 @@ impl Figure {
             Self::P4 => "P4",
             Self::P5 => "P5",
             Self::P6 => "P6",
+            Self::P7 => "P7",
+            Self::P8 => "P8",
             Self::P9 => "P9",
             Self::P10 => "P10",
             Self::P11 => "P11",
@@ -90,6 +98,8 @@ impl Figure {
             Self::P4 => list::measure(bench).await,
             Self::P5 => inside::measure(bench).await,
             Self::P6 => pipes::measure(bench).await,
+            Self::P7 => completions::measure(bench).await,
+            Self::P8 => looped::measure(bench).await,
             Self::P9 => decisions::measure(bench).await,
             Self::P10 => memory::measure(bench).await,
             Self::P11 => start::measure(bench).await,
@@ -181,7 +191,13 @@ impl Bench {
     }
 
     async fn start_bare(&self, upstream: SocketAddr) -> Result<Process, Trouble> {
-        Process::helper(&self.own, ["bare".to_owned(), upstream.to_string()]).await
+        self.start_bare_to(upstream, "/mcp").await
+    }
+
+    /// The same for other paths than MCP's.
+    async fn start_bare_to(&self, upstream: SocketAddr, path: &str) -> Result<Process, Trouble> {
+        let words = ["bare".to_owned(), upstream.to_string(), path.to_owned()];
+        Process::helper(&self.own, words).await
     }
 
     /// A server that says nothing but `bytes`.

@@ -8,7 +8,7 @@ use std::thread;
 
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, StatusCode, header};
-use http_body_util::{BodyExt as _, Full};
+use http_body_util::{BodyExt as _, Either, Full};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -17,7 +17,10 @@ use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
-pub(crate) type Reply = Response<Full<Bytes>>;
+use crate::model::Events;
+
+/// Whole, or as a model's events come.
+pub(crate) type Reply = Response<Either<Full<Bytes>, Events>>;
 
 /// Answers one request at a time on each connection.
 pub(crate) trait Handler: Send + Sync + 'static {
@@ -92,14 +95,14 @@ pub(crate) async fn body_of(request: Request<Incoming>) -> Result<Bytes, hyper::
 }
 
 pub(crate) fn json(body: Bytes) -> Reply {
-    let mut reply = Response::new(Full::new(body));
+    let mut reply = Response::new(Either::Left(Full::new(body)));
     let json = HeaderValue::from_static("application/json");
     reply.headers_mut().insert(header::CONTENT_TYPE, json);
     reply
 }
 
 pub(crate) fn empty(status: StatusCode) -> Reply {
-    let mut reply = Response::new(Full::default());
+    let mut reply = Response::new(Either::Left(Full::default()));
     *reply.status_mut() = status;
     reply
 }

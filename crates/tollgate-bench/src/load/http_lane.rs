@@ -1,5 +1,7 @@
 //! One HTTP connection that makes one call after the other.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt as _, Full};
@@ -10,8 +12,27 @@ use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
 use super::{Ask, Target};
+use crate::chat::{self, Chat};
+use crate::clock;
 use crate::trouble::Trouble;
 use crate::wire::{self, Era, SESSION};
+
+/// A stream of which the first word has come.
+pub(crate) struct Stream {
+    pub(crate) first: Duration,
+    events: Vec<u8>,
+    body: Incoming,
+}
+
+impl Stream {
+    /// Reads the rest, and checks that it is the answer to request `number`.
+    pub(crate) async fn finish(mut self, from: &str, number: u64) -> Result<(), Trouble> {
+        while let Some(frame) = self.body.frame().await {
+            self.events.extend_from_slice(&frame?.into_data().unwrap_or_default());
+        }
+        chat::check_text(from, number, &chat::streamed_text(&self.events))
+    }
+}
 
 pub(crate) struct HttpLane {
     sender: SendRequest<Full<Bytes>>,
@@ -36,11 +57,12 @@ impl HttpLane {
         let mut headers = match &target.ask {
             Ask::Echo(tool) => wire::headers(target.era, "tools/call", Some(tool)),
             Ask::List(_) | Ask::Same(_) => wire::headers(target.era, "tools/list", None),
+            Ask::Chat(_) => chat::headers(),
         };
         let host = HeaderValue::from_str(&target.address.to_string()).expect("plain ASCII");
         headers.insert(header::HOST, host);
         let mut lane = Self { sender, headers, target: target.clone(), _driver: driver };
-        if target.era == Era::Legacy && !matches!(target.ask, Ask::Same(_)) {
+        if target.era == Era::Legacy && matches!(target.ask, Ask::Echo(_) | Ask::List(_)) {
             lane.initialize().await?;
         }
         Ok(lane)
@@ -69,10 +91,12 @@ impl HttpLane {
         let message = match &self.target.ask {
             Ask::Echo(tool) => wire::call(self.target.era, tool, number),
             Ask::List(_) | Ask::Same(_) => wire::list(self.target.era, None),
+            Ask::Chat(chat) => chat::request(*chat, number, "false"),
         };
         let body = self.exchange(message.into()).await?;
         match &self.target.ask {
             Ask::Echo(_) => wire::check_echo(self.target.name, number, &body),
+            Ask::Chat(_) => chat::check(self.target.name, number, &body),
             Ask::List(expected) | Ask::Same(expected) if body == expected => Ok(()),
             Ask::List(_) | Ask::Same(_) => {
                 Err(Trouble::wrong(self.target.name, "other bytes than before", &body))
@@ -90,6 +114,25 @@ impl HttpLane {
         } else {
             Err(Trouble::wrong(self.target.name, "not status 200", &body))
         }
+    }
+
+    /// Asks for a stream, and says how long its first word took.
+    pub(crate) async fn stream(&mut self, chat: Chat, number: u64) -> Result<Stream, Trouble> {
+        let message = chat::request(chat, number, "true");
+        let sent = clock::now();
+        let response = self.post(message.into()).await?;
+        let (head, mut body) = response.into_parts();
+        let mut events = Vec::new();
+        while chat::streamed_text(&events).is_empty() {
+            let Some(frame) = body.frame().await else {
+                return Err(Trouble::wrong(self.target.name, "no stream", &events));
+            };
+            events.extend_from_slice(&frame?.into_data().unwrap_or_default());
+            if head.status != StatusCode::OK {
+                return Err(Trouble::wrong(self.target.name, "not status 200", &events));
+            }
+        }
+        Ok(Stream { first: clock::now() - sent, events, body })
     }
 
     /// All names in the list of tools, over all pages, and the first page as it came.
@@ -122,7 +165,11 @@ impl HttpLane {
     async fn send(&mut self, method: Method, body: Bytes) -> Result<Response<Incoming>, Trouble> {
         let mut request = Request::new(Full::new(body));
         *request.method_mut() = method;
-        *request.uri_mut() = http::Uri::from_static("/mcp");
+        let path = match &self.target.ask {
+            Ask::Chat(chat) => chat.front.path(),
+            Ask::Echo(_) | Ask::List(_) | Ask::Same(_) => "/mcp",
+        };
+        *request.uri_mut() = http::Uri::from_static(path);
         request.headers_mut().clone_from(&self.headers);
         self.sender.ready().await?;
         Ok(self.sender.send_request(request).await?)

@@ -6,7 +6,9 @@ use bytes::Bytes;
 
 use super::{Ask, HttpLane, Target, closed, open};
 use crate::bare::Bare;
+use crate::chat::{Chat, Front};
 use crate::fixed::Fixed;
+use crate::model::{Manner, Model};
 use crate::serve::OnThread;
 use crate::upstream::Upstream;
 use crate::wire::Era;
@@ -24,13 +26,33 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 #[test]
 fn direct_and_through_the_bare_proxy_every_answer_is_right() {
     let upstream = OnThread::start("upstream", Upstream::new(2)).unwrap();
-    let bare = OnThread::start("bare", Bare::new(upstream.address)).unwrap();
+    let bare = OnThread::start("bare", Bare::new(upstream.address, "/mcp")).unwrap();
     for server in [&upstream, &bare] {
         for era in Era::BOTH {
             let target = target(server, era);
             let slice = block_on(closed::run(&target, 4, Duration::from_millis(20))).unwrap();
             assert!(slice.latencies.len() >= 4, "{era:?}");
         }
+    }
+}
+
+#[test]
+fn chat_completions_are_answered_whole_and_streamed() {
+    let model = OnThread::start("model", Model { manner: Manner::Answers }).unwrap();
+    let bare = Bare::new(model.address, Front::OpenAi.path());
+    let bare = OnThread::start("bare", bare).unwrap();
+    let chat = Chat { model: "m", front: Front::OpenAi };
+    for server in [&model, &bare] {
+        let target = Target { ask: Ask::Chat(chat), ..target(server, Era::Modern) };
+        let slice = block_on(closed::run(&target, 4, Duration::from_millis(20))).unwrap();
+        assert!(slice.latencies.len() >= 4);
+        block_on(async {
+            let mut lane = HttpLane::open(&target).await.unwrap();
+            for number in 1..4 {
+                let stream = lane.stream(chat, number).await.unwrap();
+                stream.finish("test", number).await.unwrap();
+            }
+        });
     }
 }
 
