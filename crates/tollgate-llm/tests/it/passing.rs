@@ -134,10 +134,10 @@ async fn silence_and_breaks_end_what_goes_through() {
 
 #[tokio::test]
 async fn frames_that_come_slowly_are_no_silence() {
-    let patience = Patience { answer: Duration::from_secs(5), silence: Duration::from_millis(60) };
+    let patience = Patience { answer: Duration::from_secs(5), silence: Duration::from_millis(400) };
     let mut acts = vec![Act::Send(stream_head())];
     for event in EVENTS.split_inclusive("\n\n") {
-        acts.extend([Act::Send(event.into()), Act::Wait(Duration::from_millis(30))]);
+        acts.extend([Act::Send(event.into()), Act::Wait(Duration::from_millis(80))]);
     }
     acts.push(Act::Close);
     let fake = Fake::start(vec![acts]).await;

@@ -11,6 +11,8 @@ use crate::fake::{Act, Fake, chunked, json, response, stream, stream_head};
 use crate::stage::{anthropic, heard, provider, request, served};
 use crate::wire::{EVENTS, OVERLOADED, TOO_OFTEN, events_before};
 
+const SHORT: Duration = Duration::from_millis(100);
+
 async fn check(acts: Vec<Act>) {
     let fake = Fake::start(vec![acts]).await;
     let answering = anthropic(fake.address).stream(&request("hello")).await.unwrap();
@@ -22,7 +24,7 @@ async fn check(acts: Vec<Act>) {
 
 /// What came before the failure, and the failure.
 async fn broken(acts: Vec<Act>) -> (String, Kind, String) {
-    broken_within(acts, Duration::from_millis(100)).await
+    broken_within(acts, Duration::from_secs(9)).await
 }
 
 async fn broken_within(acts: Vec<Act>, silence: Duration) -> (String, Kind, String) {
@@ -38,9 +40,13 @@ async fn broken_within(acts: Vec<Act>, silence: Duration) -> (String, Kind, Stri
 
 /// A failure before anything was said.
 async fn refused(acts: Vec<Act>) -> AskError {
+    refused_within(acts, Duration::from_secs(9)).await
+}
+
+async fn refused_within(acts: Vec<Act>, answer: Duration) -> AskError {
     let fake = Fake::start(vec![acts]).await;
     let settings = provider(ProviderKind::Anthropic, fake.address);
-    let patience = Patience { answer: Duration::from_millis(300), silence: Duration::from_secs(5) };
+    let patience = Patience { answer, silence: Duration::from_secs(9) };
     let model = served(Provider { patience, ..settings });
     model.stream(&request("hello")).await.map(drop).expect_err("nothing was said")
 }
@@ -113,7 +119,7 @@ async fn an_error_in_the_middle_is_the_last_item() {
 #[tokio::test]
 async fn b_se_06_silence_in_the_middle_ends_it_and_comments_are_silence() {
     let hang = vec![Act::Send(stream_head()), Act::Send(events_before("thére").into()), Act::Hang];
-    let (text, kind, message) = broken(hang).await;
+    let (text, kind, message) = broken_within(hang, SHORT).await;
     assert_eq!((text.as_str(), kind), ("Hello ", Kind::Timeout));
     assert!(message.ends_with("said nothing more for 100 ms"), "{message}");
     let mut comments = vec![Act::Send(stream_head()), Act::Send(events_before("thére").into())];
@@ -121,7 +127,7 @@ async fn b_se_06_silence_in_the_middle_ends_it_and_comments_are_silence() {
         comments.push(Act::Wait(Duration::from_millis(10)));
         comments.push(Act::Send(b": still here\n\n".to_vec()));
     }
-    let (_, kind, _) = broken(comments).await;
+    let (_, kind, _) = broken_within(comments, SHORT).await;
     assert_eq!(kind, Kind::Timeout);
 }
 
@@ -132,7 +138,7 @@ async fn b_se_02_an_event_that_is_too_large_ends_it() {
     event.resize((16 << 20) + 7, b'x');
     event.extend_from_slice(b"\n\n");
     large.extend([Act::Send(event), Act::Hang]);
-    let (text, kind, message) = broken_within(large, Duration::from_secs(9)).await;
+    let (text, kind, message) = broken(large).await;
     assert_eq!((text.as_str(), kind), ("Hello ", Kind::Provider));
     assert!(message.contains("an event is larger than 16777216 bytes"), "{message}");
 }
@@ -141,7 +147,7 @@ async fn b_se_02_an_event_that_is_too_large_ends_it() {
 async fn b_se_01_a_line_without_an_end_takes_no_memory_and_no_time() {
     let mut acts = vec![Act::Send(stream_head()), Act::Send(events_before("thére").into())];
     acts.extend([Act::Send(vec![b'x'; 20 << 20]), Act::Hang]);
-    let (_, kind, _) = broken(acts).await;
+    let (_, kind, _) = broken_within(acts, SHORT).await;
     assert_eq!(kind, Kind::Timeout);
 }
 
@@ -168,7 +174,7 @@ async fn trouble_before_the_first_word_is_worth_another_attempt() {
         vec![Act::Send(stream_head()), Act::Hang],
         vec![Act::Send(stream_head()), Act::Send(start.into()), Act::Hang],
     ] {
-        let error = refused(acts).await;
+        let error = refused_within(acts, SHORT).await;
         assert_eq!((error.failure.kind, error.again), (Kind::Timeout, Again::OtherModel));
     }
 }
