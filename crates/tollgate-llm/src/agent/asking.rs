@@ -52,7 +52,7 @@ pub(super) type Answer = BoxStream<'static, Result<Heard, Failure>>;
 
 /// Dropping the stream gives the question up.
 pub(super) fn ask(asking: Asking) -> Answer {
-    stream::once(reach(asking)).try_flatten().boxed()
+    stream::once(Box::pin(reach(asking))).try_flatten().boxed()
 }
 
 async fn reach(asking: Asking) -> Result<Answer, Failure> {

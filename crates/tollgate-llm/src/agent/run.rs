@@ -78,23 +78,24 @@ impl Run {
         }
     }
 
+    /// What comes after the first words is boxed: a stream that only speaks holds no room for it.
     pub(super) async fn finished(mut self) -> Result<Answer, Failure> {
         let mut response = self.first_round().await?;
         loop {
             let step = turn::next(&response.parts, &self.offered, &self.spent, &self.bounds);
             let (sorted, then) = match step {
-                Step::Finish(ended) => return self.finish(response, ended).await,
+                Step::Finish(ended) => return Box::pin(self.finish(response, ended)).await,
                 Step::Deal { sorted, then } => (sorted, then),
             };
-            self.deal(response, &sorted).await;
+            Box::pin(self.deal(response, &sorted)).await;
             match then {
                 Then::Ask => {}
-                Then::Return => return self.returned().await,
+                Then::Return => return Box::pin(self.returned()).await,
                 Then::Conclude(ended) => {
                     self.offer.withdraw();
                     self.request.tool_choice = ToolChoice::None;
                     let response = self.round().await?;
-                    return self.finish(response, ended).await;
+                    return Box::pin(self.finish(response, ended)).await;
                 }
             }
             response = self.round().await?;
@@ -103,7 +104,7 @@ impl Run {
 
     async fn first_round(&mut self) -> Result<Response, Failure> {
         match self.opener() {
-            Some(opener) => self.opened_round(&opener).await,
+            Some(opener) => Box::pin(self.opened_round(&opener)).await,
             None => self.round().await,
         }
     }
