@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 use tollgate_llm::conversation::{Delivery, Stop};
 use tollgate_llm::failure::Kind;
 use tollgate_llm::format::Address;
-use tollgate_llm::provider::Passed;
-use tollgate_llm::settings::ProviderKind;
+use tollgate_llm::provider::{Models, Passed};
+use tollgate_llm::settings::{self, Api, ProviderKind, Settings};
 
 use crate::fake::{Fake, chunked, json as whole, stream};
-use crate::stage::{heard, provider, request, served};
+use crate::stage::{clock, heard, model, provider, request, served};
 
 const CHAT: &str = r#"{"id":"chatcmpl-1","object":"chat.completion","created":1741570283,"model":"gpt-x","choices":[{"index":0,"message":{"role":"assistant","content":"Hello there","refusal":null},"logprobs":null,"finish_reason":"stop"}],"usage":{"prompt_tokens":9,"completion_tokens":3,"total_tokens":12}}"#;
 
@@ -44,6 +44,65 @@ async fn openai_chat() {
     assert_eq!(answer.stop, Stop::End);
     for seen in fake.seen() {
         assert_eq!((seen.path(), &seen.json()["model"]), ("/chat/completions", &json!("m-id")));
+    }
+}
+
+#[tokio::test]
+async fn openai_responses() {
+    let part = json!({"type": "output_text", "text": "Hello there", "annotations": []});
+    let item = json!({"id": "msg_1", "type": "message", "status": "completed", "role": "assistant",
+        "content": [part]});
+    let response = |status: &str, output: Value| {
+        json!({"id": "resp_1", "object": "response", "created_at": 1741570283, "status": status,
+            "error": null, "incomplete_details": null, "model": "gpt-x", "output": output,
+            "usage": {"input_tokens": 9, "input_tokens_details": {"cached_tokens": 0},
+                "output_tokens": 3, "output_tokens_details": {"reasoning_tokens": 0},
+                "total_tokens": 12}})
+    };
+    let place = json!({"item_id": "msg_1", "output_index": 0, "content_index": 0});
+    let at = |kind: &str, more: Value| {
+        let mut event = place.clone();
+        event["type"] = kind.into();
+        event.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        event
+    };
+    let empty = json!({"id": "msg_1", "type": "message", "status": "in_progress",
+        "role": "assistant", "content": []});
+    let events = [
+        json!({"type": "response.created", "response": response("in_progress", json!([]))}),
+        at("response.output_item.added", json!({"item": empty})),
+        at(
+            "response.content_part.added",
+            json!({"part":
+            {"type": "output_text", "text": "", "annotations": []}}),
+        ),
+        at("response.output_text.delta", json!({"delta": "Hello "})),
+        at("response.output_text.delta", json!({"delta": "there"})),
+        at("response.output_text.done", json!({"text": "Hello there"})),
+        at("response.content_part.done", json!({"part": part})),
+        at("response.output_item.done", json!({"item": item})),
+        json!({"type": "response.completed", "response": response("completed", json!([item]))}),
+    ];
+    let events: Vec<String> = events
+        .iter()
+        .map(|event| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap()))
+        .collect();
+    let answers = vec![
+        whole(200, &response("completed", json!([item])).to_string()),
+        chunked(&events.concat()),
+    ];
+    let fake = Fake::start(answers).await;
+    let settings = Settings {
+        providers: vec![provider(ProviderKind::OpenAi, fake.address)],
+        models: vec![settings::Model { api: Api::Responses, ..model("m") }],
+    };
+    let model = Models::new(&settings, clock(), None).unwrap().find("m").unwrap();
+    let answer = model.ask(&request("hello")).await.unwrap();
+    assert_eq!((answer.text().as_str(), answer.usage.total()), ("Hello there", 12));
+    let answer = heard(model.stream(&request("hello")).await.unwrap()).await.unwrap();
+    assert_eq!((answer.text().as_str(), answer.usage.total()), ("Hello there", 12));
+    for seen in fake.seen() {
+        assert_eq!((seen.path(), &seen.json()["model"]), ("/responses", &json!("m-id")));
     }
 }
 

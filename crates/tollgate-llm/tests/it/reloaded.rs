@@ -80,6 +80,7 @@ async fn each_kind_of_provider_has_its_dialect() {
     let address = "127.0.0.1:1".parse().unwrap();
     for (kind, api, dialect) in [
         (ProviderKind::OpenAi, Api::Chat, Some(Dialect::OpenAiChat)),
+        (ProviderKind::OpenAi, Api::Responses, Some(Dialect::OpenAiResponses)),
         (ProviderKind::Anthropic, Api::Responses, Some(Dialect::Anthropic)),
         (ProviderKind::Gemini, Api::Chat, Some(Dialect::Gemini)),
         (ProviderKind::Offline, Api::Chat, None),
