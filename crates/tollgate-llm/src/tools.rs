@@ -4,14 +4,21 @@
 //! nothing of turns or providers.
 
 pub mod arguments;
+pub mod calls;
+mod convert;
+mod definition;
 mod form;
+mod listing;
 mod lost;
 mod names;
 mod offered;
 pub mod results;
 mod schema;
 
+pub use convert::{Converted, Unconvertible, convert};
+pub use definition::Unreadable;
 pub use form::{Form, UnknownForm};
+pub use listing::{Extent, Listing, Unclear, written};
 pub use lost::{Kind, Lost};
-pub use offered::{Offered, function};
+pub use offered::{Offered, function, named, offered};
 pub use schema::Unfit;

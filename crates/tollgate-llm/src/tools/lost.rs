@@ -22,6 +22,17 @@ pub enum Kind {
     Field,
 }
 
+impl Kind {
+    /// Stable, for programs.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Renamed => "renamed",
+            Self::Limit => "limit",
+            Self::Field => "field",
+        }
+    }
+}
+
 impl Lost {
     pub(super) fn new(kind: Kind, at: impl Into<String>, what: impl Into<String>) -> Self {
         Self { at: at.into(), kind, what: what.into() }

@@ -1,5 +1,5 @@
 //! A tool of the catalogue as a model is offered it. Asked for every tool of every turn, so each is
-//! made once per dialect and kept.
+//! made once per form and kept.
 
 use std::sync::{Arc, LazyLock};
 
@@ -7,10 +7,12 @@ use quick_cache::sync::Cache;
 use serde_json::{Map, Value, json};
 use tollgate_core::id::ExposedName;
 use tollgate_core::tool::{ContentHash, Tool};
+use tollgate_core::view::View;
 
+use super::definition;
 use super::form::Form;
 use super::lost::{Kind, Lost};
-use super::schema::{self, Renames};
+use super::schema::{self, Renames, limits};
 use crate::conversation::Function;
 use crate::dialect::Dialect;
 use crate::extra::Extra;
@@ -18,12 +20,12 @@ use crate::extra::Extra;
 /// Tools that are kept, of all catalogues and dialects.
 const MOST: usize = 16_384;
 
-/// A tool in the words of one dialect.
+/// A tool in the words of one form.
 #[derive(Debug)]
 pub struct Offered {
     /// Its name may differ from the tool's exposed one.
     pub function: Function,
-    /// What of the tool's definition the dialect has no words for.
+    /// What of its arguments the form has no words for.
     pub lost: Vec<Lost>,
     renames: Renames,
     /// By which it was made.
@@ -31,13 +33,15 @@ pub struct Offered {
 }
 
 impl Offered {
+    /// As requests and listings of this form hold it: the one that it was made for.
+    pub fn definition(&self, form: Form) -> Value {
+        definition::write(&self.function, form, Map::new())
+    }
+
     /// Arguments that a model sent, in the tool's own names.
     #[must_use]
     pub fn arguments(&self, sent: Map<String, Value>) -> Map<String, Value> {
-        match self.renames.undone(Value::Object(sent)) {
-            Value::Object(arguments) => arguments,
-            _ => Map::new(),
-        }
+        self.renames.arguments(sent)
     }
 }
 
@@ -45,25 +49,36 @@ impl Offered {
 struct Key {
     name: ExposedName,
     hash: ContentHash,
-    dialect: Dialect,
+    form: Form,
 }
 
 /// The tool for a provider that speaks this dialect.
 pub fn function(tool: &Tool, dialect: Dialect) -> Arc<Offered> {
+    offered(tool, dialect.into())
+}
+
+/// The tool in any form.
+pub fn offered(tool: &Tool, form: Form) -> Arc<Offered> {
     static KEPT: LazyLock<Cache<Key, Arc<Offered>>> = LazyLock::new(|| Cache::new(MOST));
-    let key = Key { name: tool.exposed.clone(), hash: tool.hash, dialect };
+    let key = Key { name: tool.exposed.clone(), hash: tool.hash, form };
     if let Some(kept) = KEPT.get(&key)
         && kept.description == tool.description
     {
         return kept;
     }
-    let made = Arc::new(made(tool, dialect));
+    let made = Arc::new(made(tool, form));
     KEPT.insert(key, Arc::clone(&made));
     made
 }
 
-fn made(tool: &Tool, dialect: Dialect) -> Offered {
-    let form = Form::from(dialect);
+/// The tool of the view that a model means by a name: names that a form does not take have another
+/// in it.
+pub fn named<'v>(view: &'v View, name: &str, form: Form) -> Option<&'v Arc<Tool>> {
+    let is_meant = |tool: &&Arc<Tool>| offered(tool, form).function.name == name;
+    view.tool(name).or_else(|| view.tools().iter().find(is_meant))
+}
+
+fn made(tool: &Tool, form: Form) -> Offered {
     let exposed = tool.exposed.as_str();
     let name = form.names().fit(exposed);
     let mut lost = Vec::new();
@@ -71,17 +86,18 @@ fn made(tool: &Tool, dialect: Dialect) -> Offered {
         lost.push(Lost::new(Kind::Renamed, "/name", format!("is called `{name}` there")));
     }
     let at = "/inputSchema";
-    let (parameters, renames) = match schema::fit(&tool.definition.input_schema, form, at) {
+    let said = tool.description.as_deref().or(tool.definition.title.as_deref());
+    let (parameters, told, renames) = match schema::fit(&tool.definition.input_schema, form, at) {
         Ok(fitted) => {
             lost.extend(fitted.lost);
-            (fitted.schema, fitted.renames)
+            (fitted.schema, fitted.told, fitted.renames)
         }
         Err(unfit) => {
             lost.push(Lost::new(Kind::Limit, at, format!("the schema is left out: {unfit}")));
-            (Some(json!({"type": "object", "properties": {}})), Renames::default())
+            (Some(json!({"type": "object"})), Vec::new(), Renames::default())
         }
     };
-    let description = tool.description.clone().or_else(|| tool.definition.title.clone());
+    let description = limits::beside(said, &told);
     let name = name.into_owned();
     Offered {
         function: Function { name, description, parameters, extra: Extra::none() },

@@ -1,6 +1,7 @@
 //! What a tool answered, as the parts of a conversation. The text of a tool is data: it is carried,
 //! never obeyed. Called by the agent loop and by fronts that run calls for a model elsewhere.
 
+use serde_json::Value;
 use serde_json::value::RawValue;
 use tollgate_core::call::{Outcome, Retry, Status};
 use tollgate_core::json::{self, Object};
@@ -10,6 +11,12 @@ use tollgate_core::text::shortened;
 use crate::conversation::{
     Call, CallEnd, CallResult, Content, Media, MediaKind, MediaSource, Part,
 };
+use crate::dialect::Dialect;
+
+mod convert;
+mod native;
+
+pub use convert::{Converted, convert, form_of};
 
 /// Of one result. What the gate gives out was cut for its consumer before.
 const MAX_ITEMS: usize = 256;
@@ -26,6 +33,11 @@ pub fn neutral(call: &Call, outcome: &Outcome) -> CallResult {
         parts.push(Part::text(format!("({hint})")));
     }
     CallResult { call_id: call.id.clone(), name: Some(call.name.clone()), parts, end }
+}
+
+/// Results as messages of a dialect, ready to append to a client's history.
+pub fn messages(results: &[CallResult], dialect: Dialect) -> Vec<Value> {
+    native::write(results, dialect.into())
 }
 
 fn end(status: Status) -> CallEnd {

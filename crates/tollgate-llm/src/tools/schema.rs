@@ -8,13 +8,15 @@ use super::form::Form;
 use super::lost::{Kind, Lost, step};
 
 mod keys;
-mod limits;
+pub(super) mod limits;
 mod loose;
 mod merge;
 mod modern;
+pub(super) mod openapi;
 mod refs;
 mod root;
 mod shape;
+mod subset;
 
 pub(super) use keys::Renames;
 
@@ -28,6 +30,8 @@ const MAX_VALUES: usize = 50_000;
 pub(super) struct Fitted {
     /// `None`: no arguments at all.
     pub(super) schema: Option<Value>,
+    /// What the root cannot say, for the description of the tool.
+    pub(super) told: Vec<String>,
     pub(super) lost: Vec<Lost>,
     pub(super) renames: Renames,
 }
@@ -50,7 +54,8 @@ pub(super) fn fit(schema: &Value, form: Form, at: &str) -> Result<Fitted, Unfit>
     check(schema)?;
     if form == Form::Mcp {
         let schema = Some(schema.clone());
-        return Ok(Fitted { schema, lost: Vec::new(), renames: Renames::default() });
+        let (told, lost, renames) = (Vec::new(), Vec::new(), Renames::default());
+        return Ok(Fitted { schema, told, lost, renames });
     }
     let mut bench = Bench::new(at);
     let mut schema = schema.clone();
@@ -65,22 +70,30 @@ pub(super) fn fit(schema: &Value, form: Form, at: &str) -> Result<Fitted, Unfit>
     };
     root::plain(&mut fields, form, &mut bench)?;
     keys::rename(&mut fields, form.keys(), &mut bench);
-    loose::mend(&mut fields);
-    fields.entry("properties").or_insert_with(|| json!({}));
-    let schema = Some(Value::Object(fields));
-    Ok(Fitted { schema, lost: bench.lost, renames: bench.renames })
+    let fields = match form {
+        Form::GeminiLive => subset::narrow(fields, &mut bench),
+        _ => {
+            loose::mend(&mut fields);
+            fields.entry("properties").or_insert_with(|| json!({}));
+            Some(fields)
+        }
+    };
+    let Bench { told, lost, renames, .. } = bench;
+    Ok(Fitted { schema: fields.map(Value::Object), told, lost, renames })
 }
 
 /// What is noted while a schema is worked on.
 struct Bench {
     at: String,
+    told: Vec<String>,
     lost: Vec<Lost>,
     renames: Renames,
 }
 
 impl Bench {
     fn new(at: &str) -> Self {
-        Self { at: at.to_owned(), lost: Vec::new(), renames: Renames::default() }
+        let (told, lost, renames) = (Vec::new(), Vec::new(), Renames::default());
+        Self { at: at.to_owned(), told, lost, renames }
     }
 
     /// A keyword whose word is in the description only.

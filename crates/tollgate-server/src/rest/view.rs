@@ -8,6 +8,9 @@ use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use http::request::Parts;
 use serde::Deserialize;
+use serde_json::json;
+use tollgate_core::tool::Tool;
+use tollgate_llm::tools::{self, Extent};
 
 use super::explained::ExplainedJson;
 use super::leaderboard::LeaderboardJson;
@@ -43,21 +46,19 @@ pub(crate) async fn tools(State(front): State<Arc<Front>>, request: Request) -> 
 #[derive(Debug, Clone, Copy)]
 enum Form {
     Plain,
-    Mcp,
+    /// As models are offered tools.
+    Tools(tools::Form),
     Leaderboard,
     Explained,
 }
 
 impl Form {
     fn of(asked: &Asked) -> Result<Self, Problem> {
-        let format = match asked.format.as_deref() {
-            None => None,
-            Some("mcp") => Some(Self::Mcp),
-            Some(_) => {
-                let detail = "`format` is `mcp`, or left out";
-                return Err(Problem::new(StatusCode::BAD_REQUEST, "unknown_format", detail));
-            }
-        };
+        let format = asked.format.as_deref().map(tools::Form::parse).transpose();
+        let format = format.map_err(|unknown| {
+            Problem::told(StatusCode::BAD_REQUEST, "unknown_format", unknown.to_string())
+        })?;
+        let format = format.map(Self::Tools);
         let leaderboard = flag("leaderboard", asked.leaderboard.as_deref(), Self::Leaderboard)?;
         let explained = flag("explain", asked.explain.as_deref(), Self::Explained)?;
         let mut wanted = [format, leaderboard, explained].into_iter().flatten();
@@ -93,11 +94,16 @@ fn list(front: &Front, asked: Asked, sent: &Parts) -> Result<Response, Problem> 
             let problems = shown::problems(who.rights, &catalog.problems);
             Json(ViewJson::new(&front.gate, &turn, problems)).into_response()
         }
-        Form::Mcp => {
+        Form::Tools(tools::Form::Mcp) => {
             let tools: Vec<&str> =
                 turn.view.tools().iter().map(|tool| &*tool.listed.modern).collect();
             let text = format!("{{\"tools\":[{}]}}", tools.join(","));
             ([(http::header::CONTENT_TYPE, "application/json")], text).into_response()
+        }
+        Form::Tools(form) => {
+            let offered = |tool: &Arc<Tool>| tools::offered(tool, form).definition(form);
+            let all = turn.view.tools().iter().map(offered).collect();
+            Json(json!({"tools": tools::written(all, form, Extent::Many)})).into_response()
         }
         Form::Explained => {
             for_admins(front, sent)?;

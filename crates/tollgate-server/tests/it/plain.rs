@@ -33,6 +33,43 @@ async fn tools_are_shown_as_an_agent_sees_them() {
 }
 
 #[tokio::test]
+async fn tools_are_shown_in_the_words_of_every_api() {
+    let stage = Stage::start().await;
+    let shown = |form: &'static str| {
+        let path = format!("/v1/tools?agent=sage&format={form}");
+        let asked = stage.request("GET", &path).send();
+        async move { asked.await.json()["tools"].clone() }
+    };
+    let schema = shown("mcp").await[0]["inputSchema"].clone();
+    let text = &schema["properties"]["text"];
+    assert_eq!(text["type"], "string");
+    for (form, name, parameters) in [
+        ("openai", "/0/function/name", "/0/function/parameters"),
+        ("openai-responses", "/0/name", "/0/parameters"),
+        ("openai-realtime", "/0/name", "/0/parameters"),
+        ("anthropic", "/0/name", "/0/input_schema"),
+        (
+            "gemini",
+            "/0/functionDeclarations/0/name",
+            "/0/functionDeclarations/0/parametersJsonSchema",
+        ),
+    ] {
+        let tools = shown(form).await;
+        assert_eq!(tools.pointer(name), Some(&json!("echo")), "{form}: {tools}");
+        let found = tools.pointer(parameters).unwrap();
+        assert_eq!(found["properties"]["text"], *text, "{form}: {tools}");
+    }
+    let live = shown("gemini-live").await;
+    let parameters = &live[0]["functionDeclarations"][0]["parameters"];
+    assert_eq!(parameters["properties"]["text"]["type"], "STRING", "{live}");
+    let reply = stage.request("GET", "/v1/tools?format=anthropics").send().await;
+    let told = "there is no format `anthropics`; did you mean `anthropic`?";
+    assert_eq!((reply.status, &reply.json()["error"]["message"]), (400, &json!(told)));
+    let reply = stage.request("GET", "/v1/tools?format=openai&explain=true").send().await;
+    assert_eq!((reply.status, &reply.json()["error"]["code"]), (400, &json!("bad_query")));
+}
+
+#[tokio::test]
 async fn one_call_has_one_outcome() {
     let stage = Stage::start().await;
     let execute = |body: String| stage.post(body).path("/v1/tools/execute").send();

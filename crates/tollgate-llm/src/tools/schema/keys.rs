@@ -18,26 +18,29 @@ pub(crate) struct Renames {
 }
 
 impl Renames {
-    pub(crate) fn is_empty(&self) -> bool {
-        self.own.is_empty()
-    }
-
     /// Arguments that a model sent, in the tool's own names.
-    #[must_use]
-    pub(crate) fn undone(&self, arguments: Value) -> Value {
-        if self.is_empty() { arguments } else { renamed(arguments, &self.own) }
+    pub(in crate::tools) fn arguments(&self, sent: Map<String, Value>) -> Map<String, Value> {
+        match self.own.is_empty() {
+            true => sent,
+            false => renamed_fields(sent, &self.own),
+        }
     }
+}
+
+fn renamed_fields(
+    fields: Map<String, Value>,
+    names: &BTreeMap<String, String>,
+) -> Map<String, Value> {
+    let each = fields.into_iter().map(|(key, value)| {
+        let key = names.get(&key).cloned().unwrap_or(key);
+        (key, renamed(value, names))
+    });
+    each.collect()
 }
 
 fn renamed(value: Value, names: &BTreeMap<String, String>) -> Value {
     match value {
-        Value::Object(fields) => {
-            let each = fields.into_iter().map(|(key, value)| {
-                let key = names.get(&key).cloned().unwrap_or(key);
-                (key, renamed(value, names))
-            });
-            Value::Object(each.collect())
-        }
+        Value::Object(fields) => Value::Object(renamed_fields(fields, names)),
         Value::Array(items) => items.into_iter().map(|item| renamed(item, names)).collect(),
         scalar => scalar,
     }

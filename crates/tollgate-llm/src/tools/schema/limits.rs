@@ -10,16 +10,23 @@ const ALL: usize = 2_000;
 
 /// Adds `(limits: …)` to the description of a schema.
 pub(super) fn tell(fields: &mut Map<String, Value>, limits: &[String]) {
+    let description = fields.get("description").and_then(Value::as_str);
+    if let (Some(told), false) = (beside(description, limits), limits.is_empty()) {
+        fields.insert("description".to_owned(), told.into());
+    }
+}
+
+/// A description with `(limits: …)` behind it.
+pub(in crate::tools) fn beside(description: Option<&str>, limits: &[String]) -> Option<String> {
     if limits.is_empty() {
-        return;
+        return description.map(str::to_owned);
     }
     let each: Vec<String> = limits.iter().map(|limit| shortened(limit, ONE)).collect();
     let told = shortened(&format!("(limits: {}", each.join("; ")), ALL);
-    let description = match fields.get("description").and_then(Value::as_str) {
+    Some(match description {
         Some(said) if !said.is_empty() => format!("{said} {told})"),
         _ => format!("{told})"),
-    };
-    fields.insert("description".to_owned(), description.into());
+    })
 }
 
 /// A keyword and what it says.

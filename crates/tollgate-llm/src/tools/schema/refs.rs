@@ -17,7 +17,7 @@ const KEYWORDS: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
 const MARKS: [&str; 6] =
     ["$id", "$anchor", "$dynamicAnchor", "$recursiveAnchor", "$vocabulary", "$comment"];
 /// Schemas that references may be replaced by, all in all.
-const MAX_INLINED: usize = 2_000;
+const MAX_INLINED: usize = 500;
 /// Schemas within each other, below which no reference is replaced any more.
 const MAX_LEVELS: usize = 32;
 const PREFIX: &str = "#/$defs/";

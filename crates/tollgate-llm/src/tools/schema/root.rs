@@ -30,7 +30,6 @@ pub(super) fn plain(
     referred(fields);
     object(fields)?;
     let at = bench.at.clone();
-    let mut told = Vec::new();
     for keyword in forbidden(form) {
         let Some(value) = fields.shift_remove(*keyword) else { continue };
         let left = match (*keyword, value) {
@@ -40,12 +39,10 @@ pub(super) fn plain(
         };
         if let Some(left) = left {
             bench.limit(&at, keyword);
-            told.push(limits::of(keyword, &left));
+            bench.told.push(limits::of(keyword, &left));
         }
     }
-    object(fields)?;
-    limits::tell(fields, &told);
-    Ok(())
+    object(fields)
 }
 
 /// Arguments are always an object: saying so changes nothing.

@@ -1,0 +1,139 @@
+//! Definitions as they come in files and bodies: one, a list, an MCP `tools/list` result, the tools
+//! of a request, Gemini's groups. And which form they are in, where that can be told.
+
+use serde_json::{Map, Value, json};
+
+use super::form::Form;
+
+/// The definitions of a document.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Listing {
+    pub definitions: Vec<Value>,
+    pub extent: Extent,
+}
+
+/// Whether a document is a list, however short.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extent {
+    One,
+    Many,
+}
+
+/// Why a document is no list of tools, or of which form they are cannot be told.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unclear {
+    #[error("this is no tool and no list of tools: {0}")]
+    NoTools(&'static str),
+    #[error("there are no tools in the list")]
+    Empty,
+    #[error(
+        "tool {number} could be of several formats, or of none; name the format it is in \
+         (`--from`), one of {known}", known = known()
+    )]
+    Ambiguous { number: usize },
+    #[error("tool {number} is {found} and those before it are {first}; one format at a time")]
+    Mixed { number: usize, found: Form, first: Form },
+}
+
+fn known() -> String {
+    Form::ALL.map(Form::as_str).join(", ")
+}
+
+const GROUPS: [&str; 2] = ["functionDeclarations", "function_declarations"];
+
+impl Listing {
+    pub fn read(document: Value) -> Result<Self, Unclear> {
+        let mut fields = match document {
+            Value::Array(items) => return Ok(Self::many(items)),
+            Value::Object(fields) => fields,
+            _ => return Err(Unclear::NoTools("an object or a list is expected")),
+        };
+        // A whole JSON-RPC answer, or only its result; a request's body.
+        if let Some(Value::Object(result)) = fields.get_mut("result") {
+            fields = std::mem::take(result);
+        }
+        match fields.shift_remove("tools") {
+            Some(Value::Array(items)) => return Ok(Self::many(items)),
+            Some(_) => return Err(Unclear::NoTools("`tools` is not a list")),
+            None => {}
+        }
+        if GROUPS.iter().any(|group| fields.contains_key(*group)) {
+            return Ok(Self::many(vec![Value::Object(fields)]));
+        }
+        Ok(Self { definitions: vec![Value::Object(fields)], extent: Extent::One })
+    }
+
+    fn many(items: Vec<Value>) -> Self {
+        let mut definitions = Vec::new();
+        for item in items {
+            let group = GROUPS.iter().find_map(|group| item.get(*group)?.as_array());
+            match group {
+                Some(group) => definitions.extend(group.iter().cloned()),
+                None => definitions.push(item),
+            }
+        }
+        Self { definitions, extent: Extent::Many }
+    }
+
+    /// The form that all of them are in.
+    pub fn form(&self) -> Result<Form, Unclear> {
+        let mut first = None;
+        for (at, definition) in self.definitions.iter().enumerate() {
+            let number = at + 1;
+            let found = form_of(definition).ok_or(Unclear::Ambiguous { number })?;
+            match first {
+                None => first = Some(found),
+                Some(first) if first != found => {
+                    return Err(Unclear::Mixed { number, found, first });
+                }
+                Some(_) => {}
+            }
+        }
+        first.ok_or(Unclear::Empty)
+    }
+}
+
+/// Definitions as the form's own requests and answers hold them.
+pub fn written(definitions: Vec<Value>, form: Form, extent: Extent) -> Value {
+    let mut definitions = definitions;
+    if extent == Extent::One && definitions.len() == 1 {
+        return definitions.remove(0);
+    }
+    match form {
+        Form::Mcp => json!({"tools": definitions}),
+        Form::Gemini | Form::GeminiLive => json!([{"functionDeclarations": definitions}]),
+        _ => Value::Array(definitions),
+    }
+}
+
+/// `None`: it could be several, or is none.
+fn form_of(definition: &Value) -> Option<Form> {
+    let fields = definition.as_object()?;
+    let has = |key: &str| fields.contains_key(key);
+    let is_function = fields.get("type").is_some_and(|kind| kind == "function");
+    if has("inputSchema") {
+        Some(Form::Mcp)
+    } else if has("input_schema") {
+        Some(Form::Anthropic)
+    } else if fields.get("function").is_some_and(Value::is_object) {
+        Some(Form::OpenAi)
+    } else if is_function {
+        // Realtime says nothing that this does not.
+        Some(Form::OpenAiResponses)
+    } else if has("behavior") {
+        Some(Form::GeminiLive)
+    } else if has("parametersJsonSchema") || is_openapi(fields) {
+        Some(Form::Gemini)
+    } else {
+        None
+    }
+}
+
+/// Types in capitals: only Gemini writes them so.
+fn is_openapi(fields: &Map<String, Value>) -> bool {
+    let kind = fields.get("parameters").and_then(|schema| schema.get("type"));
+    kind.and_then(Value::as_str) == Some("OBJECT")
+}
+
+#[cfg(test)]
+mod tests;

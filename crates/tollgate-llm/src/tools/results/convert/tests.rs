@@ -1,0 +1,145 @@
+use serde_json::{Value, json};
+
+use super::{convert, form_of};
+use crate::tools::Form;
+
+/// One failed and one good result, in every form.
+fn seen() -> Vec<(Form, Value)> {
+    vec![
+        (
+            Form::Mcp,
+            json!([
+                {"content": [{"type": "text", "text": "7"}]},
+                {"content": [{"type": "text", "text": "no dice"}], "isError": true},
+            ]),
+        ),
+        (
+            Form::OpenAiRealtime,
+            json!([
+                {"type": "conversation.item.create", "item": {"type": "function_call_output", "call_id": "c1", "output": "7"}},
+                {"type": "conversation.item.create", "item": {"type": "function_call_output", "call_id": "c2", "output": "no dice"}},
+            ]),
+        ),
+        (
+            Form::GeminiLive,
+            json!({"toolResponse": {"functionResponses": [
+                {"id": "c1", "name": "roll", "response": {"output": "7"}},
+                {"id": "c2", "name": "roll", "response": {"error": "no dice"}},
+            ]}}),
+        ),
+        (
+            Form::OpenAi,
+            json!([
+                {"role": "tool", "tool_call_id": "c1", "content": "7"},
+                {"role": "tool", "tool_call_id": "c2", "content": "no dice"},
+            ]),
+        ),
+        (
+            Form::OpenAiResponses,
+            json!([
+                {"type": "function_call_output", "call_id": "c1", "output": "7"},
+                {"type": "function_call_output", "call_id": "c2", "output": "no dice"},
+            ]),
+        ),
+        (
+            Form::Anthropic,
+            json!({"role": "user", "content": [
+                {"type": "tool_result", "tool_use_id": "c1", "content": "7"},
+                {"type": "tool_result", "tool_use_id": "c2", "content": "no dice", "is_error": true},
+            ]}),
+        ),
+        (
+            Form::Gemini,
+            json!({"role": "user", "parts": [
+                {"functionResponse": {"id": "c1", "name": "roll", "response": {"output": "7"}}},
+                {"functionResponse": {"id": "c2", "name": "roll", "response": {"error": "no dice"}}},
+            ]}),
+        ),
+    ]
+}
+
+/// All the texts of a document, in order.
+fn texts(value: &Value) -> Vec<&str> {
+    match value {
+        Value::String(text) => vec![text],
+        Value::Array(items) => items.iter().flat_map(texts).collect(),
+        Value::Object(fields) => fields.values().flat_map(texts).collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[test]
+fn every_form_becomes_every_other() {
+    for (from, document) in seen() {
+        assert_eq!(form_of(&document), Some(from), "{document}");
+        for (to, _) in seen() {
+            let converted = convert(document.clone(), from, to).unwrap().results;
+            let texts = texts(&converted);
+            for expected in ["7", "no dice"] {
+                assert!(texts.contains(&expected), "{from} to {to}: {converted}");
+            }
+            assert_eq!(form_of(&converted), Some(to), "{converted}");
+            let again = convert(converted.clone(), to, to).unwrap().results;
+            assert_eq!(again, converted, "{to}");
+        }
+    }
+}
+
+#[test]
+fn what_a_form_cannot_say_of_a_result_is_listed() {
+    let check = |from: Form, to: Form, expected: &[&str]| {
+        let document = seen().into_iter().find(|(form, _)| *form == from).unwrap().1;
+        let lost = convert(document, from, to).unwrap().lost;
+        let told: Vec<String> = lost.iter().map(ToString::to_string).collect();
+        assert_eq!(told, expected, "{from} to {to}");
+    };
+    check(Form::GeminiLive, Form::GeminiLive, &[]);
+    check(
+        Form::GeminiLive,
+        Form::OpenAiRealtime,
+        &["/1: that the call failed is in its words only"],
+    );
+    check(
+        Form::Mcp,
+        Form::GeminiLive,
+        &[
+            "/0: whose result it is is not known: it is of `tool` there",
+            "/1: whose result it is is not known: it is of `tool` there",
+        ],
+    );
+    check(
+        Form::OpenAiRealtime,
+        Form::Mcp,
+        &["/0: which call it answers is left out", "/1: which call it answers is left out"],
+    );
+}
+
+#[test]
+fn pictures_survive_where_they_can() {
+    let mcp = json!({"content": [
+        {"type": "image", "data": "aGk=", "mimeType": "image/png"},
+        {"type": "text", "text": "look"},
+    ]});
+    let claude = convert(mcp.clone(), Form::Mcp, Form::Anthropic).unwrap().results;
+    assert!(claude.to_string().contains("aGk="), "{claude}");
+    let back = convert(claude, Form::Anthropic, Form::Mcp).unwrap().results;
+    assert_eq!(back, mcp);
+    let live = convert(mcp, Form::Mcp, Form::GeminiLive).unwrap();
+    assert_eq!(
+        live.results["toolResponse"]["functionResponses"][0]["response"]["output"],
+        "(a picture that cannot be shown here)\nlook"
+    );
+    assert_eq!(live.lost[1].what, "pictures, sounds and documents are only named");
+}
+
+#[test]
+fn b_ch_02_what_is_no_result_is_refused() {
+    for form in Form::ALL {
+        for odd in [json!(7), json!([7]), json!("x"), json!([[]])] {
+            assert!(convert(odd.clone(), form, Form::Mcp).is_err(), "{form}: {odd}");
+        }
+        if form != Form::Mcp && form != Form::GeminiLive {
+            assert!(convert(json!({}), form, Form::Mcp).is_err(), "{form}");
+        }
+    }
+}

@@ -1,0 +1,325 @@
+//! Results in each API's own words. The four dialects of conversations are read and written as parts
+//! of one; MCP and the live APIs have their own forms here.
+
+use serde_json::{Map, Value, json};
+use tollgate_core::json::Object;
+
+use crate::conversation::{
+    Call, CallEnd, CallResult, Content, Media, MediaKind, MediaSource, Message, Part, Role,
+};
+use crate::dialect::Dialect;
+use crate::failure::Failure;
+use crate::format::fields::{Fields, wrong};
+use crate::format::{self, Address, Format};
+use crate::tools::form::Form;
+
+use super::parts;
+
+/// What a result is called by whose tool is not known.
+pub(super) const NAMELESS: &str = "tool";
+
+pub(super) fn dialect(form: Form) -> Option<Dialect> {
+    match form {
+        Form::OpenAi => Some(Dialect::OpenAiChat),
+        Form::OpenAiResponses => Some(Dialect::OpenAiResponses),
+        Form::Anthropic => Some(Dialect::Anthropic),
+        Form::Gemini => Some(Dialect::Gemini),
+        Form::Mcp | Form::OpenAiRealtime | Form::GeminiLive => None,
+    }
+}
+
+/// Results as a client appends them to its history, or sends them.
+pub(super) fn write(results: &[CallResult], form: Form) -> Vec<Value> {
+    if let Some(dialect) = dialect(form) {
+        return history(results, format::of(dialect));
+    }
+    match form {
+        Form::GeminiLive => {
+            let each: Vec<Value> = results.iter().map(live).collect();
+            vec![json!({"toolResponse": {"functionResponses": each}})]
+        }
+        Form::OpenAiRealtime => results.iter().map(realtime).collect(),
+        _ => results.iter().map(mcp).collect(),
+    }
+}
+
+/// As messages of the dialect, ready to append. They are written behind the calls that they answer,
+/// since some dialects leave out what answers nothing, and those calls are taken away again.
+fn history(results: &[CallResult], format: &dyn Format) -> Vec<Value> {
+    let (mut asked, mut answered) = (Vec::new(), Vec::new());
+    for (at, result) in results.iter().enumerate() {
+        let mut result = result.clone();
+        if result.call_id.is_empty() {
+            result.call_id = format!("{UNNAMED}{at}");
+        }
+        let name = result.name.get_or_insert_with(|| NAMELESS.to_owned()).clone();
+        let call = Call { id: result.call_id.clone(), name, arguments: "{}".to_owned() };
+        asked.push(Part::new(Content::Call(call)));
+        answered.push(Part::new(Content::Result(result)));
+    }
+    let (asked, answered) =
+        (Message::new(Role::Assistant, asked), Message::new(Role::User, answered));
+    let list = |written: Value| match written {
+        Value::Array(messages) => messages,
+        other => vec![other],
+    };
+    let before = list(format.write_history(std::slice::from_ref(&asked))).len();
+    let mut written: Vec<Value> =
+        list(format.write_history(&[asked, answered])).into_iter().skip(before).collect();
+    written.iter_mut().for_each(forget);
+    written
+}
+
+/// Stands for the id of a call that has none, only while it is written.
+const UNNAMED: &str = "tollgate-unnamed-";
+
+fn name_call(part: &mut Value, at: usize) {
+    if let Some(Value::Object(response)) = part.get_mut("functionResponse") {
+        response.entry("id").or_insert_with(|| format!("{UNNAMED}{at}").into());
+    }
+}
+
+/// Takes ids away that were made up. Only Gemini's calls may have none.
+fn forget(message: &mut Value) {
+    for part in message.get_mut("parts").and_then(Value::as_array_mut).into_iter().flatten() {
+        let response = part.get_mut("functionResponse").and_then(Value::as_object_mut);
+        let Some(response) = response else { continue };
+        let id = response.get("id").and_then(Value::as_str);
+        if id.is_some_and(|id| id.starts_with(UNNAMED)) {
+            response.shift_remove("id");
+        }
+    }
+}
+
+fn mcp(result: &CallResult) -> Value {
+    let content: Vec<Value> = result.parts.iter().map(mcp_item).collect();
+    let mut written = Map::from_iter([("content".to_owned(), content.into())]);
+    if result.end == CallEnd::Failed {
+        written.insert("isError".to_owned(), true.into());
+    }
+    Value::Object(written)
+}
+
+fn mcp_item(part: &Part) -> Value {
+    match &part.content {
+        Content::Text(text) => json!({"type": "text", "text": text}),
+        Content::Media(Media {
+            kind,
+            source: MediaSource::Base64 { media_type, data },
+            name,
+            ..
+        }) => match kind {
+            MediaKind::Image => json!({"type": "image", "data": data, "mimeType": media_type}),
+            MediaKind::Audio => json!({"type": "audio", "data": data, "mimeType": media_type}),
+            MediaKind::Video | MediaKind::Document => {
+                let uri = format!("file:///{}", name.as_deref().unwrap_or("document"));
+                json!({"type": "resource", "resource": {
+                    "uri": uri, "blob": data, "mimeType": media_type}})
+            }
+        },
+        Content::Media(Media { source: MediaSource::Url(url), name, .. }) => {
+            let name = name.as_deref().unwrap_or("file");
+            json!({"type": "resource_link", "uri": url, "name": name})
+        }
+        _ => json!({"type": "text", "text": words(part)}),
+    }
+}
+
+fn realtime(result: &CallResult) -> Value {
+    let output = said(result);
+    json!({"type": "conversation.item.create", "item": {
+        "type": "function_call_output", "call_id": result.call_id, "output": output}})
+}
+
+/// Everything in the order it was said; what cannot be shown is named.
+fn said(result: &CallResult) -> String {
+    let each: Vec<String> = result.parts.iter().map(words).collect();
+    each.join("\n")
+}
+
+pub(super) fn words(part: &Part) -> String {
+    match &part.content {
+        Content::Text(text) => text.clone(),
+        Content::Media(media) => {
+            let kind = match media.kind {
+                MediaKind::Image => "a picture",
+                MediaKind::Audio => "a sound",
+                MediaKind::Video => "a video",
+                MediaKind::Document => "a document",
+            };
+            format!("({kind} that cannot be shown here)")
+        }
+        Content::Opaque { value, .. } => value.to_string(),
+        _ => String::new(),
+    }
+}
+
+fn live(result: &CallResult) -> Value {
+    let text = said(result);
+    let is_structure = text.starts_with(['{', '[']);
+    let value = serde_json::from_str(&text).ok().filter(|_| is_structure);
+    let key = if result.end == CallEnd::Failed { "error" } else { "output" };
+    let mut written = Map::new();
+    if !result.call_id.is_empty() {
+        written.insert("id".to_owned(), result.call_id.as_str().into());
+    }
+    written.insert("name".to_owned(), result.name.as_deref().unwrap_or(NAMELESS).into());
+    written.insert("response".to_owned(), json!({key: value.unwrap_or(Value::String(text))}));
+    Value::Object(written)
+}
+
+pub(super) fn read(document: Value, form: Form) -> Result<Vec<CallResult>, Failure> {
+    let items = items(document, form)?;
+    match dialect(form) {
+        Some(dialect) => conversed(items, dialect),
+        None => items
+            .into_iter()
+            .enumerate()
+            .map(|(at, item)| {
+                let fields = Fields::new(item, format!("[{at}]"))?;
+                match form {
+                    Form::OpenAiRealtime => heard(fields),
+                    Form::GeminiLive => responded(fields),
+                    _ => Ok(answered(&fields.into_value())),
+                }
+            })
+            .collect(),
+    }
+}
+
+/// The results of a document, out of whatever holds them.
+fn items(document: Value, form: Form) -> Result<Vec<Value>, Failure> {
+    let mut fields = match document {
+        Value::Array(list) => {
+            let each = list.into_iter().map(|item| match item {
+                Value::Object(_) => items(item, form),
+                other => Err(wrong("", "a list of results", &other)),
+            });
+            return Ok(each.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect());
+        }
+        Value::Object(fields) => fields,
+        other => return Err(wrong("", "a result or a list of them", &other)),
+    };
+    let holder = match form {
+        Form::Mcp => "result",
+        Form::OpenAi => "messages",
+        Form::OpenAiResponses => "input",
+        Form::Anthropic => "content",
+        Form::Gemini => "parts",
+        Form::OpenAiRealtime => "item",
+        Form::GeminiLive => "toolResponse",
+    };
+    let is_block = fields.contains_key("tool_use_id");
+    match fields.shift_remove(holder) {
+        Some(Value::Array(inner)) if !is_block => Ok(inner),
+        Some(inner @ Value::Object(_)) if !is_block => items(inner, form),
+        held => {
+            fields.extend(held.map(|held| (holder.to_owned(), held)));
+            match fields.shift_remove("functionResponses") {
+                Some(Value::Array(inner)) => Ok(inner),
+                _ => Ok(vec![Value::Object(fields)]),
+            }
+        }
+    }
+}
+
+fn answered(item: &Value) -> CallResult {
+    let text = item.to_string();
+    let result = Object::parse(&text).unwrap_or_default();
+    let end = if item["isError"] == true { CallEnd::Failed } else { CallEnd::Well };
+    CallResult { call_id: String::new(), name: None, parts: parts(&result), end }
+}
+
+fn heard(mut item: Fields) -> Result<CallResult, Failure> {
+    let call_id = item.needed_text("call_id")?;
+    let parts = vec![Part::text(item.needed_text("output")?)];
+    Ok(CallResult { call_id, name: None, parts, end: CallEnd::Well })
+}
+
+fn responded(mut item: Fields) -> Result<CallResult, Failure> {
+    let (call_id, name) = (item.text("id")?.unwrap_or_default(), item.text("name")?);
+    let response = item.take("response").unwrap_or_else(|| json!({}));
+    let (value, end) = match (response.get("error"), response.get("output")) {
+        (Some(error), _) => (error.clone(), CallEnd::Failed),
+        (None, Some(output)) => (output.clone(), CallEnd::Well),
+        (None, None) => (response, CallEnd::Well),
+    };
+    let text = match value {
+        Value::String(text) => text,
+        value => value.to_string(),
+    };
+    Ok(CallResult { call_id, name, parts: vec![Part::text(text)], end })
+}
+
+/// Reads results as the dialect reads them in a conversation: behind the calls that they answer.
+fn conversed(mut items: Vec<Value>, dialect: Dialect) -> Result<Vec<CallResult>, Failure> {
+    let body = match dialect {
+        Dialect::OpenAiChat => {
+            let calls: Vec<Value> = asked(
+                &items,
+                "tool_call_id",
+                |id, name| json!({"id": id, "type": "function", "function": {"name": name, "arguments": "{}"}}),
+            );
+            let mut messages = vec![json!({"role": "assistant", "tool_calls": calls})];
+            messages.extend(items);
+            json!({"model": "-", "messages": messages})
+        }
+        Dialect::OpenAiResponses => {
+            let mut input: Vec<Value> = asked(
+                &items,
+                "call_id",
+                |id, name| json!({"type": "function_call", "call_id": id, "name": name, "arguments": "{}"}),
+            );
+            input.extend(items);
+            json!({"model": "-", "input": input})
+        }
+        Dialect::Anthropic => {
+            let calls: Vec<Value> = asked(
+                &items,
+                "tool_use_id",
+                |id, name| json!({"type": "tool_use", "id": id, "name": name, "input": {}}),
+            );
+            json!({"model": "-", "max_tokens": 1, "messages": [
+                {"role": "assistant", "content": calls}, {"role": "user", "content": items}]})
+        }
+        Dialect::Gemini => {
+            for (at, item) in items.iter_mut().enumerate() {
+                name_call(item, at);
+            }
+            let calls: Vec<Value> = items
+                .iter()
+                .filter_map(|item| item.get("functionResponse"))
+                .map(|it| json!({"functionCall": {"id": it["id"], "name": it["name"], "args": {}}}))
+                .collect();
+            json!({"contents": [
+                {"role": "model", "parts": calls}, {"role": "user", "parts": items}]})
+        }
+    };
+    let address = Address { model: Some("-"), delivery: None };
+    let request = format::of(dialect).read_request(body, &address)?;
+    let parts = request.messages.into_iter().flat_map(|message| message.parts);
+    let results: Vec<CallResult> = parts
+        .filter_map(|part| match part.content {
+            Content::Result(mut result) => {
+                result.name = result.name.filter(|name| name != NAMELESS);
+                if result.call_id.starts_with(UNNAMED) {
+                    result.call_id.clear();
+                }
+                Some(result)
+            }
+            _ => None,
+        })
+        .collect();
+    match results.is_empty() {
+        true => Err(Failure::invalid("", "there is no result in it")),
+        false => Ok(results),
+    }
+}
+
+/// The calls that the results speak of.
+fn asked(items: &[Value], key: &str, call: impl Fn(&str, &str) -> Value) -> Vec<Value> {
+    let ids = items.iter().filter_map(|item| {
+        Some((item.get(key)?.as_str()?, item.get("name").and_then(Value::as_str)))
+    });
+    ids.map(|(id, name)| call(id, name.unwrap_or(NAMELESS))).collect()
+}

@@ -1,0 +1,328 @@
+//! The schema of Gemini's live API: a part of OpenAPI's. One type for each value, alternatives only
+//! beside nothing else, choices only of texts, no word about other keys. Everything that the part
+//! has no words for is told beside the description.
+
+use serde_json::{Map, Value, json};
+
+use super::limits;
+use super::merge::and;
+use super::{Bench, Kind, Lost, step};
+
+mod kinds;
+mod said;
+
+use kinds::{Kinds, Known, kinds};
+use said::Said;
+
+type Fields = Map<String, Value>;
+
+/// Of a description that stands beside alternatives: each of them gets it.
+const NOTES: [&str; 5] = ["description", "title", "default", "examples", "deprecated"];
+
+/// The root of a tool's arguments, or nothing if it takes none.
+pub(super) fn narrow(fields: Fields, bench: &mut Bench) -> Option<Fields> {
+    let at = bench.at.clone();
+    let mut writer = Writer { lost: &mut bench.lost };
+    let (root, told) = writer.read(fields, "object", &at).finish(&mut writer, &at);
+    bench.told.extend(told);
+    let properties = root.get("properties").and_then(Value::as_object);
+    properties.is_some_and(|it| !it.is_empty()).then_some(root)
+}
+
+struct Writer<'b> {
+    lost: &'b mut Vec<Lost>,
+}
+
+impl Writer<'_> {
+    /// `None`: nothing fits it.
+    fn schema(&mut self, schema: Value, at: &str) -> Option<Fields> {
+        let mut fields = match schema {
+            Value::Object(fields) => fields,
+            Value::Bool(false) => return None,
+            _ => return Some(self.anything(Fields::new(), at)),
+        };
+        let mut told = self.all_of(&mut fields, at);
+        if let Some(only) = fields.shift_remove("const") {
+            match fields.get_mut("enum") {
+                Some(Value::Array(values)) => values.retain(|value| *value == only),
+                _ => drop(fields.insert("enum".to_owned(), json!([only]))),
+            }
+        }
+        if let Some(branches) = self.alternatives(&mut fields, (at, &mut told)) {
+            return self.either(fields, branches, (at, told));
+        }
+        let Kinds { names, is_nullable, known } = kinds(&fields);
+        let mut written = match names.as_slice() {
+            [] if is_nullable => return Some(null(&fields)),
+            [] => self.anything(fields, at),
+            [kind] => {
+                if known == Known::Guessed {
+                    let what = format!("is taken for one of type `{kind}`");
+                    self.lost.push(Lost::new(Kind::Limit, at, what));
+                }
+                self.single(fields, kind, at)
+            }
+            several => self.several(fields, several, at),
+        };
+        if is_nullable {
+            allow_null(&mut written);
+        }
+        tell(&mut written, &told);
+        Some(written)
+    }
+
+    /// Takes in what has to hold as well; what cannot be taken in is told.
+    fn all_of(&mut self, fields: &mut Fields, at: &str) -> Vec<String> {
+        let mut told = Vec::new();
+        let mut waiting: Vec<Value> = match fields.shift_remove("allOf") {
+            Some(Value::Array(all)) => all.into_iter().rev().collect(),
+            _ => return told,
+        };
+        let mut left = Vec::new();
+        while let Some(part) = waiting.pop() {
+            let Value::Object(mut part) = part else {
+                left.extend((part == false).then_some(part));
+                continue;
+            };
+            if let Some(Value::Array(more)) = part.shift_remove("allOf") {
+                waiting.extend(more.into_iter().rev());
+            }
+            let (merged, rest) = and(std::mem::take(fields), part);
+            *fields = merged;
+            left.extend(rest.map(Value::Object));
+        }
+        if !left.is_empty() {
+            self.limit(at, "allOf");
+            told.push(limits::of("allOf", &Value::Array(left)));
+        }
+        told
+    }
+
+    /// The forms that a value may have, if it may have several.
+    fn alternatives(
+        &mut self,
+        fields: &mut Fields,
+        (at, told): (&str, &mut Vec<String>),
+    ) -> Option<Vec<Value>> {
+        let any = fields.shift_remove("anyOf").filter(Value::is_array);
+        let one = fields.shift_remove("oneOf").filter(Value::is_array);
+        let (branches, other) = match (any, one) {
+            (Some(any), one) => (any, one),
+            (None, Some(one)) => {
+                if !are_apart(&one) {
+                    let what = "that exactly one form may fit is not said";
+                    self.lost.push(Lost::new(Kind::Limit, step(at, "oneOf"), what));
+                }
+                (one, None)
+            }
+            (None, None) => return None,
+        };
+        if let Some(other) = other {
+            self.limit(at, "oneOf");
+            told.push(limits::of("oneOf", &other));
+        }
+        match branches {
+            Value::Array(branches) => Some(branches),
+            _ => None,
+        }
+    }
+
+    /// Each form together with what holds for all of them.
+    fn either(
+        &mut self,
+        mut fields: Fields,
+        branches: Vec<Value>,
+        (at, told): (&str, Vec<String>),
+    ) -> Option<Fields> {
+        let mut notes = Fields::new();
+        for note in NOTES {
+            notes.extend(fields.shift_remove(note).map(|it| (note.to_owned(), it)));
+        }
+        let mut written = Vec::new();
+        for (index, branch) in branches.into_iter().enumerate() {
+            let Value::Object(branch) = together(branch, &fields) else { continue };
+            written.extend(self.schema(Value::Object(branch), &format!("{at}/anyOf/{index}")));
+        }
+        if written.is_empty() {
+            return None;
+        }
+        let mut written = any_of(written);
+        describe(&mut written, &notes);
+        tell(&mut written, &told);
+        // With their descriptions some may be alike now.
+        Some(any_of(vec![written]))
+    }
+
+    /// One form for each type.
+    fn several(&mut self, mut fields: Fields, names: &[&'static str], at: &str) -> Fields {
+        let mut notes = Fields::new();
+        for note in NOTES {
+            notes.extend(fields.shift_remove(note).map(|it| (note.to_owned(), it)));
+        }
+        let each: Vec<Fields> =
+            names.iter().map(|name| self.single(fields.clone(), name, at)).collect();
+        let mut written = any_of(each);
+        describe(&mut written, &notes);
+        written
+    }
+
+    /// Any JSON, as near as it comes.
+    fn anything(&mut self, mut fields: Fields, at: &str) -> Fields {
+        let what = "any JSON is told as text, number, truth, object or list of those";
+        self.lost.push(Lost::new(Kind::Limit, at, what));
+        let scalars = ["STRING", "NUMBER", "BOOLEAN", "OBJECT"].map(|it| json!({"type": it}));
+        let list = json!({"type": "ARRAY", "items": {"anyOf": scalars}});
+        let mut written = Fields::new();
+        let all: Vec<Value> = scalars.into_iter().chain([list]).collect();
+        written.insert("anyOf".to_owned(), all.into());
+        allow_null(&mut written);
+        let mut told = Vec::new();
+        for keyword in ["not", "if", "enum"] {
+            if let Some(value) = fields.shift_remove(keyword) {
+                self.limit(at, keyword);
+                told.push(limits::of(keyword, &value));
+            }
+        }
+        describe(&mut written, &fields);
+        tell(&mut written, &told);
+        written
+    }
+
+    /// A value of one type.
+    fn single(&mut self, fields: Fields, kind: &'static str, at: &str) -> Fields {
+        let (mut written, told) = self.read(fields, kind, at).finish(self, at);
+        limits::tell(&mut written, &told);
+        written
+    }
+
+    fn read(&mut self, fields: Fields, kind: &'static str, at: &str) -> Said {
+        let mut said = Said::new(kind);
+        for (keyword, value) in fields {
+            said.keyword(self, (&keyword, value), at);
+        }
+        said
+    }
+
+    fn limit(&mut self, at: &str, keyword: &str) {
+        let what = format!("`{keyword}` is in the description only");
+        self.lost.push(Lost::new(Kind::Limit, step(at, keyword), what));
+    }
+}
+
+/// A form and what holds beside it, both.
+fn together(branch: Value, beside: &Fields) -> Value {
+    match branch {
+        Value::Object(branch) => {
+            let (mut merged, rest) = and(branch, beside.clone());
+            if let Some(rest) = rest {
+                merged.insert("allOf".to_owned(), json!([rest]));
+            }
+            Value::Object(merged)
+        }
+        Value::Bool(true) => Value::Object(beside.clone()),
+        other => other,
+    }
+}
+
+/// Whether no value can be of two of these forms, by their types.
+fn are_apart(branches: &Value) -> bool {
+    let mut seen: Vec<&'static str> = Vec::new();
+    for branch in branches.as_array().into_iter().flatten() {
+        let Value::Object(fields) = branch else { return false };
+        let Kinds { mut names, is_nullable, known } = kinds(fields);
+        names.extend(is_nullable.then_some("null"));
+        let numbers = |it: &str| matches!(it, "number" | "integer");
+        let clashes =
+            |name: &str| seen.iter().any(|it| *it == name || (numbers(it) && numbers(name)));
+        let is_guess = known == Known::Guessed;
+        if is_guess || names.is_empty() || names.iter().any(|name| clashes(name)) {
+            return false;
+        }
+        seen.extend(names);
+    }
+    true
+}
+
+/// Alternatives stand alone; one that is itself alternatives is taken apart, and null is no form but
+/// a mark on another.
+fn any_of(written: Vec<Fields>) -> Fields {
+    let mut unlike: Vec<Fields> = Vec::new();
+    for mut form in written {
+        let inner = match form.shift_remove("anyOf") {
+            Some(Value::Array(inner)) => inner.into_iter().filter_map(object).collect(),
+            _ => vec![form],
+        };
+        for form in inner {
+            if !unlike.contains(&form) {
+                unlike.push(form);
+            }
+        }
+    }
+    let (nulls, mut forms): (Vec<Fields>, Vec<Fields>) = unlike.into_iter().partition(is_null);
+    let mut written = match forms.len() {
+        0 => return nulls.into_iter().next().unwrap_or_default(),
+        1 => forms.remove(0),
+        _ => Fields::from_iter([(
+            "anyOf".to_owned(),
+            forms.into_iter().map(Value::Object).collect(),
+        )]),
+    };
+    if !nulls.is_empty() {
+        allow_null(&mut written);
+    }
+    written
+}
+
+fn object(value: Value) -> Option<Fields> {
+    match value {
+        Value::Object(fields) => Some(fields),
+        _ => None,
+    }
+}
+
+/// The forms of a schema, or the schema itself.
+fn forms(written: &mut Fields) -> Vec<&mut Fields> {
+    match written.contains_key("anyOf") {
+        true => {
+            let list = written.get_mut("anyOf").and_then(Value::as_array_mut);
+            list.into_iter().flatten().filter_map(Value::as_object_mut).collect()
+        }
+        false => vec![written],
+    }
+}
+
+fn allow_null(written: &mut Fields) {
+    if let Some(first) = forms(written).into_iter().next() {
+        first.insert("nullable".to_owned(), true.into());
+    }
+}
+
+fn null(notes: &Fields) -> Fields {
+    let mut written = Fields::from_iter([("type".to_owned(), "NULL".into())]);
+    describe(&mut written, notes);
+    written
+}
+
+fn is_null(written: &Fields) -> bool {
+    written.get("type").is_some_and(|kind| kind == "NULL")
+}
+
+/// Gives each form the description of the whole where it has none of its own.
+fn describe(written: &mut Fields, notes: &Fields) {
+    for form in forms(written) {
+        for note in ["description", "title"] {
+            if let (Some(said), false) = (notes.get(note), form.contains_key(note)) {
+                form.insert(note.to_owned(), said.clone());
+            }
+        }
+    }
+}
+
+fn tell(written: &mut Fields, told: &[String]) {
+    for form in forms(written) {
+        limits::tell(form, told);
+    }
+}
+
+#[cfg(test)]
+mod tests;

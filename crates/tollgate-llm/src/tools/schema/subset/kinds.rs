@@ -1,0 +1,79 @@
+//! Which types a value may have.
+
+use serde_json::{Map, Value};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Kinds {
+    /// Without null. Empty: any.
+    pub(super) names: Vec<&'static str>,
+    pub(super) is_nullable: bool,
+    pub(super) known: Known,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Known {
+    Said,
+    /// Only to be seen by what else is said.
+    Guessed,
+}
+
+const NAMES: [&str; 6] = ["string", "integer", "number", "boolean", "array", "object"];
+
+pub(super) fn kinds(fields: &Map<String, Value>) -> Kinds {
+    let values = fields.get("enum").and_then(Value::as_array);
+    let said: Option<Vec<&str>> = match fields.get("type") {
+        Some(Value::String(name)) => Some(vec![name]),
+        Some(Value::Array(names)) => Some(names.iter().filter_map(Value::as_str).collect()),
+        _ => values.map(|values| values.iter().map(kind_of).collect()),
+    };
+    let Some(said) = said else { return guess(fields) };
+    let takes_null = values.is_none_or(|values| values.contains(&Value::Null));
+    let mut names: Vec<&'static str> = Vec::new();
+    for name in NAMES {
+        let possible = values.is_none_or(|values| values.iter().any(|it| is_of(it, name)));
+        if said.contains(&name) && possible {
+            names.push(name);
+        }
+    }
+    // Whole numbers are numbers.
+    if names.contains(&"number") {
+        names.retain(|name| *name != "integer");
+    }
+    Kinds { names, is_nullable: said.contains(&"null") && takes_null, known: Known::Said }
+}
+
+fn kind_of(value: &Value) -> &'static str {
+    match value {
+        Value::Null => "null",
+        Value::Bool(_) => "boolean",
+        Value::Number(number) if number.is_f64() => "number",
+        Value::Number(_) => "integer",
+        Value::String(_) => "string",
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+    }
+}
+
+fn is_of(value: &Value, name: &str) -> bool {
+    let kind = kind_of(value);
+    let whole = || value.as_f64().is_some_and(|number| number.fract() == 0.0);
+    kind == name || (kind, name) == ("integer", "number") || (name == "integer" && whole())
+}
+
+fn guess(fields: &Map<String, Value>) -> Kinds {
+    let has = |keys: &[&str]| keys.iter().any(|key| fields.contains_key(*key));
+    let name = if has(&["properties", "required", "additionalProperties", "patternProperties"]) {
+        Some("object")
+    } else if has(&["items", "prefixItems", "minItems", "maxItems", "uniqueItems", "contains"]) {
+        Some("array")
+    } else if has(&["pattern", "minLength", "maxLength", "format"]) {
+        Some("string")
+    } else if has(&["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"]) {
+        Some("number")
+    } else {
+        None
+    };
+    let names: Vec<&'static str> = name.into_iter().collect();
+    let known = if names.is_empty() { Known::Said } else { Known::Guessed };
+    Kinds { names, is_nullable: false, known }
+}
