@@ -29,10 +29,11 @@ mod pass;
 mod refused;
 mod target;
 
+pub(crate) use headers::Headers;
 pub(crate) use kept::Threads;
 pub(crate) use models::{list, one};
+pub(crate) use refused::Refused;
 
-use refused::Refused;
 use target::Target;
 
 pub(crate) async fn completions(State(front): State<Arc<Front>>, request: Request) -> Response {

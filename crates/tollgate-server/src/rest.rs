@@ -11,11 +11,13 @@ mod leaderboard;
 mod results;
 mod shown;
 mod tier;
+mod tool_calls;
 mod view;
 
 pub(crate) use execute::execute;
 pub(crate) use results::results;
 pub(crate) use tier::{queue_depth, tier};
+pub(crate) use tool_calls::tool_calls;
 pub(crate) use view::tools;
 
 impl From<UnknownAgent> for Problem {

@@ -65,8 +65,8 @@ impl Room<'_> {
         .await;
         let outcome = match arguments::parse(&call.arguments) {
             Ok(sent) => {
-                let arguments = self.in_own_names(&call.name, sent);
-                self.through_the_gate(&call.name, &arguments, events).await
+                let (name, arguments) = self.in_own_names(&call.name, sent);
+                self.through_the_gate(name, &arguments, events).await
             }
             Err(unreadable) => {
                 let message = unreadable.to_string();
@@ -76,12 +76,15 @@ impl Room<'_> {
         self.dealt(call, &outcome).await
     }
 
-    /// Some dialects have no room for the names of a tool's parameters.
-    fn in_own_names(&self, name: &str, sent: Map<String, Value>) -> Value {
-        Value::Object(match self.turn.view.tool(name) {
-            Some(tool) => tools::function(tool, self.dialect).arguments(sent),
-            None => sent,
-        })
+    /// Some dialects have no room for the names of a tool and of its parameters.
+    fn in_own_names<'n>(&'n self, name: &'n str, sent: Map<String, Value>) -> (&'n str, Value) {
+        match tools::named(&self.turn.view, name, self.dialect.into()) {
+            Some(tool) => {
+                let arguments = tools::function(tool, self.dialect).arguments(sent);
+                (tool.exposed.as_str(), Value::Object(arguments))
+            }
+            None => (name, Value::Object(sent)),
+        }
     }
 
     async fn through_the_gate(

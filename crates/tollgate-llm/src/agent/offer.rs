@@ -97,8 +97,7 @@ impl Offer {
         if let Some(own) = &self.own {
             let fit = window::fit(&own.asked(request), &[room(model)])?;
             let dialect = dialect(model);
-            for function in own.functions(&fit, dialect) {
-                let leave = own.leave(&function.name);
+            for (function, leave) in own.functions(&fit, dialect) {
                 offered.own.insert(function.name.clone(), leave);
                 written.tools.push(conversation::Tool::Function(function));
             }
@@ -134,18 +133,18 @@ impl Own {
         Asked { request, stock, max_tools: *max_tools, search: *search, disclosed }
     }
 
-    fn functions(&self, fit: &Fit, dialect: Dialect) -> Vec<Function> {
+    /// Under names that the dialect takes.
+    fn functions(&self, fit: &Fit, dialect: Dialect) -> Vec<(Function, Leave)> {
         let kept = fit.kept.iter().filter_map(|place| self.view.tool(self.stock.name(*place)));
-        let kept = kept.map(|tool| tools::function(tool, dialect).function.clone());
-        kept.chain(fit.search.clone()).collect()
-    }
-
-    fn leave(&self, name: &str) -> Leave {
-        match self.view.tool(name) {
-            None => Leave::Search,
-            Some(tool) if approval::runs_by_itself(&self.view, tool) => Leave::Auto,
-            Some(_) => Leave::Manual,
-        }
+        let kept = kept.map(|tool| {
+            let leave = match approval::runs_by_itself(&self.view, tool) {
+                true => Leave::Auto,
+                false => Leave::Manual,
+            };
+            (tools::function(tool, dialect).function.clone(), leave)
+        });
+        let search = fit.search.clone().into_iter().map(|function| (function, Leave::Search));
+        kept.chain(search).collect()
     }
 }
 
@@ -160,7 +159,11 @@ fn stock(agent: &Agent, view: &Arc<View>) -> Arc<Stock> {
         return stock;
     }
     let candidates = view.tools().iter().map(|tool| Candidate {
-        function: tools::function(tool, Dialect::OpenAiChat).function.clone(),
+        // By the view's own name for it, whatever a dialect makes of that.
+        function: Function {
+            name: tool.exposed.as_str().to_owned(),
+            ..tools::function(tool, Dialect::OpenAiChat).function.clone()
+        },
         title: tool.definition.title.clone(),
     });
     let stock = Arc::new(Stock::new(candidates, &agent.persona.pinned_tools));

@@ -50,7 +50,7 @@ pub(super) async fn answer(
         }
         Dialect::OpenAiChat | Dialect::Anthropic | Dialect::Gemini => None,
     };
-    let mut headers = Headers::new(&opened, &front);
+    let mut headers = Headers::new(opened.began, &front);
     let acting = match agent {
         None => None,
         Some(agent) => {

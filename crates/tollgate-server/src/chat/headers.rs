@@ -8,10 +8,9 @@ use tollgate_core::turn::Turn;
 use tollgate_engine::clock::Clock;
 use tollgate_llm::agent::{Facts, Times};
 
-use super::Opened;
 use crate::mcp::Front;
 
-pub(super) struct Headers {
+pub(crate) struct Headers {
     map: HeaderMap,
     call_id: String,
     began: Instant,
@@ -19,10 +18,10 @@ pub(super) struct Headers {
 }
 
 impl Headers {
-    pub(super) fn new(opened: &Opened, front: &Front) -> Self {
+    pub(crate) fn new(began: Instant, front: &Front) -> Self {
         let call_id = format!("{:032x}", rand::random::<u128>());
         let clock = Arc::clone(&front.clock);
-        let mut headers = Self { map: HeaderMap::new(), call_id, began: opened.began, clock };
+        let mut headers = Self { map: HeaderMap::new(), call_id, began, clock };
         let call_id = headers.call_id.clone();
         headers.set("x-tollgate-call-id", &call_id);
         headers
@@ -32,7 +31,7 @@ impl Headers {
         &self.call_id
     }
 
-    pub(super) fn turn(&mut self, turn: &Turn, reason: &str) {
+    pub(crate) fn turn(&mut self, turn: &Turn, reason: &str) {
         self.set("x-tollgate-tier", turn.view.tier.as_str());
         self.set("x-tollgate-tier-reason", reason);
         self.set("x-tollgate-agent", turn.view.agent.as_str());
@@ -55,7 +54,7 @@ impl Headers {
     }
 
     /// What only the end knows.
-    pub(super) fn times(&mut self, times: Times) {
+    pub(crate) fn times(&mut self, times: Times) {
         self.set("x-tollgate-tool-ms", &times.tools.as_millis().to_string());
         self.overhead(times.models + times.tools);
     }
@@ -67,7 +66,7 @@ impl Headers {
         self.set("x-tollgate-overhead-us", &own.to_string());
     }
 
-    pub(super) fn write_into(self, headers: &mut HeaderMap) {
+    pub(crate) fn write_into(self, headers: &mut HeaderMap) {
         headers.extend(self.map);
     }
 

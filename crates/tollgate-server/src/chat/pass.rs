@@ -14,7 +14,7 @@ pub(super) async fn pass(
     opened: Opened,
     model: &Model,
 ) -> Result<Response, Refused> {
-    let mut headers = Headers::new(&opened, front);
+    let mut headers = Headers::new(opened.began, front);
     let Opened { sent, mut passed, .. } = opened;
     headers.model(&model.settings.name);
     headers.overhead(std::time::Duration::ZERO);

@@ -10,14 +10,14 @@ use tollgate_llm::format;
 use crate::problem::{Problem, Style, retry_after};
 
 #[derive(Debug)]
-pub(super) enum Refused {
+pub(crate) enum Refused {
     /// By the front, before anything is looked at.
     Problem(Problem),
     Failure(Failure),
 }
 
 impl Refused {
-    pub(super) fn response(&self, dialect: Dialect) -> Response {
+    pub(crate) fn response(&self, dialect: Dialect) -> Response {
         match self {
             Self::Problem(problem) => problem.response(style(dialect)),
             Self::Failure(failure) => failed(failure, dialect),

@@ -11,11 +11,11 @@ use http::header::CONTENT_TYPE;
 use http::request::Parts;
 use serde_json::json;
 use tokio::sync::mpsc;
-use tollgate_core::call::{self, Kind, Retry};
+use tollgate_core::call::{self, Kind, Outcome, Retry};
 use tollgate_core::json::Object;
 use tollgate_core::shaping::{self, Caps};
 use tollgate_core::turn::Turn;
-use tollgate_engine::caller::{Caller, Freshness, Late, Reply};
+use tollgate_engine::caller::{CallError, Caller, Freshness, Late, Reply};
 use tollgate_engine::gate;
 use tollgate_mcp::client::{self, Progress};
 use tollgate_mcp::large::aside;
@@ -133,11 +133,7 @@ impl Order {
         if let Some(arguments) = asked.raw("arguments") {
             params.set("arguments", arguments.to_owned());
         }
-        let freshness = match sent.headers.contains_key("x-tollgate-no-cache") {
-            true => Freshness::Fresh,
-            false => Freshness::Any,
-        };
-        Ok(Self { turn, name, params, caps, freshness, late })
+        Ok(Self { turn, name, params, caps, freshness: freshness(sent), late })
     }
 
     async fn run(self, front: &Front, events: Option<client::Events>) -> Result<Ended, Problem> {
@@ -149,19 +145,7 @@ impl Order {
         let client = ClientFacts { log_level, ..ClientFacts::default() };
         let caller = Caller { events, progress, caps, freshness, late, ..Caller::silent(&client) };
         let request = call::Request { kind: Kind::CallTool, params };
-        let outcome = match front.gate.call(&turn, request, caller).await {
-            Ok(Reply::Tool(outcome)) => outcome,
-            Ok(Reply::Result(_) | Reply::InputRequired(_) | Reply::Task(_)) => {
-                let message = "the tool needs a conversation, and this is a single call";
-                shaping::failure(call::Status::Error, message, Duration::ZERO)
-            }
-            Err(error) => match refusal::plain(&error) {
-                Plain::Outcome { status, message } => {
-                    shaping::failure(status, &message, Duration::ZERO)
-                }
-                Plain::Problem(problem) => return Err(problem),
-            },
-        };
+        let outcome = settled(front.gate.call(&turn, request, caller).await)?;
         let too_often = match (&outcome.retry, outcome.status) {
             (Retry::Sensible { after, .. }, call::Status::RateLimited) => *after,
             _ => None,
@@ -171,6 +155,31 @@ impl Order {
             OutcomeJson::new(&outcome, &spoken, caps.wording).to_text()
         });
         Ok(Ended { outcome: outcome.await, too_often })
+    }
+}
+
+/// Whether an answer that was kept will do.
+pub(super) fn freshness(sent: &Parts) -> Freshness {
+    match sent.headers.contains_key("x-tollgate-no-cache") {
+        true => Freshness::Fresh,
+        false => Freshness::Any,
+    }
+}
+
+/// What became of one call, if it was one.
+pub(super) fn settled(reply: Result<Reply, CallError>) -> Result<Outcome, Problem> {
+    match reply {
+        Ok(Reply::Tool(outcome)) => Ok(outcome),
+        Ok(Reply::Result(_) | Reply::InputRequired(_) | Reply::Task(_)) => {
+            let message = "the tool needs a conversation, and this is a single call";
+            Ok(shaping::failure(call::Status::Error, message, Duration::ZERO))
+        }
+        Err(error) => match refusal::plain(&error) {
+            Plain::Outcome { status, message } => {
+                Ok(shaping::failure(status, &message, Duration::ZERO))
+            }
+            Plain::Problem(problem) => Err(problem),
+        },
     }
 }
 

@@ -40,6 +40,7 @@ mod talking;
 mod tiers;
 mod together;
 mod tokens;
+mod tool_calls;
 mod trouble;
 mod trusting;
 mod upstream;
