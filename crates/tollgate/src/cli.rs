@@ -9,6 +9,8 @@ use tollgate_server::Flags;
 use crate::config;
 use crate::output::Form;
 
+pub mod chat;
+pub mod convert;
 pub mod servers;
 
 const TIERS: [&str; 3] = ["fast", "standard", "deep"];
@@ -56,6 +58,10 @@ pub enum Command {
     Result(Page),
     /// Say which latency budget an utterance gets, and why
     Tier(Said),
+    /// Talk with an agent
+    Chat(chat::Chat),
+    /// Write tools, or results of tools, in another API's format
+    Convert(convert::Convert),
     /// Measure the tools that can be called without changing anything
     Calibrate(Calibrate),
     /// Figures of the tools, to compare and merge across installations

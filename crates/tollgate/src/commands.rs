@@ -9,7 +9,7 @@ use crate::config::{self, Config, Environment};
 use crate::failure::Failure;
 use crate::logging::{self, Reader};
 use crate::output::Output;
-use crate::signals::asked_to_stop;
+use crate::signals::{asked_to_stop, told_to_leave};
 
 /// How long blocking work may still take when the command is over.
 const LAST_WORDS: Duration = Duration::from_millis(500);
@@ -18,9 +18,11 @@ mod approvals;
 mod audit;
 mod calibrate;
 mod call;
+mod chat;
 mod check;
 mod completions;
 mod conformance_client;
+mod convert;
 mod keys;
 mod mcp;
 mod reload;
@@ -38,6 +40,7 @@ pub fn run(cli: Cli, output: Output, environment: &dyn Environment) -> Result<()
             completions::run(shell, output);
             return Ok(());
         }
+        Command::Convert(wanted) => return convert::run(&wanted, output),
         Command::Manual => {
             output.raw(&config::manual());
             return Ok(());
@@ -55,15 +58,23 @@ pub fn run(cli: Cli, output: Output, environment: &dyn Environment) -> Result<()
         .map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
     let done = runtime.block_on(async {
         let serves = matches!(command, Command::Serve);
+        let talks = matches!(command, Command::Chat(_));
         let asked = asked(command, &cli.options, (output, environment));
         if serves {
             // It knows how to stop in good order.
             return asked.await;
         }
+        let stopped = async {
+            match talks {
+                // It has its own use for Ctrl-C.
+                true => told_to_leave().await,
+                false => asked_to_stop().await,
+            }
+        };
         tokio::select! {
             done = asked => done,
             // What was started for this command ends with it, children and all.
-            () = asked_to_stop() => Err(Failure::failed("stopped by a signal")),
+            () = stopped => Err(Failure::failed("stopped by a signal")),
         }
     });
     // A write to a pipe that nobody reads must not keep the process.
@@ -86,6 +97,7 @@ async fn asked(
         Command::Reload => reload::run(&load()?, output).await,
         Command::Tools(tools) => tools::run(&tools, &load()?, output).await,
         Command::Call(call) => call::run(&call, &load()?, output).await,
+        Command::Chat(wanted) => chat::run(&wanted, &load()?, output).await,
         Command::Result(page) => result::run(&page, &load()?, output).await,
         Command::Tier(said) => tier::run(&said, &load()?, output).await,
         Command::Calibrate(calibrate) => calibrate::run(&calibrate, &load()?, output).await,
@@ -106,7 +118,7 @@ async fn asked(
         Command::ConformanceClient { url } => {
             conformance_client::run(&url, output, environment).await
         }
-        Command::Check(_) | Command::Completions { .. } | Command::Manual => {
+        Command::Check(_) | Command::Completions { .. } | Command::Convert(_) | Command::Manual => {
             unreachable!("run before")
         }
     }

@@ -11,6 +11,7 @@ use crate::app;
 use crate::config::Config;
 use crate::failure::Failure;
 
+mod chat;
 pub(crate) mod events;
 mod remote;
 

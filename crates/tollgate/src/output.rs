@@ -69,6 +69,14 @@ impl Output {
         to_stderr(&format!("{text}\n"));
     }
 
+    /// A part of a line beside the result: faint where there are colours.
+    pub fn beside(self, text: &str) {
+        match self.stderr {
+            Paint::Coloured => to_stderr(&format!("\u{1b}[2m{text}\u{1b}[0m")),
+            Paint::Plain => to_stderr(text),
+        }
+    }
+
     /// What shows how far something is; `None` where nobody watches.
     pub fn bar(self) -> Option<Bar> {
         self.watched.then(Bar::default)

@@ -15,6 +15,42 @@ pub async fn asked_to_stop() {
     }
 }
 
+/// For a command that Ctrl-C does not end: returns at SIGTERM or SIGHUP.
+pub async fn told_to_leave() {
+    let mut hangups = Hangups::listen();
+    let mut ends = signal(SignalKind::terminate()).ok();
+    let terminated = async {
+        match &mut ends {
+            Some(ends) => drop(ends.recv().await),
+            None => std::future::pending().await,
+        }
+    };
+    tokio::select! {
+        () = terminated => {}
+        () = hangups.next() => {}
+    }
+}
+
+/// Ctrl-C, as often as it comes.
+pub struct Interrupts(Option<Signal>);
+
+impl Interrupts {
+    pub fn listen() -> Self {
+        Self(signal(SignalKind::interrupt()).ok())
+    }
+
+    /// Cancel-safe. Where signals cannot be heard, never.
+    pub async fn next(&mut self) {
+        let heard = match &mut self.0 {
+            Some(signal) => signal.recv().await,
+            None => None,
+        };
+        if heard.is_none() {
+            std::future::pending().await
+        }
+    }
+}
+
 /// For the gateway, which SIGHUP does not stop, unless it ran on a terminal that is gone now.
 pub async fn told_to_end(attended: Attended) {
     let mut hangups = Hangups::listen();

@@ -2,9 +2,11 @@
 
 mod approvals;
 mod audit;
+mod chat;
 mod check;
 mod children;
 mod confine;
+mod convert;
 mod descriptors;
 mod edited;
 mod fake;
@@ -20,8 +22,9 @@ mod served;
 mod telemetry;
 mod trusting;
 
+use std::io::Write as _;
 use std::path::Path;
-use std::process::Command;
+use std::process::{Command, Stdio};
 
 /// What one run left behind.
 struct Run {
@@ -39,6 +42,31 @@ fn tollgate_with(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) 
         .envs(variables.iter().copied())
         .output()
         .expect("the program starts");
+    Run {
+        code: output.status.code(),
+        stdout: String::from_utf8(output.stdout).expect("text"),
+        stderr: String::from_utf8(output.stderr).expect("text"),
+    }
+}
+
+/// The same with something on its standard input.
+fn fed(folder: &Path, arguments: &[&str], input: &str) -> Run {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tollgate"))
+        .args(arguments)
+        .current_dir(folder)
+        .env_clear()
+        // No gateway of somebody else's.
+        .env("TOLLGATE_LISTEN", "127.0.0.1:0")
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("the program starts");
+    if let Some(mut stdin) = child.stdin.take() {
+        // One that only looks at its arguments may be gone already.
+        let _ = stdin.write_all(input.as_bytes());
+    }
+    let output = child.wait_with_output().expect("it ends");
     Run {
         code: output.status.code(),
         stdout: String::from_utf8(output.stdout).expect("text"),

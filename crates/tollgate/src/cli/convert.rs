@@ -1,0 +1,37 @@
+//! `tollgate convert`, as typed.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// By the names that `tollgate_llm::tools::Form` knows.
+const FORMATS: [&str; 7] =
+    ["mcp", "openai", "openai-responses", "anthropic", "gemini", "openai-realtime", "gemini-live"];
+
+#[derive(Debug, Args)]
+pub struct Convert {
+    /// The format that they are in [default: as they look]
+    #[arg(long, value_name = "FORMAT", value_parser = FORMATS)]
+    pub from: Option<String>,
+    /// The format to write them in
+    #[arg(long, value_name = "FORMAT", value_parser = FORMATS)]
+    pub to: String,
+    /// One tool, a list of them, or what a server answered to `tools/list` [default: standard input]
+    #[arg(value_name = "FILE|-")]
+    pub file: Option<PathBuf>,
+    /// They are results of calls, not definitions
+    #[arg(long)]
+    pub results: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use tollgate_llm::tools::Form;
+
+    use super::FORMATS;
+
+    #[test]
+    fn every_form_can_be_named() {
+        assert_eq!(FORMATS, Form::ALL.map(Form::as_str));
+    }
+}

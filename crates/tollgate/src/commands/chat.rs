@@ -1,0 +1,243 @@
+//! `tollgate chat`: talks with an agent on the terminal. Words are shown as they come, calls of tools
+//! as they happen, and calls that need leave are asked about. What is piped in is one message.
+
+use std::io::{self, IsTerminal as _, Read as _};
+
+use serde_json::{Value, json};
+
+use crate::cli::chat::Chat;
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::gateway::Gateway;
+use crate::output::{Form, Output, clean};
+use crate::signals::Interrupts;
+
+mod answer;
+mod person;
+mod screen;
+
+use answer::{Answer, Asked};
+use screen::Screen;
+
+/// Rounds of calls that were asked about, in one turn.
+const MOST_ROUNDS: usize = 16;
+/// Of a message that is piped in.
+const LARGEST: u64 = 4 << 20;
+const HELP: &str = "/new forgets what was said, /tier fast|standard|deep|auto sets the budget, /quit \
+                    ends; Ctrl-C ends an answer, Ctrl-D the conversation";
+
+pub(super) async fn run(wanted: &Chat, config: &Config, output: Output) -> Result<(), Failure> {
+    let headers = headers(wanted)?;
+    let gateway = Gateway::open(config).await?;
+    let mut talk =
+        Talk { gateway: &gateway, agent: String::new(), headers, said: Vec::new(), output };
+    let talked = talk.begin(wanted).await;
+    gateway.close().await;
+    talked
+}
+
+/// What every request of the conversation says beside its body.
+fn headers(wanted: &Chat) -> Result<Vec<(String, String)>, Failure> {
+    let mut headers = vec![
+        ("x-tollgate-events".to_owned(), "true".to_owned()),
+        ("x-tollgate-conversation".to_owned(), format!("chat-{:x}", rand::random::<u64>())),
+    ];
+    headers.extend(wanted.tier.iter().map(|tier| (TIER.to_owned(), tier.clone())));
+    for variable in &wanted.variables {
+        let Some((name, value)) = variable.split_once('=') else {
+            return Err(Failure::Usage(format!("`{variable}` is not `name=value`")));
+        };
+        headers.push((format!("x-tollgate-var-{}", name.replace('_', "-")), value.to_owned()));
+    }
+    Ok(headers)
+}
+
+const TIER: &str = "x-tollgate-tier";
+
+/// One conversation.
+struct Talk<'g> {
+    gateway: &'g Gateway,
+    agent: String,
+    headers: Vec<(String, String)>,
+    /// The messages so far, as the API keeps them.
+    said: Vec<Value>,
+    output: Output,
+}
+
+impl Talk<'_> {
+    async fn begin(&mut self, wanted: &Chat) -> Result<(), Failure> {
+        self.agent = match &wanted.agent {
+            Some(named) => named.clone(),
+            None => self.gateway.usual_agent().await?,
+        };
+        match io::stdin().is_terminal() {
+            true => self.converse().await,
+            false => self.once().await,
+        }
+    }
+
+    /// What is piped in, and the answer to it.
+    async fn once(&mut self) -> Result<(), Failure> {
+        let mut message = String::new();
+        let read = io::stdin().take(LARGEST + 1).read_to_string(&mut message);
+        let size = read.map_err(|error| Failure::failed(format!("standard input: {error}")))?;
+        if size as u64 > LARGEST {
+            return Err(Failure::failed(format!("a message of more than {} MiB", LARGEST >> 20)));
+        }
+        let message = message.trim();
+        if message.is_empty() {
+            return Err(Failure::Usage("there is nothing to say on standard input".to_owned()));
+        }
+        self.said.push(json!({"role": "user", "content": message}));
+        let mut interrupts = Interrupts::listen();
+        let Some(answer) = self.answered(&mut interrupts).await? else {
+            return Err(Failure::failed("stopped by a signal"));
+        };
+        match answer.calls.as_slice() {
+            [] => Ok(()),
+            calls => {
+                for call in calls {
+                    let note = format!("not run, since nobody can be asked: {}", call.shown());
+                    self.output.note(&clean(&note));
+                }
+                Err(Failure::Said)
+            }
+        }
+    }
+
+    async fn converse(&mut self) -> Result<(), Failure> {
+        self.greet().await;
+        let mut interrupts = Interrupts::listen();
+        loop {
+            let Some(line) = person::line(self.output, "> ", &mut interrupts).await else {
+                return Ok(());
+            };
+            match line.trim() {
+                "" => {}
+                "/quit" | "/exit" => return Ok(()),
+                "/new" => {
+                    self.said.clear();
+                    self.output.note("forgotten");
+                }
+                command if command.starts_with('/') => self.command(command),
+                message => {
+                    let message = message.to_owned();
+                    if let Err(failure) = self.turn(&message, &mut interrupts).await {
+                        self.output.failure(&failure);
+                    }
+                }
+            }
+        }
+    }
+
+    fn command(&mut self, command: &str) {
+        match command.strip_prefix("/tier").map(str::trim) {
+            Some("auto") => self.headers.retain(|(name, _)| name != TIER),
+            Some(tier @ ("fast" | "standard" | "deep")) => {
+                self.headers.retain(|(name, _)| name != TIER);
+                self.headers.push((TIER.to_owned(), tier.to_owned()));
+            }
+            _ => self.output.note(HELP),
+        }
+    }
+
+    async fn greet(&mut self) {
+        let note = format!("{} is listening; {HELP}", self.agent);
+        if self.output.form == Form::Text {
+            self.output.note(&clean(&note));
+        }
+        // Who may not look at agents, or talks with a model alone, is not greeted.
+        let Ok(Some(greeting)) = self.gateway.greeting(&self.agent, &self.headers).await else {
+            return;
+        };
+        Screen::new(self.output).say(&greeting);
+        self.said.push(json!({"role": "assistant", "content": greeting}));
+    }
+
+    /// A message of the person, and all that follows from it. One that came to nothing is forgotten.
+    async fn turn(&mut self, message: &str, interrupts: &mut Interrupts) -> Result<(), Failure> {
+        let before = self.said.len();
+        self.said.push(json!({"role": "user", "content": message}));
+        for _ in 0..MOST_ROUNDS {
+            let answer = match self.answered(interrupts).await {
+                Ok(Some(answer)) => answer,
+                Ok(None) => return Ok(()),
+                Err(failure) => {
+                    self.said.truncate(before);
+                    return Err(failure);
+                }
+            };
+            if answer.calls.is_empty() {
+                return Ok(());
+            }
+            self.settle(&answer.calls, interrupts).await?;
+        }
+        Err(Failure::failed(format!("the model asked for calls {MOST_ROUNDS} times; ask anew")))
+    }
+
+    /// The model's next answer; `None` if it was ended. What was said of it stays said.
+    async fn answered(&mut self, interrupts: &mut Interrupts) -> Result<Option<Answer>, Failure> {
+        let body = json!({
+            "model": self.agent,
+            "messages": self.said,
+            "stream": true,
+            "stream_options": {"include_usage": true},
+        });
+        let mut answer = Answer::default();
+        let mut screen = Screen::new(self.output);
+        let heard = {
+            let listening = self.gateway.chat(&body, &self.headers, |event| {
+                if let Some(step) = answer.hear(&event) {
+                    screen.show(&step);
+                }
+            });
+            tokio::select! {
+                heard = listening => Some(heard),
+                () = interrupts.next() => None,
+            }
+        };
+        screen.end();
+        match heard {
+            Some(Err(failure)) => Err(failure),
+            Some(Ok(head)) => {
+                if let Some(failed) = answer.failed.take() {
+                    return Err(Failure::failed(failed));
+                }
+                screen.sum_up(&answer, &head);
+                self.said.extend(answer.history());
+                Ok(Some(answer))
+            }
+            None => {
+                self.output.note("ended");
+                self.said.extend(answer.so_far());
+                Ok(None)
+            }
+        }
+    }
+
+    /// Asks about each call, has those run that may, and adds what came of them.
+    async fn settle(
+        &mut self,
+        calls: &[Asked],
+        interrupts: &mut Interrupts,
+    ) -> Result<(), Failure> {
+        let (mut leave, mut refused) = (Vec::new(), Vec::new());
+        for call in calls {
+            match person::allows(self.output, call, interrupts).await {
+                true => leave.push(call.json()),
+                false => refused.push(call.refusal()),
+            }
+        }
+        if !leave.is_empty() {
+            let leave = Value::Array(leave);
+            let done = self.gateway.run_calls(&leave, (&self.agent, &self.headers)).await?;
+            for message in done.as_array().into_iter().flatten() {
+                let text = message["content"].as_str().unwrap_or_default();
+                self.output.note(&clean(&format!("  {}", answer::brief(text))));
+                self.said.push(message.clone());
+            }
+        }
+        self.said.extend(refused);
+        Ok(())
+    }
+}

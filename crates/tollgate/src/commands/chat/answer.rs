@@ -1,0 +1,174 @@
+//! An answer as it comes over the wire: what is to be shown of it step by step, and what of it goes
+//! into the conversation. Pure.
+
+use serde_json::{Value, json};
+use tollgate_core::text::shortened;
+
+use crate::gateway::Event;
+
+/// Characters of arguments and results that are shown.
+const SHOWN: usize = 200;
+
+/// Something to show.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Step {
+    Text(String),
+    /// A tool is called.
+    Calling {
+        id: String,
+        name: String,
+        arguments: String,
+    },
+    Called {
+        id: String,
+        name: String,
+        status: String,
+        milliseconds: u64,
+    },
+    /// Something else that is said beside the answer, in words.
+    Note(String),
+}
+
+/// A call that waits for leave.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Asked {
+    pub(super) id: String,
+    pub(super) name: String,
+    pub(super) arguments: String,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Answer {
+    pub(super) text: String,
+    pub(super) calls: Vec<Asked>,
+    /// What the gateway did on the way.
+    pub(super) told: Option<Value>,
+    /// Why it broke off.
+    pub(super) failed: Option<String>,
+}
+
+impl Answer {
+    pub(super) fn hear(&mut self, event: &Event) -> Option<Step> {
+        if event.name == "tollgate" {
+            return note(&event.data);
+        }
+        let data = &event.data;
+        if let Some(message) = data.pointer("/error/message").and_then(Value::as_str) {
+            self.failed = Some(message.to_owned());
+            return None;
+        }
+        if let Some(told) = data.get("tollgate") {
+            self.told = Some(told.clone());
+        }
+        let delta = data.pointer("/choices/0/delta")?;
+        for call in delta["tool_calls"].as_array().into_iter().flatten() {
+            self.call(call);
+        }
+        let said = delta["content"].as_str().or(delta["refusal"].as_str());
+        let said = said.filter(|said| !said.is_empty())?;
+        self.text.push_str(said);
+        Some(Step::Text(said.to_owned()))
+    }
+
+    fn call(&mut self, part: &Value) {
+        let at = part["index"].as_u64().and_then(|at| usize::try_from(at).ok()).unwrap_or(0);
+        // An index that leaves gaps is nobody's.
+        if at > self.calls.len() {
+            return;
+        }
+        if at == self.calls.len() {
+            self.calls.push(Asked::default());
+        }
+        let call = &mut self.calls[at];
+        let more = |text: &mut String, value: &Value| {
+            text.push_str(value.as_str().unwrap_or_default());
+        };
+        more(&mut call.id, &part["id"]);
+        more(&mut call.name, &part["function"]["name"]);
+        more(&mut call.arguments, &part["function"]["arguments"]);
+    }
+
+    /// What goes into the conversation: with the calls that were run, where the gateway gives them.
+    pub(super) fn history(&self) -> Vec<Value> {
+        let given = self.told.as_ref().and_then(|told| told["history"].as_array());
+        given
+            .filter(|it| !it.is_empty())
+            .cloned()
+            .unwrap_or_else(|| self.own().into_iter().collect())
+    }
+
+    /// The same of an answer that was ended: calls that nobody will answer are left out.
+    pub(super) fn so_far(&self) -> Option<Value> {
+        let said = json!({"role": "assistant", "content": self.text});
+        (!self.text.is_empty()).then_some(said)
+    }
+
+    fn own(&self) -> Option<Value> {
+        if self.calls.is_empty() {
+            return self.so_far();
+        }
+        let calls: Vec<Value> = self.calls.iter().map(Asked::json).collect();
+        let mut message = json!({"role": "assistant", "content": null, "tool_calls": calls});
+        if !self.text.is_empty() {
+            message["content"] = self.text.as_str().into();
+        }
+        Some(message)
+    }
+}
+
+impl Asked {
+    /// As the model wrote it.
+    pub(super) fn json(&self) -> Value {
+        json!({"id": self.id, "type": "function",
+               "function": {"name": self.name, "arguments": self.arguments}})
+    }
+
+    /// What the model is told of a call that was not allowed.
+    pub(super) fn refusal(&self) -> Value {
+        json!({"role": "tool", "tool_call_id": self.id,
+               "content": "the user did not allow this call; do not try it again unasked"})
+    }
+
+    pub(super) fn shown(&self) -> String {
+        format!("{} {}", self.name, brief(&self.arguments))
+    }
+}
+
+fn note(note: &Value) -> Option<Step> {
+    let text = |key: &str| note[key].as_str().unwrap_or_default().to_owned();
+    match note["type"].as_str()? {
+        "call" => {
+            Some(Step::Calling { id: text("id"), name: text("name"), arguments: text("arguments") })
+        }
+        "result" => Some(Step::Called {
+            id: text("id"),
+            name: text("name"),
+            status: text("status"),
+            milliseconds: note["duration_ms"].as_u64().unwrap_or(0),
+        }),
+        "announcement" => Some(Step::Note(text("message"))),
+        "fallback" => Some(Step::Note(format!(
+            "{} could not answer: {}; asking {}",
+            text("from"),
+            text("why"),
+            text("to")
+        ))),
+        "progress" => {
+            let progress = &note["progress"];
+            let message = progress["message"].as_str().map(str::to_owned);
+            let (done, total) = (progress["progress"].as_f64(), progress["total"].as_f64());
+            let share = done.zip(total).map(|(done, total)| format!("{done} of {total}"));
+            message.or(share).map(Step::Note)
+        }
+        _ => None,
+    }
+}
+
+/// On one line, and not too long.
+pub(super) fn brief(text: &str) -> String {
+    let line: Vec<&str> = text.split_whitespace().collect();
+    shortened(&line.join(" "), SHOWN)
+}
+
+#[cfg(test)]
+mod tests;

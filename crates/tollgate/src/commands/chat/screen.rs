@@ -1,0 +1,133 @@
+//! Shows an answer while it comes: words on standard output, all else on standard error; or both as
+//! JSON, a line for each step.
+
+use http::HeaderMap;
+use serde_json::{Value, json};
+
+use super::answer::{Answer, Step, brief};
+use crate::output::{Form, Output, clean, counted, span};
+
+pub(super) struct Screen {
+    output: Output,
+    /// Where standard output stands in its line.
+    is_in_line: bool,
+    /// The call whose line waits for its end.
+    waiting: Option<String>,
+}
+
+impl Screen {
+    pub(super) fn new(output: Output) -> Self {
+        Self { output, is_in_line: false, waiting: None }
+    }
+
+    /// Words that came whole.
+    pub(super) fn say(&mut self, text: &str) {
+        self.show(&Step::Text(text.to_owned()));
+        self.end();
+    }
+
+    pub(super) fn show(&mut self, step: &Step) {
+        match self.output.form {
+            Form::Json => self.output.line(&json(step).to_string()),
+            Form::Text => self.tell(step),
+        }
+    }
+
+    fn tell(&mut self, step: &Step) {
+        match step {
+            Step::Text(text) => {
+                self.close_call();
+                self.output.raw(&clean(text));
+                self.is_in_line = !text.ends_with('\n');
+            }
+            Step::Calling { id, name, arguments } => {
+                self.end();
+                let line = format!("⚙ {name} {} … ", brief(arguments));
+                self.output.beside(&clean(&line));
+                self.waiting = Some(id.clone());
+            }
+            Step::Called { id, name, status, milliseconds } => {
+                #[expect(
+                    clippy::cast_precision_loss,
+                    reason = "a span of this size has no digits to lose"
+                )]
+                let took = span(*milliseconds as f64);
+                let how = if status == "ok" { took } else { format!("{status}, {took}") };
+                if self.waiting.as_deref() == Some(id.as_str()) {
+                    self.waiting = None;
+                    self.output.beside(&clean(&format!("{how}\n")));
+                } else {
+                    self.end();
+                    self.output.beside(&clean(&format!("⚙ {name} … {how}\n")));
+                }
+            }
+            Step::Note(text) => {
+                self.end();
+                self.output.beside(&clean(&format!("{}\n", brief(text))));
+            }
+        }
+    }
+
+    /// Ends the lines that are begun.
+    pub(super) fn end(&mut self) {
+        self.close_call();
+        if std::mem::take(&mut self.is_in_line) {
+            self.output.raw("\n");
+        }
+    }
+
+    fn close_call(&mut self) {
+        if self.waiting.take().is_some() {
+            self.output.beside("\n");
+        }
+    }
+
+    /// How the answer came about.
+    pub(super) fn sum_up(&mut self, answer: &Answer, head: &HeaderMap) {
+        let header = |name: &str| head.get(name).and_then(|it| it.to_str().ok());
+        let (tier, reason) = (header("x-tollgate-tier"), header("x-tollgate-tier-reason"));
+        let told = answer.told.clone().unwrap_or(Value::Null);
+        if self.output.form == Form::Json {
+            let line = json!({
+                "type": "end",
+                "tier": tier,
+                "reason": reason,
+                "model": header("x-tollgate-model"),
+                "ended": told["ended"],
+                "calls": told["calls"],
+                "pending": answer.calls.iter().map(super::answer::Asked::json).collect::<Vec<_>>(),
+            });
+            return self.output.line(&line.to_string());
+        }
+        let mut parts = Vec::new();
+        parts.extend(tier.map(|tier| match reason {
+            Some(reason) => format!("{tier}: {reason}"),
+            None => tier.to_owned(),
+        }));
+        let calls = told["calls"].as_array().map_or(0, Vec::len);
+        parts.extend((calls > 0).then(|| counted(calls, "call")));
+        parts.extend(match told["ended"].as_str() {
+            Some("max_depth" | "max_calls" | "deadline") => {
+                told["ended"].as_str().map(str::to_owned)
+            }
+            _ => None,
+        });
+        if !parts.is_empty() {
+            self.output.beside(&clean(&format!("({})\n", parts.join("; "))));
+        }
+    }
+}
+
+fn json(step: &Step) -> Value {
+    match step {
+        Step::Text(text) => json!({"type": "text", "text": text}),
+        Step::Calling { id, name, arguments } => {
+            json!({"type": "call", "id": id, "name": name, "arguments": arguments})
+        }
+        Step::Called { id, name, status, milliseconds } => {
+            json!({"type": "result", "id": id, "name": name, "status": status,
+                   "duration_ms": milliseconds})
+        }
+        Step::Note(text) => json!({"type": "note", "text": text}),
+    }
+}

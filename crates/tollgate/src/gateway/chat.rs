@@ -1,0 +1,81 @@
+//! What a conversation asks of the gateway.
+
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+
+use super::{Event, Gateway, Listener, escaped, events, request, understood};
+use crate::failure::Failure;
+
+type Headers = [(String, String)];
+
+impl Gateway {
+    /// The agent of whoever names none.
+    pub async fn usual_agent(&self) -> Result<String, Failure> {
+        let view = self.get("/v1/tools").await?;
+        let name = view["agent"].as_str().map(str::to_owned);
+        name.ok_or_else(|| Failure::failed("the gateway does not say which agent it has"))
+    }
+
+    /// What the agent says first, if it does.
+    pub async fn greeting(
+        &self,
+        agent: &str,
+        headers: &Headers,
+    ) -> Result<Option<String>, Failure> {
+        let path = format!("/api/agents/{}/render", escaped(agent));
+        let request = dressed(request(Method::POST, &path, Some(&json!({})))?, headers)?;
+        let rendered = self.ask(request).await?;
+        Ok(rendered["greeting"].as_str().map(str::to_owned))
+    }
+
+    /// `POST /v1/chat/completions`, streamed: tells each event as it comes; gives the headers.
+    pub async fn chat(
+        &self,
+        body: &Value,
+        headers: &Headers,
+        mut each: impl FnMut(Event) + Send,
+    ) -> Result<HeaderMap, Failure> {
+        let request = request(Method::POST, "/v1/chat/completions", Some(body))?;
+        let request = dressed(request, headers)?;
+        let mut listener = Listener::new(&mut each);
+        let mut heard = |chunk: &[u8]| listener.hear(chunk);
+        let response = match self {
+            Self::Remote(remote) => remote.follow(request, &mut heard).await?,
+            Self::Local(local) => local.follow(request, &mut heard).await?,
+        };
+        if events::is_stream(response.headers()) {
+            return Ok(response.headers().clone());
+        }
+        understood(&response)?;
+        Err(Failure::failed("the gateway does not stream its answer"))
+    }
+
+    /// `POST /v1/mcp/tool/execute`: calls of a model in, messages out.
+    pub async fn run_calls(
+        &self,
+        calls: &Value,
+        (agent, headers): (&str, &Headers),
+    ) -> Result<Value, Failure> {
+        let path = "/v1/mcp/tool/execute?format=chat";
+        let mut request = dressed(request(Method::POST, path, Some(calls))?, headers)?;
+        let agent = value("the agent", agent)?;
+        request.headers_mut().insert("x-tollgate-agent", agent);
+        self.ask(request).await
+    }
+}
+
+fn dressed(mut request: Request<Bytes>, headers: &Headers) -> Result<Request<Bytes>, Failure> {
+    for (name, text) in headers {
+        let header = HeaderName::from_bytes(name.as_bytes())
+            .map_err(|_| Failure::Usage(format!("`{name}` cannot be a header")))?;
+        request.headers_mut().insert(header, value(name, text)?);
+    }
+    Ok(request)
+}
+
+fn value(name: &str, text: &str) -> Result<HeaderValue, Failure> {
+    HeaderValue::from_bytes(text.as_bytes())
+        .map_err(|_| Failure::Usage(format!("{name} cannot be `{text}`")))
+}

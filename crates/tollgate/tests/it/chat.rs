@@ -1,0 +1,147 @@
+//! `tollgate chat`: a conversation with an agent, on a terminal and in a pipe.
+
+use std::fs::{self, File};
+use std::io::{Read as _, Write as _};
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::{Run, fed};
+
+/// Asks before it rolls.
+const CAREFUL: &str = r#"
+agents:
+  careful:
+    greeting: "Well met, {caller_name}."
+    models: [small]
+    tools: [roll]
+    auto_execute: []
+  quick:
+    models: [small]
+    tools: [roll]
+    auto_execute: ["*"]
+default_agent: quick
+models: { small: { provider: demo, context_window: 8192 } }
+providers: { demo: { kind: offline } }
+"#;
+
+fn folder() -> TempDir {
+    let folder = TempDir::new().expect("a folder");
+    fs::write(folder.path().join("tollgate.yaml"), CAREFUL).expect("room for a config");
+    folder
+}
+
+fn piped(folder: &Path, input: &str, arguments: &[&str]) -> Run {
+    fed(folder, &[&["chat"], arguments].concat(), input)
+}
+
+const ROLL: &str = "call roll {\"expression\": \"2d1\"}";
+
+#[test]
+fn a_message_in_a_pipe_gets_one_answer() {
+    let folder = folder();
+    let run = piped(folder.path(), ROLL, &[]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    assert!(run.stdout.contains('2'), "{}", run.stdout);
+    assert!(run.stderr.contains("⚙ roll {\"expression\": \"2d1\"} … "), "{}", run.stderr);
+    assert!(run.stderr.contains("; 1 call)"), "{}", run.stderr);
+    let run = piped(folder.path(), ROLL, &["quick", "--json", "--tier", "fast"]);
+    let lines: Vec<Value> =
+        run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let kinds: Vec<&str> = lines.iter().map(|line| line["type"].as_str().unwrap()).collect();
+    assert!(kinds.starts_with(&["call", "result"]) || kinds.contains(&"call"), "{kinds:?}");
+    assert_eq!(kinds.last(), Some(&"end"));
+    let end = lines.last().unwrap();
+    assert_eq!((&end["tier"], &end["ended"]), (&"fast".into(), &"answered".into()), "{end}");
+}
+
+#[test]
+fn what_nobody_can_be_asked_about_is_not_run() {
+    let folder = folder();
+    let run = piped(folder.path(), ROLL, &["careful"]);
+    assert_eq!(run.code, Some(1), "{}", run.stdout);
+    let told = "not run, since nobody can be asked: roll {\"expression\": \"2d1\"}";
+    assert!(run.stderr.contains(told), "{}", run.stderr);
+    for (input, arguments, expected) in [
+        ("", &[][..], "there is nothing to say on standard input"),
+        ("hi", &["nobody"], "nobody"),
+        ("hi", &["--var", "oops"], "`oops` is not `name=value`"),
+    ] {
+        let run = piped(folder.path(), input, arguments);
+        assert!(run.stderr.contains(expected), "{arguments:?}: {}", run.stderr);
+        assert_ne!(run.code, Some(0));
+    }
+}
+
+/// A terminal with the program at its other end.
+struct Terminal {
+    held: File,
+    seen: String,
+}
+
+impl Terminal {
+    /// Waits until a text is there to be seen.
+    fn sees(&mut self, expected: &str) {
+        let mut buffer = [0; 4096];
+        while !self.seen.contains(expected) {
+            let size = self.held.read(&mut buffer).unwrap_or(0);
+            assert!(size > 0, "no `{expected}` in {}", self.seen);
+            self.seen.push_str(&String::from_utf8_lossy(&buffer[..size]));
+        }
+        let rest = self.seen.split_once(expected).map(|(_, rest)| rest.to_owned());
+        self.seen = rest.unwrap_or_default();
+    }
+
+    fn types(&mut self, keys: &str) {
+        self.held.write_all(keys.as_bytes()).expect("a terminal");
+    }
+}
+
+#[test]
+fn a_person_at_a_terminal_is_greeted_heard_and_asked() {
+    let folder = folder();
+    let held = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+    grantpt(&held).unwrap();
+    unlockpt(&held).unwrap();
+    let path = ptsname(&held, Vec::new()).unwrap();
+    let open = || File::options().read(true).write(true).open(path.to_str().unwrap()).unwrap();
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tollgate"))
+        .args(["chat", "careful", "--var", "caller_name=Ada"])
+        .current_dir(folder.path())
+        .env_clear()
+        .env("TOLLGATE_LISTEN", "127.0.0.1:0")
+        .env("TERM", "dumb")
+        .stdin(open())
+        .stdout(open())
+        .stderr(open())
+        .spawn()
+        .unwrap();
+    let mut terminal = Terminal { held: File::from(held), seen: String::new() };
+    terminal.sees("Well met, Ada.");
+    terminal.sees("> ");
+    terminal.types("/help\n");
+    terminal.sees("/quit ends");
+    terminal.types(&format!("{ROLL}\n"));
+    terminal.sees("the agent wants to call roll");
+    terminal.sees("[n]o: ");
+    terminal.types("n\n");
+    terminal.sees("> ");
+    terminal.types(&format!("{ROLL}\n"));
+    terminal.sees("[n]o: ");
+    terminal.types("y\n");
+    terminal.sees("> ");
+    terminal.types("/quit\n");
+    for _ in 0..600 {
+        if let Some(status) = child.try_wait().unwrap() {
+            assert_eq!(status.code(), Some(0));
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    child.kill().unwrap();
+    panic!("it did not end");
+}

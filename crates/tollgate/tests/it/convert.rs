@@ -1,0 +1,109 @@
+//! `tollgate convert`: tools and results in another API's words.
+
+use std::fs;
+
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::{Run, fed, tollgate};
+
+fn piped(input: &str, arguments: &[&str]) -> Run {
+    let folder = TempDir::new().expect("a folder");
+    fed(folder.path(), &[&["convert"], arguments].concat(), input)
+}
+
+fn listing() -> Value {
+    json!({"tools": [
+        {"name": "roll", "description": "Rolls dice.", "inputSchema": {
+            "type": "object", "properties": {"dice": {"type": "string"}}, "required": ["dice"]}},
+        {"name": "files.read", "inputSchema": {
+            "type": "object", "properties": {"size": {"type": "number", "multipleOf": 5}}},
+            "annotations": {"readOnlyHint": true}},
+    ]})
+}
+
+#[test]
+fn what_a_server_lists_is_written_for_another_api() {
+    let folder = TempDir::new().unwrap();
+    fs::write(folder.path().join("tools.json"), listing().to_string()).unwrap();
+    let run = tollgate(folder.path(), &["convert", "--to", "openai", "tools.json"]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let written: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(
+        written[0],
+        json!({"type": "function", "function": {
+            "name": "roll", "description": "Rolls dice.",
+            "parameters": listing()["tools"][0]["inputSchema"]}})
+    );
+    let name = written[1]["function"]["name"].as_str().unwrap();
+    assert_eq!(
+        run.stderr,
+        format!(
+            "files.read/name: is called `{name}` there\n\
+             files.read/annotations: `annotations` is left out\n"
+        )
+    );
+    let run = piped(&run.stdout, &["--to", "mcp", "-"]);
+    assert_eq!((run.code, run.stderr.as_str()), (Some(0), ""));
+    let back: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(back["tools"][0], listing()["tools"][0]);
+}
+
+#[test]
+fn programs_get_what_was_lost_beside_the_tools() {
+    let run = piped(&listing().to_string(), &["--from", "mcp", "--to", "gemini-live", "--json"]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let all: Value = serde_json::from_str(&run.stdout).unwrap();
+    let size = &all["tools"][0]["functionDeclarations"][1]["parameters"]["properties"]["size"];
+    assert_eq!(*size, json!({"type": "NUMBER", "description": "(limits: multipleOf 5)"}));
+    assert_eq!(
+        all["lost"][0],
+        json!({
+            "name": "files.read",
+            "at": "/inputSchema/properties/size/multipleOf",
+            "kind": "limit",
+            "what": "`multipleOf` is in the description only",
+        })
+    );
+    assert_eq!((&all["failed"], run.stderr.as_str()), (&json!([]), ""));
+}
+
+#[test]
+fn results_are_converted_too() {
+    let result = json!({"content": [{"type": "text", "text": "no dice"}], "isError": true});
+    let run = piped(&result.to_string(), &["--results", "--to", "anthropic"]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let written: Value = serde_json::from_str(&run.stdout).unwrap();
+    let block = &written["content"][0];
+    assert_eq!((&block["type"], &block["is_error"]), (&json!("tool_result"), &json!(true)));
+    assert_eq!(run.stderr, "result/0: which call it answers is not known: it is `call_1` there\n");
+}
+
+#[test]
+fn what_cannot_be_converted_is_told_and_the_rest_is_written() {
+    let tools = json!([{"type": "web_search"}, {"type": "function", "name": "a"}]);
+    let run = piped(&tools.to_string(), &["--from", "openai-responses", "--to", "anthropic"]);
+    assert_eq!(run.code, Some(1));
+    assert!(run.stdout.contains("\"input_schema\""), "{}", run.stdout);
+    assert_eq!(
+        run.stderr,
+        "error: tool 1: `web_search` is a tool that its provider runs itself, and no other knows\n\
+         1 tool could not be converted\n"
+    );
+    for (input, arguments, code, expected) in [
+        ("{}", &["--to", "geminy"][..], 2, "a similar value exists: 'gemini'"),
+        ("{}", &["--from", "opnai", "--to", "mcp"], 2, "a similar value exists: 'openai'"),
+        ("{}", &["--to", "mcp"], 1, "error: tool 1 could be of several formats"),
+        ("{", &["--to", "mcp"], 1, "error: standard input: not JSON: EOF while parsing"),
+        ("{\"a\":1,\"a\":2}", &["--to", "mcp"], 1, "key `a` stands twice"),
+        ("[]", &["--to", "mcp"], 1, "there are no tools in the list"),
+        ("7", &["--to", "mcp"], 1, "this is no tool and no list of tools"),
+        ("{}", &["--to", "mcp", "nowhere.json"], 1, "error: nowhere.json: No such file"),
+        ("{}", &["--to", "mcp", "--results"], 1, "these could be results of several formats"),
+    ] {
+        let run = piped(input, arguments);
+        assert_eq!(run.code, Some(code), "{arguments:?}: {}", run.stderr);
+        assert!(run.stderr.contains(expected), "{arguments:?}: {}", run.stderr);
+        assert_eq!(run.stdout, "");
+    }
+}
