@@ -233,6 +233,16 @@ pub enum Stop {
     Other { dialect: Dialect, reason: String },
 }
 
+impl Stop {
+    /// Whether the model said all that it meant to: else its last call may be half of one.
+    pub fn is_whole(&self) -> bool {
+        match self {
+            Self::End | Self::Sequence(_) | Self::Calls => true,
+            Self::Length | Self::Filtered | Self::Refused | Self::Other { .. } => false,
+        }
+    }
+}
+
 /// Tokens.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Usage {

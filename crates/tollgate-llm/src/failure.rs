@@ -13,6 +13,15 @@ pub struct Failure {
     pub at: Option<String>,
     /// Not sooner, if that is known.
     pub retry_after: Option<Duration>,
+    pub repeat: Repeat,
+}
+
+/// Whether whoever sends the request again may do harm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Repeat {
+    Harmless,
+    /// Tools were run for it, and would be run again.
+    RunsToolsAgain,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -74,7 +83,8 @@ impl Kind {
 
 impl Failure {
     pub fn new(kind: Kind, message: impl Into<String>) -> Self {
-        Self { kind, message: message.into(), at: None, retry_after: None }
+        let repeat = Repeat::Harmless;
+        Self { kind, message: message.into(), at: None, retry_after: None, repeat }
     }
 
     /// The request is wrong at this place.

@@ -4,7 +4,10 @@
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
 
-use crate::conversation::{Call, Message, Part};
+use serde_json::Value;
+use tollgate_core::id::ExposedName;
+
+use crate::conversation::{Call, Message, Part, Response, ToolChoice};
 use crate::told::Ended;
 
 /// What a model was offered in a round. A call to anything else is refused.
@@ -27,10 +30,10 @@ pub enum Others {
 }
 
 /// Whether a tool of the gateway runs when a model wants it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Leave {
-    /// Without anybody's leave.
-    Auto,
+    /// Without anybody's leave, under this name at the gate: not every dialect takes every name.
+    Auto(ExposedName),
     /// The call goes back to the client, who may have it run.
     Manual,
     /// It is answered by the loop itself: the search for tools.
@@ -89,11 +92,18 @@ pub struct Sorted {
 
 /// A call of a tool that was offered and runs by itself. Only [`next`] makes one.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OwnCall(Call);
+pub struct OwnCall {
+    call: Call,
+    tool: ExposedName,
+}
 
 impl OwnCall {
     pub fn call(&self) -> &Call {
-        &self.0
+        &self.call
+    }
+
+    pub fn tool(&self) -> &ExposedName {
+        &self.tool
     }
 }
 
@@ -102,32 +112,43 @@ impl OwnCall {
 pub enum Refused {
     /// No such tool was offered.
     NotOffered,
+    /// The answer ended before its arguments did, or may have.
+    CutOff,
     /// The turn has come to this limit.
     Limit(Ended),
 }
 
-pub fn next(parts: &[Part], offered: &Offered, spent: &Spent, bounds: &Bounds) -> Step {
-    let calls: Vec<&Call> = parts.iter().filter_map(Part::as_call).collect();
-    if calls.is_empty() {
+pub fn next(response: &Response, offered: &Offered, spent: &Spent, bounds: &Bounds) -> Step {
+    let calls: Vec<&Call> = response.calls().collect();
+    let Some(last) = calls.last().map(|call| call.id.clone()) else {
         return Step::Finish(Ended::Answered);
-    }
+    };
+    let cut = (!response.stop.is_whole()).then_some(last);
     let reached = reached(spent, bounds);
+    // Whatever becomes of a call, it is one: nothing of a turn goes on without end.
     let mut left = bounds.calls.saturating_sub(spent.calls);
     let mut sorted = Sorted::default();
     for call in calls {
-        let standing = offered.standing(&call.name);
+        let is_cut = cut.as_ref() == Some(&call.id);
         let call = call.clone();
-        match (standing, reached) {
-            (Standing::Theirs | Standing::Own(Leave::Manual), _) => sorted.pending.push(call),
-            (Standing::Unknown, _) => sorted.refused.push((call, Refused::NotOffered)),
-            (Standing::Own(_), Some(limit)) => sorted.refused.push((call, Refused::Limit(limit))),
-            (Standing::Own(Leave::Search), None) => sorted.search.push(call),
-            (Standing::Own(Leave::Auto), None) if left == 0 => {
-                sorted.refused.push((call, Refused::Limit(Ended::MaxCalls)));
+        let standing = match offered.standing(&call.name) {
+            Standing::Theirs | Standing::Own(Leave::Manual) => {
+                sorted.pending.push(call);
+                continue;
             }
-            (Standing::Own(Leave::Auto), None) => {
-                left -= 1;
-                sorted.run.push(OwnCall(call));
+            standing => standing,
+        };
+        let limit = reached.or((left == 0).then_some(Ended::MaxCalls));
+        left = left.saturating_sub(1);
+        match (standing, limit) {
+            (_, Some(limit)) => sorted.refused.push((call, Refused::Limit(limit))),
+            (Standing::Own(Leave::Auto(tool)), None) if !is_cut => {
+                sorted.run.push(OwnCall { call, tool: tool.clone() });
+            }
+            (Standing::Own(Leave::Search), None) if !is_cut => sorted.search.push(call),
+            (Standing::Own(_), None) => sorted.refused.push((call, Refused::CutOff)),
+            (Standing::Unknown | Standing::Theirs, None) => {
+                sorted.refused.push((call, Refused::NotOffered));
             }
         }
     }
@@ -151,19 +172,19 @@ fn reached(spent: &Spent, bounds: &Bounds) -> Option<Ended> {
     }
 }
 
-enum Standing {
+enum Standing<'o> {
     Theirs,
-    Own(Leave),
+    Own(&'o Leave),
     Unknown,
 }
 
 impl Offered {
-    fn standing(&self, name: &str) -> Standing {
+    fn standing(&self, name: &str) -> Standing<'_> {
         if self.theirs.contains(name) {
             return Standing::Theirs;
         }
         match (self.own.get(name), self.others) {
-            (Some(leave), _) => Standing::Own(*leave),
+            (Some(leave), _) => Standing::Own(leave),
             (None, Others::Refused) => Standing::Unknown,
             (None, Others::Theirs) => Standing::Theirs,
         }
@@ -172,6 +193,32 @@ impl Offered {
     /// Whether a call of this name is the client's to see.
     pub fn is_shown(&self, name: &str) -> bool {
         matches!(self.standing(name), Standing::Theirs | Standing::Own(Leave::Manual))
+    }
+}
+
+/// What a client insisted on was done: insisting again would go on for ever. Which tools may be
+/// called at all stays as it was.
+pub fn relaxed(choice: &ToolChoice) -> ToolChoice {
+    match choice {
+        ToolChoice::Required | ToolChoice::Named(_) => ToolChoice::Auto,
+        ToolChoice::Opaque { dialect, value } => {
+            let mut value = value.clone();
+            relax(&mut value);
+            ToolChoice::Opaque { dialect: *dialect, value }
+        }
+        choice @ (ToolChoice::Unsaid | ToolChoice::Auto | ToolChoice::None) => choice.clone(),
+    }
+}
+
+/// `allowed_tools` of OpenAI has its mode inside, Gemini's list of names beside it.
+fn relax(value: &mut Value) {
+    let Value::Object(fields) = value else { return };
+    for (key, value) in fields {
+        match (key.as_str(), value.as_str()) {
+            ("mode", Some("required")) => *value = "auto".into(),
+            ("mode", Some("ANY")) => *value = "AUTO".into(),
+            _ => relax(value),
+        }
     }
 }
 

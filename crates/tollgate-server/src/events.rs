@@ -87,10 +87,14 @@ where
     response
 }
 
+/// Marks an answer that goes on for as long as there is something to say, whatever it is made of.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Streaming;
+
 /// Whether the answer goes on for as long as there is something to say.
 pub(crate) fn is_stream(response: &Response) -> bool {
-    let media = response.headers().get(header::CONTENT_TYPE);
-    media.is_some_and(|media| media == "text/event-stream")
+    response.extensions().get::<Streaming>().is_some()
+        || tollgate_mcp::web::body::is_event_stream(response.headers())
 }
 
 /// The same, until `end`.

@@ -16,6 +16,7 @@ use tollgate_engine::confine::{self, Launcher};
 use tollgate_engine::gate::Gate;
 use tollgate_engine::record::{Log, Observer};
 use tollgate_engine::{Parts, Running, Turnover};
+use tollgate_llm::provider::Models;
 use tollgate_server::keyring::Keyring;
 use tollgate_server::{Fingerprint, Options, Server};
 use tollgate_store::{OpenError, Store};
@@ -215,6 +216,8 @@ pub fn fit(config: &Config) -> Result<(), Failure> {
         let why = format!("not enforced by this version: `{keys}`; take it out of the config");
         return Err(Failure::failed(why));
     }
+    // Proven before anything is touched.
+    Models::new(&config.llm, Arc::new(SystemClock), None).map_err(Failure::failed)?;
     let ours = private(config);
     let ours: Vec<&Path> = ours.iter().map(PathBuf::as_path).collect();
     let base = &config.settings.builtin.files;

@@ -2,6 +2,7 @@
 //! came whole or as a stream.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use parking_lot::Mutex;
@@ -24,6 +25,7 @@ pub(super) struct Asking {
     pub(super) models: Vec<Arc<Model>>,
     pub(super) offer: Offer,
     pub(super) request: Request,
+    pub(super) until: Instant,
     pub(super) voice: Option<Voice>,
 }
 
@@ -56,13 +58,14 @@ pub(super) fn ask(asking: Asking) -> Answer {
 }
 
 async fn reach(asking: Asking) -> Result<Answer, Failure> {
-    let Asking { clock, models, offer, request, voice } = asking;
+    let Asking { clock, models, offer, request, until, voice } = asking;
     let on_fallback = |note: Note| {
         if let Some(voice) = &voice {
             voice.try_say(Said::Note(note));
         }
     };
-    let chain = Chain { models: &models, clock: &*clock, until: None, on_fallback: &on_fallback };
+    let chain =
+        Chain { models: &models, clock: &*clock, until: Some(until), on_fallback: &on_fallback };
     // Of the model that was asked last, which is the one that answers.
     let asked = Mutex::new((Offered::default(), Reading::default()));
     let write = |model: &Model| {

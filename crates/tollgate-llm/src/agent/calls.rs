@@ -52,11 +52,12 @@ impl Room<'_> {
     pub(super) async fn run(&self, calls: &[OwnCall]) -> Vec<Dealt> {
         let (events, heard) = mpsc::channel(QUEUE);
         let events = self.voice.is_some().then_some(events);
-        let running = join_all(calls.iter().map(|own| self.run_one(own.call(), events.clone())));
+        let running = join_all(calls.iter().map(|own| self.run_one(own, events.clone())));
         self.listening(running, heard).await
     }
 
-    async fn run_one(&self, call: &Call, events: Option<Events>) -> Dealt {
+    async fn run_one(&self, own: &OwnCall, events: Option<Events>) -> Dealt {
+        let call = own.call();
         self.note(Note::Calling {
             id: call.id.clone(),
             name: call.name.clone(),
@@ -65,8 +66,9 @@ impl Room<'_> {
         .await;
         let outcome = match arguments::parse(&call.arguments) {
             Ok(sent) => {
-                let (name, arguments) = self.in_own_names(&call.name, sent);
-                self.through_the_gate(name, &arguments, events).await
+                let tool = own.tool().as_str();
+                let arguments = self.in_own_names(tool, sent);
+                self.through_the_gate(tool, &arguments, events).await
             }
             Err(unreadable) => {
                 let message = unreadable.to_string();
@@ -76,15 +78,12 @@ impl Room<'_> {
         self.dealt(call, &outcome).await
     }
 
-    /// Some dialects have no room for the names of a tool and of its parameters.
-    fn in_own_names<'n>(&'n self, name: &'n str, sent: Map<String, Value>) -> (&'n str, Value) {
-        match tools::named(&self.turn.view, name, self.dialect.into()) {
-            Some(tool) => {
-                let arguments = tools::function(tool, self.dialect).arguments(sent);
-                (tool.exposed.as_str(), Value::Object(arguments))
-            }
-            None => (name, Value::Object(sent)),
-        }
+    /// Some dialects have no room for the names of a tool's parameters.
+    fn in_own_names(&self, tool: &str, sent: Map<String, Value>) -> Value {
+        Value::Object(match self.turn.view.tool(tool) {
+            Some(tool) => tools::function(tool, self.dialect).arguments(sent),
+            None => sent,
+        })
     }
 
     async fn through_the_gate(
@@ -123,6 +122,11 @@ impl Room<'_> {
                 let name = shortened(&call.name, SAID_BACK);
                 let message = Refusal::UnknownTool { name, nearest: near }.to_string();
                 self.gate.decline(self.turn, request(&call.name, None), &message).await
+            }
+            Refused::CutOff => {
+                let message = "this call was not run: the answer ended before its arguments did, or \
+                               may have; call again, with less in one answer";
+                shaping::failure(Status::InvalidArguments, message, Duration::ZERO)
             }
             Refused::Limit(limit) => {
                 shaping::failure(Status::Denied, limit_reached(limit), Duration::ZERO)

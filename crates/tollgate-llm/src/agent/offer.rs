@@ -9,6 +9,7 @@ use quick_cache::sync::Cache;
 use tollgate_core::agent::{Agent, ToolSearch};
 use tollgate_core::approval;
 use tollgate_core::call::{Outcome, Status};
+use tollgate_core::glob::Glob;
 use tollgate_core::shaping;
 use tollgate_core::view::View;
 
@@ -41,10 +42,17 @@ enum Standing {
 #[derive(Debug, Clone)]
 struct Own {
     view: Arc<View>,
-    stock: Arc<Stock>,
+    shelf: Arc<Shelf>,
     max_tools: usize,
     search: ToolSearch,
     disclosed: Disclosed,
+}
+
+/// The tools of a view, ready to be chosen from, under the view's own names for them.
+#[derive(Debug)]
+struct Shelf {
+    stock: Stock,
+    pinned: Vec<Glob>,
 }
 
 /// One round's request, and what can be called in the answer to it.
@@ -65,7 +73,7 @@ impl Offer {
     pub(super) fn of_view(agent: &Agent, view: &Arc<View>) -> Self {
         let own = Own {
             view: Arc::clone(view),
-            stock: stock(agent, view),
+            shelf: shelf(agent, view),
             max_tools: agent.persona.max_tools as usize,
             search: agent.persona.tool_search,
             disclosed: Disclosed::default(),
@@ -96,8 +104,11 @@ impl Offer {
         let mut pruned = Vec::new();
         if let Some(own) = &self.own {
             let fit = window::fit(&own.asked(request), &[room(model)])?;
-            let dialect = dialect(model);
-            for (function, leave) in own.functions(&fit, dialect) {
+            for (function, leave) in own.functions(&fit, dialect(model)) {
+                // One that the dialect would call like a tool of the client is the client's.
+                if offered.theirs.contains(&function.name) {
+                    continue;
+                }
                 offered.own.insert(function.name.clone(), leave);
                 written.tools.push(conversation::Tool::Function(function));
             }
@@ -129,46 +140,50 @@ impl Offer {
 
 impl Own {
     fn asked<'a>(&'a self, request: &'a Request) -> Asked<'a> {
-        let Self { stock, max_tools, search, disclosed, .. } = self;
-        Asked { request, stock, max_tools: *max_tools, search: *search, disclosed }
+        let Self { shelf, max_tools, search, disclosed, .. } = self;
+        let (stock, max_tools, search) = (&shelf.stock, *max_tools, *search);
+        Asked { request, stock, max_tools, search, disclosed }
     }
 
     /// Under names that the dialect takes.
     fn functions(&self, fit: &Fit, dialect: Dialect) -> Vec<(Function, Leave)> {
-        let kept = fit.kept.iter().filter_map(|place| self.view.tool(self.stock.name(*place)));
+        let stock = &self.shelf.stock;
+        let kept = fit.kept.iter().filter_map(|place| self.view.tool(stock.name(*place)));
         let kept = kept.map(|tool| {
             let leave = match approval::runs_by_itself(&self.view, tool) {
-                true => Leave::Auto,
+                true => Leave::Auto(tool.exposed.clone()),
                 false => Leave::Manual,
             };
             (tools::function(tool, dialect).function.clone(), leave)
         });
-        let search = fit.search.clone().into_iter().map(|function| (function, Leave::Search));
-        kept.chain(search).collect()
+        kept.chain(fit.search.clone().map(|search| (search, Leave::Search))).collect()
     }
 }
 
 /// Made once for a view: views are shared by turns, and replaced when anything changes.
-fn stock(agent: &Agent, view: &Arc<View>) -> Arc<Stock> {
+fn shelf(agent: &Agent, view: &Arc<View>) -> Arc<Shelf> {
     /// The view is kept alive, so that no other gets its place.
-    type Kept = (Arc<View>, Arc<Stock>);
+    type Kept = (Arc<View>, Arc<Shelf>);
     /// By where the view is.
     static KEPT: LazyLock<Cache<usize, Kept>> = LazyLock::new(|| Cache::new(VIEWS));
     let key = Arc::as_ptr(view).addr();
-    if let Some((_, stock)) = KEPT.get(&key) {
-        return stock;
+    let pinned = &agent.persona.pinned_tools;
+    if let Some((_, shelf)) = KEPT.get(&key)
+        && shelf.pinned == *pinned
+    {
+        return shelf;
     }
     let candidates = view.tools().iter().map(|tool| Candidate {
-        // By the view's own name for it, whatever a dialect makes of that.
         function: Function {
             name: tool.exposed.as_str().to_owned(),
             ..tools::function(tool, Dialect::OpenAiChat).function.clone()
         },
         title: tool.definition.title.clone(),
     });
-    let stock = Arc::new(Stock::new(candidates, &agent.persona.pinned_tools));
-    KEPT.insert(key, (Arc::clone(view), Arc::clone(&stock)));
-    stock
+    let stock = Stock::new(candidates, pinned);
+    let shelf = Arc::new(Shelf { stock, pinned: pinned.clone() });
+    KEPT.insert(key, (Arc::clone(view), Arc::clone(&shelf)));
+    shelf
 }
 
 fn room(model: &Model) -> window::Room<'_> {

@@ -4,6 +4,7 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
+use std::time::Instant;
 
 use futures_util::stream::StreamExt;
 use tollgate_engine::clock::Clock;
@@ -36,7 +37,11 @@ pub(super) enum Opened {
 }
 
 /// The question to the fast model.
-pub(super) fn question(request: &Request, model: &Arc<Model>, clock: &Arc<dyn Clock>) -> Asking {
+pub(super) fn question(
+    request: &Request,
+    model: &Arc<Model>,
+    (clock, until): (&Arc<dyn Clock>, Instant),
+) -> Asking {
     let mut request = request.clone();
     request.messages.push(cascade::to_opener());
     request.tools.clear();
@@ -50,6 +55,7 @@ pub(super) fn question(request: &Request, model: &Arc<Model>, clock: &Arc<dyn Cl
         models: vec![Arc::clone(model)],
         offer: Offer::theirs(),
         request,
+        until,
         voice: None,
     }
 }

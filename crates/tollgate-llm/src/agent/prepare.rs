@@ -63,13 +63,12 @@ pub(super) fn prepare(chat: Arc<Chat>, order: Order) -> Result<Prepared, Failure
     offer.fits(&request, &chain)?;
     // Those that are too small for the beginning are too small for the rest.
     let mut first = None;
-    chain.retain(|model| match (&first, offer.round(&request, model)) {
-        (None, Ok(round)) => {
-            first = Some((model.settings.name.clone(), round));
+    chain.retain(|model| match offer.round(&request, model) {
+        Ok(round) => {
+            first.get_or_insert_with(|| (model.settings.name.clone(), round));
             true
         }
-        (None, Err(_)) => false,
-        (Some(_), _) => true,
+        Err(_) => false,
     });
     let Some((model, round)) = first else {
         return Err(Failure::new(crate::failure::Kind::UnknownModel, "there is no model to ask"));

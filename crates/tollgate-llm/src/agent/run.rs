@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use futures_util::stream::{self, StreamExt};
 use serde_json::map::Entry;
@@ -22,10 +22,13 @@ use crate::conversation::{
 };
 use crate::delta::Assembly;
 use crate::dialect::Dialect;
-use crate::failure::{Failure, Kind};
+use crate::failure::{Failure, Kind, Repeat};
 use crate::provider::Model;
 use crate::told::{Ended, Note, Told};
 use crate::turn::{self, Ids, Offered, Sorted, Spent, Step, Then};
+
+/// Of one answer, all rounds together.
+const LONGEST: Duration = Duration::from_secs(600);
 
 /// One answer in the making.
 pub(super) struct Run {
@@ -43,6 +46,8 @@ pub(super) struct Run {
     aside: Option<Message>,
     spent: Spent,
     bounds: turn::Bounds,
+    /// However slow models are, nobody waits beyond this.
+    until: Instant,
     mouth: Mouth,
     usage: Usage,
     ran: Vec<crate::told::Ran>,
@@ -57,6 +62,7 @@ pub(super) struct Run {
 impl Run {
     pub(super) fn new(prepared: Prepared, voice: Option<Voice>) -> Self {
         let Prepared { chat, acting, chain, offer, request, bounds, .. } = prepared;
+        let until = chat.clock.now() + LONGEST;
         Self {
             chat,
             acting,
@@ -64,6 +70,7 @@ impl Run {
             offer,
             offered: Offered::default(),
             asked: request.messages.len(),
+            until,
             mouth: Mouth::new(Ids::behind(&request.messages), voice),
             request,
             aside: None,
@@ -78,24 +85,38 @@ impl Run {
         }
     }
 
-    /// What comes after the first words is boxed: a stream that only speaks holds no room for it.
+    /// Fails only before any tool was run, or says that some were.
     pub(super) async fn finished(mut self) -> Result<Answer, Failure> {
+        match self.last_response().await {
+            Ok(last) => Box::pin(self.close(last)).await,
+            Err(failure) if self.ran.is_empty() => Err(failure),
+            Err(failure) => {
+                let message =
+                    format!("{failure}; tools were run before this, and are in the trail");
+                Err(Failure { repeat: Repeat::RunsToolsAgain, message, ..failure })
+            }
+        }
+    }
+
+    /// What comes after the first words is boxed: a stream that only speaks holds no room for it.
+    async fn last_response(&mut self) -> Result<Last, Failure> {
         let mut response = self.first_round().await?;
         loop {
-            let step = turn::next(&response.parts, &self.offered, &self.spent, &self.bounds);
+            let step = turn::next(&response, &self.offered, &self.spent, &self.bounds);
             let (sorted, then) = match step {
-                Step::Finish(ended) => return Box::pin(self.finish(response, ended)).await,
+                Step::Finish(ended) => return Ok(self.finish(response, ended)),
                 Step::Deal { sorted, then } => (sorted, then),
             };
+            let stop = response.stop.clone();
             Box::pin(self.deal(response, &sorted)).await;
             match then {
                 Then::Ask => {}
-                Then::Return => return Box::pin(self.returned()).await,
+                Then::Return => return Ok(Box::pin(self.returned(stop)).await),
                 Then::Conclude(ended) => {
                     self.offer.withdraw();
                     self.request.tool_choice = ToolChoice::None;
                     let response = self.round().await?;
-                    return Box::pin(self.finish(response, ended)).await;
+                    return Ok(self.finish(response, ended));
                 }
             }
             response = self.round().await?;
@@ -120,7 +141,7 @@ impl Run {
     async fn opened_round(&mut self, opener: &Arc<Model>) -> Result<Response, Failure> {
         let began = self.chat.clock.now();
         self.rounds += 1;
-        let fast = opener::question(&self.request, opener, &self.chat.clock);
+        let fast = opener::question(&self.request, opener, (&self.chat.clock, self.until));
         let strong = asking::ask(self.asking());
         let model = self.chain.first().map(|model| model.settings.id.clone());
         let both = (fast, strong);
@@ -132,7 +153,7 @@ impl Run {
                 self.times.models += self.chat.clock.now().saturating_duration_since(began);
                 self.begun_by(&opener);
                 let mut response = self.round().await?;
-                response.parts.insert(0, Part::text(opener));
+                put_before(&mut response, opener);
                 return Ok(response);
             }
         };
@@ -140,7 +161,7 @@ impl Run {
         let mut response = self.hear(whole, began).await?;
         if let Some(opener) = opener {
             self.begun_by(&opener);
-            response.parts.insert(0, Part::text(opener));
+            put_before(&mut response, opener);
         }
         Ok(response)
     }
@@ -168,6 +189,7 @@ impl Run {
             models: self.chain.clone(),
             offer: self.offer.clone(),
             request,
+            until: self.until,
             voice: self.mouth.voice().cloned(),
         }
     }
@@ -217,7 +239,8 @@ impl Run {
         let room = Room { gate, turn: &turn, dialect: self.dialect, voice };
         let mut dealt = room.run(&sorted.run).await;
         self.spent.tool_time += self.chat.clock.now().saturating_duration_since(began);
-        self.spent.calls += u32::try_from(sorted.run.len()).unwrap_or(u32::MAX);
+        let dealt_with = sorted.run.len() + sorted.search.len() + sorted.refused.len();
+        self.spent.calls += u32::try_from(dealt_with).unwrap_or(u32::MAX);
         self.spent.depth += 1;
         for call in &sorted.search {
             let outcome = self.offer.search(&self.request, call);
@@ -227,10 +250,7 @@ impl Run {
             dealt.push(room.refuse(call, *why, &self.offered).await);
         }
         self.keep(response, dealt);
-        // What the client insisted on was done: insisting again would go on for ever.
-        if !matches!(self.request.tool_choice, ToolChoice::None | ToolChoice::Unsaid) {
-            self.request.tool_choice = ToolChoice::Auto;
-        }
+        self.request.tool_choice = turn::relaxed(&self.request.tool_choice);
     }
 
     /// Into the history: the answer, then the results in the order of its calls.
@@ -251,7 +271,7 @@ impl Run {
     }
 
     /// Calls wait for the client.
-    async fn returned(mut self) -> Result<Answer, Failure> {
+    async fn returned(&mut self, stop: Stop) -> Last {
         let form = self.acting.as_ref().map(|acting| acting.agent.persona.mixed_response);
         let stop = match form {
             Some(MixedResponse::Inline) if !self.ran.is_empty() => {
@@ -259,12 +279,15 @@ impl Run {
                 self.mouth.say(results).await;
                 Stop::End
             }
-            Some(MixedResponse::Inline | MixedResponse::Native) | None => Stop::Calls,
+            Some(MixedResponse::Inline | MixedResponse::Native) | None if stop.is_whole() => {
+                Stop::Calls
+            }
+            Some(MixedResponse::Inline | MixedResponse::Native) | None => stop,
         };
-        self.close(stop, Ended::CallsPending).await
+        Last { stop, ended: Ended::CallsPending }
     }
 
-    async fn finish(mut self, response: Response, ended: Ended) -> Result<Answer, Failure> {
+    fn finish(&mut self, mut response: Response, ended: Ended) -> Last {
         let has_calls = response.calls().next().is_some();
         let (stop, ended) = match (&response.stop, has_calls) {
             // It asked for what nobody runs any more.
@@ -273,13 +296,15 @@ impl Run {
             (Stop::Calls, false) => (Stop::Calls, Ended::CallsPending),
             (stop, _) => (stop.clone(), ended),
         };
+        // A history with calls that never get results could not be sent back.
+        response.parts.retain(|part| part.as_call().is_none());
         self.request.messages.push(response.into_message());
-        self.close(stop, ended).await
+        Last { stop, ended }
     }
 
-    async fn close(mut self, stop: Stop, ended: Ended) -> Result<Answer, Failure> {
+    async fn close(mut self, last: Last) -> Result<Answer, Failure> {
         let told = self.acting.is_some().then(|| Told {
-            ended,
+            ended: last.ended,
             rounds: self.rounds,
             history: match self.ran.is_empty() {
                 true => Vec::new(),
@@ -288,11 +313,24 @@ impl Run {
             calls: std::mem::take(&mut self.ran),
         });
         let times = Times { tools: self.spent.tool_time, ..self.times };
-        let response = self.mouth.close(stop, self.usage).await;
+        let response = self.mouth.close(last.stop, self.usage).await;
         let response =
             response.ok_or_else(|| Failure::new(Kind::Internal, "the answer has no end"))?;
         Ok(Answer { response, told, times, lost: self.lost })
     }
+}
+
+/// How an answer ends.
+struct Last {
+    stop: Stop,
+    ended: Ended,
+}
+
+/// An opener is the first that was said. Thoughts stay before it: some providers want them first.
+fn put_before(response: &mut Response, opener: String) {
+    let is_thought = |part: &&Part| matches!(part.content, Content::Thinking { .. });
+    let thoughts = response.parts.iter().take_while(is_thought).count();
+    response.parts.insert(thoughts, Part::text(opener));
 }
 
 /// What tools said, by their names: one text, or a list where one was called more than once.

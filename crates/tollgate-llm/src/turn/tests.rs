@@ -1,23 +1,37 @@
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use super::{Bounds, Ids, Leave, Offered, Refused, Sorted, Spent, Step, Then, next};
-use crate::conversation::{Call, Content, Message, Part, Role};
+use serde_json::{Value, json};
+use tollgate_core::id::ExposedName;
+
+use super::{Bounds, Ids, Leave, Offered, Refused, Sorted, Spent, Step, Then, next, relaxed};
+use crate::conversation::{Call, Content, Message, Part, Response, Role, Stop, ToolChoice, Usage};
+use crate::dialect::Dialect;
+use crate::extra::Extra;
 
 const BOUNDS: Bounds = Bounds { depth: 3, calls: 4, tool_time: Some(Duration::from_secs(1)) };
 
 /// `auto_*` run, `ask_*` are manual, `their_*` are the client's, `searchTools` searches.
 fn check(calls: &str, spent: Spent, expected: &str) {
+    check_stopped(calls, (Stop::Calls, spent), expected);
+}
+
+fn check_stopped(calls: &str, (stop, spent): (Stop, Spent), expected: &str) {
     let parts: Vec<Part> = calls.split_whitespace().map(part).collect();
+    let (id, model) = (String::new(), String::new());
+    let (usage, extra) = (Usage::default(), Extra::none());
+    let response = Response { id, model, created: 0, parts, stop, usage, extra };
     let mut offered = Offered::default();
+    let auto = |name: &str| Leave::Auto(ExposedName::passed_through(name).unwrap());
     for (name, leave) in
-        [("auto_a", Leave::Auto), ("auto_b", Leave::Auto), ("ask_a", Leave::Manual)]
+        [("auto_a", auto("auto_a")), ("auto_b", auto("auto.b")), ("ask_a", Leave::Manual)]
     {
         offered.own.insert(name.to_owned(), leave);
     }
     offered.own.insert("searchTools".to_owned(), Leave::Search);
-    offered.own.insert("their_twin".to_owned(), Leave::Auto);
+    offered.own.insert("their_twin".to_owned(), auto("their_twin"));
     offered.theirs.extend(["their_a", "their_twin"].map(str::to_owned));
-    let said = match next(&parts, &offered, &spent, &BOUNDS) {
+    let said = match next(&response, &offered, &spent, &BOUNDS) {
         Step::Finish(ended) => format!("finish {}", ended.as_str()),
         Step::Deal { sorted, then } => format!("{}{}", shown(&sorted), after(then)),
     };
@@ -25,7 +39,12 @@ fn check(calls: &str, spent: Spent, expected: &str) {
 }
 
 fn part(name: &str) -> Part {
-    let (id, name) = (name.to_owned(), name.to_owned());
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    let id = match name {
+        "a" => "a".to_owned(),
+        _ => NUMBER.fetch_add(1, Ordering::Relaxed).to_string(),
+    };
+    let name = name.to_owned();
     Part::new(Content::Call(Call { id, name, arguments: "{}".to_owned() }))
 }
 
@@ -40,6 +59,7 @@ fn shown(sorted: &Sorted) -> String {
     for (call, why) in &sorted.refused {
         let why = match why {
             Refused::NotOffered => "unknown",
+            Refused::CutOff => "cut",
             Refused::Limit(limit) => limit.as_str(),
         };
         out.push_str(&format!("refuse {} {why}, ", call.name));
@@ -96,7 +116,45 @@ fn s_33_a_turn_stops_at_exactly_its_limits() {
     let four = "run auto_a, run auto_b, run auto_a, run auto_b, refuse auto_a max_calls, ask";
     check(five, Spent::default(), four);
     check("their_a auto_a", spent(3, 3, 0), "refuse auto_a max_depth, return their_a, return");
-    check("hidden", spent(3, 0, 0), "refuse hidden unknown, conclude max_depth");
+    check("hidden", spent(3, 0, 0), "refuse hidden max_depth, conclude max_depth");
+}
+
+#[test]
+fn s_33_calls_that_are_not_run_are_counted_too() {
+    let many = "hidden searchTools hidden searchTools hidden searchTools";
+    let sorted = "search searchTools, search searchTools, refuse hidden unknown, refuse hidden \
+                  unknown, refuse hidden max_calls, refuse searchTools max_calls, ask";
+    check(many, Spent::default(), sorted);
+}
+
+#[test]
+fn b_ch_06_a_call_that_may_be_half_of_one_is_not_run() {
+    let cut = |calls: &str, expected: &str| {
+        check_stopped(calls, (Stop::Length, Spent::default()), expected);
+    };
+    cut("auto_a auto_b", "run auto_a, refuse auto_b cut, ask");
+    cut("searchTools", "refuse searchTools cut, ask");
+    cut("auto_a their_a", "run auto_a, return their_a, return");
+}
+
+#[test]
+fn what_was_insisted_on_is_asked_for_once_and_what_was_allowed_stays() {
+    let opaque = |value: Value| ToolChoice::Opaque { dialect: Dialect::OpenAiChat, value };
+    for (choice, expected) in [
+        (ToolChoice::Required, ToolChoice::Auto),
+        (ToolChoice::Named("x".to_owned()), ToolChoice::Auto),
+        (ToolChoice::None, ToolChoice::None),
+        (
+            opaque(json!({"allowed_tools": {"mode": "required", "tools": ["x"]}})),
+            opaque(json!({"allowed_tools": {"mode": "auto", "tools": ["x"]}})),
+        ),
+        (
+            opaque(json!({"mode": "ANY", "allowedFunctionNames": ["x"]})),
+            opaque(json!({"mode": "AUTO", "allowedFunctionNames": ["x"]})),
+        ),
+    ] {
+        assert_eq!(relaxed(&choice), expected);
+    }
 }
 
 #[test]

@@ -46,7 +46,7 @@ pub(super) async fn answer(
     let seen = request.clone();
     let keeping = match opened.asked.dialect {
         Dialect::OpenAiResponses => {
-            front.threads.resume((&who.principal, opened.began), &mut request, size)?
+            front.threads.resume((&who.principal, opened.began), &mut request)?
         }
         Dialect::OpenAiChat | Dialect::Anthropic | Dialect::Gemini => None,
     };

@@ -11,6 +11,7 @@ use http::{HeaderMap, HeaderValue, StatusCode};
 use serde_json::json;
 use tollgate_llm::agent::{Answer, Prepared, Said, Voice};
 use tollgate_llm::conversation::Request;
+use tollgate_llm::delta::Delta;
 use tollgate_llm::dialect::Dialect;
 use tollgate_llm::failure::Failure;
 use tollgate_llm::format::{Frame, StreamWriter};
@@ -20,7 +21,7 @@ use super::headers::Headers;
 use super::kept::Keeping;
 use super::refused::Refused;
 use super::{Opened, StreamForm};
-use crate::events;
+use crate::events::{self, Streaming};
 use crate::mcp::Front;
 
 /// Steps of an answer that may wait for a client that does not read.
@@ -38,8 +39,9 @@ pub(super) struct Order {
 
 pub(super) async fn whole(order: Order) -> Result<Response, Refused> {
     let Order { opened, seen, mut headers, keeping, prepared } = order;
-    let answer = prepared.run(None).await?;
+    let mut answer = prepared.run(None).await?;
     if let Some(keeping) = keeping {
+        keeping.id().clone_into(&mut answer.response.id);
         keeping.keep(&answer);
     }
     headers.times(answer.times);
@@ -58,6 +60,7 @@ pub(super) async fn streamed(front: &Front, order: Order) -> Result<Response, Re
     headers.overhead(Duration::ZERO);
     let dialect = opened.asked.dialect;
     let mut scribe = Scribe {
+        id: keeping.as_ref().map(|keeping| keeping.id().to_owned()),
         writer: opened.format().stream_writer(&seen),
         notes: Notes::wanted(&opened.sent.headers, dialect),
         early: Some(Vec::new()),
@@ -95,6 +98,7 @@ pub(super) async fn streamed(front: &Front, order: Order) -> Result<Response, Re
         StreamForm::Events => events::written(written.map(into_events), keep_alive),
         StreamForm::List => listed(written),
     };
+    response.extensions_mut().insert(Streaming);
     headers.write_into(response.headers_mut());
     Ok(response)
 }
@@ -106,6 +110,8 @@ enum Step {
 
 /// Writes steps as events of the client's dialect.
 struct Scribe {
+    /// By which the answer is known here; `None`: as its model calls it.
+    id: Option<String>,
     writer: Box<dyn StreamWriter>,
     notes: Notes,
     /// Notes that came before the answer began: some clients want its first event first.
@@ -159,7 +165,10 @@ impl Notes {
 impl Scribe {
     fn write(&mut self, step: Step) -> Vec<Written> {
         match step {
-            Step::Said(Said::Delta(delta)) => {
+            Step::Said(Said::Delta(mut delta)) => {
+                if let (Delta::Start { id, .. }, Some(own)) = (&mut delta, &self.id) {
+                    id.clone_from(own);
+                }
                 let mut written = vec![Written::Frames(self.writer.write(&delta))];
                 for note in self.early.take().into_iter().flatten() {
                     written.push(Written::Notes(self.notes.write(&note)));

@@ -9,7 +9,7 @@ use quick_cache::sync::Cache;
 use serde_json::Value;
 use tollgate_core::turn::Principal;
 use tollgate_llm::agent::Answer;
-use tollgate_llm::conversation::{Message, Request, Role};
+use tollgate_llm::conversation::{Content, MediaSource, Message, Part, Request, Role};
 use tollgate_llm::dialect::Dialect;
 use tollgate_llm::failure::Failure;
 
@@ -18,6 +18,8 @@ const DIALECT: Dialect = Dialect::OpenAiResponses;
 const MOST_BYTES: u64 = 64 << 20;
 /// About as many conversations.
 const USUAL: usize = 4_096;
+/// Of one conversation.
+const LARGEST: usize = 4 << 20;
 const FOR: Duration = Duration::from_secs(60 * 60);
 
 type Name = (Principal, String);
@@ -28,7 +30,7 @@ pub(crate) struct Threads {
 
 struct Thread {
     messages: Vec<Message>,
-    /// About as many, with those of the conversation that it goes on from.
+    /// About as many.
     bytes: usize,
     since: Instant,
 }
@@ -44,9 +46,10 @@ impl Weighter<Name, Arc<Thread>> for ByBytes {
 
 /// A conversation that is to be kept when it has got its answer.
 pub(super) struct Keeping {
+    /// Of the answer: no two conversations have one.
+    id: String,
     principal: Principal,
     messages: Vec<Message>,
-    bytes: usize,
     since: Instant,
     threads: Arc<Threads>,
 }
@@ -61,7 +64,6 @@ impl Threads {
         self: &Arc<Self>,
         (principal, now): (&Principal, Instant),
         request: &mut Request,
-        bytes: usize,
     ) -> Result<Option<Keeping>, Failure> {
         let store = request.extra.take(DIALECT, "store");
         let before = match request.extra.take(DIALECT, "previous_response_id") {
@@ -82,9 +84,9 @@ impl Threads {
         if store == Some(Value::Bool(false)) {
             return Ok(None);
         }
-        let bytes = before.map_or(0, |before| before.bytes) + bytes;
+        let id = format!("resp_{:032x}", rand::random::<u128>());
         let (principal, threads) = (principal.clone(), Arc::clone(self));
-        Ok(Some(Keeping { principal, messages, bytes, since: now, threads }))
+        Ok(Some(Keeping { id, principal, messages, since: now, threads }))
     }
 
     fn find(
@@ -106,16 +108,39 @@ impl Threads {
 }
 
 impl Keeping {
+    pub(super) fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// What is too large is not kept; going on from it is refused then.
     pub(super) fn keep(self, answer: &Answer) {
-        let Self { principal, mut messages, bytes, since, threads } = self;
-        let response = &answer.response;
-        let said = response.parts.iter().filter_map(|part| part.as_text()).map(str::len);
-        let bytes = bytes + said.sum::<usize>();
+        let Self { id, principal, mut messages, since, threads } = self;
         match &answer.told {
             Some(told) if !told.history.is_empty() => messages.extend_from_slice(&told.history),
-            Some(_) | None => messages.push(response.clone().into_message()),
+            Some(_) | None => messages.push(answer.response.clone().into_message()),
         }
-        let thread = Arc::new(Thread { messages, bytes, since });
-        threads.kept.insert((principal, response.id.clone()), thread);
+        let bytes = messages.iter().flat_map(|message| &message.parts).map(weight).sum();
+        if bytes <= LARGEST {
+            threads.kept.insert((principal, id), Arc::new(Thread { messages, bytes, since }));
+        }
     }
+}
+
+/// About as many bytes as the part holds.
+fn weight(part: &Part) -> usize {
+    const AROUND: usize = 128;
+    let own = match &part.content {
+        Content::Text(text) | Content::Refusal(text) => text.len(),
+        Content::Thinking { text, signature } => {
+            text.len() + signature.as_ref().map_or(0, |signature| signature.text.len())
+        }
+        Content::Media(media) => match &media.source {
+            MediaSource::Url(text) | MediaSource::File(text) => text.len(),
+            MediaSource::Base64 { data, .. } => data.len(),
+        },
+        Content::Call(call) => call.name.len() + call.arguments.len(),
+        Content::Result(result) => result.parts.iter().map(weight).sum(),
+        Content::Opaque { value, .. } => value.to_string().len(),
+    };
+    own + AROUND
 }

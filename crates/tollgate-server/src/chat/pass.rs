@@ -2,11 +2,13 @@
 
 use axum::body::Body;
 use axum::response::Response;
+use tollgate_llm::conversation::Delivery;
 use tollgate_llm::provider::Model;
 
 use super::Opened;
 use super::headers::Headers;
 use super::refused::Refused;
+use crate::events::Streaming;
 use crate::mcp::Front;
 
 pub(super) async fn pass(
@@ -18,9 +20,13 @@ pub(super) async fn pass(
     let Opened { sent, mut passed, .. } = opened;
     headers.model(&model.settings.name);
     headers.overhead(std::time::Duration::ZERO);
+    let delivery = passed.delivery;
     passed.headers = sent.headers;
     let answer = model.pass(passed).await.map_err(|error| error.failure)?;
     let mut response = answer.map(Body::new);
+    if delivery == Delivery::Streamed {
+        response.extensions_mut().insert(Streaming);
+    }
     headers.write_into(response.headers_mut());
     Ok(response)
 }

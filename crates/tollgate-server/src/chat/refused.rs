@@ -4,7 +4,7 @@ use axum::response::{IntoResponse, Response};
 use http::{HeaderValue, StatusCode, header};
 use tollgate_engine::gate::UnknownAgent;
 use tollgate_llm::dialect::Dialect;
-use tollgate_llm::failure::Failure;
+use tollgate_llm::failure::{Failure, Repeat};
 use tollgate_llm::format;
 
 use crate::problem::{Problem, Style, retry_after};
@@ -40,6 +40,10 @@ fn failed(failure: &Failure, dialect: Dialect) -> Response {
     let mut response = (status, [(header::CONTENT_TYPE, json)], body).into_response();
     if let Some(wait) = failure.retry_after {
         retry_after(response.headers_mut(), wait);
+    }
+    // Both vendors' libraries heed it, and would otherwise send the request again by themselves.
+    if failure.repeat == Repeat::RunsToolsAgain {
+        response.headers_mut().insert("x-should-retry", HeaderValue::from_static("false"));
     }
     response
 }

@@ -1,3 +1,5 @@
+use tollgate_core::id::ExposedName;
+
 use super::Relay;
 use crate::conversation::{Call, Content, Part, Response, Stop, Usage};
 use crate::delta::{Assembly, Delta, steps};
@@ -6,7 +8,7 @@ use crate::turn::{Leave, Offered};
 
 fn offered() -> Offered {
     let mut offered = Offered::default();
-    offered.own.insert("roll".to_owned(), Leave::Auto);
+    offered.own.insert("roll".to_owned(), Leave::Auto(ExposedName::parse("roll").unwrap()));
     offered.own.insert("ask".to_owned(), Leave::Manual);
     offered.theirs.insert("theirs".to_owned());
     offered
