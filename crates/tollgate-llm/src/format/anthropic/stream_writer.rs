@@ -19,6 +19,9 @@ use super::{compose, errors};
 
 const OWN: Dialect = Dialect::Anthropic;
 
+/// Of the usage: told with the message's beginning, and not again.
+const SAID_AT_START: [&str; 4] = ["cache_creation", "inference_geo", "service_tier", "speed"];
+
 #[derive(Debug)]
 pub(super) struct Writer {
     /// What the client called it, until a step says better.
@@ -308,6 +311,11 @@ fn last(stop: &Stop, usage: &Usage, extra: &Extra, told: Option<&Told>) -> Value
     event.insert("type".to_owned(), "message_delta".into());
     event.insert("usage".to_owned(), usage_json(usage));
     extra.write_into(OWN, &mut event);
+    for key in SAID_AT_START {
+        if let Some(Value::Object(usage)) = event.get_mut("usage") {
+            usage.shift_remove(key);
+        }
+    }
     event.remove("stop_reason");
     for key in ["container", "stop_details"] {
         if let Some(value) = event.remove(key) {

@@ -191,6 +191,27 @@ fn the_last_event_tells_what_the_gateway_did() {
 }
 
 #[test]
+fn what_the_beginning_says_of_usage_is_not_said_again() {
+    let start = json!({"type": "message_start", "message": {
+        "id": "a", "type": "message", "role": "assistant", "model": "m", "content": [],
+        "stop_reason": null, "stop_sequence": null,
+        "usage": {"input_tokens": 3, "output_tokens": 1, "service_tier": "standard",
+            "cache_creation": {"ephemeral_5m_input_tokens": 0}},
+    }});
+    let end = json!({"type": "message_delta", "usage": {"output_tokens": 2},
+        "delta": {"stop_reason": "end_turn", "stop_sequence": null}});
+    let stop = json!({"type": "message_stop"});
+    let events: Vec<_> = [start, end, stop].iter().map(|it| (None, it.to_string())).collect();
+    let steps = recorded::steps(&Anthropic, &events).unwrap();
+    let frames = recorded::arrived(&recorded::frames(&Anthropic, &steps));
+    let said = |at: usize| serde_json::from_str::<Value>(&frames[at].1).unwrap();
+    assert_eq!(said(0)["message"]["usage"]["service_tier"], "standard");
+    let usage = said(1)["usage"].clone();
+    assert_eq!((&usage["input_tokens"], &usage["output_tokens"]), (&json!(3), &json!(2)));
+    assert!(usage.get("service_tier").is_none() && usage.get("cache_creation").is_none());
+}
+
+#[test]
 fn errors_are_told_in_the_words_of_the_dialect() {
     for (kind, expected) in [
         (Kind::Invalid, "invalid_request_error"),
