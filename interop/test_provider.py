@@ -2,7 +2,7 @@
 
 import pytest
 
-from fronts import DIALECTS, FRONTS
+from fronts import DIALECTS, FRONTS, params
 from fronts.heard import WEATHER
 from provider.server import Provider
 
@@ -49,6 +49,8 @@ def test_a_client_runs_tools_and_gives_the_results_back(provider, name, stream, 
     heard = client.ask(model, client.go_on(history, heard, results), [ROLL], stream)
     told = " | ".join(f"result {index}" for index in range(count))
     assert (heard.finish, heard.text) == ("stop", f"The tool said: {told}")
+    for seen in provider.seen:
+        params.fits(seen.dialect, seen.body)
 
 
 @pytest.mark.parametrize("name", [front.name for front in DIALECTS.values()])

@@ -6,7 +6,7 @@ from anthropic.types import Message, RawMessageStreamEvent
 
 from fronts.heard import Heard, Made
 from fronts.strict import fits
-from fronts.tape import Tape
+from fronts.tape import OURS, Tape
 
 FINISH = {"end_turn": "stop", "tool_use": "calls", "max_tokens": "length", "refusal": "refusal"}
 
@@ -37,6 +37,9 @@ class AnthropicPy:
     def begin(self, text: str) -> list:
         return [{"role": "user", "content": text}]
 
+    def hang_up(self) -> None:
+        self.tape.close()
+
     def status(self, error: anthropic.APIStatusError) -> int:
         return error.status_code
 
@@ -60,7 +63,7 @@ class AnthropicPy:
         for event in raw:
             if event["type"] != "ping":
                 fits(RawMessageStreamEvent, event)
-        assert [name for name, _ in self.tape.streamed() if name != ":"] == [event["type"] for event in raw]
+        assert [name for name, _ in self.tape.streamed() if name not in OURS] == [event["type"] for event in raw]
         assert (raw[0]["type"], raw[-1]["type"]) == ("message_start", "message_stop")
         told = next((event["tollgate"] for event in raw if "tollgate" in event), None)
         return self.heard(done, told, self.tape.notes())
@@ -85,6 +88,9 @@ class AnthropicPy:
     def go_on(self, history: list, heard: Heard, results: dict[str, str]) -> list:
         said = [{"type": "tool_result", "tool_use_id": id, "content": text} for id, text in results.items()]
         return [*history, *heard.native, {"role": "user", "content": said}]
+
+    def models(self) -> list[str]:
+        return [model.id for model in self.client.models.list()]
 
     def open_stream(self, model: str, history: list):
         return self.client.messages.create(model=model, messages=history, max_tokens=256, stream=True)

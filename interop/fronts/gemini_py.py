@@ -28,11 +28,16 @@ class GeminiPy:
     def __init__(self, url: str, key: str = "none", headers: dict[str, str] | None = None):
         self.tape = Tape()
         client = httpx2.Client(transport=self.tape, timeout=30)
-        options = types.HttpOptions(base_url=url, httpx_client=client, headers=headers)
+        # Else it makes one of its own, and reads certificates for it.
+        unused = httpx2.AsyncClient(verify=False)
+        options = types.HttpOptions(base_url=url, httpx_client=client, httpx_async_client=unused, headers=headers)
         self.client = genai.Client(api_key=key, http_options=options)
 
     def begin(self, text: str) -> list:
         return [{"role": "user", "parts": [{"text": text}]}]
+
+    def hang_up(self) -> None:
+        self.tape.close()
 
     def status(self, error: APIError) -> int:
         return error.code
@@ -61,13 +66,12 @@ class GeminiPy:
             # This client reads nothing but data: not even comments.
             assert all(name is None for name, _ in self.tape.streamed())
             raw = self.tape.events()
-        told = next((event["tollgate"] for event in raw if "tollgate" in event), None)
+        told = [event.pop("tollgate") for event in raw if "tollgate" in event]
         for event in raw:
-            event.pop("tollgate", None)
             types.GenerateContentResponse.model_validate(event)
-        return self.heard(done, told)
+        return self.heard(done, told[-1] if told else None, told[:-1])
 
-    def heard(self, done: list[types.GenerateContentResponse], told: dict | None) -> Heard:
+    def heard(self, done: list[types.GenerateContentResponse], told: dict | None, notes: list[dict]) -> Heard:
         candidates = [response.candidates[0] for response in done if response.candidates]
         parts = [part for one in candidates if one.content for part in one.content.parts or []]
         calls = [part.function_call for part in parts if part.function_call]
@@ -83,6 +87,7 @@ class GeminiPy:
             told,
             self.tape.headers,
             [types.Content(role="model", parts=kept)],
+            notes,
         )
 
     def go_on(self, history: list, heard: Heard, results: dict[str, str]) -> list:

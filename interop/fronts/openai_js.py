@@ -32,6 +32,7 @@ def node() -> subprocess.Popen:
 
 
 class OpenAiJs:
+    error = JsError
     errors = {
         "bad request": "BadRequestError",
         "unauthenticated": "AuthenticationError",

@@ -9,9 +9,9 @@ from openai.types.responses import Response, ResponseStreamEvent
 
 from fronts.heard import Heard, Made
 from fronts.strict import fits
-from fronts.tape import Tape
+from fronts.tape import OURS, Tape
 
-FINISH = {"stop": "stop", "tool_calls": "calls", "length": "length"}
+FINISH = {"stop": "stop", "tool_calls": "calls", "length": "length", "content_filter": "refusal"}
 ERRORS = {
     "bad request": openai.BadRequestError,
     "unauthenticated": openai.AuthenticationError,
@@ -25,6 +25,8 @@ ERRORS = {
 
 class OpenAiPy:
     errors = ERRORS
+    # Fields that a provider adds to its own dialect.
+    more: frozenset[str] = frozenset()
 
     def __init__(self, url: str, key: str = "none", headers: dict[str, str] | None = None):
         self.tape = Tape()
@@ -39,6 +41,9 @@ class OpenAiPy:
     def begin(self, text: str) -> list:
         return [{"role": "user", "content": text}]
 
+    def hang_up(self) -> None:
+        self.tape.close()
+
     def status(self, error: openai.APIStatusError) -> int:
         return error.status_code
 
@@ -49,6 +54,8 @@ class OpenAiPy:
 class OpenAiPyChat(OpenAiPy):
     name = "openai-py-chat"
     dialect = "chat"
+    # Its API has no words for thoughts; these are what others who speak it use.
+    more = frozenset({"reasoning_content", "reasoning_signature"})
 
     def tools(self, tools: list[dict]):
         function = "function"
@@ -69,26 +76,26 @@ class OpenAiPyChat(OpenAiPy):
         asked = {"model": model, "messages": history, "tools": self.tools(tools), **more}
         if not stream:
             done = self.client.chat.completions.create(**asked)
-            fits(ChatCompletion, self.tape.json())
+            fits(ChatCompletion, self.tape.json(), self.more)
             told = self.tape.json().get("tollgate")
         else:
             with self.client.chat.completions.stream(**asked, stream_options={"include_usage": True}) as events:
                 done = self.whole(events)
             chunks = self.tape.events()
             for chunk in chunks:
-                fits(ChatCompletionChunk, chunk)
+                fits(ChatCompletionChunk, chunk, self.more)
             assert self.tape.streamed()[-1] == (None, "[DONE]")
             assert len({chunk["id"] for chunk in chunks}) == 1
-            told = chunks[-1].get("tollgate")
+            told = next((chunk["tollgate"] for chunk in chunks if "tollgate" in chunk), None)
         return self.heard(done, told, self.tape.notes() if stream else [])
 
     @staticmethod
     def whole(events) -> ChatCompletion:
-        """Of an answer that is too long, its helper makes an error."""
+        """Of an answer that did not come to its end, its helper makes an error."""
         try:
             return events.until_done().get_final_completion()
-        except openai.LengthFinishReasonError as error:
-            return error.completion
+        except (openai.LengthFinishReasonError, openai.ContentFilterFinishReasonError):
+            return events.current_completion_snapshot
 
     def heard(self, done: ChatCompletion, told: dict | None, notes: list[dict]) -> Heard:
         [choice] = done.choices
@@ -126,6 +133,8 @@ class OpenAiPyChat(OpenAiPy):
 class OpenAiPyResponses(OpenAiPy):
     name = "openai-py-responses"
     dialect = "responses"
+    # Its API says it, and its types do not.
+    more = frozenset({"store"})
 
     def tools(self, tools: list[dict]):
         return [
@@ -143,15 +152,15 @@ class OpenAiPyResponses(OpenAiPy):
         asked = {"model": model, "input": history, "tools": self.tools(tools), "store": False, **more}
         if not stream:
             done = self.client.responses.create(**asked)
-            fits(Response, self.tape.json())
+            fits(Response, self.tape.json(), self.more)
             return self.heard(done, self.tape.json().get("tollgate"), [])
         with self.client.responses.stream(**asked) as events:
             seen = list(events)
         raw = self.tape.events()
         for event in raw:
-            fits(ResponseStreamEvent, event)
+            fits(ResponseStreamEvent, event, self.more)
         assert [event["sequence_number"] for event in raw] == list(range(len(raw)))
-        assert [name for name, _ in self.tape.streamed() if name != ":"] == [event["type"] for event in raw]
+        assert [name for name, _ in self.tape.streamed() if name not in OURS] == [event["type"] for event in raw]
         if seen[-1].type == "error":
             raise openai.APIError(seen[-1].message, None, body=raw[-1])
         done = seen[-1].response
@@ -169,7 +178,9 @@ class OpenAiPyResponses(OpenAiPy):
             for part in item.content
             if part.type == "refusal"
         ]
-        finish = {"completed": "calls" if calls else "stop", "incomplete": "length"}[done.status]
+        finish = "calls" if calls else "stop"
+        if done.status == "incomplete":
+            finish = {"max_output_tokens": "length", "content_filter": "refusal"}[done.incomplete_details.reason]
         native = [item.model_dump(mode="json", exclude_none=True, exclude={"parsed_arguments"}) for item in done.output]
         for item in native:
             for part in item.get("content", []):

@@ -4,6 +4,9 @@ import json
 
 import httpx2
 
+# Names of events that the gateway adds; comments go by the first.
+OURS = (":", "tollgate")
+
 
 class Tape(httpx2.HTTPTransport):
     def __init__(self):
@@ -44,9 +47,7 @@ class Tape(httpx2.HTTPTransport):
 
     def events(self) -> list[dict]:
         """The JSON of all events that are the API's own."""
-        return [
-            json.loads(data) for name, data in self.streamed() if name not in (":", "tollgate") and data != "[DONE]"
-        ]
+        return [json.loads(data) for name, data in self.streamed() if name not in OURS and data != "[DONE]"]
 
     def notes(self) -> list[dict]:
         """What the gateway says beside the answer."""

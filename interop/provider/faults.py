@@ -4,6 +4,7 @@ Three kinds: faults of the events, faults of the bytes they are written in, and 
 one function, so that a new one is one function more.
 """
 
+import itertools
 import json
 import time
 from collections.abc import Callable, Iterator
@@ -53,12 +54,30 @@ def index_gaps(events: list[Event], _dialect) -> list[Event]:
     return [(name, wide(data)) for name, data in events]
 
 
+def renamed(events: list[Event], _dialect) -> list[Event]:
+    """Every piece of a call names a tool again, and another one each time."""
+    number = itertools.count(1)
+
+    def other(value):
+        if isinstance(value, list):
+            return [other(one) for one in value]
+        if not isinstance(value, dict):
+            return value
+        found = {name: other(inner) for name, inner in value.items()}
+        if set(found) == {"arguments"}:
+            found["name"] = f"write_file_{next(number)}"
+        return found
+
+    return [(name, other(data)) for name, data in events]
+
+
 EVENTS: dict[str, Callable[[list[Event], object], list[Event]]] = {
     "error-mid-stream": error_mid_stream,
     "no-end": no_end,
     "end-twice": end_twice,
     "strange-events": strange_events,
     "index-gaps": index_gaps,
+    "renamed": renamed,
 }
 
 # === Faults of the bytes: a function of one event's text, or of the whole stream's chunks. ===
@@ -82,7 +101,23 @@ def commented(event: Event) -> str:
     return f": keep-alive\n\n:\n\n{plain(event)}"
 
 
-TEXTS: dict[str, Callable[[Event], str]] = {"several-lines": several_lines, "comments": commented}
+def no_blank(event: Event) -> str:
+    """No event ever ends."""
+    return plain(event)[:-1]
+
+
+def huge(event: Event) -> str:
+    """More than anybody needs in one event."""
+    name, _ = event
+    return (f"event: {name}\n" if name else "") + "data: " + "x" * (17 << 20) + "\n\n"
+
+
+TEXTS: dict[str, Callable[[Event], str]] = {
+    "several-lines": several_lines,
+    "comments": commented,
+    "no-blank": no_blank,
+    "huge-event": huge,
+}
 
 
 def whole(text: str) -> Iterator[bytes]:
@@ -112,12 +147,26 @@ def bad_utf8(text: str) -> Iterator[bytes]:
     yield text.encode().replace(b"You ", b"Y\xff\xfeou ")
 
 
+def endless_line(text: str) -> Iterator[bytes]:
+    """Until somebody has enough of it."""
+    yield b"data: "
+    yield from itertools.repeat(b"x" * 65_536, 4096)
+
+
+def comments_only(text: str) -> Iterator[bytes]:
+    for _ in range(600):
+        time.sleep(0.1)
+        yield b": still here\n\n"
+
+
 CHUNKS: dict[str, Callable[[str], Iterator[bytes]]] = {
     "odd-chunks": odd_chunks,
     "crlf": crlf,
     "cr": cr,
     "slow": slowly,
     "bad-utf8": bad_utf8,
+    "endless-line": endless_line,
+    "comments-only": comments_only,
 }
 
 # === Answers that are none. ===

@@ -37,8 +37,8 @@ def read(body: dict, _path: str) -> Asked:
     need(messages[0]["role"] == "user", 'messages: first message must use the "user" role')
     said, results, rounds, unsigned = "", [], 0, 0
     pending: set[str] = set()
-    for index, message in enumerate(messages):
-        blocks = blocks_of(message["content"])
+    for index, message in enumerate(merged(messages)):
+        blocks = message["content"]
         need(bool(blocks), f"messages.{index}: all messages must have non-empty content")
         for block in blocks:
             empty = block["type"] == "text" and not block["text"].strip()
@@ -64,6 +64,18 @@ def read(body: dict, _path: str) -> Asked:
     system = text_of(body.get("system"))
     stream = bool(body.get("stream"))
     return Asked(body["model"], stream, system, said, offered(body), tuple(results), rounds, unsigned)
+
+
+def merged(messages: list[dict]) -> list[dict]:
+    """Neighbours of one role are one turn here."""
+    found: list[dict] = []
+    for message in messages:
+        blocks = blocks_of(message["content"])
+        if found and found[-1]["role"] == message["role"]:
+            found[-1]["content"] += blocks
+        else:
+            found.append({"role": message["role"], "content": [*blocks]})
+    return found
 
 
 def offered(body: dict) -> tuple[str, ...]:
@@ -98,7 +110,7 @@ def usage(answer: Answer) -> dict:
 def parsed(arguments: str) -> dict:
     """A whole answer can only hold objects."""
     try:
-        value = json.loads(arguments)
+        value = json.loads(arguments, parse_constant=lambda _: None)
     except ValueError:
         value = None
     return value if isinstance(value, dict) else {"unreadable": arguments}

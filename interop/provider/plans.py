@@ -1,8 +1,8 @@
 """The name of a model says all that it does: words with dots between, in any order.
 
 `tool-once`, `many-500`: a script (`script.py`; without one, `echo`). `tool-once.odd-chunks`: a fault of its way
-(`faults.py`). `rate-limited`, `rate-limited-2`: refusals, for ever or for so many requests. `silent`, `cut`, `bom`:
-nothing comes, half of it comes, a byte order mark comes first.
+(`faults.py`). `rate-limited`, `rate-limited-2`: refusals, for ever or for so many requests. `silent`, `cut`, `bom`,
+`mistyped`: nothing comes, half of it comes, a byte order mark comes first, events come as `application/json`.
 """
 
 import re
@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from provider import faults, script
 from provider.words import Answer, Asked, Refusal
 
-WAYS = {"silent", "cut", "bom"}
+WAYS = {"silent", "cut", "bom", "mistyped"}
 
 
 @dataclass

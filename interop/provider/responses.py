@@ -113,6 +113,7 @@ def shell(asked: Asked, number: int, body: dict, **more) -> dict:
         "parallel_tool_calls": body.get("parallel_tool_calls", True),
         "previous_response_id": None,
         "reasoning": {"effort": None, "summary": None},
+        "store": body.get("store", True),
         "temperature": 1.0,
         "text": body.get("text") or {"format": {"type": "text"}},
         "tool_choice": body.get("tool_choice", "auto"),

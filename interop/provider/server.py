@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from provider import chat, faults, gemini, messages, plans, responses
-from provider.words import Refusal
+from provider.words import Refusal, invalid
 
 ROUTES = [
     (re.compile(r"/chat/completions$"), chat),
@@ -21,6 +21,8 @@ ROUTES = [
     (re.compile(r"/messages$"), messages),
     (gemini.ADDRESS, gemini),
 ]
+# Models write JSON that is nested deeper than Python likes.
+sys.setrecursionlimit(20_000)
 # No request of a test waits longer than this, whatever it is for.
 PATIENCE_S = 60
 
@@ -112,7 +114,10 @@ class Handler(BaseHTTPRequestHandler):
             raise Refusal(401, "You didn't provide an API key.", "key")
         if dialect is messages:
             messages.check_version(seen.headers, seen.body)
-        asked = dialect.read(seen.body, self.path.split("?")[0])
+        try:
+            asked = dialect.read(seen.body, self.path.split("?")[0])
+        except (AttributeError, KeyError, TypeError) as error:
+            raise invalid(f"a field is missing or has the wrong type: {error!r}") from None
         plan = plans.plan(asked.model)
         self.provider.refuse(asked.model, plan)
         if "silent" in plan.ways:
@@ -132,7 +137,7 @@ class Handler(BaseHTTPRequestHandler):
 
     def stream(self, events: list[faults.Event], plan: plans.Plan) -> None:
         self.send_response(200)
-        self.send_header("content-type", "text/event-stream")
+        self.send_header("content-type", "application/json" if "mistyped" in plan.ways else "text/event-stream")
         self.send_header("transfer-encoding", "chunked")
         self.end_headers()
         if "bom" in plan.ways:
