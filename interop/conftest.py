@@ -2,6 +2,7 @@
 
 import pytest
 
+from harness import models
 from harness.gateway import Gateway
 from harness.upstreams import OVER_HTTP, OVER_STDIO, http_entry, reference_entries, start_http, stdio_entry, url_of
 
@@ -44,3 +45,16 @@ def gateway(http_servers, tmp_path_factory):
         yield started
     finally:
         started.stop()
+
+
+@pytest.fixture(scope="session")
+def models_gateway(tmp_path_factory):
+    with models.started(tmp_path_factory.mktemp("models")) as running:
+        yield running
+
+
+@pytest.fixture
+def chat(models_gateway):
+    """A gateway before the fake model provider, which has seen nothing yet."""
+    models_gateway.provider.forget()
+    return models_gateway
