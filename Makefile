@@ -1,5 +1,5 @@
 # One command for each thing. `make test` is what CI runs.
-.PHONY: run build test bench lint unit interop setup
+.PHONY: run build test bench lint unit interop e2e-llm setup
 
 # nextest where it is installed; plain `cargo test` runs the same tests.
 TESTS := $(shell cargo nextest --version >/dev/null 2>&1 && echo "nextest run" || echo "test --quiet")
@@ -24,6 +24,11 @@ unit:
 interop:
 	cargo build --locked -p tollgate
 	interop/run
+
+# Every chat front before a real, tiny model; the first time it fetches 127 MB.
+e2e-llm:
+	cargo build --locked -p tollgate
+	interop/run-llm
 
 bench: build
 	cargo run --release --locked -p tollgate-bench
