@@ -160,7 +160,7 @@ async fn a_mixed_answer_can_have_the_results_in_its_text() {
 }
 
 #[tokio::test]
-async fn s_29_what_a_model_was_not_offered_reaches_nobody_and_is_in_the_trail() {
+async fn s_29_what_a_model_was_not_offered_reaches_nobody_and_is_told() {
     let model = Model::calling(&["!ECHO {}\n!exec {}"]).await;
     let stage = stage(&model, agent(&["echo", "wait"])).await;
     let answer = ask(&stage, hello()).await.json();

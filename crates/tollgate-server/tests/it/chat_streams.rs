@@ -38,7 +38,7 @@ async fn an_answer_of_two_rounds_is_one_stream() {
     assert_eq!(usage[0]["total_tokens"], 24);
     let told: Vec<&Value> = chunks.iter().filter_map(|chunk| chunk.get("tollgate")).collect();
     assert_eq!((told.len(), &told[0]["rounds"]), (1, &json!(2)));
-    for note in [": tollgate {\"type\":\"call\"", ": tollgate {"] {
+    for note in ["\"type\":\"call\"", "\"type\":\"result\""] {
         assert!(reply.text.contains(note), "{}", reply.text);
     }
 }

@@ -120,6 +120,16 @@ async fn r_36_every_call_leaves_exactly_one_record() {
 }
 
 #[tokio::test]
+async fn s_29_what_a_model_was_not_offered_is_recorded_and_reaches_nobody() {
+    let test =
+        gate(Era::Modern, |_| Box::pin(async { panic!("nothing may reach the server") })).await;
+    let call = request(r#"{"name":"s_a"}"#);
+    let outcome = test.gate.decline(&test.turn(), call, "there is no tool `s_a`").await;
+    assert_eq!(outcome.status, Status::Denied);
+    assert_eq!(*test.records.lock(), ["s_a denied"]);
+}
+
+#[tokio::test]
 async fn s_14_task_handles_are_sealed_and_belong_to_one_principal() {
     let test = gate(Era::Modern, |seen| {
         Box::pin(async move {
