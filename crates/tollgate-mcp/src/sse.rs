@@ -41,6 +41,9 @@ pub struct Event {
 pub enum Fault {
     #[error("an event is larger than {limit} bytes")]
     TooLarge { limit: usize },
+    /// All events together; behind it nothing is read.
+    #[error("the answer is larger than {limit} bytes")]
+    TooMuch { limit: usize },
     #[error("an event is not UTF-8")]
     NotUtf8,
 }
@@ -86,6 +89,11 @@ impl Decoder {
             }
         }
         None
+    }
+
+    /// What is wrong with the event that is being read: it will be dropped, whenever it ends.
+    pub fn fault(&self) -> Option<Fault> {
+        self.fault
     }
 
     /// The last `id` of the stream, for `Last-Event-ID`.

@@ -33,6 +33,8 @@ use crate::settings::{self, Api, ProviderKind};
 /// Larger answers are not read.
 const ANSWER_LIMIT: usize = 32 << 20;
 const EVENT_LIMIT: usize = 16 << 20;
+/// Of one that streams: there every word is wrapped.
+const STREAM_LIMIT: usize = 2 * ANSWER_LIMIT;
 
 const ACCEPT_JSON: HeaderValue = HeaderValue::from_static("application/json");
 const ACCEPT_EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
@@ -123,7 +125,7 @@ impl Endpoint {
             let response = self.send(sent).await?;
             let response = self.opened(response, (Expected::Events, wall)).await?;
             let mut answering = Answering::streaming(Streaming {
-                events: EventStream::new(response, EVENT_LIMIT),
+                events: EventStream::new(response, EVENT_LIMIT).at_most(STREAM_LIMIT),
                 reader: self.format.stream_reader(),
                 label: Arc::clone(&self.label),
                 remote: Arc::clone(&self.remote),

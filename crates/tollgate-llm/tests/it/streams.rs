@@ -147,8 +147,22 @@ async fn b_se_02_an_event_that_is_too_large_ends_it() {
 async fn b_se_01_a_line_without_an_end_takes_no_memory_and_no_time() {
     let mut acts = vec![Act::Send(stream_head()), Act::Send(events_before("thére").into())];
     acts.extend([Act::Send(vec![b'x'; 20 << 20]), Act::Hang]);
-    let (_, kind, _) = broken_within(acts, SHORT).await;
-    assert_eq!(kind, Kind::Timeout);
+    let (text, kind, message) = broken(acts).await;
+    assert_eq!((text.as_str(), kind), ("Hello ", Kind::Provider));
+    assert!(message.contains("an event is larger than 16777216 bytes"), "{message}");
+}
+
+#[tokio::test]
+async fn a_stream_without_an_end_is_given_up_at_a_limit() {
+    let mut acts = vec![Act::Send(stream_head()), Act::Send(events_before("thére").into())];
+    let mut piece = b": ".to_vec();
+    piece.resize((1 << 20) - 2, b'x');
+    piece.extend_from_slice(b"\n\n");
+    acts.extend(std::iter::repeat_n(Act::Send(piece), 64));
+    acts.push(Act::Hang);
+    let (text, kind, message) = broken(acts).await;
+    assert_eq!((text.as_str(), kind), ("Hello ", Kind::Provider));
+    assert!(message.contains("the answer is larger than 67108864 bytes"), "{message}");
 }
 
 #[tokio::test]

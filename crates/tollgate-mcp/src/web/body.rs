@@ -72,12 +72,27 @@ pub struct EventStream {
     decoder: Decoder,
     chunk: Bytes,
     broken: Option<String>,
+    whole: Option<Whole>,
+}
+
+/// What may still come of a stream that is one answer.
+struct Whole {
+    limit: usize,
+    left: usize,
 }
 
 impl EventStream {
     pub fn new(response: Response<Incoming>, limit: usize) -> Self {
         let body = response.into_body();
-        Self { body, decoder: Decoder::new(limit), chunk: Bytes::new(), broken: None }
+        let decoder = Decoder::new(limit);
+        Self { body, decoder, chunk: Bytes::new(), broken: None, whole: None }
+    }
+
+    /// For a stream that is one answer: worthless without any of its events, and of `limit` bytes
+    /// at most. What is too large is told at once, and not when the next event comes.
+    #[must_use]
+    pub fn at_most(self, limit: usize) -> Self {
+        Self { whole: Some(Whole { limit, left: limit }), ..self }
     }
 
     /// `None`: the stream has ended, in good order or not. Cancel-safe.
@@ -90,8 +105,19 @@ impl EventStream {
             if event.is_some() {
                 return event;
             }
+            if let (Some(_), Some(fault)) = (&self.whole, self.decoder.fault()) {
+                return Some(Err(fault));
+            }
             match self.body.frame().await? {
-                Ok(frame) => self.chunk = frame.into_data().unwrap_or_default(),
+                Ok(frame) => {
+                    self.chunk = frame.into_data().unwrap_or_default();
+                    if let Some(whole) = &mut self.whole {
+                        match whole.left.checked_sub(self.chunk.len()) {
+                            Some(left) => whole.left = left,
+                            None => return Some(Err(Fault::TooMuch { limit: whole.limit })),
+                        }
+                    }
+                }
                 Err(error) => {
                     tracing::debug!(%error, "an event stream broke off");
                     self.broken = Some(error.to_string());

@@ -81,7 +81,9 @@ impl Waiting<'_> {
                     continue;
                 }
                 Ok(event) => event.data,
-                Err(Fault::TooLarge { limit }) => return Err(RequestError::TooLarge { limit }),
+                Err(Fault::TooLarge { limit } | Fault::TooMuch { limit }) => {
+                    return Err(RequestError::TooLarge { limit });
+                }
                 Err(fault @ Fault::NotUtf8) => {
                     self.inbound.listener.garbage(&fault.to_string());
                     noise.heard(0).await;
