@@ -108,11 +108,6 @@ impl Assembly {
         }
     }
 
-    /// The parts so far.
-    pub fn parts(&self) -> &[Part] {
-        &self.parts
-    }
-
     /// `None`: it has not ended.
     pub fn finish(self) -> Option<Response> {
         let (stop, usage) = self.ended?;

@@ -2,6 +2,9 @@
 
 use std::time::Duration;
 
+/// Characters of what a stranger wrote that a message says back.
+pub const SHOWN: usize = 80;
+
 /// A request that got no answer, or a stream that broke off.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tollgate_core::agent::OFFLINE;
 use tollgate_engine::clock::Clock;
 
-use crate::settings::{self, Api, ProviderKind, Settings, ToolMode};
+use crate::settings::{self, ProviderKind, Settings};
 
 mod address;
 mod answering;
@@ -69,7 +69,7 @@ impl Models {
             models.models.push(Arc::new(models.serve(model.clone())?));
         }
         if models.by_name(OFFLINE).is_none() {
-            models.models.push(Arc::new(models.serve(offline())?));
+            models.models.push(Arc::new(models.serve(settings::Model::offline())?));
         }
         Ok(models)
     }
@@ -133,26 +133,14 @@ fn served(provider: &settings::Provider, earlier: Option<&Models>) -> Result<Ser
     Ok(Served { name: name.clone(), kind: *kind, remote })
 }
 
-fn offline() -> settings::Model {
-    settings::Model {
-        name: OFFLINE.to_owned(),
-        id: OFFLINE.to_owned(),
-        provider: None,
-        context_window: 8_192,
-        max_output: 2_048,
-        tool_mode: ToolMode::Native,
-        api: Api::Chat,
-    }
-}
-
 /// A model that the config does not have, of a provider that it has.
 fn unlisted(provider: &Served, id: &str) -> settings::Model {
     let known = match provider.kind {
-        ProviderKind::Offline => offline(),
+        ProviderKind::Offline => settings::Model::offline(),
         ProviderKind::OpenAi | ProviderKind::Anthropic | ProviderKind::Gemini => settings::Model {
             context_window: UNKNOWN_WINDOW,
             max_output: UNKNOWN_OUTPUT,
-            ..offline()
+            ..settings::Model::offline()
         },
     };
     settings::Model { id: id.to_owned(), provider: Some(provider.name.clone()), ..known }

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use tollgate_core::agent::OFFLINE;
 use tollgate_core::secret::Secret;
 
 /// All of it. A model names one of the providers; whoever checks the config sees to that.
@@ -71,6 +72,21 @@ pub struct Model {
     pub max_output: u32,
     pub tool_mode: ToolMode,
     pub api: Api,
+}
+
+impl Model {
+    /// The built-in one, which is there whatever the config says.
+    pub fn offline() -> Self {
+        Self {
+            name: OFFLINE.to_owned(),
+            id: OFFLINE.to_owned(),
+            provider: None,
+            context_window: 8_192,
+            max_output: 2_048,
+            tool_mode: ToolMode::Native,
+            api: Api::Chat,
+        }
+    }
 }
 
 /// Which of its dialects an OpenAI-like provider is spoken to in.

@@ -78,11 +78,6 @@ impl Counts {
         self.tools.saturating_add(self.system).saturating_add(self.messages)
     }
 
-    /// What is left of the window.
-    pub fn available(&self) -> u64 {
-        self.window.saturating_sub(self.taken())
-    }
-
     /// What the window is short of.
     pub fn missing(&self) -> u64 {
         self.taken().saturating_sub(self.window)

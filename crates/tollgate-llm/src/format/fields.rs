@@ -2,10 +2,11 @@
 //! what is wrong is named by its place. Used by every dialect's reader.
 
 use serde_json::{Map, Number, Value};
+use tollgate_core::text::shortened;
 
 use crate::dialect::Dialect;
 use crate::extra::Extra;
-use crate::failure::Failure;
+use crate::failure::{Failure, SHOWN};
 
 /// An object that is being read. Places are like `messages[2].content`.
 #[derive(Debug)]
@@ -143,7 +144,7 @@ pub fn wrong(at: &str, expected: &str, found: &Value) -> Failure {
 
 /// The text at this place is none of those that are known.
 pub fn unknown(at: &str, found: &str, known: &[&str]) -> Failure {
-    let found: String = found.chars().take(80).collect();
+    let found = shortened(found, SHOWN);
     let known = known.join("`, `");
     Failure::invalid(at, format!("`{at}` is `{found}`; known are `{known}`"))
 }

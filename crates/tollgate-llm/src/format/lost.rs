@@ -1,17 +1,29 @@
 //! Collects what a dialect has no words for while a request is written in it. Used by every
 //! dialect's writer; what was collected is told to the client.
 
+use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
+
 use serde_json::Value;
+use tollgate_core::text::shortened;
 
 use crate::conversation::{Content, MediaKind, MediaSource, Message, Request, Tool};
 use crate::dialect::Dialect;
 use crate::extra::Extra;
+use crate::failure::SHOWN;
+
+/// Of one request no more is told one by one.
+const MOST_SAID: usize = 32;
 
 /// What was left out of one request, each thing once.
 #[derive(Debug)]
 pub struct Lost {
     dialect: Dialect,
+    /// The first of them.
     said: Vec<String>,
+    /// All of them, by their hashes: a request may have a million fields.
+    seen: HashSet<u64>,
+    hashes: RandomState,
 }
 
 /// Fields that the front serves itself whoever the provider is, notes that readers leave for the
@@ -30,12 +42,15 @@ const SERVED: &[&str] = &[
     "inlineData",
     "fileData",
     "generationConfig.responseSchema",
+    // A header that every client of Anthropic sends.
+    "anthropic-version",
 ];
 
 impl Lost {
     /// Begins with the fields that only other dialects know, wherever they stand.
     pub fn of(request: &Request, dialect: Dialect) -> Self {
-        let mut lost = Self { dialect, said: Vec::new() };
+        let mut lost =
+            Self { dialect, said: Vec::new(), seen: HashSet::new(), hashes: RandomState::new() };
         lost.fields(&request.extra);
         for message in &request.messages {
             lost.message(message);
@@ -50,15 +65,18 @@ impl Lost {
 
     pub fn say(&mut self, what: impl Into<String>) {
         let what = what.into();
-        if !self.said.contains(&what) {
+        let new = self.seen.insert(self.hashes.hash_one(what.as_str()));
+        if new && self.said.len() < MOST_SAID {
             self.said.push(what);
         }
     }
 
     /// A field of another dialect that found its place after all.
     pub fn carried(&mut self, field: &str) {
-        let field = format!("field `{field}`");
-        self.said.retain(|said| *said != field);
+        let field = in_words(field);
+        if self.seen.remove(&self.hashes.hash_one(field.as_str())) {
+            self.said.retain(|said| *said != field);
+        }
     }
 
     /// A part that there are no words for where it stands.
@@ -90,7 +108,11 @@ impl Lost {
         });
     }
 
-    pub fn into_said(self) -> Vec<String> {
+    pub fn into_said(mut self) -> Vec<String> {
+        match self.seen.len() - self.said.len() {
+            0 => {}
+            more => self.said.push(format!("and {more} more")),
+        }
         self.said
     }
 
@@ -104,10 +126,14 @@ impl Lost {
     fn fields(&mut self, extra: &Extra) {
         for (field, value) in extra.foreign_to(self.dialect) {
             if !SERVED.contains(&field) && !asks_nothing(value) {
-                self.say(format!("field `{field}`"));
+                self.say(in_words(field));
             }
         }
     }
+}
+
+fn in_words(field: &str) -> String {
+    format!("field `{}`", shortened(field, SHOWN))
 }
 
 fn asks_nothing(value: &Value) -> bool {
@@ -118,3 +144,6 @@ fn asks_nothing(value: &Value) -> bool {
         Value::Bool(true) | Value::Number(_) | Value::String(_) => false,
     }
 }
+
+#[cfg(test)]
+mod tests;

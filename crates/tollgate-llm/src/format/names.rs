@@ -1,25 +1,52 @@
-//! Which names a dialect takes for the tools of its clients. Used by every dialect's reader.
+//! Which names a dialect takes for tools: every reader holds those of clients against it, and the
+//! gateway's own are made to fit.
 
 use std::collections::HashSet;
 
-use crate::conversation::Tool;
-use crate::failure::Failure;
+use tollgate_core::text::shortened;
 
-/// Letters, digits, `_` and `-`, and what else the dialect allows.
+use crate::conversation::Tool;
+use crate::dialect::Dialect;
+use crate::failure::{Failure, SHOWN};
+
+/// What is taken for a name.
 #[derive(Debug, Clone, Copy)]
 pub struct NameRule {
-    pub longest: usize,
-    pub marks: &'static str,
+    /// Characters.
+    pub most: usize,
+    pub first: fn(char) -> bool,
+    pub then: fn(char) -> bool,
+    /// The same in words.
+    pub letters: &'static str,
 }
 
-/// Names that the provider would refuse, and names that stand twice.
-pub fn check(tools: &[Tool], rule: NameRule) -> Result<(), Failure> {
+/// What the API of a dialect takes. Some who serve it elsewhere still take [`SAFE`] only.
+pub fn rule(dialect: Dialect) -> NameRule {
+    let plain = NameRule { most: SAFE, first: is_plain, then: is_plain, letters: PLAIN };
+    match dialect {
+        Dialect::OpenAiChat | Dialect::OpenAiResponses => plain,
+        Dialect::Anthropic => NameRule { most: 128, ..plain },
+        Dialect::Gemini => {
+            NameRule { most: 128, first: is_letter, then: is_dotted, letters: DOTTED }
+        }
+    }
+}
+
+/// Characters of a name that everybody takes: what the gateway offers has no more.
+pub const SAFE: usize = 64;
+
+const PLAIN: &str = "letters, digits, _ -";
+const DOTTED: &str = "letters, digits, _ - . :, and a letter or _ first";
+
+/// Names that a provider of this dialect would refuse, and names that stand twice.
+pub fn check(tools: &[Tool], dialect: Dialect) -> Result<(), Failure> {
     let places: Vec<String> = (0..tools.len()).map(|index| format!("tools[{index}]")).collect();
-    check_at(tools, &places, rule)
+    check_at(tools, &places, dialect)
 }
 
 /// For dialects in which tools stand deeper: `places` has one for each.
-pub fn check_at(tools: &[Tool], places: &[String], rule: NameRule) -> Result<(), Failure> {
+pub fn check_at(tools: &[Tool], places: &[String], dialect: Dialect) -> Result<(), Failure> {
+    let rule = rule(dialect);
     let mut seen = HashSet::new();
     for (tool, at) in tools.iter().zip(places) {
         let Tool::Function(function) = tool else { continue };
@@ -38,25 +65,47 @@ pub fn check_at(tools: &[Tool], places: &[String], rule: NameRule) -> Result<(),
 
 impl NameRule {
     fn complaint(self, name: &str) -> Option<String> {
-        let shown: String = name.chars().take(80).collect();
+        let shown = shortened(name, SHOWN);
         let long = name.chars().count();
         if name.is_empty() {
             Some("is empty".to_owned())
-        } else if let Some(mark) = name.chars().find(|mark| !self.allows(*mark)) {
-            let allowed: String = self.marks.chars().flat_map(|mark| [' ', mark]).collect();
-            Some(format!(
-                "is `{shown}`, and {mark:?} is not allowed in it: letters, digits, _ -{allowed}"
-            ))
-        } else if long > self.longest {
-            Some(format!("is `{shown}…`, {long} characters; at most {} are allowed", self.longest))
+        } else if let Some(mark) = self.stranger(name) {
+            let letters = self.letters;
+            Some(format!("is `{shown}`, and {mark:?} is not allowed there: {letters}"))
+        } else if long > self.most {
+            Some(format!("is `{shown}`, {long} characters; at most {} are allowed", self.most))
         } else {
             None
         }
     }
 
-    fn allows(self, mark: char) -> bool {
-        mark.is_ascii_alphanumeric() || "_-".contains(mark) || self.marks.contains(mark)
+    /// The first letter that may not stand where it does.
+    fn stranger(self, name: &str) -> Option<char> {
+        let mut letters = name.chars();
+        let first = letters.next().filter(|letter| !(self.first)(*letter));
+        first.or_else(|| letters.find(|letter| !(self.then)(*letter)))
     }
+}
+
+pub fn is_letter(c: char) -> bool {
+    c.is_ascii_alphabetic() || c == '_'
+}
+
+pub fn is_word(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_'
+}
+
+fn is_plain(c: char) -> bool {
+    is_word(c) || c == '-'
+}
+
+/// Letters in the names of arguments, where a dot is taken too.
+pub fn is_key(c: char) -> bool {
+    is_plain(c) || c == '.'
+}
+
+fn is_dotted(c: char) -> bool {
+    is_key(c) || c == ':'
 }
 
 #[cfg(test)]

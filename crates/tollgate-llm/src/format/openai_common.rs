@@ -6,10 +6,6 @@ use crate::conversation::{Function, Request, Tool};
 use crate::dialect::Dialect;
 use crate::failure::Failure;
 use crate::format::lost::Lost;
-use crate::format::names::NameRule;
-
-/// Both of them refuse other names.
-pub(super) const NAMES: NameRule = NameRule { longest: 64, marks: "" };
 
 /// Fields that mean the same in both.
 const ALIKE: &[&str] = &[

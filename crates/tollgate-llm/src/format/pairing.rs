@@ -1,16 +1,22 @@
 //! Calls and their results, while a client's messages are read: each result answers one call that
 //! was made before it, once. Used by the readers of requests.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use tollgate_core::text::shortened;
 
 use crate::conversation::{Call, CallResult, Role};
-use crate::failure::Failure;
+use crate::failure::{Failure, SHOWN};
 
 /// The calls so far.
 #[derive(Debug, Default)]
 pub struct Pairing {
     calls: HashMap<String, Made>,
     made: usize,
+    /// The ids of those without a result, the oldest first.
+    open: BTreeMap<usize, String>,
+    /// The same by the names of their tools.
+    named: HashMap<String, BTreeSet<usize>>,
     last: Option<Role>,
 }
 
@@ -27,6 +33,8 @@ impl Pairing {
     pub fn call(&mut self, call: &Call, at: &str) -> Result<(), Failure> {
         let number = self.made;
         self.made += 1;
+        self.open.insert(number, call.id.clone());
+        self.named.entry(call.name.clone()).or_default().insert(number);
         let made = Made { name: call.name.clone(), at: at.to_owned(), number, answered: false };
         match self.calls.insert(call.id.clone(), made) {
             Some(before) if !before.answered => {
@@ -50,6 +58,10 @@ impl Pairing {
             }
             Some(made) => {
                 made.answered = true;
+                self.open.remove(&made.number);
+                if let Some(open) = self.named.get_mut(&made.name) {
+                    open.remove(&made.number);
+                }
                 result.name.get_or_insert_with(|| made.name.clone());
                 Ok(())
             }
@@ -62,8 +74,8 @@ impl Pairing {
 
     /// The id of the oldest call that has no result yet, by the name of its tool.
     pub fn open_for(&self, name: &str) -> Option<&str> {
-        let open = self.calls.iter().filter(|(_, made)| !made.answered && made.name == name);
-        open.min_by_key(|(_, made)| made.number).map(|(id, _)| id.as_str())
+        let oldest = self.named.get(name)?.first()?;
+        self.open.get(oldest).map(String::as_str)
     }
 
     /// A message of this role begins. Once the user has spoken, the assistant goes on only if every
@@ -77,8 +89,10 @@ impl Pairing {
 
     /// That every call has its result, for dialects that insist on it.
     pub fn settled(&self) -> Result<(), Failure> {
-        let open = self.calls.iter().filter(|(_, made)| !made.answered);
-        let Some((id, made)) = open.min_by_key(|(_, made)| made.number) else { return Ok(()) };
+        let oldest = self.open.values().next();
+        let Some((id, made)) = oldest.and_then(|id| self.calls.get_key_value(id)) else {
+            return Ok(());
+        };
         let (at, id) = (&made.at, brief(id));
         let message = format!("`{at}`: call `{id}` has no result in the message that follows");
         Err(Failure::invalid(at.clone(), message))
@@ -86,5 +100,8 @@ impl Pairing {
 }
 
 fn brief(id: &str) -> String {
-    id.chars().take(80).collect()
+    shortened(id, SHOWN)
 }
+
+#[cfg(test)]
+mod tests;

@@ -56,21 +56,21 @@ impl Chain<'_> {
         &self,
         write: impl Fn(&Model) -> Result<Request, Failure>,
     ) -> Result<Reached<T>, Failure> {
-        let mut last = Failure::new(Kind::UnknownModel, "there is no model to ask");
-        let mut before: Option<&Arc<Model>> = None;
+        let mut told: Option<Failure> = None;
+        let mut before: Option<(&Arc<Model>, String)> = None;
         for model in self.models {
-            if let Some(before) = before {
+            if let Some((before, why)) = before.take() {
                 (self.on_fallback)(Note::Fallback {
                     from: before.settings.name.clone(),
                     to: model.settings.name.clone(),
-                    why: last.message.clone(),
+                    why,
                 });
             }
-            before = Some(model);
             let request = match write(model) {
                 Ok(request) => request,
                 Err(failure) if failure.kind == Kind::TooLong => {
-                    last = failure;
+                    before = Some((model, failure.message.clone()));
+                    told = Some(worse(told, failure));
                     continue;
                 }
                 Err(failure) => return Err(failure),
@@ -80,10 +80,14 @@ impl Chain<'_> {
                     return Ok(Reached { model: Arc::clone(model), answer, lost });
                 }
                 Err(AskError { failure, again: Again::Never }) => return Err(failure),
-                Err(AskError { failure, .. }) => last = failure,
+                Err(AskError { failure, .. }) => {
+                    before = Some((model, failure.message.clone()));
+                    told = Some(worse(told, failure));
+                }
             }
         }
-        Err(last)
+        let nobody = || Failure::new(Kind::UnknownModel, "there is no model to ask");
+        Err(told.unwrap_or_else(nobody))
     }
 
     /// Asks one model, more than once if need be.
@@ -122,6 +126,15 @@ impl Chain<'_> {
                 Err(AskError::never(Failure::new(Kind::Timeout, message)))
             }
         }
+    }
+}
+
+/// What is told of two failures: the later one, unless it says only that another model, which was
+/// asked in need, is too small.
+fn worse(earlier: Option<Failure>, later: Failure) -> Failure {
+    match earlier {
+        Some(earlier) if later.kind == Kind::TooLong && earlier.kind != Kind::TooLong => earlier,
+        _ => later,
     }
 }
 

@@ -7,6 +7,7 @@ use tollgate_core::nearest::nearest;
 use tollgate_core::text::shortened;
 
 use crate::dialect::Dialect;
+use crate::format::names::{self, NameRule, SAFE, is_key, is_letter, is_word};
 
 /// How a definition of a tool is written down.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -67,31 +68,35 @@ impl Form {
         })
     }
 
-    /// How a tool may be called.
+    /// How a tool may be called: by names that fit wherever the dialect is spoken.
     pub(super) fn names(self) -> NameRule {
-        match self {
+        let dialect = match self {
             // 128 is MCP's own advice; longer names are for its clients to judge.
-            Self::Mcp => NameRule { most: usize::MAX, first: is_anything, then: is_anything },
-            Self::OpenAi | Self::OpenAiResponses | Self::OpenAiRealtime | Self::Anthropic => {
-                NameRule { most: 64, first: is_plain, then: is_plain }
-            }
-            // 128 by now; some of its servers still take 64.
-            Self::Gemini | Self::GeminiLive => {
-                NameRule { most: 64, first: is_letter, then: is_dotted }
-            }
-        }
+            Self::Mcp => return ANYTHING,
+            Self::OpenAi | Self::OpenAiRealtime => Dialect::OpenAiChat,
+            Self::OpenAiResponses => Dialect::OpenAiResponses,
+            Self::Anthropic => Dialect::Anthropic,
+            Self::Gemini | Self::GeminiLive => Dialect::Gemini,
+        };
+        NameRule { most: SAFE, ..names::rule(dialect) }
     }
 
     /// How the arguments of a tool may be called.
     pub(super) fn keys(self) -> NameRule {
         match self {
-            Self::Mcp | Self::OpenAi | Self::OpenAiResponses | Self::OpenAiRealtime => {
-                NameRule { most: usize::MAX, first: is_anything, then: is_anything }
-            }
-            Self::Anthropic => NameRule { most: 64, first: is_key, then: is_key },
-            Self::Gemini | Self::GeminiLive => {
-                NameRule { most: 64, first: is_letter, then: is_word }
-            }
+            Self::Mcp | Self::OpenAi | Self::OpenAiResponses | Self::OpenAiRealtime => ANYTHING,
+            Self::Anthropic => NameRule {
+                most: 64,
+                first: is_key,
+                then: is_key,
+                letters: "letters, digits, _ - .",
+            },
+            Self::Gemini | Self::GeminiLive => NameRule {
+                most: 64,
+                first: is_letter,
+                then: is_word,
+                letters: "letters, digits, _",
+            },
         }
     }
 }
@@ -113,37 +118,11 @@ impl From<Dialect> for Form {
     }
 }
 
-/// What a form takes for a name.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct NameRule {
-    /// Characters.
-    pub(super) most: usize,
-    pub(super) first: fn(char) -> bool,
-    pub(super) then: fn(char) -> bool,
-}
+const ANYTHING: NameRule =
+    NameRule { most: usize::MAX, first: is_anything, then: is_anything, letters: "anything" };
 
 fn is_anything(_: char) -> bool {
     true
-}
-
-fn is_letter(c: char) -> bool {
-    c.is_ascii_alphabetic() || c == '_'
-}
-
-fn is_word(c: char) -> bool {
-    c.is_ascii_alphanumeric() || c == '_'
-}
-
-fn is_plain(c: char) -> bool {
-    is_word(c) || c == '-'
-}
-
-fn is_key(c: char) -> bool {
-    is_plain(c) || c == '.'
-}
-
-fn is_dotted(c: char) -> bool {
-    is_key(c) || c == ':'
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 
 use tollgate_core::digest;
 
-use super::form::NameRule;
+use crate::format::names::NameRule;
 
 /// `_` and eight hex digits.
 const MARK: usize = 9;

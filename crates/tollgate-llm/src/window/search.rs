@@ -1,13 +1,14 @@
 //! The search for tools: a model that cannot be shown all of them is given one that finds the
 //! others, and what it found is shown from the next round on.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tollgate_core::text::shortened;
 
 use super::{Asked, visible};
 use crate::conversation::Function;
 use crate::extra::Extra;
 use crate::relevance::Query;
+use crate::tools::arguments;
 
 /// Of the tool, unless another has that name.
 const NAME: &str = "searchTools";
@@ -102,8 +103,7 @@ pub fn search(asked: &Asked<'_>, arguments: &str) -> Result<Found, String> {
 }
 
 fn wish(arguments: &str) -> Result<(String, usize), String> {
-    let arguments: Map<String, Value> = serde_json::from_str(arguments)
-        .map_err(|error| format!("the arguments must be a JSON object: {error}"))?;
+    let arguments = arguments::parse(arguments).map_err(|unreadable| unreadable.to_string())?;
     let query = arguments.get("query").and_then(Value::as_str).map(str::trim);
     let query = query.filter(|query| !query.is_empty());
     let query = query.ok_or("`query` must say what the tool should do")?;

@@ -184,6 +184,14 @@ async fn a_request_that_is_too_long_for_one_model_may_fit_another() {
     };
     assert_eq!(stage.ask_with(None, write).await.unwrap(), well("b"));
     assert_eq!(stage.fallbacks(), ["a -> b: too long for `a`"]);
+    let busy = Fake::start(vec![json(529, OVERLOADED)]).await;
+    let stage = Stage::new(&busy, &fake, &["a", "b"]);
+    let write = |model: &Model| match model.settings.name.as_str() {
+        "b" => Err(Failure::new(Kind::TooLong, "too long for `b`")),
+        _ => Ok(request("hello")),
+    };
+    let failure = stage.ask_with(None, write).await.unwrap_err();
+    assert_eq!(failure.kind, Kind::Overloaded, "the smaller model is not the trouble");
     let refused = |_: &Model| Err(Failure::new(Kind::Invalid, "no"));
     assert_eq!(stage.ask_with(None, refused).await.unwrap_err().kind, Kind::Invalid);
 }

@@ -10,14 +10,12 @@ use crate::dialect::Dialect;
 use crate::failure::Failure;
 use crate::format::Address;
 use crate::format::fields::{Fields, unknown, wrong};
-use crate::format::names::{self, NameRule};
+use crate::format::names;
 use crate::format::pairing::Pairing;
 
 use super::blocks;
 
 const OWN: Dialect = Dialect::Anthropic;
-
-const NAMES: NameRule = NameRule { longest: 128, marks: "" };
 
 pub(super) fn read(body: Value, address: &Address<'_>) -> Result<Request, Failure> {
     let mut fields = Fields::new(body, "")?;
@@ -144,7 +142,7 @@ fn tools(fields: &mut Fields) -> Result<Vec<Tool>, Failure> {
     let tools = numbered
         .map(|(index, value)| tool(Fields::new(value, format!("tools[{index}]"))?))
         .collect::<Result<Vec<_>, Failure>>()?;
-    names::check(&tools, NAMES)?;
+    names::check(&tools, OWN)?;
     Ok(tools)
 }
 

@@ -156,6 +156,7 @@ pub(super) fn write(response: &Response, told: Option<&Told>) -> Value {
     body.insert("modelVersion".to_owned(), response.model.clone().into());
     body.insert("responseId".to_owned(), response.id.clone().into());
     response.extra.write_into(OWN, &mut body);
+    drop_details(&mut body);
     if let Some(told) = told {
         body.insert("tollgate".to_owned(), told.json(compose::history(&told.history)));
     }
@@ -169,6 +170,25 @@ const COUNTED: [&str; 5] = [
     "thoughtsTokenCount",
     "totalTokenCount",
 ];
+
+const DETAILED: [(&str, &str); 4] = [
+    ("promptTokenCount", "promptTokensDetails"),
+    ("cachedContentTokenCount", "cacheTokensDetails"),
+    ("candidatesTokenCount", "candidatesTokensDetails"),
+    ("toolUsePromptTokenCount", "toolUsePromptTokensDetails"),
+];
+
+/// The details are those of the last round: beside the sum of several they would be wrong.
+pub(super) fn drop_details(body: &mut Map<String, Value>) {
+    let Some(Value::Object(usage)) = body.get_mut("usageMetadata") else { return };
+    for (total, details) in DETAILED {
+        let Some(Value::Array(each)) = usage.get(details) else { continue };
+        let sum = each.iter().fold(0, |sum: u64, it| sum.saturating_add(count(it, "tokenCount")));
+        if usage.get(total).and_then(Value::as_u64) != Some(sum) {
+            usage.shift_remove(details);
+        }
+    }
+}
 
 /// What the prompts of tools cost stands beside the prompt here; thoughts stand beside the answer.
 pub(super) fn read_usage(usage: &Value) -> Usage {

@@ -8,13 +8,11 @@ use crate::dialect::Dialect;
 use crate::extra::Extra;
 use crate::failure::Failure;
 use crate::format::fields::{Fields, unknown, wrong};
-use crate::format::names::{self, NameRule};
+use crate::format::names;
 
 use super::{schema, spelling};
 
 const OWN: Dialect = Dialect::Gemini;
-
-const NAMES: NameRule = NameRule { longest: 128, marks: ".:" };
 
 /// The API gives no more.
 const MOST_CANDIDATES: u64 = 8;
@@ -39,7 +37,7 @@ pub(super) fn tools(fields: &mut Fields) -> Result<Vec<Tool>, Failure> {
             places.push(at.clone());
         }
     }
-    names::check_at(&tools, &places, NAMES)?;
+    names::check_at(&tools, &places, OWN)?;
     Ok(tools)
 }
 

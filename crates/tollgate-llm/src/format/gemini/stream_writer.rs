@@ -13,7 +13,7 @@ use crate::failure::Failure;
 use crate::format::{Frame, StreamWriter};
 use crate::told::Told;
 
-use super::answer::{is_blocked, stop_word, usage_json};
+use super::answer::{drop_details, is_blocked, stop_word, usage_json};
 use super::writing::{Writing, with};
 use super::{compose, errors};
 
@@ -204,6 +204,7 @@ impl Writer {
         last.insert("modelVersion".to_owned(), self.model.clone().into());
         last.insert("responseId".to_owned(), self.id.clone().into());
         extra.write_into(OWN, &mut last);
+        drop_details(&mut last);
         last.into()
     }
 }

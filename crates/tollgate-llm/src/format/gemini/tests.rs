@@ -6,7 +6,9 @@ use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::Gemini;
-use crate::conversation::{Content, OutputForm, Part, Request, Role, Stop, Tool, ToolChoice};
+use crate::conversation::{
+    Content, OutputForm, Part, Request, Response, Role, Stop, Tool, ToolChoice,
+};
 use crate::delta::{self, Delta, Opening};
 use crate::dialect::Dialect;
 use crate::extra::Extra;
@@ -407,4 +409,29 @@ fn with_fields(fields: Map<String, Value>) -> Value {
         body[key] = value;
     }
     body
+}
+
+#[test]
+fn details_of_one_round_do_not_stand_beside_the_sum_of_several() {
+    let details = json!([{"modality": "TEXT", "tokenCount": 11}]);
+    let body = json!({"candidates": [{"content": {"parts": [{"text": "hi"}]}}],
+        "usageMetadata": {"promptTokenCount": 11, "candidatesTokenCount": 3, "totalTokenCount": 14,
+            "promptTokensDetails": details, "trafficType": "ON_DEMAND"}});
+    let mut response = Gemini.read_response(body).unwrap();
+    let usage = |response: &Response| {
+        let request = recorded::request(Vec::new());
+        let whole = Gemini.write_response(response, &request, None)["usageMetadata"].clone();
+        let mut writer = Gemini.stream_writer(&request);
+        let steps: Vec<Delta> = delta::steps(response);
+        steps.iter().for_each(|step| drop(writer.write(step)));
+        let last = writer.end(None).pop().unwrap().data;
+        let last: Value = serde_json::from_str(&last).unwrap();
+        assert_eq!(last["usageMetadata"], whole);
+        whole
+    };
+    assert_eq!(usage(&response)["promptTokensDetails"], details);
+    response.usage = response.usage.and(&response.usage);
+    let sum = usage(&response);
+    assert_eq!((&sum["promptTokenCount"], sum.get("promptTokensDetails")), (&json!(22), None));
+    assert_eq!(sum["trafficType"], "ON_DEMAND");
 }

@@ -6,7 +6,7 @@ use super::{DIALECT, message, tool};
 use crate::conversation::{Delivery, Options, OutputForm, Parallel, Request, ToolChoice};
 use crate::failure::Failure;
 use crate::format::fields::{Fields, wrong};
-use crate::format::{names, openai_common};
+use crate::format::names;
 
 /// As many answers to one request as OpenAI gives.
 const MOST_CANDIDATES: u64 = 128;
@@ -38,7 +38,7 @@ pub(super) fn read(body: Value) -> Result<Request, Failure> {
         options.parallel_calls = Some(Parallel::Forbidden);
         fields.put(LEGACY, "auto");
     }
-    names::check(&tools, openai_common::NAMES)?;
+    names::check(&tools, DIALECT)?;
     let extra = fields.rest(DIALECT);
     Ok(Request { model, messages, tools, tool_choice, options, delivery, extra })
 }

@@ -2,6 +2,7 @@
 //! probabilities, further choices or sound, travels as extra fields of the next step.
 
 use serde_json::{Map, Value, json};
+use tollgate_core::text::shortened;
 
 use self::calls::Calls;
 use super::message::{CONTENT, THOUGHTS, said_as};
@@ -9,7 +10,7 @@ use super::{DIALECT, openai_error, part, response, usage};
 use crate::conversation::{Content, Part, Stop, Usage};
 use crate::delta::{Delta, Opening};
 use crate::extra::Extra;
-use crate::failure::Failure;
+use crate::failure::{Failure, SHOWN};
 use crate::format::fields::Fields;
 use crate::format::{Broken, Malformed, StreamReader};
 
@@ -53,7 +54,7 @@ impl StreamReader for Reader {
             "[DONE]" => self.finish(),
             data => {
                 let chunk: Value = serde_json::from_str(data).map_err(|_| {
-                    let shown: String = data.chars().take(80).collect();
+                    let shown = shortened(data, SHOWN);
                     Malformed(format!("an event is not JSON: {shown}"))
                 })?;
                 let error = chunk.get("error").is_some_and(|error| !error.is_null());

@@ -112,7 +112,10 @@ impl Writer {
                 call.insert("index".to_owned(), index.into());
                 Some(json!({"tool_calls": [call]}))
             }
-            Calling::Function if index == 0 => Some(json!({"function_call": call["function"]})),
+            // The old form has no word for calls of other kinds.
+            Calling::Function if index == 0 => {
+                call.remove("function").map(|function| json!({"function_call": function}))
+            }
             Calling::Function => None,
         }
     }

@@ -11,23 +11,25 @@ pub(super) fn certain(request: &Request) -> Map<String, Value> {
     let (instructions, _) = write::instructions(&request.messages);
     let tools: Vec<Value> = request.tools.iter().filter_map(|it| tool::write(it).ok()).collect();
     let choice = tool::write_choice(&request.tool_choice).ok().flatten();
+    let mut text = said(request, "text").unwrap_or_else(|| json!({}));
+    if let Some(output) = &request.options.output {
+        text["format"] = write::output_json(output);
+    } else if text.get("format").is_none() {
+        text["format"] = json!({"type": "text"});
+    }
     Map::from_iter([
         ("instructions".to_owned(), instructions.into()),
         ("tools".to_owned(), tools.into()),
         ("tool_choice".to_owned(), choice.unwrap_or_else(|| "auto".into())),
+        // A model that is given tools as a schema would repeat them here.
+        ("text".to_owned(), text),
     ])
 }
 
 /// Written where the provider says nothing.
 pub(super) fn otherwise(request: &Request, body: &mut Map<String, Value>) {
     let options = &request.options;
-    let said = |key: &str| request.extra.get(DIALECT, key).cloned();
-    let mut text = said("text").unwrap_or_else(|| json!({}));
-    if let Some(output) = &options.output {
-        text["format"] = write::output_json(output);
-    } else if text.get("format").is_none() {
-        text["format"] = json!({"type": "text"});
-    }
+    let said = |key: &str| said(request, key);
     let mut reasoning = said("reasoning").unwrap_or_else(|| json!({"summary": null}));
     reasoning["effort"] = options.effort.clone().into();
     let parallel = options.parallel_calls != Some(Parallel::Forbidden);
@@ -41,7 +43,6 @@ pub(super) fn otherwise(request: &Request, body: &mut Map<String, Value>) {
         ("service_tier", said("service_tier").unwrap_or_else(|| "default".into())),
         ("store", said("store").unwrap_or_else(|| false.into())),
         ("temperature", options.temperature.clone().map_or(Value::Null, Value::Number)),
-        ("text", text),
         ("top_p", options.top_p.clone().map_or(Value::Null, Value::Number)),
         ("truncation", said("truncation").unwrap_or_else(|| "disabled".into())),
         ("user", options.user.clone().into()),
@@ -51,4 +52,8 @@ pub(super) fn otherwise(request: &Request, body: &mut Map<String, Value>) {
             body.insert(key.to_owned(), value);
         }
     }
+}
+
+fn said(request: &Request, key: &str) -> Option<Value> {
+    request.extra.get(DIALECT, key).cloned()
 }

@@ -6,7 +6,7 @@ use super::{DIALECT, items, tool};
 use crate::conversation::{Delivery, Message, Options, OutputForm, Parallel, Request, Role};
 use crate::failure::Failure;
 use crate::format::fields::{Fields, wrong};
-use crate::format::{names, openai_common};
+use crate::format::names;
 
 /// Fields by which a client refers to what the provider keeps.
 const KEPT: &[&str] = &["previous_response_id", "conversation", "prompt"];
@@ -29,7 +29,7 @@ pub(super) fn read(body: Value) -> Result<Request, Failure> {
     };
     let options = options(&mut fields)?;
     let tools = tool::read_all(fields.list("tools")?.unwrap_or_default())?;
-    names::check(&tools, openai_common::NAMES)?;
+    names::check(&tools, DIALECT)?;
     let tool_choice = tool::read_choice(&mut fields)?;
     // The note that the client speaks this dialect.
     fields.put("input", Value::Null);

@@ -2,13 +2,14 @@
 //! and what is said of them meanwhile travels beside them.
 
 use serde_json::{Map, Value};
+use tollgate_core::text::shortened;
 
 use self::items::Items;
 use super::response::{self, End, Head};
 use super::{DIALECT, openai_error};
 use crate::delta::Delta;
 use crate::extra::Extra;
-use crate::failure::Failure;
+use crate::failure::{Failure, SHOWN};
 use crate::format::fields::Fields;
 use crate::format::{Broken, Malformed, StreamReader};
 
@@ -35,7 +36,7 @@ impl StreamReader for Reader {
             return Ok(Vec::new());
         }
         let event: Value = serde_json::from_str(data).map_err(|_| {
-            let shown: String = data.chars().take(80).collect();
+            let shown = shortened(data, SHOWN);
             Malformed(format!("an event is not JSON: {shown}"))
         })?;
         let kind = event["type"].as_str().or(name).unwrap_or_default().to_owned();

@@ -30,8 +30,13 @@ fn asked() -> Request {
 
 /// A request that an answer with these echoes may follow.
 fn asked_like(response: &Value) -> Request {
-    read(json!({"model": "m", "input": "hi", "instructions": response["instructions"],
-        "tools": response["tools"], "tool_choice": response["tool_choice"]}))
+    let mut request = json!({"model": "m", "input": "hi", "text": response["text"],
+        "instructions": response["instructions"], "tools": response["tools"],
+        "tool_choice": response["tool_choice"]});
+    if let Some(fields) = request.as_object_mut() {
+        fields.retain(|_, value| !value.is_null());
+    }
+    read(request)
 }
 
 #[test]

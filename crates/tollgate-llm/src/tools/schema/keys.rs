@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::{Bench, shape};
-use crate::tools::form::NameRule;
+use crate::format::names::NameRule;
 use crate::tools::lost::{Kind, Lost, step};
 
 /// Which key stands for which, of all objects of a tool's arguments. New names carry a mark of the

@@ -81,12 +81,13 @@ fn b_ch_06_bad_arguments_get_an_answer_that_helps() {
     let (request, stock) = (request("Hello"), stock(STOCK, &[]));
     let disclosed = Disclosed::default();
     for (arguments, expected) in [
-        ("", "must be a JSON object"),
-        ("[]", "must be a JSON object"),
-        ("{'query': 'x'}", "must be a JSON object"),
+        ("", "`query` must say"),
+        ("[]", "the arguments are a list; send one JSON object"),
+        ("{'query': 'x'}", "are not valid JSON"),
         ("{}", "`query` must say"),
         (r#"{"query": 7}"#, "`query` must say"),
         (r#"{"query": "  "}"#, "`query` must say"),
+        (r#"{"query": "a", "query": "b"}"#, "stands twice"),
         (r#"{"query": "web", "limit": 0}"#, "`limit` must be"),
         (r#"{"query": "web", "limit": "two"}"#, "`limit` must be"),
         (r#"{"query": "web", "limit": -1}"#, "`limit` must be"),
@@ -97,6 +98,7 @@ fn b_ch_06_bad_arguments_get_an_answer_that_helps() {
     let found = |arguments: &str| search(&asked(&request, &stock, &disclosed), arguments).unwrap();
     assert_eq!(found(r#"{"query": "search", "limit": 1}"#).names, ["memory_search"]);
     assert_eq!(found(r#"{"query": "search", "limit": 1000000}"#).names.len(), 2);
+    assert_eq!(found("```json\n{\"query\": \"search\",}\n```").names.len(), 2);
     assert_eq!(found(r#"{"query": "search", "limit": null}"#).names.len(), 2);
 }
 

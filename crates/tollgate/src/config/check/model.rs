@@ -85,15 +85,7 @@ pub(crate) fn models(top: &Fields, problems: &mut Problems) -> Vec<Model> {
         });
     }
     if models.iter().all(|model| model.name != OFFLINE) {
-        models.push(Model {
-            name: OFFLINE.to_owned(),
-            id: OFFLINE.to_owned(),
-            provider: None,
-            context_window: 8_192,
-            max_output: 2_048,
-            tool_mode: ToolMode::Native,
-            api: Api::Chat,
-        });
+        models.push(Model::offline());
     }
     models
 }

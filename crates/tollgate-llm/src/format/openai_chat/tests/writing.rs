@@ -196,6 +196,14 @@ fn clients_that_know_functions_only_get_functions() {
         usage: crate::conversation::Usage::default(),
         extra: Extra::none(),
     };
+    let custom = json!({"id": "c", "type": "custom", "custom": {"name": "x", "input": ""}});
+    let custom = Content::Opaque { dialect: Dialect::OpenAiChat, value: custom };
+    let other = Response { parts: vec![Part::new(custom)], ..response.clone() };
+    let mut writer = OpenAiChat.stream_writer(&legacy);
+    for step in delta::steps(&other) {
+        let said: String = writer.write(&step).into_iter().map(|frame| frame.data).collect();
+        assert!(!said.contains("function_call"), "the old form has no word for it: {said}");
+    }
     let choice = &OpenAiChat.write_response(&response, &legacy, None)["choices"][0];
     assert_eq!(choice["finish_reason"], "function_call");
     assert_eq!(choice["message"]["function_call"], json!({"name": "roll", "arguments": "{}"}));

@@ -1,5 +1,7 @@
 //! What the dialect says for others, and what it keeps from clients.
 
+use serde_json::Map;
+
 use super::*;
 use crate::conversation::{
     Call, CallEnd, CallResult, Content, Function, Media, MediaKind, MediaSource, Message, Part,
@@ -232,6 +234,22 @@ fn what_has_no_words_here_is_named() {
     request.options.candidates = Some(2);
     let lost = OpenAiResponses.write_request(&request).unwrap().lost;
     assert_eq!(lost, ["field `top_k`", "field `stop`", "field `n`"]);
+}
+
+#[test]
+fn the_form_that_a_provider_was_asked_for_is_not_told() {
+    let provider = Map::from_iter([
+        ("text".to_owned(), json!({"format": {"type": "json_schema", "schema": {"tools": 1}}})),
+        ("metadata".to_owned(), json!({"a": "b"})),
+    ]);
+    let mut whole = response(vec![Part::text("4")], Stop::End);
+    whole.extra = Extra::new(Dialect::OpenAiResponses, provider);
+    let body = OpenAiResponses.write_response(&whole, &asked(), None);
+    assert_eq!(body["text"], json!({"format": {"type": "text"}}));
+    assert_eq!(body["metadata"], json!({"a": "b"}));
+    let text = json!({"format": {"type": "json_object"}, "verbosity": "low"});
+    let request = read(json!({"model": "m", "input": "hi", "text": text}));
+    assert_eq!(OpenAiResponses.write_response(&whole, &request, None)["text"], text);
 }
 
 #[test]
