@@ -19,6 +19,7 @@ use self::openai_responses::OpenAiResponses;
 pub mod anthropic;
 pub mod fields;
 pub mod gemini;
+pub mod ledger;
 pub mod lost;
 pub mod names;
 pub mod openai_chat;
@@ -30,6 +31,7 @@ pub mod pairing;
 #[cfg(test)]
 mod recorded;
 pub mod reported;
+pub mod shown;
 pub mod turns;
 
 /// The one for a dialect.

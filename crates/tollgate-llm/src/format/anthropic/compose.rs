@@ -121,7 +121,9 @@ impl Composer<'_> {
         if !self.held.is_empty() {
             let mut turn = Turn::new(Role::User, String::new());
             turn.blocks = self.held.drain(..).flat_map(|(blocks, _)| blocks).collect();
-            self.writing.lose("a system message behind the last answer is sent as the user's");
+            self.writing
+                .ledger
+                .lose("a system message behind the last answer is sent as the user's");
             self.turns.push(turn);
         }
         let mut made: Vec<String> = Vec::new();
@@ -132,14 +134,14 @@ impl Composer<'_> {
                 Role::System | Role::Developer => {}
                 Role::User => {
                     let ordered = in_order(std::mem::take(&mut turn.results), &made, &turn.at);
-                    self.writing.allow(ordered.fault.map_or(Ok(()), Err));
+                    self.writing.ledger.allow(ordered.fault.map_or(Ok(()), Err));
                     turn.blocks.splice(0..0, ordered.results);
                     made.clear();
                 }
                 Role::Assistant => made = std::mem::take(&mut turn.calls),
             }
             if index == last && !made.is_empty() {
-                self.writing.allow::<()>(Err(unanswered(&made[0], &turn.at)));
+                self.writing.ledger.allow::<()>(Err(unanswered(&made[0], &turn.at)));
             }
             messages.push(turn.json());
         }

@@ -22,7 +22,7 @@ pub(super) fn write(request: &Request) -> Result<Written, Failure> {
     let Composed { system, messages } = compose(&request.messages, &mut writing);
     if messages.is_empty() {
         let message = "there is nothing to answer: every message is empty or a system prompt";
-        writing.allow::<()>(Err(Failure::invalid("messages", message)));
+        writing.ledger.allow::<()>(Err(Failure::invalid("messages", message)));
     }
     let mut body = Map::new();
     body.insert("model".to_owned(), request.model.clone().into());
@@ -38,18 +38,18 @@ pub(super) fn write(request: &Request) -> Result<Written, Failure> {
         body.insert("stream".to_owned(), true.into());
     }
     request.extra.write_into(OWN, &mut body);
-    let lost = writing.finish()?;
+    let lost = writing.ledger.finish()?;
     Ok(Written { body: body.into(), lost })
 }
 
 fn tools(request: &Request, body: &mut Map<String, Value>, writing: &mut Writing) {
     let numbered = request.tools.iter().enumerate();
     let tools: Vec<Value> =
-        numbered.filter_map(|(index, it)| writing.allow(tool(it, index))).collect();
+        numbered.filter_map(|(index, it)| writing.ledger.allow(tool(it, index))).collect();
     if tools.is_empty() {
         // The API refuses a choice where there is nothing to choose from.
         if matches!(request.tool_choice, ToolChoice::Required | ToolChoice::Named(_)) {
-            writing.lose("`tool_choice`: there are no tools");
+            writing.ledger.lose("`tool_choice`: there are no tools");
         }
         return;
     }
@@ -104,7 +104,7 @@ fn choice(request: &Request, writing: &mut Writing) -> Option<Value> {
         ToolChoice::None => return Some(json!({"type": "none"})),
         ToolChoice::Opaque { dialect: OWN, value } => return Some(value.clone()),
         ToolChoice::Opaque { dialect, .. } => {
-            writing.lose(format!("`tool_choice`, in a form that only {dialect} has"));
+            writing.ledger.lose(format!("`tool_choice`, in a form that only {dialect} has"));
             return None;
         }
     };
@@ -139,14 +139,14 @@ fn options(request: &Request, body: &mut Map<String, Value>, writing: &mut Writi
         ("more than one answer", candidates.is_some_and(|count| count > 1)),
     ];
     for (what, _) in unsayable.iter().filter(|(_, said)| *said) {
-        writing.lose(format!("`{what}`"));
+        writing.ledger.lose(format!("`{what}`"));
     }
 }
 
 /// Anthropic's scale ends at 1, others' at 2.
 fn cooled(temperature: &Number, writing: &mut Writing) -> Number {
     if temperature.as_f64().is_some_and(|it| it > 1.0) {
-        writing.lose(format!("`temperature` above 1: {temperature} is sent as 1"));
+        writing.ledger.lose(format!("`temperature` above 1: {temperature} is sent as 1"));
         return 1.into();
     }
     temperature.clone()
@@ -170,14 +170,16 @@ fn output_config(request: &Request, body: &mut Map<String, Value>, writing: &mut
             config.insert("effort".to_owned(), effort.into());
         }
         Some("minimal") => {
-            writing.lose("effort `minimal`: it is sent as `low`");
+            writing.ledger.lose("effort `minimal`: it is sent as `low`");
             config.insert("effort".to_owned(), "low".into());
         }
-        Some(other) => writing.lose(format!("effort `{other}`")),
+        Some(other) => writing.ledger.lose(format!("effort `{other}`")),
     }
     match &request.options.output {
         None => {}
-        Some(OutputForm::Json) => writing.lose("JSON as the form of the answer, without a schema"),
+        Some(OutputForm::Json) => {
+            writing.ledger.lose("JSON as the form of the answer, without a schema")
+        }
         Some(OutputForm::Schema { schema, .. }) => {
             let format = json!({"type": "json_schema", "schema": schema});
             config.insert("format".to_owned(), format);

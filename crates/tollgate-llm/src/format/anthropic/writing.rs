@@ -11,7 +11,8 @@ use crate::conversation::{
 use crate::dialect::Dialect;
 use crate::extra::Extra;
 use crate::failure::Failure;
-use crate::format::lost::Lost;
+use crate::format::ledger::Ledger;
+use crate::format::shown;
 
 use super::compose::content;
 
@@ -19,55 +20,16 @@ const OWN: Dialect = Dialect::Anthropic;
 
 #[derive(Debug)]
 pub(super) struct Writing {
-    toward: Toward,
-    refused: Option<Failure>,
-}
-
-/// Who reads it. Providers refuse what clients bear.
-#[derive(Debug)]
-enum Toward {
-    Provider(Lost),
-    Client,
+    pub(super) ledger: Ledger,
 }
 
 impl Writing {
     pub(super) fn for_provider(request: &Request) -> Self {
-        Self { toward: Toward::Provider(Lost::of(request, OWN)), refused: None }
+        Self { ledger: Ledger::for_provider(request, OWN) }
     }
 
-    /// What has no word is left out, and nobody is told: a client has no place to look for it.
     pub(super) fn for_client() -> Self {
-        Self { toward: Toward::Client, refused: None }
-    }
-
-    /// What was left out; or why nothing can be written at all.
-    pub(super) fn finish(self) -> Result<Vec<String>, Failure> {
-        match (self.refused, self.toward) {
-            (Some(failure), _) => Err(failure),
-            (None, Toward::Provider(lost)) => Ok(lost.into_said()),
-            (None, Toward::Client) => Ok(Vec::new()),
-        }
-    }
-
-    pub(super) fn lose(&mut self, what: impl Into<String>) {
-        if let Toward::Provider(lost) = &mut self.toward {
-            lost.say(what);
-        }
-    }
-
-    fn for_clients(&self) -> bool {
-        matches!(self.toward, Toward::Client)
-    }
-
-    /// Keeps the first failure.
-    pub(super) fn allow<T>(&mut self, written: Result<T, Failure>) -> Option<T> {
-        match written {
-            Ok(written) => Some(written),
-            Err(failure) => {
-                self.refused.get_or_insert(failure);
-                None
-            }
-        }
+        Self { ledger: Ledger::for_client() }
     }
 
     /// `None`: nothing is to be written for it.
@@ -77,13 +39,13 @@ impl Writing {
             Content::Thinking { text, signature } => self.thinking(text, signature.as_ref())?,
             Content::Media(media) => {
                 let block = media_block(media, at);
-                self.allow(block)?
+                self.ledger.allow(block)?
             }
             Content::Call(call) => self.call(call),
             Content::Result(result) => self.result(result, at),
             Content::Opaque { dialect: OWN, value } => return Some(value.clone()),
             Content::Opaque { dialect, .. } => {
-                self.lose(format!("a part that only {dialect} understands"));
+                self.ledger.lose(format!("a part that only {dialect} understands"));
                 return None;
             }
         };
@@ -92,15 +54,15 @@ impl Writing {
 
     /// Anthropic refuses empty texts, which other dialects put beside calls.
     fn text(&self, text: &str, extra: &Extra) -> Option<Value> {
-        let said = self.for_clients() || !text.is_empty() || extra.fields(OWN).is_some();
+        let said = self.ledger.is_for_client() || !text.is_empty() || extra.fields(OWN).is_some();
         said.then(|| json!({"type": "text", "text": text}))
     }
 
     /// A provider takes only thoughts that it signed itself.
     fn thinking(&mut self, text: &str, signature: Option<&Signature>) -> Option<Value> {
         let own = signature.is_some_and(|signature| signature.maker == OWN);
-        if !self.for_clients() && !own {
-            self.lose("thoughts that Anthropic did not sign");
+        if !self.ledger.is_for_client() && !own {
+            self.ledger.lose("thoughts that Anthropic did not sign");
             return None;
         }
         let signature = signature.map(|it| it.for_client(OWN)).unwrap_or_default();
@@ -110,7 +72,8 @@ impl Writing {
     fn call(&mut self, call: &Call) -> Value {
         let input = input(&call.arguments).unwrap_or_else(|| {
             let name = &call.name;
-            self.lose(format!("the form of the arguments of `{name}`: they are no JSON object"));
+            self.ledger
+                .lose(format!("the form of the arguments of `{name}`: they are no JSON object"));
             as_text(&call.arguments)
         });
         json!({"type": "tool_use", "id": self.id(&call.id), "name": call.name, "input": input})
@@ -122,7 +85,7 @@ impl Writing {
         block.insert("tool_use_id".to_owned(), self.id(&result.call_id).into());
         let numbered = result.parts.iter().enumerate();
         let parts: Vec<Value> = numbered
-            .filter_map(|(index, part)| self.block(part, &format!("{at}.content[{index}]")))
+            .filter_map(|(index, part)| self.in_result(part, &format!("{at}.content[{index}]")))
             .collect();
         if !parts.is_empty() {
             block.insert("content".to_owned(), content(parts));
@@ -133,10 +96,21 @@ impl Writing {
         block.into()
     }
 
+    fn in_result(&mut self, part: &Part, at: &str) -> Option<Value> {
+        let Content::Media(media) = &part.content else { return self.block(part, at) };
+        let seen = media.kind != MediaKind::Image || shown::is_picture(media);
+        let block = media_block(media, at).ok().filter(|_| seen);
+        if block.is_none() {
+            self.ledger.lose_content(&part.content);
+        }
+        let instead = || json!({"type": "text", "text": shown::instead(media)});
+        Some(with(block.unwrap_or_else(instead), &part.extra))
+    }
+
     /// Towards a provider in the letters that it takes: other dialects have more of them.
     fn id(&self, id: &str) -> String {
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
-        if self.for_clients() || (!id.is_empty() && id.chars().all(plain)) {
+        if self.ledger.is_for_client() || (!id.is_empty() && id.chars().all(plain)) {
             return id.to_owned();
         }
         // FNV-1a keeps ids apart that differ only in letters that are replaced.

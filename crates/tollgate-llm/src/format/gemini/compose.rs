@@ -30,6 +30,7 @@ pub(super) fn compose(messages: &[Message], writing: &mut Writing) -> Composed {
             Role::System | Role::Developer => {
                 if !turns.is_empty() {
                     writing
+                        .ledger
                         .lose("the place of a later system message: it is sent before all others");
                 }
                 system.append(&mut turn.parts);
@@ -134,14 +135,14 @@ fn answered(turns: Vec<Turn>, writing: &mut Writing) -> Vec<Value> {
             made = std::mem::take(&mut turn.calls);
         } else {
             let ordered = in_order(std::mem::take(&mut turn.results), &made, &turn.at);
-            writing.allow(ordered.fault.map_or(Ok(()), Err));
+            writing.ledger.allow(ordered.fault.map_or(Ok(()), Err));
             turn.parts.splice(0..0, ordered.results);
             made.clear();
         }
         contents.push(turn.json());
     }
     if let Some(open) = made.first() {
-        writing.allow::<()>(Err(unanswered(open, &at)));
+        writing.ledger.allow::<()>(Err(unanswered(open, &at)));
     }
     contents
 }

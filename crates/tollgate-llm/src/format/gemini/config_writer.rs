@@ -18,7 +18,7 @@ pub(super) fn write(request: &Request) -> Result<Written, Failure> {
     let Composed { system, mut contents } = compose(&request.messages, &mut writing);
     if contents.is_empty() {
         let message = "there is nothing to answer: every message is empty or a system prompt";
-        writing.allow::<()>(Err(Failure::invalid("contents", message)));
+        writing.ledger.allow::<()>(Err(Failure::invalid("contents", message)));
     }
     if Generation::of(&request.model) == Generation::Signing {
         excuse_unsigned(&mut contents);
@@ -35,7 +35,7 @@ pub(super) fn write(request: &Request) -> Result<Written, Failure> {
     }
     request.extra.write_into(OWN, &mut body);
     body.retain(|key, _| !key.starts_with(WITHIN));
-    let lost = writing.finish()?;
+    let lost = writing.ledger.finish()?;
     Ok(Written { body: body.into(), lost })
 }
 
@@ -76,14 +76,14 @@ fn tools(request: &Request, body: &mut Map<String, Value>, writing: &mut Writing
                 let message = format!(
                     "`{at}` is run by providers that speak {dialect}; this model's speaks {OWN}"
                 );
-                writing.allow::<()>(Err(Failure::invalid(at, message)));
+                writing.ledger.allow::<()>(Err(Failure::invalid(at, message)));
             }
         }
     }
     if functions.is_empty() {
         // The API refuses a choice where there is nothing to choose from.
         if matches!(request.tool_choice, ToolChoice::Required | ToolChoice::Named(_)) {
-            writing.lose("`tool_choice`: there are no tools");
+            writing.ledger.lose("`tool_choice`: there are no tools");
         }
     } else {
         tools.insert(0, json!({"functionDeclarations": functions}));
@@ -120,7 +120,7 @@ fn choice(choice: &ToolChoice, writing: &mut Writing) -> Option<Value> {
         ToolChoice::Named(name) => Some(json!({"mode": "ANY", "allowedFunctionNames": [name]})),
         ToolChoice::Opaque { dialect: OWN, value } => Some(value.clone()),
         ToolChoice::Opaque { dialect, .. } => {
-            writing.lose(format!("`tool_choice`, in a form that only {dialect} has"));
+            writing.ledger.lose(format!("`tool_choice`, in a form that only {dialect} has"));
             None
         }
     }
@@ -183,11 +183,11 @@ fn thinking(request: &Request, writing: &mut Writing) -> Option<Value> {
         "medium" => ("MEDIUM", 8192),
         "high" => ("HIGH", 24_576),
         "xhigh" | "max" => {
-            writing.lose(format!("effort `{effort}`: it is sent as `high`"));
+            writing.ledger.lose(format!("effort `{effort}`: it is sent as `high`"));
             ("HIGH", 24_576)
         }
         other => {
-            writing.lose(format!("effort `{other}`"));
+            writing.ledger.lose(format!("effort `{other}`"));
             return None;
         }
     };
@@ -199,9 +199,9 @@ fn thinking(request: &Request, writing: &mut Writing) -> Option<Value> {
 
 fn unsayable(options: &Options, writing: &mut Writing) {
     if options.user.is_some() {
-        writing.lose("`user`");
+        writing.ledger.lose("`user`");
     }
     if options.parallel_calls == Some(Parallel::Forbidden) {
-        writing.lose("that calls are made one at a time");
+        writing.ledger.lose("that calls are made one at a time");
     }
 }

@@ -1,6 +1,8 @@
 //! Writes parts, and keeps what could not be written. Used by all that Gemini and its clients are
 //! told: requests, answers, history.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value, json};
 
 use crate::conversation::{
@@ -9,7 +11,8 @@ use crate::conversation::{
 use crate::dialect::Dialect;
 use crate::extra::Extra;
 use crate::failure::Failure;
-use crate::format::lost::Lost;
+use crate::format::ledger::Ledger;
+use crate::format::shown;
 
 use super::parts::said;
 use super::spelling::{is_numbered, is_watched, media_type_of, signature_for_client};
@@ -18,77 +21,38 @@ const OWN: Dialect = Dialect::Gemini;
 
 #[derive(Debug)]
 pub(super) struct Writing {
-    toward: Toward,
-    refused: Option<Failure>,
+    pub(super) ledger: Ledger,
     /// Of a thought without words: it belongs to the part that comes next.
     signature: Option<String>,
 }
 
-/// Who reads it. Providers refuse what clients bear.
-#[derive(Debug)]
-enum Toward {
-    Provider(Lost),
-    Client,
-}
-
 impl Writing {
     pub(super) fn for_provider(request: &Request) -> Self {
-        let toward = Toward::Provider(Lost::of(request, OWN));
-        Self { toward, refused: None, signature: None }
+        Self { ledger: Ledger::for_provider(request, OWN), signature: None }
     }
 
-    /// What has no word is left out, and nobody is told: a client has no place to look for it.
     pub(super) fn for_client() -> Self {
-        Self { toward: Toward::Client, refused: None, signature: None }
-    }
-
-    /// What was left out; or why nothing can be written at all.
-    pub(super) fn finish(self) -> Result<Vec<String>, Failure> {
-        match (self.refused, self.toward) {
-            (Some(failure), _) => Err(failure),
-            (None, Toward::Provider(lost)) => Ok(lost.into_said()),
-            (None, Toward::Client) => Ok(Vec::new()),
-        }
-    }
-
-    pub(super) fn lose(&mut self, what: impl Into<String>) {
-        if let Toward::Provider(lost) = &mut self.toward {
-            lost.say(what);
-        }
-    }
-
-    /// Keeps the first failure.
-    pub(super) fn allow<T>(&mut self, written: Result<T, Failure>) -> Option<T> {
-        match written {
-            Ok(written) => Some(written),
-            Err(failure) => {
-                self.refused.get_or_insert(failure);
-                None
-            }
-        }
-    }
-
-    fn for_clients(&self) -> bool {
-        matches!(self.toward, Toward::Client)
+        Self { ledger: Ledger::for_client(), signature: None }
     }
 
     /// `None`: nothing is to be written for it, or not yet.
     pub(super) fn part(&mut self, part: &Part, at: &str) -> Option<Value> {
         let written = match &part.content {
             Content::Text(text) | Content::Refusal(text) => {
-                let said = self.for_clients() || self.signature.is_some() || !text.is_empty();
+                let said =
+                    self.ledger.is_for_client() || self.signature.is_some() || !text.is_empty();
                 (said || !part.extra.is_empty()).then(|| json!({"text": text}))?
             }
             Content::Thinking { text, signature } => self.thinking(text, signature.as_ref())?,
             Content::Media(media) => {
                 let written = media_part(media, &part.extra, at);
-                self.allow(written)?
+                self.ledger.allow(written)?
             }
             Content::Call(call) => self.call(call),
             Content::Result(result) => return Some(self.result(result, &part.extra, at)),
             Content::Opaque { dialect: OWN, value } => value.clone(),
             Content::Opaque { dialect, .. } => {
-                self.lose(format!("a part that only {dialect} understands"));
+                self.ledger.lose(format!("a part that only {dialect} understands"));
                 return None;
             }
         };
@@ -111,10 +75,10 @@ impl Writing {
 
     /// For a thought without words. A provider is only given its own signatures.
     pub(super) fn keep(&mut self, signature: &Signature) {
-        if self.for_clients() || signature.maker == OWN {
+        if self.ledger.is_for_client() || signature.maker == OWN {
             self.signature = Some(signature_for_client(signature));
         } else {
-            self.lose("thoughts that Gemini did not sign");
+            self.ledger.lose("thoughts that Gemini did not sign");
         }
     }
 
@@ -125,11 +89,11 @@ impl Writing {
         }
         let mut part = json!({"text": text, "thought": true});
         match signature {
-            Some(signature) if self.for_clients() || signature.maker == OWN => {
+            Some(signature) if self.ledger.is_for_client() || signature.maker == OWN => {
                 part["thoughtSignature"] = signature_for_client(signature).into();
             }
             Some(_) => {
-                self.lose("thoughts that Gemini did not sign");
+                self.ledger.lose("thoughts that Gemini did not sign");
                 return None;
             }
             None => {}
@@ -140,7 +104,8 @@ impl Writing {
     fn call(&mut self, call: &Call) -> Value {
         let args = arguments(&call.arguments).unwrap_or_else(|| {
             let name = &call.name;
-            self.lose(format!("the form of the arguments of `{name}`: they are no JSON object"));
+            self.ledger
+                .lose(format!("the form of the arguments of `{name}`: they are no JSON object"));
             json!({"arguments": call.arguments})
         });
         let mut function = json!({"name": call.name, "args": args});
@@ -151,17 +116,13 @@ impl Writing {
     }
 
     fn result(&mut self, result: &CallResult, extra: &Extra, at: &str) -> Value {
-        let text: Vec<&str> = result.parts.iter().filter_map(Part::as_text).collect();
-        let response = response(&text.join("\n"), result.end, extra);
+        let (texts, others) = self.in_result(&result.parts, at);
+        let response = response(&texts.join("\n"), result.end, extra);
         let name = result.name.clone().unwrap_or_else(|| result.call_id.clone());
         let mut function = json!({"name": name, "response": response});
         if let Some(id) = self.id(&result.call_id) {
             function["id"] = id.into();
         }
-        let others = result.parts.iter().filter(|part| part.as_text().is_none()).enumerate();
-        let others: Vec<Value> = others
-            .filter_map(|(index, part)| self.part(part, &format!("{at}.parts[{index}]")))
-            .collect();
         if !others.is_empty() {
             function["parts"] = others.into();
         }
@@ -170,9 +131,26 @@ impl Writing {
         with(json!({"functionResponse": function}), &Extra::new(OWN, fields))
     }
 
+    /// The words of a result, and what else there is.
+    fn in_result<'p>(&mut self, parts: &'p [Part], at: &str) -> (Vec<Cow<'p, str>>, Vec<Value>) {
+        let (mut texts, mut others) = (Vec::new(), Vec::new());
+        for part in parts {
+            let at = format!("{at}.parts[{}]", others.len());
+            match &part.content {
+                Content::Text(text) => texts.push(Cow::from(text)),
+                Content::Media(media) if media_part(media, &part.extra, &at).is_err() => {
+                    self.ledger.lose_content(&part.content);
+                    texts.push(shown::instead(media).into());
+                }
+                _ => others.extend(self.part(part, &at)),
+            }
+        }
+        (texts, others)
+    }
+
     /// Providers are not told the ids that were made up here; clients are, to answer by them.
     fn id<'i>(&self, id: &'i str) -> Option<&'i str> {
-        (self.for_clients() || !is_numbered(id)).then_some(id).filter(|id| !id.is_empty())
+        (self.ledger.is_for_client() || !is_numbered(id)).then_some(id).filter(|id| !id.is_empty())
     }
 }
 

@@ -4,10 +4,13 @@
 use serde_json::{Map, Value, json};
 
 use super::message::{SAID_AS, THOUGHTS, THOUGHTS_SIGNATURE};
-use super::{DIALECT, part, tool};
-use crate::conversation::{CallResult, Content, Message, Part, Role};
+use super::{DIALECT, openai_media, part, tool};
+use crate::conversation::{
+    CallResult, Content, Media, MediaKind, MediaSource, Message, Part, Role,
+};
 use crate::extra::Extra;
 use crate::format::lost::Lost;
+use crate::format::shown;
 
 /// What stands in a result whose parts have to follow in a message of their own.
 const FOLLOWS: &str = "(the result follows as a file)";
@@ -144,11 +147,14 @@ impl Writer<'_> {
         let mut files = Vec::new();
         for part in &result.parts {
             match &part.content {
-                Content::Media(media) if part.extra.get(DIALECT, "type").is_none() => {
-                    let value = part::media(media, &part.extra);
-                    self.push(&mut files, value, &part.content);
-                }
-                Content::Media(media) => list.extend(part::media(media, &part.extra)),
+                Content::Media(media) => match in_result(media, &part.extra) {
+                    Some(Shown::Here(value)) => list.push(value),
+                    Some(Shown::Behind(value)) => files.push(value),
+                    None => {
+                        self.lose(&part.content);
+                        list.push(part::text(&shown::instead(media), &Extra::none()));
+                    }
+                },
                 Content::Text(text) => list.push(part::text(text, &part.extra)),
                 Content::Opaque { dialect: DIALECT, value } => list.push(value.clone()),
                 other => self.lose(other),
@@ -185,6 +191,33 @@ impl Writer<'_> {
         if let Reader::Provider(lost) = &mut self.reader {
             lost.content(content);
         }
+    }
+}
+
+/// Where media of a result can stand.
+enum Shown {
+    Here(Value),
+    Behind(Value),
+}
+
+/// Of documents these servers take papers only, of sounds two kinds.
+fn in_result(media: &Media, extra: &Extra) -> Option<Shown> {
+    if extra.get(DIALECT, "type").is_some() {
+        return part::media(media, extra).map(Shown::Here);
+    }
+    let taken = match (media.kind, &media.source) {
+        (MediaKind::Image, _) => shown::is_picture(media),
+        (MediaKind::Audio, MediaSource::Base64 { media_type, .. }) => {
+            ["mp3", "wav"].contains(&openai_media::audio_format(media_type))
+        }
+        (MediaKind::Document, MediaSource::Base64 { media_type, .. }) => {
+            media_type == "application/pdf"
+        }
+        _ => true,
+    };
+    match shown::words(media) {
+        Some(words) => Some(Shown::Here(part::text(&words, &Extra::none()))),
+        None => part::media(media, extra).filter(|_| taken).map(Shown::Behind),
     }
 }
 

@@ -4,9 +4,12 @@ use serde_json::{Map, Value, json};
 
 use super::output::opaque_item;
 use super::{DIALECT, ITEM, OURS, item_of, part};
-use crate::conversation::{Call, CallResult, Content, Message, Part, Role, Signature};
+use crate::conversation::{
+    Call, CallResult, Content, Media, MediaKind, Message, Part, Role, Signature,
+};
 use crate::extra::Extra;
 use crate::format::lost::Lost;
+use crate::format::shown;
 
 /// Whether the provider keeps the answers, and finds thoughts in them by their ids.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -124,14 +127,20 @@ impl Writer<'_> {
         for part in &result.parts {
             let value = match &part.content {
                 Content::Text(text) => Some(part::input_text(text, &part.extra)),
-                Content::Media(media) => part::media(media, &part.extra),
+                Content::Media(media) => media_in_result(media, &part.extra),
                 Content::Opaque { dialect: DIALECT, value } => Some(value.clone()),
                 _ => None,
             };
-            match value {
-                Some(value) => list.push(value),
-                None => self.lose(&part.content),
+            if value.is_none() {
+                self.lose(&part.content);
             }
+            let instead = match &part.content {
+                Content::Media(media) => {
+                    Some(part::input_text(&shown::instead(media), &Extra::none()))
+                }
+                _ => None,
+            };
+            list.extend(value.or(instead));
         }
         let mut item = Map::from_iter([
             ("type".to_owned(), Value::from("function_call_output")),
@@ -146,6 +155,15 @@ impl Writer<'_> {
         if let Reader::Provider { lost, .. } = &mut self.reader {
             lost.content(content);
         }
+    }
+}
+
+/// Results may hold pictures and files; no sounds.
+fn media_in_result(media: &Media, extra: &Extra) -> Option<Value> {
+    match media.kind {
+        MediaKind::Image if !shown::is_picture(media) => None,
+        MediaKind::Audio => None,
+        MediaKind::Image | MediaKind::Video | MediaKind::Document => part::media(media, extra),
     }
 }
 
