@@ -13,6 +13,7 @@ use tollgate_llm::agent::{Acting, Order};
 use tollgate_llm::conversation::{Delivery, Request};
 use tollgate_llm::dialect::Dialect;
 use tollgate_llm::failure::Failure;
+use tollgate_llm::provider::carry;
 use tollgate_mcp::large::aside;
 
 use super::headers::Headers;
@@ -80,7 +81,9 @@ fn read(opened: &Opened) -> Result<Request, Failure> {
     let text = text.map_err(|_| Failure::invalid("", "the body is not UTF-8"))?;
     let body = json::value(text);
     let body = body.map_err(|error| Failure::invalid("", format!("not JSON: {error}")))?;
-    opened.format().read_request(body, &opened.asked.address())
+    let mut request = opened.format().read_request(body, &opened.asked.address())?;
+    carry(&mut request, opened.asked.dialect, &opened.sent.headers);
+    Ok(request)
 }
 
 /// The turn, and why it has its tier.
