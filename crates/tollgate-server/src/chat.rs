@@ -139,7 +139,7 @@ async fn respond(front: Arc<Front>, request: Request, asked: Asked) -> Response 
         let opened = Opened { asked, sent, passed, began };
         let target = Target::find(&front, &opened.sent, opened.model()?)?;
         target.who.rights.need(Right::Execute)?;
-        match target.passes(dialect) {
+        match target.passes(dialect).filter(|_| opened.streams_like_a_provider()) {
             Some(model) => pass::pass(&front, opened, &model).await,
             None => Box::pin(answer::answer(front, opened, target)).await,
         }
@@ -152,6 +152,11 @@ impl Opened {
     fn model(&self) -> Result<&str, Refused> {
         let named = self.asked.model.as_deref().or(self.passed.model());
         named.ok_or_else(|| Failure::invalid("model", "`model` is missing").into())
+    }
+
+    /// Providers are asked for events, always.
+    fn streams_like_a_provider(&self) -> bool {
+        self.passed.delivery == Delivery::Whole || self.asked.streams_as == StreamForm::Events
     }
 
     fn format(&self) -> &'static dyn format::Format {

@@ -8,17 +8,17 @@ use crate::conversation::Request;
 use crate::dialect::Dialect;
 use crate::extra::Extra;
 
-/// By whose clients they are sent.
-const FORWARDED: [(Dialect, &str); 3] = [
-    (Dialect::Anthropic, "anthropic-beta"),
-    (Dialect::Anthropic, "anthropic-version"),
-    (Dialect::OpenAiResponses, "openai-beta"),
-];
+/// Lists of features that a client asks for, by its dialect.
+const FEATURES: [(Dialect, &str); 2] =
+    [(Dialect::Anthropic, "anthropic-beta"), (Dialect::OpenAiResponses, "openai-beta")];
+/// In which form the whole exchange is held. Whoever reads a request speaks a form of its own.
+const VERSION: (Dialect, &str) = (Dialect::Anthropic, "anthropic-version");
 
 /// For a request that is handed on as it came.
 pub(super) fn of(dialect: Dialect, headers: &HeaderMap) -> HeaderMap {
     let mut forwarded = HeaderMap::new();
-    for name in names(dialect) {
+    let version = (VERSION.0 == dialect).then_some(VERSION.1);
+    for name in features(dialect).chain(version) {
         for value in headers.get_all(name) {
             forwarded.append(HeaderName::from_static(name), value.clone());
         }
@@ -30,7 +30,7 @@ pub(super) fn of(dialect: Dialect, headers: &HeaderMap) -> HeaderMap {
 /// providers of the same dialect only. No field of a body has such a name.
 pub fn carry(request: &mut Request, dialect: Dialect, headers: &HeaderMap) {
     let mut fields = Map::new();
-    for name in names(dialect) {
+    for name in features(dialect) {
         let values: Vec<&str> =
             headers.get_all(name).iter().filter_map(|value| value.to_str().ok()).collect();
         if !values.is_empty() {
@@ -44,7 +44,7 @@ pub fn carry(request: &mut Request, dialect: Dialect, headers: &HeaderMap) {
 pub(super) fn taken_from(body: &mut Value, dialect: Dialect) -> HeaderMap {
     let mut forwarded = HeaderMap::new();
     let Some(fields) = body.as_object_mut() else { return forwarded };
-    for name in names(dialect) {
+    for name in features(dialect) {
         let value = fields.shift_remove(name);
         let text = value.as_ref().and_then(Value::as_str);
         if let Some(value) = text.and_then(|text| HeaderValue::try_from(text).ok()) {
@@ -56,7 +56,7 @@ pub(super) fn taken_from(body: &mut Value, dialect: Dialect) -> HeaderMap {
 
 /// Adds them to what is configured, and takes their place; lists of features are joined.
 pub(super) fn add(headers: &mut HeaderMap, more: HeaderMap) {
-    let lists = ["anthropic-beta", "openai-beta"].map(|name| (name, list(headers, &more, name)));
+    let lists = FEATURES.map(|(_, name)| (name, list(headers, &more, name)));
     headers.extend(more);
     for (name, list) in lists {
         if let Some(list) = list {
@@ -75,8 +75,8 @@ fn list(one: &HeaderMap, other: &HeaderMap, name: &str) -> Option<HeaderValue> {
     HeaderValue::from_bytes(&values.join(&b","[..])).ok()
 }
 
-fn names(dialect: Dialect) -> impl Iterator<Item = &'static str> {
-    FORWARDED.into_iter().filter(move |(own, _)| *own == dialect).map(|(_, name)| name)
+fn features(dialect: Dialect) -> impl Iterator<Item = &'static str> {
+    FEATURES.into_iter().filter(move |(own, _)| *own == dialect).map(|(_, name)| name)
 }
 
 #[cfg(test)]

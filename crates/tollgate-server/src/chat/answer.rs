@@ -45,6 +45,7 @@ pub(super) async fn answer(
     let mut request = request?;
     let Target { who, agent, chain } = target;
     let seen = request.clone();
+    carry(&mut request, opened.asked.dialect, &opened.sent.headers);
     let keeping = match opened.asked.dialect {
         Dialect::OpenAiResponses => {
             front.threads.resume((&who.principal, opened.began), &mut request)?

@@ -5,6 +5,7 @@ mod agents;
 mod asking_leave;
 mod chat;
 mod chat_cascade;
+mod chat_same;
 mod chat_streams;
 mod chat_targets;
 mod chat_window;
