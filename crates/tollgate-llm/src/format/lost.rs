@@ -42,8 +42,6 @@ const SERVED: &[&str] = &[
     "inlineData",
     "fileData",
     "generationConfig.responseSchema",
-    // A header that every client of Anthropic sends.
-    "anthropic-version",
 ];
 
 impl Lost {

@@ -82,9 +82,7 @@ fn read(opened: &Opened) -> Result<Request, Failure> {
     let text = text.map_err(|_| Failure::invalid("", "the body is not UTF-8"))?;
     let body = json::value(text);
     let body = body.map_err(|error| Failure::invalid("", format!("not JSON: {error}")))?;
-    let mut request = opened.format().read_request(body, &opened.asked.address())?;
-    carry(&mut request, opened.asked.dialect, &opened.sent.headers);
-    Ok(request)
+    opened.format().read_request(body, &opened.asked.address())
 }
 
 /// The turn, and why it has its tier.

@@ -2,7 +2,6 @@
 
 use serde_json::{Value, json};
 use tollgate_core::id::AgentId;
-use tollgate_llm::settings::ProviderKind;
 use tollgate_server::{Right, Rights};
 
 use crate::chat::{agent, ask, stage};
@@ -83,26 +82,6 @@ async fn every_api_reaches_the_same_agent_over_the_same_model() {
         assert_eq!(reply.status, 200, "{path}: {}", reply.text);
         assert!(reply.text.contains("it said: \\\"one\\\""), "{dialect}: {}", reply.text);
         assert_eq!(reply.json()["tollgate"]["rounds"], 2, "{path}");
-    }
-}
-
-#[tokio::test]
-async fn features_that_a_client_asks_for_by_header_reach_a_provider_of_its_dialect() {
-    let (_, path, body) = dialects("sage")[2].clone();
-    for (kind, beta) in [(ProviderKind::Anthropic, Some("a,b")), (ProviderKind::OpenAi, None)] {
-        let model = Model::calling(&[]).await;
-        let mut models = model.settings();
-        models.providers[0].kind = kind;
-        let setup = Setup { models, agents: vec![agent(&[])], ..Setup::default() };
-        let stage = Stage::with(setup).await;
-        let call = stage.post(body.to_string()).path(&path).header("anthropic-beta", "a,b");
-        let reply = call.header("anthropic-version", "2023-06-02").send().await;
-        assert_eq!(reply.status, 200, "{}", reply.text);
-        let headers = model.headers.lock()[0].clone();
-        let sent = |name: &str| headers.get(name).map(|value| value.to_str().unwrap());
-        assert_eq!(sent("anthropic-beta"), beta, "{kind:?}");
-        assert_eq!(sent("anthropic-version"), beta.map(|_| "2023-06-02"), "{kind:?}");
-        assert!(!model.asked.lock()[0].to_string().contains("anthropic-"), "{kind:?}");
     }
 }
 

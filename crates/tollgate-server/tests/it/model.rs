@@ -1,5 +1,4 @@
-//! A model that says what a test wants, at a provider that speaks OpenAI's chat API; words it says
-//! in Anthropic's too.
+//! A model that says what a test wants, at a provider that speaks OpenAI's chat API.
 
 use std::convert::Infallible;
 use std::net::SocketAddr;
@@ -7,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{HeaderMap, Request, Response};
+use http::{Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -29,8 +28,6 @@ pub(crate) struct Model {
     pub(crate) address: SocketAddr,
     /// Bodies, in the order in which they came.
     pub(crate) asked: Arc<Mutex<Vec<Value>>>,
-    /// Their headers.
-    pub(crate) headers: Arc<Mutex<Vec<HeaderMap>>>,
     _serving: tasks::Task,
 }
 
@@ -40,16 +37,13 @@ impl Model {
         let address = listener.local_addr().unwrap();
         let asked = Arc::new(Mutex::new(Vec::new()));
         let script: Arc<Script> = Arc::new(Box::new(script));
-        let headers = Arc::new(Mutex::new(Vec::new()));
-        let (heard, heads) = (Arc::clone(&asked), Arc::clone(&headers));
+        let heard = Arc::clone(&asked);
         let serving = tasks::spawn("model", async move {
             let mut connections = JoinSet::new();
             loop {
                 let Ok((stream, _)) = listener.accept().await else { continue };
                 let (script, heard) = (Arc::clone(&script), Arc::clone(&heard));
-                let heads = Arc::clone(&heads);
-                let service = service_fn(move |request: Request<Incoming>| {
-                    heads.lock().push(request.headers().clone());
+                let service = service_fn(move |request| {
                     let (script, heard) = (Arc::clone(&script), Arc::clone(&heard));
                     async move { Ok::<_, Infallible>(answer(request, &script, &heard).await) }
                 });
@@ -59,7 +53,7 @@ impl Model {
                 });
             }
         });
-        Self { address, asked, headers, _serving: serving }
+        Self { address, asked, _serving: serving }
     }
 
     /// Calls the tools of `rounds`, one entry a round, then says what the last result was.
@@ -107,7 +101,6 @@ async fn answer(
     script: &Script,
     heard: &Mutex<Vec<Value>>,
 ) -> Response<Full<Bytes>> {
-    let is_anthropic = request.uri().path().ends_with("/messages");
     let body = request.into_body().collect().await.unwrap().to_bytes();
     let asked: Value = serde_json::from_slice(&body).unwrap();
     heard.lock().push(asked.clone());
@@ -122,7 +115,6 @@ async fn answer(
     let is_streamed = asked["stream"] == true;
     let number = heard.lock().len() - 1;
     let (media, text) = match is_streamed {
-        _ if is_anthropic => ("application/json", anthropic(&said)),
         true => ("text/event-stream", streamed(&said, number)),
         false => ("application/json", whole(&said, number)),
     };
@@ -159,13 +151,6 @@ fn whole(said: &str, number: usize) -> String {
     json!({"id": format!("r{number}"), "object": "chat.completion", "created": 7, "model": "model-at-home",
            "choices": [{"index": 0, "message": message, "finish_reason": finish(&calls)}],
            "usage": usage})
-    .to_string()
-}
-
-fn anthropic(said: &str) -> String {
-    json!({"id": "msg_1", "type": "message", "role": "assistant", "model": "model-at-home",
-           "content": [{"type": "text", "text": said}], "stop_reason": "end_turn",
-           "usage": {"input_tokens": 10, "output_tokens": 2}})
     .to_string()
 }
 

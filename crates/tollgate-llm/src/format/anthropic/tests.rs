@@ -398,29 +398,3 @@ fn plain(value: Value) -> Value {
         other => other,
     }
 }
-
-#[test]
-fn the_end_of_a_stream_does_not_repeat_what_its_start_says_of_the_usage() {
-    let usage = json!({"input_tokens": 5, "output_tokens": 1, "service_tier": "standard",
-        "cache_creation": {"ephemeral_5m_input_tokens": 0}, "inference_geo": "eu"});
-    let start =
-        json!({"type": "message_start", "message": {"id": "m", "model": "c", "usage": usage}});
-    let end = json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"},
-        "usage": {"output_tokens": 7, "server_tool_use": {"web_search_requests": 1}}});
-    let mut reader = Anthropic.stream_reader();
-    let mut writer = Anthropic.stream_writer(&recorded::request(Vec::new()));
-    let mut frames = Vec::new();
-    for event in [start, end, json!({"type": "message_stop"})] {
-        for step in reader.read(None, &event.to_string()).unwrap() {
-            frames.extend(writer.write(&step));
-        }
-    }
-    frames.extend(writer.end(None));
-    let said = |at: usize| serde_json::from_str::<Value>(&frames[at].data).unwrap();
-    assert_eq!(said(0)["message"]["usage"], usage);
-    assert_eq!(
-        said(1)["usage"],
-        json!({"input_tokens": 5, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0,
-            "output_tokens": 7, "server_tool_use": {"web_search_requests": 1}})
-    );
-}
