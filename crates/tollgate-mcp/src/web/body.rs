@@ -108,6 +108,8 @@ impl EventStream {
             if let (Some(_), Some(fault)) = (&self.whole, self.decoder.fault()) {
                 return Some(Err(fault));
             }
+            // Even an empty rest would keep the connection's buffer from being used again.
+            self.chunk = Bytes::new();
             match self.body.frame().await? {
                 Ok(frame) => {
                     self.chunk = frame.into_data().unwrap_or_default();
