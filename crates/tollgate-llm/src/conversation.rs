@@ -322,6 +322,25 @@ impl Part {
         }
     }
 
+    /// About as many as it holds.
+    pub fn bytes(&self) -> usize {
+        const AROUND: usize = 128;
+        let own = match &self.content {
+            Content::Text(text) | Content::Refusal(text) => text.len(),
+            Content::Thinking { text, signature } => {
+                text.len() + signature.as_ref().map_or(0, |signature| signature.text.len())
+            }
+            Content::Media(media) => match &media.source {
+                MediaSource::Url(text) | MediaSource::File(text) => text.len(),
+                MediaSource::Base64 { data, .. } => data.len(),
+            },
+            Content::Call(call) => call.name.len() + call.arguments.len(),
+            Content::Result(result) => result.parts.iter().map(Self::bytes).sum(),
+            Content::Opaque { value, .. } => value.to_string().len(),
+        };
+        own + AROUND
+    }
+
     pub fn as_call(&self) -> Option<&Call> {
         match &self.content {
             Content::Call(call) => Some(call),

@@ -12,6 +12,8 @@ use crate::conversation::Message;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Told {
     pub ended: Ended,
+    /// Who answered last, by the name in the config.
+    pub model: String,
     /// How often a model was asked.
     pub rounds: u32,
     pub calls: Vec<Ran>,
@@ -85,6 +87,7 @@ impl Told {
     pub fn json(&self, history: Value) -> Value {
         let mut told = Map::new();
         told.insert("ended".to_owned(), self.ended.as_str().into());
+        told.insert("model".to_owned(), self.model.as_str().into());
         told.insert("rounds".to_owned(), self.rounds.into());
         let calls: Vec<Value> = self.calls.iter().map(Ran::json).collect();
         told.insert("calls".to_owned(), calls.into());

@@ -7,10 +7,11 @@ use std::time::Instant;
 use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use parking_lot::Mutex;
 use tollgate_engine::clock::Clock;
+use tollgate_mcp::large::{LARGE, aside};
 
 use super::offer::Offer;
 use super::{Said, Voice};
-use crate::conversation::{Delivery, Request};
+use crate::conversation::{Delivery, Part, Request};
 use crate::delta::{Delta, steps};
 use crate::failure::Failure;
 use crate::mode::{self, Reading};
@@ -58,6 +59,7 @@ pub(super) fn ask(asking: Asking) -> Answer {
 }
 
 async fn reach(asking: Asking) -> Result<Answer, Failure> {
+    counted(&asking).await;
     let Asking { clock, models, offer, request, until, voice } = asking;
     let on_fallback = |note: Note| {
         if let Some(voice) = &voice {
@@ -90,6 +92,16 @@ async fn reach(asking: Asking) -> Result<Answer, Failure> {
         }
     };
     Ok(stream::iter([Ok(Heard::Reached(reached))]).chain(deltas).boxed())
+}
+
+/// What is large is counted where nobody waits for it. Counts are remembered, so that it is done.
+async fn counted(asking: &Asking) {
+    let parts = asking.request.messages.iter().flat_map(|message| &message.parts);
+    let size = parts.map(Part::bytes).sum();
+    let Some(model) = asking.models.first().filter(|_| size > LARGE) else { return };
+    let (offer, request, model) = (asking.offer.clone(), asking.request.clone(), Arc::clone(model));
+    // Whether it fits is asked again, for every model.
+    let _ = aside(size, move || offer.round(&request, &model).is_ok()).await;
 }
 
 fn read(answer: Answering, reading: Reading) -> Answer {

@@ -44,6 +44,8 @@ pub(super) struct Room<'a> {
     pub(super) turn: &'a Turn,
     /// In which the model wrote its arguments.
     pub(super) dialect: Dialect,
+    /// Of the model that reads the results, in tokens.
+    pub(super) window: u32,
     pub(super) voice: Option<&'a Voice>,
 }
 
@@ -52,11 +54,12 @@ impl Room<'_> {
     pub(super) async fn run(&self, calls: &[OwnCall]) -> Vec<Dealt> {
         let (events, heard) = mpsc::channel(QUEUE);
         let events = self.voice.is_some().then_some(events);
-        let running = join_all(calls.iter().map(|own| self.run_one(own, events.clone())));
+        let caps = caps(self.window, calls.len());
+        let running = join_all(calls.iter().map(|own| self.run_one(own, caps, events.clone())));
         self.listening(running, heard).await
     }
 
-    async fn run_one(&self, own: &OwnCall, events: Option<Events>) -> Dealt {
+    async fn run_one(&self, own: &OwnCall, caps: Caps, events: Option<Events>) -> Dealt {
         let call = own.call();
         self.note(Note::Calling {
             id: call.id.clone(),
@@ -68,7 +71,7 @@ impl Room<'_> {
             Ok(sent) => {
                 let tool = own.tool().as_str();
                 let arguments = self.in_own_names(tool, sent);
-                self.through_the_gate(tool, &arguments, events).await
+                self.through_the_gate(request(tool, Some(&arguments)), caps, events).await
             }
             Err(unreadable) => {
                 let message = unreadable.to_string();
@@ -88,8 +91,8 @@ impl Room<'_> {
 
     async fn through_the_gate(
         &self,
-        name: &str,
-        arguments: &Value,
+        request: call::Request<'_>,
+        caps: Caps,
         events: Option<Events>,
     ) -> Outcome {
         let client = ClientFacts::default();
@@ -97,11 +100,10 @@ impl Room<'_> {
         let caller = Caller {
             events,
             progress,
-            caps: Caps::chat(),
+            caps,
             decided_by: Decider::Model,
             ..Caller::silent(&client)
         };
-        let request = request(name, Some(arguments));
         match self.gate.call(self.turn, request, caller).await {
             Ok(Reply::Tool(outcome)) => outcome,
             Ok(Reply::Result(_) | Reply::InputRequired(_) | Reply::Task(_)) => {
@@ -169,6 +171,17 @@ impl Room<'_> {
             voice.say(Said::Note(note)).await;
         }
     }
+}
+
+/// How much of a result is given to a model: of all results of a round together about a third of
+/// its window, so that it has room to answer. The rest stays behind a handle.
+fn caps(window: u32, calls: usize) -> Caps {
+    const LEAST: usize = 1 << 10;
+    let usual = Caps::chat();
+    // A word more often than not has four letters and more.
+    let room = (window as usize).saturating_mul(3) / 2 / calls.max(1);
+    let text_bytes = room.clamp(LEAST, usual.text_bytes);
+    Caps { text_bytes, page_bytes: usual.page_bytes.min(text_bytes), ..usual }
 }
 
 /// The same turn, with so much time left for its tools.

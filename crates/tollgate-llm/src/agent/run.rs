@@ -236,7 +236,8 @@ impl Run {
         let left = self.bounds.tool_time.map(|all| all.saturating_sub(self.spent.tool_time));
         let turn = walled(&acting.turn, left, began);
         let (gate, voice) = (&*self.chat.gate, self.mouth.voice());
-        let room = Room { gate, turn: &turn, dialect: self.dialect, voice };
+        let window = self.chain.first().map_or(0, |model| model.settings.context_window);
+        let room = Room { gate, turn: &turn, dialect: self.dialect, window, voice };
         let mut dealt = room.run(&sorted.run).await;
         self.spent.tool_time += self.chat.clock.now().saturating_duration_since(began);
         let dealt_with = sorted.run.len() + sorted.search.len() + sorted.refused.len();
@@ -305,6 +306,7 @@ impl Run {
     async fn close(mut self, last: Last) -> Result<Answer, Failure> {
         let told = self.acting.is_some().then(|| Told {
             ended: last.ended,
+            model: self.chain.first().map(|it| it.settings.name.clone()).unwrap_or_default(),
             rounds: self.rounds,
             history: match self.ran.is_empty() {
                 true => Vec::new(),

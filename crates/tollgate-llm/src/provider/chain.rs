@@ -103,6 +103,9 @@ impl Chain<'_> {
                 Err(error) => error,
             };
             failed += 1;
+            let failure = &error.failure;
+            tracing::warn!(model = model.settings.name, code = failure.kind.code(), %failure,
+                "a model did not answer");
             let left = self.until.map(|until| until.saturating_duration_since(self.clock.now()));
             let tried = Tried { failed, retries: model.retries(), left };
             match pause(error.again, tried, rand::random()) {

@@ -9,7 +9,7 @@ use quick_cache::sync::Cache;
 use serde_json::Value;
 use tollgate_core::turn::Principal;
 use tollgate_llm::agent::Answer;
-use tollgate_llm::conversation::{Content, MediaSource, Message, Part, Request, Role};
+use tollgate_llm::conversation::{Message, Part, Request, Role};
 use tollgate_llm::dialect::Dialect;
 use tollgate_llm::failure::Failure;
 
@@ -119,28 +119,9 @@ impl Keeping {
             Some(told) if !told.history.is_empty() => messages.extend_from_slice(&told.history),
             Some(_) | None => messages.push(answer.response.clone().into_message()),
         }
-        let bytes = messages.iter().flat_map(|message| &message.parts).map(weight).sum();
+        let bytes = messages.iter().flat_map(|message| &message.parts).map(Part::bytes).sum();
         if bytes <= LARGEST {
             threads.kept.insert((principal, id), Arc::new(Thread { messages, bytes, since }));
         }
     }
-}
-
-/// About as many bytes as the part holds.
-fn weight(part: &Part) -> usize {
-    const AROUND: usize = 128;
-    let own = match &part.content {
-        Content::Text(text) | Content::Refusal(text) => text.len(),
-        Content::Thinking { text, signature } => {
-            text.len() + signature.as_ref().map_or(0, |signature| signature.text.len())
-        }
-        Content::Media(media) => match &media.source {
-            MediaSource::Url(text) | MediaSource::File(text) => text.len(),
-            MediaSource::Base64 { data, .. } => data.len(),
-        },
-        Content::Call(call) => call.name.len() + call.arguments.len(),
-        Content::Result(result) => result.parts.iter().map(weight).sum(),
-        Content::Opaque { value, .. } => value.to_string().len(),
-    };
-    own + AROUND
 }

@@ -22,7 +22,11 @@ pub(super) async fn pass(
     headers.overhead(std::time::Duration::ZERO);
     let delivery = passed.delivery;
     passed.headers = sent.headers;
-    let answer = model.pass(passed).await.map_err(|error| error.failure)?;
+    let answer = model.pass(passed).await.map_err(|error| {
+        let (failure, model) = (error.failure, &model.settings.name);
+        tracing::warn!(model, code = failure.kind.code(), %failure, "a model did not answer");
+        failure
+    })?;
     let mut response = answer.map(Body::new);
     if delivery == Delivery::Streamed {
         response.extensions_mut().insert(Streaming);

@@ -40,7 +40,11 @@ impl Target {
             let model = models.find(named).ok_or_else(unknown)?;
             return Ok(Self { who, agent: None, chain: vec![model] });
         };
-        let agent = agent.ok_or_else(unknown)?;
+        let Some(agent) = agent else {
+            // Named in a header; the gate says which ones there are.
+            let refused = gate.turn(who.asked(who.wish())).err();
+            return Err(refused.map_or_else(|| unknown().into(), Refused::from));
+        };
         // Whoever speaks with some agents only does not reach more models by them.
         let is_its_own = agent.persona.models.iter().any(|model| model == named);
         let model = match who.reach {

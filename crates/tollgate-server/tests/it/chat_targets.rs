@@ -227,3 +227,38 @@ async fn a_mixed_turn_can_be_gone_on_from_in_each_dialect() {
         assert_eq!(said, ["one", "two"], "{path}");
     }
 }
+
+#[tokio::test]
+async fn b_ch_12_a_key_for_an_agent_brings_nothing_that_the_provider_runs_or_keeps() {
+    let model = Model::calling(&[]).await;
+    let mut phone = key("phone", "phone-key-0123456789", [Right::Execute].into_iter().collect());
+    phone.agents = Some(vec![AgentId::parse("sage").unwrap()]);
+    let (models, agents) = (model.settings(), vec![agent(&["echo"])]);
+    let stage = Stage::with(Setup { models, agents, keys: vec![phone], ..Setup::default() }).await;
+    for (field, value) in [
+        ("tools", json!([{"type": "mcp", "server_url": "http://x", "server_label": "x"}])),
+        ("conversation", json!("conv_others")),
+        ("prompt", json!({"id": "pmpt_others"})),
+        ("input", json!([{"type": "item_reference", "id": "msg_others"}])),
+    ] {
+        let mut body = json!({"model": "sage", "input": "hello"});
+        body[field] = value;
+        let call = stage.post(body.to_string()).path("/v1/responses");
+        let reply = call.header("x-api-key", "phone-key-0123456789").send().await;
+        assert_eq!(reply.status, 403, "{field}: {}", reply.text);
+    }
+    assert_eq!(model.asked.lock().len(), 0);
+}
+
+#[tokio::test]
+async fn b_ch_03_a_body_of_too_many_values_is_refused_and_an_unknown_agent_is_named() {
+    let model = Model::calling(&[]).await;
+    let stage = stage(&model, agent(&["echo"])).await;
+    let mut body = to("sage");
+    body["metadata"] = json!({"a": vec![0; 300_000]});
+    assert_eq!(ask(&stage, body).await.status, 400);
+    let call = stage.post(to("m").to_string()).path("/v1/chat/completions");
+    let reply = call.header("x-tollgate-agent", "nope").send().await;
+    let message = reply.json()["error"]["message"].as_str().unwrap().to_owned();
+    assert!(reply.status == 404 && message.contains("no agent `nope`"), "{}", reply.text);
+}

@@ -169,7 +169,13 @@ fn parts_that_overlap_are_written_one_after_the_other() {
 
 #[test]
 fn the_last_event_tells_what_the_gateway_did() {
-    let told = Told { ended: Ended::Answered, rounds: 2, calls: Vec::new(), history: Vec::new() };
+    let told = Told {
+        ended: Ended::Answered,
+        model: "m".to_owned(),
+        rounds: 2,
+        calls: Vec::new(),
+        history: Vec::new(),
+    };
     let mut writer = Anthropic.stream_writer(&recorded::request(Vec::new()));
     let frames = writer.end(Some(&told));
     let names: Vec<_> = frames.iter().map(|frame| frame.name.unwrap()).collect();

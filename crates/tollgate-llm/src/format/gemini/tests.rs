@@ -259,7 +259,13 @@ fn a_call_is_written_whole_and_texts_as_they_come() {
         sent,
         [json!({"text": "hi"}), json!({"functionCall": call}), json!({"text": " there"})]
     );
-    let told = Told { ended: Ended::Answered, rounds: 2, calls: Vec::new(), history: Vec::new() };
+    let told = Told {
+        ended: Ended::Answered,
+        model: "m".to_owned(),
+        rounds: 2,
+        calls: Vec::new(),
+        history: Vec::new(),
+    };
     let frames = writer.end(Some(&told));
     let last: Value = serde_json::from_str(&frames[0].data).unwrap();
     assert_eq!((frames.len(), &last["tollgate"]["rounds"]), (1, &json!(2)));

@@ -330,7 +330,7 @@ const TOOL: Section = Section {
             "approval",
             Kind::Choice(&["auto", "always", "never"]),
             "auto",
-            "Must a person agree? `auto` asks nobody about calls that a client made itself; `auto_execute` and destructive hints count for calls that a model decided, which no front of this version makes",
+            "Must a person agree? `auto` asks nobody about calls that a client made itself; `auto_execute` and destructive hints count for calls that a model of the gateway decided",
         ),
     ],
     elsewhere: &[],

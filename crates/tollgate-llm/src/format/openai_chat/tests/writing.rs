@@ -219,6 +219,7 @@ fn clients_that_know_functions_only_get_functions() {
 fn what_was_done_is_told_in_the_answer_and_in_the_last_chunk() {
     let told = Told {
         ended: Ended::Answered,
+        model: "m".to_owned(),
         rounds: 2,
         calls: vec![Ran {
             id: "c".into(),
@@ -228,7 +229,7 @@ fn what_was_done_is_told_in_the_answer_and_in_the_last_chunk() {
         }],
         history: vec![Message::text(Role::Assistant, "4")],
     };
-    let expected = json!({"ended": "answered", "rounds": 2,
+    let expected = json!({"ended": "answered", "model": "m", "rounds": 2,
         "calls": [{"id": "c", "name": "roll", "status": "ok", "duration_ms": 3}],
         "history": [{"role": "assistant", "content": "4"}]});
     let (_, body) = recorded::json(FOLDER, "response_text").remove(0);

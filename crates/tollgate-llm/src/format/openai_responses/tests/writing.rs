@@ -256,6 +256,7 @@ fn the_form_that_a_provider_was_asked_for_is_not_told() {
 fn what_was_done_is_told_in_the_last_answer() {
     let told = Told {
         ended: Ended::MaxDepth,
+        model: "m".to_owned(),
         rounds: 10,
         calls: Vec::new(),
         history: vec![Message::text(Role::Assistant, "4")],
@@ -264,7 +265,7 @@ fn what_was_done_is_told_in_the_last_answer() {
     let body = OpenAiResponses.write_response(&whole, &asked(), Some(&told));
     assert_eq!(
         body["tollgate"],
-        json!({"ended": "max_depth", "rounds": 10, "calls": [],
+        json!({"ended": "max_depth", "model": "m", "rounds": 10, "calls": [],
             "history": [{"role": "assistant", "content": "4"}]})
     );
     let mut writer = OpenAiResponses.stream_writer(&asked());
