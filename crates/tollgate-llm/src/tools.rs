@@ -15,7 +15,7 @@ mod offered;
 pub mod results;
 mod schema;
 
-pub use convert::{Converted, Unconvertible, convert};
+pub use convert::{Converted, Strict, Unconvertible, convert, convert_strictly};
 pub use definition::Unreadable;
 pub use form::{Form, UnknownForm};
 pub use listing::{Extent, Listing, Unclear, written};

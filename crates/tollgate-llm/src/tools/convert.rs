@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 use super::definition::{self, Defined, Unreadable};
 use super::form::Form;
 use super::lost::{Kind, Lost, step};
-use super::schema::{self, Renames, Unfit, limits};
+use super::schema::{self, Fitted, Renames, Unfit, limits};
 use crate::conversation::Function;
 use crate::extra::Extra;
 
@@ -36,6 +36,59 @@ pub enum Unconvertible {
 }
 
 pub fn convert(definition: &Value, from: Form, to: Form) -> Result<Converted, Unconvertible> {
+    converted(definition, (from, to), |schema, at| schema::fit(schema, to, at))
+}
+
+/// For OpenAI, with a schema that binds the model: it sends every property, null for those that it
+/// leaves out.
+pub fn convert_strictly(
+    definition: &Value,
+    from: Form,
+    to: Strict,
+) -> Result<Converted, Unconvertible> {
+    let to = to.form();
+    let mut made = converted(definition, (from, to), schema::bound)?;
+    let told = match to {
+        Form::OpenAi => made.definition.get_mut("function"),
+        _ => Some(&mut made.definition),
+    };
+    if let Some(Value::Object(fields)) = told {
+        fields.insert("strict".to_owned(), true.into());
+    }
+    made.lost.retain(|lost| !lost.at.ends_with("/strict"));
+    Ok(made)
+}
+
+/// The forms that know how to bind a model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Strict {
+    OpenAi,
+    OpenAiResponses,
+}
+
+impl Strict {
+    /// `None`: that form does not.
+    pub fn of(form: Form) -> Option<Self> {
+        match form {
+            Form::OpenAi => Some(Self::OpenAi),
+            Form::OpenAiResponses => Some(Self::OpenAiResponses),
+            _ => None,
+        }
+    }
+
+    fn form(self) -> Form {
+        match self {
+            Self::OpenAi => Form::OpenAi,
+            Self::OpenAiResponses => Form::OpenAiResponses,
+        }
+    }
+}
+
+fn converted(
+    definition: &Value,
+    (from, to): (Form, Form),
+    fit: impl Fn(&Value, &str) -> Result<Fitted, Unfit>,
+) -> Result<Converted, Unconvertible> {
     let defined = definition::read(definition, from)?;
     let mut lost = Vec::new();
     let name = to.names().fit(&defined.name).into_owned();
@@ -46,7 +99,7 @@ pub fn convert(definition: &Value, from: Form, to: Form) -> Result<Converted, Un
     let (parameters, told, renames) = match &defined.schema {
         None => (None, Vec::new(), Renames::default()),
         Some(schema) => {
-            let fitted = schema::fit(schema, to, defined.schema_at)?;
+            let fitted = fit(schema, defined.schema_at)?;
             lost.extend(fitted.lost);
             (fitted.schema, fitted.told, fitted.renames)
         }

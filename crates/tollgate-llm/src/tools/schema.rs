@@ -16,6 +16,7 @@ pub(super) mod openapi;
 mod refs;
 mod root;
 mod shape;
+mod strict;
 mod subset;
 
 pub(super) use keys::Renames;
@@ -47,6 +48,23 @@ pub enum Unfit {
     TooDeep,
     #[error("the schema has more than {MAX_VALUES} values")]
     TooLarge,
+    #[error("the schema cannot bind a model: {why}, at `{at}`")]
+    Unbound { at: String, why: &'static str },
+}
+
+/// The schema for OpenAI, in the part that binds a model.
+pub(super) fn bound(schema: &Value, at: &str) -> Result<Fitted, Unfit> {
+    check(schema)?;
+    let form = Form::OpenAi;
+    let mut bench = Bench::new(at);
+    let mut schema = schema.clone();
+    modern::modernise(&mut schema);
+    refs::gather(&mut schema, &mut bench)?;
+    let Value::Object(mut fields) = schema else { return Err(Unfit::NotASchema) };
+    root::plain(&mut fields, form, &mut bench)?;
+    let fields = strict::bind(fields, &mut bench)?;
+    let Bench { told, lost, renames, .. } = bench;
+    Ok(Fitted { schema: Some(Value::Object(fields)), told, lost, renames })
 }
 
 /// `at` is where the schema stands in its definition.

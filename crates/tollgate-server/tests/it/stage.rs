@@ -18,6 +18,7 @@ use tollgate_core::budget::Tier;
 use tollgate_core::filter::House;
 use tollgate_core::glob::Glob;
 use tollgate_core::id::{AgentId, ServerId};
+use tollgate_core::names::NamePattern;
 use tollgate_engine::builtin::{self, Failure, Reply, Tool};
 use tollgate_engine::clock::SystemClock;
 use tollgate_engine::gate::Gate;
@@ -72,6 +73,8 @@ pub(crate) struct Setup {
     /// Instead of the usual two, if there are any.
     pub(crate) agents: Vec<Agent>,
     pub(crate) house: House,
+    /// How upstream tools are called.
+    pub(crate) names: NamePattern,
     pub(crate) models: tollgate_llm::settings::Settings,
 }
 
@@ -86,12 +89,17 @@ impl Stage {
         let tools = builtin::Server { name: "test", tools: test_tools(&seen) };
         let tools = std::iter::once(tools).chain(setup.tools).collect();
         let parts = Parts { tools, ..Parts::default() };
-        let mut awaited =
-            vec![if setup.upstream.is_some() { "up_count" } else { "echo" }.to_owned()];
+        let first = match (setup.upstream, &setup.names) {
+            (None, _) => "echo",
+            (Some(_), NamePattern::PassThrough) => "count",
+            (Some(_), NamePattern::Joined(_)) => "up_count",
+        };
+        let mut awaited = vec![first.to_owned()];
         awaited.extend(setup.servers.iter().map(|server| format!("{}_say", server.id)));
         let mut settings = settings(&directory.0, setup.upstream);
         settings.servers.extend(setup.servers);
         settings.house = setup.house;
+        settings.names = setup.names;
         if !setup.agents.is_empty() {
             settings.agents = setup.agents;
         }

@@ -2,11 +2,15 @@
 
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
+use tollgate_core::names::NamePattern;
 use tollgate_engine::builtin::{self, Failure, Reply, Tool};
 use tollgate_server::Right;
 
+use crate::chat::{agent, ask};
 use crate::client;
+use crate::model::Model;
 use crate::stage::{Setup, Stage, key};
+use crate::upstream::Upstream;
 
 async fn run(stage: &Stage, format: &str, calls: &Value) -> client::Reply {
     let path = format!("/v1/mcp/tool/execute?format={format}");
@@ -192,4 +196,41 @@ async fn arguments_get_their_own_names_back() {
     let call = chat("c", "odd", r#"{"$top": 3}"#);
     let message = run(&stage, "chat", &call).await.json();
     assert_eq!(message["content"], r#"{"$top":3}"#, "{message}");
+}
+
+#[tokio::test]
+async fn a_tool_whose_name_no_dialect_takes_is_offered_and_run_all_the_same() {
+    let up = Upstream::start().await;
+    up.script.grow("files.read");
+    // Calls whatever it is offered under a name like that, then says what came of it.
+    let model = Model::saying(|asked| {
+        let messages = asked["messages"].as_array().unwrap();
+        let tools = asked["tools"].as_array().unwrap();
+        let names = tools.iter().filter_map(|tool| tool["function"]["name"].as_str());
+        let name = names.into_iter().find(|name| name.starts_with("files_read_"));
+        match (name, messages.last().unwrap()["role"] == "tool") {
+            (Some(name), false) => format!("!{name} {{}}"),
+            (Some(_), true) => format!("it said: {}", messages.last().unwrap()["content"]),
+            (None, _) => "there is no such tool".to_owned(),
+        }
+    })
+    .await;
+    let stage = Stage::with(Setup {
+        upstream: Some(up.address),
+        names: NamePattern::PassThrough,
+        models: model.settings(),
+        agents: vec![agent(&["files.read"])],
+        ..Setup::default()
+    })
+    .await;
+    let body = json!({"model": "sage", "messages": [{"role": "user", "content": "read"}]});
+    let answer = ask(&stage, body).await.json();
+    assert_eq!(answer["choices"][0]["message"]["content"], "it said: \"done\"", "{answer}");
+    assert_eq!(*up.script.calls.lock(), ["files.read"]);
+    let offered = model.asked.lock()[0]["tools"].clone();
+    let name = offered.as_array().unwrap().iter().find_map(|tool| {
+        tool["function"]["name"].as_str().filter(|name| name.starts_with("files_read_"))
+    });
+    let message = run(&stage, "chat", &chat("c", name.unwrap(), "{}")).await.json();
+    assert_eq!(message["content"], "done", "{message}");
 }

@@ -9,6 +9,7 @@ const FORMATS: [&str; 7] =
     ["mcp", "openai", "openai-responses", "anthropic", "gemini", "openai-realtime", "gemini-live"];
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "they are switches")]
 pub struct Convert {
     /// The format that they are in [default: as they look]
     #[arg(long, value_name = "FORMAT", value_parser = FORMATS)]
@@ -19,6 +20,9 @@ pub struct Convert {
     /// One tool, a list of them, or what a server answered to `tools/list` [default: standard input]
     #[arg(value_name = "FILE|-")]
     pub file: Option<PathBuf>,
+    /// For OpenAI: bind the model to the schema, where that can be done
+    #[arg(long, conflicts_with = "results")]
+    pub strict: bool,
     /// They are results of calls, not definitions
     #[arg(long)]
     pub results: bool,

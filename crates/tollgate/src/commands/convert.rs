@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 use tollgate_core::json as strict;
-use tollgate_llm::tools::{self, Form, Listing, Lost, results};
+use tollgate_llm::tools::{self, Form, Listing, Lost, Strict, Unconvertible, Unfit, results};
 
 use crate::cli::convert::Convert;
 use crate::failure::Failure;
@@ -21,10 +21,17 @@ pub(super) fn run(wanted: &Convert, output: Output) -> Result<(), Failure> {
     let (from, to) = (wanted.from.as_ref().map(form).transpose()?, form(&wanted.to)?);
     let file = wanted.file.as_deref().filter(|file| *file != Path::new("-"));
     let document = read(file)?;
-    match wanted.results {
-        true => results(document, (from, to), output),
-        false => definitions(document, (from, to), output),
+    if wanted.results {
+        return results(document, (from, to), output);
     }
+    let strict = match (wanted.strict, Strict::of(to)) {
+        (true, None) => {
+            let why = format!("`--strict` is for openai and openai-responses, not for {to}");
+            return Err(Failure::Usage(why));
+        }
+        (is_wanted, strict) => strict.filter(|_| is_wanted),
+    };
+    definitions(document, Way { from, to, strict }, output)
 }
 
 fn read(file: Option<&Path>) -> Result<Value, Failure> {
@@ -45,11 +52,17 @@ fn read(file: Option<&Path>) -> Result<Value, Failure> {
     strict::value(&text).map_err(|malformed| bad(format!("not JSON: {malformed}")))
 }
 
-fn definitions(
-    document: Value,
-    (from, to): (Option<Form>, Form),
-    output: Output,
-) -> Result<(), Failure> {
+/// From where to where.
+#[derive(Debug, Clone, Copy)]
+struct Way {
+    from: Option<Form>,
+    to: Form,
+    /// Models are to be bound to the schemas.
+    strict: Option<Strict>,
+}
+
+fn definitions(document: Value, way: Way, output: Output) -> Result<(), Failure> {
+    let Way { from, to, strict } = way;
     let unclear = |unclear: tools::Unclear| Failure::failed(unclear.to_string());
     let listing = Listing::read(document).map_err(unclear)?;
     let from = from.map_or_else(|| listing.form(), Ok).map_err(unclear)?;
@@ -57,7 +70,12 @@ fn definitions(
     let mut converted = Vec::new();
     for (at, definition) in listing.definitions.iter().enumerate() {
         let name = name(definition).unwrap_or_else(|| format!("tool {}", at + 1));
-        match tools::convert(definition, from, to) {
+        let mut bound = strict.map(|strict| tools::convert_strictly(definition, from, strict));
+        if let Some(Err(Unconvertible::Unfit(unfit @ Unfit::Unbound { .. }))) = &bound {
+            told.notes.push(format!("{name}: not strict: {unfit}"));
+            bound = None;
+        }
+        match bound.unwrap_or_else(|| tools::convert(definition, from, to)) {
             Ok(made) => {
                 told.lost(&name, &made.lost);
                 converted.push(made.definition);
@@ -100,6 +118,7 @@ fn results(
 struct Told {
     /// Of each: the tool, and what it lost.
     lost: Vec<(String, Lost)>,
+    notes: Vec<String>,
     failed: Vec<String>,
 }
 
@@ -115,6 +134,9 @@ impl Told {
                 written.iter().for_each(|written| output.json(written));
                 for (name, lost) in &self.lost {
                     output.note(&clean(&format!("{name}{lost}")));
+                }
+                for note in &self.notes {
+                    output.note(&clean(note));
                 }
                 for failed in &self.failed {
                     output.note(&clean(&format!("error: {failed}")));
@@ -139,6 +161,9 @@ impl Told {
         let mut all = Map::new();
         all.extend(written.map(|written| (what.to_owned(), written)));
         all.insert("lost".to_owned(), lost.into());
+        if !self.notes.is_empty() {
+            all.insert("notes".to_owned(), self.notes.clone().into());
+        }
         all.insert("failed".to_owned(), self.failed.clone().into());
         Value::Object(all)
     }

@@ -69,6 +69,26 @@ fn programs_get_what_was_lost_beside_the_tools() {
 }
 
 #[test]
+fn models_are_bound_to_schemas_that_can_bind() {
+    let tools = json!([
+        {"name": "roll", "inputSchema": {"type": "object", "properties": {"dice": {"type": "string"}}}},
+        {"name": "tag", "inputSchema": {"type": "object", "properties": {"labels": {"type": "object"}}}},
+    ]);
+    let run = piped(&tools.to_string(), &["--to", "openai-responses", "--strict"]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    let written: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!((&written[0]["strict"], &written[1]["strict"]), (&json!(true), &json!(false)));
+    assert_eq!(written[0]["parameters"]["properties"]["dice"]["type"], json!(["string", "null"]));
+    assert_eq!(
+        run.stderr,
+        "tag: not strict: the schema cannot bind a model: it is an object of any keys, at \
+         `/inputSchema/properties/labels`\n"
+    );
+    let run = piped(&tools.to_string(), &["--to", "gemini", "--strict"]);
+    assert_eq!(run.code, Some(2));
+}
+
+#[test]
 fn results_are_converted_too() {
     let result = json!({"content": [{"type": "text", "text": "no dice"}], "isError": true});
     let run = piped(&result.to_string(), &["--results", "--to", "anthropic"]);

@@ -1,7 +1,7 @@
 //! Renames the arguments whose names a form does not take, everywhere in the schema, and gives
 //! them their own names back in what a model sends.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
@@ -15,14 +15,50 @@ use crate::tools::lost::{Kind, Lost, step};
 pub(crate) struct Renames {
     /// The tool's own names, by the new ones.
     own: BTreeMap<String, String>,
+    /// Keys that are null where they would have been left out, and those for which null is null.
+    unsent: BTreeSet<String>,
+    kept: BTreeSet<String>,
 }
 
 impl Renames {
     /// Arguments that a model sent, in the tool's own names.
     pub(in crate::tools) fn arguments(&self, sent: Map<String, Value>) -> Map<String, Value> {
+        let sent = match self.unsent.is_empty() {
+            true => sent,
+            false => self.without_unsent(sent),
+        };
         match self.own.is_empty() {
             true => sent,
             false => renamed_fields(sent, &self.own),
+        }
+    }
+
+    /// From now on null is as good as nothing there.
+    pub(super) fn leave_out(&mut self, key: &str) {
+        self.unsent.insert(key.to_owned());
+    }
+
+    /// Keys whose null is a value in one place and nothing in another.
+    pub(super) fn torn(&self) -> Vec<String> {
+        self.unsent.intersection(&self.kept).cloned().collect()
+    }
+
+    /// Somewhere null is a value that has to be sent: it stays one everywhere.
+    pub(super) fn keep(&mut self, key: &str) {
+        self.kept.insert(key.to_owned());
+    }
+
+    fn without_unsent(&self, fields: Map<String, Value>) -> Map<String, Value> {
+        let is_unsent = |key: &String| self.unsent.contains(key) && !self.kept.contains(key);
+        let kept = fields.into_iter().filter(|(key, value)| !value.is_null() || !is_unsent(key));
+        kept.map(|(key, value)| (key, self.inside(value))).collect()
+    }
+
+    fn inside(&self, value: Value) -> Value {
+        match value {
+            Value::Object(fields) => Value::Object(self.without_unsent(fields)),
+            Value::Array(items) => items.into_iter().map(|item| self.inside(item)).collect(),
+            scalar => scalar,
         }
     }
 }

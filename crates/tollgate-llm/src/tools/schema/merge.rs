@@ -41,6 +41,28 @@ pub(super) fn and(
     (base, (!rest.is_empty()).then_some(rest))
 }
 
+/// Takes in all parts of `allOf`, and theirs; gives back what could not be taken in.
+pub(super) fn take_all(fields: &mut Map<String, Value>) -> Vec<Value> {
+    let mut left = Vec::new();
+    let mut waiting: Vec<Value> = match fields.shift_remove("allOf") {
+        Some(Value::Array(all)) => all.into_iter().rev().collect(),
+        _ => return left,
+    };
+    while let Some(part) = waiting.pop() {
+        let Value::Object(mut part) = part else {
+            left.extend((part == false).then_some(part));
+            continue;
+        };
+        if let Some(Value::Array(more)) = part.shift_remove("allOf") {
+            waiting.extend(more.into_iter().rev());
+        }
+        let (merged, rest) = and(std::mem::take(fields), part);
+        *fields = merged;
+        left.extend(rest.map(Value::Object));
+    }
+    left
+}
+
 /// Whether nothing but named properties is said of objects, or nothing that closes them.
 fn is_open(fields: &Map<String, Value>) -> bool {
     let open = |value: &Value| *value == Value::Bool(true) || *value == json!({});

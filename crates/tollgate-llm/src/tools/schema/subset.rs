@@ -5,7 +5,7 @@
 use serde_json::{Map, Value, json};
 
 use super::limits;
-use super::merge::and;
+use super::merge::{and, take_all};
 use super::{Bench, Kind, Lost, step};
 
 mod kinds;
@@ -73,29 +73,12 @@ impl Writer<'_> {
 
     /// Takes in what has to hold as well; what cannot be taken in is told.
     fn all_of(&mut self, fields: &mut Fields, at: &str) -> Vec<String> {
-        let mut told = Vec::new();
-        let mut waiting: Vec<Value> = match fields.shift_remove("allOf") {
-            Some(Value::Array(all)) => all.into_iter().rev().collect(),
-            _ => return told,
-        };
-        let mut left = Vec::new();
-        while let Some(part) = waiting.pop() {
-            let Value::Object(mut part) = part else {
-                left.extend((part == false).then_some(part));
-                continue;
-            };
-            if let Some(Value::Array(more)) = part.shift_remove("allOf") {
-                waiting.extend(more.into_iter().rev());
-            }
-            let (merged, rest) = and(std::mem::take(fields), part);
-            *fields = merged;
-            left.extend(rest.map(Value::Object));
+        let left = take_all(fields);
+        if left.is_empty() {
+            return Vec::new();
         }
-        if !left.is_empty() {
-            self.limit(at, "allOf");
-            told.push(limits::of("allOf", &Value::Array(left)));
-        }
-        told
+        self.limit(at, "allOf");
+        vec![limits::of("allOf", &Value::Array(left))]
     }
 
     /// The forms that a value may have, if it may have several.

@@ -5,7 +5,7 @@ use proptest::test_runner::Config;
 use serde_json::{Map, Value, json};
 use tollgate_core::schema::Schema;
 
-use crate::tools::{Form, Kind, convert};
+use crate::tools::{Form, Kind, Strict, convert, convert_strictly};
 
 /// Names that some forms take and others do not.
 const KEYS: [&str; 6] = ["a", "b", "c-d", "$e", "f[g]", "h i"];
@@ -197,6 +197,26 @@ proptest! {
                 );
             }
         }
+    }
+
+    #[test]
+    fn what_binds_a_model_lets_nothing_through_that_the_tool_refuses(schema in arguments(), mut seed in any::<u64>()) {
+        let tool = json!({"name": "t", "inputSchema": schema});
+        let Ok(original) = Schema::compile(&schema) else { return Ok(()) };
+        let Ok(made) = convert_strictly(&tool, Form::Mcp, Strict::OpenAi) else { return Ok(()) };
+        let bound = &made.definition["function"]["parameters"];
+        let compiled = Schema::compile(bound).map_err(|bad| format!("{bad} {bound}")).unwrap();
+        let is_whole = made.lost.iter().all(|lost| lost.kind != Kind::Limit);
+        for _ in 0..20 {
+            let Value::Object(sent) = instance(bound, bound, &mut seed, 0) else { continue };
+            if is_whole && compiled.check(&Value::Object(sent.clone())).is_ok() {
+                let own = Value::Object(made.arguments(sent.clone()));
+                let refused = original.check(&own).err();
+                assert!(refused.is_none(), "{own} by {schema}, sent {sent:?} by {bound}: {refused:?}");
+            }
+        }
+        let again = convert_strictly(&made.definition, Form::OpenAi, Strict::OpenAi).unwrap();
+        assert_eq!(again.definition, made.definition);
     }
 
     #[test]
