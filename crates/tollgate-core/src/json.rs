@@ -410,22 +410,37 @@ fn push_canonical(out: &mut String, value: &Value) {
 /// Whether arrays and objects stand in each other more than `limit` deep. Most readers give up
 /// somewhere; raw text would be passed on to them unread.
 pub fn is_deeper_than(limit: usize, text: &str) -> bool {
-    let (mut depth, mut in_string) = (0_usize, false);
-    let mut bytes = text.bytes();
-    while let Some(byte) = bytes.next() {
-        match byte {
-            b'"' => in_string = !in_string,
-            b'\\' if in_string => drop(bytes.next()),
-            _ if in_string => {}
+    let mut depth = 0_usize;
+    marks(text).any(|mark| {
+        match mark {
             b'[' | b'{' => depth += 1,
             b']' | b'}' => depth = depth.saturating_sub(1),
             _ => {}
         }
-        if depth > limit {
-            return true;
+        depth > limit
+    })
+}
+
+/// Whether there are more than `limit` values, or nearly so many. A value that was read takes far
+/// more room than its few letters.
+pub fn has_more_values_than(limit: usize, text: &str) -> bool {
+    marks(text).filter(|mark| matches!(mark, b',' | b'[' | b'{')).nth(limit).is_some()
+}
+
+/// The bytes that stand outside of strings.
+fn marks(text: &str) -> impl Iterator<Item = u8> {
+    let mut bytes = text.bytes();
+    let mut in_string = false;
+    std::iter::from_fn(move || {
+        loop {
+            match bytes.next()? {
+                b'"' => in_string = !in_string,
+                b'\\' if in_string => drop(bytes.next()),
+                _ if in_string => {}
+                mark => return Some(mark),
+            }
         }
-    }
-    false
+    })
 }
 
 /// The value as a string, if it is one.

@@ -327,9 +327,9 @@ impl Gate {
         self.registry.current().charter.agents.clone()
     }
 
-    pub fn agent(&self, name: &str) -> Option<Agent> {
-        let current = self.registry.current();
-        current.charter.agents.iter().find(|agent| agent.id.as_str() == name).cloned()
+    pub fn agent(&self, name: &str) -> Result<Agent, UnknownAgent> {
+        let charter = &self.registry.current().charter;
+        Ok(charter.agents[charter.find(Some(name))?].clone())
     }
 
     pub fn servers(&self) -> Vec<ServerStatus> {

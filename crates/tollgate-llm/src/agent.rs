@@ -21,6 +21,7 @@ use crate::told::{Note, Told};
 
 mod asking;
 mod calls;
+mod inlined;
 mod mouth;
 mod offer;
 mod opener;

@@ -8,7 +8,8 @@ use axum::extract::{Path, Request, State};
 use axum::response::Response;
 use http::HeaderMap;
 use http::request::Parts;
-use tollgate_llm::conversation::Delivery;
+use tollgate_core::json;
+use tollgate_llm::conversation::{self, Delivery};
 use tollgate_llm::dialect::Dialect;
 use tollgate_llm::failure::Failure;
 use tollgate_llm::format::{self, Address};
@@ -20,6 +21,7 @@ use crate::fields::{check_query, parameter};
 use crate::mcp::Front;
 use crate::problem::Problem;
 
+mod account;
 mod answer;
 mod deliver;
 mod headers;
@@ -73,6 +75,9 @@ pub(crate) fn is_gemini(path: &str) -> bool {
 /// What can be asked of a model in the Gemini API.
 const VERBS: &[(&str, Delivery)] =
     &[("generateContent", Delivery::Whole), ("streamGenerateContent", Delivery::Streamed)];
+
+/// No conversation has as many; some hundred bytes are taken for each.
+const MOST_VALUES: usize = 250_000;
 
 /// In which form something is asked, and what the URL says of it.
 struct Asked {
@@ -157,6 +162,19 @@ impl Opened {
     /// Providers are asked for events, always.
     fn streams_like_a_provider(&self) -> bool {
         self.passed.delivery == Delivery::Whole || self.asked.streams_as == StreamForm::Events
+    }
+
+    /// All of it.
+    fn request(&self) -> Result<conversation::Request, Failure> {
+        let text = std::str::from_utf8(self.passed.body());
+        let text = text.map_err(|_| Failure::invalid("", "the body is not UTF-8"))?;
+        if json::has_more_values_than(MOST_VALUES, text) {
+            let message = format!("the body has more than {MOST_VALUES} values in it");
+            return Err(Failure::invalid("", message));
+        }
+        let body = json::value(text);
+        let body = body.map_err(|error| Failure::invalid("", format!("not JSON: {error}")))?;
+        self.format().read_request(body, &self.asked.address())
     }
 
     fn format(&self) -> &'static dyn format::Format {

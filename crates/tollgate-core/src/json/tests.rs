@@ -1,6 +1,9 @@
 use serde_json::json;
 
-use super::{Malformed, Object, canonical, is_deeper_than, raw, raw_string, raw_value, value};
+use super::{
+    Malformed, Object, canonical, has_more_values_than, is_deeper_than, raw, raw_string, raw_value,
+    value,
+};
 
 #[test]
 fn unknown_fields_and_their_spelling_survive_a_splice() {
@@ -119,4 +122,14 @@ fn b_jr_22_a_million_keys_and_a_key_of_a_megabyte_are_only_keys() {
     assert!(error.contains("`f423f` stands twice"), "{error}");
     let long = format!("{{\"{}\":1}}", "k".repeat(1 << 20));
     assert!(Object::parse(&long).is_ok());
+}
+
+#[test]
+fn values_are_counted_outside_of_strings() {
+    for (text, count) in
+        [("1", 0), ("[1,2,3]", 3), (r#"{"a":[",,,,",{}]}"#, 4), (r#"["\",,"]"#, 1), ("\"", 0)]
+    {
+        assert!(!has_more_values_than(count, text), "{text}");
+        assert!(count == 0 || has_more_values_than(count - 1, text), "{text}");
+    }
 }

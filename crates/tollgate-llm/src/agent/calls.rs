@@ -19,17 +19,17 @@ use tollgate_engine::gate::Gate;
 use tollgate_mcp::client::{Event, Events, Progress};
 use tollgate_mcp::meta::ClientFacts;
 
+use super::offer::dialect;
 use super::{Said, Voice};
 use crate::conversation::{Call, CallResult};
-use crate::dialect::Dialect;
+use crate::failure::SHOWN;
+use crate::provider::Model;
 use crate::told::{Ended, Note, Ran};
 use crate::tools::{self, arguments, results};
 use crate::turn::{Offered, OwnCall, Refused};
 
 /// Events of tools that may wait to be told.
 const QUEUE: usize = 64;
-/// Characters of a name that nobody has.
-const SAID_BACK: usize = 80;
 
 /// A call that is over.
 pub(super) struct Dealt {
@@ -42,10 +42,8 @@ pub(super) struct Room<'a> {
     pub(super) gate: &'a Gate,
     /// With the wall of this round.
     pub(super) turn: &'a Turn,
-    /// In which the model wrote its arguments.
-    pub(super) dialect: Dialect,
-    /// Of the model that reads the results, in tokens.
-    pub(super) window: u32,
+    /// Who made them, and reads the results.
+    pub(super) model: &'a Model,
     pub(super) voice: Option<&'a Voice>,
 }
 
@@ -54,7 +52,7 @@ impl Room<'_> {
     pub(super) async fn run(&self, calls: &[OwnCall]) -> Vec<Dealt> {
         let (events, heard) = mpsc::channel(QUEUE);
         let events = self.voice.is_some().then_some(events);
-        let caps = caps(self.window, calls.len());
+        let caps = caps(self.model.settings.context_window, calls.len());
         let running = join_all(calls.iter().map(|own| self.run_one(own, caps, events.clone())));
         self.listening(running, heard).await
     }
@@ -84,7 +82,7 @@ impl Room<'_> {
     /// Some dialects have no room for the names of a tool's parameters.
     fn in_own_names(&self, tool: &str, sent: Map<String, Value>) -> Value {
         Value::Object(match self.turn.view.tool(tool) {
-            Some(tool) => tools::function(tool, self.dialect).arguments(sent),
+            Some(tool) => tools::function(tool, dialect(self.model)).arguments(sent),
             None => sent,
         })
     }
@@ -121,7 +119,7 @@ impl Room<'_> {
                 let own = offered.own.keys().map(String::as_str);
                 let known = own.chain(offered.theirs.iter().map(String::as_str));
                 let near = nearest(&call.name, known).into_iter().map(str::to_owned).collect();
-                let name = shortened(&call.name, SAID_BACK);
+                let name = shortened(&call.name, SHOWN);
                 let message = Refusal::UnknownTool { name, nearest: near }.to_string();
                 self.gate.decline(self.turn, request(&call.name, None), &message).await
             }

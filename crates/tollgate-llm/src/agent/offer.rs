@@ -86,12 +86,28 @@ impl Offer {
         self.standing = Standing::Withdrawn;
     }
 
-    /// Whether any of the models has room for the request. The numbers are in the failure.
-    pub(super) fn fits(&self, request: &Request, models: &[Arc<Model>]) -> Result<(), Failure> {
-        let Some(own) = &self.own else { return Ok(()) };
+    /// Those of the models that have room for the request; if none has, the numbers are in the
+    /// failure.
+    pub(super) fn with_room(
+        &self,
+        request: &Request,
+        models: Vec<Arc<Model>>,
+    ) -> Result<Vec<Arc<Model>>, Failure> {
+        let Some(own) = &self.own else { return Ok(models) };
+        let asked = own.asked(request);
         let rooms: Vec<window::Room<'_>> = models.iter().map(|model| room(model)).collect();
-        window::fit(&own.asked(request), &rooms)?;
-        Ok(())
+        let fits = |room: &window::Room<'_>| window::fit(&asked, &[*room]).is_ok();
+        let fit: Vec<Arc<Model>> = models
+            .iter()
+            .zip(&rooms)
+            .filter(|(_, room)| fits(room))
+            .map(|(model, _)| Arc::clone(model))
+            .collect();
+        if fit.is_empty() {
+            // All of them together: the refusal has the numbers of each.
+            window::fit(&asked, &rooms)?;
+        }
+        Ok(fit)
     }
 
     /// The request for one model.

@@ -13,7 +13,7 @@ use super::asking::{self, Answer, Asking, Heard};
 use super::mouth::Mouth;
 use super::offer::Offer;
 use crate::cascade::{self, End, FirstSentence};
-use crate::conversation::{Delivery, Request, ToolChoice};
+use crate::conversation::{Content, Delivery, Part, Request, Response, ToolChoice};
 use crate::delta::{Delta, Opening};
 use crate::extra::Extra;
 use crate::failure::Failure;
@@ -58,6 +58,13 @@ pub(super) fn question(
         until,
         voice: None,
     }
+}
+
+/// An opener is the first that was said. Thoughts stay before it: some providers want them first.
+pub(super) fn put_before(response: &mut Response, opener: String) {
+    let is_thought = |part: &&Part| matches!(part.content, Content::Thinking { .. });
+    let thoughts = response.parts.iter().take_while(is_thought).count();
+    response.parts.insert(thoughts, Part::text(opener));
 }
 
 /// Hears both until it is clear who goes on. `model` is what the client is told of.

@@ -2,16 +2,19 @@
 
 use std::sync::Arc;
 
+use tollgate_core::text::shortened;
+
 use super::offer::{Offer, Round};
 use super::run::Run;
 use super::{Acting, Answer, Chat, Order, Voice};
 use crate::conversation::{Message, Request, Role, ToolChoice};
-use crate::failure::Failure;
+use crate::failure::{Failure, Kind, SHOWN};
 use crate::provider::Model;
 use crate::turn::{Bounds, Offered};
 
 /// Calls that one turn may make, whatever the model wants.
 const MOST_CALLS: u32 = 32;
+const NO_MODEL: &str = "there is no model to ask";
 
 /// An answer that can be made.
 pub struct Prepared {
@@ -48,7 +51,7 @@ impl Prepared {
 }
 
 pub(super) fn prepare(chat: Arc<Chat>, order: Order) -> Result<Prepared, Failure> {
-    let Order { mut request, acting, mut chain } = order;
+    let Order { mut request, acting, chain } = order;
     let now = chat.clock.now();
     let offer = match &acting {
         None => Offer::theirs(),
@@ -60,20 +63,11 @@ pub(super) fn prepare(chat: Arc<Chat>, order: Order) -> Result<Prepared, Failure
             Offer::of_view(&acting.agent, &acting.turn.view)
         }
     };
-    offer.fits(&request, &chain)?;
     // Those that are too small for the beginning are too small for the rest.
-    let mut first = None;
-    chain.retain(|model| match offer.round(&request, model) {
-        Ok(round) => {
-            first.get_or_insert_with(|| (model.settings.name.clone(), round));
-            true
-        }
-        Err(_) => false,
-    });
-    let Some((model, round)) = first else {
-        return Err(Failure::new(crate::failure::Kind::UnknownModel, "there is no model to ask"));
-    };
-    let Round { offered, pruned, .. } = round;
+    let chain = offer.with_room(&request, chain)?;
+    let first = chain.first().ok_or_else(|| Failure::new(Kind::UnknownModel, NO_MODEL))?;
+    let Round { offered, pruned, .. } = offer.round(&request, first)?;
+    let model = first.settings.name.clone();
     chosen_tool_is_there(&request, &offered)?;
     let bounds = Bounds {
         depth: acting.as_ref().map_or(0, |acting| acting.agent.persona.max_depth),
@@ -98,7 +92,7 @@ fn chosen_tool_is_there(request: &Request, offered: &Offered) -> Result<(), Fail
     if offered.theirs.contains(name) || offered.own.contains_key(name) {
         return Ok(());
     }
-    let name: String = name.chars().take(80).collect();
+    let name = shortened(name, SHOWN);
     let message = format!("`tool_choice` names `{name}`, which is not among the tools");
     Err(Failure::invalid("tool_choice", message))
 }

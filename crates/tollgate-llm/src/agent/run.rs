@@ -5,14 +5,13 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::stream::{self, StreamExt};
-use serde_json::map::Entry;
-use serde_json::{Map, Value};
 use tollgate_core::agent::{Engine, MixedResponse};
 
 use super::asking::{self, Asking, Heard, Reached};
 use super::calls::{Dealt, Room, walled};
+use super::inlined::inlined;
 use super::mouth::Mouth;
-use super::offer::{Offer, dialect};
+use super::offer::Offer;
 use super::opener::{self, Opened};
 use super::prepare::Prepared;
 use super::{Acting, Answer, Chat, Times, Voice};
@@ -21,10 +20,9 @@ use crate::conversation::{
     Content, Message, Part, Request, Response, Role, Stop, ToolChoice, Usage,
 };
 use crate::delta::Assembly;
-use crate::dialect::Dialect;
 use crate::failure::{Failure, Kind, Repeat};
 use crate::provider::Model;
-use crate::told::{Ended, Note, Told};
+use crate::told::{Ended, Note, Ran, Told};
 use crate::turn::{self, Ids, Offered, Sorted, Spent, Step, Then};
 
 /// Of one answer, all rounds together.
@@ -50,13 +48,11 @@ pub(super) struct Run {
     until: Instant,
     mouth: Mouth,
     usage: Usage,
-    ran: Vec<crate::told::Ran>,
+    ran: Vec<Ran>,
     rounds: u32,
     times: Times,
     /// What the provider had no words for.
     lost: Vec<String>,
-    /// In which the last answer was given.
-    dialect: Dialect,
 }
 
 impl Run {
@@ -81,7 +77,6 @@ impl Run {
             rounds: 0,
             times: Times::default(),
             lost: Vec::new(),
-            dialect: Dialect::OpenAiChat,
         }
     }
 
@@ -143,9 +138,8 @@ impl Run {
         self.rounds += 1;
         let fast = opener::question(&self.request, opener, (&self.chat.clock, self.until));
         let strong = asking::ask(self.asking());
-        let model = self.chain.first().map(|model| model.settings.id.clone());
-        let both = (fast, strong);
-        let opened = opener::open(&mut self.mouth, both, &model.unwrap_or_default()).await?;
+        let model = self.model().settings.id.clone();
+        let opened = opener::open(&mut self.mouth, (fast, strong), &model).await?;
         let (opener, heard, rest) = match opened {
             Opened::Alone { heard, rest } => (None, heard, rest),
             Opened::Said { opener, heard } => (Some(opener), heard, stream::empty().boxed()),
@@ -153,7 +147,7 @@ impl Run {
                 self.times.models += self.chat.clock.now().saturating_duration_since(began);
                 self.begun_by(&opener);
                 let mut response = self.round().await?;
-                put_before(&mut response, opener);
+                opener::put_before(&mut response, opener);
                 return Ok(response);
             }
         };
@@ -161,7 +155,7 @@ impl Run {
         let mut response = self.hear(whole, began).await?;
         if let Some(opener) = opener {
             self.begun_by(&opener);
-            put_before(&mut response, opener);
+            opener::put_before(&mut response, opener);
         }
         Ok(response)
     }
@@ -213,13 +207,18 @@ impl Run {
         Ok(response)
     }
 
+    /// Who answered last, or is asked first.
+    fn model(&self) -> Arc<Model> {
+        Arc::clone(self.chain.first().expect("prepared for at least one model"))
+    }
+
     /// A model that has begun a turn goes on with it: it knows its own thoughts.
     async fn reached(&mut self, reached: Reached) {
         let Reached { model, offered, lost } = reached;
         if let Some(at) = self.chain.iter().position(|it| Arc::ptr_eq(it, &model)) {
             self.chain.drain(..at);
         }
-        (self.dialect, self.offered) = (dialect(&model), offered);
+        self.offered = offered;
         if !lost.is_empty() {
             self.mouth.note(Note::Lost(lost.clone())).await;
             self.lost = lost;
@@ -236,8 +235,8 @@ impl Run {
         let left = self.bounds.tool_time.map(|all| all.saturating_sub(self.spent.tool_time));
         let turn = walled(&acting.turn, left, began);
         let (gate, voice) = (&*self.chat.gate, self.mouth.voice());
-        let window = self.chain.first().map_or(0, |model| model.settings.context_window);
-        let room = Room { gate, turn: &turn, dialect: self.dialect, window, voice };
+        let model = self.model();
+        let room = Room { gate, turn: &turn, model: &model, voice };
         let mut dealt = room.run(&sorted.run).await;
         self.spent.tool_time += self.chat.clock.now().saturating_duration_since(began);
         let dealt_with = sorted.run.len() + sorted.search.len() + sorted.refused.len();
@@ -255,11 +254,10 @@ impl Run {
     }
 
     /// Into the history: the answer, then the results in the order of its calls.
-    fn keep(&mut self, response: Response, dealt: Vec<Dealt>) {
+    fn keep(&mut self, response: Response, mut dealt: Vec<Dealt>) {
         let order: HashMap<String, usize> =
             response.calls().enumerate().map(|(at, call)| (call.id.clone(), at)).collect();
         self.request.messages.push(response.into_message());
-        let mut dealt = dealt;
         dealt.sort_by_key(|dealt| order.get(&dealt.ran.id).copied());
         let mut results = Vec::new();
         for Dealt { ran, result } in dealt {
@@ -274,16 +272,13 @@ impl Run {
     /// Calls wait for the client.
     async fn returned(&mut self, stop: Stop) -> Last {
         let form = self.acting.as_ref().map(|acting| acting.agent.persona.mixed_response);
-        let stop = match form {
-            Some(MixedResponse::Inline) if !self.ran.is_empty() => {
-                let results = inlined(&self.request.messages[self.asked..]);
-                self.mouth.say(results).await;
-                Stop::End
-            }
-            Some(MixedResponse::Inline | MixedResponse::Native) | None if stop.is_whole() => {
-                Stop::Calls
-            }
-            Some(MixedResponse::Inline | MixedResponse::Native) | None => stop,
+        let stop = if form == Some(MixedResponse::Inline) && !self.ran.is_empty() {
+            self.mouth.say(inlined(&self.request.messages[self.asked..])).await;
+            Stop::End
+        } else if stop.is_whole() {
+            Stop::Calls
+        } else {
+            stop
         };
         Last { stop, ended: Ended::CallsPending }
     }
@@ -306,7 +301,7 @@ impl Run {
     async fn close(mut self, last: Last) -> Result<Answer, Failure> {
         let told = self.acting.is_some().then(|| Told {
             ended: last.ended,
-            model: self.chain.first().map(|it| it.settings.name.clone()).unwrap_or_default(),
+            model: self.model().settings.name.clone(),
             rounds: self.rounds,
             history: match self.ran.is_empty() {
                 true => Vec::new(),
@@ -326,31 +321,4 @@ impl Run {
 struct Last {
     stop: Stop,
     ended: Ended,
-}
-
-/// An opener is the first that was said. Thoughts stay before it: some providers want them first.
-fn put_before(response: &mut Response, opener: String) {
-    let is_thought = |part: &&Part| matches!(part.content, Content::Thinking { .. });
-    let thoughts = response.parts.iter().take_while(is_thought).count();
-    response.parts.insert(thoughts, Part::text(opener));
-}
-
-/// What tools said, by their names: one text, or a list where one was called more than once.
-fn inlined(history: &[Message]) -> String {
-    let mut said: Map<String, Value> = Map::new();
-    for part in history.iter().flat_map(|message| &message.parts) {
-        let Content::Result(result) = &part.content else { continue };
-        let text: String = result.parts.iter().filter_map(Part::as_text).collect();
-        let text = Value::String(text);
-        match said.entry(result.name.clone().unwrap_or_default()) {
-            Entry::Vacant(place) => {
-                place.insert(text);
-            }
-            Entry::Occupied(mut place) => match place.get_mut() {
-                Value::Array(list) => list.push(text),
-                first => *first = Value::Array(vec![first.take(), text]),
-            },
-        }
-    }
-    Value::Object(said).to_string()
 }

@@ -1,8 +1,11 @@
 //! Pictures, sounds and files as both of OpenAI's dialects write them: as `data:` addresses, by the
 //! names of sound formats, by file names.
 
-use crate::conversation::MediaSource;
+use serde_json::{Value, json};
+
+use crate::conversation::{Content, Media, MediaKind, MediaSource};
 use crate::failure::Failure;
+use crate::format::fields::Fields;
 
 /// Kinds of addresses that providers fetch.
 const SCHEMES: &[&str] = &["http://", "https://", "gs://"];
@@ -35,8 +38,23 @@ pub(super) fn to_data_url(media_type: &str, data: &str) -> String {
     format!("data:{media_type};base64,{data}")
 }
 
+/// A part `input_audio`, which both have.
+pub(super) fn audio(fields: &mut Fields) -> Result<Content, Failure> {
+    let mut audio = fields.object("input_audio")?.ok_or_else(|| fields.missing("input_audio"))?;
+    let data = audio.needed_text("data")?;
+    let media_type = audio_type(&audio.needed_text("format")?);
+    fields.put_back("input_audio", audio);
+    let source = MediaSource::Base64 { media_type, data };
+    Ok(Content::Media(Media { kind: MediaKind::Audio, source, name: None }))
+}
+
+pub(super) fn audio_json(media_type: &str, data: &str) -> Value {
+    let format = audio_format(media_type);
+    json!({"type": "input_audio", "input_audio": {"data": data, "format": format}})
+}
+
 /// `mp3` is `audio/mpeg`.
-pub(super) fn audio_type(format: &str) -> String {
+fn audio_type(format: &str) -> String {
     match format {
         "mp3" => "audio/mpeg".to_owned(),
         other => format!("audio/{other}"),

@@ -265,13 +265,41 @@ pub(super) fn answers() -> impl Strategy<Value = Response> {
     })
 }
 
+/// Where, step by step, and how.
+pub(super) type Wound = (Vec<usize>, usize);
+
 /// One place in a fixture, and what to do to it.
-pub(super) fn wounds() -> impl Strategy<Value = (Vec<usize>, usize)> {
+pub(super) fn wounds() -> impl Strategy<Value = Wound> {
     (vec(any::<usize>(), 1..7), any::<usize>())
 }
 
+/// One of the recorded bodies, with these wounds.
+pub(super) fn wounded(files: (&str, &str), number: usize, wounds: &[Wound]) -> Value {
+    let mut bodies = json(files.0, files.1);
+    let (_, mut body) = bodies.swap_remove(number % bodies.len());
+    wounds.iter().for_each(|it| wound(&mut body, it));
+    body
+}
+
+/// The events of one of the recorded streams, one of them with these wounds.
+pub(super) fn wounded_events(
+    folder: &str,
+    (number, event): (usize, usize),
+    wounds: &[Wound],
+) -> Vec<(Option<String>, String)> {
+    let streams = files(folder, "stream_");
+    let mut events = events(&streams[number % streams.len()].1);
+    let event = event % events.len();
+    // A word that ends a stream is no JSON, and stays as it is.
+    if let Ok(mut data) = serde_json::from_str(&events[event].1) {
+        wounds.iter().for_each(|it| wound(&mut data, it));
+        events[event].1 = data.to_string();
+    }
+    events
+}
+
 /// Takes something out of `value`, or puts something else in its place.
-pub(super) fn wound(value: &mut Value, (path, how): &(Vec<usize>, usize)) {
+fn wound(value: &mut Value, (path, how): &Wound) {
     let Some((step, rest)) = path.split_first() else { return };
     let deeper = (rest.to_vec(), *how);
     match value {

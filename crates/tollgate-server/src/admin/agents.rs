@@ -79,7 +79,7 @@ fn allowed(front: &Front, sent: &Parts) -> Result<(), Problem> {
 }
 
 fn find(gate: &Gate, name: &str) -> Result<Agent, Problem> {
-    gate.agent(name).ok_or_else(|| {
+    gate.agent(name).map_err(|_| {
         let detail = format!("there is no agent `{}`", shortened(name, SAID_BACK));
         Problem::told(StatusCode::NOT_FOUND, "unknown_agent", detail)
     })

@@ -4,22 +4,20 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use tollgate_core::agent::{Agent, Wish};
-use tollgate_core::json;
 use tollgate_core::selector::{Form, Utterance};
 use tollgate_core::template::{self, Values};
 use tollgate_core::turn::Turn;
 use tollgate_engine::gate::Spoke;
 use tollgate_llm::agent::{Acting, Order};
-use tollgate_llm::conversation::{Content, Delivery, MediaSource, Part, Request, Tool};
+use tollgate_llm::conversation::{Delivery, Request};
 use tollgate_llm::dialect::Dialect;
-use tollgate_llm::failure::{Failure, Kind};
 use tollgate_llm::provider::carry;
 use tollgate_mcp::large::aside;
 
 use super::headers::Headers;
 use super::refused::Refused;
 use super::target::Target;
-use super::{Opened, deliver};
+use super::{Opened, account, deliver};
 use crate::auth::Reach;
 use crate::mcp::Front;
 use crate::rest::queue_depth;
@@ -29,8 +27,6 @@ use crate::who::{Who, header};
 /// Of what was said no more chooses the tier.
 const LONGEST_UTTERANCE: usize = 64 << 10;
 
-/// No conversation has as many; some hundred bytes are taken for each.
-const MOST_VALUES: usize = 250_000;
 /// Why a turn sees tools of every tier.
 const NO_BUDGET: &str = "the agent has no budget";
 
@@ -41,14 +37,14 @@ pub(super) async fn answer(
 ) -> Result<Response, Refused> {
     let size = opened.passed.body().len();
     let (opened, request) = aside(size, move || {
-        let request = read(&opened);
+        let request = opened.request();
         (opened, request)
     })
     .await;
     let mut request = request?;
     let Target { who, agent, chain } = target;
     if who.reach == Reach::Agents {
-        nothing_of_the_providers(&request)?;
+        account::keep_out(&request)?;
     }
     let seen = request.clone();
     carry(&mut request, opened.asked.dialect, &opened.sent.headers);
@@ -80,66 +76,6 @@ pub(super) async fn answer(
     match delivery {
         Delivery::Whole => deliver::whole(order).await,
         Delivery::Streamed => deliver::streamed(&front, order).await,
-    }
-}
-
-fn read(opened: &Opened) -> Result<Request, Failure> {
-    let text = std::str::from_utf8(opened.passed.body());
-    let text = text.map_err(|_| Failure::invalid("", "the body is not UTF-8"))?;
-    if values(text) > MOST_VALUES {
-        let message = format!("the body has more than {MOST_VALUES} values in it");
-        return Err(Failure::invalid("", message));
-    }
-    let body = json::value(text);
-    let body = body.map_err(|error| Failure::invalid("", format!("not JSON: {error}")))?;
-    opened.format().read_request(body, &opened.asked.address())
-}
-
-/// About as many as the JSON has: each takes far more room when it is read than its few letters.
-fn values(text: &str) -> usize {
-    let (mut values, mut is_quoted, mut is_escaped) = (0, false, false);
-    for byte in text.bytes() {
-        match (is_quoted, byte) {
-            _ if is_escaped => is_escaped = false,
-            (true, b'\\') => is_escaped = true,
-            (_, b'"') => is_quoted = !is_quoted,
-            (false, b',' | b'[' | b'{') => values += 1,
-            _ => {}
-        }
-    }
-    values
-}
-
-/// Whoever speaks with some agents only gets what these have: not what the provider runs on the
-/// gateway's account, nor what it keeps of others.
-fn nothing_of_the_providers(request: &Request) -> Result<(), Failure> {
-    let forbidden = |at: &str| {
-        let message = format!("this key speaks with agents, which have no `{at}`: leave it out");
-        Failure { at: Some(at.to_owned()), ..Failure::new(Kind::Forbidden, message) }
-    };
-    if request.tools.iter().any(|tool| matches!(tool, Tool::Hosted { .. })) {
-        return Err(forbidden("tools that the provider runs"));
-    }
-    for (dialect, key) in [
-        (Dialect::OpenAiResponses, "conversation"),
-        (Dialect::OpenAiResponses, "prompt"),
-        (Dialect::Anthropic, "container"),
-        (Dialect::Anthropic, "mcp_servers"),
-        (Dialect::Gemini, "cachedContent"),
-    ] {
-        if request.extra.get(dialect, key).is_some_and(|value| !value.is_null()) {
-            return Err(forbidden(key));
-        }
-    }
-    let mut parts = request.messages.iter().flat_map(|message| &message.parts);
-    let is_anothers = |part: &Part| match &part.content {
-        Content::Media(media) => matches!(media.source, MediaSource::File(_)),
-        Content::Opaque { value, .. } => value["type"] == "item_reference",
-        _ => false,
-    };
-    match parts.any(is_anothers) {
-        true => Err(forbidden("file or item that the provider keeps")),
-        false => Ok(()),
     }
 }
 

@@ -7,11 +7,14 @@ use std::time::{Duration, Instant};
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use serde_json::Value;
+use tollgate_core::text::shortened;
 use tollgate_core::turn::Principal;
 use tollgate_llm::agent::Answer;
 use tollgate_llm::conversation::{Message, Part, Request, Role};
 use tollgate_llm::dialect::Dialect;
 use tollgate_llm::failure::Failure;
+
+use crate::problem::SAID_BACK;
 
 const DIALECT: Dialect = Dialect::OpenAiResponses;
 /// Of all conversations together; what was not asked for longest goes first.
@@ -95,7 +98,7 @@ impl Threads {
         id: String,
         now: Instant,
     ) -> Result<Arc<Thread>, Failure> {
-        let shown: String = id.chars().take(80).collect();
+        let shown = shortened(&id, SAID_BACK);
         let found = self.kept.get(&(principal.clone(), id));
         found.filter(|it| now.saturating_duration_since(it.since) < FOR).ok_or_else(|| {
             let message = format!(

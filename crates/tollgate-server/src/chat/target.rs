@@ -28,7 +28,7 @@ pub(super) struct Target {
 impl Target {
     pub(super) fn find(front: &Front, sent: &Parts, named: &str) -> Result<Self, Refused> {
         let (gate, models) = (&front.gate, front.chat.models());
-        if let Some(agent) = gate.agent(named) {
+        if let Ok(agent) = gate.agent(named) {
             let wishes = Wishes { agent: Some(named.to_owned()), tier: None };
             let who = Who::read(&front.keys, sent, wishes)?;
             let chain = chain(&agent, &models)?;
@@ -36,15 +36,11 @@ impl Target {
         }
         let who = Who::read(&front.keys, sent, Wishes::default())?;
         let unknown = || unknown(named, &gate.agents(), &models);
-        let Some(agent) = who.agent.as_deref().map(|name| gate.agent(name)) else {
+        let Some(agent) = who.agent.as_deref() else {
             let model = models.find(named).ok_or_else(unknown)?;
             return Ok(Self { who, agent: None, chain: vec![model] });
         };
-        let Some(agent) = agent else {
-            // Named in a header; the gate says which ones there are.
-            let refused = gate.turn(who.asked(who.wish())).err();
-            return Err(refused.map_or_else(|| unknown().into(), Refused::from));
-        };
+        let agent = gate.agent(agent)?;
         // Whoever speaks with some agents only does not reach more models by them.
         let is_its_own = agent.persona.models.iter().any(|model| model == named);
         let model = match who.reach {

@@ -308,9 +308,7 @@ proptest! {
         number in any::<usize>(),
         wounds in proptest::collection::vec(recorded::wounds(), 1..4),
     ) {
-        let mut files = recorded::json(FOLDER, "request_");
-        let (_, mut body) = files.remove(number % files.len());
-        wounds.iter().for_each(|it| recorded::wound(&mut body, it));
+        let body = recorded::wounded((FOLDER, "request_"), number, &wounds);
         if let Ok(request) = Anthropic.read_request(body, &Address::default()) {
             let _ = Anthropic.write_request(&request);
             let _ = Anthropic.write_history(&request.messages);
@@ -322,9 +320,7 @@ proptest! {
         number in any::<usize>(),
         wounds in proptest::collection::vec(recorded::wounds(), 1..4),
     ) {
-        let mut files = recorded::json(FOLDER, "response_");
-        let (_, mut body) = files.remove(number % files.len());
-        wounds.iter().for_each(|it| recorded::wound(&mut body, it));
+        let body = recorded::wounded((FOLDER, "response_"), number, &wounds);
         if let Ok(response) = Anthropic.read_response(body) {
             let _ = Anthropic.write_response(&response, &recorded::request(Vec::new()), None);
             let _ = recorded::frames(&Anthropic, &delta::steps(&response));
@@ -337,13 +333,7 @@ proptest! {
         event in any::<usize>(),
         wound in recorded::wounds(),
     ) {
-        let mut files = recorded::files(FOLDER, "stream_");
-        let (_, sse) = files.remove(number % files.len());
-        let mut events = recorded::events(&sse);
-        let event = event % events.len();
-        let mut data: Value = serde_json::from_str(&events[event].1).unwrap();
-        recorded::wound(&mut data, &wound);
-        events[event].1 = data.to_string();
+        let events = recorded::wounded_events(FOLDER, (number, event), &[wound]);
         if let Ok(steps) = recorded::steps(&Anthropic, &events) {
             let response = recorded::whole(&steps);
             assert_one_block_at_a_time(&recorded::arrived(&recorded::frames(&Anthropic, &steps)));

@@ -29,7 +29,7 @@ fn read(value: Value, at: String) -> Result<Part, Failure> {
         "text" => Content::Text(fields.needed_text("text")?),
         "refusal" => Content::Refusal(fields.needed_text("refusal")?),
         "image_url" => image(&mut fields)?,
-        "input_audio" => audio(&mut fields)?,
+        "input_audio" => media::audio(&mut fields)?,
         "file" => file(&mut fields)?,
         _ => {
             fields.put("type", kind);
@@ -54,15 +54,6 @@ fn image(fields: &mut Fields) -> Result<Content, Failure> {
     };
     let source = media::from_url(url, &format!("{at}.url"))?;
     Ok(Content::Media(Media { kind: MediaKind::Image, source, name: None }))
-}
-
-fn audio(fields: &mut Fields) -> Result<Content, Failure> {
-    let mut audio = fields.object("input_audio")?.ok_or_else(|| fields.missing("input_audio"))?;
-    let data = audio.needed_text("data")?;
-    let media_type = media::audio_type(&audio.needed_text("format")?);
-    fields.put_back("input_audio", audio);
-    let source = MediaSource::Base64 { media_type, data };
-    Ok(Content::Media(Media { kind: MediaKind::Audio, source, name: None }))
 }
 
 fn file(fields: &mut Fields) -> Result<Content, Failure> {
@@ -106,8 +97,7 @@ pub(super) fn media(media: &Media, extra: &Extra) -> Option<Value> {
             json!({"type": "image_url", "image_url": {"url": url}})
         }
         (MediaKind::Audio, MediaSource::Base64 { media_type, data }) => {
-            let format = media::audio_format(media_type);
-            json!({"type": "input_audio", "input_audio": {"data": data, "format": format}})
+            media::audio_json(media_type, data)
         }
         (MediaKind::Document, MediaSource::File(id)) => {
             file_json("file_id", id.clone(), media.name.as_deref())

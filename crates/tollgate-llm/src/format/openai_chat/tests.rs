@@ -120,18 +120,14 @@ proptest! {
 
     #[test]
     fn nothing_wrong_in_a_request_or_answer_brings_it_down(
-        number in any::<prop::sample::Index>(),
+        number in any::<usize>(),
         wounds in prop::collection::vec(recorded::wounds(), 1..4),
     ) {
-        let requests = recorded::json(FOLDER, "request_");
-        let mut body = number.get(&requests).1.clone();
-        wounds.iter().for_each(|wound| recorded::wound(&mut body, wound));
+        let body = recorded::wounded((FOLDER, "request_"), number, &wounds);
         if let Ok(request) = OpenAiChat.read_request(body, &Address::default()) {
             let _ = OpenAiChat.write_request(&request);
         }
-        let responses = recorded::json(FOLDER, "response_");
-        let mut body = number.get(&responses).1.clone();
-        wounds.iter().for_each(|wound| recorded::wound(&mut body, wound));
+        let body = recorded::wounded((FOLDER, "response_"), number, &wounds);
         if let Ok(response) = OpenAiChat.read_response(body) {
             OpenAiChat.write_response(&response, &asked(), None);
         }
@@ -139,16 +135,11 @@ proptest! {
 
     #[test]
     fn nothing_wrong_in_a_stream_brings_it_down(
-        number in any::<prop::sample::Index>(),
-        event in any::<prop::sample::Index>(),
+        number in any::<usize>(),
+        event in any::<usize>(),
         wound in recorded::wounds(),
     ) {
-        let streams = recorded::files(FOLDER, "stream_");
-        let mut events = recorded::events(&number.get(&streams).1);
-        let at = event.index(events.len() - 1);
-        let mut chunk: Value = serde_json::from_str(&events[at].1).unwrap();
-        recorded::wound(&mut chunk, &wound);
-        events[at].1 = chunk.to_string();
+        let events = recorded::wounded_events(FOLDER, (number, event), &[wound]);
         if let Ok(steps) = recorded::steps(&OpenAiChat, &events) {
             let _ = recorded::whole(&steps);
             sent(&asked(), &steps);

@@ -29,7 +29,7 @@ pub(super) fn read(value: Value, at: String) -> Result<Part, Failure> {
         "input_text" | "output_text" => Content::Text(fields.needed_text("text")?),
         "refusal" => Content::Refusal(fields.needed_text("refusal")?),
         "input_image" => image(&mut fields)?,
-        "input_audio" => audio(&mut fields)?,
+        "input_audio" => media::audio(&mut fields)?,
         "input_file" => file(&mut fields)?,
         _ => {
             fields.put("type", kind);
@@ -55,15 +55,6 @@ fn image(fields: &mut Fields) -> Result<Content, Failure> {
         None => media::from_url(fields.needed_text("image_url")?, &at)?,
     };
     Ok(Content::Media(Media { kind: MediaKind::Image, source, name: None }))
-}
-
-fn audio(fields: &mut Fields) -> Result<Content, Failure> {
-    let mut audio = fields.object("input_audio")?.ok_or_else(|| fields.missing("input_audio"))?;
-    let data = audio.needed_text("data")?;
-    let media_type = media::audio_type(&audio.needed_text("format")?);
-    fields.put_back("input_audio", audio);
-    let source = MediaSource::Base64 { media_type, data };
-    Ok(Content::Media(Media { kind: MediaKind::Audio, source, name: None }))
 }
 
 fn file(fields: &mut Fields) -> Result<Content, Failure> {
@@ -113,8 +104,7 @@ pub(super) fn media(media: &Media, extra: &Extra) -> Option<Value> {
             json!({"type": "input_image", "image_url": media::to_data_url(media_type, data)})
         }
         (MediaKind::Audio, MediaSource::Base64 { media_type, data }) => {
-            let format = media::audio_format(media_type);
-            json!({"type": "input_audio", "input_audio": {"data": data, "format": format}})
+            media::audio_json(media_type, data)
         }
         (MediaKind::Document, MediaSource::File(id)) => file_json("file_id", id.clone(), name),
         (MediaKind::Document, MediaSource::Url(url)) => file_json("file_url", url.clone(), name),

@@ -126,18 +126,14 @@ proptest! {
 
     #[test]
     fn nothing_wrong_in_a_request_or_answer_brings_it_down(
-        number in any::<prop::sample::Index>(),
+        number in any::<usize>(),
         wounds in prop::collection::vec(recorded::wounds(), 1..4),
     ) {
-        let requests = recorded::json(FOLDER, "request_");
-        let mut body = number.get(&requests).1.clone();
-        wounds.iter().for_each(|wound| recorded::wound(&mut body, wound));
+        let body = recorded::wounded((FOLDER, "request_"), number, &wounds);
         if let Ok(request) = OpenAiResponses.read_request(body, &Address::default()) {
             let _ = OpenAiResponses.write_request(&request);
         }
-        let responses = recorded::json(FOLDER, "response_");
-        let mut body = number.get(&responses).1.clone();
-        wounds.iter().for_each(|wound| recorded::wound(&mut body, wound));
+        let body = recorded::wounded((FOLDER, "response_"), number, &wounds);
         if let Ok(response) = OpenAiResponses.read_response(body) {
             OpenAiResponses.write_response(&response, &asked(), None);
         }
@@ -145,16 +141,11 @@ proptest! {
 
     #[test]
     fn nothing_wrong_in_a_stream_brings_it_down(
-        number in any::<prop::sample::Index>(),
-        event in any::<prop::sample::Index>(),
+        number in any::<usize>(),
+        event in any::<usize>(),
         wounds in prop::collection::vec(recorded::wounds(), 1..3),
     ) {
-        let streams = recorded::files(FOLDER, "stream_");
-        let mut events = recorded::events(&number.get(&streams).1);
-        let at = event.index(events.len());
-        let mut data: Value = serde_json::from_str(&events[at].1).unwrap();
-        wounds.iter().for_each(|wound| recorded::wound(&mut data, wound));
-        events[at].1 = data.to_string();
+        let events = recorded::wounded_events(FOLDER, (number, event), &wounds);
         if let Ok(steps) = recorded::steps(&OpenAiResponses, &events) {
             let _ = recorded::whole(&steps);
             sent(&asked(), &steps);

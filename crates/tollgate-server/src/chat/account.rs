@@ -1,0 +1,38 @@
+//! What of a provider's account a key may use: whoever speaks with some agents only, nothing.
+
+use tollgate_llm::conversation::{Content, MediaSource, Part, Request, Tool};
+use tollgate_llm::dialect::Dialect;
+use tollgate_llm::failure::{Failure, Kind};
+
+/// Whoever speaks with some agents only gets what these have: not what the provider runs on the
+/// gateway's account, nor what it keeps of others.
+pub(super) fn keep_out(request: &Request) -> Result<(), Failure> {
+    let forbidden = |at: &str| {
+        let message = format!("this key speaks with agents, which have no `{at}`: leave it out");
+        Failure { at: Some(at.to_owned()), ..Failure::new(Kind::Forbidden, message) }
+    };
+    if request.tools.iter().any(|tool| matches!(tool, Tool::Hosted { .. })) {
+        return Err(forbidden("tools that the provider runs"));
+    }
+    for (dialect, key) in [
+        (Dialect::OpenAiResponses, "conversation"),
+        (Dialect::OpenAiResponses, "prompt"),
+        (Dialect::Anthropic, "container"),
+        (Dialect::Anthropic, "mcp_servers"),
+        (Dialect::Gemini, "cachedContent"),
+    ] {
+        if request.extra.get(dialect, key).is_some_and(|value| !value.is_null()) {
+            return Err(forbidden(key));
+        }
+    }
+    let mut parts = request.messages.iter().flat_map(|message| &message.parts);
+    let is_anothers = |part: &Part| match &part.content {
+        Content::Media(media) => matches!(media.source, MediaSource::File(_)),
+        Content::Opaque { value, .. } => value["type"] == "item_reference",
+        _ => false,
+    };
+    match parts.any(is_anothers) {
+        true => Err(forbidden("file or item that the provider keeps")),
+        false => Ok(()),
+    }
+}
