@@ -9,7 +9,9 @@ const CRATES: &[(&str, &[&str])] = &[
     ("tollgate-core", &[]),
     ("tollgate-mcp", &["tollgate-core"]),
     ("tollgate-store", &["tollgate-core"]),
-    ("tollgate-engine", &["tollgate-core", "tollgate-mcp", "tollgate-store"]),
+    ("tollgate-sandbox", &[]),
+    ("tollgate-worker", &["tollgate-sandbox"]),
+    ("tollgate-engine", &["tollgate-core", "tollgate-mcp", "tollgate-store", "tollgate-sandbox"]),
     ("tollgate-llm", &["tollgate-core", "tollgate-mcp", "tollgate-engine"]),
     (
         "tollgate-server",
@@ -35,10 +37,12 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("axum", &["tollgate-server"]),
     ("rmcp", &["tollgate-engine"]),
     ("rusqlite", &["tollgate-store"]),
+    ("starlark", &["tollgate-worker"]),
     (
         "tokio",
         &[
             "tollgate-mcp",
+            "tollgate-sandbox",
             "tollgate-engine",
             "tollgate-llm",
             "tollgate-server",

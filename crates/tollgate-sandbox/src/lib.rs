@@ -1,0 +1,12 @@
+//! Programs that models wrote, run where they can do no harm: each in a process of its own, which
+//! has no files, no network and little memory, and reaches nothing but [`host::HostCalls`].
+//!
+//! `frames` is what the gateway and a worker say to each other; everything else is the gateway's
+//! side (feature `host`). The interpreter itself lives in the worker, a binary of its own.
+
+pub mod frames;
+
+#[cfg(feature = "host")]
+pub mod host;
+#[cfg(feature = "host")]
+pub mod limits;

@@ -1,0 +1,37 @@
+//! How far one program may go.
+
+use std::time::Duration;
+
+use crate::frames::Fence;
+
+/// Nothing here can be left out: a program always ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    pub fence: Fence,
+    /// Of the whole process: the kernel gives it no more.
+    pub memory_bytes: u64,
+    /// On the wall, unless whoever waits has less. Time in which a person is waited for does not
+    /// count.
+    pub time: Duration,
+    pub source_bytes: usize,
+    /// Brackets and operators within each other.
+    pub nesting: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            fence: Fence {
+                steps: 10_000_000,
+                heap_bytes: 64 << 20,
+                depth: 64,
+                calls: 50,
+                output_bytes: 64 << 10,
+            },
+            memory_bytes: 256 << 20,
+            time: Duration::from_secs(30),
+            source_bytes: 32 << 10,
+            nesting: 100,
+        }
+    }
+}

@@ -1,0 +1,3 @@
+//! The worker: reads one program, runs it, ends. Started by the gateway only.
+
+fn main() {}
