@@ -13,7 +13,7 @@ use crate::glob::Glob;
 use crate::id::{ExposedName, ServerId, ToolId, ToolName};
 pub use crate::names::Origin;
 use crate::names::{Kind, NamePattern, Owned, Owners, shape};
-use crate::tool::{Finding, Override, SlowResponse, Tool};
+use crate::tool::{Finding, Override, Reach, SlowResponse, Tool};
 use crate::trust::{Doubt, Pins, Policy, Verdict};
 
 mod listed;
@@ -52,6 +52,7 @@ pub struct Rules {
     pub tools: BTreeMap<ToolName, Override>,
     /// What becomes of new, changed and suspicious tools.
     pub trust: Policy,
+    pub reach: Reach,
 }
 
 impl Rules {
@@ -67,6 +68,7 @@ impl Rules {
             deny: Vec::new(),
             tools: BTreeMap::new(),
             trust: Policy::default(),
+            reach: Reach::Direct,
         }
     }
 }

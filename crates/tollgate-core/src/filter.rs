@@ -3,10 +3,11 @@
 
 use std::fmt;
 
-use crate::agent::Agent;
+use crate::agent::{Agent, Engine};
 use crate::budget::Tier;
 use crate::glob::{self, Glob};
-use crate::id::{ExposedName, ServerId, ToolName};
+use crate::id::{ExposedName, ServerId, ToolId, ToolName};
+use crate::tool::{Reach, Tool};
 
 mod explain;
 mod narrow;
@@ -21,12 +22,14 @@ pub struct House {
     pub everywhere: Lists,
     /// Of the environment that this installation runs in.
     pub environment: Lists,
+    /// Turns with less time than this have no code mode: all that they see is listed.
+    pub code_from: Tier,
 }
 
 impl Default for House {
     fn default() -> Self {
         let (everywhere, environment) = (Lists::default(), Lists::default());
-        Self { switch: Switch::On, everywhere, environment }
+        Self { switch: Switch::On, everywhere, environment, code_from: Tier::Fast }
     }
 }
 
@@ -52,10 +55,12 @@ impl Default for Lists {
 
 impl Lists {
     fn stop(&self, exposed: &str) -> Option<Stop<'_>> {
-        if let Some(glob) = self.deny.iter().find(|glob| glob.matches(exposed)) {
-            return Some(Stop::Denied(glob));
-        }
-        (!glob::any(&self.allow, exposed)).then_some(Stop::Unlisted)
+        let unlisted = || (!glob::any(&self.allow, exposed)).then_some(Stop::Unlisted);
+        self.denied(exposed).or_else(unlisted)
+    }
+
+    fn denied(&self, exposed: &str) -> Option<Stop<'_>> {
+        self.deny.iter().find(|glob| glob.matches(exposed)).map(Stop::Denied)
     }
 }
 
@@ -79,6 +84,15 @@ pub struct Subject<'a> {
     pub exposed: &'a ExposedName,
     /// The least budget in which it can be seen; `None`: any.
     pub needs: Option<Tier>,
+    pub reach: Reach,
+}
+
+impl<'a> Subject<'a> {
+    pub fn tool(tool: &'a Tool, needs: Tier) -> Self {
+        let ToolId { server, tool: own } = &tool.id;
+        let (exposed, reach) = (&tool.exposed, tool.terms.reach);
+        Self { server, own: Some(own), exposed, needs: Some(needs), reach }
+    }
 }
 
 /// Where something was stopped. In the order in which the levels are passed.
@@ -99,6 +113,8 @@ pub enum Level {
     Agent,
     Request,
     Tier,
+    /// One of the means of code mode, and nothing is called in code.
+    Code,
 }
 
 impl Level {
@@ -115,6 +131,7 @@ impl Level {
             Self::Agent => "agent",
             Self::Request => "request",
             Self::Tier => "tier",
+            Self::Code => "code",
         }
     }
 }
@@ -128,6 +145,7 @@ pub enum Stop<'a> {
     Excluded(&'a Glob),
     NotIncluded,
     TooSlow { needs: Tier, has: Tier },
+    NothingInCode,
 }
 
 impl fmt::Display for Stop<'_> {
@@ -139,6 +157,7 @@ impl fmt::Display for Stop<'_> {
             Self::Excluded(glob) => write!(f, "the request excludes `{glob}`"),
             Self::NotIncluded => f.write_str("the request does not include it"),
             Self::TooSlow { needs, has } => write!(f, "needs `{needs}`, the turn has `{has}`"),
+            Self::NothingInCode => f.write_str("no tool of this turn is called in code"),
         }
     }
 }
@@ -149,8 +168,29 @@ impl<'a> Sieve<'a> {
         Self { house, principal: None, agent, request: None, tier }
     }
 
+    /// Whether the turn has code mode, and the tool is then called in code.
+    pub fn is_in_code(&self, tool: &Tool) -> bool {
+        self.tier >= self.code_from()
+            && match tool.terms.reach {
+                Reach::Direct => self.agent.persona.code_mode,
+                Reach::Code => true,
+                Reach::Means => false,
+            }
+    }
+
+    /// While somebody listens for an answer, there is time for programs in deep turns only.
+    fn code_from(&self) -> Tier {
+        match self.agent.persona.engine {
+            Engine::SpeechToSpeech => Tier::Deep,
+            Engine::Cascaded | Engine::SentenceCascade { .. } => self.house.code_from,
+        }
+    }
+
     /// Lets it through, or says where it was stopped and by what.
     pub fn judge(&self, subject: Subject<'_>) -> Result<(), (Level, Stop<'a>)> {
+        if subject.reach == Reach::Means {
+            return self.judge_means(subject);
+        }
         let exposed = subject.exposed.as_str();
         let house = self.house;
         if house.switch == Switch::Off {
@@ -177,6 +217,21 @@ impl<'a> Sieve<'a> {
             }
             Some(_) | None => Ok(()),
         }
+    }
+
+    /// The means of code mode come with what they reach: no list has to name them, and what they
+    /// reach was judged by itself. Who denies or excludes them does without code mode.
+    fn judge_means(&self, subject: Subject<'_>) -> Result<(), (Level, Stop<'a>)> {
+        let (house, exposed) = (self.house, subject.exposed.as_str());
+        if house.switch == Switch::Off {
+            return Err((Level::Switch, Stop::Off));
+        }
+        let excluded = || self.request.and_then(|narrow| narrow.excluded(subject));
+        let stopped = None
+            .or_else(|| Some((Level::House, house.everywhere.denied(exposed)?)))
+            .or_else(|| Some((Level::Environment, house.environment.denied(exposed)?)))
+            .or_else(|| Some((Level::Request, excluded()?)));
+        stopped.map_or(Ok(()), Err)
     }
 
     pub fn passes(&self, subject: Subject<'_>) -> bool {

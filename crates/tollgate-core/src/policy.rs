@@ -79,6 +79,11 @@ pub enum Refusal {
     /// Its server lists it, and nobody has accepted what it lists.
     #[error("`{name}` is withheld until somebody accepts its definition")]
     Withheld { name: String, server: ServerId },
+    /// It is called in code, and not by its name.
+    #[error(
+        "`{name}` is called in code: write a program for `executeToolCode`, and find out by `searchTools` how it is called there"
+    )]
+    OnlyInCode { name: String },
     #[error("{}", unknown("prompt", .name, .nearest))]
     UnknownPrompt { name: String, nearest: Vec<String> },
     #[error("there is no resource `{uri}`")]
@@ -109,7 +114,7 @@ pub fn permit_task<'a>(
     ticket: Ticket,
     mut params: Object<'a>,
 ) -> Result<Permitted<'a>, Refusal> {
-    if !turn.view.tools().iter().any(|tool| tool.id.server == ticket.server) {
+    if !turn.view.has_tools_of(&ticket.server) {
         return Err(Refusal::UnknownTask);
     }
     params.set_string("taskId", &ticket.task);
@@ -154,6 +159,9 @@ fn permit_tool<'a>(turn: &Turn, mut params: Object<'a>) -> Result<Permitted<'a>,
         if let Some(server) = turn.view.untrusted(&name) {
             let (name, server) = (shortened(&name, SAID_BACK), server.clone());
             return Err(Refusal::Withheld { name, server });
+        }
+        if turn.view.only_in_code(&name).is_some() {
+            return Err(Refusal::OnlyInCode { name: shortened(&name, SAID_BACK) });
         }
         let nearest = turn.view.nearest(&name).into_iter().map(str::to_owned).collect();
         return Err(Refusal::UnknownTool { name: shortened(&name, SAID_BACK), nearest });

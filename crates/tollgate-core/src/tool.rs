@@ -68,6 +68,19 @@ pub struct Terms {
     pub rate_limit: Option<RateLimit>,
     pub slow: Option<SlowResponse>,
     pub attempts: Attempts,
+    pub reach: Reach,
+}
+
+/// By which way a model comes to a tool.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Reach {
+    /// It is listed, and called by its name.
+    #[default]
+    Direct,
+    /// A program that the model writes calls it; it is listed only where there is no code mode.
+    Code,
+    /// It is one of the means of code mode: listed where something is called in code.
+    Means,
 }
 
 /// Whose a kept answer is.

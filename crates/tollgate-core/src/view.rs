@@ -2,7 +2,7 @@
 //! Listing and calling both read it, so that what is not listed cannot be called.
 
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use crate::budget::Tier;
 use crate::catalog::{Catalog, Cause, Prompt, Resource, Template};
@@ -11,7 +11,7 @@ use crate::glob::Glob;
 use crate::id::{AgentId, ExposedName, ServerId, ToolName};
 use crate::nearest;
 use crate::rate::RateLimit;
-use crate::tool::Tool;
+use crate::tool::{Reach, Tool};
 
 mod hidden;
 mod pages;
@@ -35,10 +35,14 @@ pub struct View {
     pub tier: Tier,
     /// Of the catalogue.
     pub version: u64,
-    /// By exposed name.
+    /// By exposed name: what is listed, and called by its name.
     tools: Vec<Arc<Tool>>,
     /// Where each stands in `tools`: a call costs the same among ten and ten thousand.
     by_name: HashMap<ExposedName, usize>,
+    /// By exposed name: all that a program may call, the listed ones too.
+    callable: Vec<Arc<Tool>>,
+    /// The view from inside a program, made on first use.
+    in_code: OnceLock<Arc<Self>>,
     prompts: Vec<Arc<Prompt>>,
     /// By URI.
     resources: Vec<Arc<Resource>>,
@@ -54,14 +58,10 @@ pub struct View {
 impl View {
     /// All that the sieve lets through, in the catalogue's order.
     pub fn build(catalog: &Arc<Catalog>, sieve: &Sieve<'_>) -> Self {
-        let tools = catalog.tools.iter().zip(&catalog.tiers).filter(|(it, needs)| {
-            let (own, needs) = (Some(&it.id.tool), Some(**needs));
-            let exposed = &it.exposed;
-            sieve.passes(Subject { server: &it.id.server, own, exposed, needs })
-        });
-        let tools: Vec<Arc<Tool>> = tools.map(|(it, _)| Arc::clone(it)).collect();
+        let (tools, callable) = sorted(catalog, sieve);
         let passes = |server: &ServerId, own: Option<&ToolName>, exposed: &ExposedName| {
-            sieve.passes(Subject { server, own, exposed, needs: None })
+            let reach = Reach::Direct;
+            sieve.passes(Subject { server, own, exposed, needs: None, reach })
         };
         let prompts =
             catalog.prompts.iter().filter(|it| passes(&it.server, Some(&it.name), &it.exposed));
@@ -87,8 +87,10 @@ impl View {
             auto_execute: sieve.agent.auto_execute.clone(),
             tier: sieve.tier,
             version: catalog.version,
-            by_name: tools.iter().enumerate().map(|(at, it)| (it.exposed.clone(), at)).collect(),
+            by_name: places(&tools),
             tools,
+            callable,
+            in_code: OnceLock::new(),
             prompts: prompts.cloned().collect(),
             resources,
             templates,
@@ -101,6 +103,43 @@ impl View {
 
     pub fn tools(&self) -> &[Arc<Tool>] {
         &self.tools
+    }
+
+    /// What a program of this turn sees: all that it may call, and none of the means to write
+    /// another.
+    pub fn in_code(&self) -> &Arc<Self> {
+        self.in_code.get_or_init(|| {
+            Arc::new(Self {
+                agent: self.agent.clone(),
+                rate_limit: self.rate_limit,
+                concurrent: self.concurrent,
+                auto_execute: self.auto_execute.clone(),
+                tier: self.tier,
+                version: self.version,
+                by_name: places(&self.callable),
+                tools: self.callable.clone(),
+                callable: self.callable.clone(),
+                in_code: OnceLock::new(),
+                prompts: Vec::new(),
+                resources: Vec::new(),
+                templates: Vec::new(),
+                hidden: Hidden::default(),
+                away: self.away.clone(),
+                untrusted: self.untrusted.clone(),
+                pages: Pages::default(),
+            })
+        })
+    }
+
+    /// Whether the turn reaches any tool of the server, by whatever way.
+    pub fn has_tools_of(&self, server: &ServerId) -> bool {
+        self.callable.iter().any(|tool| tool.id.server == *server)
+    }
+
+    /// A tool of this name that is called in code and not by its name.
+    pub fn only_in_code(&self, exposed: &str) -> Option<&Arc<Tool>> {
+        let at = self.callable.binary_search_by(|it| it.exposed.as_str().cmp(exposed)).ok()?;
+        (!self.by_name.contains_key(exposed)).then(|| &self.callable[at])
     }
 
     pub fn tool(&self, exposed: &str) -> Option<&Arc<Tool>> {
@@ -183,6 +222,25 @@ impl View {
             (List::Templates, _) => self.templates.iter().map(|it| &*it.listed).collect(),
         }
     }
+}
+
+/// What is listed, and what programs may call; both in the catalogue's order.
+fn sorted(catalog: &Catalog, sieve: &Sieve<'_>) -> (Vec<Arc<Tool>>, Vec<Arc<Tool>>) {
+    let passing = catalog.tools.iter().zip(&catalog.tiers);
+    let passing = passing.filter(|(tool, needs)| sieve.passes(Subject::tool(tool, **needs)));
+    let mut tools: Vec<Arc<Tool>> = passing.map(|(tool, _)| Arc::clone(tool)).collect();
+    let is_means = |tool: &Arc<Tool>| tool.terms.reach == Reach::Means;
+    let callable: Vec<Arc<Tool>> = tools.iter().filter(|it| !is_means(it)).cloned().collect();
+    let is_code_used = callable.iter().any(|tool| sieve.is_in_code(tool));
+    tools.retain(|tool| match tool.terms.reach {
+        Reach::Means => is_code_used,
+        Reach::Direct | Reach::Code => !sieve.is_in_code(tool),
+    });
+    (tools, callable)
+}
+
+fn places(tools: &[Arc<Tool>]) -> HashMap<ExposedName, usize> {
+    tools.iter().enumerate().map(|(at, it)| (it.exposed.clone(), at)).collect()
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use serde_json::Value;
 use tokio::sync::watch;
 use tollgate_core::json::Object;
+use tollgate_core::turn::Turn;
 use tollgate_mcp::Era;
 use tollgate_mcp::client::{Answer, Events, Progress};
 use tollgate_mcp::code::ErrorObject;
@@ -23,6 +24,8 @@ pub struct Job<'a> {
     /// Of `tools/call`: the arguments in `params`, already parsed and checked. `None` for a legacy
     /// server, which reads `params` only.
     pub arguments: Option<&'a Value>,
+    /// In which it is done: for work that calls tools itself.
+    pub turn: &'a Turn,
     /// On whose behalf.
     pub client: &'a ClientFacts,
     /// Arguments that the server wants mirrored into headers: suffix and value.

@@ -14,7 +14,7 @@ use tollgate_core::json::Object;
 use tollgate_core::plan::Planned;
 use tollgate_core::policy::Permitted;
 use tollgate_core::tool::Tool;
-use tollgate_core::turn::Principal;
+use tollgate_core::turn::Turn;
 use tollgate_mcp::Era;
 use tollgate_mcp::client::{Answer, AnswerKind, Events};
 use tollgate_mcp::meta::ClientFacts;
@@ -62,7 +62,7 @@ pub(crate) struct Unjudged {
 /// A call to be run: what, for whom.
 #[derive(Clone, Copy)]
 pub(crate) struct Call<'c> {
-    pub(crate) principal: &'c Principal,
+    pub(crate) turn: &'c Turn,
     pub(crate) planned: &'c Planned<'c>,
     pub(crate) caller: &'c Caller<'c>,
 }
@@ -96,7 +96,7 @@ struct Errand<'e> {
     line: Arc<dyn Line>,
     planned: &'e Planned<'e>,
     caller: &'e Caller<'e>,
-    principal: &'e Principal,
+    turn: &'e Turn,
     departure: Departure,
     asked: AtomicBool,
 }
@@ -111,6 +111,7 @@ impl<'e> Errand<'e> {
             method: self.request().kind().method(),
             params,
             arguments: self.request().arguments(),
+            turn: self.turn,
             client: self.caller.client,
             mirrored: mirror::headers(self.request()),
             events,
@@ -168,7 +169,7 @@ impl Executor {
 
     /// Finds the way to the call's server. It may have to be woken, which the deadline bounds.
     async fn set_out<'e>(&self, call: Call<'e>) -> Result<Errand<'e>, Ran> {
-        let Call { principal, planned, caller } = call;
+        let Call { turn, planned, caller } = call;
         let Some(backend) = self.backend(planned.permitted().server()) else {
             let reason = "it is not configured any more".to_owned();
             return Err(Ran::Answered(Err(Failure::Offline { state: "offline", reason })));
@@ -181,7 +182,7 @@ impl Executor {
         };
         let departure = Departure::new(Arc::clone(&self.clock));
         let asked = AtomicBool::new(false);
-        Ok(Errand { line, planned, caller, principal, departure, asked })
+        Ok(Errand { line, planned, caller, turn, departure, asked })
     }
 
     fn over(&self, errand: &Errand<'_>, ran: Ran) -> Run {

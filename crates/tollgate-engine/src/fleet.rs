@@ -198,6 +198,7 @@ fn rules(server: &Server) -> Rules {
         allow: server.allow.clone(),
         deny: server.deny.clone(),
         tools: server.tools.clone(),
+        reach: server.reach,
         ..Rules::new(server.id.clone(), Origin::Upstream)
     }
 }

@@ -196,6 +196,9 @@ impl Gate {
                 let refusal = Refusal::Withheld { name, server };
                 Ok(answer::failed(Status::Denied, &refusal.to_string()))
             }
+            Err(refusal @ Refusal::OnlyInCode { .. }) => {
+                Ok(answer::failed(Status::Denied, &refusal.to_string()))
+            }
             Err(refusal) => Err(refusal.into()),
         }
     }

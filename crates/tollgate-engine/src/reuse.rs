@@ -157,9 +157,9 @@ enum Way {
 
 impl Trip<'_> {
     fn way(&self) -> Way {
-        let Call { principal, planned, caller } = self.call;
+        let Call { turn, planned, caller } = self.call;
         let is_cacheable = !self.tool.terms.cacheable.is_zero();
-        let key = || Key::of(principal, planned.permitted());
+        let key = || Key::of(&turn.principal, planned.permitted());
         if let Some(key) = is_cacheable.then(key).flatten() {
             return Way::Shared(key);
         }
@@ -276,8 +276,8 @@ impl Parts {
         let caller = cargo.caller();
         let server = cargo.planned.permitted().server();
         let account = self.accounts.of(server);
-        let (principal, planned) = (&cargo.principal, &cargo.planned);
-        let call = Call { principal, planned, caller: &caller };
+        let (turn, planned) = (&cargo.turn, &cargo.planned);
+        let call = Call { turn, planned, caller: &caller };
         let attempts = Attempts { executor: &self.executor, budget: &account.budget, call };
         let Some(run) = attempts.alone(self.hedge(&cargo.tool)).await else {
             return Landed { ran: None, kept: None };

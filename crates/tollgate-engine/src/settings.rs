@@ -18,10 +18,14 @@ use tollgate_core::names::NamePattern;
 use tollgate_core::secret::Secret;
 use tollgate_core::selector::Keywords;
 use tollgate_core::standing;
-use tollgate_core::tool::{Override, SlowResponse};
+use tollgate_core::tool::{Override, Reach, SlowResponse};
 use tollgate_core::trust::Policy;
 use tollgate_mcp::Revision;
 use tollgate_mcp::client::Credentials;
+
+mod code;
+
+pub use code::{Code, Unapproved};
 
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -35,6 +39,7 @@ pub struct Settings {
     /// In the order of the config: it decides who keeps a name that two want.
     pub servers: Vec<Server>,
     pub builtin: Builtin,
+    pub code: Code,
     /// Which tools there are for anybody.
     pub house: House,
     pub audit: Audit,
@@ -44,6 +49,12 @@ pub struct Settings {
 }
 
 impl Settings {
+    /// Whether any tool is called in code by models; otherwise they are not shown the means.
+    pub fn has_code_mode(&self) -> bool {
+        self.servers.iter().any(|server| server.reach == Reach::Code)
+            || self.agents.iter().any(|agent| agent.persona.code_mode)
+    }
+
     /// As it runs unless something else is said: the built-in tools, for everybody.
     pub fn new(data: PathBuf) -> Self {
         Self {
@@ -54,6 +65,7 @@ impl Settings {
             budget: Budget::default(),
             servers: Vec::new(),
             builtin: Builtin { files: data.join("files"), tables: None },
+            code: Code::default(),
             house: House::default(),
             audit: Audit::default(),
             secrets: Secrets::default(),
@@ -212,6 +224,8 @@ pub struct Server {
     pub tools: BTreeMap<ToolName, Override>,
     pub category: Option<String>,
     pub slots: Slots,
+    /// Whether models call its tools by their names, or in code.
+    pub reach: Reach,
 }
 
 /// How many calls a server gets at a time.
@@ -256,6 +270,7 @@ impl Server {
             tools: BTreeMap::new(),
             category: None,
             slots: Slots::default(),
+            reach: Reach::Direct,
         }
     }
 
@@ -277,6 +292,7 @@ impl Server {
             deny: Vec::new(),
             tools: BTreeMap::new(),
             category: None,
+            reach: Reach::Direct,
             ..self.clone()
         }
     }

@@ -115,9 +115,10 @@ fn refused(era: Era, refusal: &Refusal, message: String) -> Told {
             let data = json::raw_value(&json!({ "uri": uri }));
             Told::Error(Refused::in_era(era, ErrorObject::new(code, message).with_data(data)))
         }
-        Refusal::InvalidArguments { .. } | Refusal::Away { .. } | Refusal::Withheld { .. } => {
-            Told::Failure(message)
-        }
+        Refusal::InvalidArguments { .. }
+        | Refusal::Away { .. }
+        | Refusal::Withheld { .. }
+        | Refusal::OnlyInCode { .. } => Told::Failure(message),
         Refusal::UnknownTool { .. }
         | Refusal::UnknownPrompt { .. }
         | Refusal::UnknownTask
@@ -160,6 +161,7 @@ pub(crate) fn plain(error: &CallError) -> Plain {
         CallError::Refused(
             Refusal::UnknownTool { .. }
             | Refusal::Withheld { .. }
+            | Refusal::OnlyInCode { .. }
             | Refusal::UnknownPrompt { .. }
             | Refusal::UnknownResource { .. }
             | Refusal::UnknownTask

@@ -30,6 +30,7 @@ pub(super) fn terms(rules: &Rules, said: &Override, definition: &Definition) -> 
             Some(true) if idempotent => Attempts::Hedged,
             _ => Attempts::One,
         },
+        reach: rules.reach,
     }
 }
 

@@ -31,21 +31,30 @@ impl Narrow {
 
     pub(super) fn stop(&self, subject: Subject<'_>) -> Option<Stop<'_>> {
         let server = subject.server.as_str();
-        if let Some(glob) = self.exclude_servers.iter().find(|glob| glob.matches(server)) {
-            return Some(Stop::Excluded(glob));
+        if let Some(excluded) = self.excluded(subject) {
+            return Some(excluded);
         }
         if !self.include_servers.iter().all(|globs| glob::any(globs, server)) {
             return Some(Stop::NotIncluded);
         }
-        if self.exclude_tools.is_empty() && self.include_tools.is_empty() {
+        if self.include_tools.is_empty() {
             return None;
         }
         let names = Names::of(subject);
-        if let Some(glob) = self.exclude_tools.iter().find(|glob| names.fit(glob)) {
-            return Some(Stop::Excluded(glob));
-        }
         let is_in = |globs: &Vec<Glob>| globs.iter().any(|glob| names.fit(glob));
         (!self.include_tools.iter().all(is_in)).then_some(Stop::NotIncluded)
+    }
+
+    pub(super) fn excluded(&self, subject: Subject<'_>) -> Option<Stop<'_>> {
+        let server = subject.server.as_str();
+        if let Some(glob) = self.exclude_servers.iter().find(|glob| glob.matches(server)) {
+            return Some(Stop::Excluded(glob));
+        }
+        if self.exclude_tools.is_empty() {
+            return None;
+        }
+        let names = Names::of(subject);
+        self.exclude_tools.iter().find(|glob| names.fit(glob)).map(Stop::Excluded)
     }
 }
 

@@ -5,6 +5,7 @@ use crate::agent::Agent;
 use crate::budget::Tier;
 use crate::glob::Glob;
 use crate::id::{ExposedName, ServerId, ToolName};
+use crate::tool::Reach;
 
 fn globs(names: &[&str]) -> Vec<Glob> {
     names.iter().map(|name| Glob::new(*name)).collect()
@@ -31,7 +32,8 @@ fn judged(
     let server = ServerId::parse("world").unwrap();
     let (own, exposed) = (ToolName::new("find"), ExposedName::parse("world_find").unwrap());
     let needs = Some(Tier::Standard);
-    let subject = Subject { server: &server, own: Some(&own), exposed: &exposed, needs };
+    let (own, exposed, reach) = (Some(&own), &exposed, Reach::Direct);
+    let subject = Subject { server: &server, own, exposed, needs, reach };
     match sieve.judge(subject) {
         Ok(()) => "in".to_owned(),
         Err((level, stop)) => format!("{}: {stop}", level.as_str()),

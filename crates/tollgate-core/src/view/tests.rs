@@ -5,14 +5,15 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::{BadCursor, Form, List, View, matches};
-use crate::agent::Agent;
+use crate::agent::{Agent, Engine};
 use crate::budget::Tier;
 use crate::catalog::{Catalog, Inputs, Listing, Offer, Origin, Rules};
-use crate::filter::{House, Sieve};
+use crate::filter::{House, Lists, Sieve};
 use crate::glob::Glob;
 use crate::id::ServerId;
 use crate::json::raw_value;
 use crate::names::{NamePattern, Owners};
+use crate::tool::Reach;
 use crate::trust::Pins;
 
 fn offer(server: &str, listing: Listing) -> Offer {
@@ -220,4 +221,84 @@ fn templates_match_what_they_can_expand_to() {
     }
     assert!(!matches(&"{+a}x".repeat(1_000), &"x".repeat(5_000).replace("xx", "xy")));
     assert!(!matches("{+a}", &"x".repeat(10_000)));
+}
+
+fn reached(server: &str, listing: Listing, reach: Reach) -> Offer {
+    let rules = Rules::new(ServerId::parse(server).unwrap(), Origin::Upstream);
+    let rules = Arc::new(Rules { reach, ..rules });
+    Offer { rules, listing: Arc::new(listing), present: true }
+}
+
+/// What is listed, and what a program may call, in a turn of the tier.
+fn faces(offers: &[Offer], agent: &Agent, (house, tier): (&House, Tier)) -> [String; 2] {
+    let view = View::build(&catalog(offers), &Sieve::of(house, agent, tier));
+    let names = |view: &View| {
+        let names: Vec<&str> = view.tools().iter().map(|it| it.exposed.as_str()).collect();
+        names.join(" ")
+    };
+    [names(&view), names(view.in_code())]
+}
+
+#[test]
+fn a_tool_that_is_called_in_code_leaves_the_list_and_the_means_come_in() {
+    let one = |name: &str| tools([name.to_owned()]);
+    let offers = [
+        reached("code", one("run"), Reach::Means),
+        reached("files", one("read"), Reach::Direct),
+        reached("git", one("log"), Reach::Code),
+    ];
+    let house = House::default();
+    let from_deep = House { code_from: Tier::Deep, ..House::default() };
+    let all = "files_read git_log";
+    let agent = |tools: &[&str]| {
+        let tools = tools.iter().map(|glob| Glob::new(*glob)).collect();
+        Agent { tools, ..Agent::implicit() }
+    };
+    let everything = agent(&["*"]);
+    let mut coder = everything.clone();
+    coder.persona.code_mode = true;
+    let mut speaker = coder.clone();
+    speaker.persona.engine = Engine::SpeechToSpeech;
+    for (agent, house, tier, listed, callable) in [
+        (&everything, &house, Tier::Standard, "code_run files_read", all),
+        // No list of an agent's has to name the means.
+        (&agent(&["git_*"]), &house, Tier::Standard, "code_run", "git_log"),
+        (&agent(&["files_*"]), &house, Tier::Standard, "files_read", "files_read"),
+        (&agent(&["code_*"]), &house, Tier::Standard, "", ""),
+        (&coder, &house, Tier::Standard, "code_run", all),
+        // Where there is no time for programs, all is listed.
+        (&everything, &from_deep, Tier::Standard, all, all),
+        (&coder, &from_deep, Tier::Deep, "code_run", all),
+        (&speaker, &house, Tier::Standard, all, all),
+        (&speaker, &house, Tier::Deep, "code_run", all),
+    ] {
+        let faces = faces(&offers, agent, (house, tier));
+        assert_eq!(faces, [listed, callable], "{:?} {tier}", agent.tools);
+    }
+}
+
+#[test]
+fn who_denies_the_means_does_without_them() {
+    let one = |name: &str| tools([name.to_owned()]);
+    let offers =
+        [reached("code", one("run"), Reach::Means), reached("git", one("log"), Reach::Code)];
+    let deny = vec![Glob::new("code_*")];
+    let everywhere = Lists { deny, ..Lists::default() };
+    let house = House { everywhere, ..House::default() };
+    let faces = faces(&offers, &Agent::implicit(), (&house, Tier::Deep));
+    assert_eq!(faces, ["", "git_log"]);
+}
+
+#[test]
+fn a_tool_in_code_is_known_by_its_name_but_not_called_by_it() {
+    let offers = [reached("git", tools(["log".to_owned()]), Reach::Code)];
+    let agent = Agent::implicit();
+    let house = House::default();
+    let view = View::build(&catalog(&offers), &Sieve::of(&house, &agent, Tier::Deep));
+    assert!(view.tool("git_log").is_none());
+    assert!(view.only_in_code("git_log").is_some());
+    assert!(view.only_in_code("git_push").is_none());
+    assert!(view.in_code().tool("git_log").is_some());
+    assert!(view.in_code().only_in_code("git_log").is_none());
+    assert!(view.has_tools_of(&ServerId::parse("git").unwrap()));
 }

@@ -58,7 +58,8 @@ impl Prober {
         let everyone = Agent { id, ..Agent::implicit() };
         let house = House::default();
         let sieve = Sieve::of(&house, &everyone, Tier::Deep);
-        let view = Arc::new(View::build(&gate.catalog(), &sieve));
+        // Also what only programs call.
+        let view = Arc::clone(View::build(&gate.catalog(), &sieve).in_code());
         let principal = Principal::named(NAME);
         let turn = Turn { principal, grant: None, view, deadline: None };
         Self { gate, turn, nobody: ClientFacts::default() }

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot, watch};
 use tollgate_core::json::Object;
 use tollgate_core::policy::Permitted;
-use tollgate_core::turn::Principal;
+use tollgate_core::turn::{Principal, Turn};
 use tollgate_mcp::client::{Answer, Event, Events, Progress, Question};
 use tollgate_mcp::meta::ClientFacts;
 use tollgate_mcp::tasks::{self, Task};
@@ -39,7 +39,7 @@ impl Detached {
     pub(crate) fn start(
         line: Arc<dyn Line>,
         request: &Permitted<'_>,
-        caller: &Caller<'_>,
+        (turn, caller): (&Turn, &Caller<'_>),
         (departure, left): (Departure, Duration),
     ) -> Self {
         let (events, received) = mpsc::channel(EVENT_QUEUE);
@@ -49,6 +49,7 @@ impl Detached {
         let owned = Owned {
             method: request.kind().method(),
             params: request.params().clone().into_owned(),
+            turn: turn.clone(),
             client: caller.client.clone(),
             progress: caller.progress,
             departure: Arc::clone(&departure),
@@ -118,6 +119,7 @@ impl Detached {
 struct Owned {
     method: &'static str,
     params: Object<'static>,
+    turn: Turn,
     client: ClientFacts,
     progress: Progress,
     departure: Arc<Departure>,
@@ -129,6 +131,7 @@ impl Owned {
             method: self.method,
             params: self.params.clone(),
             arguments: None,
+            turn: &self.turn,
             client: &self.client,
             mirrored: Vec::new(),
             events: Some(events),

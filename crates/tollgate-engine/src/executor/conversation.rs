@@ -106,7 +106,7 @@ impl Executor {
         errand: &Errand<'_>,
         retry: &Retry,
     ) -> Result<Ran, CallError> {
-        let sealer = self.sealer(errand.principal);
+        let sealer = self.sealer(&errand.turn.principal);
         if !retry.is_empty() {
             errand.note_question();
         }
@@ -197,12 +197,13 @@ impl Executor {
         let left = errand.planned.deadline().left(self.clock.now());
         let departure = Departure::new(Arc::clone(&self.clock));
         let line = Arc::clone(&errand.line);
-        Detached::start(line, errand.request(), errand.caller, (departure, left))
+        let whose = (errand.turn, errand.caller);
+        Detached::start(line, errand.request(), whose, (departure, left))
     }
 
     /// `None` if the call is gone but may simply be run again.
     fn unpark(&self, errand: &Errand<'_>, state: &str) -> Result<Option<Detached>, CallError> {
-        let waiting = match self.sealer(errand.principal).open(state, errand.request())? {
+        let waiting = match self.sealer(&errand.turn.principal).open(state, errand.request())? {
             State::Parked(id) => self.parking.take(id),
             State::Inner(_) | State::Approval(_) => None,
         };
@@ -215,12 +216,12 @@ impl Executor {
 
     fn park(&self, errand: &Errand<'_>, call: Detached) -> Ran {
         let questions = call.open_questions();
-        let Some(id) = self.parking.park(call, errand.principal) else {
+        let Some(id) = self.parking.park(call, &errand.turn.principal) else {
             let full = "too many calls wait for answers already; try again later".to_owned();
             let retry_after = Duration::from_secs(5);
             return Ran::Answered(Err(Failure::Resting { reason: full, retry_after }));
         };
-        let state = self.sealer(errand.principal).close(&State::Parked(id), errand.request());
+        let state = self.sealer(&errand.turn.principal).close(&State::Parked(id), errand.request());
         Ran::InputRequired(rounds::input_required(&questions, Some(&state)))
     }
 

@@ -63,7 +63,7 @@ impl Gate {
         };
         let principal = &turn.principal;
         sent.note();
-        let running = self.reuse.run(Call { principal, planned: &planned, caller });
+        let running = self.reuse.run(Call { turn, planned: &planned, caller });
         let of = (turn, planned.permitted());
         let over = match slow::announced(&self.notices, of, caller, running).await? {
             Came::Over(over) => over,

@@ -12,7 +12,7 @@ use parking_lot::Mutex;
 use tokio::sync::{mpsc, watch};
 use tollgate_core::plan::Planned;
 use tollgate_core::tool::Tool;
-use tollgate_core::turn::Principal;
+use tollgate_core::turn::Turn;
 use tollgate_mcp::client::{Event, Events, Progress};
 use tollgate_mcp::meta::ClientFacts;
 use tollgate_mcp::tasks::{self, Task};
@@ -46,7 +46,7 @@ pub(crate) struct Flight {
 
 /// What a flight carries: all that it needs of the one who started it, as its own.
 pub(super) struct Cargo {
-    pub(super) principal: Principal,
+    pub(super) turn: Turn,
     pub(super) planned: Planned<'static>,
     pub(super) tool: Arc<Tool>,
     /// `None`: nobody can join it, and its answer is not kept.
@@ -119,11 +119,11 @@ impl Flight {
     where
         F: Future<Output = Landed> + Send + 'static,
     {
-        let Call { principal, planned, caller } = trip.call;
+        let Call { turn, planned, caller } = trip.call;
         let flights = &trip.parts.flights;
         let (events, said) = caller.events.as_ref().map(|_| mpsc::channel(EVENT_QUEUE)).unzip();
         let cargo = Arc::new(Cargo {
-            principal: principal.clone(),
+            turn: turn.clone(),
             planned: planned.on_its_own(),
             tool: Arc::clone(trip.tool),
             key,

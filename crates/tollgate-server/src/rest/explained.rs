@@ -20,6 +20,9 @@ struct ToolJson<'a> {
     server: &'a str,
     tool: &'a str,
     visible: bool,
+    /// `"code"` where a program calls it, and nobody by its name.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    reach: Option<&'static str>,
     /// Which level keeps it out.
     #[serde(skip_serializing_if = "Option::is_none")]
     level: Option<&'static str>,
@@ -41,12 +44,13 @@ impl<'a> ExplainedJson<'a> {
 
 impl<'a> From<&'a Explained> for ToolJson<'a> {
     fn from(explained: &'a Explained) -> Self {
-        let Explained { tool, exposed, stopped } = explained;
+        let Explained { tool, exposed, stopped, in_code } = explained;
         Self {
             name: exposed.as_str(),
             server: tool.server.as_str(),
             tool: tool.tool.as_str(),
             visible: stopped.is_none(),
+            reach: (*in_code && stopped.is_none()).then_some("code"),
             level: stopped.as_ref().map(|(level, _)| level.as_str()),
             reason: stopped.as_ref().map(|(_, reason)| reason.as_str()),
         }

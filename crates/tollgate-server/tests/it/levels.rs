@@ -194,6 +194,7 @@ impl Config {
             switch: if *is_off { Switch::Off } else { Switch::On },
             everywhere: Lists { allow: patterns(allow), deny: patterns(deny) },
             environment: Lists { allow: patterns(here_allow), deny: patterns(here_deny) },
+            ..filter::House::default()
         }
     }
 }

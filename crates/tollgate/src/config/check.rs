@@ -9,7 +9,7 @@ use tollgate_core::agent::Agent;
 use tollgate_core::budget::Limits;
 use tollgate_core::id::AgentId;
 use tollgate_core::names::NamePattern;
-use tollgate_engine::settings::{Approvals, Builtin, Settings};
+use tollgate_engine::settings::{Approvals, Builtin, Code, Settings};
 use tollgate_server::Memory;
 
 use super::diagnostic::{Place, Problems};
@@ -79,6 +79,7 @@ pub(super) fn check(
         budget,
         servers: servers.list,
         builtin: builtin(fields, &data),
+        code: Code::default(),
         house,
         agents,
         default_agent,

@@ -8,8 +8,13 @@ use async_trait::async_trait;
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use tokio::sync::mpsc;
+use tollgate_core::agent::Agent;
+use tollgate_core::budget::Tier;
+use tollgate_core::filter::{House, Sieve};
 use tollgate_core::id::ServerId;
 use tollgate_core::json::{Object, raw};
+use tollgate_core::turn::{Principal, Turn};
+use tollgate_core::view::View;
 use tollgate_mcp::Revision;
 use tollgate_mcp::client::{
     Answer, AnswerKind, Connection, Listener, Progress, Request, RequestError, ServerFacts,
@@ -179,6 +184,13 @@ pub(super) async fn call(
     call_noted(upstream, (method, params), &Departure::new(Arc::new(SystemClock))).await
 }
 
+fn nobodys_turn() -> Turn {
+    let (house, agent) = (House::default(), Agent::implicit());
+    let sieve = Sieve::of(&house, &agent, Tier::Deep);
+    let view = Arc::new(View::build(&Arc::default(), &sieve));
+    Turn { principal: Principal::local(), grant: None, view, deadline: None }
+}
+
 /// The same for somebody who wants to know when it left.
 pub(super) async fn call_noted(
     upstream: &Upstream,
@@ -186,10 +198,12 @@ pub(super) async fn call_noted(
     departure: &Departure,
 ) -> Result<String, Failure> {
     let client = ClientFacts::default();
+    let turn = nobodys_turn();
     let job = Job {
         method,
         params: Object::parse(params).unwrap(),
         arguments: None,
+        turn: &turn,
         client: &client,
         mirrored: Vec::new(),
         events: None,

@@ -25,6 +25,7 @@ pub(super) fn house(top: &Fields, environment: &str, problems: &mut Problems) ->
         switch: if tools.flag("enabled") == Some(false) { Switch::Off } else { Switch::On },
         everywhere: lists(tools),
         environment: own.map_or_else(Lists::default, |(_, fields)| lists(fields)),
+        ..House::default()
     }
 }
 

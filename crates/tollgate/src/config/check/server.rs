@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tollgate_core::glob::Glob;
 use tollgate_core::id::ServerId;
-use tollgate_core::tool::SlowResponse;
+use tollgate_core::tool::{Reach, SlowResponse};
 use tollgate_core::trust::Policy;
 use tollgate_engine::settings::{
     Calibrate, Protocol, Restart, RestartPolicy, Server, Slots, Start, Transport, Wanted,
@@ -96,6 +96,10 @@ fn server(
         tools,
         category: fields.text("category").map(|text| text.value.to_owned()),
         slots: slots(fields),
+        reach: match fields.flag("code_mode") {
+            Some(true) => Reach::Code,
+            Some(false) | None => Reach::Direct,
+        },
     })
 }
 
