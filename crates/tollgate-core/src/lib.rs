@@ -9,6 +9,7 @@ pub mod breaker;
 pub mod budget;
 pub mod call;
 pub mod catalog;
+pub mod code;
 pub mod date;
 pub mod digest;
 pub mod filter;

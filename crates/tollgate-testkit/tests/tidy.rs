@@ -80,6 +80,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "schema",
             "tool",
             "probe",
+            "code",
             "names",
             "trust",
             "catalog",

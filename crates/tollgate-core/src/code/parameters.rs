@@ -1,0 +1,137 @@
+//! The parameters of a tool in the order of its signature: what is required first, then the rest,
+//! each under a name that a program can write.
+
+use std::collections::{HashMap, HashSet};
+
+use serde_json::Value;
+
+use super::identifier::{Role, identifiers};
+use super::layers::{Kinds, Layers};
+
+/// Alternatives of a whole schema that are read for parameters.
+const MOST_ALTERNATIVES: usize = 32;
+
+#[derive(Debug)]
+pub(super) struct Parameters {
+    all: Vec<Parameter>,
+    /// By the schema's name and by the identifier; the schema's own name goes first.
+    places: HashMap<String, usize>,
+    pub(super) others: Others,
+}
+
+#[derive(Debug)]
+pub(super) struct Parameter {
+    /// As the schema says it.
+    pub(super) name: String,
+    /// As a program writes it.
+    pub(super) identifier: String,
+    pub(super) need: Need,
+    pub(super) takes: Kinds,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Need {
+    Required,
+    Optional,
+}
+
+/// What becomes of arguments that the schema does not name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Others {
+    Taken,
+    Refused,
+}
+
+impl Parameters {
+    pub(super) fn of(schema: &Value) -> Self {
+        let declared = Declared::of(schema);
+        let names: Vec<&str> = declared.fields.iter().map(|field| field.name).collect();
+        let spelled = identifiers(&names, Role::Parameter);
+        let all: Vec<Parameter> = declared
+            .fields
+            .iter()
+            .zip(spelled)
+            .map(|(field, identifier)| Parameter {
+                name: field.name.to_owned(),
+                identifier,
+                need: field.need,
+                takes: Layers::of(schema, field.schema).kinds(),
+            })
+            .collect();
+        let own = all.iter().enumerate().map(|(at, it)| (it.name.clone(), at));
+        let mut places: HashMap<String, usize> = own.collect();
+        for (at, it) in all.iter().enumerate() {
+            places.entry(it.identifier.clone()).or_insert(at);
+        }
+        Self { all, places, others: declared.others() }
+    }
+
+    pub(super) fn all(&self) -> &[Parameter] {
+        &self.all
+    }
+
+    /// By either spelling.
+    pub(super) fn named(&self, name: &str) -> Option<&Parameter> {
+        self.places.get(name).map(|at| &self.all[*at])
+    }
+}
+
+/// The parameters as the schema has them, in the order of the signature.
+pub(super) struct Declared<'a> {
+    pub(super) fields: Vec<Field<'a>>,
+    whole: Layers<'a>,
+}
+
+pub(super) struct Field<'a> {
+    pub(super) name: &'a str,
+    pub(super) schema: &'a Value,
+    pub(super) need: Need,
+}
+
+impl<'a> Declared<'a> {
+    pub(super) fn of(schema: &'a Value) -> Self {
+        let whole = Layers::of(schema, schema);
+        let mut required = whole.required();
+        let mut found = whole.properties();
+        let alternatives: Vec<Layers<'a>> = whole
+            .alternatives()
+            .iter()
+            .take(MOST_ALTERNATIVES)
+            .map(|it| Layers::of(schema, it))
+            .collect();
+        // What every alternative asks for is asked for.
+        let always = alternatives.iter().map(Layers::required).reduce(|one, two| &one & &two);
+        required.extend(always.unwrap_or_default());
+        let conditional = ["then", "else"].into_iter().filter_map(|it| whole.get(it));
+        let conditional = conditional.map(|it| Layers::of(schema, it));
+        for further in alternatives.into_iter().chain(conditional) {
+            found.extend(further.properties());
+        }
+        let mut seen = HashSet::new();
+        let fields = found.into_iter().filter(|(name, _)| seen.insert(*name));
+        let mut fields: Vec<Field<'a>> = fields
+            .map(|(name, schema)| {
+                let is_required = required.contains(name);
+                let need = if is_required { Need::Required } else { Need::Optional };
+                Field { name, schema, need }
+            })
+            .collect();
+        fields.sort_by_key(|field| field.need == Need::Optional);
+        Self { fields, whole }
+    }
+
+    pub(super) fn others(&self) -> Others {
+        let said = self.whole.get("additionalProperties");
+        let said = said.or_else(|| self.whole.get("unevaluatedProperties"));
+        let taken = match said {
+            Some(Value::Bool(said)) => *said,
+            Some(_) => true,
+            // Nothing is known of it, so anything may be right.
+            None => self.fields.is_empty(),
+        };
+        match taken || self.whole.get("patternProperties").is_some() {
+            true => Others::Taken,
+            false => Others::Refused,
+        }
+    }
+}

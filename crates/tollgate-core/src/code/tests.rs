@@ -1,0 +1,77 @@
+//! How programs see tools.
+
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+
+use super::Book;
+use crate::catalog::{Catalog, Inputs, Listing, Offer, Origin, Rules};
+use crate::id::ServerId;
+use crate::json::raw_value;
+use crate::names::{NamePattern, Owners};
+use crate::tool::Tool;
+use crate::trust::Pins;
+
+mod calls;
+
+/// Servers, each with what it lists.
+fn tools(servers: &[(&str, Vec<Value>)]) -> Vec<Arc<Tool>> {
+    let offers: Vec<Offer> = servers
+        .iter()
+        .map(|(server, tools)| {
+            let listing =
+                Listing { tools: tools.iter().map(raw_value).collect(), ..Listing::default() };
+            let rules = Rules::new(ServerId::parse(server).unwrap(), Origin::Upstream);
+            Offer { rules: Arc::new(rules), listing: Arc::new(listing), present: true }
+        })
+        .collect();
+    let (pattern, pins) = (NamePattern::default(), Pins::default());
+    let inputs =
+        Inputs { version: 1, offers: &offers, pattern: &pattern, previous: None, pins: &pins };
+    let catalog = Catalog::build(&inputs, &mut Owners::default());
+    assert!(catalog.problems.is_empty(), "{:?}", catalog.problems);
+    catalog.tools
+}
+
+fn book(servers: &[(&str, Vec<Value>)]) -> Book {
+    Book::new(&tools(servers))
+}
+
+/// A tool whose properties are these; required are those with a `!` behind the name.
+fn tool(name: &str, properties: &Value) -> Value {
+    let mut required = Vec::new();
+    let named = properties.as_object().unwrap().iter().map(|(name, schema)| {
+        let plain = name.trim_end_matches('!');
+        if plain != name {
+            required.push(plain.to_owned());
+        }
+        (plain.to_owned(), schema.clone())
+    });
+    let properties: Value = named.collect::<serde_json::Map<_, _>>().into();
+    json!({
+        "name": name,
+        "description": format!("Does {name}"),
+        "inputSchema": {"type": "object", "properties": properties, "required": required},
+    })
+}
+
+fn raw(text: &str) -> Box<RawValue> {
+    RawValue::from_string(text.to_owned()).unwrap()
+}
+
+#[test]
+fn names_and_places_count_through_servers_in_their_order() {
+    let none = json!({});
+    let book = book(&[
+        ("web", vec![tool("search", &none)]),
+        ("git-hub", vec![tool("list", &none), tool("get-issue", &none)]),
+    ]);
+    assert_eq!(book.names().get(), r#"[["git_hub",["get_issue","list"]],["web",["search"]]]"#);
+    let ids: Vec<String> = (0..3).map(|at| book.tool(at).unwrap().id.to_string()).collect();
+    assert_eq!(ids, ["git-hub/get-issue", "git-hub/list", "web/search"]);
+    assert!(book.tool(3).is_none());
+    assert_eq!(book.spelling("git_hub_get_issue").as_deref(), Some("git_hub.get_issue"));
+    assert_eq!(book.spelling("git_hub.get_issue"), None);
+    assert_eq!(Book::new(&[]).names().get(), "[]");
+}
