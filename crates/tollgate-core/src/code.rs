@@ -15,8 +15,10 @@ use crate::tool::Tool;
 mod arguments;
 mod identifier;
 mod layers;
-pub mod means;
+mod means;
 mod parameters;
+
+pub use means::Means;
 
 use identifier::{Role, identifiers};
 use parameters::{Need, Others, Parameters};
@@ -30,6 +32,15 @@ pub struct Book {
     entries: Vec<Entry>,
     by_exposed: HashMap<ExposedName, usize>,
     names: Box<RawValue>,
+}
+
+/// How tools are spread over the files that describe them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Binding {
+    /// One file for each server.
+    #[default]
+    Server,
+    Tool,
 }
 
 #[derive(Debug)]
@@ -96,7 +107,7 @@ impl Book {
     pub fn arguments(
         &self,
         place: usize,
-        positional: &[&RawValue],
+        positional: &[Box<RawValue>],
         named: &RawValue,
     ) -> Result<Box<RawValue>, String> {
         let entry = self.entries.get(place).ok_or("there is no such tool")?;

@@ -29,7 +29,7 @@ pub(super) enum Unfit {
 /// that can take one, and the keys are not those of the parameters, or the first one would be missing.
 pub(super) fn arguments(
     parameters: &Parameters,
-    positional: &[&RawValue],
+    positional: &[Box<RawValue>],
     named: &RawValue,
 ) -> Result<Box<RawValue>, Unfit> {
     let named = Object::parse(named.get())?;
@@ -57,7 +57,7 @@ fn is_whole(parameters: &Parameters, given: &Object<'_>) -> bool {
 
 fn joined(
     parameters: &Parameters,
-    positional: &[&RawValue],
+    positional: &[Box<RawValue>],
     named: &Object<'_>,
 ) -> Result<Box<RawValue>, Unfit> {
     let known = parameters.all();

@@ -17,7 +17,6 @@ fn issue() -> Value {
 fn check_tool(definition: Value, positional: &[&str], named: &str, expected: &str) {
     let book = book(&[("hub", vec![definition])]);
     let positional: Vec<_> = positional.iter().map(|it| raw(it)).collect();
-    let positional: Vec<_> = positional.iter().map(|it| &**it).collect();
     let found = match book.arguments(0, &positional, &raw(named)) {
         Ok(found) => found.get().to_owned(),
         Err(words) => words,
