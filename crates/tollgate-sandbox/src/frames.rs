@@ -10,8 +10,11 @@ use serde_json::value::RawValue;
 /// A worker of another version is not talked to.
 pub const VERSION: u32 = 1;
 
-/// Bytes of one frame; larger ones are not read.
+/// Bytes of one frame to a worker; larger ones are not sent.
 pub const LONGEST: u32 = 32 << 20;
+
+/// Bytes of one frame from a worker; larger ones are not read.
+pub const LONGEST_WORD: u32 = 4 << 20;
 
 /// To a worker.
 #[derive(Debug, Serialize, Deserialize)]
@@ -32,6 +35,7 @@ pub enum Word {
     Ready {
         version: u32,
     },
+    /// With their line ends; several may come as one.
     Print(String),
     /// To be run side by side.
     Calls(Vec<Call>),

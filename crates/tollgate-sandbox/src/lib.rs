@@ -7,6 +7,31 @@
 pub mod frames;
 
 #[cfg(feature = "host")]
+mod clock;
+#[cfg(feature = "host")]
+mod death;
+#[cfg(feature = "host")]
+mod failure;
+#[cfg(test)]
+#[cfg(feature = "host")]
+mod fake;
+#[cfg(feature = "host")]
 pub mod host;
 #[cfg(feature = "host")]
 pub mod limits;
+#[cfg(feature = "host")]
+mod pool;
+#[cfg(feature = "host")]
+mod program;
+#[cfg(feature = "host")]
+mod run;
+#[cfg(feature = "host")]
+pub mod sandbox;
+#[cfg(feature = "host")]
+pub mod source;
+#[cfg(feature = "host")]
+pub mod stopwatch;
+#[cfg(feature = "host")]
+mod wire;
+#[cfg(feature = "host")]
+mod worker;

@@ -8,8 +8,6 @@ use crate::frames::Fence;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     pub fence: Fence,
-    /// Of the whole process: the kernel gives it no more.
-    pub memory_bytes: u64,
     /// On the wall, unless whoever waits has less. Time in which a person is waited for does not
     /// count.
     pub time: Duration,
@@ -28,7 +26,6 @@ impl Default for Limits {
                 calls: 50,
                 output_bytes: 64 << 10,
             },
-            memory_bytes: 256 << 20,
             time: Duration::from_secs(30),
             source_bytes: 32 << 10,
             nesting: 100,

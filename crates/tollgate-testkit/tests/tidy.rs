@@ -96,6 +96,26 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "tollgate-sandbox",
+        &[
+            "frames",
+            "clock",
+            "limits",
+            "stopwatch",
+            "host",
+            "failure",
+            "source",
+            "death",
+            "wire",
+            "program",
+            "worker",
+            "pool",
+            "run",
+            "sandbox",
+            "fake",
+        ],
+    ),
+    (
         "tollgate-engine",
         &[
             "clock",

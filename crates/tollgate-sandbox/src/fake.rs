@@ -1,0 +1,111 @@
+//! Workers that misbehave, for tests: small scripts that speak in frames, or don't.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::value::RawValue;
+use tempfile::TempDir;
+
+use crate::frames::{Answer, Call};
+use crate::host::HostCalls;
+use crate::limits::Limits;
+use crate::program::{Ended, Program, Unavailable};
+use crate::sandbox::{Sandbox, Settings};
+use crate::stopwatch::Stopwatch;
+
+/// What scripts may use: `say(word)`, `hear()`, `raw(bytes)`, `ready()`, and the usual end.
+const WORDS: &str = r#"
+import json, os, signal, struct, sys, time
+def raw(data):
+    sys.stdout.buffer.write(data); sys.stdout.buffer.flush()
+def say(word):
+    data = json.dumps(word).encode(); raw(struct.pack("<I", len(data)) + data)
+def hear():
+    size = struct.unpack("<I", sys.stdin.buffer.read(4))[0]
+    return json.loads(sys.stdin.buffer.read(size))
+def ready():
+    say({"ready": {"version": 1}})
+def call(tool=0):
+    say({"calls": [{"tool": tool, "positional": [], "named": {}, "line": 1}]})
+    return hear()["answers"][0]
+def done(result=None):
+    say({"done": {"result": result, "steps": 1}}); sys.exit(0)
+def die(number):
+    signal.signal(number, signal.SIG_DFL) if number != 9 else None
+    os.kill(os.getpid(), number); time.sleep(60)
+"#;
+
+/// A worker that does what a script says.
+pub(crate) struct Fake {
+    _folder: TempDir,
+    pub(crate) program: PathBuf,
+}
+
+impl Fake {
+    /// The script may use [`WORDS`].
+    pub(crate) fn new(script: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        // The interpreter itself: what stands in the path may need an environment.
+        let mut asked = Command::new("python3");
+        asked.args(["-c", "import sys; print(sys.executable)"]);
+        let python = asked.output().expect("python3 is needed for this test: run `scripts/setup`");
+        let python = String::from_utf8(python.stdout).unwrap();
+        let draft = folder.path().join("draft");
+        std::fs::write(&draft, format!("#!{} -SE\n{WORDS}\n{script}\n", python.trim())).unwrap();
+        let program = folder.path().join("tollgate-worker");
+        // By another process: one that is written here could not be run while others are started.
+        let words = ["-m", "755", draft.to_str().unwrap(), program.to_str().unwrap()];
+        assert!(Command::new("install").args(words).status().unwrap().success());
+        Self { _folder: folder, program }
+    }
+
+    /// The same after `ready()`, with the program in `job`.
+    pub(crate) fn after_ready(script: &str) -> Self {
+        Self::new(&format!("ready()\njob = hear()[\"run\"]\n{script}"))
+    }
+
+    pub(crate) fn sandbox(&self) -> Sandbox {
+        Sandbox::new(settings(self.program.clone()))
+    }
+}
+
+pub(crate) fn settings(worker: PathBuf) -> Settings {
+    let cpu = Duration::from_secs(60);
+    Settings { worker, spare: 0, together: 4, memory_bytes: 256 << 20, cpu }
+}
+
+/// Answers every call with its tool's number.
+pub(crate) struct Numbers;
+
+#[async_trait]
+impl HostCalls for Numbers {
+    async fn call(&self, calls: Vec<Call>, _time: &Stopwatch) -> Vec<Answer> {
+        calls.iter().map(|call| Answer::Data(number(call.tool))).collect()
+    }
+}
+
+pub(crate) fn number(value: u32) -> Box<RawValue> {
+    RawValue::from_string(value.to_string()).unwrap()
+}
+
+/// Runs some program within `limits`.
+pub(crate) async fn run(
+    sandbox: &Sandbox,
+    limits: &Limits,
+    host: &dyn HostCalls,
+) -> Result<Ended, Unavailable> {
+    let names = RawValue::from_string(r#"[["dice",["roll"]]]"#.to_owned()).unwrap();
+    let program = Program { source: "result = 1", names: &names, limits, until: None };
+    sandbox.run(&program, host).await
+}
+
+/// The program's end in a line: its result, or its kind of failure and the message.
+pub(crate) fn told(ended: &Ended) -> String {
+    match &ended.result {
+        Ok(Some(result)) => result.get().to_owned(),
+        Ok(None) => "nothing".to_owned(),
+        Err(failed) => format!("{:?}: {}", failed.kind, failed.message),
+    }
+}

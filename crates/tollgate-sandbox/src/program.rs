@@ -1,0 +1,63 @@
+//! What goes into the sandbox and what comes out of it.
+
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::value::RawValue;
+
+use crate::frames::Failed;
+use crate::limits::Limits;
+
+#[derive(Debug, Clone, Copy)]
+pub struct Program<'a> {
+    pub source: &'a str,
+    /// [`Names`](crate::frames::Names) as JSON, made once for many runs.
+    pub names: &'a RawValue,
+    pub limits: &'a Limits,
+    /// When nobody waits for the answer any more, whatever the limits say.
+    pub until: Option<std::time::Instant>,
+}
+
+/// What became of a program.
+#[derive(Debug)]
+pub struct Ended {
+    /// As they came, up to where the program came.
+    pub prints: String,
+    /// How many calls it made.
+    pub calls: u32,
+    /// Of the interpreter; 0 unless it came to its end.
+    pub steps: u64,
+    /// On the wall, with the time in which people were waited for.
+    pub took: Duration,
+    /// The global `result`, if it set one.
+    pub result: Result<Option<Box<RawValue>>, Failed>,
+}
+
+/// The program was not run; it is not to blame.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unavailable {
+    #[error(transparent)]
+    Broken(#[from] Broken),
+    #[error("{together} programs run already, and none ended in time; try again later")]
+    Busy { together: usize },
+    #[error("programs are not run any more: the gateway is shutting down")]
+    Shut,
+    #[error("the tools that a program could call do not fit: {0}")]
+    TooManyNames(String),
+}
+
+/// Workers cannot be used at all.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("cannot run programs: `{}` {why}; `make build` builds it beside `tollgate`", worker.display())]
+pub struct Broken {
+    pub worker: PathBuf,
+    pub why: String,
+}
+
+impl Ended {
+    /// Nothing of it ran.
+    pub(crate) fn refused(failed: Failed) -> Self {
+        let took = Duration::ZERO;
+        Self { prints: String::new(), calls: 0, steps: 0, took, result: Err(failed) }
+    }
+}

@@ -1,0 +1,92 @@
+//! The door of this crate: give it a program and what the program may call, and it comes back with
+//! what became of it. Whatever the program does, it ends, and its process with it.
+
+use std::fmt;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use crate::clock;
+use crate::host::HostCalls;
+use crate::pool::Pool;
+pub use crate::program::{Broken, Ended, Program, Unavailable};
+use crate::run::{End, Run};
+use crate::source;
+use crate::worker::Launch;
+
+/// A cheap handle. When the last one is dropped, workers that wait for programs are ended.
+#[derive(Clone)]
+pub struct Sandbox(Arc<Pool>);
+
+/// Of all programs of one sandbox.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// The program `tollgate-worker`.
+    pub worker: PathBuf,
+    /// How many are kept ready, once the first one was wanted.
+    pub spare: usize,
+    /// How many programs run at a time; others wait for their turn.
+    pub together: usize,
+    /// Of one process: the kernel gives it no more.
+    pub memory_bytes: u64,
+    /// On the processor. The wall clock of a run is watched from here; this is for a worker that
+    /// nobody watches any more.
+    pub cpu: Duration,
+}
+
+impl Sandbox {
+    /// Starts nothing yet.
+    pub fn new(settings: Settings) -> Self {
+        let launch = Launch {
+            program: settings.worker,
+            memory_bytes: settings.memory_bytes,
+            cpu: settings.cpu,
+        };
+        Self(Arc::new(Pool::new(launch, settings.spare, settings.together)))
+    }
+
+    /// Has a worker ready before it is wanted, or says what is wrong with workers.
+    pub async fn warm(&self) -> Result<(), Broken> {
+        self.0.warm().await
+    }
+
+    /// Runs a program to its end. Dropping the future ends the program at once.
+    pub async fn run(
+        &self,
+        program: &Program<'_>,
+        host: &dyn HostCalls,
+    ) -> Result<Ended, Unavailable> {
+        let began = clock::now();
+        if let Err(failed) = source::check(program.source, program.limits) {
+            return Ok(Ended::refused(failed));
+        }
+        let mut run = Run::new(program, host)?;
+        let patience = began + program.limits.time;
+        let deadline =
+            program.until.map_or(patience, |until| patience.min(Instant::from_std(until)));
+        let pool = &self.0;
+        let (mut worker, _seat) = pool.take(deadline).await?;
+        // A worker may die while it waits, and just before it is used: that costs one more try.
+        let mut again = true;
+        loop {
+            match run.on(worker, pool.shut()).await {
+                End::NotTaken if again => worker = pool.worker().await?,
+                end => return Ok(run.ended(end, clock::now() - began)),
+            }
+            again = false;
+        }
+    }
+
+    /// Ends everything: workers that wait, programs that run. None is taken any more.
+    pub fn close(&self) {
+        self.0.close();
+    }
+}
+
+impl fmt::Debug for Sandbox {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Sandbox").finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,116 @@
+//! Looks at a program before any process sees it: whether it is small, plain text, and flat enough
+//! that no interpreter runs out of stack while it reads it.
+//!
+//! Pure. What is wrong with the language itself is the worker's to say.
+
+use crate::failure::{hinted, shortened};
+use crate::frames::{Failed, Kind};
+use crate::limits::Limits;
+
+mod lexer;
+mod nesting;
+
+use nesting::{Deep, Found};
+
+/// Anything may come; a program that passes is not yet known to be right.
+pub fn check(source: &str, limits: &Limits) -> Result<(), Failed> {
+    if source.len() > limits.source_bytes {
+        let message =
+            format!("the program has {} bytes; {} is the most", source.len(), limits.source_bytes);
+        let hint = "do it in several programs, and let tools fetch data that is written out here";
+        return Err(hinted(Kind::Syntax, message, hint));
+    }
+    if let Some((at, character)) = forbidden(source) {
+        let message = format!("a program cannot have the character {}", named(character));
+        return Err(located(source, at, (Kind::Syntax, message, hint_for(character))));
+    }
+    match nesting::look(source, limits.nesting) {
+        Ok(()) => Ok(()),
+        Err((at, Found::Tab)) => {
+            let message = "a tab stands outside of a string".to_owned();
+            Err(located(source, at, (Kind::Syntax, message, "indent with four spaces")))
+        }
+        Err((at, Found::Odd(character))) => {
+            let message = format!("unexpected character {}", named(character));
+            Err(located(source, at, (Kind::Syntax, message, hint_for(character))))
+        }
+        Err((at, Found::TooDeep(deep))) => Err(located(source, at, too_deep(deep, limits.nesting))),
+    }
+}
+
+/// Control characters: nobody means to write them, and readers disagree on what they are. A
+/// carriage return may only stand before a line feed.
+fn forbidden(source: &str) -> Option<(usize, char)> {
+    let mut characters = source.char_indices().peekable();
+    while let Some((at, character)) = characters.next() {
+        let fine = match character {
+            '\n' | '\t' => true,
+            '\r' => characters.peek().is_some_and(|(_, next)| *next == '\n'),
+            '\u{feff}' => false,
+            other => !other.is_control(),
+        };
+        if !fine {
+            return Some((at, character));
+        }
+    }
+    None
+}
+
+fn named(character: char) -> String {
+    if character.is_control() || character.is_whitespace() || character == '\u{feff}' {
+        format!("U+{:04X}", u32::from(character))
+    } else {
+        format!("`{character}`")
+    }
+}
+
+fn hint_for(character: char) -> &'static str {
+    match character {
+        '\u{201c}' | '\u{201d}' | '\u{201e}' | '\u{2018}' | '\u{2019}' | '\u{ab}' | '\u{bb}' => {
+            "write straight quotes: \" or '"
+        }
+        '\u{2013}' | '\u{2014}' | '\u{2212}' => "write a plain minus: -",
+        '\u{feff}' => "take it out",
+        '\r' => "end lines with a line feed",
+        other if other.is_whitespace() && !other.is_control() => "write a plain space",
+        other if other.is_control() => "write it in a string as an escape, such as \\n or \\x1b",
+        _ => "names have ASCII letters, digits and `_`; other text belongs in quotes",
+    }
+}
+
+fn too_deep(deep: Deep, most: usize) -> (Kind, String, &'static str) {
+    let (message, hint) = match deep {
+        Deep::Brackets => (
+            format!("brackets are too deep within each other ({most} is the most)"),
+            "build the value in steps, with a name for each part",
+        ),
+        Deep::Operators => (
+            format!("one expression has too many operators ({most} is the most)"),
+            "give its parts names; to put text together write \"\".join([...])",
+        ),
+        Deep::Blocks => (
+            format!("blocks are too deep within each other ({most} is the most)"),
+            "move the inner ones into a function (`def`)",
+        ),
+        Deep::Branches => (
+            format!("one `if` has too many `elif` ({most} is the most)"),
+            "look the answer up in a dict",
+        ),
+    };
+    (Kind::Depth, message, hint)
+}
+
+fn located(source: &str, at: usize, what: (Kind, String, &str)) -> Failed {
+    let (kind, message, hint) = what;
+    let before = &source[..at];
+    let start = before.rfind('\n').map_or(0, |newline| newline + 1);
+    let line = before.matches('\n').count() + 1;
+    let column = source[start..at].chars().count() + 1;
+    let text = source[start..].lines().next().unwrap_or_default();
+    shortened(Failed {
+        line: u32::try_from(line).ok(),
+        column: u32::try_from(column).ok(),
+        text: Some(text.to_owned()),
+        ..hinted(kind, message, hint)
+    })
+}

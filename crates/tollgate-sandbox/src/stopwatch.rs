@@ -1,0 +1,83 @@
+//! The time that a run has used. Stands still while a person is waited for.
+//! Whoever answers calls holds it; the run ends by it.
+
+use std::future::pending;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use crate::clock;
+
+/// Handles of one stopwatch show the same time.
+#[derive(Debug, Clone)]
+pub struct Stopwatch(Arc<watch::Sender<Reading>>);
+
+/// Until it is dropped, the stopwatch stands still.
+#[derive(Debug)]
+#[must_use = "the stopwatch runs on when this is dropped"]
+pub struct Held(Stopwatch);
+
+#[derive(Debug, Clone, Copy)]
+struct Reading {
+    /// Up to the last change.
+    ran: Duration,
+    changed: Instant,
+    holders: usize,
+}
+
+impl Stopwatch {
+    pub fn start() -> Self {
+        let reading = Reading { ran: Duration::ZERO, changed: clock::now(), holders: 0 };
+        Self(Arc::new(watch::Sender::new(reading)))
+    }
+
+    /// Stops it for as long as the answer lives. Several may hold it at once.
+    pub fn hold(&self) -> Held {
+        self.change(|holders| holders + 1);
+        Held(self.clone())
+    }
+
+    /// Ends once the stopwatch shows `limit`.
+    pub(crate) async fn reaches(&self, limit: Duration) {
+        let mut changes = self.0.subscribe();
+        loop {
+            let due = changes.borrow_and_update().due(limit);
+            let reached = async {
+                match due {
+                    Some(due) => tokio::time::sleep_until(due).await,
+                    None => pending().await,
+                }
+            };
+            tokio::select! {
+                () = reached => return,
+                Ok(()) = changes.changed() => {}
+            }
+        }
+    }
+
+    fn change(&self, holders: impl FnOnce(usize) -> usize) {
+        let now = clock::now();
+        self.0.send_modify(|reading| {
+            if reading.holders == 0 {
+                reading.ran += now.saturating_duration_since(reading.changed);
+            }
+            reading.changed = now;
+            reading.holders = holders(reading.holders);
+        });
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.change(|holders| holders.saturating_sub(1));
+    }
+}
+
+impl Reading {
+    /// When it will show `limit`, if nobody holds it.
+    fn due(self, limit: Duration) -> Option<Instant> {
+        (self.holders == 0).then(|| self.changed + limit.saturating_sub(self.ran))
+    }
+}

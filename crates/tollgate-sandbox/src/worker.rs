@@ -1,0 +1,180 @@
+//! One worker process: started clean, in a group of its own, and killed with all that it started
+//! when it is dropped. The pool starts it, a run talks to it. Knows pipes and signals, not programs.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+use std::process::{ExitStatus, Stdio};
+use std::time::Duration;
+
+use rustix::process::{Pid, Signal, kill_process_group};
+use tokio::io::{AsyncReadExt as _, BufReader};
+use tokio::process::{Child, ChildStderr, ChildStdin, ChildStdout, Command};
+
+use crate::frames::{VERSION, Word};
+use crate::program::Broken;
+use crate::wire::{self, Got};
+
+/// From its start until it is ready; a machine may be busy.
+const START: Duration = Duration::from_secs(10);
+/// A process that closed its output may take this long to end.
+const LEAVE: Duration = Duration::from_secs(1);
+/// And what it wrote before may take this long to be read.
+const LAST_WORDS: Duration = Duration::from_millis(100);
+/// The end of what it said on standard error.
+const KEPT: usize = 4 << 10;
+
+/// How workers are started.
+#[derive(Debug, Clone)]
+pub(crate) struct Launch {
+    pub(crate) program: PathBuf,
+    pub(crate) memory_bytes: u64,
+    pub(crate) cpu: Duration,
+}
+
+pub(crate) struct Worker {
+    child: Child,
+    pub(crate) stdin: ChildStdin,
+    pub(crate) stdout: BufReader<ChildStdout>,
+    pub(crate) stderr: LastWords,
+}
+
+impl Worker {
+    /// Waits until it says that it is ready.
+    pub(crate) async fn start(launch: &Launch) -> Result<Self, Broken> {
+        let mut worker = Self::spawn(launch).map_err(|error| launch.not_spawned(&error))?;
+        let mut frame = Vec::new();
+        let greeting = tokio::time::timeout(START, async {
+            tokio::select! {
+                got = wire::read(&mut worker.stdout, &mut frame) => got,
+                never = worker.stderr.follow() => match never {},
+            }
+        });
+        match greeting.await {
+            Ok(Ok(Got::Frame)) => {}
+            Ok(Ok(Got::End)) => {
+                let (status, last_words) = worker.ended().await;
+                return Err(launch.not_ready(status, &last_words));
+            }
+            Ok(Err(error)) => return Err(launch.broken(format!("is no worker: {error}"))),
+            Err(_) => return Err(launch.broken(format!("was not ready within {START:?}"))),
+        }
+        match serde_json::from_slice(&frame) {
+            Ok(Word::Ready { version: VERSION }) => Ok(worker),
+            Ok(Word::Ready { version }) => {
+                let why = format!("speaks version {version}, and this gateway {VERSION}");
+                Err(launch.broken(why))
+            }
+            Ok(_) | Err(_) => Err(launch.broken("is no worker: it did not say `ready`".to_owned())),
+        }
+    }
+
+    fn spawn(launch: &Launch) -> io::Result<Self> {
+        let seconds = launch.cpu.as_secs().saturating_add(1);
+        let mut child = Command::new(&launch.program)
+            .args([launch.memory_bytes.to_string(), seconds.to_string()])
+            .env_clear()
+            .current_dir("/")
+            .process_group(0)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .kill_on_drop(true)
+            .spawn()?;
+        let stdin = child.stdin.take().expect("stdin is piped");
+        let stdout = BufReader::new(child.stdout.take().expect("stdout is piped"));
+        let stderr = child.stderr.take().expect("stderr is piped");
+        Ok(Self { child, stdin, stdout, stderr: LastWords::of(stderr) })
+    }
+
+    /// Whether it is still there to be given a program.
+    pub(crate) fn lives(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
+    /// How a process that closed its output ended, and what it said. `None`: not by itself.
+    pub(crate) async fn ended(mut self) -> (Option<ExitStatus>, String) {
+        let status = tokio::time::timeout(LEAVE, self.child.wait()).await.ok().and_then(Result::ok);
+        let _ = tokio::time::timeout(LAST_WORDS, self.stderr.drain()).await;
+        (status, self.stderr.text())
+    }
+}
+
+impl Drop for Worker {
+    /// The process itself is killed and reaped by tokio; here goes whatever it started.
+    fn drop(&mut self) {
+        // Without an id it was waited for, and the number may be another's.
+        let id = self.child.id().and_then(|id| Pid::from_raw(id.cast_signed()));
+        if let Some(group) = id {
+            let _ = kill_process_group(group, Signal::KILL);
+        }
+    }
+}
+
+impl fmt::Debug for Worker {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Worker").field("id", &self.child.id()).finish_non_exhaustive()
+    }
+}
+
+/// The end of what a worker says on standard error. Has to be read, or the worker stands still.
+pub(crate) struct LastWords {
+    from: ChildStderr,
+    kept: Vec<u8>,
+}
+
+/// What never comes.
+pub(crate) enum Never {}
+
+impl LastWords {
+    fn of(from: ChildStderr) -> Self {
+        Self { from, kept: Vec::new() }
+    }
+
+    /// Reads for as long as it is polled. Cancel-safe.
+    pub(crate) async fn follow(&mut self) -> Never {
+        self.drain().await;
+        std::future::pending().await
+    }
+
+    async fn drain(&mut self) {
+        let mut piece = [0; 1024];
+        while let Ok(read @ 1..) = self.from.read(&mut piece).await {
+            self.kept.extend_from_slice(&piece[..read]);
+            if self.kept.len() > 2 * KEPT {
+                self.kept.drain(..self.kept.len() - KEPT);
+            }
+        }
+    }
+
+    fn text(&self) -> String {
+        String::from_utf8_lossy(&self.kept).into_owned()
+    }
+}
+
+impl Launch {
+    fn not_spawned(&self, error: &io::Error) -> Broken {
+        match error.kind() {
+            io::ErrorKind::NotFound => self.broken("is not there".to_owned()),
+            io::ErrorKind::PermissionDenied => self.broken("may not be executed".to_owned()),
+            _ => self.broken(format!("cannot be started: {error}")),
+        }
+    }
+
+    fn not_ready(&self, status: Option<ExitStatus>, last_words: &str) -> Broken {
+        let mut why = "ended before it was ready".to_owned();
+        if let Some(status) = status {
+            why.push_str(&format!(" ({status})"));
+        }
+        let said = last_words.lines().map(str::trim).find(|line| !line.is_empty());
+        if let Some(said) = said {
+            why.push_str(": ");
+            why.extend(said.chars().take(300));
+        }
+        self.broken(why)
+    }
+
+    fn broken(&self, why: String) -> Broken {
+        Broken { worker: self.program.clone(), why }
+    }
+}
