@@ -4,11 +4,9 @@
 //! program runs on. All mistakes are reported at once, each with its place. The only part that
 //! reads the environment.
 
-use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use tollgate_core::id::ServerId;
 use tollgate_core::secret::Secret;
 use tollgate_engine::settings::Settings;
 use tollgate_server::oidc::Auth;
@@ -72,8 +70,6 @@ pub struct Config {
     pub keys: Vec<Key>,
     /// Whose tokens let in, too.
     pub auth: Option<Auth>,
-    /// Servers whose tools are offered through code mode.
-    pub code_mode: BTreeSet<ServerId>,
     /// Keys of the file that restrict and that this version cannot hold: nothing starts with them.
     pub unenforced: Vec<String>,
 }

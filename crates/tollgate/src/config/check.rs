@@ -7,20 +7,23 @@ use std::time::Duration;
 
 use tollgate_core::agent::Agent;
 use tollgate_core::budget::Limits;
+use tollgate_core::filter::House;
 use tollgate_core::id::AgentId;
 use tollgate_core::names::NamePattern;
-use tollgate_engine::settings::{Approvals, Builtin, Code, Settings};
+use tollgate_engine::settings::{Approvals, Builtin, Settings};
 use tollgate_server::Memory;
 
 use super::diagnostic::{Place, Problems};
 use super::raw::{Fields, Marked};
 use super::suggest::nearest;
+use super::wording::last;
 use super::{Config, Origin, Request};
 
 pub(super) mod access;
 pub(super) mod agent;
 mod audit;
 mod budget;
+mod code;
 mod command;
 mod endpoint;
 mod hosts;
@@ -60,7 +63,11 @@ pub(super) fn check(
     reach::warn_of_names_nobody_has(fields, problems);
     let environment = environment(fields);
     let house = house::house(fields, &environment, problems);
+    let house = House { code_from: code::least_tier(fields, house.code_from), ..house };
+    code::warn_of_turns_too_short(fields, (&agents, house.code_from), problems);
     let budget = budget::budget(fields, problems);
+    let limits = limits(fields);
+    let code = code::code(fields, limits.global, problems);
     let secrets = audit::secrets(fields, problems);
     let tls = access::tls(fields);
     let database = access::database(fields, problems);
@@ -74,12 +81,12 @@ pub(super) fn check(
         environment,
         data: data.clone(),
         names: names?,
-        limits: limits(fields),
+        limits,
         approvals: approvals(fields),
         budget,
-        servers: servers.list,
+        servers,
         builtin: builtin(fields, &data),
-        code: Code::default(),
+        code,
         house,
         agents,
         default_agent,
@@ -97,7 +104,6 @@ pub(super) fn check(
         llm: tollgate_llm::settings::Settings { providers, models },
         keys,
         auth,
-        code_mode: servers.code_mode,
         unenforced: later::unenforced(fields),
     })
 }
@@ -230,4 +236,23 @@ fn is_new(
 
 fn milliseconds(value: Marked<u64>) -> Duration {
     Duration::from_millis(value.value)
+}
+
+/// A path of the config: as seen from the gateway's directory.
+fn absolute(text: Marked<&str>, path: &str, problems: &mut Problems) -> Option<PathBuf> {
+    let key = last(path);
+    if text.value.starts_with("~/") {
+        problems
+            .warning(text.at, path, format!("`~` in `{}` is not expanded", text.value))
+            .help("write `${HOME}` instead");
+    }
+    match std::path::absolute(text.value) {
+        Ok(absolute) if !text.value.contains('\0') => Some(absolute),
+        Ok(_) | Err(_) => {
+            problems
+                .error(text.at, path, format!("`{key}` has a path that is none"))
+                .help("name a file or a directory");
+            None
+        }
+    }
 }

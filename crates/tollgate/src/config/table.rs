@@ -4,12 +4,14 @@
 mod agent;
 mod audit;
 mod auth;
+mod code;
 mod server;
 mod trust;
 
 use agent::{AGENT, BUDGET, KEY, MODEL, PROVIDER};
 use audit::{AUDIT, SECRETS};
 use auth::AUTH;
+use code::CODE;
 use server::SERVER;
 use trust::TRUST;
 
@@ -166,6 +168,12 @@ pub(super) const TOP: Section = Section {
             "Tools that others wrote: new, changed and suspicious ones. Each server may say otherwise",
         ),
         key("budget", Kind::Section(&BUDGET), "see there", "Latency tiers and how they are chosen"),
+        key(
+            "code",
+            Kind::Section(&CODE),
+            "see there",
+            "How programs that models write are run; `code_mode` of servers and agents says for which tools",
+        ),
         key("audit", Kind::Section(&AUDIT), "see there", "What is kept of calls, and for how long"),
         key("secrets", Kind::Section(&SECRETS), "see there", "What becomes of secrets in calls"),
         key("providers", Kind::Named(&PROVIDER), "none", "Where models are served"),

@@ -6,6 +6,7 @@ use tollgate_engine::settings::{Network, Privileges, ProcessLimits, Sandbox};
 
 use super::super::diagnostic::Problems;
 use super::super::raw::Fields;
+use super::absolute;
 
 pub(super) fn sandbox(server: &Fields, problems: &mut Problems) -> Sandbox {
     let Some(fields) = server.section("sandbox") else { return Sandbox::default() };
@@ -51,24 +52,8 @@ fn limits(fields: &Fields) -> ProcessLimits {
     }
 }
 
-/// Relative ones are as seen from the gateway's directory, like all paths of the config.
 fn paths(fields: &Fields, key: &str, problems: &mut Problems) -> Vec<PathBuf> {
-    let mut paths = Vec::new();
-    for text in fields.texts(key) {
-        let path = fields.path(key);
-        match std::path::absolute(text.value) {
-            Ok(absolute) if !text.value.contains('\0') => paths.push(absolute),
-            Ok(_) | Err(_) => {
-                problems
-                    .error(text.at, &path, format!("`{key}` has a path that is none"))
-                    .help("name a file or a directory");
-            }
-        }
-        if text.value.starts_with("~/") {
-            problems
-                .warning(text.at, &path, format!("`~` in `{}` is not expanded", text.value))
-                .help("write `${HOME}` instead");
-        }
-    }
-    paths
+    let path = fields.path(key);
+    let typed = fields.texts(key).into_iter();
+    typed.filter_map(|text| absolute(text, &path, problems)).collect()
 }

@@ -16,13 +16,8 @@ use super::super::diagnostic::Problems;
 use super::super::raw::{Fields, Marked};
 use super::{command, endpoint, folded, is_new, milliseconds, tool, trust};
 
-pub(super) struct Servers {
-    pub list: Vec<Server>,
-    pub code_mode: BTreeSet<ServerId>,
-}
-
-pub(super) fn servers(top: &Fields, problems: &mut Problems) -> Servers {
-    let mut servers = Servers { list: Vec::new(), code_mode: BTreeSet::new() };
+pub(super) fn servers(top: &Fields, problems: &mut Problems) -> Vec<Server> {
+    let mut servers = Vec::new();
     let mut seen = BTreeSet::new();
     let mut exposed = BTreeSet::new();
     let usual = trust::usual(top);
@@ -32,11 +27,7 @@ pub(super) fn servers(top: &Fields, problems: &mut Problems) -> Servers {
         exposed_once(fields, &mut exposed, problems);
         let server = id.and_then(|id| server(id, name, fields, problems));
         let Some(server) = server.filter(|_| is_new) else { continue };
-        let server = Server { trust: trust::policy(fields, usual), ..server };
-        if fields.flag("code_mode") == Some(true) {
-            servers.code_mode.insert(server.id.clone());
-        }
-        servers.list.push(server);
+        servers.push(Server { trust: trust::policy(fields, usual), ..server });
     }
     servers
 }

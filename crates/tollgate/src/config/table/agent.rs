@@ -211,7 +211,12 @@ pub(super) const AGENT: Section = Section {
             "native",
             "An answer in which some calls were run and others wait for the client: as tool calls of the API, or `inline` as JSON in the text",
         ),
-        key("code_mode", Kind::Flag, "false", "Give the tools through code mode"),
+        key(
+            "code_mode",
+            Kind::Flag,
+            "false",
+            "The model calls its tools in programs that it writes, instead of one by one (docs/code.md)",
+        ),
         key("variables", Kind::Table(&PLAIN), "{}", "Defaults of placeholders"),
         key("rate_limit", PLAIN, "none", "Calls of this agent, by whomever it is used: `600/min`"),
         key("limits", Kind::Section(&AGENT_LIMITS), "none", "How much of it there may be at once"),

@@ -72,7 +72,7 @@ pub(super) const SERVER: Section = Section {
             "code_mode",
             Kind::Flag,
             "false",
-            "Offer the tools through code mode instead of one by one",
+            "Models call its tools in programs that they write, instead of one by one (docs/code.md)",
         ),
         key(
             "calibrate",

@@ -157,10 +157,7 @@ keys: [{ name: k, key: 0123456789abcdef, rate_limit: 3/s }]
     let found = report(text);
     let mut warned: Vec<&str> = found.diagnostics.iter().map(|it| it.message.as_str()).collect();
     let idle: Vec<&str> = warned.extract_if(.., |it| it.contains("without effect")).collect();
-    assert_eq!(
-        idle,
-        ["without effect in this version: `redis`", "without effect in this version: `code_mode`",]
-    );
+    assert_eq!(idle, ["without effect in this version: `redis`"]);
     let mut named: Vec<&str> = warned.iter().filter_map(|it| it.split('`').nth(1)).collect();
     named.sort_unstable();
     assert_eq!(named, restricting);

@@ -1,0 +1,102 @@
+//! How programs that models write are run, and for whom there is code mode.
+
+use std::time::Duration;
+
+use tollgate_core::agent::{Agent, Engine};
+use tollgate_core::budget::Tier;
+use tollgate_engine::settings::{Code, Unapproved};
+
+use super::super::diagnostic::Problems;
+use super::super::raw::Fields;
+use super::{absolute, milliseconds};
+
+pub(super) fn code(top: &Fields, global: Duration, problems: &mut Problems) -> Code {
+    let usual = Code::default();
+    let Some(fields) = top.section("code") else { return usual };
+    let whole = |key: &str| fields.whole(key).map(|it| it.value);
+    let count = |key: &str, usual: usize| {
+        whole(key).map_or(usual, |it| usize::try_from(it).unwrap_or(usize::MAX))
+    };
+    let mut limits = usual.limits;
+    limits.time = time(fields, global, problems).unwrap_or(limits.time);
+    limits.fence.steps = whole("max_steps").unwrap_or(limits.fence.steps);
+    if let Some(calls) = whole("max_calls") {
+        limits.fence.calls = u32::try_from(calls).unwrap_or(u32::MAX);
+    }
+    if let Some(kilobytes) = whole("max_output_kb") {
+        limits.fence.output_bytes = kilobytes << 10;
+    }
+    if let Some(megabytes) = whole("max_memory_mb") {
+        limits.memory_bytes = megabytes << 20;
+        // The interpreter itself, and what values are while they are made, need the rest.
+        limits.fence.heap_bytes = limits.memory_bytes / 4;
+    }
+    let (spare, most) = (count("spare_workers", usual.spare), count("max_programs", usual.most));
+    if spare > most {
+        let message = format!("`spare_workers: {spare}` is more than `max_programs: {most}`");
+        problems
+            .warning(fields.place("spare_workers"), &fields.path("spare_workers"), message)
+            .help("more than `max_programs` are never of use");
+    }
+    Code {
+        limits,
+        spare: spare.min(most),
+        most,
+        unapproved: match fields.text("approval").map(|text| text.value) {
+            Some("refuse") => Unapproved::Refused,
+            _ => Unapproved::Waits,
+        },
+        worker: fields
+            .text("worker")
+            .and_then(|text| absolute(text, &fields.path("worker"), problems))
+            .unwrap_or(usual.worker),
+    }
+}
+
+fn time(fields: &Fields, global: Duration, problems: &mut Problems) -> Option<Duration> {
+    let typed = fields.whole("timeout_ms")?;
+    let time = milliseconds(typed);
+    if time > global {
+        let message = format!(
+            "`timeout_ms: {}` is more than any call gets, {} ms",
+            typed.value,
+            global.as_millis()
+        );
+        problems
+            .warning(typed.at, &fields.path("timeout_ms"), message)
+            .help("a program is one call: raise `limits.timeout_ms` as well");
+    }
+    Some(time)
+}
+
+/// The least tier in which there is code mode.
+pub(super) fn least_tier(top: &Fields, usual: Tier) -> Tier {
+    let typed = top.section("code").and_then(|code| code.text("tier"));
+    typed.and_then(|text| Tier::parse(text.value)).unwrap_or(usual)
+}
+
+/// Agents that ask for code mode and can never have a turn in which there is one.
+pub(super) fn warn_of_turns_too_short(
+    top: &Fields,
+    (agents, least): (&[Agent], Tier),
+    problems: &mut Problems,
+) {
+    for (name, fields) in top.named("agents") {
+        let Some(agent) = agents.iter().find(|agent| agent.id.as_str() == name.value) else {
+            continue;
+        };
+        let least = match agent.persona.engine {
+            Engine::SpeechToSpeech => Tier::Deep,
+            Engine::Cascaded | Engine::SentenceCascade { .. } => least,
+        };
+        if let Some(ceiling) = agent.ceiling
+            && agent.persona.code_mode
+            && ceiling < least
+        {
+            let message = format!("`code_mode` never holds: `{}` has no {least} turn", agent.id);
+            problems
+                .warning(fields.place("code_mode"), &fields.path("code_mode"), message)
+                .help(format!("its `budget_tier` is {ceiling}; code mode begins at {least}"));
+        }
+    }
+}
