@@ -64,3 +64,6 @@ fn broke(how: &str, last_words: &str) -> Failed {
     }
     hinted(Kind::Runtime, message, "write it in a simpler way")
 }
+
+#[cfg(test)]
+mod tests;

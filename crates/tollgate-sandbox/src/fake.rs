@@ -15,7 +15,7 @@ use crate::program::{Ended, Program, Unavailable};
 use crate::sandbox::{Sandbox, Settings};
 use crate::stopwatch::Stopwatch;
 
-/// What scripts may use: `say(word)`, `hear()`, `raw(bytes)`, `ready()`, and the usual end.
+/// What scripts may use. `starts` counts the processes of this fake up to this one.
 const WORDS: &str = r#"
 import json, os, signal, struct, sys, time
 def raw(data):
@@ -35,11 +35,15 @@ def done(result=None):
 def die(number):
     signal.signal(number, signal.SIG_DFL) if number != 9 else None
     os.kill(os.getpid(), number); time.sleep(60)
+folder = os.path.dirname(os.path.abspath(sys.argv[0]))
+with open(folder + "/started", "a") as file:
+    file.write(str(os.getpid()) + "\n")
+starts = sum(1 for line in open(folder + "/started"))
 "#;
 
 /// A worker that does what a script says.
 pub(crate) struct Fake {
-    _folder: TempDir,
+    folder: TempDir,
     pub(crate) program: PathBuf,
 }
 
@@ -58,12 +62,18 @@ impl Fake {
         // By another process: one that is written here could not be run while others are started.
         let words = ["-m", "755", draft.to_str().unwrap(), program.to_str().unwrap()];
         assert!(Command::new("install").args(words).status().unwrap().success());
-        Self { _folder: folder, program }
+        Self { folder, program }
     }
 
     /// The same after `ready()`, with the program in `job`.
     pub(crate) fn after_ready(script: &str) -> Self {
         Self::new(&format!("ready()\njob = hear()[\"run\"]\n{script}"))
+    }
+
+    /// Every process writes down its number here, as the first thing that it does.
+    pub(crate) fn started(&self) -> Vec<u32> {
+        let lines = std::fs::read_to_string(self.folder.path().join("started"));
+        lines.unwrap_or_default().lines().map(|line| line.parse().unwrap()).collect()
     }
 
     pub(crate) fn sandbox(&self) -> Sandbox {
@@ -108,4 +118,15 @@ pub(crate) fn told(ended: &Ended) -> String {
         Ok(None) => "nothing".to_owned(),
         Err(failed) => format!("{:?}: {}", failed.kind, failed.message),
     }
+}
+
+/// Waits until none of these processes is left, not even as a zombie.
+pub(crate) async fn gone(processes: &[u32]) {
+    let left = |id: &u32| std::fs::exists(format!("/proc/{id}")).unwrap();
+    let patience = tokio::time::timeout(Duration::from_secs(20), async {
+        while processes.iter().any(left) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    });
+    patience.await.expect("a process was left");
 }

@@ -241,3 +241,6 @@ async fn keeper(pool: Weak<Pool>, launch: Arc<Launch>, taken: Arc<Notify>) {
 fn spawn(keeper: impl Future<Output = ()> + Send + 'static) -> AbortHandle {
     tokio::spawn(keeper).abort_handle()
 }
+
+#[cfg(test)]
+mod tests;

@@ -114,3 +114,6 @@ fn located(source: &str, at: usize, what: (Kind, String, &str)) -> Failed {
         ..hinted(kind, message, hint)
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -81,3 +81,6 @@ impl Reading {
         (self.holders == 0).then(|| self.changed + limit.saturating_sub(self.ran))
     }
 }
+
+#[cfg(test)]
+mod tests;

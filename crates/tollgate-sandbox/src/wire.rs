@@ -65,3 +65,6 @@ pub(crate) fn frame(value: &impl Serialize) -> Result<Vec<u8>, TooLarge> {
     bytes[..HEAD].copy_from_slice(&length.to_le_bytes());
     Ok(bytes)
 }
+
+#[cfg(test)]
+mod tests;

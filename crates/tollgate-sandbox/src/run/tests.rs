@@ -1,14 +1,232 @@
 use std::time::Duration;
 
-use crate::fake::{Fake, Numbers, run, told};
+use async_trait::async_trait;
+use serde_json::value::RawValue;
+
+use crate::clock;
+use crate::fake::{Fake, Numbers, gone, run, told};
+use crate::frames::{Answer, Call, Fence};
+use crate::host::HostCalls;
 use crate::limits::Limits;
+use crate::program::{Ended, Program};
+use crate::stopwatch::Stopwatch;
+
+const SHORT: Duration = Duration::from_millis(400);
+const LONG: Duration = Duration::from_secs(30);
+
+fn limits() -> Limits {
+    Limits { time: LONG, ..Limits::default() }
+}
+
+async fn ran(script: &str, limits: &Limits) -> Ended {
+    let fake = Fake::after_ready(script);
+    let ended = run(&fake.sandbox(), limits, &Numbers).await.unwrap();
+    gone(&fake.started()).await;
+    ended
+}
+
+async fn check(script: &str, expected: &str) {
+    let told = told(&ran(script, &limits()).await);
+    assert!(told.starts_with(expected), "{script}: {told}");
+}
 
 #[tokio::test]
 async fn prints_calls_and_the_result_come_back() {
-    let script =
-        "say({'print': 'a\\n'})\nsay({'print': 'b\\n'})\nx = call(7)\ny = call(8)\ndone([x, y])";
-    let limits = Limits { time: Duration::from_secs(20), ..Limits::default() };
-    let ended = run(&Fake::after_ready(script).sandbox(), &limits, &Numbers).await.unwrap();
+    let script = "say({'print': 'a\\nb'})\nsay({'print': 'c\\n'})\ndone([call(7), call(8)])";
+    let ended = ran(script, &limits()).await;
     assert_eq!(told(&ended), r#"[{"data": 7}, {"data": 8}]"#);
-    assert_eq!((ended.prints.as_str(), ended.calls, ended.steps), ("a\nb\n", 2, 1));
+    assert_eq!((ended.prints.as_str(), ended.calls, ended.steps), ("a\nbc\n", 2, 1));
+}
+
+#[tokio::test]
+async fn a_program_arrives_with_its_names_and_its_fence() {
+    check("done([job['source'], job['names'], job['fence']['calls']])", "[\"result = 1\", [[")
+        .await;
+}
+
+#[tokio::test]
+async fn a_program_that_fails_says_where() {
+    let script = "say({'failed': {'kind': 'runtime', 'message': 'm' * 9000, 'line': 3, \
+                  'column': 1, 'text': 't' * 9000, 'hint': None}})";
+    let failed = ran(script, &limits()).await.result.unwrap_err();
+    assert_eq!(
+        (failed.line, failed.message.len(), failed.text.unwrap().len()),
+        (Some(3), 2003, 303)
+    );
+}
+
+#[tokio::test]
+async fn a_worker_that_speaks_nonsense_is_ended_and_named() {
+    let nonsense = "Runtime: the program's process was ended, because it spoke nonsense";
+    for script in [
+        "raw(b'\\xff\\xff\\xff\\xff')",
+        "raw(b'Traceback (most recent call last)')",
+        "raw(struct.pack('<I', 3) + b'{]}')",
+        "raw(struct.pack('<I', 0))",
+        "say({'dance': 1})\ntime.sleep(60)",
+        "say({'print': 7})\ntime.sleep(60)",
+        "ready()\ntime.sleep(60)",
+        "say({'calls': []})\ntime.sleep(60)",
+        "raw(struct.pack('<I', 5 << 20) + b'x' * (5 << 20))\ntime.sleep(60)",
+    ] {
+        check(script, nonsense).await;
+    }
+}
+
+#[tokio::test]
+async fn a_worker_that_dies_leaves_its_reason() {
+    for (script, expected) in [
+        ("print('memory allocation of 7 bytes failed', file=sys.stderr)\ndie(6)", "Memory: "),
+        ("print('thread has overflowed its stack', file=sys.stderr)\ndie(6)", "Depth: "),
+        ("die(signal.SIGSEGV)", "Depth: "),
+        ("die(signal.SIGXCPU)", "Time: "),
+        ("die(signal.SIGSYS)", "Runtime: the program did something that is not allowed here"),
+        ("die(signal.SIGKILL)", "Memory: the program's process was killed from outside"),
+        ("sys.exit(0)", "Runtime: the program broke its interpreter (its process ended"),
+        (
+            "sys.exit('it broke')",
+            "Runtime: the program broke its interpreter (exit status: 1): it br",
+        ),
+        (
+            "raw(b'\\x09\\0\\0\\0{')\nsys.exit(4)",
+            "Runtime: the program broke its interpreter (exit",
+        ),
+        ("os.close(1)\ntime.sleep(60)", "Runtime: the program's process went silent"),
+    ] {
+        check(script, expected).await;
+    }
+}
+
+#[tokio::test]
+async fn prints_before_a_death_are_kept() {
+    let ended = ran("say({'print': 'so far'})\ncall()\ndie(signal.SIGSEGV)", &limits()).await;
+    assert_eq!((ended.prints.as_str(), ended.calls), ("so far", 1));
+}
+
+#[tokio::test]
+async fn b_st_13_prints_without_end_are_cut() {
+    let fence = Fence { output_bytes: 1000, ..Limits::default().fence };
+    for piece in ["'é' * 60", "'x' * 100000"] {
+        let script = format!("while True: say({{'print': {piece}}})");
+        let ended = ran(&script, &Limits { fence, ..limits() }).await;
+        assert_eq!(told(&ended), "Output: prints and `result` may have 1000 bytes together");
+        assert_eq!(ended.prints.len(), 1000);
+    }
+}
+
+#[tokio::test]
+async fn b_st_13_a_result_counts_as_output() {
+    let fence = Fence { output_bytes: 1000, ..Limits::default().fence };
+    let script = "say({'print': 'x' * 600})\ndone('y' * 600)";
+    let ended = ran(script, &Limits { fence, ..limits() }).await;
+    assert_eq!(told(&ended), "Output: prints and `result` may have 1000 bytes together");
+}
+
+#[tokio::test]
+async fn b_st_12_calls_without_end_are_stopped() {
+    let ended = ran("while True: call()", &limits()).await;
+    assert_eq!((told(&ended).as_str(), ended.calls), ("Calls: a program may make 50 calls", 50));
+    let many =
+        "say({'calls': [{'tool': 0, 'positional': [], 'named': {}, 'line': 1}] * 51})\nhear()";
+    assert_eq!(ran(many, &limits()).await.calls, 0);
+}
+
+#[tokio::test]
+async fn what_a_worker_complains_about_does_not_hold_it_up() {
+    let script = "sys.stderr.write('x' * (8 << 20))\nsys.stderr.flush()\ndone(1)";
+    check(script, "1").await;
+}
+
+#[tokio::test]
+async fn a_worker_that_hangs_is_out_of_time() {
+    for script in [
+        "time.sleep(60)",
+        "while True: pass",
+        "raw(b'\\x09\\0')\ntime.sleep(60)",
+        "signal.signal(signal.SIGTERM, signal.SIG_IGN)\ntime.sleep(60)",
+        "while True: sys.stderr.write('x' * 1000)",
+    ] {
+        let ended = ran(script, &Limits { time: SHORT, ..limits() }).await;
+        let expected = "Time: the program took longer than the 400ms that it has";
+        assert_eq!(told(&ended), expected, "{script}");
+    }
+}
+
+#[tokio::test]
+async fn a_worker_that_does_not_listen_is_out_of_time() {
+    let script = "say({'calls': [{'tool': 0, 'positional': [], 'named': {}, 'line': 1}]})\n\
+                  time.sleep(60)";
+    let fake = Fake::after_ready(script);
+    let limits = Limits { time: SHORT, ..limits() };
+    let ended = run(&fake.sandbox(), &limits, &Large(8 << 20)).await.unwrap();
+    assert!(told(&ended).starts_with("Time: "), "{ended:?}");
+}
+
+/// Answers with so many bytes.
+struct Large(usize);
+
+#[async_trait]
+impl HostCalls for Large {
+    async fn call(&self, calls: Vec<Call>, _time: &Stopwatch) -> Vec<Answer> {
+        let text = format!("\"{}\"", "x".repeat(self.0));
+        let data = RawValue::from_string(text).unwrap();
+        let small = RawValue::from_string("1".to_owned()).unwrap();
+        let of = |place: usize| if place == 0 { data.clone() } else { small.clone() };
+        (0..calls.len()).map(|place| Answer::Data(of(place))).collect()
+    }
+}
+
+#[tokio::test]
+async fn a_result_that_is_too_large_fails_alone() {
+    let script = "say({'calls': [{'tool': 0, 'positional': [], 'named': {}, 'line': 1}] * 2})\n\
+                  one, two = hear()['answers']\ndone([one['failure']['status'], two])";
+    let fake = Fake::after_ready(script);
+    let ended = run(&fake.sandbox(), &limits(), &Large(20 << 20)).await.unwrap();
+    assert_eq!(told(&ended), r#"["too_large", {"data": 1}]"#);
+}
+
+/// Waits for a person, for so long.
+struct Person(Duration);
+
+#[async_trait]
+impl HostCalls for Person {
+    async fn call(&self, calls: Vec<Call>, time: &Stopwatch) -> Vec<Answer> {
+        let _held = time.hold();
+        tokio::time::sleep(self.0).await;
+        Numbers.call(calls, time).await
+    }
+}
+
+#[tokio::test]
+async fn waiting_for_a_person_takes_none_of_the_programs_time() {
+    let fake = Fake::after_ready("done(call(5))");
+    let limits = Limits { time: 3 * SHORT, ..limits() };
+    let ended = run(&fake.sandbox(), &limits, &Person(4 * SHORT)).await.unwrap();
+    assert_eq!(told(&ended), r#"{"data": 5}"#);
+    assert!(ended.took >= 4 * SHORT);
+}
+
+#[tokio::test]
+async fn the_turn_ends_whoever_is_waited_for() {
+    let fake = Fake::after_ready("done(call(5))");
+    let names = RawValue::from_string("[]".to_owned()).unwrap();
+    let until = Some((clock::now() + 2 * SHORT).into_std());
+    let program = Program { source: "x", names: &names, limits: &limits(), until };
+    let ended = fake.sandbox().run(&program, &Person(LONG)).await.unwrap();
+    assert_eq!(told(&ended), "Time: the program took longer than the turn that it belongs to");
+    gone(&fake.started()).await;
+}
+
+#[tokio::test]
+async fn a_host_that_forgets_an_answer_is_found_out() {
+    struct Forgetful;
+    #[async_trait]
+    impl HostCalls for Forgetful {
+        async fn call(&self, _calls: Vec<Call>, _time: &Stopwatch) -> Vec<Answer> {
+            Vec::new()
+        }
+    }
+    let fake = Fake::after_ready("call()");
+    let ended = run(&fake.sandbox(), &limits(), &Forgetful).await.unwrap();
+    assert_eq!(told(&ended), "Runtime: the gateway answered 0 of 1 calls");
 }

@@ -1,0 +1,230 @@
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::fake::{Fake, Numbers, gone, run, settings, told};
+use crate::limits::Limits;
+use crate::sandbox::{Sandbox, Settings, Unavailable};
+
+fn keeping(fake: &Fake, spare: usize) -> Sandbox {
+    Sandbox::new(Settings { spare, ..settings(fake.program.clone()) })
+}
+
+/// Waits until so many processes were started.
+async fn starts(fake: &Fake, count: usize) -> Vec<u32> {
+    let patience = tokio::time::timeout(Duration::from_secs(20), async {
+        while fake.started().len() < count {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    });
+    patience.await.expect("no worker was started");
+    fake.started()
+}
+
+async fn works(sandbox: &Sandbox) {
+    let ended = run(sandbox, &Limits::default(), &Numbers).await.unwrap();
+    assert_eq!(told(&ended), "1");
+}
+
+const GOOD: &str = "done(1)";
+
+#[tokio::test]
+async fn nothing_is_started_before_it_is_wanted() {
+    let fake = Fake::after_ready(GOOD);
+    let sandbox = keeping(&fake, 1);
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert_eq!(fake.started().len(), 0);
+    works(&sandbox).await;
+    starts(&fake, 2).await;
+}
+
+#[tokio::test]
+async fn every_program_has_a_process_of_its_own() {
+    let fake = Fake::after_ready("done(os.getpid())");
+    let sandbox = keeping(&fake, 2);
+    let mut processes = Vec::new();
+    for _ in 0..6 {
+        processes.push(told(&run(&sandbox, &Limits::default(), &Numbers).await.unwrap()));
+    }
+    processes.sort();
+    processes.dedup();
+    assert_eq!(processes.len(), 6);
+}
+
+#[tokio::test]
+async fn a_warm_sandbox_has_a_worker_ready() {
+    let fake = Fake::after_ready("done(starts)");
+    let sandbox = keeping(&fake, 1);
+    sandbox.warm().await.unwrap();
+    sandbox.warm().await.unwrap();
+    assert_eq!(fake.started().len(), 1);
+    works(&sandbox).await;
+}
+
+/// Nobody has to have noticed.
+async fn died(process: u32) {
+    let dead = || {
+        let status = std::fs::read_to_string(format!("/proc/{process}/status"));
+        status.is_ok_and(|text| text.contains("State:\tZ"))
+    };
+    let patience = tokio::time::timeout(Duration::from_secs(20), async {
+        while !dead() {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    });
+    patience.await.expect("it lives");
+}
+
+#[tokio::test]
+async fn a_worker_that_died_while_it_waited_is_replaced() {
+    // The first one dies unseen; the second one stops listening, which shows only when it is used.
+    let script = "ready()\nif starts == 1: sys.exit(0)\nif starts == 2: os.close(0); time.sleep(60)\n\
+                  hear()\ndone(starts)";
+    let fake = Fake::new(script);
+    let sandbox = keeping(&fake, 0);
+    sandbox.warm().await.unwrap();
+    died(fake.started()[0]).await;
+    let ended = run(&sandbox, &Limits::default(), &Numbers).await.unwrap();
+    assert_eq!(told(&ended), "3");
+}
+
+#[tokio::test]
+async fn no_process_is_left_when_a_run_is_dropped() {
+    let script = "import subprocess\nchild = subprocess.Popen(['/bin/sleep', '60'])\n\
+                  open(folder + '/started', 'a').write(str(child.pid) + '\\n')\ntime.sleep(60)";
+    let fake = Fake::after_ready(script);
+    let sandbox = keeping(&fake, 0);
+    let limits = Limits::default();
+    tokio::select! {
+        _ = run(&sandbox, &limits, &Numbers) => panic!("it cannot end"),
+        _ = starts(&fake, 2) => {}
+    }
+    gone(&fake.started()).await;
+}
+
+#[tokio::test]
+async fn no_process_is_left_when_the_sandbox_goes() {
+    let fake = Fake::after_ready(GOOD);
+    let sandbox = keeping(&fake, 3);
+    works(&sandbox).await;
+    starts(&fake, 4).await;
+    drop(sandbox);
+    gone(&fake.started()).await;
+}
+
+#[tokio::test]
+async fn a_closed_sandbox_ends_what_runs_and_takes_nothing_new() {
+    let fake = Fake::after_ready("time.sleep(60)");
+    let sandbox = keeping(&fake, 1);
+    let limits = Limits::default();
+    let close = async {
+        starts(&fake, 2).await;
+        sandbox.close();
+    };
+    let (ended, ()) = tokio::join!(run(&sandbox, &limits, &Numbers), close);
+    let told = told(&ended.unwrap());
+    assert_eq!(told, "Runtime: the program was ended: the gateway is shutting down");
+    gone(&fake.started()).await;
+    let refused = run(&sandbox, &limits, &Numbers).await.unwrap_err();
+    assert_eq!(refused, Unavailable::Shut);
+}
+
+#[tokio::test]
+async fn only_so_many_run_at_a_time_and_others_wait_their_time() {
+    let fake = Fake::after_ready("call()\ndone(1)");
+    let one = Settings { together: 1, ..settings(fake.program.clone()) };
+    let sandbox = Sandbox::new(one);
+    let short = Limits { time: Duration::from_millis(200), ..Limits::default() };
+    let long = Limits::default();
+    let (held, first) = (Gate::default(), Limits::default());
+    let begun = async {
+        held.called.notified().await;
+        let refused = run(&sandbox, &short, &Numbers).await.unwrap_err();
+        assert_eq!(refused, Unavailable::Busy { together: 1 });
+        let after = async {
+            held.go.notify_one();
+        };
+        tokio::join!(run(&sandbox, &long, &Numbers), after).0
+    };
+    let (first, second) = tokio::join!(run(&sandbox, &first, &held), begun);
+    assert_eq!((told(&first.unwrap()), told(&second.unwrap())), ("1".to_owned(), "1".to_owned()));
+}
+
+/// Answers when it is let.
+#[derive(Default)]
+struct Gate {
+    called: tokio::sync::Notify,
+    go: tokio::sync::Notify,
+}
+
+#[async_trait::async_trait]
+impl crate::host::HostCalls for Gate {
+    async fn call(
+        &self,
+        calls: Vec<crate::frames::Call>,
+        time: &crate::stopwatch::Stopwatch,
+    ) -> Vec<crate::frames::Answer> {
+        self.called.notify_one();
+        self.go.notified().await;
+        Numbers.call(calls, time).await
+    }
+}
+
+async fn broken(program: PathBuf, expected: &str) {
+    let sandbox = Sandbox::new(settings(program.clone()));
+    for refused in [
+        run(&sandbox, &Limits::default(), &Numbers).await.unwrap_err().to_string(),
+        sandbox.warm().await.unwrap_err().to_string(),
+    ] {
+        let start = format!("cannot run programs: `{}` {expected}", program.display());
+        assert!(refused.starts_with(&start), "{refused}");
+        assert!(refused.ends_with("`make build` builds it beside `tollgate`"), "{refused}");
+    }
+}
+
+#[tokio::test]
+async fn a_worker_that_cannot_be_started_is_named() {
+    broken("/nowhere/tollgate-worker".into(), "is not there").await;
+    broken("/etc/passwd".into(), "may not be executed").await;
+    broken("/etc".into(), "may not be executed").await;
+    for (script, expected) in [
+        ("sys.exit(1)", "ended before it was ready (exit status: 1)"),
+        ("sys.exit('no landlock')", "ended before it was ready (exit status: 1): no landlock"),
+        ("die(11)", "ended before it was ready (signal: 11 (SIGSEGV)"),
+        ("say({'ready': {'version': 7}})", "speaks version 7, and this gateway 1"),
+        ("say({'print': 'hello'})", "is no worker: it did not say `ready`"),
+        ("print('hello, world')", "is no worker: it wanted to say"),
+        ("raw(b'\\x09\\0')", "is no worker: its output ended in the middle"),
+    ] {
+        broken(Fake::new(script).program.clone(), expected).await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_worker_that_never_gets_ready_is_not_waited_for_without_end() {
+    let fake = Fake::new("time.sleep(600)");
+    broken(fake.program.clone(), "was not ready within 10s").await;
+}
+
+#[tokio::test]
+async fn a_broken_worker_is_not_started_again_and_again() {
+    let fake = Fake::new("sys.exit(1)");
+    let sandbox = keeping(&fake, 4);
+    for _ in 0..200 {
+        assert!(run(&sandbox, &Limits::default(), &Numbers).await.is_err());
+    }
+    let starts = fake.started().len();
+    assert!(starts <= 4, "{starts} starts");
+}
+
+#[tokio::test]
+async fn a_worker_that_was_mended_is_found() {
+    let fake = Fake::new("if starts == 1: sys.exit(1)\nready()\nhear()\ndone(1)");
+    let sandbox = keeping(&fake, 0);
+    assert!(run(&sandbox, &Limits::default(), &Numbers).await.is_err());
+    let mended = tokio::time::timeout(Duration::from_secs(20), async {
+        while run(&sandbox, &Limits::default(), &Numbers).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    });
+    mended.await.unwrap();
+}
