@@ -2,11 +2,16 @@
 
 use std::path::PathBuf;
 
+use tollgate_core::code::Binding;
 use tollgate_sandbox::limits::Limits;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Code {
     pub limits: Limits,
+    /// Of the process that runs one program: the kernel gives it no more.
+    pub memory_bytes: u64,
+    /// How tools are spread over the files that describe them.
+    pub binding: Binding,
     /// Workers that wait for a program.
     pub spare: usize,
     /// Programs at the same time; others wait.
@@ -28,6 +33,8 @@ impl Default for Code {
     fn default() -> Self {
         Self {
             limits: Limits::default(),
+            memory_bytes: 256 << 20,
+            binding: Binding::Server,
             spare: 1,
             most: 16,
             unapproved: Unapproved::Waits,

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tollgate_core::agent::{Agent, Engine};
 use tollgate_core::budget::Tier;
+use tollgate_core::code::Binding;
 use tollgate_engine::settings::{Code, Unapproved};
 
 use super::super::diagnostic::Problems;
@@ -17,7 +18,7 @@ pub(super) fn code(top: &Fields, global: Duration, problems: &mut Problems) -> C
     let count = |key: &str, usual: usize| {
         whole(key).map_or(usual, |it| usize::try_from(it).unwrap_or(usize::MAX))
     };
-    let mut limits = usual.limits;
+    let (mut limits, mut memory_bytes) = (usual.limits, usual.memory_bytes);
     limits.time = time(fields, global, problems).unwrap_or(limits.time);
     limits.fence.steps = whole("max_steps").unwrap_or(limits.fence.steps);
     if let Some(calls) = whole("max_calls") {
@@ -27,9 +28,9 @@ pub(super) fn code(top: &Fields, global: Duration, problems: &mut Problems) -> C
         limits.fence.output_bytes = kilobytes << 10;
     }
     if let Some(megabytes) = whole("max_memory_mb") {
-        limits.memory_bytes = megabytes << 20;
+        memory_bytes = megabytes << 20;
         // The interpreter itself, and what values are while they are made, need the rest.
-        limits.fence.heap_bytes = limits.memory_bytes / 4;
+        limits.fence.heap_bytes = memory_bytes / 4;
     }
     let (spare, most) = (count("spare_workers", usual.spare), count("max_programs", usual.most));
     if spare > most {
@@ -40,6 +41,11 @@ pub(super) fn code(top: &Fields, global: Duration, problems: &mut Problems) -> C
     }
     Code {
         limits,
+        memory_bytes,
+        binding: match fields.text("binding_level").map(|text| text.value) {
+            Some("tool") => Binding::Tool,
+            _ => Binding::Server,
+        },
         spare: spare.min(most),
         most,
         unapproved: match fields.text("approval").map(|text| text.value) {

@@ -5,6 +5,12 @@ use super::{Key, Kind, MILLISECONDS, PLAIN, Section, TIERS, key, whole};
 pub(super) const CODE: Section = Section {
     title: "code",
     keys: &[
+        key(
+            "binding_level",
+            Kind::Choice(&["server", "tool"]),
+            "server",
+            "Whether there is a `.pyi` file for each server or for each tool; many large tools are better read one by one",
+        ),
         TIER,
         key(
             "timeout_ms",

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use tollgate_core::budget::Tier;
+use tollgate_core::code::Binding;
 use tollgate_core::tool::Reach;
 use tollgate_engine::settings::{Code, Unapproved};
 
@@ -24,6 +25,7 @@ fn every_limit_is_read() {
     let config = good(
         "
 code:
+  binding_level: tool
   tier: deep
   timeout_ms: 5000
   max_calls: 7
@@ -37,9 +39,10 @@ code:
 ",
     );
     assert_eq!(config.settings.house.code_from, Tier::Deep);
-    let Code { limits, spare, most, unapproved, worker, .. } = config.settings.code;
+    let Code { limits, memory_bytes, binding, spare, most, unapproved, worker } =
+        config.settings.code;
     assert_eq!(limits.time, Duration::from_secs(5));
-    assert_eq!(limits.memory_bytes, 128 << 20);
+    assert_eq!((memory_bytes, binding), (128 << 20, Binding::Tool));
     let fence = limits.fence;
     assert_eq!((fence.calls, fence.steps), (7, 2000));
     assert_eq!((fence.heap_bytes, fence.output_bytes), (32 << 20, 8 << 10));
@@ -74,6 +77,7 @@ fn limits_that_are_none_are_refused() {
         ("spare_workers: 65", "`spare_workers` must be a whole number from 0 to 64 processes"),
         ("timeout_ms: 0", "`timeout_ms` must be a whole number from 1 to 3600000 milliseconds"),
         ("approval: ask", "`approval` must be one of `wait`, `refuse`"),
+        ("binding_level: file", "`binding_level` must be one of `server`, `tool`"),
         ("tier: slow", "`tier` must be one of `fast`, `standard`, `deep`"),
     ] {
         let (name, value) = typed.split_once(": ").unwrap();
