@@ -1,3 +1,76 @@
-//! The worker: reads one program, runs it, ends. Started by the gateway only.
+//! The worker: shuts itself in, reads one program, runs it, ends. Started by the gateway only, as
+//! `tollgate-worker [MEMORY_BYTES [CPU_SECONDS]]`.
 
-fn main() {}
+use std::error::Error;
+use std::io;
+use std::process::ExitCode;
+use std::thread::Builder;
+
+use rustix::event::{PollFd, PollFlags, poll};
+use tollgate_sandbox::frames::{Order, VERSION, Word};
+use tollgate_worker::confine::{self, Walls};
+use tollgate_worker::pipe::Pipe;
+use tollgate_worker::program;
+
+/// Deep enough that the interpreter's own limits come first, where it has any.
+const STACK: usize = 32 << 20;
+const SMALL_STACK: usize = 64 << 10;
+
+type Ended = Result<(), Box<dyn Error + Send + Sync>>;
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            use io::Write as _;
+            // The gateway reads it, if it is there.
+            let _ = writeln!(io::stderr(), "tollgate-worker: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Ended {
+    confine::begin(walls()?)?;
+    Builder::new().stack_size(SMALL_STACK).spawn(end_with_input)?;
+    let program = Builder::new().name("program".to_owned()).stack_size(STACK).spawn(one_program)?;
+    program.join().unwrap_or_else(|_| Err("it broke down".into()))
+}
+
+fn walls() -> Result<Walls, Box<dyn Error + Send + Sync>> {
+    let mut walls = Walls::default();
+    let mut given = std::env::args().skip(1);
+    if let Some(memory) = given.next() {
+        walls.memory_bytes = memory.parse()?;
+    }
+    if let Some(seconds) = given.next() {
+        walls.cpu_seconds = seconds.parse()?;
+    }
+    Ok(walls)
+}
+
+fn one_program() -> Ended {
+    let globals = program::globals();
+    confine::finish()?;
+    let mut pipe = Pipe::new(Box::new(io::stdin()), Box::new(io::stdout()));
+    pipe.say(&Word::Ready { version: VERSION })?;
+    let order = match pipe.hear() {
+        Ok(order) => order,
+        // It was not needed.
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    match serde_json::from_slice(&order)? {
+        Order::Run(job) => Ok(program::run(pipe, &job, &globals)?),
+        Order::Answers(_) => Err("answers came before a program".into()),
+    }
+}
+
+/// A program that only computes would not see that the gateway is gone.
+#[expect(clippy::exit, reason = "the program's thread cannot be ended in another way")]
+fn end_with_input() {
+    let stdin = io::stdin();
+    let mut ends = [PollFd::new(&stdin, PollFlags::empty())];
+    while poll(&mut ends, None).is_err_and(|error| error == rustix::io::Errno::INTR) {}
+    std::process::exit(0);
+}

@@ -1,0 +1,130 @@
+//! The names a program finds: one value per server, and a tool's value when it is asked for, so
+//! that thousands of tools cost nothing before. Every way to a tool ends in [`calls::call`].
+
+#![expect(
+    unsafe_code,
+    unused_qualifications,
+    reason = "what the interpreter's macros derive for a value of its"
+)]
+
+use std::fmt::{self, Display};
+use std::sync::Arc;
+
+use allocative::Allocative;
+use starlark::collections::StarlarkHasher;
+use starlark::environment::Module;
+use starlark::eval::{Arguments, Evaluator};
+use starlark::starlark_simple_value;
+use starlark::values::{
+    Heap, NoSerialize, ProvidesStaticType, StarlarkPagablePanic, StarlarkValue, Value,
+    starlark_value,
+};
+use tollgate_sandbox::frames::Names;
+
+use crate::calls;
+
+/// Every server becomes a global.
+pub(crate) fn bind(module: &Module<'_>, names: &Arc<Names>) {
+    let mut first = 0;
+    for (place, (name, tools)) in names.iter().enumerate() {
+        let server = Server { names: Arc::clone(names), place, first };
+        module.set(name, module.heap().alloc(server));
+        first += u32::try_from(tools.len()).expect("a frame holds fewer names");
+    }
+}
+
+#[derive(Debug, ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
+pub(crate) struct Server {
+    #[allocative(skip)]
+    names: Arc<Names>,
+    place: usize,
+    /// Its first tool's place among all.
+    first: u32,
+}
+
+starlark_simple_value!(Server);
+
+impl Server {
+    fn tools(&self) -> &[String] {
+        &self.names[self.place].1
+    }
+}
+
+impl Display for Server {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "<server {}>", self.names[self.place].0)
+    }
+}
+
+#[starlark_value(type = "server")]
+impl<'v> StarlarkValue<'v> for Server {
+    fn get_attr(&self, attribute: &str, heap: Heap<'v>) -> Option<Value<'v>> {
+        let place = self.tools().iter().position(|tool| tool == attribute)?;
+        let names = Arc::clone(&self.names);
+        Some(heap.alloc(Tool { names, server: self.place, place, first: self.first }))
+    }
+
+    fn has_attr(&self, attribute: &str, _heap: Heap<'v>) -> bool {
+        self.tools().iter().any(|tool| tool == attribute)
+    }
+
+    fn dir_attr(&self) -> Vec<String> {
+        self.tools().to_vec()
+    }
+}
+
+#[derive(Debug, ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
+pub(crate) struct Tool {
+    #[allocative(skip)]
+    names: Arc<Names>,
+    server: usize,
+    /// Among its server's.
+    place: usize,
+    first: u32,
+}
+
+starlark_simple_value!(Tool);
+
+impl Tool {
+    /// Its place among the tools of all servers.
+    pub(crate) fn number(&self) -> u32 {
+        self.first + u32::try_from(self.place).expect("a frame holds fewer names")
+    }
+}
+
+/// As a program writes it.
+pub(crate) struct Written<'a>(pub(crate) &'a Tool);
+
+impl Display for Written<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (server, tools) = &self.0.names[self.0.server];
+        write!(f, "{server}.{}", tools[self.0.place])
+    }
+}
+
+impl Display for Tool {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "<tool {}>", Written(self))
+    }
+}
+
+#[starlark_value(type = "tool")]
+impl<'v> StarlarkValue<'v> for Tool {
+    fn equals(&self, other: Value<'v>) -> starlark::Result<bool> {
+        Ok(Self::from_value(other).is_some_and(|other| other.number() == self.number()))
+    }
+
+    fn write_hash(&self, hasher: &mut StarlarkHasher) -> starlark::Result<()> {
+        std::hash::Hash::hash(&self.number(), hasher);
+        Ok(())
+    }
+
+    fn invoke(
+        &self,
+        me: Value<'v>,
+        arguments: &Arguments<'v, '_>,
+        eval: &mut Evaluator<'v, '_, '_>,
+    ) -> starlark::Result<Value<'v>> {
+        calls::call(me, arguments, eval)
+    }
+}

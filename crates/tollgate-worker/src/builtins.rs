@@ -1,0 +1,103 @@
+//! The functions every program finds, beside its tools: Starlark's own, a few that models write
+//! out of habit, and the ways to call tools. None of them reaches anything but its arguments and
+//! the session.
+
+use starlark::environment::{Globals, GlobalsBuilder, LibraryExtension};
+use starlark::eval::{Arguments, Evaluator};
+use starlark::starlark_module;
+use starlark::values::none::NoneType;
+use starlark::values::tuple::UnpackTuple;
+use starlark::values::{Heap, Value};
+
+use crate::calls::{self, Failing};
+use crate::convert::{from_json, to_json};
+use crate::failure::Stop;
+use crate::session::Session;
+use crate::show::show;
+
+/// Pure ones only: not `Breakpoint`, `Debug`, `Internal` and `CallStack`, which show the
+/// interpreter's inside, and no second way to print.
+const EXTENSIONS: &[LibraryExtension] = &[
+    LibraryExtension::StructType,
+    LibraryExtension::SetType,
+    LibraryExtension::Map,
+    LibraryExtension::Filter,
+    LibraryExtension::Partial,
+    LibraryExtension::Typing,
+];
+
+pub fn globals() -> Globals {
+    let mut globals = GlobalsBuilder::extended_by(EXTENSIONS).with(functions);
+    globals.namespace("json", json);
+    globals.build()
+}
+
+#[starlark_module]
+fn functions(globals: &mut GlobalsBuilder) {
+    fn print<'v>(
+        #[starlark(args)] values: UnpackTuple<Value<'v>>,
+        #[starlark(require = named, default = " ")] sep: &str,
+        #[starlark(require = named, default = "\n")] end: &str,
+        eval: &mut Evaluator<'v, '_, '_>,
+    ) -> starlark::Result<NoneType> {
+        let session = Session::of(eval);
+        let room = session.room();
+        let mut text = String::new();
+        for (place, value) in values.items.into_iter().enumerate() {
+            if place > 0 {
+                text.push_str(sep);
+            }
+            show(value, room, &mut text);
+        }
+        text.push_str(end);
+        session.print(&text)?;
+        Ok(NoneType)
+    }
+
+    fn try_call<'v>(
+        arguments: &Arguments<'v, '_>,
+        eval: &mut Evaluator<'v, '_, '_>,
+    ) -> starlark::Result<Value<'v>> {
+        calls::try_call(arguments, eval)
+    }
+
+    fn parallel<'v>(
+        #[starlark(require = pos)] list: Value<'v>,
+        #[starlark(require = named, default = false)] catch: bool,
+        eval: &mut Evaluator<'v, '_, '_>,
+    ) -> starlark::Result<Value<'v>> {
+        calls::parallel(list, if catch { Failing::Told } else { Failing::Stops }, eval)
+    }
+
+    fn sum<'v>(
+        #[starlark(require = pos)] items: Value<'v>,
+        #[starlark(default = 0)] start: Value<'v>,
+        heap: Heap<'v>,
+    ) -> starlark::Result<Value<'v>> {
+        let mut sum = start;
+        for item in items.iterate(heap)? {
+            sum = sum.add(item, heap)?;
+        }
+        Ok(sum)
+    }
+}
+
+#[starlark_module]
+fn json(globals: &mut GlobalsBuilder) {
+    fn encode<'v>(
+        #[starlark(require = pos)] value: Value<'v>,
+        eval: &mut Evaluator<'v, '_, '_>,
+    ) -> starlark::Result<String> {
+        let room = usize::try_from(Session::of(eval).fence().heap_bytes).unwrap_or(usize::MAX);
+        Ok(to_json(value, room, eval.heap()).map_err(|unfit| unfit.stop("the value"))?)
+    }
+
+    fn decode<'v>(
+        #[starlark(require = pos)] text: &str,
+        heap: Heap<'v>,
+    ) -> starlark::Result<Value<'v>> {
+        Ok(from_json(text, heap).map_err(|(kind, why)| {
+            Stop::bare(kind, format!("`json.decode` cannot read the text: {why}"))
+        })?)
+    }
+}

@@ -1,0 +1,197 @@
+//! Calls of tools: alone, with their failure as a value, or several side by side. All of them
+//! leave by [`Session::call`]; what a program may call is the gateway's business.
+
+use serde_json::value::RawValue;
+use starlark::eval::{Arguments, Evaluator};
+use starlark::values::dict::UnpackDictEntries;
+use starlark::values::list::ListRef;
+use starlark::values::tuple::TupleRef;
+use starlark::values::{Heap, UnpackValue as _, Value};
+use tollgate_sandbox::frames::{Answer, Call, Kind, LONGEST_WORD};
+
+use crate::bindings::{Tool, Written};
+use crate::convert::{from_json, to_json};
+use crate::failure::{Stop, line};
+use crate::outcome::Outcome;
+use crate::session::Session;
+
+/// Bytes of all arguments that leave in one frame: what is around them has to fit as well.
+const ARGUMENTS: usize = LONGEST_WORD as usize / 4 * 3;
+
+const PAIRS: &str = "write each call as a pair of a tool and a dict of its arguments: `parallel([(server.tool, {\"name\": value}), …])`";
+const TRIED: &str = "write `try_call(server.tool, name=value)`: the tool itself, without parentheses, then its arguments";
+
+/// What becomes of a tool's failure.
+#[derive(Clone, Copy)]
+pub(crate) enum Failing {
+    /// The program fails as well.
+    Stops,
+    /// It is told.
+    Told,
+}
+
+struct Request<'v> {
+    tool: &'v Tool,
+    positional: Vec<Value<'v>>,
+    named: Vec<(&'v str, Value<'v>)>,
+}
+
+/// `server.tool(…)`, of the tool that `me` is.
+pub(crate) fn call<'v>(
+    me: Value<'v>,
+    arguments: &Arguments<'v, '_>,
+    eval: &mut Evaluator<'v, '_, '_>,
+) -> starlark::Result<Value<'v>> {
+    let tool = Tool::from_value(me).expect("only tools are called by this");
+    let positional = arguments.positions(eval.heap())?.collect();
+    let request = Request { tool, positional, named: named(arguments)? };
+    Ok(run(&[request], Failing::Stops, eval)?[0])
+}
+
+/// `try_call(server.tool, …)`
+pub(crate) fn try_call<'v>(
+    arguments: &Arguments<'v, '_>,
+    eval: &mut Evaluator<'v, '_, '_>,
+) -> starlark::Result<Value<'v>> {
+    let mut positional = arguments.positions(eval.heap())?;
+    let first = positional.next();
+    let Some(tool) = first.and_then(Tool::from_value) else {
+        let got = first.map_or("nothing", Value::get_type);
+        let message = format!("`try_call` needs a tool first, not {got}");
+        return Err(Stop::new(Kind::Runtime, message, TRIED).into());
+    };
+    let request = Request { tool, positional: positional.collect(), named: named(arguments)? };
+    Ok(run(&[request], Failing::Told, eval)?[0])
+}
+
+/// `parallel([(server.tool, {…}), …])`
+pub(crate) fn parallel<'v>(
+    calls: Value<'v>,
+    failing: Failing,
+    eval: &mut Evaluator<'v, '_, '_>,
+) -> starlark::Result<Value<'v>> {
+    let calls = items(calls).ok_or_else(|| {
+        let message = format!("`parallel` needs a list of calls, not a {}", calls.get_type());
+        Stop::new(Kind::Runtime, message, PAIRS)
+    })?;
+    let mut requests = Vec::with_capacity(calls.len());
+    for (place, call) in calls.iter().enumerate() {
+        requests.push(pair(*call).map_err(|what| {
+            let message = format!("`parallel` cannot run its call {place}: it is {what}");
+            Stop::new(Kind::Runtime, message, PAIRS)
+        })?);
+    }
+    if requests.is_empty() {
+        return Ok(eval.heap().alloc(Vec::<Value<'_>>::new()));
+    }
+    let values = run(&requests, failing, eval)?;
+    Ok(eval.heap().alloc(values))
+}
+
+/// A tool alone is called without arguments.
+fn pair<'v>(call: Value<'v>) -> Result<Request<'v>, String> {
+    if let Some(tool) = Tool::from_value(call) {
+        return Ok(Request { tool, positional: Vec::new(), named: Vec::new() });
+    }
+    let Some([first, arguments]) = items(call) else {
+        return Err(match items(call) {
+            Some(parts) => format!("of {} parts, not of two", parts.len()),
+            None => format!("a {}", call.get_type()),
+        });
+    };
+    let tool = Tool::from_value(*first).ok_or_else(|| {
+        format!("a pair that begins with a {}, not with a tool", first.get_type())
+    })?;
+    let Ok(Some(named)) = UnpackDictEntries::unpack_value(*arguments) else {
+        return Err(format!("a tool with a {}, not with a dict", arguments.get_type()));
+    };
+    Ok(Request { tool, positional: Vec::new(), named: named.entries })
+}
+
+fn items(value: Value<'_>) -> Option<&[Value<'_>]> {
+    let list = ListRef::from_value(value).map(|list| list.content());
+    list.or_else(|| TupleRef::from_value(value).map(|tuple| tuple.content()))
+}
+
+fn named<'v>(arguments: &Arguments<'v, '_>) -> starlark::Result<Vec<(&'v str, Value<'v>)>> {
+    let named = arguments.names_map()?;
+    Ok(named.into_iter().map(|(name, value)| (name.as_str(), value)).collect())
+}
+
+fn run<'v>(
+    requests: &[Request<'v>],
+    failing: Failing,
+    eval: &mut Evaluator<'v, '_, '_>,
+) -> starlark::Result<Vec<Value<'v>>> {
+    let session = Session::of(eval);
+    let heap = eval.heap();
+    let line = line(eval);
+    let mut room = ARGUMENTS;
+    let mut calls = Vec::with_capacity(requests.len());
+    for request in requests {
+        calls.push(frame(request, line, &mut room, heap)?);
+    }
+    let answers = session.call(calls)?;
+    let mut values = Vec::with_capacity(answers.len());
+    for (request, answer) in requests.iter().zip(answers) {
+        values.push(value(request.tool, answer, failing, heap)?);
+    }
+    // The interpreter looks only now and then, and answers can be large.
+    if heap.allocated_bytes() as u64 > session.fence().heap_bytes {
+        return Err(Stop::memory(session.fence().heap_bytes).into());
+    }
+    Ok(values)
+}
+
+fn frame<'v>(
+    request: &Request<'v>,
+    line: u32,
+    room: &mut usize,
+    heap: Heap<'v>,
+) -> Result<Call, Stop> {
+    let mut written = |value, name: &str| {
+        let json = to_json(value, *room, heap).map_err(|unfit| unfit.stop(name))?;
+        *room -= json.len();
+        Ok(RawValue::from_string(json).expect("it was just written"))
+    };
+    let positional = request.positional.iter().enumerate();
+    let positional = positional
+        .map(|(place, value)| written(*value, &format!("argument {}", place + 1)))
+        .collect::<Result<_, Stop>>()?;
+    let mut named = String::from("{");
+    for (name, value) in &request.named {
+        let comma = if named.len() == 1 { "" } else { "," };
+        let key = serde_json::to_string(name).expect("strings are JSON");
+        named.push_str(&format!("{comma}{key}:{}", written(*value, name)?.get()));
+    }
+    named.push('}');
+    let named = RawValue::from_string(named).expect("it was just written");
+    Ok(Call { tool: request.tool.number(), positional, named, line })
+}
+
+fn value<'v>(
+    tool: &Tool,
+    answer: Answer,
+    failing: Failing,
+    heap: Heap<'v>,
+) -> Result<Value<'v>, Stop> {
+    match (answer, failing) {
+        (Answer::Data(json), failing) => {
+            let value = from_json(json.get(), heap).map_err(|(kind, why)| {
+                let message = format!("what `{}` returned cannot be read: {why}", Written(tool));
+                Stop::bare(kind, message)
+            })?;
+            Ok(match failing {
+                Failing::Stops => value,
+                Failing::Told => heap.alloc(Outcome::well(value, heap)),
+            })
+        }
+        (Answer::Failure { status, message, .. }, Failing::Stops) => {
+            Err(Stop::tool(&Written(tool), &status, &message))
+        }
+        (Answer::Failure { status, message, retryable }, Failing::Told) => {
+            let [error, status] = [message, status].map(|text| heap.alloc(text));
+            Ok(heap.alloc(Outcome::failed(error, status, Value::new_bool(retryable))))
+        }
+    }
+}

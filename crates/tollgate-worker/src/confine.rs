@@ -1,0 +1,112 @@
+//! Takes the process's rights away, before it reads a program: first what threads inherit, then
+//! what would hinder starting them. Called by `main` only; knows nothing of programs.
+
+use std::fs;
+use std::io;
+use std::os::unix::process::CommandExt as _;
+use std::process::Command;
+
+use landlock::{
+    ABI, Access as _, AccessFs, AccessNet, Ruleset, RulesetAttr as _, RulesetError, Scope,
+};
+use rustix::io::Errno;
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use rustix::thread::{CapabilitySet, CapabilitySets};
+
+mod filter;
+
+/// What the kernel keeps the process to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Walls {
+    /// Of address space, stacks and the program's file included.
+    pub memory_bytes: u64,
+    pub cpu_seconds: u64,
+}
+
+impl Default for Walls {
+    fn default() -> Self {
+        Self { memory_bytes: 256 << 20, cpu_seconds: 60 }
+    }
+}
+
+/// Why the process is not shut in. It must not read a program then.
+#[derive(Debug, thiserror::Error)]
+pub enum Open {
+    #[error("files that it inherited could not be closed: {0}")]
+    Inherited(io::Error),
+    #[error("its privileges could not be taken: {0}")]
+    Privileges(Errno),
+    #[error("its file rules could not be set: {0}")]
+    Files(#[from] RulesetError),
+    #[error("the limit of {0} could not be set: {1}")]
+    Limit(&'static str, Errno),
+    #[error("its system calls could not be limited: {0}")]
+    Calls(String),
+}
+
+/// On the first thread, while it is the only one: those that it starts inherit all of it.
+pub fn begin(walls: Walls) -> Result<(), Open> {
+    // The kernel takes the highest of all processes when memory runs out. Where this cannot be
+    // written nobody is less safe than before.
+    let _ = fs::write("/proc/self/oom_score_adj", "800");
+    close_inherited()?;
+    let nothing = CapabilitySets {
+        effective: CapabilitySet::empty(),
+        permitted: CapabilitySet::empty(),
+        inheritable: CapabilitySet::empty(),
+    };
+    rustix::thread::set_capabilities(None, nothing).map_err(Open::Privileges)?;
+    rustix::thread::set_no_new_privs(true).map_err(Open::Privileges)?;
+    close_files()?;
+    limit("memory", Resource::As, walls.memory_bytes)?;
+    // One second more, or the kernel kills without saying why.
+    let seconds = [walls.cpu_seconds, walls.cpu_seconds.saturating_add(1)];
+    set("CPU time", Resource::Cpu, seconds)
+}
+
+/// When all threads are there. From here on the process can compute, read its input and write its
+/// output, and end.
+pub fn finish() -> Result<(), Open> {
+    limit("open files", Resource::Nofile, 3)?;
+    limit("processes", Resource::Nproc, 0)?;
+    limit("file size", Resource::Fsize, 0)?;
+    limit("core files", Resource::Core, 0)?;
+    limit("locked memory", Resource::Memlock, 0)?;
+    filter::apply()
+}
+
+/// Files that whoever started us left open. Closing them here would need unsafe code, so the
+/// process begins again without them; as a rule there are none.
+fn close_inherited() -> Result<(), Open> {
+    let open = fs::read_dir("/proc/self/fd").map_err(Open::Inherited)?;
+    // One is the directory that is being read.
+    if open.count() <= 4 {
+        return Ok(());
+    }
+    close_fds::set_fds_cloexec(3, &[]);
+    let again = Command::new("/proc/self/exe").args(std::env::args_os().skip(1)).exec();
+    Err(Open::Inherited(again))
+}
+
+/// No file, no connection, no signal to others. A kernel without Landlock leaves this to the
+/// filter of system calls.
+fn close_files() -> Result<(), Open> {
+    Ruleset::default()
+        .handle_access(AccessFs::from_all(ABI::V5))?
+        .handle_access(AccessNet::from_all(ABI::V4))?
+        .scope(Scope::AbstractUnixSocket | Scope::Signal)?
+        .create()?
+        .restrict_self()?;
+    Ok(())
+}
+
+fn limit(what: &'static str, resource: Resource, most: u64) -> Result<(), Open> {
+    set(what, resource, [most, most])
+}
+
+/// Never raises what is lower already.
+fn set(what: &'static str, resource: Resource, limits: [u64; 2]) -> Result<(), Open> {
+    let now = getrlimit(resource).maximum;
+    let [current, maximum] = limits.map(|most| Some(now.map_or(most, |now| now.min(most))));
+    setrlimit(resource, Rlimit { current, maximum }).map_err(|error| Open::Limit(what, error))
+}

@@ -1,0 +1,279 @@
+//! Values to JSON and back. Used for arguments, results and `json`. Depth and size are bounded
+//! here, whatever a program built.
+
+use num_bigint::BigInt;
+use serde_json::Value as Json;
+use starlark::values::dict::{AllocDict, DictRef};
+use starlark::values::float::StarlarkFloat;
+use starlark::values::list::ListRef;
+use starlark::values::structs::StructRef;
+use starlark::values::tuple::TupleRef;
+use starlark::values::{Heap, Value, ValueLike as _};
+use tollgate_sandbox::frames::Kind;
+
+use crate::bindings::{Server, Tool, Written};
+use crate::failure::Stop;
+use crate::outcome::Outcome;
+
+mod surrogates;
+
+/// Lists and dicts within each other. Whoever reads our JSON takes at least this much.
+const DEEPEST: usize = 100;
+
+/// Why a value is not JSON.
+#[derive(Debug)]
+pub(crate) struct Unfit {
+    cause: Cause,
+    /// The way to it, from the inside out.
+    place: Vec<String>,
+}
+
+#[derive(Debug)]
+enum Cause {
+    TooLarge,
+    TooDeep,
+    /// What it is.
+    NotData(String),
+    /// A key, as it is written.
+    Key(String),
+}
+
+/// Writes a value as JSON of at most `room` bytes.
+pub(crate) fn to_json<'v>(value: Value<'v>, room: usize, heap: Heap<'v>) -> Result<String, Unfit> {
+    let mut writer = Writer { out: Vec::new(), room, heap };
+    writer.value(value, 0)?;
+    Ok(String::from_utf8(writer.out).expect("strings are UTF-8"))
+}
+
+impl Unfit {
+    pub(crate) fn is_too_large(&self) -> bool {
+        matches!(self.cause, Cause::TooLarge)
+    }
+
+    /// In words; `name` is what the whole value is called.
+    pub(crate) fn stop(self, name: &str) -> Stop {
+        let way: String = self.place.into_iter().rev().collect();
+        match self.cause {
+            Cause::TooLarge => Stop::new(
+                Kind::Memory,
+                format!("`{name}` is too large to be handed over"),
+                "hand over less",
+            ),
+            Cause::TooDeep => Stop::new(
+                Kind::Depth,
+                format!("`{name}` has more than {DEEPEST} lists or dicts within each other"),
+                "a value that contains itself cannot be handed over",
+            ),
+            Cause::NotData(what) => Stop::new(
+                Kind::Runtime,
+                format!("`{name}{way}` is {what}, which is no data"),
+                "only None, booleans, finite numbers, strings, lists and dicts are data; to run a tool put its arguments in parentheses: `server.tool(name=value)`",
+            ),
+            Cause::Key(key) => Stop::new(
+                Kind::Runtime,
+                format!("`{name}{way}` has the key {key}; keys of data are strings"),
+                "write the key as `str(key)`",
+            ),
+        }
+    }
+
+    fn within(mut self, step: String) -> Self {
+        // Where it is too deep or too large no single place is to blame.
+        if matches!(self.cause, Cause::NotData(_) | Cause::Key(_)) {
+            self.place.push(step);
+        }
+        self
+    }
+}
+
+impl From<Cause> for Unfit {
+    fn from(cause: Cause) -> Self {
+        Self { cause, place: Vec::new() }
+    }
+}
+
+struct Writer<'v> {
+    out: Vec<u8>,
+    room: usize,
+    heap: Heap<'v>,
+}
+
+impl<'v> Writer<'v> {
+    fn value(&mut self, value: Value<'v>, depth: usize) -> Result<(), Unfit> {
+        if value.is_none() {
+            return self.put("null");
+        }
+        if let Some(truth) = value.unpack_bool() {
+            return self.put(if truth { "true" } else { "false" });
+        }
+        if let Some(text) = value.unpack_str() {
+            return self.string(text);
+        }
+        if value.get_type() == "int" {
+            return self.put(&value.to_str());
+        }
+        if let Some(StarlarkFloat(number)) = value.downcast_ref() {
+            return self.float(*number);
+        }
+        if depth == DEEPEST {
+            return Err(Cause::TooDeep.into());
+        }
+        self.container(value, depth + 1)
+    }
+
+    fn container(&mut self, value: Value<'v>, depth: usize) -> Result<(), Unfit> {
+        if let Some(list) = ListRef::from_value(value) {
+            return self.list(list.iter(), depth);
+        }
+        if let Some(tuple) = TupleRef::from_value(value) {
+            return self.list(tuple.iter(), depth);
+        }
+        if let Some(dict) = DictRef::from_value(value) {
+            let mut entries = Vec::with_capacity(dict.len());
+            for (key, value) in dict.iter() {
+                let key = key.unpack_str().ok_or_else(|| Cause::Key(short(key)))?;
+                entries.push((key, value));
+            }
+            return self.object(entries.into_iter(), depth);
+        }
+        if let Some(fields) = StructRef::from_value(value) {
+            let fields: Vec<_> = fields.iter().collect();
+            return self.object(fields.iter().map(|(name, value)| (name.as_str(), *value)), depth);
+        }
+        if let Some(outcome) = Outcome::from_value(value) {
+            return self.object(outcome.fields(), depth);
+        }
+        match value.get_type() {
+            "set" | "range" => {
+                let items = value.iterate(self.heap).map_err(|_| not_data(value))?;
+                self.list(items, depth)
+            }
+            _ => Err(not_data(value)),
+        }
+    }
+
+    fn list(&mut self, items: impl Iterator<Item = Value<'v>>, depth: usize) -> Result<(), Unfit> {
+        self.put("[")?;
+        for (place, item) in items.enumerate() {
+            if place > 0 {
+                self.put(",")?;
+            }
+            self.value(item, depth).map_err(|unfit| unfit.within(format!("[{place}]")))?;
+        }
+        self.put("]")
+    }
+
+    fn object<'k>(
+        &mut self,
+        entries: impl Iterator<Item = (&'k str, Value<'v>)>,
+        depth: usize,
+    ) -> Result<(), Unfit> {
+        self.put("{")?;
+        for (place, (key, value)) in entries.enumerate() {
+            if place > 0 {
+                self.put(",")?;
+            }
+            self.string(key)?;
+            self.put(":")?;
+            self.value(value, depth).map_err(|unfit| unfit.within(format!("[{key:?}]")))?;
+        }
+        self.put("}")
+    }
+
+    fn string(&mut self, text: &str) -> Result<(), Unfit> {
+        // Before it is written: escapes make it up to six times as long, not less.
+        if text.len() + 2 > self.room - self.out.len() {
+            return Err(Cause::TooLarge.into());
+        }
+        serde_json::to_writer(&mut self.out, text).expect("memory takes what is written");
+        self.check()
+    }
+
+    fn float(&mut self, number: f64) -> Result<(), Unfit> {
+        if !number.is_finite() {
+            return Err(Cause::NotData(format!("the number {number}")).into());
+        }
+        serde_json::to_writer(&mut self.out, &number).expect("memory takes what is written");
+        self.check()
+    }
+
+    fn put(&mut self, text: &str) -> Result<(), Unfit> {
+        self.out.extend_from_slice(text.as_bytes());
+        self.check()
+    }
+
+    fn check(&self) -> Result<(), Unfit> {
+        match self.out.len() <= self.room {
+            true => Ok(()),
+            false => Err(Cause::TooLarge.into()),
+        }
+    }
+}
+
+fn not_data(value: Value<'_>) -> Unfit {
+    let what = match Tool::from_value(value) {
+        Some(tool) => format!("the tool `{}` itself", Written(tool)),
+        None if Server::from_value(value).is_some() => "a server".to_owned(),
+        None => format!("a {}", value.get_type()),
+    };
+    Cause::NotData(what).into()
+}
+
+/// As it is written, if that is not long.
+fn short(key: Value<'_>) -> String {
+    match key.get_type() {
+        "int" | "float" | "bool" | "NoneType" => format!("`{}`", key.to_repr()),
+        other => format!("of type {other}"),
+    }
+}
+
+/// Why a text is not data.
+pub(crate) type Unread = (Kind, String);
+
+/// A value from JSON.
+pub(crate) fn from_json<'v>(text: &str, heap: Heap<'v>) -> Result<Value<'v>, Unread> {
+    let text = surrogates::replaced(text);
+    let json: Json = serde_json::from_str(&text).map_err(|error| {
+        let message = error.to_string();
+        match message.starts_with("recursion limit exceeded") {
+            true => (Kind::Depth, "it has too many lists or objects within each other".to_owned()),
+            false => (Kind::Runtime, message),
+        }
+    })?;
+    alloc(json, heap).map_err(|message| (Kind::Runtime, message))
+}
+
+fn alloc<'v>(json: Json, heap: Heap<'v>) -> Result<Value<'v>, String> {
+    Ok(match json {
+        Json::Null => Value::new_none(),
+        Json::Bool(truth) => Value::new_bool(truth),
+        Json::Number(number) => alloc_number(number.as_str(), heap)?,
+        Json::String(text) => heap.alloc(text),
+        Json::Array(items) => {
+            let items: Vec<_> =
+                items.into_iter().map(|item| alloc(item, heap)).collect::<Result<_, _>>()?;
+            heap.alloc(items)
+        }
+        Json::Object(entries) => {
+            let entries: Vec<_> = entries
+                .into_iter()
+                .map(|(key, value)| Ok((key, alloc(value, heap)?)))
+                .collect::<Result<_, String>>()?;
+            heap.alloc(AllocDict(entries))
+        }
+    })
+}
+
+/// Whole numbers stay exact, however long.
+fn alloc_number<'v>(text: &str, heap: Heap<'v>) -> Result<Value<'v>, String> {
+    if let Ok(small) = text.parse::<i64>() {
+        return Ok(heap.alloc(small));
+    }
+    if let Ok(large) = text.parse::<BigInt>() {
+        return Ok(heap.alloc(large));
+    }
+    match text.parse::<f64>() {
+        Ok(number) if number.is_finite() => Ok(heap.alloc(number)),
+        _ => Err(format!("the number `{text}` is too large")),
+    }
+}

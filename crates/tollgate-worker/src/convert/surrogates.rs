@@ -1,0 +1,46 @@
+//! Halves of surrogate pairs in JSON text: they stand for no character, so they are read as the
+//! replacement character instead of failing the whole text.
+
+use std::borrow::Cow;
+
+const REPLACEMENT: &str = "\\ufffd";
+
+pub(super) fn replaced(text: &str) -> Cow<'_, str> {
+    if !text.contains("\\ud") && !text.contains("\\uD") {
+        return Cow::Borrowed(text);
+    }
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find('\\') {
+        out.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let taken = match (half(rest), rest.get(6..).and_then(half)) {
+            (Some(Half::High), Some(Half::Low)) => 12,
+            (Some(_), _) => {
+                out.push_str(REPLACEMENT);
+                rest = &rest[6..];
+                continue;
+            }
+            // An escape is at least two characters: a second backslash begins no other.
+            (None, _) => 1 + rest[1..].chars().next().map_or(0, char::len_utf8),
+        };
+        out.push_str(&rest[..taken]);
+        rest = &rest[taken..];
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+enum Half {
+    High,
+    Low,
+}
+
+fn half(text: &str) -> Option<Half> {
+    let digits = text.strip_prefix("\\u")?.get(..4)?;
+    match u16::from_str_radix(digits, 16).ok()? {
+        0xD800..=0xDBFF => Some(Half::High),
+        0xDC00..=0xDFFF => Some(Half::Low),
+        _ => None,
+    }
+}

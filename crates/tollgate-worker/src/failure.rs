@@ -1,0 +1,155 @@
+//! Why a program did not come to its end, in the gateway's words: kind, message, place, hint. Used
+//! where programs are run; what the hint is, `hints` knows.
+
+use std::fmt::Display;
+
+use starlark::ErrorKind;
+use starlark::codemap::FileSpan;
+use starlark::eval::Evaluator;
+use tollgate_sandbox::frames::{Failed, Kind};
+
+use crate::hints::{self, Known};
+
+/// Characters of a line that are shown.
+const LINE: usize = 200;
+/// Characters of a message: a program can make its own as long as it likes.
+const MESSAGE: usize = 2000;
+
+/// What helps against too much memory.
+pub(crate) const LESS: &str =
+    "keep only what is needed of each result, and build no huge strings or lists";
+
+/// An end that we make, not the interpreter.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub(crate) struct Stop {
+    pub(crate) kind: Kind,
+    pub(crate) message: String,
+    pub(crate) hint: Option<&'static str>,
+}
+
+impl Stop {
+    pub(crate) fn new(kind: Kind, message: impl Into<String>, hint: &'static str) -> Self {
+        Self { kind, message: message.into(), hint: Some(hint) }
+    }
+
+    pub(crate) fn bare(kind: Kind, message: impl Into<String>) -> Self {
+        Self { kind, message: message.into(), hint: None }
+    }
+
+    pub(crate) fn tool(tool: &dyn Display, status: &str, message: &str) -> Self {
+        Self::new(
+            Kind::Tool,
+            format!("`{tool}` failed ({status}): {message}"),
+            "to go on after a failure: `outcome = try_call(server.tool, name=value)`, then look at `outcome.ok`, `outcome.value` and `outcome.error`",
+        )
+    }
+
+    pub(crate) fn memory(most: u64) -> Self {
+        Self::new(Kind::Memory, format!("its values need more than {} MiB", most >> 20), LESS)
+    }
+}
+
+impl From<Stop> for starlark::Error {
+    fn from(stop: Stop) -> Self {
+        Self::new_native(stop)
+    }
+}
+
+/// Where the program is, from 1. Functions of ours in between have no line.
+pub(crate) fn line(eval: &Evaluator<'_, '_, '_>) -> u32 {
+    let mut places = (0..eval.call_stack_count()).filter_map(|n| eval.call_stack_nth_location(n));
+    places.next().map_or(1, |place| from_one(place.resolve_span().begin.line))
+}
+
+pub(crate) fn failed(error: &starlark::Error, known: &Known<'_>) -> Failed {
+    let (kind, message) = told(error, known);
+    let message = cut(&message, MESSAGE);
+    let place = error.span();
+    let begin = place.map(|place| place.resolve_span().begin);
+    let text = place.map(line_text);
+    let hint = match stop(error) {
+        Some(stop) => stop.hint.map(str::to_owned),
+        None => hints::of(kind, &message, known),
+    };
+    Failed {
+        kind,
+        message,
+        line: begin.map(|begin| from_one(begin.line)),
+        column: begin.map(|begin| from_one(begin.column)),
+        text: text.map(|text| cut(&text, LINE)),
+        hint,
+    }
+}
+
+/// A `Stop` without a place in the program.
+pub(crate) fn stopped(stop: &Stop) -> Failed {
+    let hint = stop.hint.map(str::to_owned);
+    let message = cut(&stop.message, MESSAGE);
+    Failed { kind: stop.kind, message, line: None, column: None, text: None, hint }
+}
+
+fn stop(error: &starlark::Error) -> Option<&Stop> {
+    match error.kind() {
+        ErrorKind::Native(cause) | ErrorKind::Other(cause) => cause.downcast_ref(),
+        _ => None,
+    }
+}
+
+/// The interpreter's own limits have no type of their own, only words.
+fn told(error: &starlark::Error, known: &Known<'_>) -> (Kind, String) {
+    if let Some(stop) = stop(error) {
+        return (stop.kind, stop.message.clone());
+    }
+    let message = error.without_diagnostic().to_string();
+    // Hints say it better.
+    let message = message.split(", did you mean `").next().unwrap_or_default();
+    match error.kind() {
+        ErrorKind::Parser(_) | ErrorKind::Scope(_) => {
+            let message = message.strip_prefix("Parse error: ").unwrap_or(message);
+            (Kind::Syntax, lowered(message))
+        }
+        ErrorKind::StackOverflow(_) => {
+            let most = known.fence.depth;
+            (Kind::Depth, format!("functions call each other more than {most} deep"))
+        }
+        ErrorKind::Other(_) if message.starts_with("Execution duration limit") => {
+            (Kind::Steps, format!("it takes more than {} steps", known.fence.steps))
+        }
+        ErrorKind::Other(_) if message.starts_with("Heap memory limit") => {
+            let stop = Stop::memory(known.fence.heap_bytes);
+            (Kind::Memory, stop.message)
+        }
+        _ if message == "Too many recursion levels" => {
+            (Kind::Depth, "values are too deep within each other".to_owned())
+        }
+        _ => (Kind::Runtime, lowered(message)),
+    }
+}
+
+fn line_text(place: &FileSpan) -> String {
+    let line = place.resolve_span().begin.line;
+    place.file.source_line(line).trim_end().to_owned()
+}
+
+fn from_one(zero_based: usize) -> u32 {
+    u32::try_from(zero_based).unwrap_or(u32::MAX - 1) + 1
+}
+
+fn cut(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
+        None => text.to_owned(),
+    }
+}
+
+/// Our messages begin with a small letter; names keep theirs.
+fn lowered(message: &str) -> String {
+    let mut letters = message.chars();
+    match (letters.next(), letters.next()) {
+        (Some(first), Some(second)) if first.is_uppercase() && second.is_lowercase() => {
+            format!("{}{}", first.to_lowercase(), &message[first.len_utf8()..])
+        }
+        _ => message.to_owned(),
+    }
+}

@@ -1,0 +1,230 @@
+//! What to write instead: for habits of other languages, and for names that are nearly right.
+//! Pure; used for failures only.
+
+use tollgate_sandbox::frames::{Fence, Kind, Names};
+
+use crate::failure::LESS;
+use crate::nearest::{listed, nearest};
+
+/// What a program could have named, and how far it could have gone.
+pub(crate) struct Known<'a> {
+    pub(crate) names: &'a Names,
+    /// Functions that every program finds.
+    pub(crate) globals: &'a [&'a str],
+    pub(crate) fence: &'a Fence,
+}
+
+/// Words of Python that Starlark keeps to itself.
+const WORDS: &[(&str, &str)] = &[
+    (
+        "import",
+        "there is nothing to import: tools are called as `server.tool(name=value)`, and `json.decode` and `json.encode` are there",
+    ),
+    ("from", "there is nothing to import: tools are called as `server.tool(name=value)`"),
+    (
+        "try",
+        "there is no `try`: write `outcome = try_call(server.tool, name=value)`, then `if outcome.ok:` uses `outcome.value`, `else:` has `outcome.error`",
+    ),
+    (
+        "except",
+        "there is no `except`: write `outcome = try_call(server.tool, name=value)` and look at `outcome.ok`",
+    ),
+    (
+        "finally",
+        "there is no `finally`: write `outcome = try_call(server.tool, name=value)` and look at `outcome.ok`",
+    ),
+    ("raise", "there is no `raise`: `fail(\"why\")` ends the program"),
+    ("assert", "there is no `assert`: write `if not condition: fail(\"why\")`"),
+    ("while", "there is no `while`: write `for _ in range(1000):` and leave it with `break`"),
+    ("is", "there is no `is`: write `==` or `!=`, as in `value == None`"),
+    ("class", "there are no classes: use dicts, `struct(name=value)` and functions"),
+    (
+        "await",
+        "there is no `await`: calls return their results; `parallel([(server.tool, {\"name\": value}), …])` runs several at once",
+    ),
+    (
+        "async",
+        "there is no `async`: calls return their results; `parallel([(server.tool, {\"name\": value}), …])` runs several at once",
+    ),
+    ("with", "there is no `with`: there are no files and no connections here"),
+    ("del", "there is no `del`: write `dict.pop(key)` or `list.pop(index)`"),
+    (
+        "global",
+        "there is no `global`: functions read names of the program, and return what they change",
+    ),
+    ("nonlocal", "there is no `nonlocal`: return what changes, or keep it in a dict"),
+    ("yield", "there is no `yield`: append to a list and return it"),
+    ("as", "there is no `as`: assign with `=`"),
+];
+
+/// What models take for granted and Starlark does not have.
+const NAMES: &[(&[&str], &str)] = &[
+    (
+        &["asyncio", "gather", "concurrent", "threading"],
+        "`parallel([(server.tool, {\"name\": value}), …])` runs calls at once",
+    ),
+    (
+        &["Exception", "ValueError", "KeyError", "TypeError", "RuntimeError"],
+        "there are no exceptions: `fail(\"why\")` ends the program, `try_call(server.tool, name=value)` tells of a failed tool",
+    ),
+    (
+        &[
+            "time",
+            "datetime",
+            "sleep",
+            "random",
+            "os",
+            "sys",
+            "open",
+            "requests",
+            "subprocess",
+            "input",
+        ],
+        "programs have no time, no chance, no files and no network: they only call tools and compute",
+    ),
+    (
+        &["re"],
+        "there are no regular expressions: strings have `find`, `split`, `partition`, `replace`, `startswith`, `removeprefix`, `strip`",
+    ),
+    (
+        &["math"],
+        "there is no `math`: `+ - * / // %`, `abs`, `min`, `max`, `sum`, `int`, `float` are there",
+    ),
+    (&["dumps", "loads"], "write `json.encode(value)` and `json.decode(text)`"),
+    (&["null", "undefined", "nil"], "write `None`"),
+    (&["true"], "write `True`"),
+    (&["false"], "write `False`"),
+    (&["iter", "next"], "there are no iterators: go over lists with `for`"),
+    (
+        &[
+            "callable", "id", "eval", "exec", "compile", "globals", "locals", "vars", "setattr",
+            "delattr", "super", "object", "property",
+        ],
+        "there is nothing like it here",
+    ),
+];
+
+/// What a message says, and what helps.
+const SAYINGS: &[(&str, &str)] = &[
+    (
+        "f-string",
+        "keep what stands in braces short: assign it to a name first, and use that in the string",
+    ),
+    ("tabs are not allowed", "indent with spaces"),
+    ("incorrect indentation", "indent with the same number of spaces at each level"),
+    (
+        "unfinished string literal",
+        "a string ends in its own line; longer ones stand in triple quotes",
+    ),
+    ("invalid input", "names have only the letters a to z, digits and `_`"),
+    ("unparenthesized tuple", "put the tuple into parentheses"),
+    ("cannot be used as a type", "leave types out: they are not looked at"),
+    ("type expression", "leave types out: they are not looked at"),
+    ("mutates an iterable", "go over a copy: `for item in list(items):`"),
+    (
+        "referenced before assignment",
+        "a function cannot assign to a name of the program: pass it in and return it, or keep it in a dict",
+    ),
+    ("not callable", "only functions and tools are called: `server.tool(name=value)`"),
+    ("`call()` not supported", "only functions and tools are called: `server.tool(name=value)`"),
+    (
+        "Not enough parameters in tuple",
+        "give as many values as the string has places, or write an f-string",
+    ),
+    ("not supported for types `string` and `int`", "write `str(number)`, or an f-string"),
+    ("not supported for types `int` and `string`", "write `str(number)`, or an f-string"),
+    ("not supported for types `string` and", "write `str(value)`, or an f-string"),
+    ("key `", "look what is there with `print(sorted(value))`, or write `value.get(key, default)`"),
+    ("is out of bound", "look at `len(value)` first: the list may be shorter, or empty"),
+    (
+        "not iterable",
+        "look at what it is with `type(value)`: results are often a dict with a list inside",
+    ),
+    (
+        "(iter)",
+        "look at what it is with `type(value)`: results are often a dict with a list inside",
+    ),
+    (
+        "`[]` not supported",
+        "look at what it is with `type(value)`: a call may have returned None or text",
+    ),
+];
+
+pub(crate) fn of(kind: Kind, message: &str, known: &Known<'_>) -> Option<String> {
+    match kind {
+        Kind::Steps => {
+            return Some("do less in one program, or end loops earlier with `break`".to_owned());
+        }
+        Kind::Depth => {
+            return Some("write a loop instead of a function that calls itself".to_owned());
+        }
+        Kind::Memory => return Some(LESS.to_owned()),
+        _ => {}
+    }
+    if message.contains("reserved keyword") {
+        let word = quoted(message)?;
+        return WORDS.iter().find(|(it, _)| *it == word).map(|(_, hint)| (*hint).to_owned());
+    }
+    if message.starts_with("variable `") {
+        return unknown_name(quoted(message)?, known);
+    }
+    if let Some(rest) = message.strip_prefix("object of type `") {
+        let (of, rest) = rest.split_once('`')?;
+        return missing_attribute(of, quoted(rest)?, known);
+    }
+    SAYINGS.iter().find(|(it, _)| message.contains(it)).map(|(_, hint)| (*hint).to_owned())
+}
+
+fn unknown_name(name: &str, known: &Known<'_>) -> Option<String> {
+    if let Some((_, hint)) = NAMES.iter().find(|(names, _)| names.contains(&name)) {
+        return Some((*hint).to_owned());
+    }
+    if let Some((server, _)) =
+        known.names.iter().find(|(_, tools)| tools.iter().any(|it| it == name))
+    {
+        return Some(format!("tools are called by their server's name: `{server}.{name}(…)`"));
+    }
+    let servers = known.names.iter().map(|(server, _)| server.as_str());
+    let near = nearest(name, servers.clone().chain(known.globals.iter().copied()));
+    if !near.is_empty() {
+        return Some(format!("did you mean {}?", listed(&near)));
+    }
+    let servers: Vec<_> = servers.take(SHOWN).collect();
+    (!servers.is_empty()).then(|| format!("servers are {}", listed(&servers)))
+}
+
+/// Names that are listed where none is near.
+const SHOWN: usize = 10;
+
+fn missing_attribute(of: &str, name: &str, known: &Known<'_>) -> Option<String> {
+    match of {
+        "dict" => Some(format!(
+            "fields of a dict are read with brackets: `value[\"{name}\"]` or `value.get(\"{name}\")`"
+        )),
+        "server" => {
+            let tools = known.names.iter().flat_map(|(_, tools)| tools.iter().map(String::as_str));
+            let near = nearest(name, tools);
+            Some(match near.is_empty() {
+                true => "`dir(server)` lists a server's tools".to_owned(),
+                false => format!("did you mean {}?", listed(&near)),
+            })
+        }
+        "tool" => Some(
+            "a tool returns its result when it is called: `server.tool(name=value)`".to_owned(),
+        ),
+        "list" => {
+            Some("that is a list: take one of it, `value[0]`, or go over it with `for`".to_owned())
+        }
+        "NoneType" => Some(
+            "that is None: the call before it returned nothing, or a function has no `return`"
+                .to_owned(),
+        ),
+        _ => None,
+    }
+}
+
+/// The first thing in backticks.
+fn quoted(message: &str) -> Option<&str> {
+    let (_, rest) = message.split_once('`')?;
+    rest.split_once('`').map(|(word, _)| word)
+}

@@ -1,0 +1,47 @@
+//! Which known name was probably meant.
+
+/// At most three, the nearest first.
+pub(crate) fn nearest<'a>(meant: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let meant = plain(meant);
+    let most = (meant.chars().count() / 3).max(1);
+    let mut found: Vec<(usize, &str)> = known
+        .filter_map(|name| {
+            let other = plain(name);
+            let within = meant.len() >= 3 && (other.contains(&meant) || meant.contains(&other));
+            let distance = distance(&meant, &other);
+            (distance <= most || within && other.len() >= 3).then_some((distance, name))
+        })
+        .collect();
+    found.sort_unstable();
+    found.into_iter().take(3).map(|(_, name)| name).collect()
+}
+
+/// `` `a`, `b` or `c` ``
+pub(crate) fn listed(names: &[&str]) -> String {
+    let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+    match quoted.split_last() {
+        Some((last, [])) => last.clone(),
+        Some((last, rest)) => format!("{} or {last}", rest.join(", ")),
+        None => String::new(),
+    }
+}
+
+/// `getIssue`, `get_issue` and `GET-ISSUE` are all one to whoever remembers a name.
+fn plain(name: &str) -> String {
+    name.chars().filter(|char| char.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+/// Letters to be put in, taken out or exchanged.
+fn distance(one: &str, other: &str) -> usize {
+    let other: Vec<char> = other.chars().collect();
+    let mut row: Vec<usize> = (0..=other.len()).collect();
+    for (down, letter) in one.chars().enumerate() {
+        let mut corner = std::mem::replace(&mut row[0], down + 1);
+        for (right, with) in other.iter().enumerate() {
+            let exchanged = corner + usize::from(letter != *with);
+            corner = row[right + 1];
+            row[right + 1] = exchanged.min(row[right] + 1).min(corner + 1);
+        }
+    }
+    row[other.len()]
+}

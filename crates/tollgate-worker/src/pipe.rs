@@ -1,0 +1,40 @@
+//! Frames to and from the gateway, one at a time, waiting for each. Used by `main` and by a
+//! session. Knows nothing of what they say.
+
+use std::io::{self, Read, Write};
+
+use tollgate_sandbox::frames::{LONGEST, LONGEST_WORD, Word};
+
+pub struct Pipe {
+    input: Box<dyn Read>,
+    output: Box<dyn Write>,
+}
+
+impl Pipe {
+    pub fn new(input: Box<dyn Read>, output: Box<dyn Write>) -> Self {
+        Self { input, output }
+    }
+
+    pub fn say(&mut self, word: &Word) -> io::Result<()> {
+        let mut frame = vec![0; 4];
+        serde_json::to_writer(&mut frame, word)?;
+        let length = u32::try_from(frame.len() - 4).ok().filter(|length| *length <= LONGEST_WORD);
+        let length = length.ok_or_else(|| io::Error::other("a frame that nobody would read"))?;
+        frame[..4].copy_from_slice(&length.to_le_bytes());
+        self.output.write_all(&frame)?;
+        self.output.flush()
+    }
+
+    /// The next frame's content.
+    pub fn hear(&mut self) -> io::Result<Vec<u8>> {
+        let mut length = [0; 4];
+        self.input.read_exact(&mut length)?;
+        let length = u32::from_le_bytes(length);
+        if length > LONGEST {
+            return Err(io::Error::other("a frame that is too long"));
+        }
+        let mut content = vec![0; length as usize];
+        self.input.read_exact(&mut content)?;
+        Ok(content)
+    }
+}

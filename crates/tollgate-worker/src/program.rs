@@ -1,0 +1,123 @@
+//! Runs one program from its source to its last word. Called by `main`, by tests and by the
+//! fuzzer; what it can reach is the pipe it is given.
+
+use std::any::Any;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+
+use serde_json::value::RawValue;
+use starlark::environment::{Globals, Module};
+use starlark::eval::Evaluator;
+use starlark::syntax::{AstModule, Dialect, DialectTypes};
+use tollgate_sandbox::frames::{Done, Failed, Fence, Job, Kind, Names, Word};
+
+use crate::bindings;
+pub use crate::builtins::globals;
+use crate::convert::to_json;
+use crate::failure::{LESS, Stop, failed, stopped};
+use crate::hints::Known;
+use crate::pipe::Pipe;
+use crate::session::Session;
+
+/// As much as the interpreter can. Types are read and not looked at: models write them out of
+/// habit, and wrong.
+const DIALECT: Dialect = Dialect {
+    enable_def: true,
+    enable_lambda: true,
+    enable_load: false,
+    enable_load_reexport: false,
+    enable_keyword_only_arguments: true,
+    enable_positional_only_arguments: true,
+    enable_types: DialectTypes::ParseOnly,
+    enable_top_level_stmt: true,
+    enable_f_strings: true,
+    ..Dialect::Standard
+};
+
+/// How the program is called in positions; nobody sees it.
+const FILE: &str = "program";
+const RESULT: &str = "result";
+
+/// The last word is said when this returns well; otherwise nobody listens any more.
+pub fn run(pipe: Pipe, job: &Job<'_>, globals: &Globals) -> io::Result<()> {
+    let names: Arc<Names> = Arc::new(serde_json::from_str(job.names.get())?);
+    let session = Session::new(pipe, job.fence);
+    let ended = catch_unwind(AssertUnwindSafe(|| {
+        Module::with_temp_heap(|module| {
+            bindings::bind(&module, &names);
+            evaluate(&module, globals, job, &session).map_err(|ended| match ended {
+                Ended::Program(error) => {
+                    let globals: Vec<_> = globals.names().map(|name| name.as_str()).collect();
+                    let known = Known { names: &names, globals: &globals, fence: &job.fence };
+                    failed(&error, &known)
+                }
+                Ended::Stop(stop) => stopped(&stop),
+            })
+        })
+    }));
+    let word = match ended.unwrap_or_else(|panic| Err(broken(&*panic))) {
+        Ok(done) => Word::Done(done),
+        Err(failed) => Word::Failed(failed),
+    };
+    // What cannot be said any more is kept by the session.
+    let _ = session.flush().and_then(|()| session.say(&word));
+    session.into_lost().map_or(Ok(()), Err)
+}
+
+/// How a program ends that does not come to its end.
+enum Ended {
+    Program(starlark::Error),
+    /// After its last line.
+    Stop(Stop),
+}
+
+fn evaluate(
+    module: &Module<'_>,
+    globals: &Globals,
+    job: &Job<'_>,
+    session: &Session,
+) -> Result<Done, Ended> {
+    let program = AstModule::parse(FILE, job.source.clone().into_owned(), &DIALECT)
+        .map_err(Ended::Program)?;
+    let mut eval = Evaluator::new(module);
+    eval.extra = Some(session);
+    fence(&mut eval, &job.fence);
+    // Asked every thousand steps: prints of a program that only computes must leave as well.
+    eval.set_check_cancelled(Box::new(|| session.flush().is_err()));
+    eval.eval_module(program, globals).map_err(Ended::Program)?;
+    let steps = eval.get_total_tick_count();
+    let result = module.get(RESULT).map(|value| {
+        to_json(value, session.room(), module.heap()).map_err(|unfit| match unfit.is_too_large() {
+            true => session.output_is_full(),
+            false => unfit.stop(RESULT),
+        })
+    });
+    let result = result.transpose().map_err(Ended::Stop)?;
+    let result = result.map(|json| RawValue::from_string(json).expect("it was just written"));
+    Ok(Done { result, steps })
+}
+
+fn fence(eval: &mut Evaluator<'_, '_, '_>, fence: &Fence) {
+    let size = |most: u64| usize::try_from(most.max(1)).unwrap_or(usize::MAX);
+    // Two more: the program itself is one, and the function at the bottom another.
+    let depth = size(fence.depth.into()).saturating_add(2);
+    eval.set_max_callstack_size(depth).expect("it is set once");
+    eval.set_max_heap_size(size(fence.heap_bytes)).expect("it is set once");
+    eval.set_max_tick_count(fence.steps.max(1)).expect("it is set once");
+}
+
+/// The interpreter has mistakes of its own; the program that found one is told.
+fn broken(panic: &(dyn Any + Send)) -> Failed {
+    let words = panic.downcast_ref::<&str>().copied();
+    let words = words.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    let words = words.unwrap_or("no reason was given");
+    if words == "out of memory" || words == "capacity overflow" {
+        return stopped(&Stop::new(Kind::Memory, "it needs more memory than there is", LESS));
+    }
+    stopped(&Stop::new(
+        Kind::Runtime,
+        format!("the interpreter cannot run this program: {words}"),
+        "write it in another way",
+    ))
+}

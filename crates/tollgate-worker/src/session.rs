@@ -1,0 +1,136 @@
+//! One run as its program's functions see it: what was printed, how many calls are left, and the
+//! pipe to the gateway. Lives beside the interpreter; knows no values.
+
+#![expect(
+    unsafe_code,
+    unused_qualifications,
+    reason = "what the interpreter's macros derive for a value of its"
+)]
+
+use std::cell::{Cell, RefCell};
+use std::io;
+
+use starlark::any::ProvidesStaticType;
+use starlark::eval::Evaluator;
+use tollgate_sandbox::frames::{Answer, Call, Fence, Kind, LONGEST_WORD, Order, Word};
+
+use crate::failure::Stop;
+use crate::pipe::Pipe;
+
+/// So many prints leave at once, so that they are not lost if the process is; later ones wait for
+/// each other.
+const AT_ONCE: u32 = 100;
+/// Bytes of prints that wait for each other.
+const WAITING: usize = 4 << 10;
+/// Of one frame: escapes make a text longer.
+const LONGEST_TEXT: usize = LONGEST_WORD as usize / 8;
+
+#[derive(ProvidesStaticType)]
+pub(crate) struct Session {
+    pipe: RefCell<Pipe>,
+    fence: Fence,
+    calls: Cell<u32>,
+    /// Bytes that may still be printed or returned.
+    room: Cell<u64>,
+    prints: Cell<u32>,
+    waiting: RefCell<String>,
+    /// Why the gateway cannot be talked to any more.
+    lost: RefCell<Option<io::Error>>,
+}
+
+impl Session {
+    pub(crate) fn new(pipe: Pipe, fence: Fence) -> Self {
+        Self {
+            pipe: RefCell::new(pipe),
+            fence,
+            calls: Cell::new(0),
+            room: Cell::new(fence.output_bytes),
+            prints: Cell::new(0),
+            waiting: RefCell::default(),
+            lost: RefCell::default(),
+        }
+    }
+
+    /// The session of the program that runs.
+    pub(crate) fn of<'a>(eval: &Evaluator<'_, 'a, '_>) -> &'a Self {
+        eval.extra.and_then(|it| it.downcast_ref()).expect("every program runs in a session")
+    }
+
+    pub(crate) fn fence(&self) -> &Fence {
+        &self.fence
+    }
+
+    /// Bytes that may still be printed or returned.
+    pub(crate) fn room(&self) -> usize {
+        usize::try_from(self.room.get()).unwrap_or(usize::MAX).min(LONGEST_TEXT)
+    }
+
+    pub(crate) fn print(&self, text: &str) -> Result<(), Stop> {
+        let fits = text.floor_char_boundary(self.room().min(text.len()));
+        self.waiting.borrow_mut().push_str(&text[..fits]);
+        self.room.set(self.room.get().saturating_sub(fits as u64));
+        if fits < text.len() {
+            return Err(self.output_is_full());
+        }
+        self.prints.set(self.prints.get().saturating_add(1));
+        if self.prints.get() <= AT_ONCE || self.waiting.borrow().len() >= WAITING {
+            return self.flush();
+        }
+        Ok(())
+    }
+
+    pub(crate) fn output_is_full(&self) -> Stop {
+        let most = self.fence.output_bytes;
+        Stop::new(
+            Kind::Output,
+            format!("prints and `result` together are larger than {most} bytes"),
+            "print and return only what is needed: pick fields, cut lists, count",
+        )
+    }
+
+    /// Prints that were kept back leave.
+    pub(crate) fn flush(&self) -> Result<(), Stop> {
+        let waiting = self.waiting.take();
+        if waiting.is_empty() {
+            return Ok(());
+        }
+        self.say(&Word::Print(waiting))
+    }
+
+    pub(crate) fn say(&self, word: &Word) -> Result<(), Stop> {
+        self.pipe.borrow_mut().say(word).map_err(|error| self.lose(error))
+    }
+
+    /// One answer for each call, in their order.
+    pub(crate) fn call(&self, calls: Vec<Call>) -> Result<Vec<Answer>, Stop> {
+        let wanted = calls.len();
+        let used = self.calls.get().saturating_add(u32::try_from(wanted).unwrap_or(u32::MAX));
+        if used > self.fence.calls {
+            return Err(Stop::new(
+                Kind::Calls,
+                format!("a program may call tools {} times, not more", self.fence.calls),
+                "look for a tool that takes or returns many things at once, or do less in one program",
+            ));
+        }
+        self.calls.set(used);
+        self.flush()?;
+        self.say(&Word::Calls(calls))?;
+        let heard = self.pipe.borrow_mut().hear().map_err(|error| self.lose(error))?;
+        match serde_json::from_slice(&heard) {
+            Ok(Order::Answers(answers)) if answers.len() == wanted => Ok(answers),
+            Ok(_) => Err(self.lose(io::Error::other("an order that does not answer the calls"))),
+            Err(error) => Err(self.lose(error.into())),
+        }
+    }
+
+    /// Why the gateway was lost, if it was: nobody hears of the program's end then.
+    pub(crate) fn into_lost(self) -> Option<io::Error> {
+        self.lost.into_inner()
+    }
+
+    fn lose(&self, error: io::Error) -> Stop {
+        let stop = Stop::bare(Kind::Runtime, format!("the gateway is gone: {error}"));
+        *self.lost.borrow_mut() = Some(error);
+        stop
+    }
+}
