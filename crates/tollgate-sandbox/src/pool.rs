@@ -79,15 +79,22 @@ impl Pool {
         deadline: Instant,
     ) -> Result<(Worker, Seat), Unavailable> {
         let seat = self.seat(deadline).await?;
+        Ok((self.another(deadline).await?, seat))
+    }
+
+    /// For whoever has a seat: in place of a worker that died before it was used.
+    pub(crate) async fn another(
+        self: &Arc<Self>,
+        deadline: Instant,
+    ) -> Result<Worker, Unavailable> {
         tokio::select! {
             () = self.shut() => Err(Unavailable::Shut),
             () = tokio::time::sleep_until(deadline) => Err(self.busy()),
-            worker = self.worker() => Ok((worker?, seat)),
+            worker = self.worker() => Ok(worker?),
         }
     }
 
-    /// Another worker in place of one that died before it was used.
-    pub(crate) async fn worker(self: &Arc<Self>) -> Result<Worker, Broken> {
+    async fn worker(self: &Arc<Self>) -> Result<Worker, Broken> {
         self.keep();
         match self.ready() {
             Some(worker) => {

@@ -72,7 +72,7 @@ impl Sandbox {
         let mut again = true;
         loop {
             match run.on(worker, pool.shut()).await {
-                End::NotTaken if again => worker = pool.worker().await?,
+                End::NotTaken if again => worker = pool.another(deadline).await?,
                 end => return Ok(run.ended(end, clock::now() - began)),
             }
             again = false;

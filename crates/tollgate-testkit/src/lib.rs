@@ -1,7 +1,12 @@
-//! Reads the repository as text, for the tests that guard its shape.
+//! Reads the repository as text, for the tests that guard its shape; finds the worker for those
+//! that run programs.
 
 use std::fs;
 use std::path::{Path, PathBuf};
+
+mod worker;
+
+pub use worker::worker;
 
 /// A file of the repository, by its path from the root.
 #[derive(Debug)]

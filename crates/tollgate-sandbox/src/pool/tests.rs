@@ -77,8 +77,8 @@ async fn died(process: u32) {
 #[tokio::test]
 async fn a_worker_that_died_while_it_waited_is_replaced() {
     // The first one dies unseen; the second one stops listening, which shows only when it is used.
-    let script = "ready()\nif starts == 1: sys.exit(0)\nif starts == 2: os.close(0); time.sleep(60)\n\
-                  hear()\ndone(starts)";
+    let script = "if starts == 2: os.close(0)\nready()\nif starts == 1: sys.exit(0)\n\
+                  if starts == 2: time.sleep(60)\nhear()\ndone(starts)";
     let fake = Fake::new(script);
     let sandbox = keeping(&fake, 0);
     sandbox.warm().await.unwrap();
