@@ -26,6 +26,7 @@ mod list;
 mod looped;
 mod memory;
 mod pipes;
+mod programs;
 mod rate;
 mod start;
 mod throughput;
@@ -35,7 +36,7 @@ mod wall;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The figures of the targets that can be measured so far, in the order in which they run.
-pub(crate) const ALL: [Figure; 14] = [
+pub(crate) const ALL: [Figure; 15] = [
     Figure::P1,
     Figure::P2,
     Figure::P3,
@@ -48,6 +49,7 @@ pub(crate) const ALL: [Figure; 14] = [
     Figure::P10,
     Figure::P11,
     Figure::P12,
+    Figure::P14,
     Figure::P16,
     Figure::P17,
 ];
@@ -66,6 +68,7 @@ pub(crate) enum Figure {
     P10,
     P11,
     P12,
+    P14,
     P16,
     P17,
 }
@@ -85,6 +88,7 @@ impl Figure {
             Self::P10 => "P10",
             Self::P11 => "P11",
             Self::P12 => "P12",
+            Self::P14 => "P14",
             Self::P16 => "P16",
             Self::P17 => "P17",
         }
@@ -104,6 +108,7 @@ impl Figure {
             Self::P10 => memory::measure(bench).await,
             Self::P11 => start::measure(bench).await,
             Self::P12 => wall::measure(bench).await,
+            Self::P14 => programs::measure(bench).await,
             Self::P16 => {
                 let mut rows = growth::measure(bench).await?;
                 rows.extend(crowd::measure(bench).await?);
@@ -156,6 +161,11 @@ impl Pace {
 }
 
 impl Bench {
+    /// Beside the gateway, where the gateway itself looks for it.
+    fn worker(&self) -> PathBuf {
+        self.gateway.with_file_name("tollgate-worker")
+    }
+
     /// Starts the gateway and waits until all servers can be called.
     async fn start_gateway(&self, name: &str, servers: &[Server]) -> Result<Process, Trouble> {
         let config = Config::new(&self.scratch, name)?.servers(servers);

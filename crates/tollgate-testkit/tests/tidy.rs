@@ -28,7 +28,10 @@ const CRATES: &[(&str, &[&str])] = &[
             "tollgate-server",
         ],
     ),
-    ("tollgate-bench", &["tollgate-core", "tollgate-mcp", "tollgate-engine", "tollgate-llm"]),
+    (
+        "tollgate-bench",
+        &["tollgate-core", "tollgate-mcp", "tollgate-engine", "tollgate-llm", "tollgate-sandbox"],
+    ),
     ("tollgate-testkit", &[]),
 ];
 
