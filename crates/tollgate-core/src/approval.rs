@@ -223,9 +223,10 @@ pub fn clear<'a>(
     }
 }
 
-/// `None`: nobody has to. A tool's effect is what its operator or a trusted server says, and the
-/// worst otherwise; so no server can talk itself past this.
-fn why(turn: &Turn, by: Decider, tool: &Tool) -> Option<Why> {
+/// Why somebody has to agree to a call of the tool; `None`: nobody has to. A tool's effect is what
+/// its operator or a trusted server says, and the worst otherwise; so no server can talk itself past
+/// this.
+pub fn why(turn: &Turn, by: Decider, tool: &Tool) -> Option<Why> {
     match (by, tool.terms.approval) {
         (Decider::Gateway, _) | (_, Approval::Never) => return None,
         (_, Approval::Always) => return Some(Why::Always),

@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 use crate::approval::Cleared;
 use crate::budget::{Deadline, Limits};
 use crate::policy::Permitted;
+use crate::tool::Reach;
 use crate::turn::Turn;
 
 /// A cleared request with its deadline. Only [`plan`] makes one.
@@ -75,11 +76,15 @@ pub fn plan<'a>(
         return Err(NoTimeLeft);
     }
     let permitted = cleared.into_permitted();
-    let mut span = limits.global;
-    if let Some(tool) = permitted.tool() {
-        span = span.min(tool.terms.timeout);
-        span = tool.terms.max.map_or(span, |max| span.min(max));
-    }
+    let span = match permitted.tool().map(|tool| &tool.terms) {
+        None => limits.global,
+        // A program has a clock of its own, which stands still while a person is waited for.
+        Some(terms) if terms.reach == Reach::Means => terms.timeout,
+        Some(terms) => {
+            let span = limits.global.min(terms.timeout);
+            terms.max.map_or(span, |max| span.min(max))
+        }
+    };
     let own = Deadline::after(now, span);
     let deadline = turn.deadline.map_or(own, |wall| wall.capped(now, span));
     Ok(Planned { permitted, deadline, own, wall: turn.deadline, started: now })

@@ -180,6 +180,27 @@ pub fn data(outcome: &Outcome) -> Value {
     }
 }
 
+/// The same in the tool's own spelling: no number loses a digit.
+pub fn raw_data(outcome: &Outcome) -> Box<RawValue> {
+    let object = Object::parse(outcome.result.get()).unwrap_or_default();
+    if let Some(structured) = object.get("structuredContent") {
+        return structured.to_owned();
+    }
+    let value = |text: String| match content::json_in(&text) {
+        Some(found) if json::value(found).is_ok() => json::raw(found.to_owned()),
+        _ => json::raw_string(&text),
+    };
+    let mut values: Vec<Box<RawValue>> = own_texts(outcome).into_iter().map(value).collect();
+    match values.len() {
+        0 => json::raw("null".to_owned()),
+        1 => values.remove(0),
+        _ => {
+            let all: Vec<&str> = values.iter().map(|value| value.get()).collect();
+            json::raw(format!("[{}]", all.join(",")))
+        }
+    }
+}
+
 /// What the tool itself wrote, without our note about a cut.
 fn own_texts(outcome: &Outcome) -> Vec<String> {
     let object = Object::parse(outcome.result.get()).unwrap_or_default();

@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use crate::budget::Tier;
 use crate::catalog::{Catalog, Cause, Prompt, Resource, Template};
+use crate::code::Book;
 use crate::filter::{Sieve, Subject};
 use crate::glob::Glob;
 use crate::id::{AgentId, ExposedName, ServerId, ToolName};
@@ -43,6 +44,8 @@ pub struct View {
     callable: Vec<Arc<Tool>>,
     /// The view from inside a program, made on first use.
     in_code: OnceLock<Arc<Self>>,
+    /// How programs name its tools, made on first use.
+    book: OnceLock<Book>,
     prompts: Vec<Arc<Prompt>>,
     /// By URI.
     resources: Vec<Arc<Resource>>,
@@ -91,6 +94,7 @@ impl View {
             tools,
             callable,
             in_code: OnceLock::new(),
+            book: OnceLock::new(),
             prompts: prompts.cloned().collect(),
             resources,
             templates,
@@ -120,6 +124,7 @@ impl View {
                 tools: self.callable.clone(),
                 callable: self.callable.clone(),
                 in_code: OnceLock::new(),
+                book: OnceLock::new(),
                 prompts: Vec::new(),
                 resources: Vec::new(),
                 templates: Vec::new(),
@@ -129,6 +134,11 @@ impl View {
                 pages: Pages::default(),
             })
         })
+    }
+
+    /// Its tools as programs see them.
+    pub fn book(&self) -> &Book {
+        self.book.get_or_init(|| Book::new(&self.tools))
     }
 
     /// Whether the turn reaches any tool of the server, by whatever way.

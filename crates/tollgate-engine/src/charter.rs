@@ -11,7 +11,7 @@ use tollgate_core::id::{AgentId, ServerId};
 use tollgate_core::mask::Masker;
 use tollgate_core::selector::{self, Selector};
 
-use crate::settings::{Approvals, Audit, Secrets, Server, Settings};
+use crate::settings::{Approvals, Audit, Code, Secrets, Server, Settings};
 
 pub(crate) struct Charter {
     /// At least one.
@@ -22,6 +22,7 @@ pub(crate) struct Charter {
     pub(crate) approvals: Approvals,
     pub(crate) audit: Audit,
     pub(crate) secrets: Secrets,
+    pub(crate) code: Code,
     /// Knows what is a secret.
     pub(crate) masker: Arc<Masker>,
     pub(crate) ceilings: Ceilings,
@@ -52,6 +53,7 @@ impl Charter {
             approvals: settings.approvals,
             audit: settings.audit.clone(),
             secrets: settings.secrets.clone(),
+            code: settings.code.clone(),
             masker: Arc::new(Masker::new(
                 &settings.audit.redact,
                 settings.secrets.patterns.clone(),

@@ -6,7 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tollgate_core::catalog::{Listing, Origin, Rules};
-use tollgate_core::id::ServerId;
+use tollgate_core::code::Means;
+use tollgate_core::id::{ServerId, ToolName};
+use tollgate_core::json;
+use tollgate_core::tool::{Approval, Effect, Override, Reach};
 
 use crate::backend::Backend;
 use crate::builtin;
@@ -16,6 +19,8 @@ use crate::upstream::{Context, Upstream};
 use crate::watches::Watched;
 
 const BUILTIN_TIMEOUT: Duration = Duration::from_secs(10);
+/// With all that people take to agree to its calls. Its own time is the sandbox's.
+const PROGRAM_TIMEOUT: Duration = Duration::from_secs(900);
 
 pub(crate) struct Fleet {
     context: Context,
@@ -23,6 +28,8 @@ pub(crate) struct Fleet {
     builtin: Builtin,
     /// Those that ship, then those that an embedding program brought.
     residents: Vec<Resident>,
+    /// What runs programs; a resident where there is code mode.
+    programs: Arc<dyn Backend>,
     upstreams: Vec<(Server, Arc<Upstream>)>,
 }
 
@@ -38,6 +45,8 @@ struct Resident {
 enum Made {
     Shipped,
     Brought,
+    /// The means of code mode.
+    Code,
 }
 
 /// What became of the servers, by their ids.
@@ -55,28 +64,34 @@ impl Fleet {
     pub(crate) fn new(
         context: Context,
         settings: &Settings,
-        brought: Vec<builtin::Server>,
+        (brought, programs): (Vec<builtin::Server>, Arc<dyn Backend>),
     ) -> Self {
         let shipped = builtin::table::servers(&settings.builtin);
         let shipped = shipped.into_iter().map(|it| Resident::new(it, Made::Shipped));
         let brought = brought.into_iter().map(|it| Resident::new(it, Made::Brought));
+        let code = settings.has_code_mode().then(|| Resident::code(&programs));
         Self {
             context,
             builtin: settings.builtin.clone(),
-            residents: shipped.chain(brought).collect(),
+            residents: shipped.chain(brought).chain(code).collect(),
+            programs,
             upstreams: Vec::new(),
         }
     }
 
     /// Makes those residents again whose settings changed.
     pub(crate) fn refurnish(&mut self, settings: &Settings) {
+        self.residents.retain(|it| it.origin != Made::Code);
+        if settings.has_code_mode() {
+            self.residents.push(Resident::code(&self.programs));
+        }
         if self.builtin == settings.builtin {
             return;
         }
         self.builtin = settings.builtin.clone();
         let shipped = builtin::table::servers(&settings.builtin);
         let shipped = shipped.into_iter().map(|it| Resident::new(it, Made::Shipped));
-        let stay = self.residents.drain(..).filter(|it| it.origin == Made::Brought);
+        let stay = self.residents.drain(..).filter(|it| it.origin != Made::Shipped);
         self.residents = shipped.chain(stay).collect();
     }
 
@@ -128,7 +143,10 @@ impl Fleet {
 
     /// In the order of the config, residents first.
     pub(crate) fn rules(&self, servers: &[Server]) -> Vec<Arc<Rules>> {
-        let residents = self.named(servers).map(|(id, _)| resident_rules(id));
+        let residents = self.named(servers).map(|(id, it)| match it.origin {
+            Made::Shipped | Made::Brought => resident_rules(id),
+            Made::Code => code_rules(id),
+        });
         residents.chain(servers.iter().map(rules)).map(Arc::new).collect()
     }
 
@@ -187,6 +205,16 @@ impl Resident {
         let (backend, listing) = BuiltinBackend::new(server);
         Self { name, origin, backend: Arc::new(backend), listing }
     }
+
+    fn code(backend: &Arc<dyn Backend>) -> Self {
+        let tools = Means::ALL.iter().map(|means| json::raw_value(&means.definition())).collect();
+        Self {
+            name: "code",
+            origin: Made::Code,
+            backend: Arc::clone(backend),
+            listing: Listing { tools, ..Listing::default() },
+        }
+    }
 }
 
 fn rules(server: &Server) -> Rules {
@@ -205,4 +233,21 @@ fn rules(server: &Server) -> Rules {
 
 fn resident_rules(server: ServerId) -> Rules {
     Rules { trusted: true, timeout: BUILTIN_TIMEOUT, ..Rules::new(server, Origin::Builtin) }
+}
+
+/// Whatever a program does is done by its calls, and each of those is judged by itself.
+fn code_rules(server: ServerId) -> Rules {
+    let judged_by_its_calls = Override {
+        approval: Some(Approval::Never),
+        effect: Some(Effect::ReadOnly),
+        idempotent: Some(false),
+        ..Override::default()
+    };
+    let tool = |means: &Means| (ToolName::new(means.name()), judged_by_its_calls.clone());
+    Rules {
+        reach: Reach::Means,
+        timeout: PROGRAM_TIMEOUT,
+        tools: Means::ALL.iter().map(tool).collect(),
+        ..resident_rules(server)
+    }
 }

@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use serde_json::value::RawValue;
 use tokio::sync::{broadcast, watch};
 use tollgate_core::agent::{Agent, Wish};
@@ -17,6 +18,7 @@ use tollgate_core::policy::{self, Refusal};
 use tollgate_core::shaping::{self, Wording};
 use tollgate_core::turn::{Grant, Principal, Turn};
 use tollgate_mcp::tasks::Group;
+use tollgate_sandbox::sandbox::Sandbox;
 
 use crate::answer;
 use crate::approvals::{Approvals, Parking as Held};
@@ -43,6 +45,7 @@ mod afterwards;
 mod again;
 mod ask;
 mod choose;
+mod code;
 mod figures;
 mod late;
 mod made;
@@ -52,6 +55,7 @@ mod slow;
 mod trust;
 
 pub use choose::Spoke;
+pub(crate) use code::CodeBackend;
 pub(crate) use made::Made;
 use run::Way;
 use screen::{Screen, Secretive};
@@ -78,6 +82,8 @@ pub struct Gate {
     pub(crate) conversations: Conversations,
     /// Where the tools are measured.
     pub(crate) environment: String,
+    /// Where programs run. Swapped when the config changes.
+    pub(crate) sandbox: ArcSwap<Sandbox>,
 }
 
 /// Who asks for a turn, and with what wishes.
@@ -155,11 +161,15 @@ impl Gate {
         }
     }
 
-    /// Refuses a call that a model was not offered, before it comes to anything: the trail knows of
-    /// it all the same.
-    pub async fn decline(&self, turn: &Turn, request: Request<'_>, message: &str) -> Outcome {
+    /// Refuses a call before it comes to anything: the trail knows of it all the same, and why.
+    pub async fn decline(
+        &self,
+        turn: &Turn,
+        request: Request<'_>,
+        (message, because): (&str, &'static str),
+    ) -> Outcome {
         let mut recording = self.recorder.begin(turn, &request, self.policy()).await;
-        recording.because("not offered to the model");
+        recording.because(because);
         let outcome = shaping::failure(Status::Denied, message, Duration::ZERO);
         // A refusal that could not be written down is none the less one.
         let _ = recording.finish(&Ok(Reply::Tool(outcome.clone()))).await;

@@ -11,6 +11,7 @@ use tollgate_core::call::{Decider, Kind};
 use tollgate_core::id::AgentId;
 use tollgate_core::policy::Permitted;
 use tollgate_core::rate::Bucket;
+use tollgate_core::tool::Reach;
 use tollgate_core::turn::Turn;
 
 use crate::clock::Clock;
@@ -82,7 +83,9 @@ impl Limits {
         permitted: &Permitted<'_>,
     ) -> Result<Option<Running>, Exceeded> {
         let Some(most) = turn.view.concurrent else { return Ok(None) };
-        if by == Decider::Gateway || matches!(permitted.kind(), Kind::Task(_)) {
+        // A program is counted by its calls.
+        let is_means = permitted.tool().is_some_and(|tool| tool.terms.reach == Reach::Means);
+        if by == Decider::Gateway || is_means || matches!(permitted.kind(), Kind::Task(_)) {
             return Ok(None);
         }
         let agent = turn.view.agent.clone();

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use tokio::sync::Mutex;
 use tollgate_mcp::tasks::{self, Group, Task};
 use tollgate_store::Store;
@@ -17,7 +17,7 @@ use crate::clock::{Clock, SystemClock};
 use crate::confine::Launcher;
 use crate::fleet::Fleet;
 pub use crate::fleet::Turnover;
-use crate::gate::{Gate, Made};
+use crate::gate::{CodeBackend, Gate, Made};
 use crate::meters::{Archive, Basics, Meters, Tending};
 use crate::notices::Notices;
 use crate::pins::Book;
@@ -52,6 +52,8 @@ pub struct Running {
     habit: Arc<ArcSwap<Habit>>,
     /// Servers that were replaced or taken out, and end when their calls have.
     ending: Group,
+    /// Starts the first worker for programs.
+    warming: ArcSwapOption<Task>,
     _keeper: Task,
     _tending: Tending,
     _calibration: Option<Task>,
@@ -91,7 +93,9 @@ pub fn start(settings: &Settings, parts: Parts) -> Result<Running, StartError> {
         launcher: parts.launcher,
         store: parts.store.clone(),
     };
-    let mut fleet = Fleet::new(context, settings, parts.tools);
+    let programs = Arc::new(CodeBackend::default());
+    let mut fleet =
+        Fleet::new(context, settings, (parts.tools, Arc::<CodeBackend>::clone(&programs)));
     let (registry, mut keeper) = registry::registry(
         Plan {
             rules: fleet.rules(&settings.servers),
@@ -120,13 +124,16 @@ pub fn start(settings: &Settings, parts: Parts) -> Result<Running, StartError> {
         observers: parts.observers,
         ledger: parts.ledger,
         environment,
+        code: settings.code.clone(),
         clock,
     });
+    programs.serve(&gate);
     let habit = Habit::of(&settings.budget, &settings.servers);
     let habit = Arc::new(ArcSwap::from_pointee(habit));
     let by_itself = parts.upkeep == Upkeep::ByItself;
     Ok(Running {
         _calibration: by_itself.then(|| calibration::keep(&gate, Arc::clone(&habit))),
+        warming: ArcSwapOption::from_pointee(warming(&gate, settings)),
         gate,
         fleet: Mutex::new(fleet),
         habit,
@@ -151,6 +158,7 @@ impl Running {
         let (gate, servers) = (&self.gate, &settings.servers[..]);
         fleet.refurnish(settings);
         gate.meters.go_by(settings.budget.standing);
+        gate.furnish(&settings.code);
         gate.ledger().reconfigure(&settings.audit);
         self.habit.store(Arc::new(Habit::of(&settings.budget, servers)));
         let reform = Reform {
@@ -162,6 +170,7 @@ impl Running {
         };
         gate.registry.reform(reform).await;
         swapped();
+        self.warming.store(warming(gate, settings).map(Arc::new));
         let (turnover, ending) = fleet.launch(servers);
         gate.executor.backends.store(Arc::new(fleet.backends()));
         gate.servers.replace(fleet.counted(servers), fleet.upstreams());
@@ -179,6 +188,12 @@ impl Running {
             tracing::warn!("too many servers end at once; one is not waited for");
         }
     }
+}
+
+/// `None`: no model writes programs.
+fn warming(gate: &Arc<Gate>, settings: &Settings) -> Option<Task> {
+    let warm = || tasks::spawn("first worker", Arc::clone(gate).warm());
+    settings.has_code_mode().then(warm)
 }
 
 #[cfg(test)]

@@ -86,6 +86,21 @@ impl Caps {
         }
     }
 
+    /// Programs that models write. They have to get all or nothing: what was cut would pass for
+    /// whole.
+    pub const fn code() -> Self {
+        Self {
+            total_bytes: 16 << 20,
+            text_bytes: 8 << 20,
+            binary_bytes: 8 << 20,
+            items: 4_096,
+            depth: 100,
+            page_bytes: 0,
+            structured: Structured::Read,
+            wording: Wording::AsWritten,
+        }
+    }
+
     /// A voice that says the message; nobody sees the rest.
     pub const fn speech() -> Self {
         Self::heard(4_000, 8, Wording::Spoken { bytes: 600 })

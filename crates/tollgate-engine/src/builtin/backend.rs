@@ -87,7 +87,12 @@ fn success(reply: &Reply) -> String {
     out
 }
 
-fn failed(message: &str) -> String {
+/// A result that is a text.
+pub(crate) fn said(text: &str) -> String {
+    content(text) + "}"
+}
+
+pub(crate) fn failed(message: &str) -> String {
     content(message) + ",\"isError\":true}"
 }
 

@@ -29,7 +29,7 @@ use crate::notices::Notices;
 use crate::pins::Book;
 use crate::registry::{self, Plan};
 use crate::servers::Servers;
-use crate::settings::Settings;
+use crate::settings::{Code, Settings};
 use crate::upstream::{Change, Update, Updates};
 use crate::watches::Watches;
 use arc_swap::ArcSwap;
@@ -225,6 +225,7 @@ impl Stage {
             watches: Watches::new(HashMap::new()),
             observers: Vec::new(),
             ledger: Arc::default(),
+            code: Code::default(),
             environment: "test".to_owned(),
             clock,
         });

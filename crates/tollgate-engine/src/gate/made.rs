@@ -7,6 +7,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use tollgate_core::id::ServerId;
 
+use super::code;
 use super::{Gate, Held, late};
 use crate::approvals::Approvals;
 use crate::audit::Ledger;
@@ -26,6 +27,7 @@ use crate::results::Results;
 use crate::reuse::Reuse;
 use crate::seal::Seal;
 use crate::servers::Servers;
+use crate::settings::Code;
 use crate::watches::Watches;
 
 /// What a gate is made of.
@@ -41,6 +43,7 @@ pub(crate) struct Made {
     pub(crate) observers: Vec<Box<dyn Observer>>,
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) environment: String,
+    pub(crate) code: Code,
 }
 
 impl Gate {
@@ -71,6 +74,7 @@ impl Gate {
             },
             notices: made.notices,
             environment: made.environment,
+            sandbox: ArcSwap::from_pointee(code::sandbox(&made.code)),
             conversations: Conversations::default(),
             meters,
             probing: Probing::default(),

@@ -37,7 +37,7 @@ use crate::pins::Book;
 use crate::record::{CallRecord, Observer};
 use crate::registry::{self, Plan};
 use crate::servers::Servers;
-use crate::settings::{Audit, Secrets, Settings};
+use crate::settings::{Audit, Code, Secrets, Settings};
 use crate::upstream::Updates;
 use crate::watches::Watches;
 
@@ -236,6 +236,7 @@ where
         watches: Watches::new(HashMap::new()),
         observers: vec![Box::new(Remember(Arc::clone(&records)))],
         ledger,
+        code: Code::default(),
         environment: "test".to_owned(),
         clock,
     });

@@ -4,14 +4,15 @@ use std::path::PathBuf;
 
 use tollgate_core::code::Binding;
 use tollgate_sandbox::limits::Limits;
+use tollgate_sandbox::sandbox;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Code {
-    pub limits: Limits,
-    /// Of the process that runs one program: the kernel gives it no more.
-    pub memory_bytes: u64,
-    /// How tools are spread over the files that describe them.
+    /// What one file of those that models read describes.
     pub binding: Binding,
+    pub limits: Limits,
+    /// Of one worker: the kernel gives it no more.
+    pub memory_bytes: u64,
     /// Workers that wait for a program.
     pub spare: usize,
     /// Programs at the same time; others wait.
@@ -29,12 +30,25 @@ pub enum Unapproved {
     Refused,
 }
 
+impl Code {
+    pub(crate) fn sandbox(&self) -> sandbox::Settings {
+        sandbox::Settings {
+            worker: self.worker.clone(),
+            spare: self.spare,
+            together: self.most,
+            memory_bytes: self.memory_bytes,
+            // Nobody computes for longer than it may take.
+            cpu: self.limits.time,
+        }
+    }
+}
+
 impl Default for Code {
     fn default() -> Self {
         Self {
+            binding: Binding::Server,
             limits: Limits::default(),
             memory_bytes: 256 << 20,
-            binding: Binding::Server,
             spare: 1,
             most: 16,
             unapproved: Unapproved::Waits,

@@ -30,6 +30,8 @@ use crate::turn::{Offered, OwnCall, Refused};
 
 /// Events of tools that may wait to be told.
 const QUEUE: usize = 64;
+/// What the trail says of calls that no model was shown.
+const UNOFFERED: &str = "not offered to the model";
 
 /// A call that is over.
 pub(super) struct Dealt {
@@ -120,8 +122,12 @@ impl Room<'_> {
                 let known = own.chain(offered.theirs.iter().map(String::as_str));
                 let near = nearest(&call.name, known).into_iter().map(str::to_owned).collect();
                 let name = shortened(&call.name, SHOWN);
-                let message = Refusal::UnknownTool { name, nearest: near }.to_string();
-                self.gate.decline(self.turn, request(&call.name, None), &message).await
+                let refusal = match self.turn.view.only_in_code(&call.name) {
+                    Some(_) => Refusal::OnlyInCode { name },
+                    None => Refusal::UnknownTool { name, nearest: near },
+                };
+                let message = refusal.to_string();
+                self.gate.decline(self.turn, request(&call.name, None), (&message, UNOFFERED)).await
             }
             Refused::CutOff => {
                 let message = "this call was not run: the answer ended before its arguments did, or \

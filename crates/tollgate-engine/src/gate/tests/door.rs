@@ -124,7 +124,8 @@ async fn s_29_what_a_model_was_not_offered_is_recorded_and_reaches_nobody() {
     let test =
         gate(Era::Modern, |_| Box::pin(async { panic!("nothing may reach the server") })).await;
     let call = request(r#"{"name":"s_a"}"#);
-    let outcome = test.gate.decline(&test.turn(), call, "there is no tool `s_a`").await;
+    let outcome =
+        test.gate.decline(&test.turn(), call, ("there is no tool `s_a`", "not offered")).await;
     assert_eq!(outcome.status, Status::Denied);
     assert_eq!(*test.records.lock(), ["s_a denied"]);
 }

@@ -1,0 +1,80 @@
+//! Programs that call tools. All that a program reaches is the door: its calls enter there with the
+//! view, the wall and the principal of the turn that runs it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tollgate_core::shaping::Caps;
+use tollgate_core::turn::Turn;
+use tollgate_mcp::client::Progress;
+use tollgate_sandbox::sandbox::{Ended, Program, Sandbox, Unavailable};
+
+use super::Gate;
+use crate::caller::{Caller, Dialogue, Late, Purpose, Rest};
+use crate::settings::Code;
+
+mod backend;
+mod calls;
+mod questions;
+mod told;
+
+pub(crate) use backend::CodeBackend;
+use calls::Host;
+
+/// Before the wall of its turn: a program that is ended then can still be told of.
+const LAST_WORDS: Duration = Duration::from_millis(25);
+
+impl Gate {
+    /// Runs a program in the turn. Dropping the future ends it, and whatever it is waiting for.
+    pub async fn code(
+        &self,
+        turn: &Turn,
+        source: &str,
+        caller: Caller<'_>,
+    ) -> Result<Ended, Unavailable> {
+        let charter = Arc::clone(&self.registry.current().charter);
+        let turn = Turn { view: Arc::clone(turn.view.in_code()), ..turn.clone() };
+        let program = Program {
+            source,
+            names: turn.view.book().names(),
+            limits: &charter.code.limits,
+            until: turn.deadline.and_then(|wall| wall.instant().checked_sub(LAST_WORDS)),
+        };
+        let caller = Caller {
+            progress: Progress::Unwanted,
+            // Half a program cannot be sent back with a question.
+            dialogue: match caller.dialogue {
+                Dialogue::Live => Dialogue::Live,
+                Dialogue::Nobody | Dialogue::Rounds(_) => Dialogue::Nobody,
+            },
+            caps: Caps::code(),
+            late: Late::Dropped,
+            rest: Rest::Lost,
+            purpose: Purpose::Serve,
+            ..caller
+        };
+        let host = Host { gate: self, turn: &turn, caller, unapproved: charter.code.unapproved };
+        self.sandbox.load_full().run(&program, &host).await
+    }
+}
+
+impl Gate {
+    /// Programs that begin from now on are run by these settings.
+    pub(crate) fn furnish(&self, code: &Code) {
+        if self.registry.current().charter.code != *code {
+            self.sandbox.store(Arc::new(sandbox(code)));
+        }
+    }
+
+    /// Has a worker ready before a model needs it. Without one, models are told so when they try.
+    pub(crate) async fn warm(self: Arc<Self>) {
+        if let Err(error) = self.sandbox.load_full().warm().await {
+            tracing::warn!(%error, "code mode is on, and no program can be run");
+        }
+    }
+}
+
+/// Where programs run by such settings.
+pub(super) fn sandbox(code: &Code) -> Sandbox {
+    Sandbox::new(code.sandbox())
+}

@@ -1,0 +1,107 @@
+//! The means of code mode as a backend: what a model reads to write a program, and what runs it.
+//! Called by the executor, as any backend is.
+
+use std::sync::{Arc, OnceLock, Weak};
+use std::time::Instant;
+
+use async_trait::async_trait;
+use serde_json::{Map, Value};
+use tollgate_core::call::Decider;
+use tollgate_core::code::Means;
+use tollgate_core::json;
+use tollgate_core::turn::Turn;
+use tollgate_mcp::Era;
+use tollgate_mcp::client::{Answer, AnswerKind};
+use tollgate_mcp::code::{self, ErrorObject};
+
+use super::super::Gate;
+use super::told::{self, Told};
+use crate::backend::{Backend, Failure, Job, Line};
+use crate::builtin::backend::{failed, said};
+use crate::caller::{Caller, Dialogue};
+
+/// The gate that it serves is there only after its backends are.
+#[derive(Clone, Default)]
+pub(crate) struct CodeBackend(Arc<OnceLock<Weak<Gate>>>);
+
+impl CodeBackend {
+    /// Whose programs it runs.
+    pub(crate) fn serve(&self, gate: &Arc<Gate>) {
+        self.0.get_or_init(|| Arc::downgrade(gate));
+    }
+}
+
+#[async_trait]
+impl Backend for CodeBackend {
+    async fn line(&self) -> Result<Arc<dyn Line>, Failure> {
+        let gate = self.0.get().and_then(Weak::upgrade);
+        let gone =
+            || Failure::Offline { state: "offline", reason: "the gate is closed".to_owned() };
+        Ok(Arc::new(Desk(gate.ok_or_else(gone)?)))
+    }
+
+    async fn returned(&self, _: Instant) -> bool {
+        true
+    }
+}
+
+/// Where a model reads, and hands in what it wrote.
+struct Desk(Arc<Gate>);
+
+#[async_trait]
+impl Line for Desk {
+    /// A program asks in the middle, by the calls that it makes: it is parked as a call of an old
+    /// server would be.
+    fn era(&self) -> Era {
+        Era::Legacy
+    }
+
+    async fn run(&self, job: Job<'_>) -> Result<Answer, Failure> {
+        job.departure.note();
+        let name = job.params.string("name");
+        let Some(means) = name.as_deref().and_then(Means::named) else {
+            let error = ErrorObject::new(code::METHOD_NOT_FOUND, "code mode has tools only");
+            return Err(Failure::Refused(error));
+        };
+        let arguments = job.params.object("arguments").unwrap_or_default();
+        let arguments = json::value(&arguments.to_text()).unwrap_or_default();
+        let none = Map::new();
+        let arguments = arguments.as_object().unwrap_or(&none);
+        let told = match means {
+            Means::Execute => self.execute(&job, text(arguments, "code")).await,
+            Means::ListFiles | Means::ReadFile | Means::Docs | Means::Search => {
+                Told::Failed(format!("`{}` comes soon", means.name()))
+            }
+        };
+        let result = match told {
+            Told::Well(text) => said(&text),
+            Told::Failed(text) => failed(&text),
+        };
+        Ok(Answer { kind: AnswerKind::Complete, result: json::raw(result) })
+    }
+}
+
+impl Desk {
+    async fn execute(&self, job: &Job<'_>, source: &str) -> Told {
+        let caller = Caller {
+            events: job.events.clone(),
+            dialogue: match &job.waits {
+                Some(_) => Dialogue::Live,
+                None => Dialogue::Nobody,
+            },
+            decided_by: Decider::Model,
+            ..Caller::silent(job.client)
+        };
+        // A run that may be parked outlives this turn's wall: whoever waits for it ends it.
+        let deadline = job.until.and(job.turn.deadline);
+        let turn = Turn { deadline, ..job.turn.clone() };
+        match self.0.code(&turn, source, caller).await {
+            Ok(ended) => told::told(&ended),
+            Err(why) => Told::Failed(format!("the program was not run: {why}")),
+        }
+    }
+}
+
+fn text<'a>(arguments: &'a Map<String, Value>, name: &str) -> &'a str {
+    arguments.get(name).and_then(Value::as_str).unwrap_or_default()
+}

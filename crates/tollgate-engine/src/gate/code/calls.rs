@@ -1,0 +1,117 @@
+//! The calls of a program, one by one through the gate, and what the program gets for them.
+
+use async_trait::async_trait;
+use futures_util::future::join_all;
+use tokio::sync::mpsc;
+use tollgate_core::approval;
+use tollgate_core::call::{Extent, Kind, Outcome, Request, Retry, Status};
+use tollgate_core::json::Object;
+use tollgate_core::shaping::{self, Caps, Wording};
+use tollgate_core::tool::{Speech, Tool};
+use tollgate_core::turn::Turn;
+use tollgate_mcp::large::aside;
+use tollgate_sandbox::frames::{Answer, Call};
+use tollgate_sandbox::host::HostCalls;
+use tollgate_sandbox::stopwatch::Stopwatch;
+
+use super::super::Gate;
+use super::questions::passed_on;
+use crate::caller::{CallError, Caller, Reply};
+use crate::dialogue::EVENT_QUEUE;
+use crate::settings::Unapproved;
+
+/// What the trail says of calls that would have to wait.
+const UNAPPROVED: &str = "needs a person's leave, and programs do not wait for it";
+
+/// What a program is run for.
+pub(super) struct Host<'g> {
+    pub(super) gate: &'g Gate,
+    /// Its view is the one from inside a program.
+    pub(super) turn: &'g Turn,
+    pub(super) caller: Caller<'g>,
+    pub(super) unapproved: Unapproved,
+}
+
+#[async_trait]
+impl HostCalls for Host<'_> {
+    async fn call(&self, calls: Vec<Call>, time: &Stopwatch) -> Vec<Answer> {
+        let (events, said) =
+            self.caller.events.as_ref().map(|_| mpsc::channel(EVENT_QUEUE)).unzip();
+        let caller = Caller { events, ..self.caller.clone() };
+        let running = join_all(calls.into_iter().map(|call| self.one(call, (&caller, time))));
+        match (&self.caller.events, said) {
+            (Some(to), Some(said)) => passed_on(running, said, (to, time)).await,
+            _ => running.await,
+        }
+    }
+}
+
+impl Host<'_> {
+    async fn one(&self, call: Call, (caller, time): (&Caller<'_>, &Stopwatch)) -> Answer {
+        let book = self.turn.view.book();
+        let place = call.tool as usize;
+        let Some(tool) = book.tool(place) else {
+            return failure(Status::Denied, "there is no such tool".to_owned());
+        };
+        let arguments = match book.arguments(place, &call.positional, &call.named) {
+            Ok(arguments) => arguments,
+            Err(message) => return failure(Status::InvalidArguments, message),
+        };
+        let mut params = Object::new();
+        params.set_string("name", tool.exposed.as_str());
+        params.set("arguments", arguments);
+        let request = Request { kind: Kind::CallTool, params };
+        let asks = approval::why(self.turn, caller.decided_by, tool);
+        if let (Some(why), Unapproved::Refused) = (asks, self.unapproved) {
+            let message = format!("`{}` is not called in a program: {why}", tool.exposed);
+            let outcome = self.gate.decline(self.turn, request, (&message, UNAPPROVED)).await;
+            return answer(tool, outcome).await;
+        }
+        // Whoever has to agree takes the time that people take.
+        let _standing = asks.map(|_| time.hold());
+        match self.gate.call(self.turn, request, caller.clone()).await {
+            Ok(Reply::Tool(outcome)) => answer(tool, outcome).await,
+            Ok(Reply::Result(_) | Reply::InputRequired(_) | Reply::Task(_)) => {
+                let message = format!("`{}` wants more than a program can give it", tool.exposed);
+                failure(Status::Error, message)
+            }
+            Err(error) => failure(refused(&error), error.to_string()),
+        }
+    }
+}
+
+async fn answer(tool: &Tool, outcome: Outcome) -> Answer {
+    match (outcome.status, outcome.extent) {
+        (Status::Ok | Status::NoResults, Extent::Whole) => {
+            let size = outcome.result.get().len();
+            Answer::Data(aside(size, move || shaping::raw_data(&outcome)).await)
+        }
+        (Status::Ok | Status::NoResults, Extent::Cut) => {
+            let most = Caps::code().text_bytes >> 20;
+            let message = format!("`{}` gave more than {most} MiB; ask it for less", tool.exposed);
+            failure(Status::Error, message)
+        }
+        (status, _) => {
+            let data = shaping::data(&outcome);
+            let said = shaping::message(&Speech::default(), &outcome, &data, Wording::AsWritten);
+            let retryable = outcome.retry != Retry::Pointless;
+            Answer::Failure { status: status.to_string(), message: said, retryable }
+        }
+    }
+}
+
+fn refused(error: &CallError) -> Status {
+    match error {
+        CallError::NoTimeLeft(_) => Status::Timeout,
+        CallError::Exceeded(_) => Status::RateLimited,
+        CallError::Refused(_) => Status::Denied,
+        CallError::Upstream(_)
+        | CallError::Unanswered { .. }
+        | CallError::MissingCapability { .. }
+        | CallError::BadState(_) => Status::Error,
+    }
+}
+
+fn failure(status: Status, message: String) -> Answer {
+    Answer::Failure { status: status.to_string(), message, retryable: false }
+}
