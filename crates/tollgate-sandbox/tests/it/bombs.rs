@@ -1,0 +1,188 @@
+use std::time::Duration;
+
+use tollgate_sandbox::frames::Kind;
+use tollgate_sandbox::limits::Limits;
+
+use crate::world::{TIME, World};
+
+/// Beyond a program's own time; machines that run tests are busy.
+const GRACE: Duration = Duration::from_secs(10);
+
+/// Each is stopped by one of these limits, and its process did not hold up this one.
+async fn check(sources: &[&str], kinds: &[Kind]) {
+    let world = World::new();
+    let before = own_memory();
+    for source in sources {
+        let ended = world.run(source).await;
+        assert!(ended.took < TIME + GRACE, "{source} took {:?}", ended.took);
+        let failed = ended.result.expect_err(source);
+        assert!(kinds.contains(&failed.kind), "{source}: {failed:?}");
+        assert!(failed.hint.is_some() || failed.kind == Kind::Runtime, "{source}: {failed:?}");
+    }
+    let grown = own_memory().saturating_sub(before);
+    assert!(grown <= 8 << 20, "this process grew by {grown} bytes");
+    assert_eq!(world.told("result = 1").await, "1");
+}
+
+/// The most that this process ever had.
+fn own_memory() -> usize {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmHWM:")).unwrap();
+    let kilobytes: usize = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+    kilobytes << 10
+}
+
+#[tokio::test]
+async fn b_st_01_large_values_at_once() {
+    check(
+        &["x = 'a' * 2000000000", "x = [0] * 300000000", "x = (1,) * 300000000"],
+        &[Kind::Memory, Kind::Runtime],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn b_st_02_values_that_double() {
+    check(
+        &[
+            "s = 'a'\nfor i in range(100):\n    s = s + s",
+            "s = [0]\nfor i in range(100):\n    s = s + s",
+            "s = [0]\nfor i in range(100):\n    s.extend(s)",
+            "s = {}\nfor i in range(1000000000):\n    s[i] = str(i) * 100",
+        ],
+        &[Kind::Memory, Kind::Steps],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn b_st_03_loops_without_end() {
+    let nested = "def f():\n    for a in range(10000):\n        for b in range(10000):\n            \
+                  for c in range(10000):\n                for d in range(10000):\n                    \
+                  pass\nf()";
+    let sum = "x = 0\nfor i in range(2000000000):\n    x += i";
+    // Large numbers are values, and none is taken back while a program runs.
+    check(&[nested, sum], &[Kind::Steps, Kind::Time, Kind::Memory]).await;
+}
+
+#[tokio::test]
+async fn b_st_04_functions_within_each_other() {
+    check(
+        &[
+            "def f(x):\n    return f(x + 1)\nf(0)",
+            "def f(x):\n    return g(x)\ndef g(x):\n    return f(x)\nf(0)",
+            "f = lambda g: g(g)\nf(f)",
+            "def f(x):\n    return sorted([1, 2], key = lambda y: f(x + 1))\nf(0)",
+        ],
+        &[Kind::Depth, Kind::Runtime],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn b_st_05_numbers_without_end() {
+    check(
+        &[
+            "x = 1 << 4000000000",
+            "x = 3\nfor i in range(100):\n    x = x * x",
+            "x = 1 << 30000000\nfor i in range(1000):\n    y = str(x)",
+        ],
+        &[Kind::Memory, Kind::Steps, Kind::Time, Kind::Runtime],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn b_st_06_ranges_that_are_made_real() {
+    check(
+        &[
+            "x = list(range(100000000))",
+            "x = sorted(range(20000000))",
+            "x = dict([(i, i) for i in range(100000000)])",
+        ],
+        &[Kind::Memory, Kind::Steps, Kind::Time],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn b_st_07_text_that_blows_up() {
+    check(
+        &[
+            "x = ('a' * 100000).replace('a', 'b' * 100000)",
+            "x = ('b' * 100000).join(['a'] * 100000)",
+            "x = '%s' * 100000 % tuple(['a' * 100000] * 100000)",
+            "x = '{0}' * 100000\ny = x.format('a' * 100000)",
+        ],
+        &[Kind::Memory, Kind::Runtime],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn b_st_09_values_within_each_other() {
+    let build = "x = []\nfor i in range(300000):\n    x = [x]\n";
+    let sources: Vec<String> = [
+        "y = str(x)",
+        "y = x == [x]",
+        "result = x",
+        "y = json.encode(x)",
+        "y = dice.roll(x = x)",
+        "print(x)",
+    ]
+    .map(|end| format!("{build}{end}"))
+    .to_vec();
+    let sources: Vec<&str> = sources.iter().map(String::as_str).collect();
+    check(&sources, &[Kind::Depth, Kind::Runtime, Kind::Memory, Kind::Time]).await;
+}
+
+#[tokio::test]
+async fn b_st_10_values_that_hold_themselves() {
+    let world = World::new();
+    for end in
+        ["y = str(x)", "y = x == x", "result = x", "y = json.encode(x)", "y = dice.roll(x = x)"]
+    {
+        let ended = world.run(&format!("x = [1]\nx.append(x)\n{end}")).await;
+        assert!(ended.took < TIME + GRACE, "{end} took {:?}", ended.took);
+        if let Err(failed) = ended.result {
+            assert!(!failed.message.contains("broke its interpreter"), "{end}: {failed:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn b_st_13_prints_without_end() {
+    check(
+        &[
+            "for i in range(10000000):\n    print('x' * 1000)",
+            "print('x' * 1000000)",
+            "result = 'x' * 1000000",
+            "for i in range(10000000):\n    print()",
+        ],
+        &[Kind::Output],
+    )
+    .await;
+}
+
+#[tokio::test]
+async fn programs_go_on_beside_one_that_does_not_end() {
+    let world = World::new();
+    let limits = Limits { time: TIME, ..Limits::default() };
+    let bomb = world.within("for i in range(2000000000):\n    pass", &limits);
+    let others = async {
+        for _ in 0..5 {
+            assert_eq!(world.told("result = dice.roll(n = 1)['n']").await, "1");
+        }
+    };
+    let (ended, ()) = tokio::join!(bomb, others);
+    assert!(matches!(ended.result.unwrap_err().kind, Kind::Steps | Kind::Time));
+}
+
+#[tokio::test]
+async fn a_program_that_was_given_up_leaves_nothing() {
+    let world = World::new();
+    let endless = world.run("for i in range(2000000000):\n    pass");
+    let given_up = tokio::time::timeout(Duration::from_millis(500), endless);
+    assert!(given_up.await.is_err());
+    assert_eq!(world.stopped("result = 1").await, None);
+}

@@ -1,0 +1,92 @@
+//! A sandbox around the real worker, with two servers that a program can call.
+
+use std::fmt::Write as _;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::value::RawValue;
+use tollgate_sandbox::frames::{Answer, Call, Kind};
+use tollgate_sandbox::host::HostCalls;
+use tollgate_sandbox::limits::Limits;
+use tollgate_sandbox::sandbox::{Ended, Program, Sandbox, Settings};
+use tollgate_sandbox::stopwatch::Stopwatch;
+
+const NAMES: &str = r#"[["dice",["roll","lose"]],["notes",["add"]]]"#;
+
+/// Long enough for a busy machine, and short enough to be waited for.
+pub(crate) const TIME: Duration = Duration::from_secs(3);
+
+pub(crate) struct World {
+    pub(crate) sandbox: Sandbox,
+    names: Box<RawValue>,
+}
+
+impl World {
+    pub(crate) fn new() -> Self {
+        let sandbox = Sandbox::new(Settings {
+            worker: tollgate_testkit::worker(),
+            spare: 1,
+            together: 8,
+            memory_bytes: 256 << 20,
+            cpu: Duration::from_secs(60),
+        });
+        Self { sandbox, names: RawValue::from_string(NAMES.to_owned()).unwrap() }
+    }
+
+    pub(crate) async fn run(&self, source: &str) -> Ended {
+        self.within(source, &Limits { time: TIME, ..Limits::default() }).await
+    }
+
+    pub(crate) async fn within(&self, source: &str, limits: &Limits) -> Ended {
+        let program = Program { source, names: &self.names, limits, until: None };
+        self.sandbox.run(&program, &Tools).await.unwrap()
+    }
+
+    /// Prints and result, or prints, kind, line and message.
+    pub(crate) async fn told(&self, source: &str) -> String {
+        let ended = self.run(source).await;
+        let mut told = ended.prints;
+        match ended.result {
+            Ok(Some(result)) => told.push_str(result.get()),
+            Ok(None) => told.push_str("nothing"),
+            Err(failed) => {
+                let line = failed.line.map_or("-".to_owned(), |line| line.to_string());
+                let _ = write!(told, "{:?} at {line}: {}", failed.kind, failed.message);
+            }
+        }
+        told
+    }
+
+    /// Which limit stopped it.
+    pub(crate) async fn stopped(&self, source: &str) -> Option<Kind> {
+        self.run(source).await.result.err().map(|failed| failed.kind)
+    }
+}
+
+/// `dice.roll` gives what it was given, `dice.lose` fails, and `notes.add` says how it was called.
+struct Tools;
+
+#[async_trait]
+impl HostCalls for Tools {
+    async fn call(&self, calls: Vec<Call>, _time: &Stopwatch) -> Vec<Answer> {
+        calls.iter().map(answer).collect()
+    }
+}
+
+fn answer(call: &Call) -> Answer {
+    match call.tool {
+        0 => Answer::Data(call.named.clone()),
+        1 => Answer::Failure {
+            status: "failed".to_owned(),
+            message: "the dice rolled under the table".to_owned(),
+            retryable: true,
+        },
+        2 => {
+            let positional: Vec<&str> = call.positional.iter().map(|it| it.get()).collect();
+            let text =
+                format!(r#"{{"positional":[{}],"line":{}}}"#, positional.join(","), call.line);
+            Answer::Data(RawValue::from_string(text).unwrap())
+        }
+        other => panic!("no tool has the number {other}"),
+    }
+}
