@@ -25,6 +25,7 @@ pub mod plan;
 pub mod policy;
 pub mod probe;
 pub mod rate;
+pub mod relevance;
 pub mod schema;
 pub mod score;
 pub mod secret;

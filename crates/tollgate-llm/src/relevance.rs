@@ -1,174 +1,30 @@
-//! Which tools have to do with what was said: their words are compared with the turn's, rare words
-//! weighing more than common ones (BM25). No model is asked; the same question gives the same order.
-//!
-//! Called by the window, and by the search for tools.
+//! What a turn is about, in words to look for tools by. Called by the window; how words find tools is
+//! the core's.
 
-use std::collections::HashMap;
-
-use serde_json::Value;
+use tollgate_core::relevance::Query;
 
 use crate::conversation::{Content, Request, Role};
 
-mod words;
-
-use words::words;
-
-/// What a word counts, by where it stands.
-const NAME: f32 = 4.0;
-const TITLE: f32 = 3.0;
-const DESCRIPTION: f32 = 1.0;
-const PARAMETER: f32 = 1.0;
-
-/// How soon more of the same word counts no more, and how much long texts are discounted.
-const K1: f32 = 1.2;
-const B: f32 = 0.6;
-
-/// Bytes read at either end of a text. A request stands before or behind what was pasted into it.
-const END: usize = 4 * 1024;
 /// Messages before the last one that still have a say.
 const EARLIER: usize = 3;
 const EARLIER_WEIGHT: f32 = 0.3;
 
-/// One tool, as far as words go.
-#[derive(Debug, Clone, Copy)]
-pub struct Subject<'a> {
-    pub name: &'a str,
-    pub title: Option<&'a str>,
-    pub description: Option<&'a str>,
-    /// Its JSON Schema.
-    pub parameters: Option<&'a Value>,
-}
-
-/// The words of many tools. Costly to build (some 10 microseconds for each), cheap to ask.
-#[derive(Debug)]
-pub struct Index {
-    /// The tools in which a word stands, and what it counts there.
-    places: HashMap<Box<str>, Vec<(u32, f32)>>,
-    tools: usize,
-}
-
-/// What is looked for: words, and how much each matters.
-#[derive(Debug, Clone, Default)]
-pub struct Query {
-    /// In the order in which they were said, so that sums come out the same.
-    words: Vec<(Box<str>, f32)>,
-    known: HashMap<Box<str>, usize>,
-}
-
-impl Index {
-    /// A tool is known by its place among `tools`.
-    pub fn new<'a>(tools: impl IntoIterator<Item = Subject<'a>>) -> Self {
-        let mut places: HashMap<Box<str>, Vec<(u32, f32)>> = HashMap::new();
-        let mut lengths: Vec<f32> = Vec::new();
-        for (place, subject) in (0_u32..).zip(tools) {
-            let mut length = 0.0;
-            subject.each_word(&mut |word, weight| {
-                length += weight;
-                let Some(there) = places.get_mut(word) else {
-                    places.insert(word.into(), vec![(place, weight)]);
-                    return;
-                };
-                match there.last_mut() {
-                    Some((last, count)) if *last == place => *count += weight,
-                    _ => there.push((place, weight)),
-                }
-            });
-            lengths.push(length);
-        }
-        let tools = lengths.len();
-        let average = (lengths.iter().sum::<f32>() / tools.max(1) as f32).max(1.0);
-        for there in places.values_mut() {
-            let (with, all) = (there.len() as f32, tools as f32);
-            let rarity = (1.0 + (all - with + 0.5) / (with + 0.5)).ln();
-            for (place, count) in there {
-                let long = 1.0 - B + B * lengths[*place as usize] / average;
-                *count = rarity * *count * (K1 + 1.0) / (*count + K1 * long);
+/// What was said last, and a little of what was said before.
+pub fn query(request: &Request) -> Query {
+    let mut query = Query::new(&request.utterance());
+    let spoken = request.messages.iter().rev().filter(|message| {
+        matches!(message.role, Role::User | Role::Assistant)
+            && message.parts.iter().any(|part| part.as_text().is_some())
+    });
+    // The first one is the utterance, or what was answered to it already.
+    for message in spoken.skip(1).take(EARLIER) {
+        for part in &message.parts {
+            if let Content::Text(text) = &part.content {
+                query.hear(text, EARLIER_WEIGHT);
             }
         }
-        Self { places, tools }
     }
-
-    /// All tools, the most relevant first; those without a word in common keep their order, last.
-    pub fn order(&self, query: &Query) -> Vec<usize> {
-        let scores = self.scores(query);
-        let mut order: Vec<usize> = (0..self.tools).collect();
-        order.sort_by(|one, two| scores[*two].total_cmp(&scores[*one]));
-        order
-    }
-
-    /// Those that have any word in common, the most relevant first, `limit` at most.
-    pub fn best(&self, query: &Query, limit: usize) -> Vec<usize> {
-        let scores = self.scores(query);
-        let mut found: Vec<usize> = (0..self.tools).filter(|at| scores[*at] > 0.0).collect();
-        found.sort_by(|one, two| scores[*two].total_cmp(&scores[*one]));
-        found.truncate(limit);
-        found
-    }
-
-    fn scores(&self, query: &Query) -> Vec<f32> {
-        let mut scores = vec![0.0; self.tools];
-        for (word, weight) in &query.words {
-            for (place, count) in self.places.get(word).into_iter().flatten() {
-                scores[*place as usize] += weight * count;
-            }
-        }
-        scores
-    }
-}
-
-impl Subject<'_> {
-    fn each_word(&self, take: &mut dyn FnMut(&str, f32)) {
-        words(self.name, &mut |word| take(word, NAME));
-        words(self.title.unwrap_or_default(), &mut |word| take(word, TITLE));
-        words(self.description.unwrap_or_default(), &mut |word| take(word, DESCRIPTION));
-        let properties = self.parameters.and_then(|schema| schema.get("properties"));
-        for name in properties.and_then(Value::as_object).into_iter().flat_map(|all| all.keys()) {
-            words(name, &mut |word| take(word, PARAMETER));
-        }
-    }
-}
-
-impl Query {
-    /// What a text asks for. Of a very long one only both ends are read.
-    pub fn new(text: &str) -> Self {
-        let mut query = Self::default();
-        query.hear(text, 1.0);
-        query
-    }
-
-    /// What a turn is about: what was said last, and a little of what was said before.
-    pub fn of(request: &Request) -> Self {
-        let mut query = Self::new(&request.utterance());
-        let spoken = request.messages.iter().rev().filter(|message| {
-            matches!(message.role, Role::User | Role::Assistant)
-                && message.parts.iter().any(|part| part.as_text().is_some())
-        });
-        // The first one is the utterance, or what was answered to it already.
-        for message in spoken.skip(1).take(EARLIER) {
-            for part in &message.parts {
-                if let Content::Text(text) = &part.content {
-                    query.hear(text, EARLIER_WEIGHT);
-                }
-            }
-        }
-        query
-    }
-
-    /// A word that is heard again matters as much as where it mattered most.
-    fn hear(&mut self, text: &str, weight: f32) {
-        let mut take = |word: &str| match self.known.get(word) {
-            Some(at) => self.words[*at].1 = self.words[*at].1.max(weight),
-            None => {
-                self.known.insert(word.into(), self.words.len());
-                self.words.push((word.into(), weight));
-            }
-        };
-        if text.len() <= 2 * END {
-            return words(text, &mut take);
-        }
-        words(&text[..text.floor_char_boundary(END)], &mut take);
-        words(&text[text.ceil_char_boundary(text.len() - END)..], &mut take);
-    }
+    query
 }
 
 #[cfg(test)]

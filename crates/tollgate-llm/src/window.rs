@@ -10,7 +10,7 @@ use tollgate_core::agent::ToolSearch;
 
 use crate::conversation::{Function, Part, Request, ToolChoice};
 use crate::dialect::Dialect;
-use crate::relevance::Query;
+use crate::relevance;
 use crate::tokens::{self, Precision};
 
 mod refusal;
@@ -167,7 +167,7 @@ fn must(asked: &Asked<'_>, visible: &[usize]) -> (Vec<usize>, Vec<usize>) {
 /// What the model used before comes first, then what has most to do with the turn.
 fn ranked(asked: &Asked<'_>, must: Vec<usize>, others: &[usize]) -> Wanted {
     let others: HashSet<usize> = others.iter().copied().collect();
-    let order = asked.stock.index().order(&Query::of(asked.request));
+    let order = asked.stock.index().order(&relevance::query(asked.request));
     let mut seen = HashSet::new();
     let order = used(asked).into_iter().chain(order);
     let mut may: Vec<usize> =

@@ -70,6 +70,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "mask",
             "id",
             "nearest",
+            "relevance",
             "budget",
             "latency",
             "standing",

@@ -2,12 +2,12 @@
 //! others, and what it found is shown from the next round on.
 
 use serde_json::{Value, json};
+use tollgate_core::relevance::Query;
 use tollgate_core::text::shortened;
 
 use super::{Asked, visible};
 use crate::conversation::Function;
 use crate::extra::Extra;
-use crate::relevance::Query;
 use crate::tools::arguments;
 
 /// Of the tool, unless another has that name.

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::sync::OnceLock;
 
 use tollgate_core::glob::{self, Glob};
+use tollgate_core::relevance::{Index, Subject};
 
 use crate::conversation::Function;
-use crate::relevance::{Index, Subject};
 use crate::tokens::{self, Precision};
 
 /// A tool that a model may be shown.
