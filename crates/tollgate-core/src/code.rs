@@ -9,19 +9,39 @@ use std::sync::{Arc, OnceLock};
 
 use serde_json::value::{RawValue, to_raw_value};
 
-use crate::id::{ExposedName, ServerId};
+use crate::id::{ExposedName, ServerId, ToolId};
+use crate::relevance::Index;
 use crate::tool::Tool;
 
 mod arguments;
+mod classes;
+mod docs;
+mod files;
 mod identifier;
 mod layers;
+mod learned;
+mod literal;
 mod means;
 mod parameters;
+mod reader;
+mod remark;
+mod search;
+mod shape;
+mod signature;
+mod typed;
+mod wording;
 
+pub use learned::Learned;
 pub use means::Means;
+pub use shape::Shape;
 
 use identifier::{Role, identifiers};
-use parameters::{Need, Others, Parameters};
+use parameters::Parameters;
+use reader::Detail;
+use signature::Writer;
+
+/// What the results of a tool looked like, for tools that do not say what they return.
+pub type Seen<'s> = &'s dyn Fn(&ToolId) -> Option<Arc<Shape>>;
 
 /// The tools of one view, as programs name them.
 #[derive(Debug)]
@@ -32,6 +52,7 @@ pub struct Book {
     entries: Vec<Entry>,
     by_exposed: HashMap<ExposedName, usize>,
     names: Box<RawValue>,
+    index: OnceLock<Index>,
 }
 
 /// How tools are spread over the files that describe them.
@@ -84,7 +105,8 @@ impl Book {
             server.identifier = identifier;
         }
         let places = entries.iter().enumerate().map(|(at, it)| (it.tool.exposed.clone(), at));
-        Self { by_exposed: places.collect(), names: names(&servers, &entries), servers, entries }
+        let (by_exposed, names) = (places.collect(), names(&servers, &entries));
+        Self { servers, entries, by_exposed, names, index: OnceLock::new() }
     }
 
     /// Servers, each with its tools, as a worker wants them: `[["github",["get_issue"]]]`.
@@ -114,8 +136,23 @@ impl Book {
         let found = arguments::arguments(entry.parameters(), positional, named);
         found.map_err(|unfit| {
             let spelled = self.spelled(place);
-            format!("{spelled}: {unfit}; it is {spelled}({})", outline(entry.parameters()))
+            let signature = Writer::new(Detail::Brief, &|_| None).signature(entry);
+            format!("{spelled}: {unfit}; it is {}", signature.call(&spelled))
         })
+    }
+
+    /// By what it is called in programs or in the config; case and separators do not matter.
+    fn find_server(&self, name: &str) -> Option<usize> {
+        let names = self.servers.iter().map(|it| [it.identifier.as_str(), it.id.as_str()]);
+        meant(name, names)
+    }
+
+    /// The same for a tool of one server: its place among all.
+    fn find_tool(&self, server: usize, name: &str) -> Option<usize> {
+        let tools = self.servers[server].tools.clone();
+        let names = self.entries[tools.clone()].iter();
+        let found = meant(name, names.map(|it| [it.identifier.as_str(), it.tool.id.tool.as_str()]));
+        found.map(|at| tools.start + at)
     }
 
     fn spelled(&self, place: usize) -> String {
@@ -130,22 +167,24 @@ impl Entry {
     }
 }
 
+/// Which of these is meant: the one that is called so, or else the only one that nearly is.
+fn meant<'n>(name: &str, all: impl Iterator<Item = [&'n str; 2]> + Clone) -> Option<usize> {
+    if let Some(exact) = all.clone().position(|names| names.contains(&name)) {
+        return Some(exact);
+    }
+    let fold = |name: &str| name.to_ascii_lowercase().replace(['-', '.', ' ', '/'], "_");
+    let wanted = fold(name);
+    let mut near = all.enumerate().filter(|(_, names)| names.iter().any(|it| fold(it) == wanted));
+    let (at, _) = near.next()?;
+    near.next().is_none().then_some(at)
+}
+
 fn names(servers: &[Server], entries: &[Entry]) -> Box<RawValue> {
     let each = servers.iter().map(|server| {
         let tools = entries[server.tools.clone()].iter().map(|it| it.identifier.as_str());
         (server.identifier.as_str(), tools.collect::<Vec<_>>())
     });
     to_raw_value(&each.collect::<Vec<_>>()).expect("names are strings")
-}
-
-/// Names only: what may be left out has `=...` behind it.
-fn outline(parameters: &Parameters) -> String {
-    let each = parameters.all().iter().map(|it| match it.need {
-        Need::Required => it.identifier.clone(),
-        Need::Optional => format!("{}=...", it.identifier),
-    });
-    let others = (parameters.others == Others::Taken).then(|| "**others".to_owned());
-    each.chain(others).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]

@@ -40,6 +40,14 @@ pub(super) fn identifiers<'n>(names: &[&'n str], role: Role) -> Vec<String> {
     each.collect()
 }
 
+/// Whether a program can write it as it is, behind a dot or before an equals sign.
+pub(super) fn is_identifier(text: &str) -> bool {
+    let first = text.chars().next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
+    first
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
+        && !KEYWORDS.contains(&text)
+}
+
 struct Wanted<'n> {
     name: &'n str,
     identifier: String,

@@ -14,17 +14,34 @@ const MOST_LAYERS: usize = 32;
 /// Alternatives within alternatives.
 const DEEPEST: usize = 8;
 
+/// Words beside a reference that change nothing of the type.
+const REMARKS: &[&str] =
+    &["$ref", "$comment", "default", "deprecated", "description", "examples", "title"];
+
 /// A schema and all that holds in the same place.
 #[derive(Debug, Clone)]
 pub(super) struct Layers<'a> {
     root: &'a Value,
     layers: Vec<&'a Map<String, Value>>,
+    /// Where it stands for nothing but what it refers to.
+    reference: Option<&'a str>,
 }
 
 impl<'a> Layers<'a> {
     /// Of `schema`, which stands somewhere in `root`.
     pub(super) fn of(root: &'a Value, schema: &'a Value) -> Self {
-        let mut all = Self { root, layers: Vec::new() };
+        let is_plain =
+            |fields: &Map<String, Value>| fields.keys().all(|it| REMARKS.contains(&&**it));
+        let plain = schema.as_object().filter(|fields| is_plain(fields));
+        let reference = plain.and_then(|fields| fields.get("$ref")?.as_str());
+        let mut all = Self { root, layers: Vec::new(), reference };
+        all.add(schema);
+        all
+    }
+
+    /// With a schema more: an alternative of this one.
+    pub(super) fn and(&self, schema: &'a Value) -> Self {
+        let mut all = Self { reference: None, ..self.clone() };
         all.add(schema);
         all
     }
@@ -47,9 +64,21 @@ impl<'a> Layers<'a> {
         }
     }
 
+    pub(super) fn reference(&self) -> Option<&'a str> {
+        self.reference
+    }
+
     /// What is said first under this keyword.
     pub(super) fn get(&self, keyword: &str) -> Option<&'a Value> {
         self.all(keyword).next()
+    }
+
+    pub(super) fn text(&self, keyword: &str) -> Option<&'a str> {
+        self.get(keyword).and_then(Value::as_str)
+    }
+
+    pub(super) fn has(&self, keywords: &[&str]) -> bool {
+        keywords.iter().any(|keyword| self.get(keyword).is_some())
     }
 
     pub(super) fn all<'k>(

@@ -134,4 +134,9 @@ impl<'a> Declared<'a> {
             false => Others::Refused,
         }
     }
+
+    /// What arguments without a name in the schema must be, if it says so.
+    pub(super) fn other(&self) -> Option<&'a Value> {
+        self.whole.get("additionalProperties").filter(|it| it.is_object())
+    }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
-use super::Book;
+use super::{Binding, Book};
 use crate::catalog::{Catalog, Inputs, Listing, Offer, Origin, Rules};
 use crate::id::ServerId;
 use crate::json::raw_value;
@@ -14,6 +14,9 @@ use crate::tool::Tool;
 use crate::trust::Pins;
 
 mod calls;
+mod random;
+mod reading;
+mod signatures;
 
 /// Servers, each with what it lists.
 fn tools(servers: &[(&str, Vec<Value>)]) -> Vec<Arc<Tool>> {
@@ -30,7 +33,8 @@ fn tools(servers: &[(&str, Vec<Value>)]) -> Vec<Arc<Tool>> {
     let inputs =
         Inputs { version: 1, offers: &offers, pattern: &pattern, previous: None, pins: &pins };
     let catalog = Catalog::build(&inputs, &mut Owners::default());
-    assert!(catalog.problems.is_empty(), "{:?}", catalog.problems);
+    let all: usize = servers.iter().map(|(_, tools)| tools.len()).sum();
+    assert_eq!(catalog.tools.len(), all, "{:?}", catalog.problems);
     catalog.tools
 }
 
@@ -74,4 +78,52 @@ fn names_and_places_count_through_servers_in_their_order() {
     assert_eq!(book.spelling("git_hub_get_issue").as_deref(), Some("git_hub.get_issue"));
     assert_eq!(book.spelling("git_hub.get_issue"), None);
     assert_eq!(Book::new(&[]).names().get(), "[]");
+}
+
+#[test]
+fn equal_tools_give_equal_text_in_whatever_order_they_come() {
+    let all = tools(&[
+        ("a", vec![tool("get$x", &json!({"p!": {}})), tool("getx", &json!({})), tool("get%%x", &json!({}))]),
+        ("b", (0..30).map(|at| tool(&format!("t{at}"), &json!({"q": {"type": "object", "title": "Q", "properties": {"n": {"const": at % 4}}}}))).collect()),
+    ]);
+    let texts = |book: &Book| {
+        let read = |file| book.read(file, None, &|_| None).unwrap();
+        [
+            book.names().get().to_owned(),
+            book.files(Binding::Tool),
+            read("a"),
+            read("b"),
+            book.search("q", None, &|_| None),
+        ]
+    };
+    let expected = texts(&Book::new(&all));
+    let mut turned = all;
+    for at in 0..turned.len() {
+        turned.rotate_left(at);
+        turned.swap(0, at);
+        assert_eq!(texts(&Book::new(&turned)), expected);
+    }
+}
+
+#[test]
+fn a_thousand_tools_are_one_book() {
+    let many = |server: &str| -> Vec<Value> {
+        (0..100)
+            .map(|at| tool(&format!("{server}-tool {at}"), &json!({"query!": {"type": "string"}})))
+            .collect()
+    };
+    let servers: Vec<String> = (0..10).map(|at| format!("server-{at}")).collect();
+    let servers: Vec<(&str, Vec<Value>)> =
+        servers.iter().map(|it| (it.as_str(), many(it))).collect();
+    let book = book(&servers);
+    assert!(book.tool(999).is_some() && book.tool(1_000).is_none());
+    let names: Vec<(String, Vec<String>)> = serde_json::from_str(book.names().get()).unwrap();
+    assert_eq!(names.iter().map(|(_, tools)| tools.len()).sum::<usize>(), 1_000);
+    for (at, name) in names
+        .iter()
+        .flat_map(|(server, tools)| tools.iter().map(move |it| format!("{server}.{it}")))
+        .enumerate()
+    {
+        assert_eq!(book.spelling(book.tool(at).unwrap().exposed.as_str()), Some(name));
+    }
 }

@@ -1,4 +1,5 @@
 use serde_json::json;
+use tollgate_core::code::Means;
 
 use super::Precision::{Estimated, Exact};
 use super::{
@@ -113,4 +114,17 @@ fn nothing_stands_around_no_tools() {
         assert!(around_tools(2, dialect) > around_tools(1, dialect));
     }
     assert!(around_tools(1, Dialect::Anthropic) > around_tools(1, Dialect::OpenAiChat));
+}
+
+/// They are in every prompt of an agent in code mode.
+#[test]
+fn the_means_of_code_mode_cost_little() {
+    let all = Means::ALL.map(|means| {
+        let definition = means.definition();
+        let description = definition["description"].as_str().map(str::to_owned);
+        let parameters = Some(definition["inputSchema"].clone());
+        let name = means.name().to_owned();
+        function(&Function { name, description, parameters, extra: Extra::none() }, Exact)
+    });
+    assert!(all.iter().sum::<u64>() <= 650, "{all:?}");
 }

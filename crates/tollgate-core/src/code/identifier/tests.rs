@@ -1,11 +1,4 @@
-use super::{KEYWORDS, Role, identifiers};
-
-fn is_identifier(text: &str) -> bool {
-    let first = text.chars().next().is_some_and(|c| c.is_ascii_alphabetic() || c == '_');
-    first
-        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'_')
-        && !KEYWORDS.contains(&text)
-}
+use super::{Role, identifiers, is_identifier};
 
 fn check(role: Role, names: &str, expected: &str) {
     let names: Vec<&str> = names.split('|').collect();

@@ -66,7 +66,8 @@ fn values_stay_the_text_that_they_were() {
 
 #[test]
 fn mistakes_are_told_with_the_signature() {
-    let it = "; it is hub.get(owner, number, max_results=..., since=..., labels=...)";
+    let it = "; it is hub.get(owner: str, number: int, *, max_results: int = ..., \
+        since: str | None = None, labels: list[str] = ...)";
     let check = |positional: &[&str], named: &str, expected: &str| {
         check(positional, named, &format!("hub.get: {expected}{it}"));
     };
@@ -146,6 +147,6 @@ fn parameters_are_found_wherever_the_schema_has_them() {
         ],
     }});
     let words = "hub.f: there is no parameter `zzz`; \
-        it is hub.f(a, b, page=..., id=..., name=...)";
+        it is hub.f(a: Any, b: Any, *, page: int = ..., id: Any = ..., name: Any = ...)";
     check_tool(spread, &[], r#"{"zzz":1}"#, words);
 }

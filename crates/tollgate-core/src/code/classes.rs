@@ -1,0 +1,194 @@
+//! The named types of one text: each is written once, before or beneath what uses it. Two that have
+//! one name and differ are numbered.
+
+use std::collections::{HashMap, HashSet};
+use std::fmt::Write as _;
+
+use super::identifier::is_identifier;
+use super::literal::quoted;
+use super::typed::Type;
+use super::wording;
+
+/// Letters of a name that is made of a title or a key.
+const LONGEST: usize = 40;
+/// A type so short that it needs no name: `{"lat": float, "lon": float}`.
+const INLINE_FIELDS: usize = 2;
+const INLINE_LETTERS: usize = 48;
+
+/// What a reference leads to: equal texts around equal references mean the same type.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Reference {
+    pub(super) digest: [u8; 32],
+    pub(super) target: String,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Classes {
+    classes: Vec<Class>,
+    by_reference: HashMap<Reference, Known>,
+    names: HashSet<String>,
+    /// Of `classes`, how many were written.
+    written: usize,
+}
+
+#[derive(Debug)]
+struct Class {
+    wanted: String,
+    name: String,
+    body: String,
+}
+
+#[derive(Debug, Clone)]
+struct Known {
+    typed: String,
+    /// Somebody named it before it was done.
+    is_used: bool,
+}
+
+/// The fields of an object.
+#[derive(Debug, Default)]
+pub(super) struct Body {
+    pub(super) fields: Vec<Field>,
+    /// Behind the fields: what else there may be.
+    pub(super) remark: Option<String>,
+}
+
+#[derive(Debug)]
+pub(super) struct Field {
+    pub(super) key: String,
+    pub(super) typed: Type,
+    pub(super) presence: Presence,
+    pub(super) remark: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Presence {
+    Always,
+    Sometimes,
+}
+
+impl Classes {
+    /// The type behind a reference that was met before, if only in its own fields.
+    pub(super) fn known(&mut self, reference: &Reference) -> Option<Type> {
+        let known = self.by_reference.get_mut(reference)?;
+        known.is_used = true;
+        Some(Type::named(known.typed.clone()))
+    }
+
+    /// Sets a name aside for what a reference leads to, so that its fields can name it.
+    pub(super) fn begin(&mut self, reference: Reference, wanted: &str) {
+        let typed = self.free(wanted);
+        self.names.insert(typed.clone());
+        self.by_reference.insert(reference, Known { typed, is_used: false });
+    }
+
+    /// The type of an object with these fields.
+    pub(super) fn add(&mut self, wanted: &str, body: &Body, from: Option<&Reference>) -> Type {
+        let begun = from.and_then(|reference| self.by_reference.get(reference)).cloned();
+        let is_named = begun.as_ref().is_some_and(|begun| begun.is_used);
+        if !is_named {
+            // The name that was set aside is not needed if there is another.
+            if let Some(begun) = &begun {
+                self.names.remove(&begun.typed);
+            }
+            let text = body.to_string();
+            let same = self.classes.iter().find(|it| it.wanted == wanted && it.body == text);
+            let known = body.inline().or_else(|| same.map(|same| same.name.clone()));
+            if let Some(typed) = known {
+                if let Some(reference) = from {
+                    let known = Known { typed: typed.clone(), is_used: true };
+                    self.by_reference.insert(reference.clone(), known);
+                }
+                return Type::named(typed);
+            }
+        }
+        let name = begun.map_or_else(|| self.free(wanted), |begun| begun.typed);
+        self.names.insert(name.clone());
+        let (wanted, body) = (wanted.to_owned(), body.to_string());
+        self.classes.push(Class { wanted, name: name.clone(), body });
+        Type::named(name)
+    }
+
+    fn free(&self, wanted: &str) -> String {
+        let numbered = (2..).map(|number| format!("{wanted}{number}"));
+        let mut all = std::iter::once(wanted.to_owned()).chain(numbered);
+        all.find(|name| !self.names.contains(name)).expect("there are more numbers than names")
+    }
+
+    /// What came since the last time, as text.
+    pub(super) fn write_new(&mut self, out: &mut String) {
+        for class in &self.classes[self.written..] {
+            write!(out, "class {}{}", class.name, class.body).expect("a string takes all");
+        }
+        self.written = self.classes.len();
+    }
+}
+
+impl Body {
+    fn inline(&self) -> Option<String> {
+        let is_plain = |it: &Field| it.presence == Presence::Always && it.remark.is_none();
+        let fits = (1..=INLINE_FIELDS).contains(&self.fields.len())
+            && self.remark.is_none()
+            && self.fields.iter().all(is_plain);
+        let each = self.fields.iter().map(|it| format!("{}: {}", quoted(&it.key), it.typed));
+        let text = fits.then(|| format!("{{{}}}", each.collect::<Vec<_>>().join(", ")));
+        text.filter(|text| text.chars().count() <= INLINE_LETTERS)
+    }
+}
+
+/// All behind the name.
+impl std::fmt::Display for Body {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let is_total = self.fields.iter().any(|it| it.presence == Presence::Always);
+        f.write_str(if is_total { "(TypedDict):\n" } else { "(TypedDict, total=False):\n" })?;
+        for field in &self.fields {
+            let key = match is_identifier(&field.key) {
+                true => field.key.clone(),
+                false => quoted(&wording::line(&field.key, 80)),
+            };
+            match field.presence == Presence::Sometimes && is_total {
+                true => write!(f, "    {key}: NotRequired[{}]", field.typed)?,
+                false => write!(f, "    {key}: {}", field.typed)?,
+            }
+            match &field.remark {
+                Some(remark) => writeln!(f, "  # {remark}")?,
+                None => writeln!(f)?,
+            }
+        }
+        match &self.remark {
+            Some(remark) => writeln!(f, "    # {remark}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// A name for a type, of whatever text there is: `get_issue` and `get issue` give `GetIssue`.
+/// `None` if no letter of it can stand in a name.
+pub(super) fn class_name(text: &str) -> Option<String> {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|it| !it.is_empty());
+    let mut name = String::new();
+    for word in words {
+        let (first, rest) = word.split_at(1);
+        name.push_str(&first.to_ascii_uppercase());
+        name.push_str(rest);
+    }
+    name.truncate(LONGEST);
+    let taken = ["Any", "Literal", "TypedDict", "NotRequired", "None", "True", "False"];
+    match name.chars().next()? {
+        first if first.is_ascii_digit() => Some(format!("T{name}")),
+        _ if taken.contains(&&*name) => Some(format!("{name}Item")),
+        _ => Some(name),
+    }
+}
+
+/// What one of them is called: `labels` hold a `label`.
+pub(super) fn singular(name: &str) -> String {
+    if let Some(stem) = name.strip_suffix("ies").filter(|it| it.len() > 1) {
+        return format!("{stem}y");
+    }
+    let ends = ["ss", "us", "is"].iter().any(|it| name.ends_with(it));
+    match name.strip_suffix('s').filter(|it| it.len() > 1 && !ends) {
+        Some(stem) => stem.to_owned(),
+        None => format!("{name}_item"),
+    }
+}

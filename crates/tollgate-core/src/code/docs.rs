@@ -1,0 +1,163 @@
+//! Everything that is known of one tool, as text that a model reads before it writes a call.
+
+use std::fmt::Write as _;
+
+use serde_json::Value;
+
+use super::layers::Layers;
+use super::literal::literal;
+use super::parameters::{Declared, Need};
+use super::reader::{Detail, Reader};
+use super::signature::{Origin, SEEN, Writer};
+use super::{Book, Entry, Seen, wording};
+use crate::nearest::nearest;
+use crate::probe;
+use crate::text::shortened;
+
+/// Characters of one line of a description, and of what is said of one parameter.
+const LINE: usize = 500;
+const PARAMETER: usize = 600;
+const MOST_LINES: usize = 80;
+/// Characters of an example.
+const EXAMPLE: usize = 600;
+
+impl Book {
+    /// Signature, whole description, parameters, result and an example of one tool. Fails with
+    /// words that name what there is.
+    pub fn docs(&self, server: &str, tool: &str, seen: Seen<'_>) -> Result<String, String> {
+        let place = self.find(server, tool)?;
+        let entry = &self.entries[place];
+        let spelled = self.spelled(place);
+        let mut writer = Writer::new(Detail::Full, seen);
+        let signature = writer.signature(entry);
+        let mut out = format!("{}\n", signature.whole(&spelled));
+        for line in described(entry) {
+            comment(&mut out, &line);
+        }
+        parameters(&mut out, entry);
+        match signature.origin {
+            Origin::Promised => comment(&mut out, &format!("Returns {}", signature.returns)),
+            Origin::Seen => comment(&mut out, &format!("Returns {}; {SEEN}", signature.returns)),
+            Origin::Unknown => {
+                comment(&mut out, "Returns data of unknown shape: print a small part of it first");
+            }
+        }
+        writer.classes.write_new(&mut out);
+        comment(&mut out, "Example:");
+        writeln!(out, "result = {}", example(entry, &spelled)).expect("a string takes all");
+        Ok(out)
+    }
+
+    fn find(&self, server: &str, tool: &str) -> Result<usize, String> {
+        // `github.get_issue` as the tool, or the name that it has outside of programs.
+        let tool = tool.trim().trim_end_matches("()");
+        if let Some(place) = self.by_exposed.get(tool) {
+            return Ok(*place);
+        }
+        let Some(at) = self.find_server(server.trim()) else {
+            return Err(self.no_server(server));
+        };
+        let own = tool.rsplit_once('.').map_or(tool, |(_, own)| own);
+        let found = self.find_tool(at, tool).or_else(|| self.find_tool(at, own));
+        found.ok_or_else(|| self.no_tool(at, tool))
+    }
+
+    fn no_server(&self, server: &str) -> String {
+        let all: Vec<&str> = self.servers.iter().map(|it| it.identifier.as_str()).collect();
+        let near = nearest(server, all.iter().copied());
+        let words = format!("there is no server `{}`", shortened(server, 80));
+        match near.first() {
+            Some(near) => format!("{words}; did you mean `{near}`?"),
+            None => format!("{words}; there are: {}", few(&all)),
+        }
+    }
+
+    fn no_tool(&self, server: usize, tool: &str) -> String {
+        let server = &self.servers[server];
+        let all = self.entries[server.tools.clone()].iter().map(|it| it.identifier.as_str());
+        let all: Vec<&str> = all.collect();
+        let near = nearest(tool, all.iter().copied());
+        let words = format!("`{}` has no tool `{}`", server.identifier, shortened(tool, 80));
+        match near.is_empty() {
+            false => format!("{words}; did you mean `{}`?", near.join("` or `")),
+            true => format!("{words}; it has: {}", few(&all)),
+        }
+    }
+}
+
+fn few(all: &[&str]) -> String {
+    const MOST: usize = 30;
+    let named = all.iter().take(MOST).copied().collect::<Vec<_>>().join(", ");
+    match all.len().checked_sub(MOST) {
+        Some(more @ 1..) => format!("{named} and {more} more"),
+        _ => named,
+    }
+}
+
+/// A comment cannot be left without a line break, and there is none in a line.
+fn comment(out: &mut String, line: &str) {
+    match line.is_empty() {
+        true => out.push_str("#\n"),
+        false => writeln!(out, "# {line}").expect("a string takes all"),
+    }
+}
+
+/// The description line by line; blank ones only between others.
+fn described(entry: &Entry) -> Vec<String> {
+    let text = entry.tool.description.as_deref().unwrap_or_default();
+    let mut lines: Vec<String> = Vec::new();
+    for line in text.split(['\n', '\r', '\u{2028}', '\u{2029}', '\u{85}']) {
+        let line = wording::line(line, LINE);
+        if !(line.is_empty() && lines.last().is_none_or(String::is_empty)) {
+            lines.push(line);
+        }
+    }
+    if lines.len() > MOST_LINES {
+        lines.truncate(MOST_LINES);
+        lines.push("…".to_owned());
+    }
+    while lines.last().is_some_and(String::is_empty) {
+        lines.pop();
+    }
+    lines
+}
+
+fn parameters(out: &mut String, entry: &Entry) {
+    let schema = &entry.tool.definition.input_schema;
+    let declared = Declared::of(schema);
+    if declared.fields.is_empty() {
+        return;
+    }
+    comment(out, "Parameters:");
+    let mut unused = super::classes::Classes::default();
+    let reader = Reader::new(schema, &mut unused, Detail::Brief);
+    for (field, parameter) in declared.fields.iter().zip(entry.parameters().all()) {
+        let layers = Layers::of(schema, field.schema);
+        let said = layers.text("description").map(|it| wording::line(it, PARAMETER));
+        let need = (field.need == Need::Optional).then(|| "optional".to_owned());
+        let remark = reader.remark(field.schema);
+        let all: Vec<String> = [said, remark, need].into_iter().flatten().collect();
+        let all: Vec<String> = all.into_iter().filter(|it| !it.is_empty()).collect();
+        let colon = if all.is_empty() { "" } else { ": " };
+        comment(out, &format!("  {}{colon}{}", parameter.identifier, all.join("; ")));
+    }
+}
+
+/// A call that the schema takes, as far as one can be made up.
+fn example(entry: &Entry, spelled: &str) -> String {
+    let schema = &entry.tool.definition.input_schema;
+    let made = probe::arguments(schema, &entry.tool.input).ok();
+    let required = entry.parameters().all().iter().filter(|it| it.need == Need::Required);
+    let given: Vec<String> = match made.as_ref().and_then(Value::as_object) {
+        Some(made) => {
+            let spelled = |name: &str| {
+                entry.parameters().named(name).map_or(name.to_owned(), |it| it.identifier.clone())
+            };
+            made.iter()
+                .map(|(name, value)| format!("{}={}", spelled(name), literal(value)))
+                .collect()
+        }
+        None => required.map(|it| format!("{}=...", it.identifier)).collect(),
+    };
+    shortened(&format!("{spelled}({})", given.join(", ")), EXAMPLE)
+}

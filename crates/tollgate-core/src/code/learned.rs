@@ -1,0 +1,86 @@
+//! What was learned of one tool's results. After a few of them it is settled, and changes only when
+//! a result contradicts it: text that models were shown stays the same, and their caches hold.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use super::shape::Shape;
+use crate::digest::{Sum, hex};
+
+/// Different results after which it is settled.
+const SETTLED: usize = 5;
+/// And before which nothing is told.
+const TOLD: usize = 2;
+/// Values of a result by which it is known again.
+const MOST_VALUES: usize = 2_000;
+
+/// Takes a few kilobytes at most.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Learned {
+    shape: Arc<Shape>,
+    /// Of the different results so far, until it is settled.
+    known: Vec<String>,
+}
+
+impl Learned {
+    pub fn learn(&mut self, result: &Value) {
+        let is_settled = self.known.len() == SETTLED;
+        if !is_settled {
+            let mark = mark(result);
+            if self.known.contains(&mark) {
+                return;
+            }
+            self.known.push(mark);
+        }
+        let seen = Shape::of(result);
+        if !(is_settled && self.shape.admits(&seen)) {
+            Arc::make_mut(&mut self.shape).merge(seen);
+        }
+    }
+
+    /// `None` before there were two different results.
+    pub fn shape(&self) -> Option<&Arc<Shape>> {
+        (self.known.len() >= TOLD).then_some(&self.shape)
+    }
+
+    pub fn to_value(&self) -> Value {
+        json!({"shape": self.shape.to_value(), "known": self.known})
+    }
+
+    /// What [`Learned::to_value`] wrote; `None` if it is anything else.
+    pub fn from_value(value: &Value) -> Option<Self> {
+        let shape = Arc::new(Shape::from_value(value.get("shape")?)?);
+        let known = value.get("known")?.as_array().filter(|it| it.len() <= SETTLED)?;
+        let is_mark = |it: &&str| it.len() == 16;
+        let known = known.iter().map(|it| it.as_str().filter(is_mark).map(str::to_owned));
+        Some(Self { shape, known: known.collect::<Option<_>>()? })
+    }
+}
+
+/// By what a result is known again: its first values, not all of a large one.
+fn mark(result: &Value) -> String {
+    let mut sum = Sum::default();
+    let mut waiting = vec![result];
+    for _ in 0..MOST_VALUES {
+        let Some(value) = waiting.pop() else { break };
+        let room = MOST_VALUES.saturating_sub(waiting.len());
+        sum = match value {
+            Value::Array(items) => {
+                waiting.extend(items.iter().take(room).rev());
+                sum.with("[").with(items.len().to_le_bytes())
+            }
+            Value::Object(fields) => {
+                waiting.extend(fields.values().take(room).rev());
+                let keys = fields.keys().take(MOST_VALUES);
+                keys.fold(sum.with("{"), |sum, key| sum.with(key).with([0]))
+            }
+            Value::String(text) => sum.with("\"").with(text).with([0]),
+            scalar => sum.with(scalar.to_string()).with([0]),
+        };
+    }
+    hex(&sum.finish()[..8])
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,88 @@
+use serde_json::{Value, json};
+
+use super::Learned;
+
+fn issue(number: u32) -> Value {
+    json!({"number": number, "title": format!("t{number}"), "open": true})
+}
+
+fn told(learned: &Learned) -> String {
+    learned.shape().map_or("nothing".to_owned(), |shape| shape.render("Issue"))
+}
+
+#[test]
+fn one_result_tells_nothing_nor_does_the_same_again() {
+    let mut learned = Learned::default();
+    assert_eq!(told(&learned), "nothing");
+    for _ in 0..10 {
+        learned.learn(&issue(1));
+    }
+    assert_eq!(told(&learned), "nothing");
+    learned.learn(&issue(2));
+    let issue = "class Issue(TypedDict):\n    number: int\n    title: str\n    open: bool\nIssue";
+    assert_eq!(told(&learned), issue);
+}
+
+#[test]
+fn once_settled_only_a_contradiction_changes_it() {
+    let mut learned = Learned::default();
+    (0..5).for_each(|at| learned.learn(&issue(at)));
+    let settled = told(&learned);
+    let before = learned.clone();
+    for at in 0..50 {
+        // New keys, and keys that come and go, contradict nothing.
+        let mut result = issue(at);
+        result[format!("extra{}", at % 3)] = json!(at);
+        learned.learn(&result);
+    }
+    assert_eq!(learned, before);
+    learned.learn(&json!({"number": 1, "title": null, "open": true}));
+    let after = told(&learned);
+    assert_eq!(after, settled.replace("title: str", "title: str | None"));
+    learned.learn(&issue(9));
+    assert_eq!(told(&learned), after);
+    learned.learn(&json!({"number": 1, "title": "a"}));
+    assert_eq!(told(&learned), after.replace("open: bool", "open: NotRequired[bool]"));
+    learned.learn(&json!("not found"));
+    assert!(told(&learned).ends_with("str | Issue"), "{}", told(&learned));
+}
+
+#[test]
+fn empty_lists_contradict_nothing() {
+    let mut learned = Learned::default();
+    (0..5).for_each(|at| learned.learn(&json!([issue(at), issue(at)])));
+    let before = learned.clone();
+    learned.learn(&json!([]));
+    assert_eq!(learned, before);
+}
+
+#[test]
+fn it_outlives_the_process() {
+    let mut learned = Learned::default();
+    for at in 0..7 {
+        let again = Learned::from_value(&learned.to_value()).unwrap();
+        assert_eq!(again, learned);
+        learned = again;
+        learned.learn(&issue(at));
+    }
+    for bad in [
+        json!(null),
+        json!({}),
+        json!({"shape": {}, "known": [1]}),
+        json!({"shape": {}, "known": ["short"]}),
+        json!({"shape": {}, "known": vec!["0123456789abcdef"; 6]}),
+        json!({"shape": [], "known": []}),
+    ] {
+        assert_eq!(Learned::from_value(&bad), None, "{bad}");
+    }
+}
+
+#[test]
+fn large_results_are_looked_at_in_part() {
+    let large: Value = (0..100_000).map(issue).collect();
+    let mut learned = Learned::default();
+    learned.learn(&large);
+    learned.learn(&json!([issue(1)]));
+    assert!(told(&learned).ends_with("list[IssueItem]"));
+    assert!(learned.to_value().to_string().len() < 1_000);
+}

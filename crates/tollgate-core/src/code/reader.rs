@@ -1,0 +1,222 @@
+//! Reads a JSON schema as a type. Bounded in depth and size, whatever refers to what.
+
+use std::cell::OnceCell;
+
+use serde_json::Value;
+
+use super::classes::{Body, Classes, Field, Presence, Reference, class_name, singular};
+use super::layers::Layers;
+use super::remark::remark;
+use super::typed::Type;
+use super::wording;
+use crate::digest::Sum;
+use crate::json::canonical;
+
+/// Types within types.
+const DEEPEST: usize = 8;
+/// Schemas that are read for one tool.
+const MOST_SCHEMAS: usize = 500;
+const MOST_FIELDS: usize = 60;
+const MOST_ALTERNATIVES: usize = 24;
+const LONGEST_TUPLE: usize = 8;
+/// Characters of a description beside a field.
+const DESCRIPTION: usize = 120;
+
+/// How much is told of each field.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Detail {
+    Brief,
+    Full,
+}
+
+pub(super) struct Reader<'a, 'c> {
+    root: &'a Value,
+    classes: &'c mut Classes,
+    detail: Detail,
+    depth: usize,
+    left: usize,
+    definitions: OnceCell<[u8; 32]>,
+    whole: OnceCell<[u8; 32]>,
+}
+
+impl<'a, 'c> Reader<'a, 'c> {
+    pub(super) fn new(root: &'a Value, classes: &'c mut Classes, detail: Detail) -> Self {
+        let (definitions, whole) = (OnceCell::new(), OnceCell::new());
+        Self { root, classes, detail, depth: 0, left: MOST_SCHEMAS, definitions, whole }
+    }
+
+    /// The type of what `schema` describes; `name` is what it would be called.
+    pub(super) fn read(&mut self, schema: &'a Value, name: &str) -> Type {
+        if self.depth == DEEPEST || self.left == 0 || !schema.is_object() {
+            return Type::any();
+        }
+        self.left -= 1;
+        self.depth += 1;
+        let found = self.layered(&Layers::of(self.root, schema), name);
+        self.depth -= 1;
+        found
+    }
+
+    /// What is said beside the type.
+    pub(super) fn remark(&self, schema: &'a Value) -> Option<String> {
+        let layers = Layers::of(self.root, schema);
+        let description = match self.detail {
+            Detail::Brief => None,
+            Detail::Full => layers.text("description").map(|it| wording::line(it, DESCRIPTION)),
+        };
+        let said = [description.filter(|it| !it.is_empty()), remark(&layers)];
+        let said: Vec<String> = said.into_iter().flatten().collect();
+        (!said.is_empty()).then(|| said.join("; "))
+    }
+
+    fn layered(&mut self, layers: &Layers<'a>, name: &str) -> Type {
+        if let Some(value) = layers.get("const") {
+            return Type::literal(value);
+        }
+        if let Some(values) = layers.get("enum").and_then(Value::as_array) {
+            return values.iter().map(Type::literal).fold(Type::default(), Type::or);
+        }
+        let alternatives = layers.alternatives();
+        let alternatives = &alternatives[..alternatives.len().min(MOST_ALTERNATIVES)];
+        let found = self.alternatives(layers, alternatives, name);
+        match found {
+            Some(found) if !found.is_any() => found,
+            _ => self.plain(layers, name),
+        }
+    }
+
+    fn alternatives(&mut self, layers: &Layers<'a>, each: &'a [Value], name: &str) -> Option<Type> {
+        let has_fields = layers.has(&["properties"]);
+        let says =
+            |it: &Value| Layers::of(self.root, it).has(&["type", "properties", "enum", "const"]);
+        // Alternatives that only say which fields are required tell nothing of types.
+        if has_fields && !each.iter().any(says) {
+            return None;
+        }
+        let found = each.iter().map(|it| match has_fields {
+            true => self.plain(&layers.and(it), name),
+            false => self.read(it, name),
+        });
+        found.reduce(Type::or)
+    }
+
+    fn plain(&mut self, layers: &Layers<'a>, name: &str) -> Type {
+        match layers.get("type") {
+            Some(Value::String(kind)) => self.kind(layers, kind, name),
+            Some(Value::Array(kinds)) => {
+                let kinds = kinds.iter().filter_map(Value::as_str).take(MOST_ALTERNATIVES);
+                kinds.map(|kind| self.kind(layers, kind, name)).fold(Type::default(), Type::or)
+            }
+            _ if layers.has(&["properties", "additionalProperties", "patternProperties"]) => {
+                self.object(layers, name)
+            }
+            _ if layers.has(&["items", "prefixItems"]) => self.list(layers, name),
+            _ if layers.has(&["pattern", "minLength", "maxLength"]) => Type::named("str"),
+            _ => Type::any(),
+        }
+    }
+
+    fn kind(&mut self, layers: &Layers<'a>, kind: &str, name: &str) -> Type {
+        match kind {
+            "string" => Type::named("str"),
+            "integer" => Type::named("int"),
+            "number" => Type::named("float"),
+            "boolean" => Type::named("bool"),
+            "null" => Type::null(),
+            "array" => self.list(layers, name),
+            "object" => self.object(layers, name),
+            _ => Type::any(),
+        }
+    }
+
+    fn list(&mut self, layers: &Layers<'a>, name: &str) -> Type {
+        let one = singular(name);
+        let items = layers.get("items");
+        let first = layers.get("prefixItems").or(items.filter(|it| it.is_array()));
+        if let Some(first) = first.and_then(Value::as_array) {
+            let each: Vec<Type> =
+                first.iter().take(LONGEST_TUPLE).map(|it| self.read(it, &one)).collect();
+            let is_all = first.len() <= LONGEST_TUPLE && !items.is_some_and(Value::is_object);
+            return match is_all && !each.is_empty() {
+                true => Type::tuple(&each),
+                false => Type::named("list"),
+            };
+        }
+        let item = items.map_or_else(Type::any, |items| self.read(items, &one));
+        Type::list(&item)
+    }
+
+    fn object(&mut self, layers: &Layers<'a>, name: &str) -> Type {
+        let properties = layers.properties();
+        if !properties.is_empty() {
+            return self.class(layers, &properties, name);
+        }
+        let one = singular(name);
+        let values = match layers.get("additionalProperties").filter(|it| it.is_object()) {
+            Some(values) => Some(self.read(values, &one)),
+            None => {
+                let each = layers.get("patternProperties").and_then(Value::as_object);
+                let each = each.into_iter().flat_map(|it| it.values()).take(MOST_ALTERNATIVES);
+                each.map(|it| self.read(it, &one)).reduce(Type::or)
+            }
+        };
+        Type::dictionary(&values.unwrap_or_else(Type::any))
+    }
+
+    fn class(
+        &mut self,
+        layers: &Layers<'a>,
+        properties: &[(&'a str, &'a Value)],
+        name: &str,
+    ) -> Type {
+        let reference = self.reference(layers);
+        if let Some(known) = reference.as_ref().and_then(|it| self.classes.known(it)) {
+            return known;
+        }
+        let wanted = wanted(layers, name);
+        if let Some(reference) = &reference {
+            self.classes.begin(reference.clone(), &wanted);
+        }
+        let required = layers.required();
+        let mut body = Body::default();
+        for (key, schema) in properties.iter().take(MOST_FIELDS) {
+            let typed = self.read(schema, key);
+            let is_required = required.contains(key);
+            let presence = if is_required { Presence::Always } else { Presence::Sometimes };
+            let remark = self.remark(schema);
+            body.fields.push(Field { key: (*key).to_owned(), typed, presence, remark });
+        }
+        body.remark = match properties.len().checked_sub(MOST_FIELDS) {
+            Some(more @ 1..) => Some(format!("and {more} more")),
+            _ => layers.get("additionalProperties").filter(|it| it.is_object()).map(|it| {
+                let typed = self.read(it, &singular(name));
+                format!("other keys: {typed}")
+            }),
+        };
+        self.classes.add(&wanted, &body, reference.as_ref())
+    }
+
+    /// By what the object is known again, if it stands behind a reference and nothing is added.
+    fn reference(&self, layers: &Layers<'a>) -> Option<Reference> {
+        let target = layers.reference()?;
+        let in_definitions = ["#/$defs/", "#/definitions/"].iter().any(|it| target.starts_with(it));
+        let digest = match in_definitions {
+            true => self.definitions.get_or_init(|| {
+                let texts = ["$defs", "definitions"].map(|it| self.root.get(it).map(canonical));
+                let sum = texts.into_iter().flatten().fold(Sum::default(), |sum, it| sum.with(it));
+                sum.finish()
+            }),
+            false => self.whole.get_or_init(|| Sum::default().with(canonical(self.root)).finish()),
+        };
+        Some(Reference { digest: *digest, target: target.to_owned() })
+    }
+}
+
+/// The name in the schema, if it has one that is a name, else what the place is called.
+fn wanted(layers: &Layers<'_>, name: &str) -> String {
+    let referred = layers.reference().and_then(|it| it.rsplit('/').next());
+    let referred = referred.map(|it| it.rsplit('.').next().unwrap_or(it));
+    let title = layers.text("title").filter(|it| it.len() <= 40 && it.split(' ').count() <= 3);
+    let mut found = referred.into_iter().chain(title).chain([name]).filter_map(class_name);
+    found.next().unwrap_or_else(|| "Item".to_owned())
+}

@@ -1,0 +1,45 @@
+//! Finds tools by what they do, and answers with signatures: whoever reads them can write the call.
+
+use std::fmt::Write as _;
+
+use super::reader::Detail;
+use super::signature::Writer;
+use super::{Book, Means, Seen};
+use crate::relevance::{Index, Query, Subject};
+
+impl Book {
+    /// The best first, one line for each, and beneath them the types that they name.
+    pub fn search(&self, query: &str, limit: Option<u64>, seen: Seen<'_>) -> String {
+        let limit = limit.unwrap_or(Means::USUAL_HITS).clamp(1, Means::MOST_HITS);
+        let limit = usize::try_from(limit).unwrap_or(usize::MAX);
+        let found = self.index().best(&Query::new(query), limit);
+        if found.is_empty() {
+            return "no tool has these words; try others or fewer, or see listToolFiles\n"
+                .to_owned();
+        }
+        let mut writer = Writer::new(Detail::Brief, seen);
+        let mut out = String::new();
+        for place in found {
+            let entry = &self.entries[place];
+            let signature = writer.signature(entry);
+            let comment = signature.comment(entry.tool.description.as_deref());
+            let call = signature.whole(&self.spelled(place));
+            writeln!(out, "{call}{comment}").expect("a string takes all");
+        }
+        writer.classes.write_new(&mut out);
+        out
+    }
+
+    fn index(&self) -> &Index {
+        self.index.get_or_init(|| {
+            let spelled: Vec<String> = (0..self.entries.len()).map(|at| self.spelled(at)).collect();
+            let subjects = self.entries.iter().zip(&spelled).map(|(entry, spelled)| Subject {
+                name: spelled,
+                title: entry.tool.definition.title.as_deref(),
+                description: entry.tool.description.as_deref(),
+                parameters: Some(&entry.tool.definition.input_schema),
+            });
+            Index::new(subjects)
+        })
+    }
+}

@@ -1,0 +1,127 @@
+//! Writes one tool as a signature: `get_issue(owner: str, number: int, *, limit: int = 30) -> Issue`.
+
+use serde_json::Value;
+
+use super::classes::Classes;
+use super::layers::Layers;
+use super::literal::literal;
+use super::parameters::{Declared, Field, Need, Others};
+use super::reader::{Detail, Reader};
+use super::typed::Type;
+use super::wording;
+use super::{Entry, Seen};
+
+/// Parameters that are told; the rest is in the schema, and can be given all the same.
+const MOST_PARAMETERS: usize = 60;
+/// Characters of a default.
+const LONGEST_DEFAULT: usize = 40;
+
+/// Writes signatures into one text, whose types it shares.
+pub(super) struct Writer<'s> {
+    pub(super) classes: Classes,
+    detail: Detail,
+    seen: Seen<'s>,
+}
+
+/// One tool, all on one line.
+pub(super) struct Signature {
+    parameters: String,
+    pub(super) returns: String,
+    pub(super) origin: Origin,
+    /// What the types do not say of parameters: `limit 1..100`.
+    remarks: Vec<String>,
+}
+
+/// Where the type of a result is from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    Promised,
+    Seen,
+    Unknown,
+}
+
+pub(super) const SEEN: &str = "result type seen in results, not promised";
+
+impl<'s> Writer<'s> {
+    pub(super) fn new(detail: Detail, seen: Seen<'s>) -> Self {
+        Self { classes: Classes::default(), detail, seen }
+    }
+
+    pub(super) fn signature(&mut self, entry: &Entry) -> Signature {
+        let schema = &entry.tool.definition.input_schema;
+        let declared = Declared::of(schema);
+        let mut reader = Reader::new(schema, &mut self.classes, Detail::Brief);
+        let spelled = entry.parameters().all();
+        let (mut shown, mut remarks) = (Vec::new(), Vec::new());
+        let mut is_optional = false;
+        for (field, parameter) in declared.fields.iter().zip(spelled).take(MOST_PARAMETERS) {
+            let name = &parameter.identifier;
+            let typed = reader.read(field.schema, field.name);
+            if field.need == Need::Optional && !is_optional {
+                is_optional = true;
+                shown.push("*".to_owned());
+            }
+            let default = default(schema, field, &typed);
+            shown.push(format!("{name}: {typed}{default}"));
+            remarks.extend(reader.remark(field.schema).map(|it| format!("{name} {it}")));
+        }
+        if let Some(more @ 1..) = declared.fields.len().checked_sub(MOST_PARAMETERS) {
+            remarks.push(format!("{more} more parameters"));
+        }
+        if declared.others() == Others::Taken {
+            let others = declared.other().map_or_else(Type::any, |it| reader.read(it, "other"));
+            shown.push(format!("**others: {others}"));
+        }
+        let (returns, origin) = self.returns(entry);
+        Signature { parameters: shown.join(", "), returns: returns.to_string(), origin, remarks }
+    }
+
+    fn returns(&mut self, entry: &Entry) -> (Type, Origin) {
+        let name = format!("{}_result", entry.identifier);
+        if let Some(schema) = &entry.tool.definition.output_schema {
+            let typed = Reader::new(schema, &mut self.classes, self.detail).read(schema, &name);
+            return (typed, Origin::Promised);
+        }
+        match (self.seen)(&entry.tool.id) {
+            Some(shape) => (shape.typed(&name, &mut self.classes), Origin::Seen),
+            None => (Type::any(), Origin::Unknown),
+        }
+    }
+}
+
+impl Signature {
+    /// `name(…)`
+    pub(super) fn call(&self, name: &str) -> String {
+        format!("{name}({})", self.parameters)
+    }
+
+    /// `name(…) -> Type`
+    pub(super) fn whole(&self, name: &str) -> String {
+        format!("{} -> {}", self.call(name), self.returns)
+    }
+
+    /// What is to be said behind it, on the same line.
+    pub(super) fn comment(&self, description: Option<&str>) -> String {
+        let summary = description.map(wording::summary).filter(|it| !it.is_empty());
+        let remarks = (!self.remarks.is_empty()).then(|| self.remarks.join(", "));
+        let seen = (self.origin == Origin::Seen).then(|| SEEN.to_owned());
+        let all: Vec<String> = [summary, remarks, seen].into_iter().flatten().collect();
+        match all.is_empty() {
+            true => String::new(),
+            false => format!("  # {}", all.join("; ")),
+        }
+    }
+}
+
+/// What stands behind the type of what may be left out.
+fn default(root: &Value, field: &Field<'_>, typed: &Type) -> String {
+    if field.need == Need::Required {
+        return String::new();
+    }
+    let given = Layers::of(root, field.schema).get("default").map(literal);
+    match given.filter(|it| it.chars().count() <= LONGEST_DEFAULT) {
+        Some(given) => format!(" = {given}"),
+        None if typed.takes_null() => " = None".to_owned(),
+        None => " = ...".to_owned(),
+    }
+}
