@@ -103,7 +103,11 @@ fn pair<'v>(call: Value<'v>) -> Result<Request<'v>, String> {
         format!("a pair that begins with a {}, not with a tool", first.get_type())
     })?;
     let Ok(Some(named)) = UnpackDictEntries::unpack_value(*arguments) else {
-        return Err(format!("a tool with a {}, not with a dict", arguments.get_type()));
+        let what = match arguments.get_type() {
+            "dict" => "dict whose keys are not all strings",
+            other => other,
+        };
+        return Err(format!("a tool with a {what}, not with a dict of its arguments"));
     };
     Ok(Request { tool, positional: Vec::new(), named: named.entries })
 }

@@ -1,6 +1,7 @@
 //! Why a program did not come to its end, in the gateway's words: kind, message, place, hint. Used
 //! where programs are run; what the hint is, `hints` knows.
 
+use std::borrow::Cow;
 use std::fmt::Display;
 
 use starlark::ErrorKind;
@@ -9,6 +10,9 @@ use starlark::eval::Evaluator;
 use tollgate_sandbox::frames::{Failed, Kind};
 
 use crate::hints::{self, Known};
+
+/// How the program is called in positions; nobody sees it.
+pub(crate) const FILE: &str = "program";
 
 /// Characters of a line that are shown.
 const LINE: usize = 200;
@@ -25,12 +29,16 @@ pub(crate) const LESS: &str =
 pub(crate) struct Stop {
     pub(crate) kind: Kind,
     pub(crate) message: String,
-    pub(crate) hint: Option<&'static str>,
+    pub(crate) hint: Option<Cow<'static, str>>,
 }
 
 impl Stop {
-    pub(crate) fn new(kind: Kind, message: impl Into<String>, hint: &'static str) -> Self {
-        Self { kind, message: message.into(), hint: Some(hint) }
+    pub(crate) fn new(
+        kind: Kind,
+        message: impl Into<String>,
+        hint: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self { kind, message: message.into(), hint: Some(hint.into()) }
     }
 
     pub(crate) fn bare(kind: Kind, message: impl Into<String>) -> Self {
@@ -58,18 +66,21 @@ impl From<Stop> for starlark::Error {
 
 /// Where the program is, from 1. Functions of ours in between have no line.
 pub(crate) fn line(eval: &Evaluator<'_, '_, '_>) -> u32 {
-    let mut places = (0..eval.call_stack_count()).filter_map(|n| eval.call_stack_nth_location(n));
-    places.next().map_or(1, |place| from_one(place.resolve_span().begin.line))
+    let places = (0..eval.call_stack_count()).filter_map(|n| eval.call_stack_nth_location(n));
+    let place = places.into_iter().find(is_of_program);
+    place.map_or(1, |place| from_one(place.resolve_span().begin.line))
 }
 
 pub(crate) fn failed(error: &starlark::Error, known: &Known<'_>) -> Failed {
     let (kind, message) = told(error, known);
     let message = cut(&message, MESSAGE);
-    let place = error.span();
+    let frames = error.call_stack().frames.iter().rev();
+    let places = error.span().into_iter().chain(frames.filter_map(|it| it.location.as_ref()));
+    let place = places.into_iter().find(|place| is_of_program(place));
     let begin = place.map(|place| place.resolve_span().begin);
     let text = place.map(line_text);
     let hint = match stop(error) {
-        Some(stop) => stop.hint.map(str::to_owned),
+        Some(stop) => stop.hint.as_deref().map(str::to_owned),
         None => hints::of(kind, &message, known),
     };
     Failed {
@@ -84,7 +95,7 @@ pub(crate) fn failed(error: &starlark::Error, known: &Known<'_>) -> Failed {
 
 /// A `Stop` without a place in the program.
 pub(crate) fn stopped(stop: &Stop) -> Failed {
-    let hint = stop.hint.map(str::to_owned);
+    let hint = stop.hint.as_deref().map(str::to_owned);
     let message = cut(&stop.message, MESSAGE);
     Failed { kind: stop.kind, message, line: None, column: None, text: None, hint }
 }
@@ -123,8 +134,32 @@ fn told(error: &starlark::Error, known: &Known<'_>) -> (Kind, String) {
         _ if message == "Too many recursion levels" => {
             (Kind::Depth, "values are too deep within each other".to_owned())
         }
-        _ => (Kind::Runtime, lowered(message)),
+        _ => (Kind::Runtime, missing(message).unwrap_or_else(|| lowered(message))),
     }
+}
+
+/// `getattr` has other words for what is not there than a dot.
+fn missing(message: &str) -> Option<String> {
+    let dot = |rest: &str| {
+        let (of, name) = rest.split_once("` has no attribute `")?;
+        Some((of.to_owned(), name.trim_end_matches('`').to_owned()))
+    };
+    let getattr = |rest: &str| {
+        let (name, of) = rest.split_once("` not supported on type `")?;
+        let read = !name.ends_with('=');
+        read.then(|| (of.trim_end_matches('`').to_owned(), name.to_owned()))
+    };
+    let found = message.strip_prefix("Object of type `").and_then(dot);
+    let (of, name) = found.or_else(|| message.strip_prefix("Operation `.").and_then(getattr))?;
+    Some(match of.as_str() {
+        "server" => format!("that server has no tool `{name}`"),
+        of => format!("a {of} has no `{name}`"),
+    })
+}
+
+/// Some functions of the interpreter have places of their own.
+fn is_of_program(place: &FileSpan) -> bool {
+    place.file.filename() == FILE
 }
 
 fn line_text(place: &FileSpan) -> String {

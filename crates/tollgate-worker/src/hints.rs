@@ -117,6 +117,8 @@ const SAYINGS: &[(&str, &str)] = &[
         "a string ends in its own line; longer ones stand in triple quotes",
     ),
     ("invalid input", "names have only the letters a to z, digits and `_`"),
+    ("unexpected symbol '**'", "there is no `**`: multiply, or join dicts as `one | other`"),
+    ("unexpected symbol '*'", "join lists as `one + other`"),
     ("unparenthesized tuple", "put the tuple into parentheses"),
     ("cannot be used as a type", "leave types out: they are not looked at"),
     ("type expression", "leave types out: they are not looked at"),
@@ -168,9 +170,11 @@ pub(crate) fn of(kind: Kind, message: &str, known: &Known<'_>) -> Option<String>
     if message.starts_with("variable `") {
         return unknown_name(quoted(message)?, known);
     }
-    if let Some(rest) = message.strip_prefix("object of type `") {
-        let (of, rest) = rest.split_once('`')?;
-        return missing_attribute(of, quoted(rest)?, known);
+    if message.starts_with("that server has no tool") {
+        return missing_tool(quoted(message)?, known);
+    }
+    if let Some((of, name)) = message.strip_prefix("a ").and_then(|it| it.split_once(" has no `")) {
+        return missing_attribute(of, name.trim_end_matches('`'));
     }
     SAYINGS.iter().find(|(it, _)| message.contains(it)).map(|(_, hint)| (*hint).to_owned())
 }
@@ -196,19 +200,11 @@ fn unknown_name(name: &str, known: &Known<'_>) -> Option<String> {
 /// Names that are listed where none is near.
 const SHOWN: usize = 10;
 
-fn missing_attribute(of: &str, name: &str, known: &Known<'_>) -> Option<String> {
+fn missing_attribute(of: &str, name: &str) -> Option<String> {
     match of {
         "dict" => Some(format!(
             "fields of a dict are read with brackets: `value[\"{name}\"]` or `value.get(\"{name}\")`"
         )),
-        "server" => {
-            let tools = known.names.iter().flat_map(|(_, tools)| tools.iter().map(String::as_str));
-            let near = nearest(name, tools);
-            Some(match near.is_empty() {
-                true => "`dir(server)` lists a server's tools".to_owned(),
-                false => format!("did you mean {}?", listed(&near)),
-            })
-        }
         "tool" => Some(
             "a tool returns its result when it is called: `server.tool(name=value)`".to_owned(),
         ),
@@ -221,6 +217,15 @@ fn missing_attribute(of: &str, name: &str, known: &Known<'_>) -> Option<String> 
         ),
         _ => None,
     }
+}
+
+fn missing_tool(name: &str, known: &Known<'_>) -> Option<String> {
+    let tools = known.names.iter().flat_map(|(_, tools)| tools.iter().map(String::as_str));
+    let near = nearest(name, tools);
+    Some(match near.is_empty() {
+        true => "`dir(server)` lists a server's tools".to_owned(),
+        false => format!("did you mean {}?", listed(&near)),
+    })
 }
 
 /// The first thing in backticks.

@@ -8,6 +8,7 @@ pub mod program;
 mod bindings;
 mod builtins;
 mod calls;
+mod check;
 mod convert;
 mod failure;
 mod hints;

@@ -3,7 +3,7 @@
 /// At most three, the nearest first.
 pub(crate) fn nearest<'a>(meant: &str, known: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
     let meant = plain(meant);
-    let most = (meant.chars().count() / 3).max(1);
+    let most = (meant.chars().count() + 1) / 3;
     let mut found: Vec<(usize, &str)> = known
         .filter_map(|name| {
             let other = plain(name);
@@ -45,3 +45,6 @@ fn distance(one: &str, other: &str) -> usize {
     }
     row[other.len()]
 }
+
+#[cfg(test)]
+mod tests;

@@ -14,8 +14,9 @@ use tollgate_sandbox::frames::{Done, Failed, Fence, Job, Kind, Names, Word};
 
 use crate::bindings;
 pub use crate::builtins::globals;
+use crate::check::check;
 use crate::convert::to_json;
-use crate::failure::{LESS, Stop, failed, stopped};
+use crate::failure::{FILE, LESS, Stop, failed, stopped};
 use crate::hints::Known;
 use crate::pipe::Pipe;
 use crate::session::Session;
@@ -35,34 +36,28 @@ const DIALECT: Dialect = Dialect {
     ..Dialect::Standard
 };
 
-/// How the program is called in positions; nobody sees it.
-const FILE: &str = "program";
 const RESULT: &str = "result";
 
 /// The last word is said when this returns well; otherwise nobody listens any more.
 pub fn run(pipe: Pipe, job: &Job<'_>, globals: &Globals) -> io::Result<()> {
     let names: Arc<Names> = Arc::new(serde_json::from_str(job.names.get())?);
     let session = Session::new(pipe, job.fence);
-    let ended = catch_unwind(AssertUnwindSafe(|| {
-        Module::with_temp_heap(|module| {
-            bindings::bind(&module, &names);
-            evaluate(&module, globals, job, &session).map_err(|ended| match ended {
-                Ended::Program(error) => {
-                    let globals: Vec<_> = globals.names().map(|name| name.as_str()).collect();
-                    let known = Known { names: &names, globals: &globals, fence: &job.fence };
-                    failed(&error, &known)
-                }
-                Ended::Stop(stop) => stopped(&stop),
-            })
-        })
-    }));
-    let word = match ended.unwrap_or_else(|panic| Err(broken(&*panic))) {
-        Ok(done) => Word::Done(done),
-        Err(failed) => Word::Failed(failed),
+    let program = Program { source: &job.source, names, globals, session: &session };
+    let word = match catch_unwind(AssertUnwindSafe(|| program.run())) {
+        Ok(Ok(done)) => Word::Done(done),
+        Ok(Err(failed)) => Word::Failed(failed),
+        Err(panic) => Word::Failed(broken(&*panic)),
     };
     // What cannot be said any more is kept by the session.
     let _ = session.flush().and_then(|()| session.say(&word));
     session.into_lost().map_or(Ok(()), Err)
+}
+
+struct Program<'a> {
+    source: &'a str,
+    names: Arc<Names>,
+    globals: &'a Globals,
+    session: &'a Session,
 }
 
 /// How a program ends that does not come to its end.
@@ -72,30 +67,47 @@ enum Ended {
     Stop(Stop),
 }
 
-fn evaluate(
-    module: &Module<'_>,
-    globals: &Globals,
-    job: &Job<'_>,
-    session: &Session,
-) -> Result<Done, Ended> {
-    let program = AstModule::parse(FILE, job.source.clone().into_owned(), &DIALECT)
-        .map_err(Ended::Program)?;
-    let mut eval = Evaluator::new(module);
-    eval.extra = Some(session);
-    fence(&mut eval, &job.fence);
-    // Asked every thousand steps: prints of a program that only computes must leave as well.
-    eval.set_check_cancelled(Box::new(|| session.flush().is_err()));
-    eval.eval_module(program, globals).map_err(Ended::Program)?;
-    let steps = eval.get_total_tick_count();
-    let result = module.get(RESULT).map(|value| {
-        to_json(value, session.room(), module.heap()).map_err(|unfit| match unfit.is_too_large() {
-            true => session.output_is_full(),
-            false => unfit.stop(RESULT),
+impl Program<'_> {
+    fn run(&self) -> Result<Done, Failed> {
+        Module::with_temp_heap(|module| {
+            bindings::bind(&module, &self.names);
+            self.evaluate(&module).map_err(|ended| match ended {
+                Ended::Program(error) => self.failed(&error),
+                Ended::Stop(stop) => stopped(&stop),
+            })
         })
-    });
-    let result = result.transpose().map_err(Ended::Stop)?;
-    let result = result.map(|json| RawValue::from_string(json).expect("it was just written"));
-    Ok(Done { result, steps })
+    }
+
+    fn evaluate(&self, module: &Module<'_>) -> Result<Done, Ended> {
+        let program = AstModule::parse(FILE, self.source.to_owned(), &DIALECT);
+        let program = program.map_err(Ended::Program)?;
+        check(&program, &self.names).map_err(Ended::Program)?;
+        let mut eval = Evaluator::new(module);
+        eval.extra = Some(self.session);
+        fence(&mut eval, self.session.fence());
+        // Asked every thousand steps: prints of a program that only computes must leave as well.
+        eval.set_check_cancelled(Box::new(|| self.session.flush().is_err()));
+        eval.eval_module(program, self.globals).map_err(Ended::Program)?;
+        let steps = eval.get_total_tick_count();
+        let result = self.result(module).map_err(Ended::Stop)?;
+        Ok(Done { result, steps })
+    }
+
+    fn result(&self, module: &Module<'_>) -> Result<Option<Box<RawValue>>, Stop> {
+        let Some(value) = module.get(RESULT) else { return Ok(None) };
+        let json = to_json(value, self.session.room(), module.heap());
+        let json = json.map_err(|unfit| match unfit.is_too_large() {
+            true => self.session.output_is_full(),
+            false => unfit.stop(RESULT),
+        })?;
+        Ok(Some(RawValue::from_string(json).expect("it was just written")))
+    }
+
+    fn failed(&self, error: &starlark::Error) -> Failed {
+        let globals: Vec<_> = self.globals.names().map(|name| name.as_str()).collect();
+        let fence = self.session.fence();
+        failed(error, &Known { names: &self.names, globals: &globals, fence })
+    }
 }
 
 fn fence(eval: &mut Evaluator<'_, '_, '_>, fence: &Fence) {

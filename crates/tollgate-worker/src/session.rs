@@ -97,7 +97,11 @@ impl Session {
         self.say(&Word::Print(waiting))
     }
 
+    /// Nobody hears a word after the gateway was lost.
     pub(crate) fn say(&self, word: &Word) -> Result<(), Stop> {
+        if self.lost.borrow().is_some() {
+            return Err(Stop::bare(Kind::Runtime, "the gateway is gone"));
+        }
         self.pipe.borrow_mut().say(word).map_err(|error| self.lose(error))
     }
 

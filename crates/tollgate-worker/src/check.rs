@@ -1,0 +1,111 @@
+//! Looks at a program before it runs: a tool that is not there is told of before others were
+//! called. Pure; what is called by another name than its server's is found when it runs.
+
+use std::collections::HashSet;
+
+use starlark::ErrorKind;
+use starlark::syntax::AstModule;
+use starlark::syntax::ast::{AssignTarget, AstExpr, AstParameter, AstStmt, Clause, Expr, Stmt};
+use tollgate_sandbox::frames::{Kind, Names};
+
+use crate::failure::Stop;
+use crate::nearest::{listed, nearest};
+
+/// Tools that are listed where none is near.
+const SHOWN: usize = 10;
+
+pub(crate) fn check(program: &AstModule, names: &Names) -> starlark::Result<()> {
+    let own = Own::of(program.statement());
+    let mut wrong = None;
+    each(program.statement(), &mut |expression| {
+        if let Expr::Dot(of, tool) = &expression.node
+            && let Expr::Identifier(server) = &of.node
+            && wrong.is_none()
+            && !own.0.contains(server.node.ident.as_str())
+            && let Some((server, tools)) = names.iter().find(|it| it.0 == server.node.ident)
+            && !tools.contains(&tool.node)
+        {
+            wrong = Some((missing(server, tools, &tool.node), tool.span));
+        }
+    });
+    let Some((stop, span)) = wrong else { return Ok(()) };
+    let mut error = starlark::Error::new_kind(ErrorKind::Native(stop.into()));
+    error.set_span(span, &program.file_span(span).file);
+    Err(error)
+}
+
+fn missing(server: &str, tools: &[String], tool: &str) -> Stop {
+    let tools = tools.iter().map(String::as_str);
+    let near = nearest(tool, tools.clone());
+    let hint = match near.is_empty() {
+        false => format!("did you mean {}?", listed(&near)),
+        true => {
+            let more = if tools.len() > SHOWN { ", …" } else { "" };
+            let shown: Vec<_> = tools.take(SHOWN).collect();
+            format!("its tools are {}{more}", shown.join(", "))
+        }
+    };
+    Stop::new(Kind::Syntax, format!("`{server}` has no tool `{tool}`"), hint)
+}
+
+/// Every expression, those within others too.
+fn each<'a>(statement: &'a AstStmt, seen: &mut impl FnMut(&'a AstExpr)) {
+    fn within<'a>(expression: &'a AstExpr, seen: &mut impl FnMut(&'a AstExpr)) {
+        seen(expression);
+        expression.visit_expr(|inner| within(inner, seen));
+    }
+    statement.visit_expr(|expression| within(expression, seen));
+}
+
+/// Names that the program gives to something of its own, wherever.
+#[derive(Default)]
+struct Own<'a>(HashSet<&'a str>);
+
+impl<'a> Own<'a> {
+    fn of(program: &'a AstStmt) -> Self {
+        let mut own = Self::default();
+        own.statement(program);
+        each(program, &mut |expression| own.expression(expression));
+        own
+    }
+
+    fn statement(&mut self, statement: &'a AstStmt) {
+        match &statement.node {
+            Stmt::Assign(assign) => self.target(&assign.lhs.node),
+            Stmt::For(each) => self.target(&each.var.node),
+            Stmt::Def(def) => {
+                self.0.insert(&def.name.node.ident);
+                self.parameters(&def.params);
+            }
+            _ => {}
+        }
+        statement.visit_stmt(|inner| self.statement(inner));
+    }
+
+    fn expression(&mut self, expression: &'a AstExpr) {
+        match &expression.node {
+            Expr::Lambda(lambda) => self.parameters(&lambda.params),
+            Expr::ListComprehension(_, first, clauses)
+            | Expr::DictComprehension(_, first, clauses) => {
+                self.target(&first.var.node);
+                for clause in clauses {
+                    if let Clause::For(each) = clause {
+                        self.target(&each.var.node);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn target(&mut self, target: &'a AssignTarget) {
+        target.visit_lvalue(|name| {
+            self.0.insert(&name.node.ident);
+        });
+    }
+
+    fn parameters(&mut self, parameters: &'a [AstParameter]) {
+        self.0
+            .extend(parameters.iter().filter_map(|it| Some(it.node.ident()?.node.ident.as_str())));
+    }
+}

@@ -1,0 +1,57 @@
+//! Where a failure is, and what it says.
+
+use crate::rehearsal::{FENCE, rehearse};
+
+/// Line, column and text of the place where a program fails.
+#[track_caller]
+fn check_place(source: &str, place: (u32, u32, &str)) {
+    let ran = rehearse(source, FENCE);
+    let failed = ran.failed();
+    let (line, column) = (failed.line.expect("a line"), failed.column.expect("a column"));
+    assert_eq!((line, column, failed.text.as_deref().expect("a text")), place, "{}", ran.told());
+}
+
+#[test]
+fn a_failure_has_its_place() {
+    check_place("x = 1\ny = x + 'a'", (2, 5, "y = x + 'a'"));
+    check_place("def f(a):\n    return a['k']\nx = 1\nf({})", (2, 12, "    return a['k']"));
+    check_place("x = (1,\n  2 +)", (2, 6, "  2 +)"));
+    check_place("x = 1\r\ny = z", (2, 5, "y = z"));
+    check_place("if True:\n  x = nope", (2, 7, "  x = nope"));
+    check_place("é = '😀' + nope", (1, 1, "é = '😀' + nope"));
+    check_place("x = '😀' + nope", (1, 11, "x = '😀' + nope"));
+    check_place("fail('why')", (1, 1, "fail('why')"));
+}
+
+#[test]
+fn a_long_line_or_message_is_cut() {
+    let ran = rehearse(&format!("x = nope + '{}'", "a".repeat(1000)), FENCE);
+    assert_eq!(ran.failed().text.as_ref().expect("a text").chars().count(), 201);
+    let ran = rehearse("fail('é' * 100000)", FENCE);
+    assert_eq!(ran.failed().message.chars().count(), 2001);
+}
+
+#[test]
+fn fail_says_what_the_program_says() {
+    assert_eq!(rehearse("fail('no', 'issue', 5)", FENCE).told(), "! runtime 1: fail: no issue 5");
+}
+
+#[test]
+fn odd_sources_get_a_place_as_well() {
+    // b_st_14: NUL, tabs, carriage returns
+    for (source, told) in [
+        ("x = 1\0", "! syntax 1: invalid input `\0`"),
+        ("if 1:\n\tx = 1", "! syntax 1: tabs are not allowed"),
+        ("x = 'a\n", "! syntax 1: unfinished string literal"),
+        ("  x = 1", "! syntax 1: unexpected new indentation block, expected expression"),
+        ("if 1:\n    x = 1\n  y = 2", "! syntax 2: incorrect indentation"),
+        ("x = ", "! syntax 1: unexpected new line, expected expression"),
+        ("x = 08", "! syntax 1: integer cannot have leading 0, got `08`"),
+        ("break", "! syntax 1: `break` cannot be used outside of a `for` loop"),
+        ("return 1", "! syntax 1: `return` cannot be used outside of a `def` function"),
+        ("f(a=1, a=2)", "! syntax 1: repeated named argument"),
+    ] {
+        assert_eq!(rehearse(source, FENCE).told(), told, "{source:?}");
+    }
+    assert_eq!(rehearse("x = 1\r\nresult = x\r\n", FENCE).told(), "= 1");
+}

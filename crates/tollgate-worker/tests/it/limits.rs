@@ -1,0 +1,93 @@
+//! How far a program gets before the interpreter's own fence; what breaks it is in `process`.
+
+use tollgate_sandbox::frames::{Fence, Kind};
+
+use crate::rehearsal::{FENCE, rehearse};
+
+#[track_caller]
+fn stops(source: &str, fence: Fence, kind: Kind) {
+    let ran = rehearse(source, fence);
+    assert_eq!(ran.kind(), Some(kind), "{source}\n{}", ran.told());
+    assert!(ran.failed().hint.is_some(), "{source}\n{}", ran.told());
+}
+
+#[test]
+fn b_st_02_a_doubling_loop_ends() {
+    let doubling = "x = [1]\nfor i in range(100):\n    x = x + x\n    for j in range(1000): pass";
+    stops(doubling, FENCE, Kind::Memory);
+    stops("x = [1]\nfor i in range(1000000):\n    x.append(str(i) * 100)", FENCE, Kind::Memory);
+}
+
+#[test]
+fn b_st_03_nested_loops_end() {
+    let nested = "r = range(10000)\nfor a in r:\n    for b in r:\n        for c in r:\n            for d in r: pass";
+    stops(nested, FENCE, Kind::Steps);
+    stops("x = [0 for a in range(100000000) if False]", FENCE, Kind::Steps);
+    stops("def f():\n    for a in range(100000000): pass\nf()", FENCE, Kind::Steps);
+}
+
+#[test]
+fn b_st_04_recursion_ends() {
+    stops("def f(n):\n    return f(n + 1)\nf(0)", FENCE, Kind::Depth);
+    stops("def f(n):\n    return g(n)\ndef g(n):\n    return f(n)\nf(0)", FENCE, Kind::Depth);
+    stops("f = lambda g: g(g)\nf(f)", FENCE, Kind::Depth);
+    stops("def f(x):\n    return sorted([1], key=f)\nf(1)", FENCE, Kind::Depth);
+    stops("def f(x):\n    return map(f, [1])\nf(1)", FENCE, Kind::Depth);
+}
+
+#[test]
+fn b_st_10_values_that_contain_themselves_do_no_harm() {
+    let source = "x = []\nx.append(x)\ny = []\ny.append(y)\n";
+    let told = |line: &str| rehearse(&format!("{source}{line}"), FENCE).told();
+    assert_eq!(told("print(str(x))"), "[[...]]\n= ");
+    assert_eq!(told("result = x == y"), "! depth 5: values are too deep within each other");
+    assert_eq!(told("d = {x: 1}"), "! runtime 5: value of type `list` is not hashable");
+    assert_eq!(told("x = x < y"), "! depth 5: values are too deep within each other");
+}
+
+#[test]
+fn b_st_12_calls_are_counted() {
+    let fence = Fence { calls: 3, ..FENCE };
+    let ran = rehearse("for i in range(100000):\n    try_call(slack.post)", fence);
+    assert_eq!(ran.said.lines().count(), 3);
+    assert_eq!(ran.kind(), Some(Kind::Calls));
+    let ran = rehearse("parallel([slack.post for i in range(4)])", fence);
+    assert_eq!((ran.said.as_str(), ran.kind()), ("", Some(Kind::Calls)));
+}
+
+#[test]
+fn b_st_13_prints_are_counted() {
+    let fence = Fence { output_bytes: 100, ..FENCE };
+    let ran = rehearse("for i in range(1000000000):\n    print('é' * 30, end='')", fence);
+    assert_eq!(ran.said.len(), 100);
+    assert_eq!(ran.kind(), Some(Kind::Output));
+    stops("print('a' * 200)", fence, Kind::Output);
+    stops("x = []\nfor i in range(60):\n    x = [x, x]\nprint(x)", fence, Kind::Output);
+}
+
+#[test]
+fn prints_and_the_result_share_their_room() {
+    let fence = Fence { output_bytes: 10, ..FENCE };
+    assert_eq!(rehearse("print('123')\nresult = '1234'", fence).told(), "123\n= \"1234\"");
+    stops("print('123')\nresult = '12345'", fence, Kind::Output);
+    stops("result = list(range(100))", fence, Kind::Output);
+    stops("x = []\nfor i in range(60):\n    x = [x, x]\nresult = x", fence, Kind::Output);
+}
+
+#[test]
+fn arguments_have_a_size() {
+    stops("slack.post(x='a' * 4000000)", FENCE, Kind::Memory);
+    stops("x = []\nfor i in range(60):\n    x = [x, x]\nslack.post(x=x)", FENCE, Kind::Memory);
+    stops("parallel([(slack.post, {'x': 'a' * 1000000})] * 5)", FENCE, Kind::Memory);
+    stops(
+        "x = []\nfor i in range(60):\n    x = [x, x]\njson.encode(x)",
+        Fence { heap_bytes: 1 << 20, ..FENCE },
+        Kind::Memory,
+    );
+}
+
+#[test]
+fn answers_count_as_memory() {
+    let fence = Fence { heap_bytes: 100_000, ..FENCE };
+    stops("x = [echo.value(v='a' * 20000) for i in range(20)]", fence, Kind::Memory);
+}

@@ -1,0 +1,198 @@
+//! A gateway in memory: gives a program its tools, answers its calls at once, and keeps what it
+//! said. For tests and the fuzzer.
+
+use std::borrow::Cow;
+use std::cell::RefCell;
+use std::collections::VecDeque;
+use std::fmt::Write as _;
+use std::io::{self, Read, Write};
+use std::rc::Rc;
+
+use serde_json::value::RawValue;
+use starlark::environment::Globals;
+use tollgate_sandbox::frames::{Answer, Call, Done, Failed, Fence, Job, Kind, Order, Word};
+use tollgate_worker::pipe::Pipe;
+use tollgate_worker::program;
+
+/// `echo` does what its tool is called: gives back what it got, the value, or the text as JSON.
+pub(crate) const NAMES: &str = r#"[
+    ["github", ["get_issue", "list_issues", "close_issue"]],
+    ["slack", ["post"]],
+    ["echo", ["all", "value", "json", "fail"]]
+]"#;
+const TOOLS: [&str; 8] = [
+    "github.get_issue",
+    "github.list_issues",
+    "github.close_issue",
+    "slack.post",
+    "echo.all",
+    "echo.value",
+    "echo.json",
+    "echo.fail",
+];
+
+pub(crate) const FENCE: Fence =
+    Fence { steps: 1_000_000, heap_bytes: 64 << 20, depth: 64, calls: 50, output_bytes: 64 << 10 };
+
+const STACK: usize = 32 << 20;
+
+/// What a program said, and how it ended.
+#[derive(Debug, Default)]
+pub(crate) struct Ran {
+    /// Prints, and a line for each call.
+    pub(crate) said: String,
+    pub(crate) end: Option<Result<Done, Failed>>,
+}
+
+impl Ran {
+    /// As text: what it said, then `= result` or `! kind line: message`.
+    pub(crate) fn told(&self) -> String {
+        let mut told = self.said.clone();
+        match &self.end {
+            Some(Ok(done)) => {
+                let result = done.result.as_ref().map_or("", |result| result.get());
+                let _ = write!(told, "= {result}");
+            }
+            Some(Err(failed)) => {
+                let kind = format!("{:?}", failed.kind).to_lowercase();
+                let line = failed.line.map_or_else(String::new, |line| format!(" {line}"));
+                let _ = write!(told, "! {kind}{line}: {}", failed.message);
+            }
+            None => told.push_str("? it said nothing of its end"),
+        }
+        told
+    }
+
+    pub(crate) fn failed(&self) -> &Failed {
+        self.end.as_ref().and_then(|end| end.as_ref().err()).expect("it did not fail")
+    }
+
+    pub(crate) fn kind(&self) -> Option<Kind> {
+        Some(self.end.as_ref()?.as_ref().err()?.kind)
+    }
+}
+
+pub(crate) fn rehearse(source: &str, fence: Fence) -> Ran {
+    let run = || with_globals(source, fence, &program::globals());
+    // As much stack as in a worker.
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new().stack_size(STACK).spawn_scoped(scope, run);
+        thread.expect("a thread").join().expect("nothing panics")
+    })
+}
+
+/// Making globals takes longer than a small program.
+pub(crate) fn with_globals(source: &str, fence: Fence, globals: &Globals) -> Ran {
+    let names = RawValue::from_string(NAMES.to_owned()).expect("it is JSON");
+    let job = Job { source: Cow::Borrowed(source), names: Cow::Owned(names), fence };
+    let gateway = Gateway::default();
+    let pipe = Pipe::new(Box::new(gateway.clone()), Box::new(gateway.clone()));
+    program::run(pipe, &job, globals).expect("memory takes what is written");
+    gateway.0.take().ran
+}
+
+/// Fails with both texts if the program does not tell just this.
+#[track_caller]
+pub(crate) fn check(source: &str, told: &str) {
+    assert_eq!(rehearse(source, FENCE).told(), told, "{source}");
+}
+
+/// Fails if the program's hint has not these words.
+#[track_caller]
+pub(crate) fn check_hint(source: &str, words: &str) {
+    let ran = rehearse(source, FENCE);
+    let hint = ran.failed().hint.clone().unwrap_or_default();
+    assert!(hint.contains(words), "{source}\n{}\n{hint}", ran.told());
+}
+
+#[derive(Clone, Default)]
+struct Gateway(Rc<RefCell<State>>);
+
+#[derive(Default)]
+struct State {
+    /// Not yet a whole frame.
+    heard: Vec<u8>,
+    answers: VecDeque<u8>,
+    ran: Ran,
+}
+
+impl Write for Gateway {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let mut state = self.0.borrow_mut();
+        state.heard.extend_from_slice(bytes);
+        while let Some(length) = state.heard.first_chunk::<4>() {
+            let end = 4 + u32::from_le_bytes(*length) as usize;
+            if state.heard.len() < end {
+                break;
+            }
+            let frame: Vec<u8> = state.heard.drain(..end).skip(4).collect();
+            state.take(serde_json::from_slice(&frame).expect("it is a word"));
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Read for Gateway {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        self.0.borrow_mut().answers.read(into)
+    }
+}
+
+impl State {
+    fn take(&mut self, word: Word) {
+        assert!(self.ran.end.is_none(), "its last word was not the last");
+        match word {
+            Word::Ready { .. } => panic!("only a process says it is ready"),
+            Word::Print(text) => self.ran.said.push_str(&text),
+            Word::Calls(calls) => self.call(&calls),
+            Word::Done(done) => self.ran.end = Some(Ok(done)),
+            Word::Failed(failed) => self.ran.end = Some(Err(failed)),
+        }
+    }
+
+    fn call(&mut self, calls: &[Call]) {
+        for Call { tool, positional, named, line } in calls {
+            let tool = TOOLS[*tool as usize];
+            let positional: Vec<_> = positional.iter().map(|it| it.get()).collect();
+            let positional = positional.join(",");
+            let _ = writeln!(self.ran.said, "{line}> {tool} [{positional}] {named}");
+        }
+        let answers = calls.iter().map(answer).collect();
+        let frame = serde_json::to_vec(&Order::Answers(answers)).expect("it is JSON");
+        let length = u32::try_from(frame.len()).expect("it is short");
+        self.answers.extend(length.to_le_bytes());
+        self.answers.extend(frame);
+    }
+}
+
+fn answer(call: &Call) -> Answer {
+    let raw = |text: String| Answer::Data(RawValue::from_string(text).expect("it is JSON"));
+    let first = || -> Box<RawValue> {
+        let named: serde_json::Map<String, serde_json::Value> =
+            serde_json::from_str(call.named.get()).expect("it is an object");
+        let first = named.values().next().map(ToString::to_string);
+        let first = first.or_else(|| Some(call.positional.first()?.get().to_owned()));
+        RawValue::from_string(first.unwrap_or_else(|| "null".to_owned())).expect("it is JSON")
+    };
+    match TOOLS[call.tool as usize] {
+        "echo.all" => {
+            let positional: Vec<_> = call.positional.iter().map(|it| it.get()).collect();
+            raw(format!("{{\"positional\":[{}],\"named\":{}}}", positional.join(","), call.named))
+        }
+        "echo.value" => Answer::Data(first()),
+        "echo.json" => match serde_json::from_str::<String>(first().get()) {
+            Ok(text) if serde_json::from_str::<&RawValue>(&text).is_ok() => raw(text),
+            _ => raw("null".to_owned()),
+        },
+        "echo.fail" => Answer::Failure {
+            status: "tool_failed".to_owned(),
+            message: "no luck".to_owned(),
+            retryable: true,
+        },
+        _ => raw("{\"ok\":true}".to_owned()),
+    }
+}
