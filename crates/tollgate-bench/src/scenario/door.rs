@@ -32,9 +32,16 @@ impl Door {
     ) -> Result<Self, Trouble> {
         let data = scratch.path().join(format!("door-{tools}"));
         std::fs::create_dir_all(data.join("files"))?;
-        let settings = Settings::new(data);
+        Self::open_by(&Settings::new(data), parts, tools).await
+    }
+
+    pub(super) async fn open_by(
+        settings: &Settings,
+        parts: Parts,
+        tools: usize,
+    ) -> Result<Self, Trouble> {
         let running =
-            start(&settings, parts).map_err(|error| Trouble::Process(error.to_string()))?;
+            start(settings, parts).map_err(|error| Trouble::Process(error.to_string()))?;
         let gate = Arc::clone(&running.gate);
         let mut changes = gate.changes();
         let patience = std::time::Duration::from_secs(30);
@@ -57,6 +64,17 @@ impl Door {
     pub(super) fn turn(&self) -> Result<Turn, Trouble> {
         let asked = Asked::by(self.principal.clone());
         self.gate.turn(asked).map_err(|error| Trouble::Process(error.to_string()))
+    }
+
+    /// A program as a front runs it. It must come to its end.
+    pub(super) async fn code(&self, source: &str) -> Result<(), Trouble> {
+        let turn = self.turn()?;
+        let ended = self.gate.code(&turn, source, Caller::silent(&self.client)).await;
+        match ended.map_err(|error| Trouble::Process(error.to_string()))?.result {
+            Ok(Some(_)) => Ok(()),
+            Ok(None) => Err(Trouble::wrong("a program", "no result", b"")),
+            Err(failed) => Err(Trouble::wrong("a program", "it failed", failed.message.as_bytes())),
+        }
     }
 
     /// One call as a front makes it: a turn, the parameters read, the gate. The answer must have

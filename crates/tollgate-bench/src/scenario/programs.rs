@@ -1,7 +1,8 @@
 //! P14: programs in workers. How long until one that could call a thousand tools does its first
-//! thing, and how many calls it makes in a second, when they cost nothing themselves.
+//! thing, and how many calls it makes in a second: such that cost nothing, and such of a built-in
+//! tool through the gate.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -10,13 +11,16 @@ use futures_util::future::try_join_all;
 use parking_lot::Mutex;
 use serde_json::json;
 use serde_json::value::RawValue;
+use tollgate_engine::Parts;
+use tollgate_engine::settings::Settings;
 use tollgate_sandbox::frames::{Answer, Call, Fence};
 use tollgate_sandbox::host::HostCalls;
 use tollgate_sandbox::limits::Limits;
-use tollgate_sandbox::sandbox::{Program, Sandbox, Settings};
+use tollgate_sandbox::sandbox::{self, Program, Sandbox};
 use tollgate_sandbox::stopwatch::Stopwatch;
 
 use super::Bench;
+use super::door::Door;
 use crate::clock::{self, micros, nanos};
 use crate::samples::{Samples, median};
 use crate::table::{Limit, Row, Verdict};
@@ -36,23 +40,29 @@ const SETTLE: Duration = Duration::from_millis(30);
 const ONE: &str = "result = server0.tool0(n = 1)";
 
 pub(super) async fn measure(bench: &Bench) -> Result<Vec<Row>, Trouble> {
-    let worker = bench.worker();
+    let data = bench.scratch.path().join("door-programs");
+    let place = Place { worker: bench.worker(), data };
     let rounds = bench.pace.rounds;
     // On as many threads as the gateway has; a program waits in a task there, too.
     let measured = tokio::task::spawn_blocking(move || {
         let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-        runtime
-            .block_on(runtime.spawn(async move { all(&worker, rounds).await }))
-            .map_err(|error| Trouble::Process(format!("the programs' runtime broke: {error}")))?
+        let rows = runtime.block_on(runtime.spawn(async move { all(&place, rounds).await }));
+        rows.map_err(|error| Trouble::Process(format!("the programs' runtime broke: {error}")))?
     });
     measured.await.map_err(|error| Trouble::Process(error.to_string()))?
 }
 
-async fn all(worker: &Path, rounds: usize) -> Result<Vec<Row>, Trouble> {
+struct Place {
+    worker: PathBuf,
+    data: PathBuf,
+}
+
+async fn all(place: &Place, rounds: usize) -> Result<Vec<Row>, Trouble> {
     Ok(vec![
-        start(worker, rounds).await?,
-        crowd(worker, rounds).await?,
-        rate(worker, rounds).await?,
+        start(&place.worker, rounds).await?,
+        crowd(&place.worker, rounds).await?,
+        rate(&place.worker, rounds).await?,
+        through_the_gate(place, rounds).await?,
     ])
 }
 
@@ -115,34 +125,74 @@ async fn crowd(worker: &Path, rounds: usize) -> Result<Row, Trouble> {
     })
 }
 
-/// Calls that are answered at once, one after the other and side by side.
+/// Calls that are answered at once.
 async fn rate(worker: &Path, rounds: usize) -> Result<Row, Trouble> {
     let world = World::new(worker, 1)?;
-    let single = format!("for i in range({CALLS}):\n    x = server7.tool3(n = i)\nresult = x");
-    let wide = format!(
-        "for i in range({}):\n    x = parallel([(server7.tool3, {{'n': j}}) for j in range(10)])\n\
-         result = x",
-        CALLS / 10
-    );
-    let (mut each, mut tens) = (Vec::new(), Vec::new());
+    let [single, ten] = sources("server7.tool3", "n", "i");
+    let mut rates = Rates::default();
     for _ in 0..rounds {
-        for (source, rates) in [(&single, &mut each), (&wide, &mut tens)] {
+        for (source, rates) in [(&single, &mut rates.single), (&ten, &mut rates.ten)] {
             world.warm().await?;
             tokio::time::sleep(SETTLE).await;
-            let timed = world.run(source).await?;
-            rates.push(f64::from(CALLS) / timed.whole.as_secs_f64());
+            rates.push(per_second(world.run(source).await?.whole));
         }
     }
-    let (each, tens) = (median(each), median(tens));
-    Ok(Row {
-        id: "P14",
-        what: "calls of a program, answered at once".to_owned(),
-        measured: format!("{each:.0}/s one after the other, {tens:.0}/s ten at a time"),
-        target: format!("≥ {LEAST}/s"),
-        ratio: Some(each / LEAST),
-        verdict: Verdict::at_least(each, LEAST),
-        figures: json!({ "perSecond": { "single": each, "ten": tens }, "limit": LEAST }),
-    })
+    Ok(rates.row("calls of a program, answered at once"))
+}
+
+/// Calls of a built-in tool, each through the gate like any other.
+async fn through_the_gate(place: &Place, rounds: usize) -> Result<Row, Trouble> {
+    std::fs::create_dir_all(place.data.join("files"))?;
+    let mut settings = Settings::new(place.data.clone());
+    settings.code.worker.clone_from(&place.worker);
+    settings.code.limits.fence.calls = CALLS;
+    let door = Door::open_by(&settings, Parts::default(), 4).await?;
+    let [single, ten] = sources("dice.roll", "expression", "'2d6+3'");
+    let mut rates = Rates::default();
+    for _ in 0..rounds {
+        for (source, rates) in [(&single, &mut rates.single), (&ten, &mut rates.ten)] {
+            tokio::time::sleep(SETTLE).await;
+            let began = clock::now();
+            door.code(source).await?;
+            rates.push(per_second(clock::now() - began));
+        }
+    }
+    Ok(rates.row("calls of a program, a built-in tool through the gate"))
+}
+
+/// [`CALLS`] calls of one tool: one after the other, and ten side by side.
+fn sources(tool: &str, name: &str, value: &str) -> [String; 2] {
+    let single = format!("for i in range({CALLS}):\n    x = {tool}({name} = {value})\nresult = x");
+    let ten = format!(
+        "for i in range({}):\n    x = parallel([({tool}, {{'{name}': {value}}})] * 10)\nresult = x",
+        CALLS / 10
+    );
+    [single, ten]
+}
+
+#[derive(Default)]
+struct Rates {
+    single: Vec<f64>,
+    ten: Vec<f64>,
+}
+
+impl Rates {
+    fn row(self, what: &str) -> Row {
+        let (single, ten) = (median(self.single), median(self.ten));
+        Row {
+            id: "P14",
+            what: what.to_owned(),
+            measured: format!("{single:.0}/s one after the other, {ten:.0}/s ten at a time"),
+            target: format!("≥ {LEAST}/s"),
+            ratio: Some(single / LEAST),
+            verdict: Verdict::at_least(single, LEAST),
+            figures: json!({ "perSecond": { "single": single, "ten": ten }, "limit": LEAST }),
+        }
+    }
+}
+
+fn per_second(whole: Duration) -> f64 {
+    f64::from(CALLS) / whole.as_secs_f64()
 }
 
 struct World {
@@ -159,7 +209,7 @@ struct Timed {
 
 impl World {
     fn new(worker: &Path, spare: usize) -> Result<Self, Trouble> {
-        let sandbox = Sandbox::new(Settings {
+        let sandbox = Sandbox::new(sandbox::Settings {
             worker: worker.to_owned(),
             spare,
             together: TOGETHER,
