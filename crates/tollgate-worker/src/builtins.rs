@@ -2,12 +2,15 @@
 //! out of habit, and the ways to call tools. None of them reaches anything but its arguments and
 //! the session.
 
+use num_bigint::BigInt;
 use starlark::environment::{Globals, GlobalsBuilder, LibraryExtension};
 use starlark::eval::{Arguments, Evaluator};
 use starlark::starlark_module;
-use starlark::values::none::NoneType;
+use starlark::values::float::StarlarkFloat;
+use starlark::values::none::{NoneOr, NoneType};
 use starlark::values::tuple::UnpackTuple;
-use starlark::values::{Heap, Value};
+use starlark::values::{Heap, Value, ValueLike as _};
+use tollgate_sandbox::frames::Kind;
 
 use crate::calls::{self, Failing};
 use crate::convert::{from_json, to_json};
@@ -27,7 +30,7 @@ const EXTENSIONS: &[LibraryExtension] = &[
 ];
 
 pub fn globals() -> Globals {
-    let mut globals = GlobalsBuilder::extended_by(EXTENSIONS).with(functions);
+    let mut globals = GlobalsBuilder::extended_by(EXTENSIONS).with(functions).with(rounding);
     globals.namespace("json", json);
     globals.build()
 }
@@ -79,6 +82,38 @@ fn functions(globals: &mut GlobalsBuilder) {
             sum = sum.add(item, heap)?;
         }
         Ok(sum)
+    }
+}
+
+/// Halves go to the even neighbour, as Python has it.
+#[starlark_module]
+fn rounding(globals: &mut GlobalsBuilder) {
+    fn round<'v>(
+        #[starlark(require = pos)] number: Value<'v>,
+        #[starlark(default = NoneOr::None)] ndigits: NoneOr<i32>,
+        heap: Heap<'v>,
+    ) -> starlark::Result<Value<'v>> {
+        let Some(StarlarkFloat(float)) = number.downcast_ref() else {
+            let kind = number.get_type();
+            let message = format!("`round` needs a number, not a {kind}");
+            return match kind {
+                "int" => Ok(number),
+                _ => Err(Stop::bare(Kind::Runtime, message).into()),
+            };
+        };
+        match ndigits {
+            NoneOr::Other(digits) => {
+                let digits = usize::try_from(digits.clamp(0, 400)).unwrap_or_default();
+                Ok(heap.alloc(format!("{float:.digits$}").parse::<f64>().unwrap_or(*float)))
+            }
+            NoneOr::None if float.is_finite() => {
+                let whole = format!("{:.0}", float.round_ties_even());
+                Ok(heap.alloc(whole.parse::<BigInt>().unwrap_or_default()))
+            }
+            NoneOr::None => {
+                Err(Stop::bare(Kind::Runtime, format!("`round` cannot round {float}")).into())
+            }
+        }
     }
 }
 

@@ -1,11 +1,13 @@
 //! Looks at a program before it runs: a tool that is not there is told of before others were
-//! called. Pure; what is called by another name than its server's is found when it runs.
+//! called, and so is a comparison that is never true. Pure; what is called by another name than its server's is found when it runs.
 
 use std::collections::HashSet;
 
 use starlark::ErrorKind;
 use starlark::syntax::AstModule;
-use starlark::syntax::ast::{AssignTarget, AstExpr, AstParameter, AstStmt, Clause, Expr, Stmt};
+use starlark::syntax::ast::{
+    AssignTarget, AstExpr, AstParameter, AstStmt, BinOp, Clause, Expr, Stmt,
+};
 use tollgate_sandbox::frames::{Kind, Names};
 
 use crate::failure::Stop;
@@ -18,6 +20,12 @@ pub(crate) fn check(program: &AstModule, names: &Names) -> starlark::Result<()> 
     let own = Own::of(program.statement());
     let mut wrong = None;
     each(program.statement(), &mut |expression| {
+        if wrong.is_none()
+            && let Expr::Op(one, BinOp::Equal | BinOp::NotEqual, other) = &expression.node
+            && (is_type_of(one) && is_type(other) || is_type(one) && is_type_of(other))
+        {
+            wrong = Some((never_equal(), expression.span));
+        }
         if let Expr::Dot(of, tool) = &expression.node
             && let Expr::Identifier(server) = &of.node
             && wrong.is_none()
@@ -46,6 +54,27 @@ fn missing(server: &str, tools: &[String], tool: &str) -> Stop {
         }
     };
     Stop::new(Kind::Syntax, format!("`{server}` has no tool `{tool}`"), hint)
+}
+
+/// `type(x)` is a text here; comparing it with a type is always false, and nobody would notice.
+fn never_equal() -> Stop {
+    Stop::new(
+        Kind::Syntax,
+        "`type(x)` is a string, and never equal to a type",
+        "write `isinstance(x, str)`, or compare with the type's name: `type(x) == \"string\"`",
+    )
+}
+
+fn is_type_of(expression: &AstExpr) -> bool {
+    matches!(&expression.node, Expr::Call(function, _) if is_name(function, &["type"]))
+}
+
+fn is_type(expression: &AstExpr) -> bool {
+    is_name(expression, &["str", "int", "float", "bool", "list", "dict", "tuple", "set"])
+}
+
+fn is_name(expression: &AstExpr, names: &[&str]) -> bool {
+    matches!(&expression.node, Expr::Identifier(it) if names.contains(&it.node.ident.as_str()))
 }
 
 /// Every expression, those within others too.

@@ -71,8 +71,18 @@ pub(crate) fn line(eval: &Evaluator<'_, '_, '_>) -> u32 {
     place.map_or(1, |place| from_one(place.resolve_span().begin.line))
 }
 
-pub(crate) fn failed(error: &starlark::Error, known: &Known<'_>) -> Failed {
-    let (kind, message) = told(error, known);
+/// How far a program came.
+#[derive(Clone, Copy)]
+pub(crate) enum Phase {
+    Reading,
+    Running,
+}
+
+pub(crate) fn failed(error: &starlark::Error, phase: Phase, known: &Known<'_>) -> Failed {
+    let (kind, message) = match (told(error, known), phase) {
+        ((Kind::Runtime, message), Phase::Reading) => (Kind::Syntax, message),
+        (told, _) => told,
+    };
     let message = cut(&message, MESSAGE);
     let frames = error.call_stack().frames.iter().rev();
     let places = error.span().into_iter().chain(frames.filter_map(|it| it.location.as_ref()));
@@ -114,12 +124,11 @@ fn told(error: &starlark::Error, known: &Known<'_>) -> (Kind, String) {
     }
     let message = error.without_diagnostic().to_string();
     // Hints say it better.
+    let message = message.strip_prefix("Parse error: ").unwrap_or(&message);
     let message = message.split(", did you mean `").next().unwrap_or_default();
     match error.kind() {
-        ErrorKind::Parser(_) | ErrorKind::Scope(_) => {
-            let message = message.strip_prefix("Parse error: ").unwrap_or(message);
-            (Kind::Syntax, lowered(message))
-        }
+        // Not `Parser`: `int("a")` is such an error as well.
+        ErrorKind::Scope(_) => (Kind::Syntax, lowered(message)),
         ErrorKind::StackOverflow(_) => {
             let most = known.fence.depth;
             (Kind::Depth, format!("functions call each other more than {most} deep"))

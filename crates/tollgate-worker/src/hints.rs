@@ -88,7 +88,7 @@ const NAMES: &[(&[&str], &str)] = &[
     ),
     (
         &["math"],
-        "there is no `math`: `+ - * / // %`, `abs`, `min`, `max`, `sum`, `int`, `float` are there",
+        "there is no `math`: `+ - * / // %`, `abs`, `min`, `max`, `sum`, `round`, `int`, `float` are there",
     ),
     (&["dumps", "loads"], "write `json.encode(value)` and `json.decode(text)`"),
     (&["null", "undefined", "nil"], "write `None`"),
@@ -106,6 +106,23 @@ const NAMES: &[(&[&str], &str)] = &[
 
 /// What a message says, and what helps.
 const SAYINGS: &[(&str, &str)] = &[
+    (
+        "f-string expression end",
+        "a place in a string has no format: write `{round(x, 2)}`, or assign to a name first",
+    ),
+    (
+        "inside replacement field",
+        "a place in a string has no format: write `round(x, 2)`, `str(x)`",
+    ),
+    ("unsupported format character", "`%s` and `%d` are there; write `round(x, 2)` for digits"),
+    ("unexpected keyword 'for'", "there are no generators: write a list, `[… for … in …]`"),
+    ("expected symbol ':'", "a set is written as `set([1, 2])`"),
+    ("unexpected string literal", "join strings with `+`"),
+    ("comparisons are not associative", "write `a < b and b < c`"),
+    (
+        "(iter)` not supported on type `string`",
+        "a string's letters are `text.elems()`, its lines `text.splitlines()`; JSON in it is read with `json.decode(text)`",
+    ),
     (
         "f-string",
         "keep what stands in braces short: assign it to a name first, and use that in the string",
@@ -208,6 +225,7 @@ fn missing_attribute(of: &str, name: &str) -> Option<String> {
         "tool" => Some(
             "a tool returns its result when it is called: `server.tool(name=value)`".to_owned(),
         ),
+        "list" if name == "sort" => Some("write `value = sorted(value)`".to_owned()),
         "list" => {
             Some("that is a list: take one of it, `value[0]`, or go over it with `for`".to_owned())
         }

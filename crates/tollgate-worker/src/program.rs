@@ -16,7 +16,7 @@ use crate::bindings;
 pub use crate::builtins::globals;
 use crate::check::check;
 use crate::convert::to_json;
-use crate::failure::{FILE, LESS, Stop, failed, stopped};
+use crate::failure::{FILE, LESS, Phase, Stop, failed, stopped};
 use crate::hints::Known;
 use crate::pipe::Pipe;
 use crate::session::Session;
@@ -62,7 +62,7 @@ struct Program<'a> {
 
 /// How a program ends that does not come to its end.
 enum Ended {
-    Program(starlark::Error),
+    Program(Phase, starlark::Error),
     /// After its last line.
     Stop(Stop),
 }
@@ -72,7 +72,7 @@ impl Program<'_> {
         Module::with_temp_heap(|module| {
             bindings::bind(&module, &self.names);
             self.evaluate(&module).map_err(|ended| match ended {
-                Ended::Program(error) => self.failed(&error),
+                Ended::Program(phase, error) => self.failed(&error, phase),
                 Ended::Stop(stop) => stopped(&stop),
             })
         })
@@ -80,14 +80,16 @@ impl Program<'_> {
 
     fn evaluate(&self, module: &Module<'_>) -> Result<Done, Ended> {
         let program = AstModule::parse(FILE, self.source.to_owned(), &DIALECT);
-        let program = program.map_err(Ended::Program)?;
-        check(&program, &self.names).map_err(Ended::Program)?;
+        let unread = |error| Ended::Program(Phase::Reading, error);
+        let program = program.map_err(unread)?;
+        check(&program, &self.names).map_err(unread)?;
         let mut eval = Evaluator::new(module);
         eval.extra = Some(self.session);
         fence(&mut eval, self.session.fence());
         // Asked every thousand steps: prints of a program that only computes must leave as well.
         eval.set_check_cancelled(Box::new(|| self.session.flush().is_err()));
-        eval.eval_module(program, self.globals).map_err(Ended::Program)?;
+        let ended = eval.eval_module(program, self.globals);
+        ended.map_err(|error| Ended::Program(Phase::Running, error))?;
         let steps = eval.get_total_tick_count();
         let result = self.result(module).map_err(Ended::Stop)?;
         Ok(Done { result, steps })
@@ -103,10 +105,10 @@ impl Program<'_> {
         Ok(Some(RawValue::from_string(json).expect("it was just written")))
     }
 
-    fn failed(&self, error: &starlark::Error) -> Failed {
+    fn failed(&self, error: &starlark::Error, phase: Phase) -> Failed {
         let globals: Vec<_> = self.globals.names().map(|name| name.as_str()).collect();
         let fence = self.session.fence();
-        failed(error, &Known { names: &self.names, globals: &globals, fence })
+        failed(error, phase, &Known { names: &self.names, globals: &globals, fence })
     }
 }
 

@@ -17,7 +17,7 @@ const LEFT_OUT: &str = "…";
 /// Ends soon after `out` has `room` bytes: the rest would not be printed anyway.
 pub(crate) fn show(value: Value<'_>, room: usize, out: &mut String) {
     match value.unpack_str() {
-        Some(text) => out.push_str(text),
+        Some(text) => out.push_str(within(text, room.saturating_sub(out.len()))),
         None => Shower { out, room }.value(value, 0),
     }
 }
@@ -91,7 +91,7 @@ impl Shower<'_> {
 
     fn string(&mut self, text: &str) {
         self.out.push('"');
-        for letter in text.chars() {
+        for letter in within(text, self.room.saturating_sub(self.out.len())).chars() {
             match letter {
                 '"' => self.out.push_str("\\\""),
                 '\\' => self.out.push_str("\\\\"),
@@ -116,6 +116,11 @@ impl Shower<'_> {
     fn is_full(&self) -> bool {
         self.out.len() > self.room
     }
+}
+
+/// A letter more than fits, so that what does not fit is seen.
+fn within(text: &str, room: usize) -> &str {
+    &text[..text.ceil_char_boundary(text.len().min(room.saturating_add(1)))]
 }
 
 fn is_dict(value: Value<'_>) -> bool {

@@ -37,6 +37,14 @@ fn fail_says_what_the_program_says() {
 }
 
 #[test]
+fn what_fails_while_it_runs_is_no_mistake_of_syntax() {
+    let told = "1\n! runtime 2: cannot parse `abc` as an integer in base 10";
+    assert_eq!(rehearse("print(1)\nx = int('abc')", FENCE).told(), told);
+    let told = "! syntax 2: unparenthesized tuple with trailing comma";
+    assert_eq!(rehearse("print(1)\nx, *y = [1]", FENCE).told(), told);
+}
+
+#[test]
 fn odd_sources_get_a_place_as_well() {
     // b_st_14: NUL, tabs, carriage returns
     for (source, told) in [

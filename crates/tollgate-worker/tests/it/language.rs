@@ -80,6 +80,29 @@ fn what_models_write_out_of_habit_is_there() {
 }
 
 #[test]
+fn numbers_are_rounded_as_in_python() {
+    check(
+        "result = [round(1.234, 2), round(2.5), round(3.5), round(-0.5), round(7), round(1e20), round(0.1, 0)]",
+        "= [1.23,2,4,0,7,100000000000000000000,0.0]",
+    );
+    check("round('a')", "! runtime 1: `round` needs a number, not a string");
+    check("round(float('nan'))", "! runtime 1: `round` cannot round NaN");
+}
+
+#[test]
+fn a_type_is_not_compared_with_its_name() {
+    check(
+        "print(1)\nx = type(1) == int",
+        "! syntax 2: `type(x)` is a string, and never equal to a type",
+    );
+    check(
+        "if str != type('a'): pass",
+        "! syntax 1: `type(x)` is a string, and never equal to a type",
+    );
+    check("result = type('a') == 'string'", "= true");
+}
+
+#[test]
 fn print_joins_with_spaces_and_keeps_letters() {
     check(
         "print('a', 1, None, True, [1.5, 'x'], {'k': ('t',)})",
@@ -152,6 +175,15 @@ fn habits_of_python_get_a_hint() {
         ("x = 2 ** 8", "there is no `**`"),
         ("x = {**{}}", "`one | other`"),
         ("x = [*[1]]", "`one + other`"),
+        ("x = 1.5\ny = f'{x:.2f}'", "round("),
+        ("y = '{:.2f}'.format(1.5)", "round("),
+        ("y = '%.2f' % 1.5", "round("),
+        ("y = sum(x for x in [1])", "`[… for … in …]`"),
+        ("y = {1, 2}", "`set([1, 2])`"),
+        ("y = f('a' 'b')", "`+`"),
+        ("y = 0 < 1 < 2", "`a < b and b < c`"),
+        ("for c in 'abc': pass", "text.elems()"),
+        ("y = [2, 1]\ny.sort()", "`value = sorted(value)`"),
         ("x = lst([1])", "`list`"),
     ] {
         check_hint(source, hint);
