@@ -1,5 +1,5 @@
 use super::{Got, frame, read};
-use crate::frames::LONGEST_WORD;
+use crate::frames::{LONGEST_WORD, Word};
 
 async fn check(bytes: &[u8], expected: &str) {
     let mut from = bytes;
@@ -34,4 +34,17 @@ async fn what_is_no_frame_is_named() {
 fn what_no_worker_would_read_is_not_written() {
     let error = frame(&"x".repeat(40 << 20)).unwrap_err();
     assert_eq!(error.to_string(), "41943042 bytes are more than one frame may have (33554432)");
+}
+
+proptest::proptest! {
+    #[test]
+    fn any_bytes_are_read_without_a_panic(bytes: Vec<u8>, length in 0_u32..64) {
+        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let framed = [&length.to_le_bytes()[..], &bytes].concat();
+        for bytes in [&bytes, &framed] {
+            let (mut from, mut frame) = (bytes.as_slice(), Vec::new());
+            let _ = runtime.block_on(read(&mut from, &mut frame));
+            let _ = serde_json::from_slice::<Word>(&frame);
+        }
+    }
 }
