@@ -7,7 +7,8 @@ use serde_json::Value;
 use super::layers::Layers;
 use super::literal::literal;
 use super::parameters::{Declared, Need};
-use super::reader::{Detail, Reader};
+use super::reader::Detail;
+use super::remark::remark;
 use super::signature::{Origin, SEEN, Writer};
 use super::{Book, Entry, Seen, wording};
 use crate::nearest::nearest;
@@ -129,13 +130,11 @@ fn parameters(out: &mut String, entry: &Entry) {
         return;
     }
     comment(out, "Parameters:");
-    let mut unused = super::classes::Classes::default();
-    let reader = Reader::new(schema, &mut unused, Detail::Brief);
     for (field, parameter) in declared.fields.iter().zip(entry.parameters().all()) {
         let layers = Layers::of(schema, field.schema);
         let said = layers.text("description").map(|it| wording::line(it, PARAMETER));
         let need = (field.need == Need::Optional).then(|| "optional".to_owned());
-        let remark = reader.remark(field.schema);
+        let remark = remark(&layers, Detail::Full);
         let all: Vec<String> = [said, remark, need].into_iter().flatten().collect();
         let all: Vec<String> = all.into_iter().filter(|it| !it.is_empty()).collect();
         let colon = if all.is_empty() { "" } else { ": " };

@@ -126,8 +126,8 @@ impl<'a> Declared<'a> {
         let taken = match said {
             Some(Value::Bool(said)) => *said,
             Some(_) => true,
-            // Nothing is known of it, so anything may be right.
-            None => self.fields.is_empty(),
+            // Nothing is said of arguments, so anything may be right.
+            None => self.whole.get("properties").is_none() && self.fields.is_empty(),
         };
         match taken || self.whole.get("patternProperties").is_some() {
             true => Others::Taken,
@@ -135,8 +135,9 @@ impl<'a> Declared<'a> {
         }
     }
 
-    /// What arguments without a name in the schema must be, if it says so.
+    /// What arguments must be that the schema does not name, where it says that it takes them.
     pub(super) fn other(&self) -> Option<&'a Value> {
-        self.whole.get("additionalProperties").filter(|it| it.is_object())
+        let said = self.whole.get("additionalProperties");
+        said.filter(|it| it.is_object() || **it == Value::Bool(true))
     }
 }

@@ -64,7 +64,7 @@ impl<'a, 'c> Reader<'a, 'c> {
             Detail::Brief => None,
             Detail::Full => layers.text("description").map(|it| wording::line(it, DESCRIPTION)),
         };
-        let said = [description.filter(|it| !it.is_empty()), remark(&layers)];
+        let said = [description.filter(|it| !it.is_empty()), remark(&layers, self.detail)];
         let said: Vec<String> = said.into_iter().flatten().collect();
         (!said.is_empty()).then(|| said.join("; "))
     }

@@ -4,20 +4,38 @@
 use serde_json::Value;
 
 use super::layers::Layers;
+use super::reader::Detail;
 use super::wording;
 
 /// Longer texts and lists than these nobody writes by accident.
 const LONG_TEXT: f64 = 500.0;
 const LONG_LIST: f64 = 200.0;
-const PATTERN: usize = 40;
+/// Characters of a pattern beside a signature, and where there is room.
+const SHORT_PATTERN: usize = 20;
+const PATTERN: usize = 200;
 /// What generators write for "any integer".
 const SAFE: f64 = 9_007_199_254_740_991.0;
 
 /// `None` where there is nothing that matters.
-pub(super) fn remark(layers: &Layers<'_>) -> Option<String> {
-    let remarks = [format(layers), range(layers), letters(layers), items(layers)];
+pub(super) fn remark(layers: &Layers<'_>, detail: Detail) -> Option<String> {
+    let remarks =
+        [notation(layers), format(layers), range(layers), letters(layers, detail), items(layers)];
     let remarks: Vec<String> = remarks.into_iter().flatten().collect();
     (!remarks.is_empty()).then(|| remarks.join(", "))
+}
+
+/// Texts that hold more than one value: the commonest mistake with strings is to give a list.
+fn notation(layers: &Layers<'_>) -> Option<String> {
+    if layers.text("type") != Some("string") || layers.get("enum").is_some() {
+        return None;
+    }
+    let said = layers.text("description")?.to_ascii_lowercase();
+    let has = |words: &[&str]| words.iter().any(|it| said.contains(it));
+    if has(&["comma-separated", "comma separated"]) {
+        return Some("comma-separated".to_owned());
+    }
+    let is_json = has(&["json string", "json array", "json object", "json-encoded", "as json"]);
+    is_json.then(|| "JSON text".to_owned())
 }
 
 fn format(layers: &Layers<'_>) -> Option<String> {
@@ -53,7 +71,8 @@ fn range(layers: &Layers<'_>) -> Option<String> {
         (Some(least), Some(most), _, _) => Some(format!("{least}..{most}")),
         (Some(least), None, _, below) => {
             let below = below.map(|it| format!("<{it}"));
-            let least = (least != "0" || below.is_some()).then(|| format!(">={least}"));
+            let is_told = below.is_some() || !["0", "1"].contains(&&*least);
+            let least = is_told.then(|| format!(">={least}"));
             both(least, below)
         }
         (None, most, above, below) => {
@@ -65,8 +84,12 @@ fn range(layers: &Layers<'_>) -> Option<String> {
     both(said, multiple.map(|it| format!("multiple of {it}")))
 }
 
-fn letters(layers: &Layers<'_>) -> Option<String> {
-    let pattern = layers.text("pattern").filter(|it| it.chars().count() <= PATTERN);
+fn letters(layers: &Layers<'_>, detail: Detail) -> Option<String> {
+    let limit = match detail {
+        Detail::Brief => SHORT_PATTERN,
+        Detail::Full => PATTERN,
+    };
+    let pattern = layers.text("pattern").filter(|it| it.chars().count() <= limit);
     let pattern = pattern.map(|it| format!("matches {}", wording::line(it, PATTERN)));
     let (least, most) = (count(layers, "minLength"), count(layers, "maxLength"));
     let length = match (least.filter(|it| *it > 1.0), most.filter(|it| *it <= LONG_TEXT)) {
@@ -85,6 +108,7 @@ fn items(layers: &Layers<'_>) -> Option<String> {
     match (least.filter(|it| *it > 0.0), most.filter(|it| *it <= LONG_LIST)) {
         (Some(least), Some(most)) if least == most => Some(format!("{most} items")),
         (Some(least), Some(most)) => Some(format!("{least}..{most} items")),
+        (Some(1.0), None) => Some("not empty".to_owned()),
         (Some(least), None) => Some(format!("min {least} items")),
         (None, Some(most)) => Some(format!("max {most} items")),
         (None, None) => None,

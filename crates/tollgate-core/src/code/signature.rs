@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::classes::Classes;
 use super::layers::Layers;
 use super::literal::literal;
-use super::parameters::{Declared, Field, Need, Others};
+use super::parameters::{Declared, Field, Need};
 use super::reader::{Detail, Reader};
 use super::typed::Type;
 use super::wording;
@@ -68,9 +68,8 @@ impl<'s> Writer<'s> {
         if let Some(more @ 1..) = declared.fields.len().checked_sub(MOST_PARAMETERS) {
             remarks.push(format!("{more} more parameters"));
         }
-        if declared.others() == Others::Taken {
-            let others = declared.other().map_or_else(Type::any, |it| reader.read(it, "other"));
-            shown.push(format!("**others: {others}"));
+        if let Some(other) = declared.other() {
+            shown.push(format!("**others: {}", reader.read(other, "other")));
         }
         let (returns, origin) = self.returns(entry);
         Signature { parameters: shown.join(", "), returns: returns.to_string(), origin, remarks }

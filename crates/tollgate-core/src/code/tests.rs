@@ -14,6 +14,7 @@ use crate::tool::Tool;
 use crate::trust::Pins;
 
 mod calls;
+mod corpus;
 mod random;
 mod reading;
 mod signatures;

@@ -115,7 +115,7 @@ fn is_one_line(text: &str) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1_000))]
+    #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
     fn any_schema_is_a_type_on_one_line(schema in any_schema()) {

@@ -18,7 +18,7 @@ fn issue() -> Value {
             "properties": {
                 "state": {"enum": ["open", "closed"], "default": "open", "description": "which ones"},
                 "owner": {"type": "string", "description": "Whose repository", "examples": ["octo"]},
-                "number": {"type": "integer", "minimum": 1},
+                "number": {"type": "integer", "minimum": 2},
             },
             "required": ["owner", "number"],
         },
@@ -64,7 +64,7 @@ class Issue(TypedDict):
     title: str
     labels: list[str]
     closed_at: NotRequired[str | None]  # ISO 8601 date-time
-def get_issue(owner: str, number: int, *, state: Literal[\"open\", \"closed\"] = \"open\") -> Issue:  # Gets one issue; number >=1
+def get_issue(owner: str, number: int, *, state: Literal[\"open\", \"closed\"] = \"open\") -> Issue:  # Gets one issue; number >=2
 def list_issues(repo: str) -> Any:  # Does list-issues
 "
     );
@@ -138,7 +138,7 @@ git_hub.get_issue(owner: str, number: int, *, state: Literal[\"open\", \"closed\
 # Never fails.
 # Parameters:
 #   owner: Whose repository
-#   number: >=1
+#   number: >=2
 #   state: which ones; optional
 # Returns Issue
 class Issue(TypedDict):
@@ -146,7 +146,7 @@ class Issue(TypedDict):
     labels: list[str]
     closed_at: NotRequired[str | None]  # ISO 8601 date-time
 # Example:
-result = git_hub.get_issue(owner=\"octo\", number=1)
+result = git_hub.get_issue(owner=\"octo\", number=2)
 "
     );
     for (server, tool) in
@@ -180,7 +180,7 @@ fn a_search_answers_with_signatures() {
     assert_eq!(
         book.search("one issue please", Some(1), NOTHING),
         "\
-git_hub.get_issue(owner: str, number: int, *, state: Literal[\"open\", \"closed\"] = \"open\") -> Issue  # Gets one issue; number >=1
+git_hub.get_issue(owner: str, number: int, *, state: Literal[\"open\", \"closed\"] = \"open\") -> Issue  # Gets one issue; number >=2
 class Issue(TypedDict):
     title: str
     labels: list[str]

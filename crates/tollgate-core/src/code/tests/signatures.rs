@@ -82,7 +82,7 @@ fn formats_and_ranges_are_remarks() {
     check(&json!({"type": "string", "format": "date"}), "str  # x YYYY-MM-DD");
     check(&json!({"type": "integer", "minimum": 1, "maximum": 100}), "int  # x 1..100");
     check(&json!({"type": "integer", "minimum": 0}), "int");
-    check(&json!({"type": "integer", "minimum": 1}), "int  # x >=1");
+    check(&json!({"type": "integer", "minimum": 1}), "int");
     check(
         &json!({"type": "number", "exclusiveMinimum": 0, "multipleOf": 0.5}),
         "float  # x >0, multiple of 0.5",
@@ -101,6 +101,12 @@ fn formats_and_ranges_are_remarks() {
         "list[int]  # x max 10 items",
     );
     check(&json!({"type": "string", "format": "int-thing"}), "str");
+    check(&json!({"type": "integer", "minimum": 2}), "int  # x >=2");
+    check(&json!({"type": "array", "minItems": 1}), "list  # x not empty");
+    let said = |words: &str| json!({"type": "string", "description": words});
+    check(&said("JSON array of issues"), "str  # x JSON text");
+    check(&said("Comma-separated keys"), "str  # x comma-separated");
+    check(&said("The path of a .json file"), "str");
 }
 
 #[test]
