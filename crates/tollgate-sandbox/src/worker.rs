@@ -74,6 +74,8 @@ impl Worker {
         let mut child = Command::new(&launch.program)
             .args([launch.memory_bytes.to_string(), seconds.to_string()])
             .env_clear()
+            // What it wants; with another environment it begins once more, and so later.
+            .env("MALLOC_ARENA_MAX", "1")
             .current_dir("/")
             .process_group(0)
             .stdin(Stdio::piped())

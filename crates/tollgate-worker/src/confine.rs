@@ -1,6 +1,8 @@
 //! Takes the process's rights away, before it reads a program: first what threads inherit, then
 //! what would hinder starting them. Called by `main` only; knows nothing of programs.
 
+use std::env;
+use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::os::unix::process::CommandExt as _;
@@ -14,6 +16,10 @@ use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
 mod filter;
+
+/// With more than one, the allocator reserves 64 MiB for each thread, and looks into `/proc` when it
+/// gives memory back.
+const ARENAS: &str = "MALLOC_ARENA_MAX";
 
 /// What the kernel keeps the process to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -32,8 +38,8 @@ impl Default for Walls {
 /// Why the process is not shut in. It must not read a program then.
 #[derive(Debug, thiserror::Error)]
 pub enum Open {
-    #[error("files that it inherited could not be closed: {0}")]
-    Inherited(io::Error),
+    #[error("it could not begin again without inherited files: {0}")]
+    Again(io::Error),
     #[error("its privileges could not be taken: {0}")]
     Privileges(Errno),
     #[error("its file rules could not be set: {0}")]
@@ -49,7 +55,7 @@ pub fn begin(walls: Walls) -> Result<(), Open> {
     // The kernel takes the highest of all processes when memory runs out. Where this cannot be
     // written nobody is less safe than before.
     let _ = fs::write("/proc/self/oom_score_adj", "800");
-    close_inherited()?;
+    begin_well()?;
     let nothing = CapabilitySets {
         effective: CapabilitySet::empty(),
         permitted: CapabilitySet::empty(),
@@ -75,17 +81,25 @@ pub fn finish() -> Result<(), Open> {
     filter::apply()
 }
 
-/// Files that whoever started us left open. Closing them here would need unsafe code, so the
-/// process begins again without them; as a rule there are none.
-fn close_inherited() -> Result<(), Open> {
-    let open = fs::read_dir("/proc/self/fd").map_err(Open::Inherited)?;
-    // One is the directory that is being read.
-    if open.count() <= 4 {
+/// Files that whoever started us left open cannot be closed without unsafe code, and what the
+/// allocator does is settled before `main`: a process that began with the wrong ones begins again.
+fn begin_well() -> Result<(), Open> {
+    let one_arena = env::var_os(ARENAS).is_some_and(|most| most == "1");
+    if one_arena && inherited().is_none_or(|files| files == 0) {
         return Ok(());
     }
     close_fds::set_fds_cloexec(3, &[]);
-    let again = Command::new("/proc/self/exe").args(std::env::args_os().skip(1)).exec();
-    Err(Open::Inherited(again))
+    let mut again = Command::new("/proc/self/exe");
+    Err(Open::Again(again.args(env::args_os().skip(1)).env(ARENAS, "1").exec()))
+}
+
+/// Open files beyond the three. Where they cannot be counted the filter keeps us from them.
+fn inherited() -> Option<usize> {
+    let open = fs::read_dir("/proc/self/fd").ok()?;
+    let beyond = |name: &OsStr| name.to_str()?.parse().ok().filter(|file: &u32| *file > 2);
+    let open = open.flatten().filter(|file| beyond(&file.file_name()).is_some()).count();
+    // One is the directory that is being read.
+    Some(open.saturating_sub(1))
 }
 
 /// No file, no connection, no signal to others. A kernel without Landlock leaves this to the

@@ -23,8 +23,6 @@ const CALLS: &[i64] = &[
     // Ends.
     libc::SYS_exit,
     libc::SYS_exit_group,
-    libc::SYS_rseq,
-    libc::SYS_set_robust_list,
     // Signals: what an abort, or the end of the stack, is told with.
     libc::SYS_getpid,
     libc::SYS_gettid,

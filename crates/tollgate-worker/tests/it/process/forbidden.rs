@@ -45,6 +45,7 @@ fn dies_when_it_tries(what: &str) {
         .args(["--exact", "process::forbidden::tries", "--nocapture", "--test-threads=1"])
         .env_clear()
         .env(TRY, what)
+        .env("MALLOC_ARENA_MAX", "1")
         .output()
         .expect("it starts");
     assert_eq!(tried.status.signal(), Some(SIGSYS), "{what}: {tried:?}");
