@@ -1,9 +1,7 @@
 //! Values to JSON and back. Used for arguments, results and `json`. Depth and size are bounded
 //! here, whatever a program built.
 
-use num_bigint::BigInt;
-use serde_json::Value as Json;
-use starlark::values::dict::{AllocDict, DictRef};
+use starlark::values::dict::DictRef;
 use starlark::values::float::StarlarkFloat;
 use starlark::values::list::ListRef;
 use starlark::values::structs::StructRef;
@@ -15,7 +13,10 @@ use crate::bindings::{Server, Tool, Written};
 use crate::failure::Stop;
 use crate::outcome::Outcome;
 
+mod reading;
 mod surrogates;
+
+pub(crate) use reading::from_json;
 
 /// Lists and dicts within each other. Whoever reads our JSON takes at least this much.
 const DEEPEST: usize = 100;
@@ -224,56 +225,5 @@ fn short(key: Value<'_>) -> String {
     match key.get_type() {
         "int" | "float" | "bool" | "NoneType" => format!("`{}`", key.to_repr()),
         other => format!("of type {other}"),
-    }
-}
-
-/// Why a text is not data.
-pub(crate) type Unread = (Kind, String);
-
-/// A value from JSON.
-pub(crate) fn from_json<'v>(text: &str, heap: Heap<'v>) -> Result<Value<'v>, Unread> {
-    let text = surrogates::replaced(text);
-    let json: Json = serde_json::from_str(&text).map_err(|error| {
-        let message = error.to_string();
-        match message.starts_with("recursion limit exceeded") {
-            true => (Kind::Depth, "it has too many lists or objects within each other".to_owned()),
-            false => (Kind::Runtime, message),
-        }
-    })?;
-    alloc(json, heap).map_err(|message| (Kind::Runtime, message))
-}
-
-fn alloc<'v>(json: Json, heap: Heap<'v>) -> Result<Value<'v>, String> {
-    Ok(match json {
-        Json::Null => Value::new_none(),
-        Json::Bool(truth) => Value::new_bool(truth),
-        Json::Number(number) => alloc_number(number.as_str(), heap)?,
-        Json::String(text) => heap.alloc(text),
-        Json::Array(items) => {
-            let items: Vec<_> =
-                items.into_iter().map(|item| alloc(item, heap)).collect::<Result<_, _>>()?;
-            heap.alloc(items)
-        }
-        Json::Object(entries) => {
-            let entries: Vec<_> = entries
-                .into_iter()
-                .map(|(key, value)| Ok((key, alloc(value, heap)?)))
-                .collect::<Result<_, String>>()?;
-            heap.alloc(AllocDict(entries))
-        }
-    })
-}
-
-/// Whole numbers stay exact, however long.
-fn alloc_number<'v>(text: &str, heap: Heap<'v>) -> Result<Value<'v>, String> {
-    if let Ok(small) = text.parse::<i64>() {
-        return Ok(heap.alloc(small));
-    }
-    if let Ok(large) = text.parse::<BigInt>() {
-        return Ok(heap.alloc(large));
-    }
-    match text.parse::<f64>() {
-        Ok(number) if number.is_finite() => Ok(heap.alloc(number)),
-        _ => Err(format!("the number `{text}` is too large")),
     }
 }

@@ -41,7 +41,7 @@ fn numbers_stay_what_they_are() {
 fn numbers_that_are_no_numbers_are_refused() {
     back(
         "1e400",
-        "! runtime 1: what `echo.json` returned cannot be read: the number `1e+400` is too large",
+        "! runtime 1: what `echo.json` returned cannot be read: the number `1e+400` is too large at line 1 column 5",
     );
     check("result = [float('nan')]", "! runtime: `result[0]` is the number NaN, which is no data");
     check(
@@ -54,7 +54,7 @@ fn numbers_that_are_no_numbers_are_refused() {
     );
     check(
         "x = json.decode('1e400')",
-        "! runtime 1: `json.decode` cannot read the text: the number `1e+400` is too large",
+        "! runtime 1: `json.decode` cannot read the text: the number `1e+400` is too large at line 1 column 5",
     );
 }
 
