@@ -19,6 +19,8 @@ use crate::caller::{Caller, Reply};
 use crate::gate::Asked;
 use crate::settings::{Command, Server, Settings, Transport};
 
+mod code;
+
 /// A server with the tool `pid`, which waits so long first.
 const PID: &str = r#"
 import json, os, sys, threading, time

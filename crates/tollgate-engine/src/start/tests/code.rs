@@ -1,0 +1,430 @@
+//! Programs in a running gate: what their calls may do, wait for and cost, and what comes back.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::{Map, Value, json};
+use tokio::sync::mpsc;
+use tollgate_core::approval::{Decision, Verdict};
+use tollgate_core::budget::{Deadline, Tier};
+use tollgate_core::call::Decider;
+use tollgate_core::json::{raw, raw_value};
+use tollgate_mcp::client::Event;
+use tollgate_mcp::tasks;
+
+use super::*;
+use crate::audit::Ledger;
+use crate::builtin::{self, Failure, Reply as Said, Tool};
+use crate::caller::{CallError, Dialogue, Retry};
+use crate::clock::{Clock as _, SystemClock};
+use crate::gate::Gate;
+use crate::record::{CallRecord, Observer};
+use crate::settings::{Code, Unapproved};
+
+/// A tool that does what its name says; counts the calls that reached it, and those under way.
+struct Lab {
+    name: &'static str,
+    counts: Arc<Counts>,
+}
+
+#[derive(Default)]
+struct Counts {
+    begun: AtomicUsize,
+    ended: AtomicUsize,
+    together: AtomicUsize,
+}
+
+#[async_trait]
+impl Tool for Lab {
+    fn definition(&self) -> Value {
+        let any = json!({"type": "object"});
+        json!({"name": self.name, "inputSchema": any, "annotations": {"readOnlyHint": true}})
+    }
+
+    async fn call(&self, arguments: &Map<String, Value>) -> Result<Said, Failure> {
+        let begun = self.counts.begun.fetch_add(1, Ordering::SeqCst) + 1;
+        let under_way = begun - self.counts.ended.load(Ordering::SeqCst);
+        self.counts.together.fetch_max(under_way, Ordering::SeqCst);
+        let structured = match self.name {
+            "echo" | "guarded" => json!({"given": arguments}),
+            "slow" => {
+                tokio::time::sleep(Duration::from_millis(arguments["ms"].as_u64().unwrap())).await;
+                json!({"waited": arguments["ms"]})
+            }
+            "fail" => return Err(Failure::new("the lab is on fire")),
+            "big" => json!({"text": "x".repeat(arguments["bytes"].as_u64().unwrap() as usize)}),
+            other => panic!("no tool {other}"),
+        };
+        self.counts.ended.fetch_add(1, Ordering::SeqCst);
+        Ok(Said { text: "for people".to_owned(), structured: Some(structured) })
+    }
+}
+
+struct Bench {
+    running: Running,
+    counts: Arc<Counts>,
+    records: Arc<parking_lot::Mutex<Vec<String>>>,
+    _data: tempfile::TempDir,
+}
+
+struct Remember(Arc<parking_lot::Mutex<Vec<String>>>);
+
+impl Observer for Remember {
+    fn observe(&self, record: &CallRecord) {
+        self.0.lock().push(format!("{} {}", record.name, record.end.as_str()));
+    }
+}
+
+/// All tools are called in code; all but `guarded` run when a model wants them.
+fn coder() -> Agent {
+    let mut agent = Agent::implicit();
+    agent.persona.code_mode = true;
+    let automatic = ["echo", "slow", "fail", "big"];
+    agent.auto_execute = automatic.map(Glob::new).to_vec();
+    agent
+}
+
+impl Bench {
+    async fn open(agent: Agent, change: impl FnOnce(&mut Code)) -> Self {
+        let data = tempfile::tempdir().unwrap();
+        let mut code = Code { worker: tollgate_testkit::worker(), ..Code::default() };
+        change(&mut code);
+        let settings =
+            Settings { agents: vec![agent], code, ..Settings::new(data.path().to_owned()) };
+        let (counts, records) = (Arc::<Counts>::default(), Arc::default());
+        let tool = |name| -> Box<dyn Tool> { Box::new(Lab { name, counts: Arc::clone(&counts) }) };
+        let tools = ["echo", "guarded", "slow", "fail", "big"].map(tool).into();
+        let parts = Parts {
+            tools: vec![builtin::Server { name: "lab", tools }],
+            observers: vec![Box::new(Remember(Arc::clone(&records)))],
+            ledger: Arc::<Ledger>::default(),
+            ..Parts::default()
+        };
+        let running = start(&settings, parts).unwrap();
+        Self { running, counts, records, _data: data }
+    }
+
+    fn gate(&self) -> &Arc<Gate> {
+        &self.running.gate
+    }
+
+    fn turn(&self) -> Turn {
+        self.gate().turn(Asked::by(Principal::named("ada"))).unwrap()
+    }
+
+    async fn ask(&self, source: &str, caller: Caller<'_>) -> Result<Reply, CallError> {
+        self.ask_in(&self.turn(), source, caller).await
+    }
+
+    async fn ask_in(
+        &self,
+        turn: &Turn,
+        source: &str,
+        caller: Caller<'_>,
+    ) -> Result<Reply, CallError> {
+        let params = json!({"name": "executeToolCode", "arguments": {"code": source}});
+        let params = Object::parse(&params.to_string()).unwrap().into_owned();
+        self.gate().call(turn, Request { kind: Kind::CallTool, params }, caller).await
+    }
+
+    /// What a model is told of such a program.
+    async fn run(&self, source: &str) -> String {
+        said(&self.ask(source, Caller::silent(&ClientFacts::default())).await)
+    }
+
+    /// The approval that waits, once it does.
+    async fn waits(&self) -> Verdict {
+        loop {
+            if let [one] = &self.gate().approvals().waiting()[..] {
+                let by = Principal::named("boss");
+                return Verdict { id: one.id, decision: Decision::Approve, by, note: None };
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+    }
+}
+
+fn said(reply: &Result<Reply, CallError>) -> String {
+    match reply {
+        Ok(Reply::Tool(outcome)) => {
+            let result: Value = serde_json::from_str(outcome.result.get()).unwrap();
+            let text = result["content"][0]["text"].as_str().unwrap_or_default();
+            format!("{} {text}", outcome.status)
+        }
+        Ok(Reply::InputRequired(_)) => "input required".to_owned(),
+        Ok(Reply::Result(_) | Reply::Task(_)) => "something else".to_owned(),
+        Err(error) => format!("error: {error}"),
+    }
+}
+
+#[tokio::test]
+async fn a_program_gets_data_and_only_its_words_come_back() {
+    let bench = Bench::open(coder(), |_| {}).await;
+    let program = "
+first = lab.echo(n=12345678901234567890123)
+print('n is', first['given']['n'])
+result = {'same': lab.echo({'n': None})['given'], 'text': 'ü'}
+";
+    let expected = r#"ok n is 12345678901234567890123
+result = {"same":{"n":null},"text":"ü"}"#;
+    assert_eq!(bench.run(program).await, expected);
+    let records = bench.records.lock().clone();
+    assert_eq!(records, ["echo ok", "echo ok", "executeToolCode ok"]);
+}
+
+#[tokio::test]
+async fn a_tool_that_fails_ends_a_program_unless_it_is_expected_to() {
+    let bench = Bench::open(coder(), |_| {}).await;
+    let told = bench.run("print('before')\nlab.fail()\nprint('after')").await;
+    assert_eq!(
+        told,
+        "error a tool failed: lab.fail: the lab is on fire\nline 2: lab.fail()\nhint: use \
+         try_call(lab.fail, …) to go on when it fails\n1 call was made before; nothing is \
+         undone\nprinted before:\nbefore"
+    );
+    let caught = "r = try_call(lab.fail)\nresult = [r.ok, r.error, r['status'], r.retryable]";
+    let expected = r#"ok [false,"the lab is on fire","error",false]"#;
+    assert_eq!(bench.run(caught).await, expected);
+}
+
+#[tokio::test]
+async fn calls_in_parallel_run_side_by_side_and_answer_in_order() {
+    let bench = Bench::open(coder(), |_| {}).await;
+    let program = "
+calls = [(lab.slow, {'ms': ms}) for ms in [90, 30, 60]]
+result = [it['waited'] for it in parallel(calls)]
+";
+    assert_eq!(bench.run(program).await, "ok [90,30,60]");
+    assert_eq!(bench.counts.together.load(Ordering::SeqCst), 3);
+}
+
+#[tokio::test]
+async fn s_29_a_program_reaches_what_its_turn_may_call_and_nothing_else() {
+    let mut agent = coder();
+    agent.tools = vec![Glob::new("echo")];
+    let bench = Bench::open(agent, |_| {}).await;
+    for escape in [
+        "lab.big(bytes=1)",
+        "getattr(lab, 'big')(bytes=1)",
+        "x = lab\nx.big(bytes=1)",
+        "[lab][0].big(bytes=1)",
+        "{'l': lab}['l'].big(bytes=1)",
+        "def f(s): return s.big(bytes=1)\nf(lab)",
+        "(lambda: lab.big(bytes=1))()",
+        "try_call(lab.big, bytes=1)",
+        "parallel([(lab.big, {'bytes': 1})])",
+        "code.executeToolCode(code='1')",
+        "executeToolCode(code='1')",
+        "dice.roll(expression='1d6')",
+    ] {
+        let told = bench.run(escape).await;
+        assert!(told.starts_with("error "), "{escape}: {told}");
+    }
+    assert_eq!(bench.counts.begun.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn a_tool_that_is_called_in_code_is_not_called_by_its_name() {
+    let bench = Bench::open(coder(), |_| {}).await;
+    let params = Object::parse(r#"{"name":"echo","arguments":{}}"#).unwrap();
+    let request = Request { kind: Kind::CallTool, params };
+    let client = ClientFacts::default();
+    let reply = bench.gate().call(&bench.turn(), request, Caller::silent(&client)).await;
+    assert!(said(&reply).starts_with("denied `echo` is called in code"), "{}", said(&reply));
+    assert_eq!(bench.counts.begun.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn a_call_that_needs_leave_pauses_the_program_and_then_it_goes_on() {
+    let bench = Bench::open(coder(), |code| code.limits.time = Duration::from_millis(400)).await;
+    let program = "print(1)\nx = lab.guarded(n=7)\nprint(2)\nresult = x['given']";
+    let decided = async {
+        let verdict = bench.waits().await;
+        // Longer than the program has: its own time stands still.
+        tokio::time::sleep(Duration::from_millis(600)).await;
+        assert_eq!(bench.counts.begun.load(Ordering::SeqCst), 0);
+        bench.gate().judge(verdict).await.unwrap();
+    };
+    let (told, ()) = tokio::join!(bench.run(program), decided);
+    assert_eq!(told, "ok 1\n2\nresult = {\"n\":7}");
+}
+
+#[tokio::test]
+async fn a_call_that_is_denied_fails_in_the_program() {
+    let bench = Bench::open(coder(), |_| {}).await;
+    let decided = async {
+        let verdict = Verdict { decision: Decision::Deny, ..bench.waits().await };
+        bench.gate().judge(verdict).await.unwrap();
+    };
+    let program = "r = try_call(lab.guarded)\nresult = [r.ok, r.status]";
+    let (told, ()) = tokio::join!(bench.run(program), decided);
+    assert_eq!(told, r#"ok [false,"denied"]"#);
+    assert_eq!(bench.counts.begun.load(Ordering::SeqCst), 0);
+}
+
+#[tokio::test]
+async fn programs_do_not_wait_for_leave_where_the_operator_says_so() {
+    let bench = Bench::open(coder(), |code| code.unapproved = Unapproved::Refused).await;
+    let told = bench.run("f = lab.guarded\nf(n=1)").await;
+    let refused = "error a tool failed: lab.guarded: `guarded` is not called in a program: a model \
+                   wants to call it, and its agent does not run it by itself";
+    assert!(told.starts_with(refused), "{told}");
+    assert_eq!(bench.counts.begun.load(Ordering::SeqCst), 0);
+    assert_eq!(bench.records.lock().clone(), ["guarded denied", "executeToolCode error"]);
+}
+
+#[tokio::test]
+async fn a_person_who_runs_a_program_needs_nobodys_leave() {
+    let bench = Bench::open(coder(), |_| {}).await;
+    let client = ClientFacts::default();
+    let caller = Caller::silent(&client);
+    assert_eq!(caller.decided_by, Decider::Client);
+    let ended = bench.gate().code(&bench.turn(), "result = lab.guarded(n=1)", caller).await;
+    assert_eq!(ended.unwrap().result.unwrap().unwrap().get(), r#"{"given":{"n":1}}"#);
+}
+
+fn someone() -> ClientFacts {
+    let capabilities = Some(raw(r#"{"elicitation":{}}"#.to_owned()));
+    ClientFacts { capabilities, ..ClientFacts::default() }
+}
+
+#[tokio::test]
+async fn who_can_be_asked_at_once_is_asked_in_the_middle_of_a_program() {
+    let bench = Bench::open(coder(), |_| {}).await;
+    let (events, mut heard) = mpsc::channel(4);
+    let client = someone();
+    let caller =
+        Caller { events: Some(events), dialogue: Dialogue::Live, ..Caller::silent(&client) };
+    let person = async {
+        let Some(Event::Question(question)) = heard.recv().await else { panic!("no question") };
+        assert_eq!(question.method, "elicitation/create");
+        let yes = json!({"action": "accept", "content": {"approve": true}});
+        question.reply.send(Ok(raw_value(&yes))).unwrap();
+    };
+    let program = "result = lab.guarded(n=1)['given']['n'] + lab.echo(n=2)['given']['n']";
+    let (reply, ()) = tokio::join!(bench.ask(program, caller), person);
+    assert_eq!(said(&reply), "ok 3");
+}
+
+#[tokio::test]
+async fn who_has_to_come_back_finds_the_program_where_it_was() {
+    let bench = Bench::open(coder(), |_| {}).await;
+    let program = "a = lab.echo(n=1)\nb = lab.guarded(n=2)\nresult = [a, b]";
+    let client = someone();
+    let caller = |retry| Caller { dialogue: Dialogue::Rounds(retry), ..Caller::silent(&client) };
+    let asked = match bench.ask(program, caller(Retry::default())).await {
+        Ok(Reply::InputRequired(asked)) => serde_json::from_str::<Value>(asked.get()).unwrap(),
+        other => panic!("{}", said(&other)),
+    };
+    let questions = asked["inputRequests"].as_object().unwrap();
+    let yes = json!({"action": "accept", "content": {"approve": true}});
+    let answers: Map<String, Value> =
+        questions.keys().map(|key| (key.clone(), yes.clone())).collect();
+    let retry = Retry {
+        state: Some(asked["requestState"].as_str().unwrap().to_owned()),
+        responses: Some(raw_value(&Value::Object(answers))),
+    };
+    let reply = bench.ask(program, caller(retry)).await;
+    assert_eq!(said(&reply), r#"ok [{"given":{"n":1}},{"given":{"n":2}}]"#);
+    // Nothing was called twice.
+    assert_eq!(bench.counts.begun.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test]
+async fn the_wall_of_the_turn_ends_a_program_and_what_it_waits_for() {
+    let bench = Bench::open(coder(), |_| {}).await;
+    for program in ["lab.slow(ms=60000)", "for i in range(1000000000):\n  pass"] {
+        let deadline = Deadline::after(SystemClock.now(), Duration::from_millis(700));
+        let turn = Turn { deadline: Some(deadline), ..bench.turn() };
+        let client = ClientFacts::default();
+        let reply = bench.ask_in(&turn, program, Caller::silent(&client)).await;
+        let told = said(&reply);
+        let over = ["program took too long", "`slow` did not", "too many steps", "time for this"];
+        assert!(over.iter().any(|words| told.contains(words)), "{program}: {told}");
+    }
+}
+
+#[tokio::test]
+async fn who_goes_away_takes_the_program_along() {
+    let bench = Arc::new(Bench::open(coder(), |_| {}).await);
+    let there = Arc::clone(&bench);
+    let asked = tasks::spawn("caller", async move {
+        there.run("lab.slow(ms=50)\nlab.slow(ms=100)\nlab.slow(ms=100)").await;
+    });
+    while bench.counts.begun.load(Ordering::SeqCst) < 2 {
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    drop(asked);
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    assert_eq!(bench.counts.begun.load(Ordering::SeqCst), 2);
+    assert_eq!(bench.counts.ended.load(Ordering::SeqCst), 1);
+    assert!(bench.records.lock().contains(&"slow cancelled".to_owned()));
+}
+
+#[tokio::test]
+async fn a_large_result_comes_whole_or_not_at_all() {
+    let bench = Bench::open(coder(), |_| {}).await;
+    let whole = bench.run("result = len(lab.big(bytes=2000000)['text'])").await;
+    assert_eq!(whole, "ok 2000000");
+    let told = bench.run("result = len(lab.big(bytes=9000000)['text'])").await;
+    let refused = "error a tool failed: lab.big: `big` gave more than 8 MiB; ask it for less";
+    assert!(told.starts_with(refused), "{told}");
+}
+
+#[tokio::test]
+async fn calls_of_programs_are_counted_as_all_others() {
+    let mut agent = coder();
+    agent.concurrent = Some(1);
+    let bench = Bench::open(agent, |_| {}).await;
+    assert_eq!(bench.run("result = lab.echo(n=1)['given']['n']").await, "ok 1");
+    let program = "
+all = parallel([(lab.slow, {'ms': 50}), (lab.slow, {'ms': 50})], catch=True)
+result = sorted([it.status for it in all])
+";
+    assert_eq!(bench.run(program).await, r#"ok ["ok","rate_limited"]"#);
+}
+
+#[tokio::test]
+async fn a_tier_takes_slow_tools_from_programs_too() {
+    let bench = Bench::open(coder(), |_| {}).await;
+    let view = |tier| {
+        let budget = tollgate_core::agent::Wish::Override(tier);
+        let asked = Asked { budget, ..Asked::by(Principal::named("ada")) };
+        bench.gate().turn(asked).unwrap()
+    };
+    // Nothing is known of the lab's tools: they are standard.
+    let client = ClientFacts::default();
+    let program = "result = lab.echo(n=1)['given']['n']";
+    let standard = bench.ask_in(&view(Tier::Standard), program, Caller::silent(&client)).await;
+    assert_eq!(said(&standard), "ok 1");
+    let ended = bench.gate().code(&view(Tier::Fast), program, Caller::silent(&client)).await;
+    assert!(ended.unwrap().result.is_err());
+}
+
+#[tokio::test]
+async fn without_a_worker_a_model_is_told_so() {
+    let bench = Bench::open(coder(), |code| code.worker = "/nowhere/tollgate-worker".into()).await;
+    let told = bench.run("result = 1").await;
+    assert!(told.starts_with("error the program was not run: "), "{told}");
+    assert!(told.contains("/nowhere/tollgate-worker"), "{told}");
+}
+
+#[tokio::test]
+async fn code_mode_comes_and_goes_with_the_config() {
+    let bench = Bench::open(coder(), |_| {}).await;
+    let names = |bench: &Bench| {
+        let turn = bench.turn();
+        let names: Vec<String> =
+            turn.view.tools().iter().map(|it| it.exposed.to_string()).collect();
+        names.join(" ")
+    };
+    let means = "executeToolCode getToolDocs listToolFiles readToolFile searchTools";
+    assert_eq!(names(&bench), means);
+    let mut plain = Settings::new(bench._data.path().to_owned());
+    plain.agents = vec![Agent::implicit()];
+    bench.running.reconfigure(&plain, || {}).await;
+    assert!(names(&bench).contains("echo"), "{}", names(&bench));
+    assert!(!names(&bench).contains("executeToolCode"), "{}", names(&bench));
+}
