@@ -56,6 +56,7 @@ mod trust;
 
 pub use choose::Spoke;
 pub(crate) use code::CodeBackend;
+use code::Lessons;
 pub(crate) use made::Made;
 use run::Way;
 use screen::{Screen, Secretive};
@@ -84,6 +85,7 @@ pub struct Gate {
     pub(crate) environment: String,
     /// Where programs run. Swapped when the config changes.
     pub(crate) sandbox: ArcSwap<Sandbox>,
+    pub(crate) lessons: Lessons,
 }
 
 /// Who asks for a turn, and with what wishes.

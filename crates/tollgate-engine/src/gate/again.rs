@@ -27,7 +27,8 @@ pub(super) fn recheck(
         request: None,
     };
     let view = current.view(seen).ok();
-    let now = view.as_ref().and_then(|(view, _)| view.tool(tool.exposed.as_str()));
+    // Programs wait too, and see what others do not.
+    let now = view.as_ref().and_then(|(view, _)| view.in_code().tool(tool.exposed.as_str()));
     if now.is_none_or(|now| now.id != tool.id || now.hash != tool.hash) {
         return Err(answer::moved(tool));
     }

@@ -4,6 +4,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde_json::{Map, Value};
+use tollgate_core::code::Means;
+use tollgate_core::id::ToolId;
 use tollgate_core::shaping::Caps;
 use tollgate_core::turn::Turn;
 use tollgate_mcp::client::Progress;
@@ -15,11 +18,13 @@ use crate::settings::Code;
 
 mod backend;
 mod calls;
+mod lessons;
 mod questions;
 mod told;
 
 pub(crate) use backend::CodeBackend;
 use calls::Host;
+pub(super) use lessons::Lessons;
 
 /// Before the wall of its turn: a program that is ended then can still be told of.
 const LAST_WORDS: Duration = Duration::from_millis(25);
@@ -59,6 +64,35 @@ impl Gate {
 }
 
 impl Gate {
+    /// What there is to read before a program is written, as models read it; an error says what
+    /// there is instead.
+    pub fn look(
+        &self,
+        turn: &Turn,
+        means: Means,
+        arguments: &Map<String, Value>,
+    ) -> Result<String, String> {
+        let book = turn.view.in_code().book();
+        let text = |name: &str| arguments.get(name).and_then(Value::as_str).unwrap_or_default();
+        let whole = |name: &str| arguments.get(name).and_then(Value::as_u64);
+        let line = |name| whole(name).map(|it| u32::try_from(it).unwrap_or(u32::MAX));
+        let seen = |tool: &ToolId| self.lessons.shape(&turn.principal, tool);
+        match means {
+            Means::ListFiles | Means::Execute => {
+                Ok(book.files(self.registry.current().charter.code.binding))
+            }
+            Means::ReadFile => {
+                let lines = match (line("startLine"), line("endLine")) {
+                    (None, None) => None,
+                    (from, to) => Some((from.unwrap_or(1), to.unwrap_or(u32::MAX))),
+                };
+                book.read(text("fileName"), lines, &seen)
+            }
+            Means::Docs => book.docs(text("server"), text("tool"), &seen),
+            Means::Search => Ok(book.search(text("query"), whole("limit"), &seen)),
+        }
+    }
+
     /// Programs that begin from now on are run by these settings.
     pub(crate) fn furnish(&self, code: &Code) {
         if self.registry.current().charter.code != *code {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use tollgate_core::id::ServerId;
 
-use super::code;
+use super::code::{self, Lessons};
 use super::{Gate, Held, late};
 use crate::approvals::Approvals;
 use crate::audit::Ledger;
@@ -75,6 +75,7 @@ impl Gate {
             notices: made.notices,
             environment: made.environment,
             sandbox: ArcSwap::from_pointee(code::sandbox(&made.code)),
+            lessons: Lessons::default(),
             conversations: Conversations::default(),
             meters,
             probing: Probing::default(),

@@ -69,8 +69,8 @@ impl Line for Desk {
         let arguments = arguments.as_object().unwrap_or(&none);
         let told = match means {
             Means::Execute => self.execute(&job, text(arguments, "code")).await,
-            Means::ListFiles | Means::ReadFile | Means::Docs | Means::Search => {
-                Told::Failed(format!("`{}` comes soon", means.name()))
+            reading => {
+                self.0.look(job.turn, reading, arguments).map_or_else(Told::Failed, Told::Well)
             }
         };
         let result = match told {

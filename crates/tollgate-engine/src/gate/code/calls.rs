@@ -70,7 +70,13 @@ impl Host<'_> {
         // Whoever has to agree takes the time that people take.
         let _standing = asks.map(|_| time.hold());
         match self.gate.call(self.turn, request, caller.clone()).await {
-            Ok(Reply::Tool(outcome)) => answer(tool, outcome).await,
+            Ok(Reply::Tool(outcome)) => {
+                let answer = answer(tool, outcome).await;
+                if let Answer::Data(data) = &answer {
+                    self.gate.lessons.take(&self.turn.principal, tool, data);
+                }
+                answer
+            }
             Ok(Reply::Result(_) | Reply::InputRequired(_) | Reply::Task(_)) => {
                 let message = format!("`{}` wants more than a program can give it", tool.exposed);
                 failure(Status::Error, message)

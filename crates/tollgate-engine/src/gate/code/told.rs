@@ -34,7 +34,10 @@ fn well(prints: &str, result: Option<&RawValue>) -> String {
 fn failure(ended: &Ended, failed: &Failed) -> String {
     let mut text = String::new();
     // Writing to a string cannot fail.
-    let _ = write!(text, "{}: {}", what(failed.kind), failed.message);
+    let _ = match what(failed.kind) {
+        Some(what) => write!(text, "{what}: {}", failed.message),
+        None => write!(text, "{}", failed.message),
+    };
     if let Some(line) = failed.line {
         let _ = write!(text, "\nline {line}");
         if let Some(source) = failed.text.as_deref().map(str::trim) {
@@ -55,18 +58,19 @@ fn failure(ended: &Ended, failed: &Failed) -> String {
     text
 }
 
-fn what(kind: Kind) -> &'static str {
-    match kind {
+/// `None`: the message says it.
+fn what(kind: Kind) -> Option<&'static str> {
+    Some(match kind {
+        Kind::Tool => return None,
         Kind::Syntax => "the program cannot be read",
         Kind::Runtime => "the program failed",
-        Kind::Tool => "a tool failed",
         Kind::Steps => "the program took too many steps",
         Kind::Memory => "the program took too much memory",
         Kind::Depth => "the program is nested too deeply",
         Kind::Calls => "the program made too many calls",
         Kind::Output => "the program said too much",
         Kind::Time => "the program took too long",
-    }
+    })
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ use tollgate_mcp::tasks;
 use super::*;
 use crate::audit::Ledger;
 use crate::builtin::{self, Failure, Reply as Said, Tool};
+use crate::calibration::Upkeep;
 use crate::caller::{CallError, Dialogue, Retry};
 use crate::clock::{Clock as _, SystemClock};
 use crate::gate::Gate;
@@ -100,9 +101,11 @@ impl Bench {
             tools: vec![builtin::Server { name: "lab", tools }],
             observers: vec![Box::new(Remember(Arc::clone(&records)))],
             ledger: Arc::<Ledger>::default(),
+            upkeep: Upkeep::OnCommand,
             ..Parts::default()
         };
         let running = start(&settings, parts).unwrap();
+        running.gate.settled().await;
         Self { running, counts, records, _data: data }
     }
 
@@ -163,11 +166,11 @@ fn said(reply: &Result<Reply, CallError>) -> String {
 async fn a_program_gets_data_and_only_its_words_come_back() {
     let bench = Bench::open(coder(), |_| {}).await;
     let program = "
-first = lab.echo(n=12345678901234567890123)
+first = lab.echo(n=12345678901234567890)
 print('n is', first['given']['n'])
 result = {'same': lab.echo({'n': None})['given'], 'text': 'ü'}
 ";
-    let expected = r#"ok n is 12345678901234567890123
+    let expected = r#"ok n is 12345678901234567890
 result = {"same":{"n":null},"text":"ü"}"#;
     assert_eq!(bench.run(program).await, expected);
     let records = bench.records.lock().clone();
@@ -180,12 +183,13 @@ async fn a_tool_that_fails_ends_a_program_unless_it_is_expected_to() {
     let told = bench.run("print('before')\nlab.fail()\nprint('after')").await;
     assert_eq!(
         told,
-        "error a tool failed: lab.fail: the lab is on fire\nline 2: lab.fail()\nhint: use \
-         try_call(lab.fail, …) to go on when it fails\n1 call was made before; nothing is \
-         undone\nprinted before:\nbefore"
+        "error `lab.fail` failed (error): the lab is on fire\nline 2: lab.fail()\nhint: to go on \
+         after a failure: `outcome = try_call(server.tool, name=value)`, then look at `outcome.ok`, \
+         `outcome.value` and `outcome.error`\n1 call was made before; nothing is undone\nprinted \
+         before:\nbefore"
     );
     let caught = "r = try_call(lab.fail)\nresult = [r.ok, r.error, r['status'], r.retryable]";
-    let expected = r#"ok [false,"the lab is on fire","error",false]"#;
+    let expected = r#"ok [false,"the lab is on fire","error",true]"#;
     assert_eq!(bench.run(caught).await, expected);
 }
 
@@ -268,7 +272,7 @@ async fn a_call_that_is_denied_fails_in_the_program() {
 async fn programs_do_not_wait_for_leave_where_the_operator_says_so() {
     let bench = Bench::open(coder(), |code| code.unapproved = Unapproved::Refused).await;
     let told = bench.run("f = lab.guarded\nf(n=1)").await;
-    let refused = "error a tool failed: lab.guarded: `guarded` is not called in a program: a model \
+    let refused = "error `lab.guarded` failed (denied): `guarded` is not called in a program: a model \
                    wants to call it, and its agent does not run it by itself";
     assert!(told.starts_with(refused), "{told}");
     assert_eq!(bench.counts.begun.load(Ordering::SeqCst), 0);
@@ -369,7 +373,7 @@ async fn a_large_result_comes_whole_or_not_at_all() {
     let whole = bench.run("result = len(lab.big(bytes=2000000)['text'])").await;
     assert_eq!(whole, "ok 2000000");
     let told = bench.run("result = len(lab.big(bytes=9000000)['text'])").await;
-    let refused = "error a tool failed: lab.big: `big` gave more than 8 MiB; ask it for less";
+    let refused = "error `lab.big` failed (error): `big` gave more than 8 MiB; ask it for less";
     assert!(told.starts_with(refused), "{told}");
 }
 
@@ -427,4 +431,28 @@ async fn code_mode_comes_and_goes_with_the_config() {
     bench.running.reconfigure(&plain, || {}).await;
     assert!(names(&bench).contains("echo"), "{}", names(&bench));
     assert!(!names(&bench).contains("executeToolCode"), "{}", names(&bench));
+}
+
+#[tokio::test]
+async fn a_model_reads_how_tools_are_called_and_what_they_returned_so_far() {
+    let bench = Bench::open(coder(), |_| {}).await;
+    let look = |name: &'static str, arguments: Value| {
+        let params = json!({"name": name, "arguments": arguments});
+        let params = Object::parse(&params.to_string()).unwrap().into_owned();
+        let (bench, client) = (&bench, ClientFacts::default());
+        async move {
+            let request = Request { kind: Kind::CallTool, params };
+            said(&bench.gate().call(&bench.turn(), request, Caller::silent(&client)).await)
+        }
+    };
+    assert!(look("listToolFiles", json!({})).await.contains("lab.pyi"));
+    let before = look("getToolDocs", json!({"server": "lab", "tool": "slow"})).await;
+    assert!(before.contains("unknown shape"), "{before}");
+    bench.run("lab.slow(ms=1)\nlab.slow(ms=2)").await;
+    let after = look("getToolDocs", json!({"server": "lab", "tool": "slow"})).await;
+    assert!(after.contains("{\"waited\": int}"), "{after}");
+    assert!(look("searchTools", json!({"query": "echo"})).await.contains("lab.echo("));
+    assert!(look("readToolFile", json!({"fileName": "lab"})).await.contains("def slow("));
+    let missed = look("readToolFile", json!({"fileName": "laboratory"})).await;
+    assert!(missed.starts_with("error "), "{missed}");
 }
