@@ -174,8 +174,11 @@ pub(crate) fn of(kind: Kind, message: &str, known: &Known<'_>) -> Option<String>
         Kind::Steps => {
             return Some("do less in one program, or end loops earlier with `break`".to_owned());
         }
-        Kind::Depth => {
+        Kind::Depth if message.starts_with("functions") => {
             return Some("write a loop instead of a function that calls itself".to_owned());
+        }
+        Kind::Depth => {
+            return Some("compare and show parts of the value, not all of it".to_owned());
         }
         Kind::Memory => return Some(LESS.to_owned()),
         _ => {}

@@ -4,6 +4,7 @@
 use std::error::Error;
 use std::io;
 use std::process::ExitCode;
+use std::sync::mpsc;
 use std::thread::Builder;
 
 use rustix::event::{PollFd, PollFlags, poll};
@@ -32,7 +33,14 @@ fn main() -> ExitCode {
 
 fn run() -> Ended {
     confine::begin(walls()?)?;
-    Builder::new().stack_size(SMALL_STACK).spawn(end_with_input)?;
+    // A thread that is still starting would be killed by the filter.
+    let (tell, started) = mpsc::sync_channel(1);
+    let watch = move || {
+        let _ = tell.send(());
+        end_with_input();
+    };
+    Builder::new().stack_size(SMALL_STACK).spawn(watch)?;
+    started.recv()?;
     let program = Builder::new().name("program".to_owned()).stack_size(STACK).spawn(one_program)?;
     program.join().unwrap_or_else(|_| Err("it broke down".into()))
 }

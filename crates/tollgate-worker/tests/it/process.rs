@@ -268,6 +268,16 @@ fn closing_its_input_ends_a_worker_that_waits() {
 }
 
 #[test]
+fn many_workers_wait_and_then_run() {
+    let workers: Vec<_> = (0..40).map(|_| Worker::start(20)).collect();
+    for mut worker in workers {
+        worker.run("result = 1", FENCE);
+        let ended = worker.end();
+        assert!(matches!(ended.last, Some(Word::Done(_))), "{ended:?}");
+    }
+}
+
+#[test]
 fn an_order_that_makes_no_sense_ends_it() {
     for order in [b"{}".as_slice(), b"null", br#"{"answers":[]}"#, b"\xff"] {
         let mut worker = Worker::start(20);
