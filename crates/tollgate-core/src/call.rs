@@ -8,6 +8,10 @@ use serde_json::value::RawValue;
 use crate::json::Object;
 use crate::text::Tagged;
 
+mod id;
+
+pub use id::CallId;
+
 /// One request in the client's names. `params` are those of the MCP method.
 #[derive(Debug)]
 pub struct Request<'a> {

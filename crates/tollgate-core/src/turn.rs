@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use crate::budget::Deadline;
+use crate::call::CallId;
 use crate::glob::Glob;
 use crate::rate::RateLimit;
 use crate::view::View;
@@ -17,6 +18,8 @@ pub struct Turn {
     pub view: Arc<View>,
     /// The wall for the whole tool phase; `None` leaves the limits of each call.
     pub deadline: Option<Deadline>,
+    /// The call that runs a program, if these are a program's calls.
+    pub within: Option<CallId>,
 }
 
 /// Who is asking over the network. Handles and sessions belong to one principal.

@@ -7,6 +7,7 @@ use std::time::Instant;
 use async_trait::async_trait;
 use serde_json::Value;
 use tokio::sync::watch;
+use tollgate_core::call::CallId;
 use tollgate_core::json::Object;
 use tollgate_core::turn::Turn;
 use tollgate_mcp::Era;
@@ -26,6 +27,8 @@ pub struct Job<'a> {
     pub arguments: Option<&'a Value>,
     /// In which it is done: for work that calls tools itself.
     pub turn: &'a Turn,
+    /// Under which the call is recorded.
+    pub id: Option<CallId>,
     /// On whose behalf.
     pub client: &'a ClientFacts,
     /// Arguments that the server wants mirrored into headers: suffix and value.

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use arc_swap::ArcSwap;
 use serde_json::value::RawValue;
-use tollgate_core::call::Status;
+use tollgate_core::call::{CallId, Status};
 use tollgate_core::id::ServerId;
 use tollgate_core::json::Object;
 use tollgate_core::plan::Planned;
@@ -63,6 +63,8 @@ pub(crate) struct Unjudged {
 #[derive(Clone, Copy)]
 pub(crate) struct Call<'c> {
     pub(crate) turn: &'c Turn,
+    /// Under which it is recorded; `None`: it runs for others, who are.
+    pub(crate) id: Option<CallId>,
     pub(crate) planned: &'c Planned<'c>,
     pub(crate) caller: &'c Caller<'c>,
 }
@@ -97,6 +99,7 @@ struct Errand<'e> {
     planned: &'e Planned<'e>,
     caller: &'e Caller<'e>,
     turn: &'e Turn,
+    id: Option<CallId>,
     departure: Departure,
     asked: AtomicBool,
 }
@@ -112,6 +115,7 @@ impl<'e> Errand<'e> {
             params,
             arguments: self.request().arguments(),
             turn: self.turn,
+            id: self.id,
             client: self.caller.client,
             mirrored: mirror::headers(self.request()),
             events,
@@ -169,7 +173,7 @@ impl Executor {
 
     /// Finds the way to the call's server. It may have to be woken, which the deadline bounds.
     async fn set_out<'e>(&self, call: Call<'e>) -> Result<Errand<'e>, Ran> {
-        let Call { turn, planned, caller } = call;
+        let Call { turn, id, planned, caller } = call;
         let Some(backend) = self.backend(planned.permitted().server()) else {
             let reason = "it is not configured any more".to_owned();
             return Err(Ran::Answered(Err(Failure::Offline { state: "offline", reason })));
@@ -182,7 +186,7 @@ impl Executor {
         };
         let departure = Departure::new(Arc::clone(&self.clock));
         let asked = AtomicBool::new(false);
-        Ok(Errand { line, planned, caller, turn, departure, asked })
+        Ok(Errand { line, planned, caller, turn, id, departure, asked })
     }
 
     fn over(&self, errand: &Errand<'_>, ran: Ran) -> Run {

@@ -132,7 +132,7 @@ impl Gate {
         let wall = |tier| Deadline::after(self.clock.now(), current.charter.ceilings.of(tier));
         let deadline = budget.map(wall);
         let Asked { principal, grant, .. } = asked;
-        Ok(Turn { principal, grant, view, deadline })
+        Ok(Turn { principal, grant, view, deadline, within: None })
     }
 
     /// Why each tool is in the view of such a turn, or out of it. Names what nobody can see.
@@ -187,8 +187,8 @@ impl Gate {
         match policy::permit(turn, request) {
             Ok(permitted) => match recording.permitted(&permitted) {
                 Ok(()) => {
-                    let sent = recording.sent();
-                    self.run(Way { turn, caller, sent }, permitted).await
+                    let (id, sent) = (recording.id(), recording.sent());
+                    self.run(Way { turn, caller, id, sent }, permitted).await
                 }
                 Err(unwritten) => answer::unwritten(&permitted, &unwritten),
             },
@@ -247,8 +247,8 @@ impl Gate {
         let reply = match permitted {
             Ok(permitted) => match recording.permitted(&permitted) {
                 Ok(()) => {
-                    let (caller, sent) = (&caller, recording.sent());
-                    self.run(Way { turn, caller, sent }, permitted).await
+                    let (caller, id, sent) = (&caller, recording.id(), recording.sent());
+                    self.run(Way { turn, caller, id, sent }, permitted).await
                 }
                 Err(unwritten) => answer::unwritten(&permitted, &unwritten),
             },

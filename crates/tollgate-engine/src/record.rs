@@ -9,13 +9,13 @@ use tollgate_core::call::{Source, Status};
 use tollgate_core::id::{AgentId, ServerId, ToolName};
 use tollgate_core::turn::Principal;
 
-mod call_id;
-
-pub use call_id::CallId;
+pub use tollgate_core::call::CallId;
 
 #[derive(Debug, Clone)]
 pub struct CallRecord {
     pub call: CallId,
+    /// The call that runs a program, if a program made this one.
+    pub within: Option<CallId>,
     pub at: SystemTime,
     pub principal: Principal,
     pub agent: AgentId,
@@ -83,6 +83,7 @@ impl Observer for Log {
     fn observe(&self, record: &CallRecord) {
         tracing::debug!(
             call = %record.call,
+            within = record.within.as_ref().map(CallId::as_str),
             agent = %record.agent,
             principal = record.principal.as_str(),
             server = record.server.as_ref().map(ServerId::as_str),

@@ -158,7 +158,8 @@ impl Recorder {
     ) -> Recording<'_> {
         let at = self.clock.wall();
         let record = CallRecord {
-            call: CallId::new(at),
+            call: CallId::new(at, rand::random()),
+            within: turn.within,
             at,
             principal: turn.principal.clone(),
             agent: turn.view.agent.clone(),
@@ -204,6 +205,10 @@ impl Recording<'_> {
             record.server = Some(server.clone());
             record.tool = tool.map(|tool| tool.id.tool.clone());
         }
+    }
+
+    pub(crate) fn id(&self) -> Option<CallId> {
+        self.open.as_ref().map(|open| open.record.call)
     }
 
     pub(crate) fn sent(&self) -> &Sent {

@@ -157,7 +157,7 @@ enum Way {
 
 impl Trip<'_> {
     fn way(&self) -> Way {
-        let Call { turn, planned, caller } = self.call;
+        let Call { turn, planned, caller, .. } = self.call;
         let is_cacheable = !self.tool.terms.cacheable.is_zero();
         let key = || Key::of(&turn.principal, planned.permitted());
         if let Some(key) = is_cacheable.then(key).flatten() {
@@ -277,7 +277,7 @@ impl Parts {
         let server = cargo.planned.permitted().server();
         let account = self.accounts.of(server);
         let (turn, planned) = (&cargo.turn, &cargo.planned);
-        let call = Call { turn, planned, caller: &caller };
+        let call = Call { turn, id: None, planned, caller: &caller };
         let attempts = Attempts { executor: &self.executor, budget: &account.budget, call };
         let Some(run) = attempts.alone(self.hedge(&cargo.tool)).await else {
             return Landed { ran: None, kept: None };

@@ -45,6 +45,8 @@ pub struct Entry<T> {
     pub cached: Option<bool>,
     /// Names the call in logs as well.
     pub call: Option<T>,
+    /// The call in whose program this one was made.
+    pub within: Option<T>,
     pub detail: Option<T>,
 }
 
@@ -69,6 +71,7 @@ impl<T> Entry<T> {
             bytes: None,
             cached: None,
             call: None,
+            within: None,
             detail: None,
         }
     }

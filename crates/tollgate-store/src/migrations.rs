@@ -10,6 +10,7 @@ pub(crate) const STEPS: &[&str] = &[
     include_str!("migrations/0003_audit.sql"),
     include_str!("migrations/0004_logins.sql"),
     include_str!("migrations/0005_pins.sql"),
+    include_str!("migrations/0006_programs.sql"),
 ];
 
 /// Marks our files: "Toll" in ASCII.

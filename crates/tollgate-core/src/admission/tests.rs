@@ -39,7 +39,7 @@ pub(crate) fn turn(agent: &Agent, tools: &[Value], change: impl FnOnce(&mut Rule
     let catalog = Arc::new(Catalog::build(&inputs, &mut Owners::default()));
     let house = House::default();
     let view = Arc::new(View::build(&catalog, &Sieve::of(&house, agent, Tier::Deep)));
-    Turn { principal: Principal::named("ada"), grant: None, view, deadline: None }
+    Turn { principal: Principal::named("ada"), grant: None, view, deadline: None, within: None }
 }
 
 pub(crate) fn tool(name: &str) -> Value {

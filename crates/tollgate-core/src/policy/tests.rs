@@ -47,7 +47,7 @@ fn turn() -> Turn {
     let tier = Tier::Standard;
     let sieve = Sieve::of(&house, &agent, tier);
     let view = Arc::new(View::build(&catalog, &sieve));
-    Turn { principal: Principal::local(), grant: None, view, deadline: None }
+    Turn { principal: Principal::local(), grant: None, view, deadline: None, within: None }
 }
 
 /// The params as they go on to the server, or why they do not.

@@ -52,6 +52,7 @@ fn of_call(record: &CallRecord) -> Entry<&str> {
         bytes: u64::try_from(record.result_bytes).ok(),
         cached: Some(record.source == Source::Cached),
         call: Some(record.call.as_str()),
+        within: record.within.as_ref().map(CallId::as_str),
         detail: record.detail.as_deref(),
     }
 }

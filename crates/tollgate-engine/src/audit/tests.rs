@@ -63,7 +63,8 @@ impl Desk {
 fn record(name: &str) -> CallRecord {
     let at = SystemTime::UNIX_EPOCH + Duration::from_millis(1_800_000_000_000);
     CallRecord {
-        call: CallId::new(at),
+        call: CallId::new(at, 1),
+        within: None,
         at,
         principal: Principal::named("key:ops"),
         agent: AgentId::parse("sage").unwrap(),

@@ -61,7 +61,7 @@ impl Prober {
         // Also what only programs call.
         let view = Arc::clone(View::build(&gate.catalog(), &sieve).in_code());
         let principal = Principal::named(NAME);
-        let turn = Turn { principal, grant: None, view, deadline: None };
+        let turn = Turn { principal, grant: None, view, deadline: None, within: None };
         Self { gate, turn, nobody: ClientFacts::default() }
     }
 

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot, watch};
+use tollgate_core::call::CallId;
 use tollgate_core::json::Object;
 use tollgate_core::policy::Permitted;
 use tollgate_core::turn::{Principal, Turn};
@@ -39,7 +40,7 @@ impl Detached {
     pub(crate) fn start(
         line: Arc<dyn Line>,
         request: &Permitted<'_>,
-        (turn, caller): (&Turn, &Caller<'_>),
+        ((turn, id), caller): ((&Turn, Option<CallId>), &Caller<'_>),
         (departure, left): (Departure, Duration),
     ) -> Self {
         let (events, received) = mpsc::channel(EVENT_QUEUE);
@@ -50,6 +51,7 @@ impl Detached {
             method: request.kind().method(),
             params: request.params().clone().into_owned(),
             turn: turn.clone(),
+            id,
             client: caller.client.clone(),
             progress: caller.progress,
             departure: Arc::clone(&departure),
@@ -120,6 +122,7 @@ struct Owned {
     method: &'static str,
     params: Object<'static>,
     turn: Turn,
+    id: Option<CallId>,
     client: ClientFacts,
     progress: Progress,
     departure: Arc<Departure>,
@@ -132,6 +135,7 @@ impl Owned {
             params: self.params.clone(),
             arguments: None,
             turn: &self.turn,
+            id: self.id,
             client: &self.client,
             mirrored: Vec::new(),
             events: Some(events),

@@ -197,7 +197,7 @@ impl Executor {
         let left = errand.planned.deadline().left(self.clock.now());
         let departure = Departure::new(Arc::clone(&self.clock));
         let line = Arc::clone(&errand.line);
-        let whose = (errand.turn, errand.caller);
+        let whose = ((errand.turn, errand.id), errand.caller);
         Detached::start(line, errand.request(), whose, (departure, left))
     }
 

@@ -130,7 +130,10 @@ impl Errand {
         let silent = Caller::silent(&nobody);
         let caller = &Caller { caps: WHOLE, decided_by: self.decided_by, ..silent };
         let principal = &self.turn.principal;
-        let over = match self.reuse.run(Call { turn: &self.turn, planned: &planned, caller }).await
+        let over = match self
+            .reuse
+            .run(Call { turn: &self.turn, id: None, planned: &planned, caller })
+            .await
         {
             Ok(Came::Over(over)) => over,
             // Without a wall there is nothing to be late for.

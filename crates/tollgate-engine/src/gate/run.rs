@@ -1,7 +1,7 @@
 //! A permitted request on its way through the other stages, to its reply.
 
 use tollgate_core::approval::{self, Clearance, Cleared};
-use tollgate_core::call::Status;
+use tollgate_core::call::{CallId, Status};
 use tollgate_core::plan;
 use tollgate_core::policy::Permitted;
 use tollgate_core::turn::Turn;
@@ -19,6 +19,7 @@ use crate::tickets::Tickets;
 pub(super) struct Way<'w> {
     pub(super) turn: &'w Turn,
     pub(super) caller: &'w Caller<'w>,
+    pub(super) id: Option<CallId>,
     pub(super) sent: &'w Sent,
 }
 
@@ -53,7 +54,7 @@ impl Gate {
         way: Way<'_>,
         cleared: Cleared<'_>,
     ) -> Result<Reply, CallError> {
-        let Way { turn, caller, sent } = way;
+        let Way { turn, caller, id, sent } = way;
         let is_tool = cleared.permitted().tool().is_some();
         let limits = self.registry.current().charter.limits;
         let planned = match plan::plan(turn, cleared, self.clock.now(), limits) {
@@ -63,7 +64,7 @@ impl Gate {
         };
         let principal = &turn.principal;
         sent.note();
-        let running = self.reuse.run(Call { turn, planned: &planned, caller });
+        let running = self.reuse.run(Call { turn, id, planned: &planned, caller });
         let of = (turn, planned.permitted());
         let over = match slow::announced(&self.notices, of, caller, running).await? {
             Came::Over(over) => over,

@@ -119,7 +119,7 @@ impl Flight {
     where
         F: Future<Output = Landed> + Send + 'static,
     {
-        let Call { turn, planned, caller } = trip.call;
+        let Call { turn, planned, caller, .. } = trip.call;
         let flights = &trip.parts.flights;
         let (events, said) = caller.events.as_ref().map(|_| mpsc::channel(EVENT_QUEUE)).unzip();
         let cargo = Arc::new(Cargo {

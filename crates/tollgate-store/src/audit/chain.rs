@@ -33,6 +33,10 @@ pub(super) fn hash<T: AsRef<str>>(before: &Hash, sequence: u64, entry: &Entry<T>
     fields.number(entry.duration.map(|span| unsigned(micros(span))));
     fields.number(entry.bytes);
     fields.number(entry.cached.map(u64::from));
+    // Rows from before there were programs have no such field, and keep their hash.
+    if entry.within.is_some() {
+        fields.text(entry.within.as_ref());
+    }
     Sum::default().with(fields.0).finish()
 }
 

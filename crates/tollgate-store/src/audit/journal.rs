@@ -123,11 +123,11 @@ fn insert(
         "INSERT INTO audit (
             sequence, at, kind, principal, agent, method, name, server, tool, arguments_hash,
             arguments, catalog_version, tier, outcome, duration_us, bytes, cached, call, detail,
-            hash
+            within, hash
         ) VALUES (
             :sequence, :at, :kind, :principal, :agent, :method, :name, :server, :tool,
             :arguments_hash, :arguments, :catalog_version, :tier, :outcome, :duration_us, :bytes,
-            :cached, :call, :detail, :hash
+            :cached, :call, :detail, :within, :hash
         )",
     )?;
     insert.execute(named_params! {
@@ -150,6 +150,7 @@ fn insert(
         ":cached": entry.cached,
         ":call": entry.call,
         ":detail": entry.detail,
+        ":within": entry.within,
         ":hash": hash.as_slice(),
     })?;
     Ok(())

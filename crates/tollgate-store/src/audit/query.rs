@@ -250,6 +250,7 @@ pub(super) fn read(row: &Found<'_>) -> rusqlite::Result<Row> {
             cached: row.get("cached")?,
             call: row.get("call")?,
             detail: row.get("detail")?,
+            within: row.get("within")?,
         },
         hash: row.get("hash")?,
     })

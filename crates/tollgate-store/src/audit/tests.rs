@@ -75,6 +75,7 @@ fn call(name: &str, seconds: u64) -> Entry<&str> {
         bytes: Some(99),
         cached: Some(false),
         call: Some("01"),
+        within: Some("00"),
         ..Entry::new(at(seconds), "call", "key:ops", "ok")
     }
 }

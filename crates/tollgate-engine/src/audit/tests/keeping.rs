@@ -5,7 +5,7 @@ async fn a_call_and_a_decision_become_rows() {
     let desk = Desk::new();
     let ledger = desk.open();
     keep(&ledger, "write_file", Weight::Durable).await.unwrap();
-    let call = CallId::new(SystemTime::UNIX_EPOCH);
+    let call = CallId::new(SystemTime::UNIX_EPOCH, 1);
     let decided = Decision::new(Act::Approval, &Principal::named("key:boss"), "denied")
         .about("write_file")
         .agent(&AgentId::parse("sage").unwrap())

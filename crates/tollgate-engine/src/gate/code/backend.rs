@@ -94,7 +94,7 @@ impl Desk {
         };
         // A run that may be parked outlives this turn's wall: whoever waits for it ends it.
         let deadline = job.until.and(job.turn.deadline);
-        let turn = Turn { deadline, ..job.turn.clone() };
+        let turn = Turn { deadline, within: job.id, ..job.turn.clone() };
         match self.0.code(&turn, source, caller).await {
             Ok(ended) => told::told(&ended),
             Err(why) => Told::Failed(format!("the program was not run: {why}")),

@@ -74,7 +74,8 @@ struct Remember(Arc<parking_lot::Mutex<Vec<String>>>);
 
 impl Observer for Remember {
     fn observe(&self, record: &CallRecord) {
-        self.0.lock().push(format!("{} {}", record.name, record.end.as_str()));
+        let within = if record.within.is_some() { "in code: " } else { "" };
+        self.0.lock().push(format!("{within}{} {}", record.name, record.end.as_str()));
     }
 }
 
@@ -174,7 +175,7 @@ result = {'same': lab.echo({'n': None})['given'], 'text': 'ü'}
 result = {"same":{"n":null},"text":"ü"}"#;
     assert_eq!(bench.run(program).await, expected);
     let records = bench.records.lock().clone();
-    assert_eq!(records, ["echo ok", "echo ok", "executeToolCode ok"]);
+    assert_eq!(records, ["in code: echo ok", "in code: echo ok", "executeToolCode ok"]);
 }
 
 #[tokio::test]
@@ -276,7 +277,8 @@ async fn programs_do_not_wait_for_leave_where_the_operator_says_so() {
                    wants to call it, and its agent does not run it by itself";
     assert!(told.starts_with(refused), "{told}");
     assert_eq!(bench.counts.begun.load(Ordering::SeqCst), 0);
-    assert_eq!(bench.records.lock().clone(), ["guarded denied", "executeToolCode error"]);
+    let records = bench.records.lock().clone();
+    assert_eq!(records, ["in code: guarded denied", "executeToolCode error"]);
 }
 
 #[tokio::test]
@@ -364,7 +366,7 @@ async fn who_goes_away_takes_the_program_along() {
     tokio::time::sleep(Duration::from_millis(300)).await;
     assert_eq!(bench.counts.begun.load(Ordering::SeqCst), 2);
     assert_eq!(bench.counts.ended.load(Ordering::SeqCst), 1);
-    assert!(bench.records.lock().contains(&"slow cancelled".to_owned()));
+    assert!(bench.records.lock().contains(&"in code: slow cancelled".to_owned()));
 }
 
 #[tokio::test]

@@ -188,7 +188,7 @@ fn nobodys_turn() -> Turn {
     let (house, agent) = (House::default(), Agent::implicit());
     let sieve = Sieve::of(&house, &agent, Tier::Deep);
     let view = Arc::new(View::build(&Arc::default(), &sieve));
-    Turn { principal: Principal::local(), grant: None, view, deadline: None }
+    Turn { principal: Principal::local(), grant: None, view, deadline: None, within: None }
 }
 
 /// The same for somebody who wants to know when it left.
@@ -204,6 +204,7 @@ pub(super) async fn call_noted(
         params: Object::parse(params).unwrap(),
         arguments: None,
         turn: &turn,
+        id: None,
         client: &client,
         mirrored: Vec::new(),
         events: None,

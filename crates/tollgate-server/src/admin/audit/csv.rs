@@ -25,6 +25,7 @@ const COLUMNS: &[&str] = &[
     "arguments_hash",
     "arguments",
     "call",
+    "within",
     "hash",
 ];
 

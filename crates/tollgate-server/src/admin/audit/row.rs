@@ -44,6 +44,8 @@ pub(super) struct RowJson<'a> {
     arguments: Option<&'a RawValue>,
     #[serde(skip_serializing_if = "Option::is_none")]
     call: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    within: Option<&'a str>,
     hash: String,
 }
 
@@ -71,6 +73,7 @@ impl<'a> From<&'a Row> for RowJson<'a> {
             arguments_hash: entry.arguments_hash.as_ref().map(|hash| digest::hex(hash)),
             arguments: arguments.and_then(|text| serde_json::from_str(text).ok()),
             call: entry.call.as_deref(),
+            within: entry.within.as_deref(),
             hash: digest::hex(&row.hash),
         }
     }

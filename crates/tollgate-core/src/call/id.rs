@@ -13,11 +13,8 @@ impl CallId {
     const LETTERS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
     const RANDOM_BITS: u32 = 80;
 
-    pub(crate) fn new(at: SystemTime) -> Self {
-        Self::from_parts(at, rand::random())
-    }
-
-    fn from_parts(at: SystemTime, random: u128) -> Self {
+    /// Of `random` only the upper bits count.
+    pub fn new(at: SystemTime, random: u128) -> Self {
         let since = at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let mut bits =
             since.as_millis() << Self::RANDOM_BITS | random >> (u128::BITS - Self::RANDOM_BITS);
@@ -55,11 +52,12 @@ mod tests {
     #[test]
     fn ids_are_sorted_by_their_time_and_never_alike() {
         let at = |millis| SystemTime::UNIX_EPOCH + Duration::from_millis(millis);
-        let zero = CallId::from_parts(at(0), 0);
+        let zero = CallId::new(at(0), 0);
         assert_eq!(zero.as_str(), "00000000000000000000000000");
-        let known = CallId::from_parts(at(1_469_918_176_385), u128::MAX);
+        let known = CallId::new(at(1_469_918_176_385), u128::MAX);
         assert_eq!(known.as_str(), "01ARYZ6S41ZZZZZZZZZZZZZZZZ");
-        let ids = [CallId::new(at(5)), CallId::new(at(5)), CallId::new(at(6)), CallId::new(at(7))];
-        assert!(ids[0] != ids[1] && ids[1] < ids[2] && ids[2] < ids[3], "{ids:?}");
+        let ids = [(5, 0), (5, u128::MAX), (6, 0), (7, 0)];
+        let ids = ids.map(|(millis, random)| CallId::new(at(millis), random));
+        assert!(ids.is_sorted() && ids[0] != ids[1], "{ids:?}");
     }
 }
