@@ -122,7 +122,7 @@ fn told(error: &starlark::Error, known: &Known<'_>) -> (Kind, String) {
     if let Some(stop) = stop(error) {
         return (stop.kind, stop.message.clone());
     }
-    let message = error.without_diagnostic().to_string();
+    let message = words(error);
     // Hints say it better.
     let message = message.strip_prefix("Parse error: ").unwrap_or(&message);
     let message = message.split(", did you mean `").next().unwrap_or_default();
@@ -169,6 +169,17 @@ fn missing(message: &str) -> Option<String> {
 /// Some functions of the interpreter have places of their own.
 fn is_of_program(place: &FileSpan) -> bool {
     place.file.filename() == FILE
+}
+
+/// The interpreter's own, without what only it understands.
+fn words(error: &starlark::Error) -> String {
+    // With the cause: the message alone may say only which parameter was wrong.
+    let whole = format!("{:#}", error.without_diagnostic());
+    if let Some((_, number)) = whole.split_once("too big to fit in i32: ") {
+        return format!("the number {number} is too large here; {} is the most", i32::MAX);
+    }
+    let message = error.without_diagnostic().to_string();
+    message.replace("call to `program.", "call to `").replace("call to program.", "call to ")
 }
 
 fn line_text(place: &FileSpan) -> String {

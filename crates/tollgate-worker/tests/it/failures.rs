@@ -45,6 +45,27 @@ fn what_fails_while_it_runs_is_no_mistake_of_syntax() {
 }
 
 #[test]
+fn messages_have_only_words_of_the_program() {
+    for (source, told) in [
+        (
+            "range(1000000000000)",
+            "! runtime 1: the number 1000000000000 is too large here; 2147483647 is the most",
+        ),
+        (
+            "x = 'a' * 10000000000",
+            "! runtime 1: the number 10000000000 is too large here; 2147483647 is the most",
+        ),
+        ("def f(a): pass\nf()", "! runtime 2: missing parameter `a` for call to `f`"),
+        (
+            "def f(a): pass\nf(1, 2)",
+            "! runtime 2: found 1 extra positional argument(s) for call to f",
+        ),
+    ] {
+        assert_eq!(rehearse(source, FENCE).told(), told, "{source}");
+    }
+}
+
+#[test]
 fn odd_sources_get_a_place_as_well() {
     // b_st_14: NUL, tabs, carriage returns
     for (source, told) in [
