@@ -202,7 +202,7 @@ async fn a_worker_that_cannot_be_started_is_named() {
 #[tokio::test(start_paused = true)]
 async fn a_worker_that_never_gets_ready_is_not_waited_for_without_end() {
     let fake = Fake::new("time.sleep(600)");
-    broken(fake.program.clone(), "was not ready within 10s").await;
+    broken(fake.program.clone(), "was not ready within 30s").await;
 }
 
 #[tokio::test]
