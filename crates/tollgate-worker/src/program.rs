@@ -129,6 +129,11 @@ fn broken(panic: &(dyn Any + Send)) -> Failed {
     if words == "out of memory" || words == "capacity overflow" {
         return stopped(&Stop::new(Kind::Memory, "it needs more memory than there is", LESS));
     }
+    // `d.update([d])`: the interpreter notices it too late to fail at the line.
+    if words.starts_with("RefCell already") {
+        let message = "a dict or a set was changed from what it holds itself";
+        return stopped(&Stop::new(Kind::Runtime, message, "change a copy: `dict(value)`"));
+    }
     stopped(&Stop::new(
         Kind::Runtime,
         format!("the interpreter cannot run this program: {words}"),

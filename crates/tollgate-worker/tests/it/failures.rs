@@ -66,6 +66,12 @@ fn messages_have_only_words_of_the_program() {
 }
 
 #[test]
+fn a_dict_that_is_updated_with_itself_fails_the_program_only() {
+    let told = "! runtime: a dict or a set was changed from what it holds itself";
+    assert_eq!(rehearse("d = {}\nd.update([d])", FENCE).told(), told);
+}
+
+#[test]
 fn odd_sources_get_a_place_as_well() {
     // b_st_14: NUL, tabs, carriage returns
     for (source, told) in [
