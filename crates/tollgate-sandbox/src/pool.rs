@@ -89,7 +89,7 @@ impl Pool {
     ) -> Result<Worker, Unavailable> {
         tokio::select! {
             () = self.shut() => Err(Unavailable::Shut),
-            () = tokio::time::sleep_until(deadline) => Err(self.busy()),
+            () = tokio::time::sleep_until(deadline) => Err(Unavailable::NotReady),
             worker = self.worker() => Ok(worker?),
         }
     }
@@ -139,12 +139,8 @@ impl Pool {
         match permit.await {
             Ok(Ok(permit)) => Ok(Seat { _permit: permit }),
             Ok(Err(_)) => Err(Unavailable::Shut),
-            Err(_) => Err(self.busy()),
+            Err(_) => Err(Unavailable::Busy { together: self.together }),
         }
-    }
-
-    fn busy(&self) -> Unavailable {
-        Unavailable::Busy { together: self.together }
     }
 
     /// The one that waited longest and still lives.

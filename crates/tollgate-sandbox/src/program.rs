@@ -40,6 +40,8 @@ pub enum Unavailable {
     Broken(#[from] Broken),
     #[error("{together} programs run already, and none ended in time; try again later")]
     Busy { together: usize },
+    #[error("no worker was ready in time: the machine is busy; try again later")]
+    NotReady,
     #[error("programs are not run any more: the gateway is shutting down")]
     Shut,
     #[error("the tools that a program could call do not fit: {0}")]

@@ -16,7 +16,7 @@ use crate::program::Broken;
 use crate::wire::{self, Got};
 
 /// From its start until it is ready; a machine may be busy.
-const START: Duration = Duration::from_secs(30);
+const START: Duration = Duration::from_secs(20);
 /// A process that closed its output may take this long to end.
 const LEAVE: Duration = Duration::from_secs(1);
 /// And what it wrote before may take this long to be read.

@@ -169,6 +169,14 @@ impl crate::host::HostCalls for Gate {
     }
 }
 
+#[tokio::test(start_paused = true)]
+async fn a_program_with_little_time_does_not_wait_longer_for_a_worker() {
+    let fake = Fake::new("time.sleep(600)");
+    let short = Limits { time: Duration::from_secs(2), ..Limits::default() };
+    let refused = run(&fake.sandbox(), &short, &Numbers).await.unwrap_err();
+    assert_eq!(refused, Unavailable::NotReady);
+}
+
 async fn broken(program: PathBuf, expected: &str) {
     let sandbox = Sandbox::new(settings(program.clone()));
     for refused in [
@@ -202,7 +210,7 @@ async fn a_worker_that_cannot_be_started_is_named() {
 #[tokio::test(start_paused = true)]
 async fn a_worker_that_never_gets_ready_is_not_waited_for_without_end() {
     let fake = Fake::new("time.sleep(600)");
-    broken(fake.program.clone(), "was not ready within 30s").await;
+    broken(fake.program.clone(), "was not ready within 20s").await;
 }
 
 #[tokio::test]
