@@ -5,6 +5,8 @@ use tollgate_engine::gate::UnknownAgent;
 
 use crate::problem::Problem;
 
+mod code;
+mod code_files;
 mod execute;
 mod explained;
 mod leaderboard;
@@ -14,6 +16,8 @@ mod tier;
 mod tool_calls;
 mod view;
 
+pub(crate) use code::code;
+pub(crate) use code_files::code_files;
 pub(crate) use execute::execute;
 pub(crate) use results::results;
 pub(crate) use tier::{queue_depth, tier};

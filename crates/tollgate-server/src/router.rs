@@ -35,6 +35,7 @@ pub(crate) fn router(front: Arc<Front>) -> Router {
         .route("/v1/tier", post(rest::tier))
         .route("/v1/tools", get(rest::tools))
         .route("/v1/tools/execute", post(rest::execute))
+        .route("/v1/code", get(rest::code_files).post(rest::code))
         .route("/v1/mcp/tool/execute", post(rest::tool_calls))
         .route("/v1/results/{handle}", get(rest::results))
         .route("/api/config", get(admin::config::read).put(admin::config::write))

@@ -15,7 +15,14 @@ const CRATES: &[(&str, &[&str])] = &[
     ("tollgate-llm", &["tollgate-core", "tollgate-mcp", "tollgate-engine"]),
     (
         "tollgate-server",
-        &["tollgate-core", "tollgate-mcp", "tollgate-store", "tollgate-engine", "tollgate-llm"],
+        &[
+            "tollgate-core",
+            "tollgate-mcp",
+            "tollgate-store",
+            "tollgate-sandbox",
+            "tollgate-engine",
+            "tollgate-llm",
+        ],
     ),
     (
         "tollgate",

@@ -10,6 +10,7 @@ use crate::config;
 use crate::output::Form;
 
 pub mod chat;
+pub mod code;
 pub mod convert;
 pub mod servers;
 
@@ -54,6 +55,8 @@ pub enum Command {
     Tools(Tools),
     /// Call one tool
     Call(Call),
+    /// Run a program that calls tools, as models write them in code mode
+    Code(code::Code),
     /// Read a result that was cut, or came after its turn was over
     Result(Page),
     /// Say which latency budget an utterance gets, and why

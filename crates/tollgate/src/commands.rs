@@ -20,6 +20,7 @@ mod calibrate;
 mod call;
 mod chat;
 mod check;
+mod code;
 mod completions;
 mod conformance_client;
 mod convert;
@@ -97,6 +98,7 @@ async fn asked(
         Command::Reload => reload::run(&load()?, output).await,
         Command::Tools(tools) => tools::run(&tools, &load()?, output).await,
         Command::Call(call) => call::run(&call, &load()?, output).await,
+        Command::Code(wanted) => code::run(&wanted, &load()?, output).await,
         Command::Chat(wanted) => chat::run(&wanted, &load()?, output).await,
         Command::Result(page) => result::run(&page, &load()?, output).await,
         Command::Tier(said) => tier::run(&said, &load()?, output).await,

@@ -38,7 +38,7 @@ pub use diagnostic::{Diagnostic, Place, Report, Severity, Span};
 pub use expand::{Environment, Process, is_reference};
 pub use manual::manual;
 pub use read::sounds_secret;
-pub use render::Paint;
+pub use render::{Paint, excerpt};
 pub use schema::schema;
 
 use diagnostic::Problems;

@@ -12,9 +12,11 @@ use crate::config::Config;
 use crate::failure::Failure;
 
 mod chat;
+mod code;
 pub(crate) mod events;
 mod remote;
 
+pub use code::{Failed, Ran};
 pub use events::Event;
 pub use remote::Remote;
 

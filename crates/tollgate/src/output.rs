@@ -12,9 +12,11 @@ use crate::config::{Environment, Paint, Report};
 use crate::failure::Failure;
 
 mod bar;
+mod pretty;
 mod table;
 
 pub use bar::Bar;
+pub use pretty::pretty;
 pub use table::{Room, Table};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -54,6 +56,17 @@ impl Output {
     /// The result as it is, such as a script.
     pub fn raw(self, text: &str) {
         to_stdout(text);
+    }
+
+    /// What a program of the user's printed: as it is, but for what a terminal would obey.
+    pub fn printed(self, text: &str) {
+        match self.room {
+            Room::Unbounded => to_stdout(text),
+            Room::Columns(_) => {
+                let lines: Vec<String> = text.split('\t').map(clean).collect();
+                to_stdout(&lines.join("\t"));
+            }
+        }
     }
 
     pub fn table(self, table: &Table) {

@@ -10,6 +10,7 @@ mod chat_streams;
 mod chat_targets;
 mod chat_window;
 mod client;
+mod code;
 mod configured;
 mod crowded;
 mod doors;

@@ -23,7 +23,8 @@ use tollgate_engine::builtin::{self, Failure, Reply, Tool};
 use tollgate_engine::clock::SystemClock;
 use tollgate_engine::gate::Gate;
 use tollgate_engine::settings::{
-    Auth, Calibrate, Endpoint, Protocol, Restart, Server as UpstreamSettings, Settings, Transport,
+    Auth, Calibrate, Code, Endpoint, Protocol, Restart, Server as UpstreamSettings, Settings,
+    Transport,
 };
 use tollgate_engine::{Parts, Running};
 use tollgate_mcp::tasks::{self, Task};
@@ -183,8 +184,16 @@ fn settings(directory: &std::path::Path, upstream: Option<SocketAddr>) -> Settin
         limits: tollgate_core::budget::Limits { global: Duration::from_secs(20) },
         servers: upstream.map(scripted).into_iter().collect(),
         agents: vec![agent("default", &["*"]), agent("sage", &["echo"])],
+        code: Code { worker: worker(), ..Code::default() },
         ..Settings::new(directory.to_owned())
     }
+}
+
+/// Built beside the programs whose tests these are (`make worker`).
+fn worker() -> PathBuf {
+    let own = std::env::current_exe().unwrap();
+    let built = own.parent().and_then(std::path::Path::parent).unwrap();
+    built.join("tollgate-worker")
 }
 
 fn scripted(address: SocketAddr) -> UpstreamSettings {

@@ -66,8 +66,7 @@ pub(super) fn check(
     let house = House { code_from: code::least_tier(fields, house.code_from), ..house };
     code::warn_of_turns_too_short(fields, (&agents, house.code_from), problems);
     let budget = budget::budget(fields, problems);
-    let limits = limits(fields);
-    let code = code::code(fields, limits.global, problems);
+    let code = code::code(fields, problems);
     let secrets = audit::secrets(fields, problems);
     let tls = access::tls(fields);
     let database = access::database(fields, problems);
@@ -81,7 +80,7 @@ pub(super) fn check(
         environment,
         data: data.clone(),
         names: names?,
-        limits,
+        limits: limits(fields),
         approvals: approvals(fields),
         budget,
         servers,

@@ -109,7 +109,7 @@ fn as_json(found: &Diagnostic) -> Value {
 }
 
 /// The line as shown, how far to indent the caret, and how wide it is.
-fn excerpt(line: &str, column: usize, end: usize) -> (String, usize, usize) {
+pub fn excerpt(line: &str, column: usize, end: usize) -> (String, usize, usize) {
     let clean: Vec<char> = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
     let start = (column - 1).min(clean.len());
     let stop = (end.saturating_sub(1)).clamp(start, clean.len());

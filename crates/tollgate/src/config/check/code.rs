@@ -1,7 +1,5 @@
 //! How programs that models write are run, and for whom there is code mode.
 
-use std::time::Duration;
-
 use tollgate_core::agent::{Agent, Engine};
 use tollgate_core::budget::Tier;
 use tollgate_core::code::Binding;
@@ -11,7 +9,7 @@ use super::super::diagnostic::Problems;
 use super::super::raw::Fields;
 use super::{absolute, milliseconds};
 
-pub(super) fn code(top: &Fields, global: Duration, problems: &mut Problems) -> Code {
+pub(super) fn code(top: &Fields, problems: &mut Problems) -> Code {
     let usual = Code::default();
     let Some(fields) = top.section("code") else { return usual };
     let whole = |key: &str| fields.whole(key).map(|it| it.value);
@@ -19,7 +17,7 @@ pub(super) fn code(top: &Fields, global: Duration, problems: &mut Problems) -> C
         whole(key).map_or(usual, |it| usize::try_from(it).unwrap_or(usize::MAX))
     };
     let (mut limits, mut memory_bytes) = (usual.limits, usual.memory_bytes);
-    limits.time = time(fields, global, problems).unwrap_or(limits.time);
+    limits.time = fields.whole("timeout_ms").map_or(limits.time, milliseconds);
     limits.fence.steps = whole("max_steps").unwrap_or(limits.fence.steps);
     if let Some(calls) = whole("max_calls") {
         limits.fence.calls = u32::try_from(calls).unwrap_or(u32::MAX);
@@ -57,22 +55,6 @@ pub(super) fn code(top: &Fields, global: Duration, problems: &mut Problems) -> C
             .and_then(|text| absolute(text, &fields.path("worker"), problems))
             .unwrap_or(usual.worker),
     }
-}
-
-fn time(fields: &Fields, global: Duration, problems: &mut Problems) -> Option<Duration> {
-    let typed = fields.whole("timeout_ms")?;
-    let time = milliseconds(typed);
-    if time > global {
-        let message = format!(
-            "`timeout_ms: {}` is more than any call gets, {} ms",
-            typed.value,
-            global.as_millis()
-        );
-        problems
-            .warning(typed.at, &fields.path("timeout_ms"), message)
-            .help("a program is one call: raise `limits.timeout_ms` as well");
-    }
-    Some(time)
 }
 
 /// The least tier in which there is code mode.

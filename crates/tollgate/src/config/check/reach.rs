@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use tollgate_core::code::Means;
 use tollgate_core::glob::Glob;
 use tollgate_engine::builtin::table;
 use tollgate_engine::settings::Builtin;
@@ -67,6 +68,7 @@ impl Known {
         }
         let mut exact: Vec<String> = shipped();
         exact.extend(LATER.iter().map(|&name| name.to_owned()));
+        exact.extend(Means::ALL.map(|means| means.name().to_owned()));
         let mut patterns = Vec::new();
         for (name, server) in servers {
             let id = name.value.replace(['-', '_'], "?");

@@ -16,7 +16,7 @@ pub(super) const CODE: Section = Section {
             "timeout_ms",
             MILLISECONDS,
             "30000",
-            "No program runs longer. It also ends with its turn, and at `limits.timeout_ms`; waiting for a person does not count",
+            "No program runs longer. It also ends with its turn; waiting for a person does not count. `limits.timeout_ms` is for each of its calls",
         ),
         key(
             "max_calls",
@@ -38,7 +38,7 @@ pub(super) const CODE: Section = Section {
         ),
         key(
             "max_output_kb",
-            whole(1, 16_384, "kilobytes"),
+            whole(1, 2_048, "kilobytes"),
             "64",
             "What one program prints and returns, together",
         ),

@@ -72,7 +72,7 @@ fn limits_that_are_none_are_refused() {
         ("max_memory_mb: 32", "`max_memory_mb` must be a whole number from 64 to 16384 megabytes"),
         ("max_calls: 0", "`max_calls` must be a whole number from 1 to 10000 calls"),
         ("max_steps: 10", "`max_steps` must be a whole number from 1000 to 1000000000000 steps"),
-        ("max_output_kb: 0", "`max_output_kb` must be a whole number from 1 to 16384 kilobytes"),
+        ("max_output_kb: 0", "`max_output_kb` must be a whole number from 1 to 2048 kilobytes"),
         ("max_programs: 0", "`max_programs` must be a whole number from 1 to 1000 programs"),
         ("spare_workers: 65", "`spare_workers` must be a whole number from 0 to 64 processes"),
         ("timeout_ms: 0", "`timeout_ms` must be a whole number from 1 to 3600000 milliseconds"),
@@ -94,39 +94,27 @@ fn limits_that_cannot_hold_are_pointed_out() {
     check(
         r#"
 code:
-  timeout_ms: 60000
   spare_workers: 4
   max_programs: 2
   worker: ~/bin/tollgate-worker
 "#,
         r#"
-warning: `timeout_ms: 60000` is more than any call gets, 30000 ms
- --> t.yaml:2:15
-   |
- 2 |   timeout_ms: 60000
-   |               ^^^^^
-   = a program is one call: raise `limits.timeout_ms` as well
-
 warning: `spare_workers: 4` is more than `max_programs: 2`
- --> t.yaml:3:18
+ --> t.yaml:2:18
    |
- 3 |   spare_workers: 4
+ 2 |   spare_workers: 4
    |                  ^
    = more than `max_programs` are never of use
 
 warning: `~` in `~/bin/tollgate-worker` is not expanded
- --> t.yaml:5:11
+ --> t.yaml:4:11
    |
- 5 |   worker: ~/bin/tollgate-worker
+ 4 |   worker: ~/bin/tollgate-worker
    |           ^^^^^^^^^^^^^^^^^^^^^
    = write `${HOME}` instead
 
-3 warnings in t.yaml
+2 warnings in t.yaml
 "#,
-    );
-    assert_eq!(
-        report("limits: { timeout_ms: 60000 }\ncode: { timeout_ms: 60000 }").diagnostics,
-        []
     );
 }
 
@@ -174,4 +162,12 @@ fn words_of_other_sections_lead_to_the_right_place() {
         let found = report(&format!("code: {{ {typed} }}"));
         assert_eq!(found.diagnostics[0].help[0], expected);
     }
+}
+
+#[test]
+fn who_does_without_code_mode_may_deny_its_means() {
+    let text = "tools: { deny: [executeToolCode, searchTools] }";
+    assert_eq!(report(text).diagnostics, []);
+    let found = report("tools: { deny: [executeToolcode] }");
+    assert_eq!(found.diagnostics[0].help, ["did you mean `executeToolCode`?"]);
 }

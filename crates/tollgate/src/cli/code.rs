@@ -1,0 +1,37 @@
+//! `tollgate code`, as typed.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::View;
+
+#[derive(Debug, Args)]
+pub struct Code {
+    /// The program, in Starlark; `-` is standard input
+    #[arg(value_name = "FILE", required_unless_present = "look")]
+    pub file: Option<PathBuf>,
+    #[command(flatten)]
+    pub view: View,
+    #[command(flatten)]
+    pub look: Look,
+}
+
+/// What a model looks up before it writes a program.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Instead of a program")]
+#[group(id = "look", multiple = false, conflicts_with = "file")]
+pub struct Look {
+    /// List the files that describe what programs can call
+    #[arg(long)]
+    pub list: bool,
+    /// Print one of them
+    #[arg(long, value_name = "NAME")]
+    pub read: Option<String>,
+    /// Print all that is known of one tool
+    #[arg(long, value_name = "SERVER.TOOL")]
+    pub docs: Option<String>,
+    /// Find tools by what they do
+    #[arg(long, value_name = "WORDS", num_args = 1..)]
+    pub search: Option<Vec<String>>,
+}

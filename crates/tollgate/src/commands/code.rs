@@ -1,0 +1,108 @@
+//! `tollgate code FILE`: a program of a person's own, run as those of models are.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::Path;
+
+use super::tools::wanted;
+use crate::cli::code::{Code, Look};
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::gateway::{Gateway, Ran, View};
+use crate::output::{Form, Output, counted, pretty, span};
+
+mod failed;
+
+/// More than any gateway reads.
+const LARGEST: u64 = 1 << 20;
+
+pub(super) async fn run(code: &Code, config: &Config, output: Output) -> Result<(), Failure> {
+    let view = wanted(&code.view);
+    let Some(file) = &code.file else { return look(&code.look, view, (config, output)).await };
+    let source = read(file).await?;
+    let gateway = Gateway::open(config).await?;
+    let ran = gateway.code(&source, view).await;
+    gateway.close().await;
+    let ran = ran?;
+    match output.form {
+        Form::Json => output.raw(&format!("{}\n", pretty(&ran.whole))),
+        Form::Text => print(&ran, file, output),
+    }
+    if ran.error.is_none() { Ok(()) } else { Err(Failure::Said) }
+}
+
+/// What it said, what it gives, and what went wrong.
+fn print(ran: &Ran, file: &Path, output: Output) {
+    output.printed(&ran.prints);
+    if !ran.prints.is_empty() && !ran.prints.ends_with('\n') {
+        output.raw("\n");
+    }
+    if let Some(result) = &ran.result {
+        match serde_json::from_str::<String>(result.get()) {
+            Ok(text) => output.printed(&format!("{text}\n")),
+            Err(_) => output.printed(&format!("{}\n", pretty(result.get()))),
+        }
+    }
+    let (took, calls) = (span(ran.duration_ms), counted(ran.calls, "call"));
+    match &ran.error {
+        Some(error) => {
+            let name = if file == Path::new("-") {
+                "standard input".into()
+            } else {
+                file.to_string_lossy()
+            };
+            output.note(&failed::render(error, &name));
+            output.note(&format!("failed after {took}, {calls}"));
+        }
+        None if ran.prints.is_empty() && ran.result.is_none() => {
+            output.note(&format!("ok in {took}, {calls}; it printed nothing and set no `result`"));
+        }
+        None => output.note(&format!("ok in {took}, {calls}")),
+    }
+}
+
+/// Standard input may take its time, and Ctrl-C must end that, too.
+async fn read(file: &Path) -> Result<String, Failure> {
+    let owned = file.to_owned();
+    let reading = tokio::task::spawn_blocking(move || {
+        let source: Box<dyn Read> = match owned.to_str() {
+            Some("-") => Box::new(io::stdin()),
+            _ => Box::new(File::open(&owned)?),
+        };
+        let mut bytes = Vec::new();
+        source.take(LARGEST + 1).read_to_end(&mut bytes)?;
+        Ok::<_, io::Error>(bytes)
+    });
+    let bad = |why: &str| Failure::Usage(format!("{}: {why}", file.display()));
+    let bytes = match reading.await {
+        Ok(Ok(bytes)) => bytes,
+        Ok(Err(error)) => return Err(bad(&error.to_string())),
+        Err(_) => return Err(bad("cannot be read")),
+    };
+    if bytes.len() as u64 > LARGEST {
+        return Err(bad("larger than 1 MiB; that is no program"));
+    }
+    String::from_utf8(bytes).map_err(|_| bad("not UTF-8; that is no program"))
+}
+
+async fn look(
+    look: &Look,
+    view: View<'_>,
+    (config, output): (&Config, Output),
+) -> Result<(), Failure> {
+    let words = look.search.as_ref().map(|words| words.join(" "));
+    let typed = [("read", &look.read), ("docs", &look.docs), ("search", &words)];
+    let mut asked = typed.into_iter().filter_map(|(key, value)| Some((key, value.as_deref()?)));
+    let gateway = Gateway::open(config).await?;
+    let told = gateway.code_docs(asked.next(), view).await;
+    gateway.close().await;
+    let told = told?;
+    match output.form {
+        Form::Json => output.json(&told),
+        Form::Text => {
+            let text = told["text"].as_str().unwrap_or_default();
+            output.printed(&format!("{}\n", text.trim_end()));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,104 @@
+//! What programs ask of the gateway.
+
+use http::Method;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tollgate_core::json::Object;
+
+use super::{Gateway, View, escaped, request, understood};
+use crate::failure::Failure;
+
+/// What became of a program.
+#[derive(Debug)]
+pub struct Ran {
+    pub prints: String,
+    /// As it was written: numbers in it may be larger than any of ours.
+    pub result: Option<Box<RawValue>>,
+    pub error: Option<Failed>,
+    pub calls: usize,
+    pub duration_ms: f64,
+    /// All that the gateway said, as JSON.
+    pub whole: String,
+}
+
+#[derive(Debug)]
+pub struct Failed {
+    pub message: String,
+    /// From 1, as the column.
+    pub line: Option<usize>,
+    pub column: Option<usize>,
+    /// The line itself.
+    pub text: Option<String>,
+    pub hint: Option<String>,
+}
+
+impl Ran {
+    fn read(body: &[u8]) -> Option<Self> {
+        let fields = Object::parse_bytes(body).ok()?;
+        let value = |key: &str| -> Value {
+            let raw = fields.get(key).and_then(|raw| serde_json::from_str(raw.get()).ok());
+            raw.unwrap_or_default()
+        };
+        let error = value("error");
+        let result = fields.get("result").filter(|raw| raw.get() != "null");
+        Some(Self {
+            prints: value("prints").as_str()?.to_owned(),
+            result: result.map(ToOwned::to_owned),
+            error: error.is_object().then(|| Failed::read(&error)),
+            calls: count(&value("calls")).unwrap_or(0),
+            duration_ms: value("duration_ms").as_f64().unwrap_or(0.0),
+            whole: String::from_utf8_lossy(body).into_owned(),
+        })
+    }
+}
+
+impl Failed {
+    fn read(error: &Value) -> Self {
+        let text = |key: &str| error[key].as_str().map(str::to_owned);
+        Self {
+            message: text("message").unwrap_or_else(|| "the program failed".to_owned()),
+            line: count(&error["line"]),
+            column: count(&error["column"]),
+            text: text("text"),
+            hint: text("hint"),
+        }
+    }
+}
+
+fn count(value: &Value) -> Option<usize> {
+    value.as_u64().and_then(|count| usize::try_from(count).ok())
+}
+
+impl Gateway {
+    /// `POST /v1/code`
+    pub async fn code(&self, source: &str, view: View<'_>) -> Result<Ran, Failure> {
+        let mut body = json!({ "code": source });
+        for (key, value) in [("agent", view.agent), ("tier", view.tier)] {
+            if let Some(value) = value {
+                body[key] = json!(value);
+            }
+        }
+        let request = view.dress(request(Method::POST, "/v1/code", Some(&body))?)?;
+        let response = self.exchange(request).await?;
+        if !response.status().is_success() {
+            return Err(match understood(&response) {
+                Err(failure) => failure,
+                Ok(_) => Failure::failed(format!("the gateway answered {}", response.status())),
+            });
+        }
+        Ran::read(response.body())
+            .ok_or_else(|| Failure::failed("the gateway's answer cannot be read"))
+    }
+
+    /// `GET /v1/code`: what a model looks up before it writes a program; the list of files, or
+    /// what is asked for.
+    pub async fn code_docs(
+        &self,
+        asked: Option<(&str, &str)>,
+        view: View<'_>,
+    ) -> Result<Value, Failure> {
+        let asked = asked.map(|(key, value)| format!("&{key}={}", escaped(value)));
+        let path = format!("/v1/code?{}{}", view.query(), asked.unwrap_or_default());
+        self.ask(view.dress(request(Method::GET, &path, None)?)?).await
+    }
+}
