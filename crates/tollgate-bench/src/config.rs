@@ -13,7 +13,12 @@ pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
     pub(crate) fn new() -> io::Result<Self> {
-        let path = std::env::temp_dir().join(format!("tollgate-bench-{}", std::process::id()));
+        Self::named("tollgate-bench")
+    }
+
+    /// For those who share a process.
+    pub(crate) fn named(name: &str) -> io::Result<Self> {
+        let path = std::env::temp_dir().join(format!("{name}-{}", std::process::id()));
         fs::create_dir_all(&path)?;
         Ok(Self(path))
     }

@@ -2,7 +2,8 @@
 //! fixed bytes, all in one run on one machine. Starts everything itself and checks every answer.
 //!
 //! `tollgate-bench [--quick] [P1 P3 …]`; the gateway is `TOLLGATE_BIN`, or the `tollgate` that
-//! lies beside this program. `tollgate-bench tokens` counts what a large catalogue costs a model.
+//! lies beside this program. `tollgate-bench tokens` counts what a large catalogue costs a model,
+//! `tollgate-bench code-tokens` what code mode saves of that.
 #![expect(clippy::print_stdout, reason = "a table is what this program is for")]
 #![expect(clippy::print_stderr, reason = "progress and mistakes are told on standard error")]
 
@@ -17,6 +18,7 @@ use tokio::net::TcpListener;
 mod bare;
 mod chat;
 mod clock;
+mod code_tokens;
 mod config;
 mod echo;
 mod fixed;
@@ -55,6 +57,7 @@ fn main() -> ExitCode {
             let ways = tokens::ways().map_err(Trouble::from);
             ways.map(|ways| print!("{}", tokens::render(&ways)))
         }
+        ["code-tokens", ids @ ..] => code_tokens::run(ids).map(|table| print!("{table}")),
         ["stdio-echo"] => stdio_echo::run(Manner::Answers).map_err(Trouble::from),
         ["stdio-echo", "--hang"] => stdio_echo::run(Manner::Hangs).map_err(Trouble::from),
         ["wicked"] => serve_on_socket(wicked::serve),

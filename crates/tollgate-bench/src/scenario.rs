@@ -28,6 +28,7 @@ mod memory;
 mod pipes;
 mod programs;
 mod rate;
+mod saved;
 mod start;
 mod throughput;
 mod wall;
@@ -36,7 +37,7 @@ mod wall;
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The figures of the targets that can be measured so far, in the order in which they run.
-pub(crate) const ALL: [Figure; 15] = [
+pub(crate) const ALL: [Figure; 16] = [
     Figure::P1,
     Figure::P2,
     Figure::P3,
@@ -50,6 +51,7 @@ pub(crate) const ALL: [Figure; 15] = [
     Figure::P11,
     Figure::P12,
     Figure::P14,
+    Figure::P15,
     Figure::P16,
     Figure::P17,
 ];
@@ -69,6 +71,7 @@ pub(crate) enum Figure {
     P11,
     P12,
     P14,
+    P15,
     P16,
     P17,
 }
@@ -89,6 +92,7 @@ impl Figure {
             Self::P11 => "P11",
             Self::P12 => "P12",
             Self::P14 => "P14",
+            Self::P15 => "P15",
             Self::P16 => "P16",
             Self::P17 => "P17",
         }
@@ -109,6 +113,7 @@ impl Figure {
             Self::P11 => start::measure(bench).await,
             Self::P12 => wall::measure(bench).await,
             Self::P14 => programs::measure(bench).await,
+            Self::P15 => saved::measure(bench).await,
             Self::P16 => {
                 let mut rows = growth::measure(bench).await?;
                 rows.extend(crowd::measure(bench).await?);
@@ -139,6 +144,8 @@ pub(crate) struct Pace {
     pub(crate) starts: usize,
     /// Against servers that misbehave.
     pub(crate) turns: usize,
+    /// Of a workload of queries, one in so many.
+    pub(crate) queries: usize,
 }
 
 impl Pace {
@@ -149,6 +156,7 @@ impl Pace {
         long_rounds: 3,
         starts: 5,
         turns: 10_000,
+        queries: 1,
     };
     pub(crate) const QUICK: Self = Self {
         rounds: 2,
@@ -157,6 +165,7 @@ impl Pace {
         long_rounds: 2,
         starts: 1,
         turns: 600,
+        queries: 8,
     };
 }
 

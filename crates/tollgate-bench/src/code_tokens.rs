@@ -1,0 +1,108 @@
+//! P15, `tollgate-bench code-tokens [query…]`: what code mode saves of a model's tokens, beside the
+//! same tools inline, and whether the work is done as well.
+//!
+//! The workload is the public one of Bifrost's code mode benchmark (names, descriptions and queries:
+//! `maximhq/bifrost-benchmarking`), rebuilt without a network: schemas and results are made up, the
+//! model is a script. Everything between is real: the agent loop, its requests, the gate, servers,
+//! programs in workers.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::config::Scratch;
+use crate::trouble::Trouble;
+
+mod coder;
+mod compose;
+mod direct;
+mod drive;
+mod grade;
+mod inventory;
+mod mind;
+mod plan;
+mod report;
+mod schema;
+mod servers;
+mod shown;
+mod starlark;
+mod text;
+mod truth;
+mod world;
+
+pub(crate) use drive::Way;
+pub(crate) use plan::Class;
+pub(crate) use report::{Change, Round};
+
+use drive::Stage;
+use plan::Query;
+use report::Asked;
+use schema::Usage;
+use servers::Lists;
+
+pub(crate) const ROUNDS: std::ops::RangeInclusive<usize> = 1..=3;
+
+/// What of the workload is run.
+#[derive(Debug, Clone)]
+pub(crate) struct Part {
+    /// Every so many queries.
+    pub(crate) every: usize,
+    /// If there are any: only these.
+    pub(crate) ids: Vec<String>,
+}
+
+impl Part {
+    pub(crate) const WHOLE: Self = Self { every: 1, ids: Vec::new() };
+
+    fn queries(&self, round: usize) -> Vec<Arc<Query>> {
+        let all = plan::queries(round).into_iter().step_by(self.every);
+        let is_wanted = |query: &Query| self.ids.is_empty() || self.ids.contains(&query.id);
+        all.filter(is_wanted).map(Arc::new).collect()
+    }
+}
+
+/// One round, in all ways. Programs run in workers that are started from `worker`.
+pub(crate) async fn round(
+    scratch: &Scratch,
+    worker: &Path,
+    (number, part): (usize, &Part),
+) -> Result<Round, Trouble> {
+    let queries = part.queries(number);
+    let one = |query: &Arc<Query>| Asked {
+        id: query.id.clone(),
+        class: query.class,
+        askings: Vec::new(),
+    };
+    let all: Vec<Query> = ROUNDS.flat_map(plan::queries).collect();
+    let lists = Lists::of(&inventory::tools(number), &Usage::of(all.iter()));
+    let lists = Arc::new(lists);
+    let (tools, servers) = (lists.tools(), lists.servers().len());
+    let mut round = Round { number, tools, servers, asked: queries.iter().map(one).collect() };
+    for way in Way::ALL {
+        // A gateway for each: none learns from what the others did.
+        let stage = Stage::set(scratch, worker, (&lists, way)).await?;
+        for (query, asked) in queries.iter().zip(&mut round.asked) {
+            asked.askings.push(stage.ask(query).await?);
+        }
+    }
+    Ok(round)
+}
+
+/// By command: all rounds, or some queries.
+pub(crate) fn run(ids: &[&str]) -> Result<String, Trouble> {
+    let worker = std::env::current_exe()?.with_file_name("tollgate-worker");
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let part = Part { ids: ids.iter().map(|id| (*id).to_owned()).collect(), ..Part::WHOLE };
+    runtime.block_on(async {
+        let scratch = Scratch::new()?;
+        let mut out = String::new();
+        for number in ROUNDS.filter(|number| !part.queries(*number).is_empty()) {
+            let round = round(&scratch, &worker, (number, &part)).await?;
+            out.push_str(&round.render());
+            out.push('\n');
+        }
+        Ok(out)
+    })
+}
+
+#[cfg(test)]
+mod tests;

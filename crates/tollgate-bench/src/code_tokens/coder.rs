@@ -1,0 +1,195 @@
+//! How a competent model works in code mode: looks for the tools, writes a program that does all that
+//! can be done without reading, reads what it printed, writes another one if that is needed.
+//!
+//! It uses no tool whose signature it was not shown, and no field of an answer that it has not seen;
+//! where that is not known it prints a piece of the answer first. In hard queries its first program
+//! has a mistake that people make out of habit.
+
+use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
+
+use serde_json::json;
+
+use super::direct;
+use super::grade::GAVE_UP;
+use super::inventory::{self, ToolRef};
+use super::mind::{Move, Script, Seen, Wanted};
+use super::plan::{Class, Kind, Query};
+use super::shown;
+use super::starlark::{Author, Program};
+use super::text::Seed;
+use super::truth::Truth;
+
+/// The words with which a model looks for each tool: those of the queries, not of the catalogue.
+static WANTS: LazyLock<HashMap<ToolRef, &'static str>> = LazyLock::new(|| {
+    let lines = include_str!("wants.tsv").lines();
+    let pairs = lines.filter_map(|line| line.split_once('\t'));
+    pairs.map(|(tool, words)| (inventory::tool(tool), words)).collect()
+});
+
+/// Characters of a text that are printed to be read; more if that was not enough.
+const EXCERPTS: [usize; 3] = [1_500, 6_000, 30_000];
+/// Searches, lists and parts of files.
+const MOST_LOOKS: usize = 12;
+/// More programs than this no query needs.
+const MOST_PROGRAMS: usize = 8;
+
+/// How it looks for tools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Looking {
+    /// By searches, all at once.
+    Search,
+    /// In the list of files, and then in the files.
+    Files,
+}
+
+pub(super) struct Coder {
+    query: Arc<Query>,
+    truth: Arc<Truth>,
+    looking: Looking,
+    looked: usize,
+    done: Vec<bool>,
+    /// Of each text that is read, how often it was printed in vain.
+    printed: Vec<usize>,
+    programs: usize,
+    running: Option<Running>,
+}
+
+/// A program that was sent.
+struct Running {
+    program: Program,
+    /// It was written with a mistake.
+    is_wrong: bool,
+}
+
+impl Coder {
+    pub(super) fn new(query: Arc<Query>, truth: Arc<Truth>, looking: Looking) -> Self {
+        let steps = query.steps.len();
+        let (done, printed) = (vec![false; steps], vec![0; steps]);
+        Self { query, truth, looking, looked: 0, done, printed, programs: 0, running: None }
+    }
+
+    /// The next look for tools that were not shown yet; `None` if there is nothing left to try.
+    fn look(&mut self, missing: &[&ToolRef], seen: &Seen) -> Option<Move> {
+        self.looked += 1;
+        let first = usize::from(self.looking == Looking::Files) * 2;
+        let calls: Vec<Wanted> = match self.looked + first {
+            1 => {
+                let words =
+                    missing.iter().map(|tool| WANTS.get(*tool).copied().unwrap_or_default());
+                words.map(|words| call(seen, "searchTools", json!({ "query": words }))).collect()
+            }
+            2 => {
+                let words = missing
+                    .iter()
+                    .map(|tool| format!("{} {}", tool.server, tool.name.replace('_', " ")));
+                words
+                    .map(|words| call(seen, "searchTools", json!({ "query": words, "limit": 10 })))
+                    .collect()
+            }
+            3 => vec![call(seen, "listToolFiles", json!({}))],
+            4 => {
+                let mut servers: Vec<&str> = missing.iter().map(|tool| tool.server).collect();
+                servers.dedup();
+                servers.iter().map(|server| read(seen, server, 1)).collect()
+            }
+            // Long files come in parts.
+            looked if looked < MOST_LOOKS => {
+                let next = seen.last().lines().next().and_then(|it| it.split_once("startLine="));
+                let next = next.and_then(|(_, line)| line.parse().ok());
+                next.map(|line| read(seen, missing[0].server, line)).into_iter().collect()
+            }
+            _ => Vec::new(),
+        };
+        (!calls.is_empty()).then_some(Move::Call(calls))
+    }
+
+    /// What the last program did.
+    fn judge(&mut self, running: &Running, seen: &Seen) -> Result<(), String> {
+        if is_failure(seen.last()) {
+            return match running.is_wrong {
+                true => Ok(()),
+                false => Err(seen.last().to_owned()),
+            };
+        }
+        for at in &running.program.ran {
+            let is_known = self.truth.0[*at].facts().all(|fact| seen.has(fact));
+            match self.query.steps[*at].kind {
+                Kind::Read if !is_known => self.printed[*at] += 1,
+                _ => self.done[*at] = true,
+            }
+        }
+        for at in &running.program.looked_at {
+            self.done[*at] = self.truth.0[*at].facts().all(|fact| seen.has(fact));
+        }
+        Ok(())
+    }
+
+    fn program(&mut self, seen: &Seen) -> Move {
+        let excerpt: Vec<usize> =
+            self.printed.iter().map(|it| EXCERPTS[(*it).min(EXCERPTS.len() - 1)]).collect();
+        let author = Author {
+            query: &self.query,
+            truth: &self.truth,
+            seen,
+            done: &self.done,
+            excerpt: &excerpt,
+        };
+        let program = author.write();
+        let is_wrong = self.query.class == Class::Hard && self.programs == 0;
+        let mut source = program.source.clone();
+        if is_wrong {
+            source.insert_str(0, HABITS[Seed::of(&self.query.id).below(HABITS.len())]);
+        }
+        self.programs += 1;
+        self.running = Some(Running { program, is_wrong });
+        Move::Call(vec![call(seen, "executeToolCode", json!({ "code": source }))])
+    }
+}
+
+impl Script for Coder {
+    fn next(&mut self, seen: &Seen) -> Move {
+        let query = Arc::clone(&self.query);
+        let is_hidden = |tool: &&ToolRef| shown::spelling(tool, seen).is_none();
+        let missing: Vec<&ToolRef> = query.tools().into_iter().filter(is_hidden).collect();
+        if !missing.is_empty() {
+            let names: Vec<&str> = missing.iter().map(|tool| tool.name.as_str()).collect();
+            let lost = || Move::Say(format!("{GAVE_UP}{} not found", names.join(", ")));
+            return self.look(&missing, seen).unwrap_or_else(lost);
+        }
+        if let Some(running) = self.running.take()
+            && let Err(failure) = self.judge(&running, seen)
+        {
+            return Move::Say(format!("{GAVE_UP}{failure}"));
+        }
+        match self.done.iter().all(|done| *done) || self.programs == MOST_PROGRAMS {
+            true => Move::Say(direct::answer(&self.query, &self.truth, seen)),
+            false => self.program(seen),
+        }
+    }
+}
+
+/// What people write who think of Python.
+const HABITS: [&str; 3] = [
+    "import json\n",
+    "try:\n    print(\"start\")\nexcept Exception as error:\n    print(error)\n",
+    "class Found:\n    pass\n",
+];
+
+fn read(seen: &Seen, server: &str, line: u32) -> Wanted {
+    let mut arguments = json!({ "fileName": format!("servers/{server}.pyi") });
+    if line > 1 {
+        arguments["startLine"] = json!(line);
+    }
+    call(seen, "readToolFile", arguments)
+}
+
+fn call(seen: &Seen, means: &str, arguments: serde_json::Value) -> Wanted {
+    let tool = seen.offered.iter().find(|name| name.ends_with(means));
+    Wanted { tool: tool.map_or_else(|| means.to_owned(), Clone::clone), arguments }
+}
+
+fn is_failure(text: &str) -> bool {
+    let begin: String = text.chars().take(60).collect();
+    begin.contains("the program ") || begin.contains("a tool failed")
+}
