@@ -5,6 +5,8 @@ use std::fmt;
 
 use crate::agent::{Agent, Engine};
 use crate::budget::Tier;
+use crate::catalog::Catalog;
+use crate::code::Means;
 use crate::glob::{self, Glob};
 use crate::id::{ExposedName, ServerId, ToolId, ToolName};
 use crate::tool::{Reach, Tool};
@@ -168,14 +170,24 @@ impl<'a> Sieve<'a> {
         Self { house, principal: None, agent, request: None, tier }
     }
 
-    /// Whether the turn has code mode, and the tool is then called in code.
-    pub fn is_in_code(&self, tool: &Tool) -> bool {
+    /// Whether a model can run programs in such a turn: there is time, and nobody took away what
+    /// it takes.
+    pub fn runs_programs(&self, catalog: &Catalog) -> bool {
+        let runs = |tool: &Tool| {
+            tool.terms.reach == Reach::Means && tool.id.tool.as_str() == Means::Execute.name()
+        };
+        let mut tools = catalog.tools.iter().zip(&catalog.tiers);
         self.tier >= self.code_from()
-            && match tool.terms.reach {
-                Reach::Direct => self.agent.persona.code_mode,
-                Reach::Code => true,
-                Reach::Means => false,
-            }
+            && tools.any(|(tool, needs)| runs(tool) && self.passes(Subject::tool(tool, *needs)))
+    }
+
+    /// Whether the tool is called in code, where programs run.
+    pub fn is_for_programs(&self, tool: &Tool) -> bool {
+        match tool.terms.reach {
+            Reach::Direct => self.agent.persona.code_mode,
+            Reach::Code => true,
+            Reach::Means => false,
+        }
     }
 
     /// While somebody listens for an answer, there is time for programs in deep turns only.
@@ -220,7 +232,8 @@ impl<'a> Sieve<'a> {
     }
 
     /// The means of code mode come with what they reach: no list has to name them, and what they
-    /// reach was judged by itself. Who denies or excludes them does without code mode.
+    /// reach was judged by itself. Who denies or excludes them does without code mode, and has all
+    /// tools listed.
     fn judge_means(&self, subject: Subject<'_>) -> Result<(), (Level, Stop<'a>)> {
         let (house, exposed) = (self.house, subject.exposed.as_str());
         if house.switch == Switch::Off {

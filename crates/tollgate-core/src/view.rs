@@ -125,6 +125,7 @@ impl View {
                 callable: self.callable.clone(),
                 in_code: OnceLock::new(),
                 book: OnceLock::new(),
+                // Programs call tools and nothing else.
                 prompts: Vec::new(),
                 resources: Vec::new(),
                 templates: Vec::new(),
@@ -241,10 +242,12 @@ fn sorted(catalog: &Catalog, sieve: &Sieve<'_>) -> (Vec<Arc<Tool>>, Vec<Arc<Tool
     let mut tools: Vec<Arc<Tool>> = passing.map(|(tool, _)| Arc::clone(tool)).collect();
     let is_means = |tool: &Arc<Tool>| tool.terms.reach == Reach::Means;
     let callable: Vec<Arc<Tool>> = tools.iter().filter(|it| !is_means(it)).cloned().collect();
-    let is_code_used = callable.iter().any(|tool| sieve.is_in_code(tool));
+    let runs_programs = sieve.runs_programs(catalog);
+    let is_in_code = |tool: &Arc<Tool>| runs_programs && sieve.is_for_programs(tool);
+    let is_code_used = callable.iter().any(is_in_code);
     tools.retain(|tool| match tool.terms.reach {
         Reach::Means => is_code_used,
-        Reach::Direct | Reach::Code => !sieve.is_in_code(tool),
+        Reach::Direct | Reach::Code => !is_in_code(tool),
     });
     (tools, callable)
 }

@@ -9,7 +9,7 @@ use tollgate_core::catalog::{Listing, Origin, Rules};
 use tollgate_core::code::Means;
 use tollgate_core::id::{ServerId, ToolName};
 use tollgate_core::json;
-use tollgate_core::tool::{Approval, Effect, Override, Reach};
+use tollgate_core::tool::{Approval, Override, Reach};
 
 use crate::backend::Backend;
 use crate::builtin;
@@ -19,8 +19,8 @@ use crate::upstream::{Context, Upstream};
 use crate::watches::Watched;
 
 const BUILTIN_TIMEOUT: Duration = Duration::from_secs(10);
-/// With all that people take to agree to its calls. Its own time is the sandbox's.
-const PROGRAM_TIMEOUT: Duration = Duration::from_secs(900);
+/// With all that people take to agree to its calls. Its own time is the sandbox's, and less.
+const PROGRAM_TIMEOUT: Duration = Duration::from_secs(3_600);
 
 pub(crate) struct Fleet {
     context: Context,
@@ -239,7 +239,6 @@ fn resident_rules(server: ServerId) -> Rules {
 fn code_rules(server: ServerId) -> Rules {
     let judged_by_its_calls = Override {
         approval: Some(Approval::Never),
-        effect: Some(Effect::ReadOnly),
         idempotent: Some(false),
         ..Override::default()
     };

@@ -378,6 +378,7 @@ impl Gate {
 
     /// Ends all servers in good order, and saves what was measured.
     pub async fn stop(&self) {
+        self.sandbox.load().close();
         self.servers.stop().await;
         // Told in there; whoever tends the meters tries once more.
         let _ = self.meters.flush().await;

@@ -158,7 +158,7 @@ impl Running {
         let (gate, servers) = (&self.gate, &settings.servers[..]);
         fleet.refurnish(settings);
         gate.meters.go_by(settings.budget.standing);
-        gate.furnish(&settings.code);
+        gate.furnish(settings);
         gate.ledger().reconfigure(&settings.audit);
         self.habit.store(Arc::new(Habit::of(&settings.budget, servers)));
         let reform = Reform {

@@ -21,7 +21,7 @@ use crate::worker::Launch;
 pub struct Sandbox(Arc<Pool>);
 
 /// Of all programs of one sandbox.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Settings {
     /// The program `tollgate-worker`.
     pub worker: PathBuf,

@@ -22,7 +22,9 @@ pub struct Explained {
 pub fn explain(catalog: &Catalog, sieve: &Sieve<'_>) -> Vec<Explained> {
     let tools = || catalog.tools.iter().zip(&catalog.tiers);
     let passes = |tool: &Tool, needs: Tier| sieve.passes(Subject::tool(tool, needs));
-    let is_code_used = tools().any(|(it, needs)| sieve.is_in_code(it) && passes(it, *needs));
+    let runs_programs = sieve.runs_programs(catalog);
+    let is_in_code = |tool: &Tool| runs_programs && sieve.is_for_programs(tool);
+    let is_code_used = tools().any(|(it, needs)| is_in_code(it) && passes(it, *needs));
     let judged = tools().map(|(tool, needs)| {
         let is_idle = tool.terms.reach == Reach::Means && !is_code_used;
         let idle = is_idle.then_some((Level::Code, Stop::NothingInCode));
@@ -31,7 +33,7 @@ pub fn explain(catalog: &Catalog, sieve: &Sieve<'_>) -> Vec<Explained> {
             tool: tool.id.clone(),
             exposed: tool.exposed.clone(),
             stopped: stopped.map(|(level, stop)| (level, stop.to_string())),
-            in_code: sieve.is_in_code(tool),
+            in_code: is_in_code(tool),
         }
     });
     let withheld = catalog.withheld.iter().map(|it| {

@@ -243,7 +243,7 @@ fn faces(offers: &[Offer], agent: &Agent, (house, tier): (&House, Tier)) -> [Str
 fn a_tool_that_is_called_in_code_leaves_the_list_and_the_means_come_in() {
     let one = |name: &str| tools([name.to_owned()]);
     let offers = [
-        reached("code", one("run"), Reach::Means),
+        reached("code", one("executeToolCode"), Reach::Means),
         reached("files", one("read"), Reach::Direct),
         reached("git", one("log"), Reach::Code),
     ];
@@ -260,17 +260,17 @@ fn a_tool_that_is_called_in_code_leaves_the_list_and_the_means_come_in() {
     let mut speaker = coder.clone();
     speaker.persona.engine = Engine::SpeechToSpeech;
     for (agent, house, tier, listed, callable) in [
-        (&everything, &house, Tier::Standard, "code_run files_read", all),
+        (&everything, &house, Tier::Standard, "code_executeToolCode files_read", all),
         // No list of an agent's has to name the means.
-        (&agent(&["git_*"]), &house, Tier::Standard, "code_run", "git_log"),
+        (&agent(&["git_*"]), &house, Tier::Standard, "code_executeToolCode", "git_log"),
         (&agent(&["files_*"]), &house, Tier::Standard, "files_read", "files_read"),
         (&agent(&["code_*"]), &house, Tier::Standard, "", ""),
-        (&coder, &house, Tier::Standard, "code_run", all),
+        (&coder, &house, Tier::Standard, "code_executeToolCode", all),
         // Where there is no time for programs, all is listed.
         (&everything, &from_deep, Tier::Standard, all, all),
-        (&coder, &from_deep, Tier::Deep, "code_run", all),
+        (&coder, &from_deep, Tier::Deep, "code_executeToolCode", all),
         (&speaker, &house, Tier::Standard, all, all),
-        (&speaker, &house, Tier::Deep, "code_run", all),
+        (&speaker, &house, Tier::Deep, "code_executeToolCode", all),
     ] {
         let faces = faces(&offers, agent, (house, tier));
         assert_eq!(faces, [listed, callable], "{:?} {tier}", agent.tools);
@@ -280,18 +280,23 @@ fn a_tool_that_is_called_in_code_leaves_the_list_and_the_means_come_in() {
 #[test]
 fn who_denies_the_means_does_without_them() {
     let one = |name: &str| tools([name.to_owned()]);
-    let offers =
-        [reached("code", one("run"), Reach::Means), reached("git", one("log"), Reach::Code)];
+    let offers = [
+        reached("code", one("executeToolCode"), Reach::Means),
+        reached("git", one("log"), Reach::Code),
+    ];
     let deny = vec![Glob::new("code_*")];
     let everywhere = Lists { deny, ..Lists::default() };
     let house = House { everywhere, ..House::default() };
     let faces = faces(&offers, &Agent::implicit(), (&house, Tier::Deep));
-    assert_eq!(faces, ["", "git_log"]);
+    assert_eq!(faces, ["git_log", "git_log"], "what cannot be called in code is listed");
 }
 
 #[test]
 fn a_tool_in_code_is_known_by_its_name_but_not_called_by_it() {
-    let offers = [reached("git", tools(["log".to_owned()]), Reach::Code)];
+    let offers = [
+        reached("code", tools(["executeToolCode".to_owned()]), Reach::Means),
+        reached("git", tools(["log".to_owned()]), Reach::Code),
+    ];
     let agent = Agent::implicit();
     let house = House::default();
     let view = View::build(&catalog(&offers), &Sieve::of(&house, &agent, Tier::Deep));

@@ -14,7 +14,7 @@ use tollgate_sandbox::sandbox::{Ended, Program, Sandbox, Unavailable};
 
 use super::Gate;
 use crate::caller::{Caller, Dialogue, Late, Purpose, Rest};
-use crate::settings::Code;
+use crate::settings::{Code, Settings};
 
 mod backend;
 mod calls;
@@ -27,7 +27,7 @@ use calls::Host;
 pub(super) use lessons::Lessons;
 
 /// Before the wall of its turn: a program that is ended then can still be told of.
-const LAST_WORDS: Duration = Duration::from_millis(25);
+const LAST_WORDS: Duration = Duration::from_millis(50);
 
 impl Gate {
     /// Runs a program in the turn. Dropping the future ends it, and whatever it is waiting for.
@@ -78,9 +78,8 @@ impl Gate {
         let line = |name| whole(name).map(|it| u32::try_from(it).unwrap_or(u32::MAX));
         let seen = |tool: &ToolId| self.lessons.shape(&turn.principal, tool);
         match means {
-            Means::ListFiles | Means::Execute => {
-                Ok(book.files(self.registry.current().charter.code.binding))
-            }
+            Means::ListFiles => Ok(book.files(self.registry.current().charter.code.binding)),
+            Means::Execute => Err(format!("`{}` is for running, not for reading", means.name())),
             Means::ReadFile => {
                 let lines = match (line("startLine"), line("endLine")) {
                     (None, None) => None,
@@ -94,8 +93,11 @@ impl Gate {
     }
 
     /// Programs that begin from now on are run by these settings.
-    pub(crate) fn furnish(&self, code: &Code) {
-        if self.registry.current().charter.code != *code {
+    pub(crate) fn furnish(&self, settings: &Settings) {
+        let code = &settings.code;
+        let is_same = self.registry.current().charter.code.sandbox() == code.sandbox();
+        // Without code mode, no worker has to wait for a program.
+        if !is_same || !settings.has_code_mode() {
             self.sandbox.store(Arc::new(sandbox(code)));
         }
     }

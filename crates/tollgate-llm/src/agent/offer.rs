@@ -11,6 +11,7 @@ use tollgate_core::approval;
 use tollgate_core::call::{Outcome, Status};
 use tollgate_core::glob::Glob;
 use tollgate_core::shaping;
+use tollgate_core::tool::Reach;
 use tollgate_core::view::View;
 
 use crate::conversation::{self, Call, Function, Request};
@@ -196,7 +197,11 @@ fn shelf(agent: &Agent, view: &Arc<View>) -> Arc<Shelf> {
         },
         title: tool.definition.title.clone(),
     });
-    let stock = Stock::new(candidates, pinned);
+    // Without the means of code mode, nothing could be reached that is called in code.
+    let means = view.tools().iter().filter(|tool| tool.terms.reach == Reach::Means);
+    let means = means.map(|tool| Glob::new(tool.exposed.as_str()));
+    let stays: Vec<Glob> = pinned.iter().cloned().chain(means).collect();
+    let stock = Stock::new(candidates, &stays);
     let shelf = Arc::new(Shelf { stock, pinned: pinned.clone() });
     KEPT.insert(key, (Arc::clone(view), Arc::clone(&shelf)));
     shelf

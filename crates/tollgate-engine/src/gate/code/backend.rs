@@ -2,7 +2,7 @@
 //! Called by the executor, as any backend is.
 
 use std::sync::{Arc, OnceLock, Weak};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
@@ -13,12 +13,16 @@ use tollgate_core::turn::Turn;
 use tollgate_mcp::Era;
 use tollgate_mcp::client::{Answer, AnswerKind};
 use tollgate_mcp::code::{self, ErrorObject};
+use tollgate_sandbox::sandbox::Unavailable;
 
 use super::super::Gate;
 use super::told::{self, Told};
 use crate::backend::{Backend, Failure, Job, Line};
 use crate::builtin::backend::{failed, said};
 use crate::caller::{Caller, Dialogue};
+
+/// When there may be room for another program.
+const SOON: Duration = Duration::from_secs(2);
 
 /// The gate that it serves is there only after its backends are.
 #[derive(Clone, Default)]
@@ -68,7 +72,7 @@ impl Line for Desk {
         let none = Map::new();
         let arguments = arguments.as_object().unwrap_or(&none);
         let told = match means {
-            Means::Execute => self.execute(&job, text(arguments, "code")).await,
+            Means::Execute => self.execute(&job, text(arguments, "code")).await?,
             reading => {
                 self.0.look(job.turn, reading, arguments).map_or_else(Told::Failed, Told::Well)
             }
@@ -82,7 +86,7 @@ impl Line for Desk {
 }
 
 impl Desk {
-    async fn execute(&self, job: &Job<'_>, source: &str) -> Told {
+    async fn execute(&self, job: &Job<'_>, source: &str) -> Result<Told, Failure> {
         let caller = Caller {
             events: job.events.clone(),
             dialogue: match &job.waits {
@@ -96,8 +100,23 @@ impl Desk {
         let deadline = job.until.and(job.turn.deadline);
         let turn = Turn { deadline, within: job.id, ..job.turn.clone() };
         match self.0.code(&turn, source, caller).await {
-            Ok(ended) => told::told(&ended),
-            Err(why) => Told::Failed(format!("the program was not run: {why}")),
+            Ok(ended) => Ok(told::told(&ended)),
+            Err(unavailable) => Err(not_run(&unavailable)),
+        }
+    }
+}
+
+/// What is wrong with workers is for operators to know, not for models.
+fn not_run(unavailable: &Unavailable) -> Failure {
+    match unavailable {
+        Unavailable::Busy { .. } => {
+            Failure::Resting { reason: unavailable.to_string(), retry_after: SOON }
+        }
+        Unavailable::Shut => Failure::Offline { state: "offline", reason: unavailable.to_string() },
+        Unavailable::Broken(_) | Unavailable::TooManyNames(_) => {
+            tracing::warn!(error = %unavailable, "a program was not run");
+            let reason = "programs cannot be run here until the operator has mended it".to_owned();
+            Failure::Offline { state: "failed", reason }
         }
     }
 }

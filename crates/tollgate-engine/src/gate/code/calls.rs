@@ -1,12 +1,13 @@
 //! The calls of a program, one by one through the gate, and what the program gets for them.
 
 use async_trait::async_trait;
-use futures_util::future::join_all;
+use futures_util::{Stream, StreamExt as _, stream};
 use tokio::sync::mpsc;
 use tollgate_core::approval;
 use tollgate_core::call::{Extent, Kind, Outcome, Request, Retry, Status};
 use tollgate_core::json::Object;
 use tollgate_core::shaping::{self, Caps, Wording};
+use tollgate_core::text::shortened;
 use tollgate_core::tool::{Speech, Tool};
 use tollgate_core::turn::Turn;
 use tollgate_mcp::large::aside;
@@ -23,6 +24,13 @@ use crate::settings::Unapproved;
 /// What the trail says of calls that would have to wait.
 const UNAPPROVED: &str = "needs a person's leave, and programs do not wait for it";
 
+/// Calls of one program that run at the same time; the others wait for these.
+const TOGETHER: usize = 16;
+/// What all that is asked for at once may come to; the program has to take it in.
+const MOST_BYTES: usize = 16 << 20;
+/// Of what a tool says about its failure.
+const LONGEST_MESSAGE: usize = 4 << 10;
+
 /// What a program is run for.
 pub(super) struct Host<'g> {
     pub(super) gate: &'g Gate,
@@ -38,7 +46,8 @@ impl HostCalls for Host<'_> {
         let (events, said) =
             self.caller.events.as_ref().map(|_| mpsc::channel(EVENT_QUEUE)).unzip();
         let caller = Caller { events, ..self.caller.clone() };
-        let running = join_all(calls.into_iter().map(|call| self.one(call, (&caller, time))));
+        let running = stream::iter(calls).map(|call| self.one(call, (&caller, time)));
+        let running = within_reason(running.buffered(TOGETHER));
         match (&self.caller.events, said) {
             (Some(to), Some(said)) => passed_on(running, said, (to, time)).await,
             _ => running.await,
@@ -67,7 +76,7 @@ impl Host<'_> {
             let outcome = self.gate.decline(self.turn, request, (&message, UNAPPROVED)).await;
             return answer(tool, outcome).await;
         }
-        // Whoever has to agree takes the time that people take.
+        // Whoever has to agree takes the time that people take; the call then keeps to its own.
         let _standing = asks.map(|_| time.hold());
         match self.gate.call(self.turn, request, caller.clone()).await {
             Ok(Reply::Tool(outcome)) => {
@@ -86,6 +95,26 @@ impl Host<'_> {
     }
 }
 
+/// All answers, or as many as fit: the others become failures while they come in.
+async fn within_reason(answers: impl Stream<Item = Answer>) -> Vec<Answer> {
+    let mut left = MOST_BYTES;
+    let fitted = answers.map(|answer| match answer {
+        Answer::Data(data) => match left.checked_sub(data.get().len()) {
+            Some(rest) => {
+                left = rest;
+                Answer::Data(data)
+            }
+            None => {
+                let most = MOST_BYTES >> 20;
+                let message = format!("these calls gave more than {most} MiB; make fewer at once");
+                failure(Status::Error, message)
+            }
+        },
+        failure @ Answer::Failure { .. } => failure,
+    });
+    fitted.collect().await
+}
+
 async fn answer(tool: &Tool, outcome: Outcome) -> Answer {
     match (outcome.status, outcome.extent) {
         (Status::Ok | Status::NoResults, Extent::Whole) => {
@@ -94,14 +123,19 @@ async fn answer(tool: &Tool, outcome: Outcome) -> Answer {
         }
         (Status::Ok | Status::NoResults, Extent::Cut) => {
             let most = Caps::code().text_bytes >> 20;
-            let message = format!("`{}` gave more than {most} MiB; ask it for less", tool.exposed);
+            let message = format!(
+                "`{}` gave more than a program can take ({most} MiB, not too deeply nested); ask it \
+                 for less",
+                tool.exposed
+            );
             failure(Status::Error, message)
         }
         (status, _) => {
             let data = shaping::data(&outcome);
             let said = shaping::message(&Speech::default(), &outcome, &data, Wording::AsWritten);
             let retryable = outcome.retry != Retry::Pointless;
-            Answer::Failure { status: status.to_string(), message: said, retryable }
+            let message = shortened(&said, LONGEST_MESSAGE);
+            Answer::Failure { status: status.to_string(), message, retryable }
         }
     }
 }

@@ -21,33 +21,32 @@ pub(super) async fn passed_on<T>(
         tokio::select! {
             biased;
             done = &mut calls => return done,
-            Some(event) = said.recv() => {
-                let event = match event {
-                    Event::Question(question) => {
-                        let (question, answered) = watched(question, time.hold());
-                        open.push(answered);
-                        Event::Question(question)
-                    }
-                    other => other,
-                };
-                // Nobody there to hear it: a question is then dropped, which answers it.
-                let _ = to.send(event).await;
-            }
+            Some(event) = said.recv() => match event {
+                Event::Question(question) => open.push(asked(question, to, time.hold())),
+                // Who does not listen misses it, and holds nobody up.
+                other => drop(to.try_send(other)),
+            },
             Some(()) = open.next(), if !open.is_empty() => {}
         }
     }
 }
 
-/// The same question, and what ends when it is answered.
-fn watched(question: Question, held: Held) -> (Question, impl Future<Output = ()>) {
-    let Question { method, params, reply: asker } = question;
+/// Puts the question, and waits for the answer for as long as the server does.
+async fn asked(question: Question, to: &Events, held: Held) {
+    let Question { method, params, reply: mut asker } = question;
     let (reply, answer) = oneshot::channel();
-    let answered = async move {
-        if let Ok(answer) = answer.await {
-            // The server may have given up on it.
-            let _ = asker.send(answer);
-        }
-        drop(held);
+    let put = async {
+        // Nobody there to hear it: it is then dropped, which answers it.
+        let _ = to.send(Event::Question(Question { method, params, reply })).await;
+        answer.await.ok()
     };
-    (Question { method, params, reply }, answered)
+    let answer = tokio::select! {
+        answer = put => answer,
+        () = asker.closed() => None,
+    };
+    drop(held);
+    if let Some(answer) = answer {
+        // The server may have given up on it just now.
+        let _ = asker.send(answer);
+    }
 }

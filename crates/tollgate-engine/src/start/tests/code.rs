@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
-use tokio::sync::mpsc;
+use tokio::sync::{Barrier, mpsc};
 use tollgate_core::approval::{Decision, Verdict};
 use tollgate_core::budget::{Deadline, Tier};
 use tollgate_core::call::Decider;
@@ -28,13 +28,14 @@ use crate::settings::{Code, Unapproved};
 struct Lab {
     name: &'static str,
     counts: Arc<Counts>,
+    /// Where three calls have to be at the same time to go on.
+    meeting: Arc<Barrier>,
 }
 
 #[derive(Default)]
 struct Counts {
     begun: AtomicUsize,
     ended: AtomicUsize,
-    together: AtomicUsize,
 }
 
 #[async_trait]
@@ -45,14 +46,16 @@ impl Tool for Lab {
     }
 
     async fn call(&self, arguments: &Map<String, Value>) -> Result<Said, Failure> {
-        let begun = self.counts.begun.fetch_add(1, Ordering::SeqCst) + 1;
-        let under_way = begun - self.counts.ended.load(Ordering::SeqCst);
-        self.counts.together.fetch_max(under_way, Ordering::SeqCst);
+        self.counts.begun.fetch_add(1, Ordering::SeqCst);
         let structured = match self.name {
             "echo" | "guarded" => json!({"given": arguments}),
             "slow" => {
                 tokio::time::sleep(Duration::from_millis(arguments["ms"].as_u64().unwrap())).await;
                 json!({"waited": arguments["ms"]})
+            }
+            "meet" => {
+                self.meeting.wait().await;
+                json!({"met": arguments["who"]})
             }
             "fail" => return Err(Failure::new("the lab is on fire")),
             "big" => json!({"text": "x".repeat(arguments["bytes"].as_u64().unwrap() as usize)}),
@@ -83,7 +86,7 @@ impl Observer for Remember {
 fn coder() -> Agent {
     let mut agent = Agent::implicit();
     agent.persona.code_mode = true;
-    let automatic = ["echo", "slow", "fail", "big"];
+    let automatic = ["echo", "slow", "fail", "big", "meet"];
     agent.auto_execute = automatic.map(Glob::new).to_vec();
     agent
 }
@@ -96,8 +99,12 @@ impl Bench {
         let settings =
             Settings { agents: vec![agent], code, ..Settings::new(data.path().to_owned()) };
         let (counts, records) = (Arc::<Counts>::default(), Arc::default());
-        let tool = |name| -> Box<dyn Tool> { Box::new(Lab { name, counts: Arc::clone(&counts) }) };
-        let tools = ["echo", "guarded", "slow", "fail", "big"].map(tool).into();
+        let meeting = Arc::new(Barrier::new(3));
+        let tool = |name| -> Box<dyn Tool> {
+            let (counts, meeting) = (Arc::clone(&counts), Arc::clone(&meeting));
+            Box::new(Lab { name, counts, meeting })
+        };
+        let tools = ["echo", "guarded", "slow", "fail", "big", "meet"].map(tool).into();
         let parts = Parts {
             tools: vec![builtin::Server { name: "lab", tools }],
             observers: vec![Box::new(Remember(Arc::clone(&records)))],
@@ -198,11 +205,10 @@ async fn a_tool_that_fails_ends_a_program_unless_it_is_expected_to() {
 async fn calls_in_parallel_run_side_by_side_and_answer_in_order() {
     let bench = Bench::open(coder(), |_| {}).await;
     let program = "
-calls = [(lab.slow, {'ms': ms}) for ms in [90, 30, 60]]
-result = [it['waited'] for it in parallel(calls)]
+calls = [(lab.meet, {'who': who}) for who in ['c', 'a', 'b']]
+result = [it['met'] for it in parallel(calls)]
 ";
-    assert_eq!(bench.run(program).await, "ok [90,30,60]");
-    assert_eq!(bench.counts.together.load(Ordering::SeqCst), 3);
+    assert_eq!(bench.run(program).await, r#"ok ["c","a","b"]"#);
 }
 
 #[tokio::test]
@@ -243,12 +249,12 @@ async fn a_tool_that_is_called_in_code_is_not_called_by_its_name() {
 
 #[tokio::test]
 async fn a_call_that_needs_leave_pauses_the_program_and_then_it_goes_on() {
-    let bench = Bench::open(coder(), |code| code.limits.time = Duration::from_millis(400)).await;
+    let bench = Bench::open(coder(), |code| code.limits.time = Duration::from_millis(1_500)).await;
     let program = "print(1)\nx = lab.guarded(n=7)\nprint(2)\nresult = x['given']";
     let decided = async {
         let verdict = bench.waits().await;
         // Longer than the program has: its own time stands still.
-        tokio::time::sleep(Duration::from_millis(600)).await;
+        tokio::time::sleep(Duration::from_millis(2_000)).await;
         assert_eq!(bench.counts.begun.load(Ordering::SeqCst), 0);
         bench.gate().judge(verdict).await.unwrap();
     };
@@ -340,16 +346,25 @@ async fn who_has_to_come_back_finds_the_program_where_it_was() {
 
 #[tokio::test]
 async fn the_wall_of_the_turn_ends_a_program_and_what_it_waits_for() {
-    let bench = Bench::open(coder(), |_| {}).await;
-    for program in ["lab.slow(ms=60000)", "for i in range(1000000000):\n  pass"] {
-        let deadline = Deadline::after(SystemClock.now(), Duration::from_millis(700));
-        let turn = Turn { deadline: Some(deadline), ..bench.turn() };
-        let client = ClientFacts::default();
-        let reply = bench.ask_in(&turn, program, Caller::silent(&client)).await;
-        let told = said(&reply);
-        let over = ["program took too long", "`slow` did not", "too many steps", "time for this"];
-        assert!(over.iter().any(|words| told.contains(words)), "{program}: {told}");
+    let endless = |code: &mut Code| code.limits.fence.steps = u64::MAX;
+    let bench = Bench::open(coder(), endless).await;
+    for last in ["lab.slow(ms=60000)", "for i in range(2000000000):\n  pass"] {
+        let program = format!("print('so far')\n{last}");
+        let mut told = String::new();
+        // A machine that is busy at the wall has no time for last words.
+        for _ in 0..5 {
+            let deadline = Deadline::after(SystemClock.now(), Duration::from_secs(2));
+            let turn = Turn { deadline: Some(deadline), ..bench.turn() };
+            let client = ClientFacts::default();
+            told = said(&bench.ask_in(&turn, &program, Caller::silent(&client)).await);
+            if told.contains("so far") {
+                break;
+            }
+        }
+        assert!(told.starts_with("error the program took too long: "), "{last}: {told}");
+        assert!(told.ends_with("printed before:\nso far"), "{last}: {told}");
     }
+    assert_eq!(bench.counts.ended.load(Ordering::SeqCst), 0);
 }
 
 #[tokio::test]
@@ -357,7 +372,7 @@ async fn who_goes_away_takes_the_program_along() {
     let bench = Arc::new(Bench::open(coder(), |_| {}).await);
     let there = Arc::clone(&bench);
     let asked = tasks::spawn("caller", async move {
-        there.run("lab.slow(ms=50)\nlab.slow(ms=100)\nlab.slow(ms=100)").await;
+        there.run("lab.slow(ms=1)\nlab.slow(ms=60000)\nlab.slow(ms=1)").await;
     });
     while bench.counts.begun.load(Ordering::SeqCst) < 2 {
         tokio::time::sleep(Duration::from_millis(1)).await;
@@ -375,8 +390,18 @@ async fn a_large_result_comes_whole_or_not_at_all() {
     let whole = bench.run("result = len(lab.big(bytes=2000000)['text'])").await;
     assert_eq!(whole, "ok 2000000");
     let told = bench.run("result = len(lab.big(bytes=9000000)['text'])").await;
-    let refused = "error `lab.big` failed (error): `big` gave more than 8 MiB; ask it for less";
+    let refused = "error `lab.big` failed (error): `big` gave more than a program can take";
     assert!(told.starts_with(refused), "{told}");
+}
+
+#[tokio::test]
+async fn results_that_are_too_much_together_become_failures_one_by_one() {
+    let bench = Bench::open(coder(), |code| code.memory_bytes = 1 << 30).await;
+    let program = "
+all = parallel([(lab.big, {'bytes': 6000000})] * 4, catch=True)
+result = [it.ok for it in all]
+";
+    assert_eq!(bench.run(program).await, "ok [true,true,false,false]");
 }
 
 #[tokio::test]
@@ -413,8 +438,12 @@ async fn a_tier_takes_slow_tools_from_programs_too() {
 async fn without_a_worker_a_model_is_told_so() {
     let bench = Bench::open(coder(), |code| code.worker = "/nowhere/tollgate-worker".into()).await;
     let told = bench.run("result = 1").await;
-    assert!(told.starts_with("error the program was not run: "), "{told}");
-    assert!(told.contains("/nowhere/tollgate-worker"), "{told}");
+    assert!(told.starts_with("offline "), "{told}");
+    assert!(!told.contains("/nowhere"), "where it should be is the operator's business: {told}");
+    let client = ClientFacts::default();
+    let ended = bench.gate().code(&bench.turn(), "result = 1", Caller::silent(&client)).await;
+    let why = ended.unwrap_err().to_string();
+    assert!(why.contains("/nowhere/tollgate-worker"), "{why}");
 }
 
 #[tokio::test]
