@@ -7,12 +7,15 @@ use super::signature::Writer;
 use super::{Book, Means, Seen};
 use crate::relevance::{Index, Query, Subject};
 
+/// Of a query that are looked for in pairs.
+const MOST_WORDS: usize = 32;
+
 impl Book {
     /// The best first, one line for each, and beneath them the types that they name.
     pub fn search(&self, query: &str, limit: Option<u64>, seen: Seen<'_>) -> String {
         let limit = limit.unwrap_or(Means::USUAL_HITS).clamp(1, Means::MOST_HITS);
         let limit = usize::try_from(limit).unwrap_or(usize::MAX);
-        let found = self.index().best(&Query::new(query), limit);
+        let found = self.index().best(&Query::new(&with_compounds(query)), limit);
         if found.is_empty() {
             return "no tool has these words; try others or fewer, or see listToolFiles\n"
                 .to_owned();
@@ -42,4 +45,12 @@ impl Book {
             Index::new(subjects)
         })
     }
+}
+
+/// Names of servers write as one what people write as two: `googlecalendar`. Each word is looked for
+/// together with the next as well.
+fn with_compounds(query: &str) -> String {
+    let words: Vec<&str> = query.split_whitespace().take(MOST_WORDS).collect();
+    let compounds = words.windows(2).map(<[&str]>::concat);
+    [query.to_owned()].into_iter().chain(compounds).collect::<Vec<_>>().join(" ")
 }

@@ -196,6 +196,19 @@ class Issue(TypedDict):
 }
 
 #[test]
+fn a_search_finds_what_a_server_writes_as_one_word() {
+    let none = json!({});
+    let settings = || tool("SETTINGS_LIST", &none);
+    let book = book(&[
+        ("slack", vec![settings()]),
+        ("googlecalendar", vec![settings()]),
+        ("zoom", vec![settings()]),
+    ]);
+    let found = book.search("google calendar settings", Some(1), NOTHING);
+    assert!(found.starts_with("googlecalendar.SETTINGS_LIST("), "{found}");
+}
+
+#[test]
 fn learned_types_are_told_as_such_and_only_where_none_is_promised() {
     let book = hub();
     let mut learned = Learned::default();
