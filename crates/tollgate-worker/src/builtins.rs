@@ -9,12 +9,13 @@ use starlark::starlark_module;
 use starlark::values::float::StarlarkFloat;
 use starlark::values::none::{NoneOr, NoneType};
 use starlark::values::tuple::UnpackTuple;
-use starlark::values::{Heap, Value, ValueLike as _};
+use starlark::values::{Heap, UnpackValue as _, Value, ValueLike as _};
 use tollgate_sandbox::frames::Kind;
 
 use crate::calls::{self, Failing};
 use crate::convert::{from_json, to_json};
 use crate::failure::Stop;
+use crate::rounding;
 use crate::session::Session;
 use crate::show::show;
 
@@ -30,7 +31,7 @@ const EXTENSIONS: &[LibraryExtension] = &[
 ];
 
 pub fn globals() -> Globals {
-    let mut globals = GlobalsBuilder::extended_by(EXTENSIONS).with(functions).with(rounding);
+    let mut globals = GlobalsBuilder::extended_by(EXTENSIONS).with(functions).with(numbers);
     globals.namespace("json", json);
     globals.build()
 }
@@ -85,33 +86,28 @@ fn functions(globals: &mut GlobalsBuilder) {
     }
 }
 
-/// Halves go to the even neighbour, as Python has it.
 #[starlark_module]
-fn rounding(globals: &mut GlobalsBuilder) {
+fn numbers(globals: &mut GlobalsBuilder) {
     fn round<'v>(
         #[starlark(require = pos)] number: Value<'v>,
         #[starlark(default = NoneOr::None)] ndigits: NoneOr<i32>,
         heap: Heap<'v>,
     ) -> starlark::Result<Value<'v>> {
-        let Some(StarlarkFloat(float)) = number.downcast_ref() else {
-            let kind = number.get_type();
-            let message = format!("`round` needs a number, not a {kind}");
-            return match kind {
-                "int" => Ok(number),
-                _ => Err(Stop::bare(Kind::Runtime, message).into()),
-            };
-        };
-        match ndigits {
-            NoneOr::Other(digits) => {
-                let digits = usize::try_from(digits.clamp(0, 400)).unwrap_or_default();
-                Ok(heap.alloc(format!("{float:.digits$}").parse::<f64>().unwrap_or(*float)))
+        let ndigits = ndigits.into_option();
+        if let Some(StarlarkFloat(float)) = number.downcast_ref() {
+            return Ok(match ndigits {
+                Some(digits) => heap.alloc(rounding::float(*float, digits)?),
+                None => heap.alloc(rounding::to_whole(*float)?),
+            });
+        }
+        match (BigInt::unpack_value(number)?, ndigits) {
+            (Some(whole), Some(digits @ ..0)) => {
+                Ok(heap.alloc(rounding::whole(&whole, digits.unsigned_abs())))
             }
-            NoneOr::None if float.is_finite() => {
-                let whole = format!("{:.0}", float.round_ties_even());
-                Ok(heap.alloc(whole.parse::<BigInt>().unwrap_or_default()))
-            }
-            NoneOr::None => {
-                Err(Stop::bare(Kind::Runtime, format!("`round` cannot round {float}")).into())
+            (Some(_), _) => Ok(number),
+            (None, _) => {
+                let message = format!("`round` needs a number, not a {}", number.get_type());
+                Err(Stop::bare(Kind::Runtime, message).into())
             }
         }
     }

@@ -155,7 +155,8 @@ fn frame<'v>(
 ) -> Result<Call, Stop> {
     let mut written = |value, name: &str| {
         let json = to_json(value, *room, heap).map_err(|unfit| unfit.stop(name))?;
-        *room -= json.len();
+        // With the comma after it.
+        *room = room.saturating_sub(json.len() + 1);
         Ok(RawValue::from_string(json).expect("it was just written"))
     };
     let positional = request.positional.iter().enumerate();
@@ -165,7 +166,7 @@ fn frame<'v>(
     let mut named = String::from("{");
     for (name, value) in &request.named {
         let comma = if named.len() == 1 { "" } else { "," };
-        let key = serde_json::to_string(name).expect("strings are JSON");
+        let key = written(heap.alloc(*name), "an argument's name")?;
         named.push_str(&format!("{comma}{key}:{}", written(*value, name)?.get()));
     }
     named.push('}');

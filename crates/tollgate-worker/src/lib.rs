@@ -14,5 +14,6 @@ mod failure;
 mod hints;
 mod nearest;
 mod outcome;
+mod rounding;
 mod session;
 mod show;

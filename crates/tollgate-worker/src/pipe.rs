@@ -5,6 +5,16 @@ use std::io::{self, Read, Write};
 
 use tollgate_sandbox::frames::{LONGEST, LONGEST_WORD, Word};
 
+/// Why a word was not said.
+#[derive(Debug, thiserror::Error)]
+pub enum Unsaid {
+    /// Nothing of it left: something shorter can still be said.
+    #[error("{0} bytes are more than can be handed over at once")]
+    TooLong(usize),
+    #[error(transparent)]
+    Lost(#[from] io::Error),
+}
+
 pub struct Pipe {
     input: Box<dyn Read>,
     output: Box<dyn Write>,
@@ -15,14 +25,15 @@ impl Pipe {
         Self { input, output }
     }
 
-    pub fn say(&mut self, word: &Word) -> io::Result<()> {
+    pub fn say(&mut self, word: &Word) -> Result<(), Unsaid> {
         let mut frame = vec![0; 4];
-        serde_json::to_writer(&mut frame, word)?;
-        let length = u32::try_from(frame.len() - 4).ok().filter(|length| *length <= LONGEST_WORD);
-        let length = length.ok_or_else(|| io::Error::other("a frame that nobody would read"))?;
+        serde_json::to_writer(&mut frame, word).map_err(io::Error::from)?;
+        let bytes = frame.len() - 4;
+        let length = u32::try_from(bytes).ok().filter(|length| *length <= LONGEST_WORD);
+        let length = length.ok_or(Unsaid::TooLong(bytes))?;
         frame[..4].copy_from_slice(&length.to_le_bytes());
         self.output.write_all(&frame)?;
-        self.output.flush()
+        Ok(self.output.flush()?)
     }
 
     /// The next frame's content.

@@ -48,8 +48,10 @@ pub fn run(pipe: Pipe, job: &Job<'_>, globals: &Globals) -> io::Result<()> {
         Ok(Err(failed)) => Word::Failed(failed),
         Err(panic) => Word::Failed(broken(&*panic)),
     };
-    // What cannot be said any more is kept by the session.
-    let _ = session.flush().and_then(|()| session.say(&word));
+    if let Err(stop) = session.flush().and_then(|()| session.say(&word)) {
+        // Too long, and this is not; or nobody listens, which the session keeps.
+        let _ = session.say(&Word::Failed(stopped(&stop)));
+    }
     session.into_lost().map_or(Ok(()), Err)
 }
 

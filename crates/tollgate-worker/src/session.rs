@@ -15,15 +15,15 @@ use starlark::eval::Evaluator;
 use tollgate_sandbox::frames::{Answer, Call, Fence, Kind, LONGEST_WORD, Order, Word};
 
 use crate::failure::Stop;
-use crate::pipe::Pipe;
+use crate::pipe::{Pipe, Unsaid};
 
 /// So many prints leave at once, so that they are not lost if the process is; later ones wait for
 /// each other.
 const AT_ONCE: u32 = 100;
 /// Bytes of prints that wait for each other.
 const WAITING: usize = 4 << 10;
-/// Of one frame: escapes make a text longer.
-const LONGEST_TEXT: usize = LONGEST_WORD as usize / 8;
+/// Bytes of prints in one frame: escapes make a text up to six times as long.
+const PIECE: usize = LONGEST_WORD as usize / 8;
 
 #[derive(ProvidesStaticType)]
 pub(crate) struct Session {
@@ -62,7 +62,7 @@ impl Session {
 
     /// Bytes that may still be printed or returned.
     pub(crate) fn room(&self) -> usize {
-        usize::try_from(self.room.get()).unwrap_or(usize::MAX).min(LONGEST_TEXT)
+        usize::try_from(self.room.get()).unwrap_or(usize::MAX)
     }
 
     pub(crate) fn print(&self, text: &str) -> Result<(), Stop> {
@@ -91,18 +91,24 @@ impl Session {
     /// Prints that were kept back leave.
     pub(crate) fn flush(&self) -> Result<(), Stop> {
         let waiting = self.waiting.take();
-        if waiting.is_empty() {
-            return Ok(());
+        let mut rest = waiting.as_str();
+        while !rest.is_empty() {
+            let (piece, later) = rest.split_at(rest.floor_char_boundary(PIECE));
+            self.say(&Word::Print(piece.to_owned()))?;
+            rest = later;
         }
-        self.say(&Word::Print(waiting))
+        Ok(())
     }
 
-    /// Nobody hears a word after the gateway was lost.
+    /// Nobody hears a word after the gateway was lost. One that is too long leaves it as it was.
     pub(crate) fn say(&self, word: &Word) -> Result<(), Stop> {
         if self.lost.borrow().is_some() {
             return Err(Stop::bare(Kind::Runtime, "the gateway is gone"));
         }
-        self.pipe.borrow_mut().say(word).map_err(|error| self.lose(error))
+        self.pipe.borrow_mut().say(word).map_err(|unsaid| match unsaid {
+            Unsaid::TooLong(_) => Stop::new(Kind::Memory, unsaid.to_string(), "hand over less"),
+            Unsaid::Lost(error) => self.lose(error),
+        })
     }
 
     /// One answer for each call, in their order.

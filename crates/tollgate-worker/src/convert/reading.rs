@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use num_bigint::BigInt;
+use serde::Deserialize;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use starlark::collections::SmallMap;
 use starlark::values::dict::Dict;
@@ -14,9 +15,6 @@ use super::surrogates;
 
 /// Why a text is not data.
 pub(crate) type Unread = (Kind, String);
-
-/// How numbers come that are no small integers, with every digit: as an object of one entry with this key.
-const NUMBER: &str = "$serde_json::private::Number";
 
 pub(crate) fn from_json<'v>(text: &str, heap: Heap<'v>) -> Result<Value<'v>, Unread> {
     let text = surrogates::replaced(text);
@@ -80,14 +78,45 @@ impl<'de, 'v> Visitor<'de> for Reading<'v> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value<'v>, A::Error> {
         let mut dict = SmallMap::new();
-        while let Some(key) = entries.next_key::<Cow<'_, str>>()? {
-            if key == NUMBER {
+        while let Some(key) = entries.next_key::<Key<'_>>()? {
+            let Key::Written(key) = key else {
                 return number(&entries.next_value::<String>()?, self.0).map_err(Error::custom);
-            }
+            };
             let key = self.0.alloc_str(&key).get_hashed_value();
             dict.insert_hashed(key, entries.next_value_seed(self)?);
         }
         Ok(self.0.alloc(Dict::new(dict)))
+    }
+}
+
+/// Numbers come with every digit, as an object whose one key nobody wrote. The same key written in
+/// the text is a key as any other: only what stands there can be asked for as an option.
+enum Key<'de> {
+    Written(Cow<'de, str>),
+    OfNumber,
+}
+
+impl<'de> Deserialize<'de> for Key<'de> {
+    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+        from.deserialize_option(KeyVisitor)
+    }
+}
+
+struct KeyVisitor;
+
+impl<'de> Visitor<'de> for KeyVisitor {
+    type Value = Key<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a key")
+    }
+
+    fn visit_some<D: Deserializer<'de>>(self, from: D) -> Result<Key<'de>, D::Error> {
+        Cow::deserialize(from).map(Key::Written)
+    }
+
+    fn visit_str<E>(self, _token: &str) -> Result<Key<'de>, E> {
+        Ok(Key::OfNumber)
     }
 }
 

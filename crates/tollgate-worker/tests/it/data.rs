@@ -59,6 +59,29 @@ fn numbers_that_are_no_numbers_are_refused() {
 }
 
 #[test]
+fn no_object_is_taken_for_a_number() {
+    for text in ["5", "-1.5e3", "no number", "", "1e400"] {
+        let object = format!(r#"{{"$serde_json::private::Number":"{text}"}}"#);
+        back(&object, &format!("= {object}"));
+        let beside = format!(r#"{{"a":1.5,"$serde_json::private::Number":"{text}","b":[2]}}"#);
+        back(&beside, &format!("= {beside}"));
+    }
+    for object in [
+        r#"{"$serde_json::private::Number":7}"#,
+        r#"{"$serde_json::private::Number":null,"b":2}"#,
+        r#"{"$serde_json::private::RawValue":"[1]"}"#,
+    ] {
+        back(object, &format!("= {object}"));
+        check(&format!("result = json.decode('{object}')"), &format!("= {object}"));
+    }
+    // Written in another way.
+    back(
+        r#"[{"\u0024serde_json::private::Number":"5"}]"#,
+        r#"= [{"$serde_json::private::Number":"5"}]"#,
+    );
+}
+
+#[test]
 fn text_keeps_every_letter() {
     back(r#""é–😀\u0000\n\\\"\/""#, "= \"é–😀\\u0000\\n\\\\\\\"/\"");
     back(r#""\u00e9\ud83d\ude00""#, "= \"é😀\"");

@@ -85,6 +85,20 @@ fn numbers_are_rounded_as_in_python() {
         "result = [round(1.234, 2), round(2.5), round(3.5), round(-0.5), round(7), round(1e20), round(0.1, 0)]",
         "= [1.23,2,4,0,7,100000000000000000000,0.0]",
     );
+    check(
+        "result = [round(x, -2) for x in [1234, 1250, 1350, -1250, -1251, 50, 51, -49, 0]]",
+        "= [1200,1200,1400,-1200,-1300,0,100,0,0]",
+    );
+    check(
+        "result = [round(x, -2) for x in [1234.5, 1250.0, 1250.5, 1350.0, -1250.25, 1e22, 3.0]]",
+        "= [1200.0,1200.0,1300.0,1400.0,-1300.0,1e+22,0.0]",
+    );
+    check(
+        "result = [round(5, 2), round(5, -1000000000), round(123456789012345678901234567890, -29), round(-4.0, -400), round(1.5, 1000)]",
+        "= [5,0,100000000000000000000000000000,-0.0,1.5]",
+    );
+    check("result = str(round(float('inf'), -1))", "= \"+inf\"");
+    check("round(1.7e308, -308)", "! runtime 1: 1.7e308 rounded is too large for a float");
     check("round('a')", "! runtime 1: `round` needs a number, not a string");
     check("round(float('nan'))", "! runtime 1: `round` cannot round NaN");
 }

@@ -87,6 +87,47 @@ fn arguments_have_a_size() {
 }
 
 #[test]
+fn names_of_arguments_count_as_well() {
+    stops("slack.post(**{'a' * 5000000: 1})", FENCE, Kind::Memory);
+    stops("parallel([(slack.post, {'a' * 1000000: 1})] * 5)", FENCE, Kind::Memory);
+    stops("slack.post(**{'\\0' * 1000000: 1})", FENCE, Kind::Memory);
+    stops("slack.post(*([1] * 2500000))", FENCE, Kind::Memory);
+}
+
+#[test]
+fn what_is_too_long_to_be_said_fails_the_program_and_not_the_worker() {
+    let fence = Fence { calls: 1_000_000, output_bytes: 16 << 20, ..FENCE };
+    let ran = rehearse("print(1)\nparallel([slack.post] * 100000)", fence);
+    assert_eq!((ran.said.as_str(), ran.kind()), ("1\n", Some(Kind::Memory)));
+    assert_eq!(ran.failed().line, Some(2));
+    let ran = rehearse("print(1)\nresult = 'a' * 5000000", fence);
+    assert_eq!((ran.said.as_str(), ran.kind()), ("1\n", Some(Kind::Memory)));
+}
+
+#[test]
+fn as_much_is_printed_or_returned_as_the_limit_says() {
+    // The most that a configuration gives.
+    let most = 2 << 20;
+    let fence = Fence { output_bytes: most as u64, ..FENCE };
+    // As JSON each of these has six letters, and so fills more than a frame.
+    let print = |letters: usize| format!("print('\\0' * {letters}, end='')");
+    assert_eq!(rehearse(&print(most), fence).told(), "\0".repeat(most) + "= ");
+    let ran = rehearse(&print(most + 1), fence);
+    assert_eq!((ran.said.len(), ran.kind()), (most, Some(Kind::Output)));
+    let result = |letters: usize| format!("result = 'a' * {letters}");
+    let told = format!("= \"{}\"", "a".repeat(most - 2));
+    assert_eq!(rehearse(&result(most - 2), fence).told(), told);
+    stops(&result(most - 1), fence, Kind::Output);
+}
+
+#[test]
+fn letters_stay_whole_where_prints_are_cut_into_frames() {
+    let fence = Fence { output_bytes: 2 << 20, ..FENCE };
+    let told = rehearse("print('a' + '😀' * 400000)", fence).told();
+    assert_eq!(told, format!("a{}\n= ", "😀".repeat(400_000)));
+}
+
+#[test]
 fn answers_count_as_memory() {
     let fence = Fence { heap_bytes: 100_000, ..FENCE };
     stops("x = [echo.value(v='a' * 20000) for i in range(20)]", fence, Kind::Memory);

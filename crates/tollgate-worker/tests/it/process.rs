@@ -209,6 +209,18 @@ fn b_st_13_a_flood_of_prints_ends() {
 }
 
 #[test]
+fn as_much_leaves_a_worker_as_the_limit_says() {
+    let mut worker = Worker::start(20);
+    let half = 1 << 20;
+    let source = format!("print('\\0' * {half}, end='')\nresult = 'a' * {}", half - 2);
+    worker.run(&source, Fence { output_bytes: 2 * half, ..FENCE });
+    let ended = worker.end();
+    assert_eq!(ended.prints.len() as u64, half);
+    let Some(Word::Done(done)) = ended.last else { panic!("it did not end well") };
+    assert_eq!(done.result.expect("a result").get().len() as u64, half);
+}
+
+#[test]
 fn b_st_14_odd_sources_end() {
     is_stopped(&"x = 1\n".repeat(175_000), &["Done"]);
     is_stopped(&"#".repeat(1 << 20), &["Done"]);

@@ -1,0 +1,67 @@
+//! `round`, as Python has it: halves go to the even neighbour, and digits may be negative. Pure.
+
+use std::cmp::Ordering;
+
+use num_bigint::BigInt;
+use tollgate_sandbox::frames::Kind;
+
+use crate::failure::Stop;
+
+/// More digits change no float.
+const DIGITS: i32 = 400;
+
+/// To so many digits after the point, or before it if they are negative.
+pub(crate) fn float(number: f64, digits: i32) -> Result<f64, Stop> {
+    if !number.is_finite() {
+        return Ok(number);
+    }
+    let digits = digits.clamp(-DIGITS, DIGITS);
+    let Ok(after) = usize::try_from(digits) else {
+        return tens(number, digits.unsigned_abs());
+    };
+    // What is written with fewer digits than it has is a number.
+    Ok(format!("{number:.after$}").parse().unwrap_or(number))
+}
+
+/// To the nearest whole number.
+pub(crate) fn to_whole(number: f64) -> Result<BigInt, Stop> {
+    match number.is_finite() {
+        true => Ok(exact(number.round_ties_even())),
+        false => Err(Stop::bare(Kind::Runtime, format!("`round` cannot round {number}"))),
+    }
+}
+
+/// To a number that ends in so many zeros.
+pub(crate) fn whole(number: &BigInt, zeros: u32) -> BigInt {
+    // It is far less than half of that, and a huge power is not made for a small number.
+    if u64::from(zeros) > number.bits() {
+        return BigInt::ZERO;
+    }
+    let unit = BigInt::from(10).pow(zeros);
+    let (lower, rest) = (number / &unit, number % &unit);
+    let is_further = match (rest.magnitude() * 2_u32).cmp(unit.magnitude()) {
+        Ordering::Less => false,
+        Ordering::Equal => lower.bit(0),
+        Ordering::Greater => true,
+    };
+    let step = BigInt::from_biguint(number.sign(), u32::from(is_further).into());
+    (lower + step) * unit
+}
+
+fn tens(number: f64, zeros: u32) -> Result<f64, Stop> {
+    let mut tenths = exact(number.trunc()) * 10;
+    // A fraction, however small, makes more than a half of a half.
+    if number.fract() != 0.0 {
+        tenths += if number < 0.0 { -1 } else { 1 };
+    }
+    let rounded: BigInt = whole(&tenths, zeros + 1) / 10;
+    match rounded.to_string().parse::<f64>() {
+        Ok(rounded) if rounded.is_finite() => Ok(rounded.copysign(number)),
+        _ => Err(Stop::bare(Kind::Runtime, format!("{number:?} rounded is too large for a float"))),
+    }
+}
+
+/// Of a float without a fraction.
+fn exact(whole: f64) -> BigInt {
+    format!("{whole:.0}").parse().unwrap_or_default()
+}
