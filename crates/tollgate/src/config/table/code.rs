@@ -1,6 +1,6 @@
 //! How programs that models write are run.
 
-use super::{Key, Kind, MILLISECONDS, PLAIN, Section, TIERS, key, whole};
+use super::{Key, Kind, PLAIN, Section, TIERS, key, whole};
 
 pub(super) const CODE: Section = Section {
     title: "code",
@@ -14,9 +14,9 @@ pub(super) const CODE: Section = Section {
         TIER,
         key(
             "timeout_ms",
-            MILLISECONDS,
+            whole(1, 600_000, "milliseconds"),
             "30000",
-            "No program runs longer. It also ends with its turn; waiting for a person does not count. `limits.timeout_ms` is for each of its calls",
+            "No program runs longer; it also ends with its turn. Waiting for a person does not count",
         ),
         key(
             "max_calls",

@@ -75,7 +75,7 @@ fn limits_that_are_none_are_refused() {
         ("max_output_kb: 0", "`max_output_kb` must be a whole number from 1 to 2048 kilobytes"),
         ("max_programs: 0", "`max_programs` must be a whole number from 1 to 1000 programs"),
         ("spare_workers: 65", "`spare_workers` must be a whole number from 0 to 64 processes"),
-        ("timeout_ms: 0", "`timeout_ms` must be a whole number from 1 to 3600000 milliseconds"),
+        ("timeout_ms: 0", "`timeout_ms` must be a whole number from 1 to 600000 milliseconds"),
         ("approval: ask", "`approval` must be one of `wait`, `refuse`"),
         ("binding_level: file", "`binding_level` must be one of `server`, `tool`"),
         ("tier: slow", "`tier` must be one of `fast`, `standard`, `deep`"),
