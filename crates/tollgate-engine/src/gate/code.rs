@@ -10,6 +10,7 @@ use tollgate_core::id::ToolId;
 use tollgate_core::shaping::Caps;
 use tollgate_core::turn::Turn;
 use tollgate_mcp::client::Progress;
+use tollgate_sandbox::limits::Limits;
 use tollgate_sandbox::sandbox::{Ended, Program, Sandbox, Unavailable};
 
 use super::Gate;
@@ -37,12 +38,23 @@ impl Gate {
         source: &str,
         caller: Caller<'_>,
     ) -> Result<Ended, Unavailable> {
+        self.code_within(turn, (source, Duration::MAX), caller).await
+    }
+
+    /// The same for a program that has this long for itself; what people take does not count.
+    async fn code_within(
+        &self,
+        turn: &Turn,
+        (source, time): (&str, Duration),
+        caller: Caller<'_>,
+    ) -> Result<Ended, Unavailable> {
         let charter = Arc::clone(&self.registry.current().charter);
         let turn = Turn { view: Arc::clone(turn.view.in_code()), ..turn.clone() };
+        let limits = charter.code.limits;
         let program = Program {
             source,
             names: turn.view.book().names(),
-            limits: &charter.code.limits,
+            limits: &Limits { time: limits.time.min(time), ..limits },
             until: turn.deadline.and_then(|wall| wall.instant().checked_sub(LAST_WORDS)),
         };
         let caller = Caller {

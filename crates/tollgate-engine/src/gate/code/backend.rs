@@ -16,6 +16,7 @@ use tollgate_mcp::code::{self, ErrorObject};
 use tollgate_sandbox::sandbox::Unavailable;
 
 use super::super::Gate;
+use super::LAST_WORDS;
 use super::told::{self, Told};
 use crate::backend::{Backend, Failure, Job, Line};
 use crate::builtin::backend::{failed, said};
@@ -96,10 +97,15 @@ impl Desk {
             decided_by: Decider::Model,
             ..Caller::silent(job.client)
         };
-        // A run that may be parked outlives this turn's wall: whoever waits for it ends it.
-        let deadline = job.until.and(job.turn.deadline);
+        let wall = job.turn.deadline;
+        // A run that may be parked outlives this turn's wall, by as long as people take.
+        let (deadline, time) = match job.until {
+            Some(_) => (wall, None),
+            None => (None, wall.map(|wall| wall.left(self.0.clock.now()))),
+        };
+        let time = time.map_or(Duration::MAX, |left| left.saturating_sub(LAST_WORDS));
         let turn = Turn { deadline, within: job.id, ..job.turn.clone() };
-        match self.0.code(&turn, source, caller).await {
+        match self.0.code_within(&turn, (source, time), caller).await {
             Ok(ended) => Ok(told::told(&ended)),
             Err(unavailable) => Err(not_run(&unavailable)),
         }

@@ -348,15 +348,19 @@ async fn who_has_to_come_back_finds_the_program_where_it_was() {
 async fn the_wall_of_the_turn_ends_a_program_and_what_it_waits_for() {
     let endless = |code: &mut Code| code.limits.fence.steps = u64::MAX;
     let bench = Bench::open(coder(), endless).await;
-    for last in ["lab.slow(ms=60000)", "for i in range(2000000000):\n  pass"] {
+    let (slow, endless) = ("lab.slow(ms=60000)", "for i in range(2000000000):\n  pass");
+    let rounds = Dialogue::Rounds(Retry::default());
+    for (last, dialogue) in [(slow, Dialogue::Nobody), (endless, Dialogue::Nobody), (slow, rounds)]
+    {
         let program = format!("print('so far')\n{last}");
         let mut told = String::new();
         // A machine that is busy at the wall has no time for last words.
         for _ in 0..5 {
             let deadline = Deadline::after(SystemClock.now(), Duration::from_secs(2));
             let turn = Turn { deadline: Some(deadline), ..bench.turn() };
-            let client = ClientFacts::default();
-            told = said(&bench.ask_in(&turn, &program, Caller::silent(&client)).await);
+            let client = someone();
+            let caller = Caller { dialogue: dialogue.clone(), ..Caller::silent(&client) };
+            told = said(&bench.ask_in(&turn, &program, caller).await);
             if told.contains("so far") {
                 break;
             }
