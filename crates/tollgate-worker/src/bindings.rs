@@ -9,6 +9,7 @@
 
 use std::fmt::{self, Display};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use allocative::Allocative;
 use starlark::collections::StarlarkHasher;
@@ -23,14 +24,28 @@ use tollgate_sandbox::frames::Names;
 
 use crate::calls;
 
+/// Which server was last asked for a tool that it does not have: the interpreter's message does
+/// not say.
+#[derive(Debug, Clone, Allocative)]
+pub(crate) struct Missed(Arc<AtomicUsize>);
+
+impl Missed {
+    pub(crate) fn server<'a>(&self, names: &'a Names) -> Option<&'a (String, Vec<String>)> {
+        names.get(self.0.load(Ordering::Relaxed))
+    }
+}
+
 /// Every server becomes a global.
-pub(crate) fn bind(module: &Module<'_>, names: &Arc<Names>) {
+pub(crate) fn bind(module: &Module<'_>, names: &Arc<Names>) -> Missed {
+    // No server has this place.
+    let missed = Missed(Arc::new(AtomicUsize::new(usize::MAX)));
     let mut first = 0;
     for (place, (name, tools)) in names.iter().enumerate() {
-        let server = Server { names: Arc::clone(names), place, first };
+        let server = Server { names: Arc::clone(names), place, first, missed: missed.clone() };
         module.set(name, module.heap().alloc(server));
         first += u32::try_from(tools.len()).expect("a frame holds fewer names");
     }
+    missed
 }
 
 #[derive(Debug, ProvidesStaticType, NoSerialize, StarlarkPagablePanic, Allocative)]
@@ -40,6 +55,7 @@ pub(crate) struct Server {
     place: usize,
     /// Its first tool's place among all.
     first: u32,
+    missed: Missed,
 }
 
 starlark_simple_value!(Server);
@@ -59,7 +75,10 @@ impl Display for Server {
 #[starlark_value(type = "server")]
 impl<'v> StarlarkValue<'v> for Server {
     fn get_attr(&self, attribute: &str, heap: Heap<'v>) -> Option<Value<'v>> {
-        let place = self.tools().iter().position(|tool| tool == attribute)?;
+        let Some(place) = self.tools().iter().position(|tool| tool == attribute) else {
+            self.missed.0.store(self.place, Ordering::Relaxed);
+            return None;
+        };
         let names = Arc::clone(&self.names);
         Some(heap.alloc(Tool { names, server: self.place, place, first: self.first }))
     }

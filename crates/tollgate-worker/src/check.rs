@@ -1,5 +1,6 @@
 //! Looks at a program before it runs: a tool that is not there is told of before others were
-//! called, and so is a comparison that is never true. Pure; what is called by another name than its server's is found when it runs.
+//! called, and so is a comparison that is never true. Pure; what is called by another name than its
+//! server's is found when it runs.
 
 use std::collections::HashSet;
 
@@ -11,10 +12,7 @@ use starlark::syntax::ast::{
 use tollgate_sandbox::frames::{Kind, Names};
 
 use crate::failure::Stop;
-use crate::nearest::{listed, nearest};
-
-/// Tools that are listed where none is near.
-const SHOWN: usize = 10;
+use crate::hints::missing_tool;
 
 pub(crate) fn check(program: &AstModule, names: &Names) -> starlark::Result<()> {
     let own = Own::of(program.statement());
@@ -22,7 +20,8 @@ pub(crate) fn check(program: &AstModule, names: &Names) -> starlark::Result<()> 
     each(program.statement(), &mut |expression| {
         if wrong.is_none()
             && let Expr::Op(one, BinOp::Equal | BinOp::NotEqual, other) = &expression.node
-            && (is_type_of(one) && is_type(other) || is_type(one) && is_type_of(other))
+            && (own.is_type_of(one) && own.is_type(other)
+                || own.is_type(one) && own.is_type_of(other))
         {
             wrong = Some((never_equal(), expression.span));
         }
@@ -43,17 +42,8 @@ pub(crate) fn check(program: &AstModule, names: &Names) -> starlark::Result<()> 
 }
 
 fn missing(server: &str, tools: &[String], tool: &str) -> Stop {
-    let tools = tools.iter().map(String::as_str);
-    let near = nearest(tool, tools.clone());
-    let hint = match near.is_empty() {
-        false => format!("did you mean {}?", listed(&near)),
-        true => {
-            let more = if tools.len() > SHOWN { ", …" } else { "" };
-            let shown: Vec<_> = tools.take(SHOWN).collect();
-            format!("its tools are {}{more}", shown.join(", "))
-        }
-    };
-    Stop::new(Kind::Syntax, format!("`{server}` has no tool `{tool}`"), hint)
+    let message = format!("`{server}` has no tool `{tool}`");
+    Stop::new(Kind::Syntax, message, missing_tool(tool, tools))
 }
 
 /// `type(x)` is a text here; comparing it with a type is always false, and nobody would notice.
@@ -63,18 +53,6 @@ fn never_equal() -> Stop {
         "`type(x)` is a string, and never equal to a type",
         "write `isinstance(x, str)`, or compare with the type's name: `type(x) == \"string\"`",
     )
-}
-
-fn is_type_of(expression: &AstExpr) -> bool {
-    matches!(&expression.node, Expr::Call(function, _) if is_name(function, &["type"]))
-}
-
-fn is_type(expression: &AstExpr) -> bool {
-    is_name(expression, &["str", "int", "float", "bool", "list", "dict", "tuple", "set"])
-}
-
-fn is_name(expression: &AstExpr, names: &[&str]) -> bool {
-    matches!(&expression.node, Expr::Identifier(it) if names.contains(&it.node.ident.as_str()))
 }
 
 /// Every expression, those within others too.
@@ -96,6 +74,21 @@ impl<'a> Own<'a> {
         own.statement(program);
         each(program, &mut |expression| own.expression(expression));
         own
+    }
+
+    fn is_type_of(&self, expression: &AstExpr) -> bool {
+        matches!(&expression.node, Expr::Call(function, _) if self.is_usual(function, &["type"]))
+    }
+
+    fn is_type(&self, expression: &AstExpr) -> bool {
+        self.is_usual(expression, &["str", "int", "float", "bool", "list", "dict", "tuple", "set"])
+    }
+
+    /// Whether it is one of these names, and means what it always does.
+    fn is_usual(&self, expression: &AstExpr, names: &[&str]) -> bool {
+        let Expr::Identifier(name) = &expression.node else { return false };
+        let name = name.node.ident.as_str();
+        names.contains(&name) && !self.0.contains(name)
     }
 
     fn statement(&mut self, statement: &'a AstStmt) {

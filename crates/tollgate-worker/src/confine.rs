@@ -17,9 +17,11 @@ use rustix::thread::{CapabilitySet, CapabilitySets};
 
 mod filter;
 
-/// With more than one, the allocator reserves 64 MiB for each thread, and looks into `/proc` when it
-/// gives memory back.
+/// With more than one, the allocator reserves 64 MiB for each thread, and looks into `/proc` when
+/// it gives memory back.
 const ARENAS: &str = "MALLOC_ARENA_MAX";
+/// Set where the process began again: it does so once.
+const AGAIN: &str = "TOLLGATE_WORKER_AGAIN";
 
 /// What the kernel keeps the process to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,9 +39,11 @@ impl Default for Walls {
 
 /// Why the process is not shut in. It must not read a program then.
 #[derive(Debug, thiserror::Error)]
-pub enum Open {
+pub enum NotConfined {
     #[error("it could not begin again without inherited files: {0}")]
     Again(io::Error),
+    #[error("it began again, and {0} files beyond the three are open all the same")]
+    StillOpen(usize),
     #[error("its privileges could not be taken: {0}")]
     Privileges(Errno),
     #[error("its file rules could not be set: {0}")]
@@ -51,7 +55,7 @@ pub enum Open {
 }
 
 /// On the first thread, while it is the only one: those that it starts inherit all of it.
-pub fn begin(walls: Walls) -> Result<(), Open> {
+pub fn begin(walls: Walls) -> Result<(), NotConfined> {
     // The kernel takes the highest of all processes when memory runs out. Where this cannot be
     // written nobody is less safe than before.
     let _ = fs::write("/proc/self/oom_score_adj", "800");
@@ -61,8 +65,8 @@ pub fn begin(walls: Walls) -> Result<(), Open> {
         permitted: CapabilitySet::empty(),
         inheritable: CapabilitySet::empty(),
     };
-    rustix::thread::set_capabilities(None, nothing).map_err(Open::Privileges)?;
-    rustix::thread::set_no_new_privs(true).map_err(Open::Privileges)?;
+    rustix::thread::set_capabilities(None, nothing).map_err(NotConfined::Privileges)?;
+    rustix::thread::set_no_new_privs(true).map_err(NotConfined::Privileges)?;
     close_files()?;
     limit("memory", Resource::As, walls.memory_bytes)?;
     // One second more, or the kernel kills without saying why.
@@ -72,7 +76,7 @@ pub fn begin(walls: Walls) -> Result<(), Open> {
 
 /// When all threads are there. From here on the process can compute, read its input and write its
 /// output, and end.
-pub fn finish() -> Result<(), Open> {
+pub fn finish() -> Result<(), NotConfined> {
     limit("open files", Resource::Nofile, 3)?;
     limit("processes", Resource::Nproc, 0)?;
     limit("file size", Resource::Fsize, 0)?;
@@ -83,17 +87,23 @@ pub fn finish() -> Result<(), Open> {
 
 /// Files that whoever started us left open cannot be closed without unsafe code, and what the
 /// allocator does is settled before `main`: a process that began with the wrong ones begins again.
-fn begin_well() -> Result<(), Open> {
+fn begin_well() -> Result<(), NotConfined> {
     let one_arena = env::var_os(ARENAS).is_some_and(|most| most == "1");
-    if one_arena && inherited().is_none_or(|files| files == 0) {
+    let files = inherited().unwrap_or_default();
+    if one_arena && files == 0 {
         return Ok(());
+    }
+    // Something in the process opens them, and would do so every time.
+    if env::var_os(AGAIN).is_some() {
+        return Err(NotConfined::StillOpen(files));
     }
     close_fds::set_fds_cloexec(3, &[]);
     let mut again = Command::new("/proc/self/exe");
-    Err(Open::Again(again.args(env::args_os().skip(1)).env(ARENAS, "1").exec()))
+    again.args(env::args_os().skip(1)).env(ARENAS, "1").env(AGAIN, "1");
+    Err(NotConfined::Again(again.exec()))
 }
 
-/// Open files beyond the three. Where they cannot be counted the filter keeps us from them.
+/// NotConfined files beyond the three. Where they cannot be counted the filter keeps us from them.
 fn inherited() -> Option<usize> {
     let open = fs::read_dir("/proc/self/fd").ok()?;
     let beyond = |name: &OsStr| name.to_str()?.parse().ok().filter(|file: &u32| *file > 2);
@@ -104,7 +114,7 @@ fn inherited() -> Option<usize> {
 
 /// No file, no connection, no signal to others. A kernel without Landlock leaves this to the
 /// filter of system calls.
-fn close_files() -> Result<(), Open> {
+fn close_files() -> Result<(), NotConfined> {
     Ruleset::default()
         .handle_access(AccessFs::from_all(ABI::V5))?
         .handle_access(AccessNet::from_all(ABI::V4))?
@@ -114,13 +124,14 @@ fn close_files() -> Result<(), Open> {
     Ok(())
 }
 
-fn limit(what: &'static str, resource: Resource, most: u64) -> Result<(), Open> {
+fn limit(what: &'static str, resource: Resource, most: u64) -> Result<(), NotConfined> {
     set(what, resource, [most, most])
 }
 
 /// Never raises what is lower already.
-fn set(what: &'static str, resource: Resource, limits: [u64; 2]) -> Result<(), Open> {
+fn set(what: &'static str, resource: Resource, limits: [u64; 2]) -> Result<(), NotConfined> {
     let now = getrlimit(resource).maximum;
     let [current, maximum] = limits.map(|most| Some(now.map_or(most, |now| now.min(most))));
-    setrlimit(resource, Rlimit { current, maximum }).map_err(|error| Open::Limit(what, error))
+    setrlimit(resource, Rlimit { current, maximum })
+        .map_err(|error| NotConfined::Limit(what, error))
 }

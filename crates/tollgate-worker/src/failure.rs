@@ -79,9 +79,9 @@ pub(crate) enum Phase {
 }
 
 pub(crate) fn failed(error: &starlark::Error, phase: Phase, known: &Known<'_>) -> Failed {
-    let (kind, message) = match (told(error, known), phase) {
+    let (kind, message) = match (kind_and_message(error, known), phase) {
         ((Kind::Runtime, message), Phase::Reading) => (Kind::Syntax, message),
-        (told, _) => told,
+        (kind_and_message, _) => kind_and_message,
     };
     let message = cut(&message, MESSAGE);
     let frames = error.call_stack().frames.iter().rev();
@@ -118,7 +118,7 @@ fn stop(error: &starlark::Error) -> Option<&Stop> {
 }
 
 /// The interpreter's own limits have no type of their own, only words.
-fn told(error: &starlark::Error, known: &Known<'_>) -> (Kind, String) {
+fn kind_and_message(error: &starlark::Error, known: &Known<'_>) -> (Kind, String) {
     if let Some(stop) = stop(error) {
         return (stop.kind, stop.message.clone());
     }
@@ -143,12 +143,12 @@ fn told(error: &starlark::Error, known: &Known<'_>) -> (Kind, String) {
         _ if message == "Too many recursion levels" => {
             (Kind::Depth, "values are too deep within each other".to_owned())
         }
-        _ => (Kind::Runtime, missing(message).unwrap_or_else(|| lowered(message))),
+        _ => (Kind::Runtime, missing(message, known).unwrap_or_else(|| lowered(message))),
     }
 }
 
 /// `getattr` has other words for what is not there than a dot.
-fn missing(message: &str) -> Option<String> {
+fn missing(message: &str, known: &Known<'_>) -> Option<String> {
     let dot = |rest: &str| {
         let (of, name) = rest.split_once("` has no attribute `")?;
         Some((of.to_owned(), name.trim_end_matches('`').to_owned()))
@@ -160,9 +160,9 @@ fn missing(message: &str) -> Option<String> {
     };
     let found = message.strip_prefix("Object of type `").and_then(dot);
     let (of, name) = found.or_else(|| message.strip_prefix("Operation `.").and_then(getattr))?;
-    Some(match of.as_str() {
-        "server" => format!("that server has no tool `{name}`"),
-        of => format!("a {of} has no `{name}`"),
+    Some(match (of.as_str(), known.missed) {
+        ("server", Some((server, _))) => format!("`{server}` has no tool `{name}`"),
+        (of, _) => format!("a {of} has no `{name}`"),
     })
 }
 
@@ -208,3 +208,6 @@ fn lowered(message: &str) -> String {
         _ => message.to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -12,6 +12,8 @@ pub(crate) struct Known<'a> {
     /// Functions that every program finds.
     pub(crate) globals: &'a [&'a str],
     pub(crate) fence: &'a Fence,
+    /// The server that was last asked for a tool in vain, with its tools.
+    pub(crate) missed: Option<&'a (String, Vec<String>)>,
 }
 
 /// Words of Python that Starlark keeps to itself.
@@ -105,7 +107,7 @@ const NAMES: &[(&[&str], &str)] = &[
 ];
 
 /// What a message says, and what helps.
-const SAYINGS: &[(&str, &str)] = &[
+pub(crate) const SAYINGS: &[(&str, &str)] = &[
     (
         "f-string expression end",
         "a place in a string has no format: write `{round(x, 2)}`, or assign to a name first",
@@ -137,28 +139,34 @@ const SAYINGS: &[(&str, &str)] = &[
     ("unexpected symbol '**'", "there is no `**`: multiply, or join dicts as `one | other`"),
     ("unexpected symbol '*'", "join lists as `one + other`"),
     ("unparenthesized tuple", "put the tuple into parentheses"),
-    ("cannot be used as a type", "leave types out: they are not looked at"),
     ("type expression", "leave types out: they are not looked at"),
+    (
+        "not a valid type annotation",
+        "types are `str`, `int`, `float`, `bool`, `list`, `dict`, `tuple` and `set`",
+    ),
     ("mutates an iterable", "go over a copy: `for item in list(items):`"),
     (
         "referenced before assignment",
         "a function cannot assign to a name of the program: pass it in and return it, or keep it in a dict",
     ),
-    ("not callable", "only functions and tools are called: `server.tool(name=value)`"),
     ("`call()` not supported", "only functions and tools are called: `server.tool(name=value)`"),
     (
-        "Not enough parameters in tuple",
+        "not enough arguments for format",
         "give as many values as the string has places, or write an f-string",
+    ),
+    (
+        "not enough parameters in format",
+        "give as many values as the string has places, or write an f-string",
+    ),
+    (
+        "`in` not supported",
+        "look at what it is with `type(value)`: only strings, lists, dicts and sets hold others",
     ),
     ("not supported for types `string` and `int`", "write `str(number)`, or an f-string"),
     ("not supported for types `int` and `string`", "write `str(number)`, or an f-string"),
     ("not supported for types `string` and", "write `str(value)`, or an f-string"),
     ("key `", "look what is there with `print(sorted(value))`, or write `value.get(key, default)`"),
     ("is out of bound", "look at `len(value)` first: the list may be shorter, or empty"),
-    (
-        "not iterable",
-        "look at what it is with `type(value)`: results are often a dict with a list inside",
-    ),
     (
         "(iter)",
         "look at what it is with `type(value)`: results are often a dict with a list inside",
@@ -190,8 +198,11 @@ pub(crate) fn of(kind: Kind, message: &str, known: &Known<'_>) -> Option<String>
     if message.starts_with("variable `") {
         return unknown_name(quoted(message)?, known);
     }
-    if message.starts_with("that server has no tool") {
-        return missing_tool(quoted(message)?, known);
+    if let Some((_, tools)) = known.missed
+        && let Some((_, tool)) = message.split_once("` has no tool `")
+        && message.starts_with('`')
+    {
+        return Some(missing_tool(tool.trim_end_matches('`'), tools));
     }
     if let Some((of, name)) = message.strip_prefix("a ").and_then(|it| it.split_once(" has no `")) {
         return missing_attribute(of, name.trim_end_matches('`'));
@@ -240,13 +251,16 @@ fn missing_attribute(of: &str, name: &str) -> Option<String> {
     }
 }
 
-fn missing_tool(name: &str, known: &Known<'_>) -> Option<String> {
-    let tools = known.names.iter().flat_map(|(_, tools)| tools.iter().map(String::as_str));
-    let near = nearest(name, tools);
-    Some(match near.is_empty() {
-        true => "`dir(server)` lists a server's tools".to_owned(),
-        false => format!("did you mean {}?", listed(&near)),
-    })
+/// What a server has instead.
+pub(crate) fn missing_tool(name: &str, tools: &[String]) -> String {
+    let tools = tools.iter().map(String::as_str);
+    let near = nearest(name, tools.clone());
+    if !near.is_empty() {
+        return format!("did you mean {}?", listed(&near));
+    }
+    let more = if tools.len() > SHOWN { ", …" } else { "" };
+    let shown: Vec<_> = tools.take(SHOWN).collect();
+    format!("its tools are {}{more}", shown.join(", "))
 }
 
 /// The first thing in backticks.

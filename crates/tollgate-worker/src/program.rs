@@ -12,7 +12,7 @@ use starlark::eval::Evaluator;
 use starlark::syntax::{AstModule, Dialect, DialectTypes};
 use tollgate_sandbox::frames::{Done, Failed, Fence, Job, Kind, Names, Word};
 
-use crate::bindings;
+use crate::bindings::{self, Missed};
 pub use crate::builtins::globals;
 use crate::check::check;
 use crate::convert::to_json;
@@ -23,7 +23,7 @@ use crate::session::Session;
 
 /// As much as the interpreter can. Types are read and not looked at: models write them out of
 /// habit, and wrong.
-const DIALECT: Dialect = Dialect {
+pub(crate) const DIALECT: Dialect = Dialect {
     enable_def: true,
     enable_lambda: true,
     enable_load: false,
@@ -72,9 +72,9 @@ enum Ended {
 impl Program<'_> {
     fn run(&self) -> Result<Done, Failed> {
         Module::with_temp_heap(|module| {
-            bindings::bind(&module, &self.names);
+            let missed = bindings::bind(&module, &self.names);
             self.evaluate(&module).map_err(|ended| match ended {
-                Ended::Program(phase, error) => self.failed(&error, phase),
+                Ended::Program(phase, error) => self.failed(&error, phase, &missed),
                 Ended::Stop(stop) => stopped(&stop),
             })
         })
@@ -107,14 +107,15 @@ impl Program<'_> {
         Ok(Some(RawValue::from_string(json).expect("it was just written")))
     }
 
-    fn failed(&self, error: &starlark::Error, phase: Phase) -> Failed {
+    fn failed(&self, error: &starlark::Error, phase: Phase, missed: &Missed) -> Failed {
         let globals: Vec<_> = self.globals.names().map(|name| name.as_str()).collect();
         let fence = self.session.fence();
-        failed(error, phase, &Known { names: &self.names, globals: &globals, fence })
+        let missed = missed.server(&self.names);
+        failed(error, phase, &Known { names: &self.names, globals: &globals, fence, missed })
     }
 }
 
-fn fence(eval: &mut Evaluator<'_, '_, '_>, fence: &Fence) {
+pub(crate) fn fence(eval: &mut Evaluator<'_, '_, '_>, fence: &Fence) {
     let size = |most: u64| usize::try_from(most.max(1)).unwrap_or(usize::MAX);
     // Two more: the program itself is one, and the function at the bottom another.
     let depth = size(fence.depth.into()).saturating_add(2);

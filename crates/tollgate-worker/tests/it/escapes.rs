@@ -91,10 +91,7 @@ fn a_servers_name_given_to_something_else_gives_no_tool() {
 
 #[test]
 fn a_tool_that_was_not_given_has_no_name() {
-    leads_nowhere(
-        "result = getattr(slack, 'hidden')",
-        "! runtime 1: that server has no tool `hidden`",
-    );
+    leads_nowhere("result = getattr(slack, 'hidden')", "! runtime 1: `slack` has no tool `hidden`");
     leads_nowhere("result = hidden.tool()", "! syntax 1: variable `hidden` not found");
     leads_nowhere("result = slack.hidden()", "! syntax 1: `slack` has no tool `hidden`");
 }

@@ -117,6 +117,17 @@ fn a_type_is_not_compared_with_its_name() {
 }
 
 #[test]
+fn a_name_of_the_programs_own_is_no_type() {
+    check("def f(list):\n    return type('a') == list\nresult = f('string')", "= true");
+    check("str = 'string'\nresult = [type('a') == str, str != type(1)]", "= [true,true]");
+    check("type = lambda x: int\nresult = type(1) == int", "= true");
+    check(
+        "def f(list):\n    return type('a') == dict\nresult = f('string')",
+        "! syntax 2: `type(x)` is a string, and never equal to a type",
+    );
+}
+
+#[test]
 fn print_joins_with_spaces_and_keeps_letters() {
     check(
         "print('a', 1, None, True, [1.5, 'x'], {'k': ('t',)})",

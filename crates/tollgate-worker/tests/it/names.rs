@@ -43,9 +43,23 @@ fn a_name_of_the_programs_own_is_not_a_server() {
 
 #[test]
 fn a_wrong_tool_by_another_name_is_found_when_it_runs() {
-    check("s = github\ns.get_isue()", "! runtime 2: that server has no tool `get_isue`");
+    check("s = github\ns.get_isue()", "! runtime 2: `github` has no tool `get_isue`");
     check_hint("s = github\ns.get_isue()", "`get_issue`");
-    check("getattr(github, 'hidden')()", "! runtime 1: that server has no tool `hidden`");
+    check("getattr(github, 'hidden')()", "! runtime 1: `github` has no tool `hidden`");
+}
+
+#[test]
+fn a_wrong_tool_is_not_told_of_another_servers() {
+    for source in [
+        "s = slack\ns.get_isue()",
+        "getattr(slack, 'get_isue')",
+        "hasattr(github, 'x')\ngetattr(github, 'x', None)\ngetattr(slack, 'get_isue')",
+    ] {
+        let ran = rehearse(source, FENCE);
+        let failed = ran.failed();
+        assert_eq!(failed.message, "`slack` has no tool `get_isue`", "{source}");
+        assert_eq!(failed.hint.as_deref(), Some("its tools are post"), "{source}");
+    }
 }
 
 #[test]

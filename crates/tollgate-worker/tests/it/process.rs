@@ -338,7 +338,8 @@ fn it_is_shut_in_before_it_is_ready() {
         assert_eq!(limit(what), "0 0", "{what}");
     }
     assert_eq!(fs::read_link(format!("{proc}/cwd")).expect("it lives"), std::path::Path::new("/"));
-    assert_eq!(fs::read(format!("{proc}/environ")).expect("it lives"), b"MALLOC_ARENA_MAX=1\0");
+    let environment = fs::read(format!("{proc}/environ")).expect("it lives");
+    assert_eq!(environment, b"MALLOC_ARENA_MAX=1\0TOLLGATE_WORKER_AGAIN=1\0");
 }
 
 #[test]
@@ -358,6 +359,21 @@ fn files_that_it_inherited_are_closed() {
     assert!(matches!(worker.hear(), Some(Word::Ready { .. })));
     let open = fs::read_dir(format!("/proc/{}/fd", worker.child.id())).expect("it lives");
     assert_eq!(open.count(), 3);
+}
+
+#[test]
+fn a_worker_begins_again_only_once() {
+    let worker = env!("CARGO_BIN_EXE_tollgate-worker");
+    let again = "export MALLOC_ARENA_MAX=1 TOLLGATE_WORKER_AGAIN=1";
+    let ended = Command::new("sh")
+        .args(["-c", &format!("{again}; exec 7</dev/null; exec {worker}")])
+        .env_clear()
+        .stdin(Stdio::null())
+        .output()
+        .expect("a shell");
+    assert!(!ended.status.success() && ended.stdout.is_empty(), "{ended:?}");
+    let reason = String::from_utf8_lossy(&ended.stderr);
+    assert!(reason.contains("it began again, and "), "{reason}");
 }
 
 #[test]
