@@ -67,3 +67,15 @@ async fn what_fits_into_no_model_is_refused_with_the_numbers() {
     }
     assert_eq!(model.asked.lock().len(), 1);
 }
+
+#[tokio::test]
+async fn the_means_of_code_mode_are_never_left_out() {
+    let model = Model::calling(&[]).await;
+    let mut sage = agent(&["echo", "wait"]);
+    sage.persona.max_tools = 1;
+    sage.persona.code_mode = true;
+    let stage = stage(&model, sage).await;
+    ask(&stage, saying("please echo this")).await;
+    let means = ["executeToolCode", "getToolDocs", "listToolFiles", "readToolFile", "searchTools"];
+    assert_eq!(offered(&model.asked.lock()[0]), means);
+}
