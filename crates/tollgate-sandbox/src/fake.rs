@@ -7,6 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use serde_json::value::RawValue;
 use tempfile::TempDir;
+use tokio::sync::Notify;
 
 use crate::frames::{Answer, Call};
 use crate::host::HostCalls;
@@ -93,6 +94,22 @@ pub(crate) struct Numbers;
 impl HostCalls for Numbers {
     async fn call(&self, calls: Vec<Call>, _time: &Stopwatch) -> Vec<Answer> {
         calls.iter().map(|call| Answer::Data(number(call.tool))).collect()
+    }
+}
+
+/// Answers when it is let.
+#[derive(Default)]
+pub(crate) struct Gate {
+    pub(crate) called: Notify,
+    pub(crate) go: Notify,
+}
+
+#[async_trait]
+impl HostCalls for Gate {
+    async fn call(&self, calls: Vec<Call>, time: &Stopwatch) -> Vec<Answer> {
+        self.called.notify_one();
+        self.go.notified().await;
+        Numbers.call(calls, time).await
     }
 }
 

@@ -28,6 +28,8 @@ mod run;
 #[cfg(feature = "host")]
 pub mod sandbox;
 #[cfg(feature = "host")]
+mod seats;
+#[cfg(feature = "host")]
 pub mod source;
 #[cfg(feature = "host")]
 pub mod stopwatch;

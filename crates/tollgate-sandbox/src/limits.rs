@@ -8,8 +8,8 @@ use crate::frames::Fence;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
     pub fence: Fence,
-    /// On the wall, unless whoever waits has less. Time in which a person is waited for does not
-    /// count.
+    /// On the wall, unless whoever waits has less. One clock for all: waiting for a turn or for a
+    /// worker counts as well. Time in which a person is waited for does not.
     pub time: Duration,
     pub source_bytes: usize,
     /// Brackets and operators within each other.

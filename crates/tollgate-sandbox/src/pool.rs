@@ -1,13 +1,13 @@
-//! Workers that wait for programs, and how many programs run at a time. Nothing is started before
-//! it is wanted; from then on a task of the pool's own keeps a few ready. A worker that cannot be
-//! started is not tried again and again. Knows processes, not programs.
+//! Workers that wait for programs. Nothing is started before it is wanted; from then on a task of the
+//! pool's own keeps a few ready. A worker that cannot be started, or that dies while it waits, is not
+//! tried again and again. Knows processes, not programs.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
 use parking_lot::Mutex;
-use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, watch};
+use tokio::sync::{Notify, watch};
 use tokio::task::AbortHandle;
 use tokio::time::Instant;
 
@@ -24,33 +24,27 @@ const LOOK: Duration = Duration::from_secs(10);
 pub(crate) struct Pool {
     launch: Arc<Launch>,
     spare: usize,
-    together: usize,
-    seats: Arc<Semaphore>,
     state: Mutex<State>,
     /// Told when a worker was taken.
     taken: Arc<Notify>,
     door: watch::Sender<Door>,
 }
 
-/// One of the programs that run at a time.
-#[derive(Debug)]
-pub(crate) struct Seat {
-    _permit: OwnedSemaphorePermit,
-}
-
 #[derive(Default)]
 struct State {
     ready: VecDeque<Worker>,
     keeper: Option<AbortHandle>,
-    rest: Option<Rest>,
+    /// After failures, workers are not started for a while.
+    rest: Option<(Rest, Broken)>,
+    /// After deaths while they waited, none is kept ready for a while. A program that needs one
+    /// has it started all the same.
+    mourning: Option<Rest>,
 }
 
-/// After failures, workers are not started for a while.
-#[derive(Clone)]
+#[derive(Debug, Clone, Copy)]
 struct Rest {
     failures: u32,
     until: Instant,
-    why: Broken,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,33 +54,18 @@ enum Door {
 }
 
 impl Pool {
-    pub(crate) fn new(launch: Launch, spare: usize, together: usize) -> Self {
-        let together = together.clamp(1, Semaphore::MAX_PERMITS);
+    pub(crate) fn new(launch: Launch, spare: usize) -> Self {
         Self {
             launch: Arc::new(launch),
             spare,
-            together,
-            seats: Arc::new(Semaphore::new(together)),
             state: Mutex::default(),
             taken: Arc::new(Notify::new()),
             door: watch::Sender::new(Door::Open),
         }
     }
 
-    /// A ready worker, or a new one; waits for its turn until `deadline`.
-    pub(crate) async fn take(
-        self: &Arc<Self>,
-        deadline: Instant,
-    ) -> Result<(Worker, Seat), Unavailable> {
-        let seat = self.seat(deadline).await?;
-        Ok((self.another(deadline).await?, seat))
-    }
-
-    /// For whoever has a seat: in place of a worker that died before it was used.
-    pub(crate) async fn another(
-        self: &Arc<Self>,
-        deadline: Instant,
-    ) -> Result<Worker, Unavailable> {
+    /// A ready worker, or a new one.
+    pub(crate) async fn take(self: &Arc<Self>, deadline: Instant) -> Result<Worker, Unavailable> {
         tokio::select! {
             () = self.shut() => Err(Unavailable::Shut),
             () = tokio::time::sleep_until(deadline) => Err(Unavailable::NotReady),
@@ -118,7 +97,6 @@ impl Pool {
 
     /// Ends every worker that waits, and takes no more programs.
     pub(crate) fn close(&self) {
-        self.seats.close();
         self.door.send_replace(Door::Shut);
         let mut state = self.state.lock();
         state.ready.clear();
@@ -134,30 +112,19 @@ impl Pool {
         let _ = door.wait_for(|door| *door == Door::Shut).await;
     }
 
-    async fn seat(&self, deadline: Instant) -> Result<Seat, Unavailable> {
-        let permit = tokio::time::timeout_at(deadline, Arc::clone(&self.seats).acquire_owned());
-        match permit.await {
-            Ok(Ok(permit)) => Ok(Seat { _permit: permit }),
-            Ok(Err(_)) => Err(Unavailable::Shut),
-            Err(_) => Err(Unavailable::Busy { together: self.together }),
-        }
-    }
-
     /// The one that waited longest and still lives.
     fn ready(&self) -> Option<Worker> {
         let mut state = self.state.lock();
-        loop {
-            let mut worker = state.ready.pop_front()?;
-            if worker.lives() {
-                return Some(worker);
-            }
-        }
+        state.bury();
+        let worker = state.ready.pop_front()?;
+        state.mourning = None;
+        Some(worker)
     }
 
     async fn start(&self) -> Result<Worker, Broken> {
         let rest = self.state.lock().rest.clone();
-        if let Some(rest) = rest.filter(|rest| clock::now() < rest.until) {
-            return Err(rest.why);
+        if let Some((_, why)) = rest.filter(|(rest, _)| clock::now() < rest.until) {
+            return Err(why);
         }
         let started = Worker::start(&self.launch).await;
         self.note(started.as_ref().err());
@@ -167,10 +134,8 @@ impl Pool {
     fn note(&self, failure: Option<&Broken>) {
         let mut state = self.state.lock();
         state.rest = failure.map(|why| {
-            let failures = state.rest.as_ref().map_or(0, |rest| rest.failures).saturating_add(1);
-            let pause = FIRST_REST.saturating_mul(1 << failures.min(16).saturating_sub(1));
-            let until = clock::now() + pause.min(LONGEST_REST);
-            Rest { failures, until, why: why.clone() }
+            let before = state.rest.as_ref().map(|(rest, _)| *rest);
+            (Rest::after(before), why.clone())
         });
     }
 
@@ -194,13 +159,38 @@ impl Pool {
     /// How many are missing, and not before when they may be started.
     fn missing(&self) -> Missing {
         let mut state = self.state.lock();
-        state.ready.retain_mut(Worker::lives);
-        let count = self.spare.saturating_sub(state.ready.len());
-        match &state.rest {
-            Some(rest) if count > 0 && clock::now() < rest.until => Missing::NotBefore(rest.until),
-            _ if count > 0 => Missing::Some,
-            _ => Missing::None,
+        state.bury();
+        let rests = [
+            state.rest.as_ref().map(|(rest, _)| rest.until),
+            state.mourning.map(|rest| rest.until),
+        ];
+        match rests.into_iter().flatten().max() {
+            _ if state.ready.len() >= self.spare => Missing::None,
+            Some(until) if clock::now() < until => Missing::NotBefore(until),
+            _ => Missing::Some,
         }
+    }
+}
+
+impl State {
+    /// Takes out those that died while they waited.
+    fn bury(&mut self) {
+        let before = self.ready.len();
+        self.ready.retain_mut(Worker::lives);
+        let died = before - self.ready.len();
+        if died > 0 {
+            tracing::warn!(died, "workers died while they waited for a program");
+            self.mourning = Some(Rest::after(self.mourning));
+        }
+    }
+}
+
+impl Rest {
+    /// After one more failure.
+    fn after(before: Option<Self>) -> Self {
+        let failures = before.map_or(0, |rest| rest.failures).saturating_add(1);
+        let pause = FIRST_REST.saturating_mul(1 << failures.min(16).saturating_sub(1));
+        Self { failures, until: clock::now() + pause.min(LONGEST_REST) }
     }
 }
 

@@ -38,10 +38,12 @@ pub struct Ended {
 pub enum Unavailable {
     #[error(transparent)]
     Broken(#[from] Broken),
-    #[error("{together} programs run already, and none ended in time; try again later")]
+    #[error("{together} programs run already, and more wait; try again later")]
     Busy { together: usize },
     #[error("no worker was ready in time: the machine is busy; try again later")]
     NotReady,
+    #[error("two workers died before they had the program; try again later")]
+    NotTaken,
     #[error("programs are not run any more: the gateway is shutting down")]
     Shut,
     #[error("the tools that a program could call do not fit: {0}")]

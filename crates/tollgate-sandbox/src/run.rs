@@ -1,6 +1,7 @@
 //! One program on one worker: gives it the program, passes its calls to the host, keeps its prints,
 //! and ends it when it goes too far. What the worker says is not trusted. Used by the sandbox.
 
+use std::cmp::Reverse;
 use std::pin::pin;
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use crate::failure::{failed, hinted, out_of_time, shortened};
 use crate::frames::{Answer, Call, Done, Failed, Fence, Job, Kind, LONGEST, Order, Word};
 use crate::host::HostCalls;
 use crate::program::{Ended, Program, Unavailable};
+use crate::seats::Seat;
 use crate::stopwatch::Stopwatch;
 use crate::wire::{self, Got, ReadError};
 use crate::worker::Worker;
@@ -19,6 +21,9 @@ use crate::worker::Worker;
 pub(crate) struct Run<'a> {
     program: &'a Program<'a>,
     host: &'a dyn HostCalls,
+    seat: Seat,
+    /// Of the whole run, from when the program was handed in.
+    time: Stopwatch,
     job: Vec<u8>,
     so_far: SoFar,
 }
@@ -49,6 +54,8 @@ impl<'a> Run<'a> {
     pub(crate) fn new(
         program: &'a Program<'a>,
         host: &'a dyn HostCalls,
+        seat: Seat,
+        time: Stopwatch,
     ) -> Result<Self, Unavailable> {
         let order = Order::Run(Job {
             source: program.source.into(),
@@ -57,21 +64,21 @@ impl<'a> Run<'a> {
         });
         let job =
             wire::frame(&order).map_err(|error| Unavailable::TooManyNames(error.to_string()))?;
-        Ok(Self { program, host, job, so_far: SoFar::default() })
+        Ok(Self { program, host, seat, time, job, so_far: SoFar::default() })
     }
 
     /// Dropping the future drops the worker, and so kills it.
     pub(crate) async fn on(&mut self, worker: Worker, shut: impl Future<Output = ()>) -> End {
         let mut worker = worker;
-        let time = Stopwatch::start();
-        let limits = self.program.limits;
-        let until = self.program.until.map(Instant::from_std);
+        let time = self.time.clone();
+        let mut over = pin!(over(self.program, &time, shut));
         let stop = {
             let Worker { stdin, stdout, stderr, .. } = &mut worker;
             let conversation = Conversation {
                 host: self.host,
-                fence: limits.fence,
+                fence: self.program.limits.fence,
                 time: &time,
+                seat: &mut self.seat,
                 stdin,
                 stdout,
                 so_far: &mut self.so_far,
@@ -80,23 +87,23 @@ impl<'a> Run<'a> {
             // Timers first: whoever talks without a pause must not keep them from being looked at.
             tokio::select! {
                 biased;
-                () = time.reaches(limits.time) => Stop::End(End::Failed(too_long(limits.time))),
-                () = at(until) => Stop::End(End::Failed(turn_is_over())),
-                () = shut => Stop::End(End::Failed(shutting_down())),
+                failed = &mut over => Stop::End(End::Failed(failed)),
                 never = stderr.follow() => match never {},
                 stop = talk => stop,
             }
         };
         match stop {
             Stop::End(end) => end,
-            Stop::Gone => {
-                let (status, last_words) = worker.ended().await;
-                End::Failed(death::explain(status, &last_words))
-            }
+            Stop::Gone => tokio::select! {
+                (status, last_words) = worker.ended() => {
+                    End::Failed(death::explain(status, &last_words))
+                }
+                failed = over => End::Failed(failed),
+            },
         }
     }
 
-    pub(crate) fn ended(self, end: End, took: Duration) -> Ended {
+    pub(crate) fn ended(self, end: End, took: Duration) -> Result<Ended, Unavailable> {
         let SoFar { prints, calls } = self.so_far;
         let most = usize::try_from(self.program.limits.fence.output_bytes).unwrap_or(usize::MAX);
         let (steps, result) = match end {
@@ -106,12 +113,20 @@ impl<'a> Run<'a> {
                 (done.steps, result)
             }
             End::Failed(failed) => (0, Err(shortened(failed))),
-            End::NotTaken => {
-                let message = "two workers died before they could run the program; try again";
-                (0, Err(failed(Kind::Runtime, message.to_owned())))
-            }
+            End::NotTaken => return Err(Unavailable::NotTaken),
         };
-        Ended { prints, calls, steps, took, result }
+        Ok(Ended { prints, calls, steps, took, result })
+    }
+}
+
+/// Ends when the program has to, whatever it does, and says why.
+async fn over(program: &Program<'_>, time: &Stopwatch, shut: impl Future<Output = ()>) -> Failed {
+    let limit = program.limits.time;
+    tokio::select! {
+        biased;
+        () = time.reaches(limit) => too_long(limit),
+        () = at(program.until.map(Instant::from_std)) => turn_is_over(),
+        () = shut => shutting_down(),
     }
 }
 
@@ -119,6 +134,7 @@ struct Conversation<'c> {
     host: &'c dyn HostCalls,
     fence: Fence,
     time: &'c Stopwatch,
+    seat: &'c mut Seat,
     stdin: &'c mut tokio::process::ChildStdin,
     stdout: &'c mut tokio::io::BufReader<tokio::process::ChildStdout>,
     so_far: &'c mut SoFar,
@@ -172,7 +188,10 @@ impl Conversation<'_> {
             return Err(Stop::End(End::Failed(too_many_calls(self.fence.calls))));
         }
         self.so_far.calls = made;
-        let answers = self.host.call(calls, self.time).await;
+        let calls = self.host.call(calls, self.time);
+        let Ok(answers) = self.seat.during(calls, self.time).await else {
+            return Err(Stop::End(End::Failed(shutting_down())));
+        };
         if answers.len() != count {
             let message = format!("the gateway answered {} of {count} calls", answers.len());
             return Err(Stop::End(End::Failed(failed(Kind::Runtime, message))));
@@ -186,31 +205,46 @@ impl Conversation<'_> {
     }
 }
 
-/// Results that do not fit into a frame become failures that the program may catch, the largest
-/// first.
+/// What does not fit into a frame becomes a failure that the program may catch, the largest first.
 fn fitting(mut answers: Vec<Answer>) -> Vec<Answer> {
     let most = LONGEST as usize / 2;
     let mut left: usize = answers.iter().map(size).sum();
-    while left > most
-        && let Some(largest) = answers.iter_mut().max_by_key(|answer| size(answer))
-    {
-        let bytes = size(largest);
-        left -= bytes;
-        *largest = Answer::Failure {
+    if left <= most {
+        return answers;
+    }
+    let mut largest_first: Vec<&mut Answer> = answers.iter_mut().collect();
+    largest_first.sort_by_cached_key(|answer| Reverse(size(answer)));
+    for answer in largest_first {
+        if left <= most {
+            break;
+        }
+        let bytes = size(answer);
+        *answer = Answer::Failure {
             status: "too_large".to_owned(),
             message: format!("the result has {bytes} bytes, too many for a program; ask for less"),
             retryable: false,
         };
+        left = left - bytes + size(answer);
     }
     answers
 }
 
+/// As it is written into a frame.
 fn size(answer: &Answer) -> usize {
     match answer {
         Answer::Data(data) => data.get().len(),
-        // Its own words are short.
-        Answer::Failure { .. } => 0,
+        Answer::Failure { status, message, .. } => written(status) + written(message),
     }
+}
+
+/// Bytes of a text in JSON.
+fn written(text: &str) -> usize {
+    let bytes = text.bytes().map(|byte| match byte {
+        0..=0x1f => 6,
+        b'"' | b'\\' => 2,
+        _ => 1,
+    });
+    bytes.sum()
 }
 
 async fn at(moment: Option<Instant>) {

@@ -13,12 +13,17 @@ use crate::host::HostCalls;
 use crate::pool::Pool;
 pub use crate::program::{Broken, Ended, Program, Unavailable};
 use crate::run::{End, Run};
+use crate::seats::Seats;
 use crate::source;
+use crate::stopwatch::Stopwatch;
 use crate::worker::Launch;
 
 /// A cheap handle. When the last one is dropped, workers that wait for programs are ended.
 #[derive(Clone)]
-pub struct Sandbox(Arc<Pool>);
+pub struct Sandbox {
+    pool: Arc<Pool>,
+    seats: Arc<Seats>,
+}
 
 /// Of all programs of one sandbox.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +32,8 @@ pub struct Settings {
     pub worker: PathBuf,
     /// How many are kept ready, once the first one was wanted.
     pub spare: usize,
-    /// How many programs run at a time; others wait for their turn.
+    /// How many programs run at a time; others wait for their turn. Four times as many may wait, and
+    /// as many again may stand aside, each with its process, while a person is waited for.
     pub together: usize,
     /// Of one process: the kernel gives it no more.
     pub memory_bytes: u64,
@@ -44,12 +50,15 @@ impl Sandbox {
             memory_bytes: settings.memory_bytes,
             cpu: settings.cpu,
         };
-        Self(Arc::new(Pool::new(launch, settings.spare, settings.together)))
+        Self {
+            pool: Arc::new(Pool::new(launch, settings.spare)),
+            seats: Arc::new(Seats::new(settings.together)),
+        }
     }
 
     /// Has a worker ready before it is wanted, or says what is wrong with workers.
     pub async fn warm(&self) -> Result<(), Broken> {
-        self.0.warm().await
+        self.pool.warm().await
     }
 
     /// Runs a program to its end. Dropping the future ends the program at once.
@@ -58,30 +67,30 @@ impl Sandbox {
         program: &Program<'_>,
         host: &dyn HostCalls,
     ) -> Result<Ended, Unavailable> {
-        let began = clock::now();
+        let (began, time) = (clock::now(), Stopwatch::start());
         if let Err(failed) = source::check(program.source, program.limits) {
             return Ok(Ended::refused(failed));
         }
-        let mut run = Run::new(program, host)?;
-        let patience = began + program.limits.time;
-        let deadline =
-            program.until.map_or(patience, |until| patience.min(Instant::from_std(until)));
-        let pool = &self.0;
-        let (mut worker, _seat) = pool.take(deadline).await?;
+        let within = |patience| {
+            let until = program.until.map(Instant::from_std);
+            until.map_or(began + patience, |until| until.min(began + patience))
+        };
+        let limit = program.limits.time;
+        // Whoever had to wait for longer would hardly come to its end.
+        let seat = self.seats.take(within(limit / 2)).await?;
+        let mut run = Run::new(program, host, seat, time)?;
+        let mut end = run.on(self.pool.take(within(limit)).await?, self.pool.shut()).await;
         // A worker may die while it waits, and just before it is used: that costs one more try.
-        let mut again = true;
-        loop {
-            match run.on(worker, pool.shut()).await {
-                End::NotTaken if again => worker = pool.another(deadline).await?,
-                end => return Ok(run.ended(end, clock::now() - began)),
-            }
-            again = false;
+        if let End::NotTaken = end {
+            end = run.on(self.pool.take(within(limit)).await?, self.pool.shut()).await;
         }
+        run.ended(end, clock::now() - began)
     }
 
     /// Ends everything: workers that wait, programs that run. None is taken any more.
     pub fn close(&self) {
-        self.0.close();
+        self.seats.close();
+        self.pool.close();
     }
 }
 

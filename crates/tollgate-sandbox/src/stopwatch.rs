@@ -51,10 +51,18 @@ impl Stopwatch {
                 }
             };
             tokio::select! {
-                () = reached => return,
+                biased;
+                // Whoever holds it in the last moment does so in time.
                 Ok(()) = changes.changed() => {}
+                () = reached => return,
             }
         }
+    }
+
+    /// Ends once somebody holds it.
+    pub(crate) async fn stands(&self) {
+        // The sender lives as long as `self` does.
+        let _ = self.0.subscribe().wait_for(|reading| reading.holders > 0).await;
     }
 
     fn change(&self, holders: impl FnOnce(usize) -> usize) {

@@ -119,6 +119,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "death",
             "wire",
             "program",
+            "seats",
             "worker",
             "pool",
             "run",

@@ -1,9 +1,15 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::fake::{Fake, Numbers, gone, run, settings, told};
+use async_trait::async_trait;
+use tokio::sync::Semaphore;
+
+use crate::fake::{Fake, Gate, Numbers, gone, run, settings, told};
+use crate::frames::{Answer, Call};
+use crate::host::HostCalls;
 use crate::limits::Limits;
 use crate::sandbox::{Sandbox, Settings, Unavailable};
+use crate::stopwatch::Stopwatch;
 
 fn keeping(fake: &Fake, spare: usize) -> Sandbox {
     Sandbox::new(Settings { spare, ..settings(fake.program.clone()) })
@@ -88,6 +94,24 @@ async fn a_worker_that_died_while_it_waited_is_replaced() {
 }
 
 #[tokio::test]
+async fn a_program_that_no_worker_took_was_not_run() {
+    let fake = Fake::new("os.close(0)\nready()\ntime.sleep(60)");
+    let refused = run(&keeping(&fake, 0), &Limits::default(), &Numbers).await.unwrap_err();
+    assert_eq!((refused, fake.started().len()), (Unavailable::NotTaken, 2));
+}
+
+#[tokio::test]
+async fn workers_that_die_while_they_wait_are_not_replaced_as_fast_as_they_die() {
+    let fake = Fake::new("ready()\ndie(9)");
+    let sandbox = keeping(&fake, 4);
+    sandbox.warm().await.unwrap();
+    // Enough for dozens.
+    tokio::time::sleep(Duration::from_secs(2)).await;
+    let starts = fake.started().len();
+    assert!(starts <= 10, "{starts} starts");
+}
+
+#[tokio::test]
 async fn no_process_is_left_when_a_run_is_dropped() {
     let script = "import subprocess\nchild = subprocess.Popen(['/bin/sleep', '60'])\n\
                   open(folder + '/started', 'a').write(str(child.pid) + '\\n')\ntime.sleep(60)";
@@ -149,24 +173,40 @@ async fn only_so_many_run_at_a_time_and_others_wait_their_time() {
     assert_eq!((told(&first.unwrap()), told(&second.unwrap())), ("1".to_owned(), "1".to_owned()));
 }
 
-/// Answers when it is let.
-#[derive(Default)]
-struct Gate {
-    called: tokio::sync::Notify,
-    go: tokio::sync::Notify,
+/// Waits for a person, who decides when it is let.
+struct Person {
+    asked: Semaphore,
+    decided: Semaphore,
 }
 
-#[async_trait::async_trait]
-impl crate::host::HostCalls for Gate {
-    async fn call(
-        &self,
-        calls: Vec<crate::frames::Call>,
-        time: &crate::stopwatch::Stopwatch,
-    ) -> Vec<crate::frames::Answer> {
-        self.called.notify_one();
-        self.go.notified().await;
+#[async_trait]
+impl HostCalls for Person {
+    async fn call(&self, calls: Vec<Call>, time: &Stopwatch) -> Vec<Answer> {
+        let _held = time.hold();
+        self.asked.add_permits(1);
+        self.decided.acquire().await.unwrap().forget();
         Numbers.call(calls, time).await
     }
+}
+
+#[tokio::test]
+async fn programs_that_wait_for_people_do_not_stop_others() {
+    let fake = Fake::after_ready("call()\ndone(1)");
+    let sandbox = Sandbox::new(Settings { together: 1, ..settings(fake.program.clone()) });
+    let person = Person { asked: Semaphore::new(0), decided: Semaphore::new(0) };
+    let limits = Limits::default();
+    let waiting = || async {
+        let ended = run(&sandbox, &limits, &person).await.unwrap();
+        assert_eq!(told(&ended), "1");
+    };
+    let others = async {
+        let _all = person.asked.acquire_many(3).await.unwrap();
+        works(&sandbox).await;
+        works(&sandbox).await;
+        person.decided.add_permits(3);
+    };
+    tokio::join!(waiting(), waiting(), waiting(), others);
+    works(&sandbox).await;
 }
 
 #[tokio::test(start_paused = true)]

@@ -4,11 +4,12 @@ use async_trait::async_trait;
 use serde_json::value::RawValue;
 
 use crate::clock;
-use crate::fake::{Fake, Numbers, gone, run, told};
+use crate::fake::{Fake, Gate, Numbers, gone, run, settings, told};
 use crate::frames::{Answer, Call, Fence};
 use crate::host::HostCalls;
 use crate::limits::Limits;
 use crate::program::{Ended, Program};
+use crate::sandbox::{Sandbox, Settings};
 use crate::stopwatch::Stopwatch;
 
 const SHORT: Duration = Duration::from_millis(400);
@@ -20,9 +21,16 @@ fn limits() -> Limits {
 
 async fn ran(script: &str, limits: &Limits) -> Ended {
     let fake = Fake::after_ready(script);
-    let ended = run(&fake.sandbox(), limits, &Numbers).await.unwrap();
+    let ended = run(&warm(&fake).await, limits, &Numbers).await.unwrap();
     gone(&fake.started()).await;
     ended
+}
+
+/// With a worker that is ready: its start would count.
+async fn warm(fake: &Fake) -> Sandbox {
+    let sandbox = fake.sandbox();
+    sandbox.warm().await.unwrap();
+    sandbox
 }
 
 async fn check(script: &str, expected: &str) {
@@ -145,6 +153,8 @@ async fn a_worker_that_hangs_is_out_of_time() {
         "raw(b'\\x09\\0')\ntime.sleep(60)",
         "signal.signal(signal.SIGTERM, signal.SIG_IGN)\ntime.sleep(60)",
         "while True: sys.stderr.write('x' * 1000)",
+        // Nobody waits for longer to see how it ends.
+        "os.close(1)\ntime.sleep(60)",
     ] {
         let ended = ran(script, &Limits { time: SHORT, ..limits() }).await;
         let expected = "Time: the program took longer than the 400ms that it has";
@@ -158,7 +168,7 @@ async fn a_worker_that_does_not_listen_is_out_of_time() {
                   time.sleep(60)";
     let fake = Fake::after_ready(script);
     let limits = Limits { time: SHORT, ..limits() };
-    let ended = run(&fake.sandbox(), &limits, &Large(8 << 20)).await.unwrap();
+    let ended = run(&warm(&fake).await, &limits, &Large(8 << 20)).await.unwrap();
     assert!(told(&ended).starts_with("Time: "), "{ended:?}");
 }
 
@@ -185,6 +195,47 @@ async fn a_result_that_is_too_large_fails_alone() {
     assert_eq!(told(&ended), r#"["too_large", {"data": 1}]"#);
 }
 
+/// Fails with this text.
+struct Loud(String);
+
+#[async_trait]
+impl HostCalls for Loud {
+    async fn call(&self, calls: Vec<Call>, _time: &Stopwatch) -> Vec<Answer> {
+        let (status, message) = ("error".to_owned(), self.0.clone());
+        let failure = || Answer::Failure {
+            status: status.clone(),
+            message: message.clone(),
+            retryable: true,
+        };
+        calls.iter().map(|_| failure()).collect()
+    }
+}
+
+#[tokio::test]
+async fn failures_that_are_too_large_are_replaced_as_results_are() {
+    let script = "say({'calls': [{'tool': 0, 'positional': [], 'named': {}, 'line': 1}] * 2})\n\
+                  done([answer['failure']['status'] for answer in hear()['answers']])";
+    for (message, expected) in [
+        ("x".repeat(9 << 20), r#"["too_large", "error"]"#),
+        // Six bytes each, once they are written.
+        ("\u{1}".repeat(3 << 19), r#"["too_large", "error"]"#),
+        ("x".repeat(3 << 19), r#"["error", "error"]"#),
+    ] {
+        let fake = Fake::after_ready(script);
+        let ended = run(&fake.sandbox(), &limits(), &Loud(message)).await.unwrap();
+        assert_eq!(told(&ended), expected);
+    }
+}
+
+/// Time passes, while everybody else stands still.
+async fn passes(long: Duration) {
+    // Whoever waits sees first what was done just before.
+    tokio::task::yield_now().await;
+    tokio::time::pause();
+    tokio::time::advance(long).await;
+    tokio::time::resume();
+}
+
 /// Waits for a person, for so long.
 struct Person(Duration);
 
@@ -192,7 +243,7 @@ struct Person(Duration);
 impl HostCalls for Person {
     async fn call(&self, calls: Vec<Call>, time: &Stopwatch) -> Vec<Answer> {
         let _held = time.hold();
-        tokio::time::sleep(self.0).await;
+        passes(self.0).await;
         Numbers.call(calls, time).await
     }
 }
@@ -200,19 +251,54 @@ impl HostCalls for Person {
 #[tokio::test]
 async fn waiting_for_a_person_takes_none_of_the_programs_time() {
     let fake = Fake::after_ready("done(call(5))");
-    let limits = Limits { time: 3 * SHORT, ..limits() };
-    let ended = run(&fake.sandbox(), &limits, &Person(4 * SHORT)).await.unwrap();
+    let ended = run(&fake.sandbox(), &limits(), &Person(4 * LONG)).await.unwrap();
     assert_eq!(told(&ended), r#"{"data": 5}"#);
-    assert!(ended.took >= 4 * SHORT);
+    assert!(ended.took >= 4 * LONG);
+}
+
+/// Needs so long for its answer.
+struct Slow(Duration);
+
+#[async_trait]
+impl HostCalls for Slow {
+    async fn call(&self, calls: Vec<Call>, time: &Stopwatch) -> Vec<Answer> {
+        passes(self.0).await;
+        Numbers.call(calls, time).await
+    }
+}
+
+#[tokio::test]
+async fn waiting_for_a_turn_takes_of_the_programs_time() {
+    for (slow, expected) in [
+        (LONG / 4, r#"{"data": 5}"#),
+        (3 * LONG / 4, "Time: the program took longer than the 30s that it has"),
+    ] {
+        let fake = Fake::after_ready("done(call(5))");
+        let sandbox = Sandbox::new(Settings { together: 1, ..settings(fake.program.clone()) });
+        let before = Gate::default();
+        let patient = Limits { time: 10 * LONG, ..limits() };
+        let (limits, slow) = (limits(), Slow(slow));
+        let waits = async {
+            before.called.notified().await;
+            let meanwhile = async {
+                passes(LONG / 3).await;
+                before.go.notify_one();
+            };
+            tokio::join!(run(&sandbox, &limits, &slow), meanwhile).0
+        };
+        let (first, second) = tokio::join!(run(&sandbox, &patient, &before), waits);
+        assert_eq!(told(&first.unwrap()), r#"{"data": 5}"#);
+        assert_eq!(told(&second.unwrap()), expected);
+    }
 }
 
 #[tokio::test]
 async fn the_turn_ends_whoever_is_waited_for() {
     let fake = Fake::after_ready("done(call(5))");
     let names = RawValue::from_string("[]".to_owned()).unwrap();
-    let until = Some((clock::now() + 2 * SHORT).into_std());
+    let until = Some((clock::now() + LONG).into_std());
     let program = Program { source: "x", names: &names, limits: &limits(), until };
-    let ended = fake.sandbox().run(&program, &Person(LONG)).await.unwrap();
+    let ended = fake.sandbox().run(&program, &Person(2 * LONG)).await.unwrap();
     assert_eq!(told(&ended), "Time: the program took longer than the turn that it belongs to");
     gone(&fake.started()).await;
 }

@@ -78,13 +78,16 @@ fn unavailable(why: &Unavailable) -> Problem {
     let code = match why {
         Unavailable::Broken(_) => "no_worker",
         Unavailable::Busy { .. } => "too_many_programs",
-        Unavailable::NotReady => "no_worker_ready",
+        Unavailable::NotReady | Unavailable::NotTaken => "no_worker_ready",
         Unavailable::Shut => "stopping",
         Unavailable::TooManyNames(_) => "too_many_tools",
     };
     let problem = Problem::told(StatusCode::SERVICE_UNAVAILABLE, code, why.to_string());
     match why {
-        Unavailable::Busy { .. } | Unavailable::NotReady | Unavailable::Shut => problem.later(SOON),
+        Unavailable::Busy { .. }
+        | Unavailable::NotReady
+        | Unavailable::NotTaken
+        | Unavailable::Shut => problem.later(SOON),
         Unavailable::Broken(_) | Unavailable::TooManyNames(_) => problem,
     }
 }

@@ -115,7 +115,7 @@ impl Desk {
 /// What is wrong with workers is for operators to know, not for models.
 fn not_run(unavailable: &Unavailable) -> Failure {
     match unavailable {
-        Unavailable::Busy { .. } | Unavailable::NotReady => {
+        Unavailable::Busy { .. } | Unavailable::NotReady | Unavailable::NotTaken => {
             Failure::Resting { reason: unavailable.to_string(), retry_after: SOON }
         }
         Unavailable::Shut => Failure::Offline { state: "offline", reason: unavailable.to_string() },

@@ -250,6 +250,8 @@ async fn a_tool_that_is_called_in_code_is_not_called_by_its_name() {
 #[tokio::test]
 async fn a_call_that_needs_leave_pauses_the_program_and_then_it_goes_on() {
     let bench = Bench::open(coder(), |code| code.limits.time = Duration::from_millis(1_500)).await;
+    // The start of a worker would count.
+    Arc::clone(bench.gate()).warm().await;
     let program = "print(1)\nx = lab.guarded(n=7)\nprint(2)\nresult = x['given']";
     let decided = async {
         let verdict = bench.waits().await;

@@ -16,7 +16,7 @@ pub(super) const CODE: Section = Section {
             "timeout_ms",
             whole(1, 600_000, "milliseconds"),
             "30000",
-            "No program runs longer; it also ends with its turn. Waiting for a person does not count",
+            "No program takes longer, from when it is handed in; it also ends with its turn. Waiting for a person does not count",
         ),
         key(
             "max_calls",
@@ -46,7 +46,7 @@ pub(super) const CODE: Section = Section {
             "max_programs",
             whole(1, 1_000, "programs"),
             "16",
-            "Run at the same time; others wait. Each may use `max_memory_mb`",
+            "Run at the same time; four times as many wait, and as many may stand aside while a person decides. Each that has begun may use `max_memory_mb`",
         ),
         key(
             "spare_workers",
