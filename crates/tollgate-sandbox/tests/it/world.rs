@@ -1,11 +1,13 @@
 //! A sandbox around the real worker, with two servers that a program can call.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use serde_json::value::RawValue;
-use tollgate_sandbox::frames::{Answer, Call, Kind};
+use tokio::sync::Notify;
+use tollgate_sandbox::frames::{Answer, Call};
 use tollgate_sandbox::host::HostCalls;
 use tollgate_sandbox::limits::Limits;
 use tollgate_sandbox::sandbox::{Ended, Program, Sandbox, Settings};
@@ -18,19 +20,25 @@ const TIME: Duration = Duration::from_secs(20);
 
 pub(crate) struct World {
     pub(crate) sandbox: Sandbox,
+    pub(crate) tools: Tools,
     names: Box<RawValue>,
 }
 
 impl World {
     pub(crate) fn new() -> Self {
+        Self::of(tollgate_testkit::worker())
+    }
+
+    pub(crate) fn of(worker: PathBuf) -> Self {
         let sandbox = Sandbox::new(Settings {
-            worker: tollgate_testkit::worker(),
+            worker,
             spare: 1,
             together: 8,
             memory_bytes: 256 << 20,
             cpu: Duration::from_secs(60),
         });
-        Self { sandbox, names: RawValue::from_string(NAMES.to_owned()).unwrap() }
+        let names = RawValue::from_string(NAMES.to_owned()).unwrap();
+        Self { sandbox, tools: Tools::default(), names }
     }
 
     pub(crate) async fn run(&self, source: &str) -> Ended {
@@ -38,8 +46,10 @@ impl World {
     }
 
     pub(crate) async fn within(&self, source: &str, limits: &Limits) -> Ended {
+        // The start of a worker would count.
+        self.sandbox.warm().await.unwrap();
         let program = Program { source, names: &self.names, limits, until: None };
-        self.sandbox.run(&program, &Tools).await.unwrap()
+        self.sandbox.run(&program, &self.tools).await.unwrap()
     }
 
     /// Prints and result, or prints, kind, line and message.
@@ -56,19 +66,18 @@ impl World {
         }
         told
     }
-
-    /// Which limit stopped it.
-    pub(crate) async fn stopped(&self, source: &str) -> Option<Kind> {
-        self.run(source).await.result.err().map(|failed| failed.kind)
-    }
 }
 
 /// `dice.roll` gives what it was given, `dice.lose` fails, and `notes.add` says how it was called.
-struct Tools;
+#[derive(Default)]
+pub(crate) struct Tools {
+    pub(crate) called: Notify,
+}
 
 #[async_trait]
 impl HostCalls for Tools {
     async fn call(&self, calls: Vec<Call>, _time: &Stopwatch) -> Vec<Answer> {
+        self.called.notify_one();
         calls.iter().map(answer).collect()
     }
 }
