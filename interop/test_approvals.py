@@ -20,7 +20,7 @@ DECLINED = {"action": "decline"}
 class Guarded:
     """A gateway before a server whose tool `write_down` needs leave for every call."""
 
-    def __init__(self, folder):
+    def __init__(self, folder, **keys):
         self.folder = folder
         pace = folder / "pace.json"
         pace.write_text("{}")
@@ -28,9 +28,11 @@ class Guarded:
             "transport": "stdio",
             "command": [*program("servers", "pace"), "--pace", str(pace)],
             "tools": {"write_down": {"approval": "always"}},
+            **keys,
         }
+        listed = "executeToolCode" if keys.get("code_mode") else "pace_write_down"
         self.gateway = Gateway(folder, {"servers": {"pace": server}, "approvals": {"timeout_s": 20}})
-        self.gateway.wait_for_tools({"pace_write_down"})
+        self.gateway.wait_for_tools({listed})
         self.token = (folder / "data" / "admin.token").read_text().strip()
 
     def calls(self) -> int:
@@ -88,7 +90,7 @@ def test_somebody_else_decides_once(guarded):
         outcome.clear()
         calling = threading.Thread(target=call)
         calling.start()
-        wait_for("a call that waits", lambda: guarded.waiting(), 5)
+        wait_for("a call that waits", lambda: guarded.waiting() or None, 5)
         (request,) = guarded.waiting()
         assert request["arguments"] == {"text": "hello"}
         path = f"/api/approvals/{request['id']}"
@@ -100,3 +102,45 @@ def test_somebody_else_decides_once(guarded):
         assert second.value.code == 409
     assert "so be it" in outcome["message"]
     assert guarded.calls() == before + 1
+
+
+PROGRAM = """
+written = try_call(pace.write_down, text="from a program")
+print("written" if written.ok else written.status)
+result = 6 * 7
+"""
+
+
+@pytest.fixture(scope="module")
+def coded(tmp_path_factory):
+    started = Guarded(tmp_path_factory.mktemp("coded"), code_mode=True)
+    try:
+        yield started
+    finally:
+        started.gateway.stop()
+
+
+@pytest.mark.parametrize("client", CLIENTS)
+def test_a_program_stands_still_until_its_caller_agrees_and_goes_on(coded, client):
+    before = coded.calls()
+    program = {"do": "call", "name": "executeToolCode", "arguments": {"code": PROGRAM}}
+    seen = run_client(client, [{**program, "answer": YES}, {**program, "answer": NO}], url=coded.gateway.mcp)
+    yes, no = (one["result"] for one in seen["steps"])
+    assert yes["content"][0]["text"] == "written\nresult = 42", yes
+    assert no["content"][0]["text"] == "denied\nresult = 42", no
+    assert "from a program" in seen["steps"][0]["questions"][0]
+    assert coded.calls() == before + 1
+    assert coded.waiting() == []
+
+
+def test_somebody_else_lets_a_call_of_a_program_through(coded):
+    before = coded.calls()
+    outcome = {}
+    running = threading.Thread(target=lambda: outcome.update(coded.api("/v1/code", {"code": PROGRAM})))
+    running.start()
+    wait_for("a call that waits", lambda: coded.waiting() or None, 10)
+    (request,) = coded.waiting()
+    coded.api(f"/api/approvals/{request['id']}", {"decision": "approve"})
+    running.join(timeout=10)
+    assert (outcome["status"], outcome["prints"], outcome["result"]) == ("ok", "written\n", 42), outcome
+    assert coded.calls() == before + 1

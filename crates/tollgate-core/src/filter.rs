@@ -35,6 +35,17 @@ impl Default for House {
     }
 }
 
+impl House {
+    /// The least tier in which the agent has code mode. While somebody listens for an answer,
+    /// there is time for programs in deep turns only.
+    pub fn code_begins(&self, agent: &Agent) -> Tier {
+        match agent.persona.engine {
+            Engine::SpeechToSpeech => Tier::Deep,
+            Engine::Cascaded | Engine::SentenceCascade { .. } => self.code_from,
+        }
+    }
+}
+
 /// The switch for all tools at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Switch {
@@ -177,7 +188,7 @@ impl<'a> Sieve<'a> {
             tool.terms.reach == Reach::Means && tool.id.tool.as_str() == Means::Execute.name()
         };
         let mut tools = catalog.tools.iter().zip(&catalog.tiers);
-        self.tier >= self.code_from()
+        self.tier >= self.house.code_begins(self.agent)
             && tools.any(|(tool, needs)| runs(tool) && self.passes(Subject::tool(tool, *needs)))
     }
 
@@ -187,14 +198,6 @@ impl<'a> Sieve<'a> {
             Reach::Direct => self.agent.persona.code_mode,
             Reach::Code => true,
             Reach::Means => false,
-        }
-    }
-
-    /// While somebody listens for an answer, there is time for programs in deep turns only.
-    fn code_from(&self) -> Tier {
-        match self.agent.persona.engine {
-            Engine::SpeechToSpeech => Tier::Deep,
-            Engine::Cascaded | Engine::SentenceCascade { .. } => self.house.code_from,
         }
     }
 

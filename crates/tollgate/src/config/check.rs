@@ -64,7 +64,7 @@ pub(super) fn check(
     let environment = environment(fields);
     let house = house::house(fields, &environment, problems);
     let house = House { code_from: code::least_tier(fields, house.code_from), ..house };
-    code::warn_of_turns_too_short(fields, (&agents, house.code_from), problems);
+    code::warn_of_turns_too_short(fields, (&agents, &house), problems);
     let budget = budget::budget(fields, problems);
     let code = code::code(fields, problems);
     let secrets = audit::secrets(fields, problems);

@@ -1,8 +1,9 @@
 //! How programs that models write are run, and for whom there is code mode.
 
-use tollgate_core::agent::{Agent, Engine};
+use tollgate_core::agent::Agent;
 use tollgate_core::budget::Tier;
 use tollgate_core::code::Binding;
+use tollgate_core::filter::House;
 use tollgate_engine::settings::{Code, Unapproved};
 
 use super::super::diagnostic::Problems;
@@ -66,17 +67,14 @@ pub(super) fn least_tier(top: &Fields, usual: Tier) -> Tier {
 /// Agents that ask for code mode and can never have a turn in which there is one.
 pub(super) fn warn_of_turns_too_short(
     top: &Fields,
-    (agents, least): (&[Agent], Tier),
+    (agents, house): (&[Agent], &House),
     problems: &mut Problems,
 ) {
     for (name, fields) in top.named("agents") {
         let Some(agent) = agents.iter().find(|agent| agent.id.as_str() == name.value) else {
             continue;
         };
-        let least = match agent.persona.engine {
-            Engine::SpeechToSpeech => Tier::Deep,
-            Engine::Cascaded | Engine::SentenceCascade { .. } => least,
-        };
+        let least = house.code_begins(agent);
         if let Some(ceiling) = agent.ceiling
             && agent.persona.code_mode
             && ceiling < least
