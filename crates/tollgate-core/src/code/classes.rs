@@ -8,6 +8,7 @@ use super::identifier::is_identifier;
 use super::literal::quoted;
 use super::typed::Type;
 use super::wording;
+use crate::digest::Sum;
 
 /// Letters of a name that is made of a title or a key.
 const LONGEST: usize = 40;
@@ -26,14 +27,17 @@ pub(super) struct Reference {
 pub(super) struct Classes {
     classes: Vec<Class>,
     by_reference: HashMap<Reference, Known>,
+    /// Places among `classes`, by what they wanted to be called and what is in them.
+    by_text: HashMap<[u8; 32], usize>,
     names: HashSet<String>,
+    /// The number of the last one of a name.
+    numbers: HashMap<String, usize>,
     /// Of `classes`, how many were written.
     written: usize,
 }
 
 #[derive(Debug)]
 struct Class {
-    wanted: String,
     name: String,
     body: String,
 }
@@ -84,6 +88,8 @@ impl Classes {
 
     /// The type of an object with these fields.
     pub(super) fn add(&mut self, wanted: &str, body: &Body, from: Option<&Reference>) -> Type {
+        let body_text = body.to_string();
+        let text = Sum::default().with(wanted).with([0]).with(&body_text).finish();
         let begun = from.and_then(|reference| self.by_reference.get(reference)).cloned();
         let is_named = begun.as_ref().is_some_and(|begun| begun.is_used);
         if !is_named {
@@ -91,8 +97,7 @@ impl Classes {
             if let Some(begun) = &begun {
                 self.names.remove(&begun.typed);
             }
-            let text = body.to_string();
-            let same = self.classes.iter().find(|it| it.wanted == wanted && it.body == text);
+            let same = self.by_text.get(&text).map(|at| &self.classes[*at]);
             let known = body.inline().or_else(|| same.map(|same| same.name.clone()));
             if let Some(typed) = known {
                 if let Some(reference) = from {
@@ -104,15 +109,23 @@ impl Classes {
         }
         let name = begun.map_or_else(|| self.free(wanted), |begun| begun.typed);
         self.names.insert(name.clone());
-        let (wanted, body) = (wanted.to_owned(), body.to_string());
-        self.classes.push(Class { wanted, name: name.clone(), body });
+        self.by_text.entry(text).or_insert(self.classes.len());
+        self.classes.push(Class { name: name.clone(), body: body_text });
         Type::named(name)
     }
 
-    fn free(&self, wanted: &str) -> String {
-        let numbered = (2..).map(|number| format!("{wanted}{number}"));
-        let mut all = std::iter::once(wanted.to_owned()).chain(numbered);
-        all.find(|name| !self.names.contains(name)).expect("there are more numbers than names")
+    fn free(&mut self, wanted: &str) -> String {
+        let number = self.numbers.entry(wanted.to_owned()).or_insert(1);
+        loop {
+            let name = match *number {
+                1 => wanted.to_owned(),
+                number => format!("{wanted}{number}"),
+            };
+            if !self.names.contains(&name) {
+                return name;
+            }
+            *number += 1;
+        }
     }
 
     /// What came since the last time, as text.
@@ -171,6 +184,9 @@ pub(super) fn class_name(text: &str) -> Option<String> {
         let (first, rest) = word.split_at(1);
         name.push_str(&first.to_ascii_uppercase());
         name.push_str(rest);
+        if name.len() >= LONGEST {
+            break;
+        }
     }
     name.truncate(LONGEST);
     let taken = ["Any", "Literal", "TypedDict", "NotRequired", "None", "True", "False"];

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use serde_json::Value;
 
-use super::layers::Layers;
+use super::layers::{Layers, Root};
 use super::literal::literal;
 use super::parameters::{Declared, Need};
 use super::reader::Detail;
@@ -124,14 +124,14 @@ fn described(entry: &Entry) -> Vec<String> {
 }
 
 fn parameters(out: &mut String, entry: &Entry) {
-    let schema = &entry.tool.definition.input_schema;
-    let declared = Declared::of(schema);
+    let root = Root::new(&entry.tool.definition.input_schema);
+    let declared = Declared::of(&root);
     if declared.fields.is_empty() {
         return;
     }
     comment(out, "Parameters:");
     for (field, parameter) in declared.fields.iter().zip(entry.parameters().all()) {
-        let layers = Layers::of(schema, field.schema);
+        let layers = Layers::of(&root, field.schema);
         let said = layers.text("description").map(|it| wording::line(it, PARAMETER));
         let need = (field.need == Need::Optional).then(|| "optional".to_owned());
         let remark = remark(&layers, Detail::Full);

@@ -1,7 +1,8 @@
 //! A schema as callers of a tool care for it: what it says itself, what it refers to and what its
 //! `allOf` adds, as one. Bounded, whatever a stranger wrote; nothing is fetched.
 
-use std::collections::HashSet;
+use std::cell::{Cell, OnceCell};
+use std::collections::{HashMap, HashSet};
 use std::ops::BitOr;
 
 use serde_json::{Map, Value};
@@ -13,23 +14,64 @@ use crate::schema::shape::subschemas;
 const MOST_LAYERS: usize = 32;
 /// Alternatives within alternatives.
 const DEEPEST: usize = 8;
+/// Steps that reading one tool's schema may take; ordinary ones take some hundred.
+const MOST_STEPS: usize = 20_000;
+/// Letters or items that are looked through in one step.
+const STRIDE: usize = 64;
 
 /// Words beside a reference that change nothing of the type.
 const REMARKS: &[&str] =
     &["$ref", "$comment", "default", "deprecated", "description", "examples", "title"];
 
+/// The whole that schemas stand in, and how much will still be read of it. Once that is used up,
+/// schemas say nothing: less is told of a tool, and nothing that is wrong.
+#[derive(Debug)]
+pub(super) struct Root<'a> {
+    pub(super) schema: &'a Value,
+    anchors: OnceCell<HashMap<&'a str, &'a Value>>,
+    left: Cell<usize>,
+}
+
+impl<'a> Root<'a> {
+    pub(super) fn new(schema: &'a Value) -> Self {
+        Self { schema, anchors: OnceCell::new(), left: Cell::new(MOST_STEPS) }
+    }
+
+    /// Takes what looking through so many letters or items costs. `None` once there is nothing left.
+    pub(super) fn spend(&self, items: usize) -> Option<()> {
+        let left = self.left.get().checked_sub(1 + items / STRIDE);
+        self.left.set(left.unwrap_or(0));
+        left.map(|_| ())
+    }
+
+    #[cfg(test)]
+    pub(super) fn spent(&self) -> usize {
+        MOST_STEPS - self.left.get()
+    }
+
+    /// Where a reference leads within this document.
+    fn target(&self, reference: &str) -> Option<&'a Value> {
+        self.spend(reference.len())?;
+        let fragment = decode(reference.strip_prefix('#')?)?;
+        match fragment.is_empty() || fragment.starts_with('/') {
+            true => self.schema.pointer(&fragment),
+            false => self.anchors.get_or_init(|| anchors(self.schema)).get(&*fragment).copied(),
+        }
+    }
+}
+
 /// A schema and all that holds in the same place.
 #[derive(Debug, Clone)]
-pub(super) struct Layers<'a> {
-    root: &'a Value,
+pub(super) struct Layers<'r, 'a> {
+    root: &'r Root<'a>,
     layers: Vec<&'a Map<String, Value>>,
     /// Where it stands for nothing but what it refers to.
     reference: Option<&'a str>,
 }
 
-impl<'a> Layers<'a> {
+impl<'r, 'a> Layers<'r, 'a> {
     /// Of `schema`, which stands somewhere in `root`.
-    pub(super) fn of(root: &'a Value, schema: &'a Value) -> Self {
+    pub(super) fn of(root: &'r Root<'a>, schema: &'a Value) -> Self {
         let is_plain =
             |fields: &Map<String, Value>| fields.keys().all(|it| REMARKS.contains(&&**it));
         let plain = schema.as_object().filter(|fields| is_plain(fields));
@@ -50,16 +92,18 @@ impl<'a> Layers<'a> {
         let mut waiting = vec![schema];
         while let Some(schema) = waiting.pop() {
             let Value::Object(fields) = schema else { continue };
-            let is_known = self.layers.iter().any(|known| std::ptr::eq(*known, fields));
-            if is_known || self.layers.len() == MOST_LAYERS {
+            if self.layers.len() == MOST_LAYERS || self.root.spend(0).is_none() {
+                return;
+            }
+            if self.layers.iter().any(|known| std::ptr::eq(*known, fields)) {
                 continue;
             }
             self.layers.push(fields);
-            let further = fields.get("allOf").and_then(Value::as_array).into_iter().flatten().rev();
-            waiting.extend(further);
+            let further = fields.get("allOf").and_then(Value::as_array).map(Vec::as_slice);
+            waiting.extend(further.unwrap_or_default().iter().take(MOST_LAYERS).rev());
             for keyword in ["$ref", "$dynamicRef", "$recursiveRef"] {
                 let Some(reference) = fields.get(keyword).and_then(Value::as_str) else { continue };
-                waiting.extend(target(self.root, reference));
+                waiting.extend(self.root.target(reference));
             }
         }
     }
@@ -70,23 +114,26 @@ impl<'a> Layers<'a> {
 
     /// What is said first under this keyword.
     pub(super) fn get(&self, keyword: &str) -> Option<&'a Value> {
-        self.all(keyword).next()
+        self.layers.iter().find_map(|layer| layer.get(keyword))
     }
 
     pub(super) fn text(&self, keyword: &str) -> Option<&'a str> {
-        self.get(keyword).and_then(Value::as_str)
+        let text = self.get(keyword)?.as_str()?;
+        self.root.spend(text.len()).map(|()| text)
     }
 
     pub(super) fn has(&self, keywords: &[&str]) -> bool {
         keywords.iter().any(|keyword| self.get(keyword).is_some())
     }
 
-    pub(super) fn all<'k>(
-        &self,
-        keyword: &'k str,
-    ) -> impl Iterator<Item = &'a Value> + use<'a, 'k> {
-        let layers = self.layers.clone();
-        layers.into_iter().filter_map(move |layer| layer.get(keyword))
+    fn all(&self, keyword: &str) -> impl Iterator<Item = &'a Value> {
+        self.layers.iter().filter_map(move |layer| layer.get(keyword))
+    }
+
+    /// Lists that are not looked through any more are not there.
+    fn lists(&self, keyword: &str) -> impl Iterator<Item = &'a [Value]> {
+        let lists = self.all(keyword).filter_map(|it| it.as_array().map(Vec::as_slice));
+        lists.filter(|it| self.root.spend(it.len()).is_some())
     }
 
     /// `anyOf`, or else `oneOf`.
@@ -98,15 +145,15 @@ impl<'a> Layers<'a> {
     /// Each once, in order.
     pub(super) fn properties(&self) -> Vec<(&'a str, &'a Value)> {
         let mut seen = HashSet::new();
-        let all = self.all("properties").filter_map(Value::as_object).flatten();
+        let all = self.all("properties").filter_map(Value::as_object);
+        let all = all.filter(|it| self.root.spend(it.len()).is_some()).flatten();
         all.map(|(name, schema)| (name.as_str(), schema))
             .filter(|(name, _)| seen.insert(*name))
             .collect()
     }
 
     pub(super) fn required(&self) -> HashSet<&'a str> {
-        let all = self.all("required").filter_map(Value::as_array).flatten();
-        all.filter_map(Value::as_str).collect()
+        self.lists("required").flatten().filter_map(Value::as_str).collect()
     }
 
     /// Which kinds of values it may take. Never too few.
@@ -116,54 +163,42 @@ impl<'a> Layers<'a> {
 
     fn kinds_within(&self, depth: usize) -> Kinds {
         let mut kinds = Kinds::ALL;
-        for said in self.all("type") {
-            kinds = kinds.and(match said {
-                Value::String(name) => Kinds::named(name),
-                Value::Array(names) => {
-                    let each = names.iter().filter_map(Value::as_str).map(Kinds::named);
-                    each.fold(Kinds::NONE, BitOr::bitor)
-                }
-                _ => Kinds::ALL,
-            });
+        for name in self.all("type").filter_map(Value::as_str) {
+            kinds = kinds.and(Kinds::named(name));
         }
-        for values in self.all("enum").filter_map(Value::as_array) {
-            kinds = kinds.and(values.iter().map(Kinds::of).fold(Kinds::NONE, BitOr::bitor));
+        for names in self.lists("type") {
+            kinds = kinds.and(Kinds::any(names.iter().filter_map(Value::as_str).map(Kinds::named)));
+        }
+        for values in self.lists("enum") {
+            kinds = kinds.and(Kinds::any(values.iter().map(Kinds::of)));
         }
         for value in self.all("const") {
             kinds = kinds.and(Kinds::of(value));
         }
         let alternatives = self.alternatives();
         if depth > 0 && !alternatives.is_empty() {
-            let each = alternatives.iter().map(|it| match it {
+            kinds = kinds.and(Kinds::any(alternatives.iter().map(|it| match it {
                 Value::Bool(false) => Kinds::NONE,
                 it => Layers::of(self.root, it).kinds_within(depth - 1),
-            });
-            kinds = kinds.and(each.fold(Kinds::NONE, BitOr::bitor));
+            })));
         }
         kinds
     }
 }
 
-/// Where a reference leads within its own document.
-fn target<'a>(root: &'a Value, reference: &str) -> Option<&'a Value> {
-    let fragment = decode(reference.strip_prefix('#')?)?;
-    match fragment.is_empty() || fragment.starts_with('/') {
-        true => root.pointer(&fragment),
-        false => anchored(root, &fragment),
-    }
-}
-
-fn anchored<'a>(root: &'a Value, anchor: &str) -> Option<&'a Value> {
+/// All that can be referred to by a name of its own; the first of a name counts.
+fn anchors(root: &Value) -> HashMap<&str, &Value> {
+    let mut anchors = HashMap::new();
     let mut waiting = vec![root];
     while let Some(schema) = waiting.pop() {
         let Value::Object(fields) = schema else { continue };
-        let named = ["$anchor", "$dynamicAnchor"].iter().filter_map(|it| fields.get(*it)?.as_str());
-        if named.into_iter().any(|it| it == anchor) {
-            return Some(schema);
+        for name in ["$anchor", "$dynamicAnchor"].iter().filter_map(|it| fields.get(*it)?.as_str())
+        {
+            anchors.entry(name).or_insert(schema);
         }
         waiting.extend(subschemas(fields).into_iter().map(|step| step.schema));
     }
-    None
+    anchors
 }
 
 /// A set of kinds of JSON values.
@@ -175,7 +210,7 @@ impl Kinds {
     pub(super) const NULL: Self = Self(1);
     const BOOLEAN: Self = Self(2);
     const NUMBER: Self = Self(4);
-    const STRING: Self = Self(8);
+    pub(super) const STRING: Self = Self(8);
     const ARRAY: Self = Self(16);
     pub(super) const OBJECT: Self = Self(32);
     pub(super) const ALL: Self = Self(63);
@@ -201,6 +236,18 @@ impl Kinds {
             Value::Array(_) => Self::ARRAY,
             Value::Object(_) => Self::OBJECT,
         }
+    }
+
+    /// Of whatever is one of these.
+    fn any(each: impl Iterator<Item = Self>) -> Self {
+        let mut kinds = Self::NONE;
+        for one in each {
+            kinds = kinds | one;
+            if kinds == Self::ALL {
+                break;
+            }
+        }
+        kinds
     }
 
     fn and(self, other: Self) -> Self {

@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::shape::Shape;
 use crate::digest::{Sum, hex};
@@ -15,7 +15,7 @@ const TOLD: usize = 2;
 /// Values of a result by which it is known again.
 const MOST_VALUES: usize = 2_000;
 
-/// Takes a few kilobytes at most.
+/// Some hundred parts at most, of about a hundred bytes each.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Learned {
     shape: Arc<Shape>,
@@ -25,7 +25,7 @@ pub struct Learned {
 
 impl Learned {
     pub fn learn(&mut self, result: &Value) {
-        let is_settled = self.known.len() == SETTLED;
+        let is_settled = self.is_settled();
         if !is_settled {
             let mark = mark(result);
             if self.known.contains(&mark) {
@@ -39,22 +39,19 @@ impl Learned {
         }
     }
 
+    /// Whether only a contradiction changes it.
+    pub fn is_settled(&self) -> bool {
+        self.known.len() == SETTLED
+    }
+
+    /// How much it holds.
+    pub fn parts(&self) -> usize {
+        self.shape.parts()
+    }
+
     /// `None` before there were two different results.
     pub fn shape(&self) -> Option<&Arc<Shape>> {
         (self.known.len() >= TOLD).then_some(&self.shape)
-    }
-
-    pub fn to_value(&self) -> Value {
-        json!({"shape": self.shape.to_value(), "known": self.known})
-    }
-
-    /// What [`Learned::to_value`] wrote; `None` if it is anything else.
-    pub fn from_value(value: &Value) -> Option<Self> {
-        let shape = Arc::new(Shape::from_value(value.get("shape")?)?);
-        let known = value.get("known")?.as_array().filter(|it| it.len() <= SETTLED)?;
-        let is_mark = |it: &&str| it.len() == 16;
-        let known = known.iter().map(|it| it.as_str().filter(is_mark).map(str::to_owned));
-        Some(Self { shape, known: known.collect::<Option<_>>()? })
     }
 }
 

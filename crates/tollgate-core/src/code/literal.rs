@@ -6,6 +6,9 @@ use serde_json::Value;
 
 use crate::tool::hidden::is_unseen;
 
+/// Bytes after which the rest is left out: nobody is shown so much.
+const LONGEST: usize = 4_096;
+
 /// On one line, whatever is in it.
 pub(super) fn literal(value: &Value) -> String {
     let mut out = String::new();
@@ -15,7 +18,7 @@ pub(super) fn literal(value: &Value) -> String {
 
 /// A text with its quotes, of which every character can be seen.
 pub(super) fn quoted(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
+    let mut out = String::new();
     push_text(&mut out, text);
     out
 }
@@ -32,6 +35,9 @@ fn push(out: &mut String, value: &Value) {
         Value::Array(items) => {
             out.push('[');
             for (at, item) in items.iter().enumerate() {
+                if out.len() > LONGEST {
+                    break;
+                }
                 out.push_str(if at > 0 { ", " } else { "" });
                 push(out, item);
             }
@@ -40,6 +46,9 @@ fn push(out: &mut String, value: &Value) {
         Value::Object(fields) => {
             out.push('{');
             for (at, (key, value)) in fields.iter().enumerate() {
+                if out.len() > LONGEST {
+                    break;
+                }
                 out.push_str(if at > 0 { ", " } else { "" });
                 push_text(out, key);
                 out.push_str(": ");
@@ -52,7 +61,7 @@ fn push(out: &mut String, value: &Value) {
 
 fn push_text(out: &mut String, text: &str) {
     out.push('"');
-    for c in text.chars() {
+    for c in text.chars().take(LONGEST) {
         match c {
             '"' => out.push_str("\\\""),
             '\\' => out.push_str("\\\\"),

@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use serde_json::Value;
 
 use super::identifier::{Role, identifiers};
-use super::layers::{Kinds, Layers};
+use super::layers::{Kinds, Layers, Root};
 
 /// Alternatives of a whole schema that are read for parameters.
 const MOST_ALTERNATIVES: usize = 32;
@@ -44,7 +44,8 @@ pub(super) enum Others {
 
 impl Parameters {
     pub(super) fn of(schema: &Value) -> Self {
-        let declared = Declared::of(schema);
+        let root = Root::new(schema);
+        let declared = Declared::of(&root);
         let names: Vec<&str> = declared.fields.iter().map(|field| field.name).collect();
         let spelled = identifiers(&names, Role::Parameter);
         let all: Vec<Parameter> = declared
@@ -55,7 +56,7 @@ impl Parameters {
                 name: field.name.to_owned(),
                 identifier,
                 need: field.need,
-                takes: Layers::of(schema, field.schema).kinds(),
+                takes: Layers::of(&root, field.schema).kinds(),
             })
             .collect();
         let own = all.iter().enumerate().map(|(at, it)| (it.name.clone(), at));
@@ -77,9 +78,9 @@ impl Parameters {
 }
 
 /// The parameters as the schema has them, in the order of the signature.
-pub(super) struct Declared<'a> {
+pub(super) struct Declared<'r, 'a> {
     pub(super) fields: Vec<Field<'a>>,
-    whole: Layers<'a>,
+    whole: Layers<'r, 'a>,
 }
 
 pub(super) struct Field<'a> {
@@ -88,22 +89,23 @@ pub(super) struct Field<'a> {
     pub(super) need: Need,
 }
 
-impl<'a> Declared<'a> {
-    pub(super) fn of(schema: &'a Value) -> Self {
-        let whole = Layers::of(schema, schema);
+impl<'r, 'a> Declared<'r, 'a> {
+    /// The first thing that is read of a schema: where two read it, they find the same fields.
+    pub(super) fn of(root: &'r Root<'a>) -> Self {
+        let whole = Layers::of(root, root.schema);
         let mut required = whole.required();
         let mut found = whole.properties();
-        let alternatives: Vec<Layers<'a>> = whole
+        let alternatives: Vec<Layers<'r, 'a>> = whole
             .alternatives()
             .iter()
             .take(MOST_ALTERNATIVES)
-            .map(|it| Layers::of(schema, it))
+            .map(|it| Layers::of(root, it))
             .collect();
         // What every alternative asks for is asked for.
         let always = alternatives.iter().map(Layers::required).reduce(|one, two| &one & &two);
         required.extend(always.unwrap_or_default());
         let conditional = ["then", "else"].into_iter().filter_map(|it| whole.get(it));
-        let conditional = conditional.map(|it| Layers::of(schema, it));
+        let conditional = conditional.map(|it| Layers::of(root, it));
         for further in alternatives.into_iter().chain(conditional) {
             found.extend(further.properties());
         }

@@ -5,7 +5,7 @@ use std::cell::OnceCell;
 use serde_json::Value;
 
 use super::classes::{Body, Classes, Field, Presence, Reference, class_name, singular};
-use super::layers::Layers;
+use super::layers::{Layers, Root};
 use super::remark::remark;
 use super::typed::Type;
 use super::wording;
@@ -29,9 +29,9 @@ pub(super) enum Detail {
     Full,
 }
 
-pub(super) struct Reader<'a, 'c> {
-    root: &'a Value,
-    classes: &'c mut Classes,
+pub(super) struct Reader<'r, 'a> {
+    root: &'r Root<'a>,
+    classes: &'r mut Classes,
     detail: Detail,
     depth: usize,
     left: usize,
@@ -39,8 +39,8 @@ pub(super) struct Reader<'a, 'c> {
     whole: OnceCell<[u8; 32]>,
 }
 
-impl<'a, 'c> Reader<'a, 'c> {
-    pub(super) fn new(root: &'a Value, classes: &'c mut Classes, detail: Detail) -> Self {
+impl<'r, 'a> Reader<'r, 'a> {
+    pub(super) fn new(root: &'r Root<'a>, classes: &'r mut Classes, detail: Detail) -> Self {
         let (definitions, whole) = (OnceCell::new(), OnceCell::new());
         Self { root, classes, detail, depth: 0, left: MOST_SCHEMAS, definitions, whole }
     }
@@ -69,12 +69,12 @@ impl<'a, 'c> Reader<'a, 'c> {
         (!said.is_empty()).then(|| said.join("; "))
     }
 
-    fn layered(&mut self, layers: &Layers<'a>, name: &str) -> Type {
+    fn layered(&mut self, layers: &Layers<'r, 'a>, name: &str) -> Type {
         if let Some(value) = layers.get("const") {
             return Type::literal(value);
         }
         if let Some(values) = layers.get("enum").and_then(Value::as_array) {
-            return values.iter().map(Type::literal).fold(Type::default(), Type::or);
+            return self.root.spend(values.len()).map_or_else(Type::any, |()| Type::one_of(values));
         }
         let alternatives = layers.alternatives();
         let alternatives = &alternatives[..alternatives.len().min(MOST_ALTERNATIVES)];
@@ -85,10 +85,15 @@ impl<'a, 'c> Reader<'a, 'c> {
         }
     }
 
-    fn alternatives(&mut self, layers: &Layers<'a>, each: &'a [Value], name: &str) -> Option<Type> {
+    fn alternatives(
+        &mut self,
+        layers: &Layers<'r, 'a>,
+        each: &'a [Value],
+        name: &str,
+    ) -> Option<Type> {
         let has_fields = layers.has(&["properties"]);
         let says =
-            |it: &Value| Layers::of(self.root, it).has(&["type", "properties", "enum", "const"]);
+            |it: &'a Value| Layers::of(self.root, it).has(&["type", "properties", "enum", "const"]);
         // Alternatives that only say which fields are required tell nothing of types.
         if has_fields && !each.iter().any(says) {
             return None;
@@ -100,7 +105,7 @@ impl<'a, 'c> Reader<'a, 'c> {
         found.reduce(Type::or)
     }
 
-    fn plain(&mut self, layers: &Layers<'a>, name: &str) -> Type {
+    fn plain(&mut self, layers: &Layers<'r, 'a>, name: &str) -> Type {
         match layers.get("type") {
             Some(Value::String(kind)) => self.kind(layers, kind, name),
             Some(Value::Array(kinds)) => {
@@ -116,7 +121,7 @@ impl<'a, 'c> Reader<'a, 'c> {
         }
     }
 
-    fn kind(&mut self, layers: &Layers<'a>, kind: &str, name: &str) -> Type {
+    fn kind(&mut self, layers: &Layers<'r, 'a>, kind: &str, name: &str) -> Type {
         match kind {
             "string" => Type::named("str"),
             "integer" => Type::named("int"),
@@ -129,7 +134,7 @@ impl<'a, 'c> Reader<'a, 'c> {
         }
     }
 
-    fn list(&mut self, layers: &Layers<'a>, name: &str) -> Type {
+    fn list(&mut self, layers: &Layers<'r, 'a>, name: &str) -> Type {
         let one = singular(name);
         let items = layers.get("items");
         let first = layers.get("prefixItems").or(items.filter(|it| it.is_array()));
@@ -146,7 +151,7 @@ impl<'a, 'c> Reader<'a, 'c> {
         Type::list(&item)
     }
 
-    fn object(&mut self, layers: &Layers<'a>, name: &str) -> Type {
+    fn object(&mut self, layers: &Layers<'r, 'a>, name: &str) -> Type {
         let properties = layers.properties();
         if !properties.is_empty() {
             return self.class(layers, &properties, name);
@@ -165,7 +170,7 @@ impl<'a, 'c> Reader<'a, 'c> {
 
     fn class(
         &mut self,
-        layers: &Layers<'a>,
+        layers: &Layers<'r, 'a>,
         properties: &[(&'a str, &'a Value)],
         name: &str,
     ) -> Type {
@@ -197,23 +202,26 @@ impl<'a, 'c> Reader<'a, 'c> {
     }
 
     /// By what the object is known again, if it stands behind a reference and nothing is added.
-    fn reference(&self, layers: &Layers<'a>) -> Option<Reference> {
+    fn reference(&self, layers: &Layers<'r, 'a>) -> Option<Reference> {
         let target = layers.reference()?;
         let in_definitions = ["#/$defs/", "#/definitions/"].iter().any(|it| target.starts_with(it));
         let digest = match in_definitions {
             true => self.definitions.get_or_init(|| {
-                let texts = ["$defs", "definitions"].map(|it| self.root.get(it).map(canonical));
+                let texts =
+                    ["$defs", "definitions"].map(|it| self.root.schema.get(it).map(canonical));
                 let sum = texts.into_iter().flatten().fold(Sum::default(), |sum, it| sum.with(it));
                 sum.finish()
             }),
-            false => self.whole.get_or_init(|| Sum::default().with(canonical(self.root)).finish()),
+            false => {
+                self.whole.get_or_init(|| Sum::default().with(canonical(self.root.schema)).finish())
+            }
         };
         Some(Reference { digest: *digest, target: target.to_owned() })
     }
 }
 
 /// The name in the schema, if it has one that is a name, else what the place is called.
-fn wanted(layers: &Layers<'_>, name: &str) -> String {
+fn wanted(layers: &Layers<'_, '_>, name: &str) -> String {
     let referred = layers.reference().and_then(|it| it.rsplit('/').next());
     let referred = referred.map(|it| it.rsplit('.').next().unwrap_or(it));
     let title = layers.text("title").filter(|it| it.len() <= 40 && it.split(' ').count() <= 3);

@@ -17,7 +17,7 @@ const PATTERN: usize = 200;
 const SAFE: f64 = 9_007_199_254_740_991.0;
 
 /// `None` where there is nothing that matters.
-pub(super) fn remark(layers: &Layers<'_>, detail: Detail) -> Option<String> {
+pub(super) fn remark(layers: &Layers<'_, '_>, detail: Detail) -> Option<String> {
     let remarks =
         [notation(layers), format(layers), range(layers), letters(layers, detail), items(layers)];
     let remarks: Vec<String> = remarks.into_iter().flatten().collect();
@@ -25,7 +25,7 @@ pub(super) fn remark(layers: &Layers<'_>, detail: Detail) -> Option<String> {
 }
 
 /// Texts that hold more than one value: the commonest mistake with strings is to give a list.
-fn notation(layers: &Layers<'_>) -> Option<String> {
+fn notation(layers: &Layers<'_, '_>) -> Option<String> {
     if layers.text("type") != Some("string") || layers.get("enum").is_some() {
         return None;
     }
@@ -38,7 +38,7 @@ fn notation(layers: &Layers<'_>) -> Option<String> {
     is_json.then(|| "JSON text".to_owned())
 }
 
-fn format(layers: &Layers<'_>) -> Option<String> {
+fn format(layers: &Layers<'_, '_>) -> Option<String> {
     if layers.text("contentEncoding") == Some("base64") {
         return Some("base64".to_owned());
     }
@@ -60,7 +60,7 @@ fn format(layers: &Layers<'_>) -> Option<String> {
     Some(format.to_owned())
 }
 
-fn range(layers: &Layers<'_>) -> Option<String> {
+fn range(layers: &Layers<'_, '_>) -> Option<String> {
     let number = |keyword: &str| {
         let value = layers.get(keyword)?;
         value.as_f64().filter(|it| it.abs() < SAFE).map(|_| value.to_string())
@@ -84,7 +84,7 @@ fn range(layers: &Layers<'_>) -> Option<String> {
     both(said, multiple.map(|it| format!("multiple of {it}")))
 }
 
-fn letters(layers: &Layers<'_>, detail: Detail) -> Option<String> {
+fn letters(layers: &Layers<'_, '_>, detail: Detail) -> Option<String> {
     let limit = match detail {
         Detail::Brief => SHORT_PATTERN,
         Detail::Full => PATTERN,
@@ -103,7 +103,7 @@ fn letters(layers: &Layers<'_>, detail: Detail) -> Option<String> {
     pattern.or(length)
 }
 
-fn items(layers: &Layers<'_>) -> Option<String> {
+fn items(layers: &Layers<'_, '_>) -> Option<String> {
     let (least, most) = (count(layers, "minItems"), count(layers, "maxItems"));
     match (least.filter(|it| *it > 0.0), most.filter(|it| *it <= LONG_LIST)) {
         (Some(least), Some(most)) if least == most => Some(format!("{most} items")),
@@ -115,7 +115,7 @@ fn items(layers: &Layers<'_>) -> Option<String> {
     }
 }
 
-fn count(layers: &Layers<'_>, keyword: &str) -> Option<f64> {
+fn count(layers: &Layers<'_, '_>, keyword: &str) -> Option<f64> {
     layers.get(keyword).and_then(Value::as_f64)
 }
 

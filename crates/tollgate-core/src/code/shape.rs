@@ -10,8 +10,6 @@ use serde_json::{Map, Value};
 use super::classes::{Body, Classes, Field, Presence, class_name, singular};
 use super::typed::Type;
 
-mod saved;
-
 /// Values within values that are looked at.
 const DEEPEST: usize = 6;
 const MOST_KEYS: usize = 48;
@@ -178,7 +176,7 @@ impl Shape {
         *self == Self::default()
     }
 
-    fn parts(&self) -> usize {
+    pub(super) fn parts(&self) -> usize {
         let object = self.object.as_ref().map_or(0, |object| {
             let fields: usize = object.fields.iter().map(|it| it.shape.parts()).sum();
             fields + object.others.as_ref().map_or(0, Self::parts)

@@ -1,9 +1,7 @@
 //! Writes one tool as a signature: `get_issue(owner: str, number: int, *, limit: int = 30) -> Issue`.
 
-use serde_json::Value;
-
 use super::classes::Classes;
-use super::layers::Layers;
+use super::layers::{Layers, Root};
 use super::literal::literal;
 use super::parameters::{Declared, Field, Need};
 use super::reader::{Detail, Reader};
@@ -48,9 +46,9 @@ impl<'s> Writer<'s> {
     }
 
     pub(super) fn signature(&mut self, entry: &Entry) -> Signature {
-        let schema = &entry.tool.definition.input_schema;
-        let declared = Declared::of(schema);
-        let mut reader = Reader::new(schema, &mut self.classes, Detail::Brief);
+        let root = Root::new(&entry.tool.definition.input_schema);
+        let declared = Declared::of(&root);
+        let mut reader = Reader::new(&root, &mut self.classes, Detail::Brief);
         let spelled = entry.parameters().all();
         let (mut shown, mut remarks) = (Vec::new(), Vec::new());
         let mut is_optional = false;
@@ -61,7 +59,7 @@ impl<'s> Writer<'s> {
                 is_optional = true;
                 shown.push("*".to_owned());
             }
-            let default = default(schema, field, &typed);
+            let default = default(&root, field, &typed);
             shown.push(format!("{name}: {typed}{default}"));
             remarks.extend(reader.remark(field.schema).map(|it| format!("{name} {it}")));
         }
@@ -78,8 +76,9 @@ impl<'s> Writer<'s> {
     fn returns(&mut self, entry: &Entry) -> (Type, Origin) {
         let name = format!("{}_result", entry.identifier);
         if let Some(schema) = &entry.tool.definition.output_schema {
-            let typed = Reader::new(schema, &mut self.classes, self.detail).read(schema, &name);
-            return (typed, Origin::Promised);
+            let root = Root::new(schema);
+            let mut reader = Reader::new(&root, &mut self.classes, self.detail);
+            return (reader.read(schema, &name), Origin::Promised);
         }
         match (self.seen)(&entry.tool.id) {
             Some(shape) => (shape.typed(&name, &mut self.classes), Origin::Seen),
@@ -113,7 +112,7 @@ impl Signature {
 }
 
 /// What stands behind the type of what may be left out.
-fn default(root: &Value, field: &Field<'_>, typed: &Type) -> String {
+fn default<'a>(root: &Root<'a>, field: &Field<'a>, typed: &Type) -> String {
     if field.need == Need::Required {
         return String::new();
     }

@@ -15,6 +15,7 @@ use crate::trust::Pins;
 
 mod calls;
 mod corpus;
+mod hostile;
 mod random;
 mod reading;
 mod signatures;

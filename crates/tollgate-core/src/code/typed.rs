@@ -41,6 +41,21 @@ impl Type {
         }
     }
 
+    /// Of the values of an `enum`; of those that nobody will be shown, it is enough to have one.
+    pub(super) fn one_of(values: &[Value]) -> Self {
+        let mut all = Self { has_null: values.iter().any(Value::is_null), ..Self::default() };
+        let mut letters = 0;
+        for value in values.iter().filter(|it| !it.is_null()).take(MOST_LITERALS + 1) {
+            if letters > LITERAL_LETTERS {
+                break;
+            }
+            let one = Self::literal(value);
+            letters += one.literals.iter().map(String::len).sum::<usize>();
+            all = all.or(one);
+        }
+        all
+    }
+
     pub(super) fn list(of: &Self) -> Self {
         match of.is_any() {
             true => Self::named("list"),
@@ -121,3 +136,6 @@ fn listed(literals: &[String]) -> String {
         _ => format!("Literal[{}]", shown.join(", ")),
     }
 }
+
+#[cfg(test)]
+mod tests;

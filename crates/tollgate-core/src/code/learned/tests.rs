@@ -57,32 +57,11 @@ fn empty_lists_contradict_nothing() {
 }
 
 #[test]
-fn it_outlives_the_process() {
-    let mut learned = Learned::default();
-    for at in 0..7 {
-        let again = Learned::from_value(&learned.to_value()).unwrap();
-        assert_eq!(again, learned);
-        learned = again;
-        learned.learn(&issue(at));
-    }
-    for bad in [
-        json!(null),
-        json!({}),
-        json!({"shape": {}, "known": [1]}),
-        json!({"shape": {}, "known": ["short"]}),
-        json!({"shape": {}, "known": vec!["0123456789abcdef"; 6]}),
-        json!({"shape": [], "known": []}),
-    ] {
-        assert_eq!(Learned::from_value(&bad), None, "{bad}");
-    }
-}
-
-#[test]
 fn large_results_are_looked_at_in_part() {
     let large: Value = (0..100_000).map(issue).collect();
     let mut learned = Learned::default();
     learned.learn(&large);
     learned.learn(&json!([issue(1)]));
     assert!(told(&learned).ends_with("list[IssueItem]"));
-    assert!(learned.to_value().to_string().len() < 1_000);
+    assert!(learned.parts() < 10);
 }

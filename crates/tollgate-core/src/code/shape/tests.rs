@@ -1,6 +1,6 @@
 use serde_json::{Value, json};
 
-use super::Shape;
+use super::{MOST_PARTS, Shape};
 
 /// What is told of these results together.
 fn check(results: &[Value], expected: &str) {
@@ -8,7 +8,6 @@ fn check(results: &[Value], expected: &str) {
     let mut shape = all.next().unwrap();
     all.for_each(|it| shape.merge(it));
     assert_eq!(shape.render("Thing"), expected);
-    assert_eq!(Shape::from_value(&shape.to_value()).as_ref(), Some(&shape), "saved and read");
 }
 
 #[test]
@@ -84,31 +83,7 @@ fn it_is_bounded_in_every_direction() {
         let mut shape = Shape::of(&value);
         shape.merge(Shape::of(&value));
         assert!(shape.render("x").len() < 20_000);
-        assert!(shape.to_value().to_string().len() < 40_000);
-        assert_eq!(Shape::from_value(&shape.to_value()), Some(shape));
-    }
-}
-
-#[test]
-fn what_was_not_written_here_is_no_shape() {
-    let mut deep = json!({"s": 1});
-    for _ in 0..200 {
-        deep = json!({"l": deep});
-    }
-    let field = |key: &str| json!({"o": {"n": 1, "f": [[key, 1, 1, {"s": 1}]]}});
-    assert!(Shape::from_value(&field("a")).is_some());
-    for bad in [
-        json!(null),
-        json!([]),
-        json!({"s": 64}),
-        json!({"s": -1}),
-        json!({"o": {"n": 1}}),
-        json!({"o": {"n": 1, "f": [["a", 1, 1]]}}),
-        json!({"o": {"n": 5_000_000_000_u64, "f": []}}),
-        field(&"x".repeat(41)),
-        deep,
-    ] {
-        assert_eq!(Shape::from_value(&bad), None, "{bad}");
+        assert!(shape.parts() <= MOST_PARTS);
     }
 }
 

@@ -6,63 +6,68 @@ use serde_json::{Value, json};
 use super::super::Schema;
 use super::quickly;
 
+/// Words of schemas that all who read them know.
+const WORDS: &[&str] = &[
+    "$ref",
+    "$defs",
+    "$anchor",
+    "a",
+    "allOf",
+    "anyOf",
+    "oneOf",
+    "properties",
+    "patternProperties",
+    "items",
+    "prefixItems",
+    "type",
+    "additionalProperties",
+    "enum",
+    "const",
+    "required",
+    "minimum",
+    "minLength",
+    "pattern",
+    "format",
+    "definitions",
+    "then",
+    "else",
+];
+
 /// JSON made of the words of schemas, in no sensible order.
 fn any_schema() -> impl Strategy<Value = Value> {
-    let leaf = prop_oneof![
-        Just(json!(true)),
-        Just(json!(null)),
-        any::<i8>().prop_map(|it| json!(it)),
-        prop::sample::select(vec![
-            "#",
-            "#/$defs/a",
-            "#a",
-            "object",
-            "string",
-            "a",
-            "^a*$",
-            "(?=a)"
-        ])
-        .prop_map(|it| json!(it)),
-    ];
-    let words = vec![
-        "$ref",
-        "$defs",
+    let patterns = prop::sample::select(vec!["^a*$", "(?=a)"]).prop_map(|it| json!(it));
+    let words = &[
         "$id",
-        "$anchor",
         "$dynamicRef",
         "$dynamicAnchor",
-        "a",
-        "allOf",
-        "anyOf",
-        "oneOf",
         "not",
         "if",
-        "then",
-        "else",
-        "properties",
-        "patternProperties",
-        "items",
-        "type",
-        "additionalProperties",
         "unevaluatedProperties",
         "unevaluatedItems",
-        "prefixItems",
-        "enum",
         "contains",
         "dependentSchemas",
         "dependencies",
         "propertyNames",
-        "required",
-        "minLength",
-        "minimum",
         "multipleOf",
-        "pattern",
-        "format",
         "$schema",
-        "definitions",
-        "const",
     ];
-    soup(leaf, words)
+    schemas(patterns, words)
+}
+
+/// JSON made of what all schemas are made of, of such leaves and under such words too.
+pub(crate) fn schemas(
+    further: impl Strategy<Value = Value> + 'static,
+    words: &'static [&'static str],
+) -> impl Strategy<Value = Value> {
+    let texts = prop::sample::select(vec!["#", "#/$defs/a", "#a", "object", "string", "a"]);
+    let leaf = prop_oneof![
+        Just(json!(true)),
+        Just(json!(null)),
+        any::<i8>().prop_map(|it| json!(it)),
+        texts.prop_map(|it| json!(it)),
+        further,
+    ];
+    soup(leaf, [WORDS, words].concat())
 }
 
 /// Lists and objects of such leaves, within each other, under such keys.
