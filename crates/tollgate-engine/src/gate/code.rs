@@ -10,6 +10,7 @@ use tollgate_core::id::ToolId;
 use tollgate_core::shaping::Caps;
 use tollgate_core::turn::Turn;
 use tollgate_mcp::client::Progress;
+use tollgate_mcp::large::aside;
 use tollgate_sandbox::limits::Limits;
 use tollgate_sandbox::sandbox::{Ended, Program, Sandbox, Unavailable};
 
@@ -29,6 +30,8 @@ pub(super) use lessons::Lessons;
 
 /// Before the wall of its turn: a program that is ended then can still be told of.
 const LAST_WORDS: Duration = Duration::from_millis(50);
+/// How large a tool is, more or less, to whoever has to read it.
+const TOOL_BYTES: usize = 1 << 10;
 
 impl Gate {
     /// Runs a program in the turn. Dropping the future ends it, and whatever it is waiting for.
@@ -102,6 +105,18 @@ impl Gate {
             Means::Docs => book.docs(text("server"), text("tool"), &seen),
             Means::Search => Ok(book.search(text("query"), whole("limit"), &seen)),
         }
+    }
+
+    /// The same, where nobody else waits if it may take long: the book of a thousand tools is one.
+    pub async fn look_aside(
+        self: &Arc<Self>,
+        turn: &Turn,
+        means: Means,
+        arguments: Map<String, Value>,
+    ) -> Result<String, String> {
+        let (gate, turn) = (Arc::clone(self), turn.clone());
+        let size = turn.view.in_code().tools().len() * TOOL_BYTES;
+        aside(size, move || gate.look(&turn, means, &arguments)).await
     }
 
     /// Programs that begin from now on are run by these settings.
