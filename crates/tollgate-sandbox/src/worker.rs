@@ -44,6 +44,7 @@ impl Worker {
     pub(crate) async fn start(launch: &Launch) -> Result<Self, Broken> {
         let mut worker = Self::spawn(launch).map_err(|error| launch.not_spawned(&error))?;
         let mut frame = Vec::new();
+        // Half a frame may be lost: a worker that is late is not heard again.
         let greeting = tokio::time::timeout(START, async {
             tokio::select! {
                 got = wire::read(&mut worker.stdout, &mut frame) => got,
@@ -103,7 +104,8 @@ impl Worker {
 }
 
 impl Drop for Worker {
-    /// The process itself is killed and reaped by tokio; here goes whatever it started.
+    /// The process itself is killed and reaped by tokio; here goes whatever it started, unless it
+    /// ended by itself.
     fn drop(&mut self) {
         // Without an id it was waited for, and the number may be another's.
         let id = self.child.id().and_then(|id| Pid::from_raw(id.cast_signed()));

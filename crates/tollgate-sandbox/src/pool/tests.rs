@@ -1,15 +1,19 @@
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::Semaphore;
 
+use super::Pool;
+use crate::clock;
 use crate::fake::{Fake, Gate, Numbers, gone, run, settings, told};
 use crate::frames::{Answer, Call};
 use crate::host::HostCalls;
 use crate::limits::Limits;
 use crate::sandbox::{Sandbox, Settings, Unavailable};
 use crate::stopwatch::Stopwatch;
+use crate::worker::Launch;
 
 fn keeping(fake: &Fake, spare: usize) -> Sandbox {
     Sandbox::new(Settings { spare, ..settings(fake.program.clone()) })
@@ -36,10 +40,12 @@ const GOOD: &str = "done(1)";
 #[tokio::test]
 async fn nothing_is_started_before_it_is_wanted() {
     let fake = Fake::after_ready(GOOD);
-    let sandbox = keeping(&fake, 1);
-    tokio::time::sleep(Duration::from_millis(100)).await;
-    assert_eq!(fake.started().len(), 0);
-    works(&sandbox).await;
+    let (program, cpu) = (fake.program.clone(), Duration::from_secs(60));
+    let pool = Arc::new(Pool::new(Launch { program, memory_bytes: 256 << 20, cpu }, 1));
+    let keeps = || pool.state.lock().keeper.is_some();
+    assert!(!keeps());
+    let worker = pool.take(clock::now() + Duration::from_secs(20)).await;
+    assert!(worker.is_ok() && keeps());
     starts(&fake, 2).await;
 }
 

@@ -14,10 +14,8 @@ const GRACE: Duration = Duration::from_secs(1);
 
 /// Each is stopped by one of these limits, and its process did not hold up this one.
 async fn check(sources: &[&str], kinds: &[Kind]) {
-    check_within(TIME, sources, kinds).await;
-}
-
-async fn check_within(time: Duration, sources: &[&str], kinds: &[Kind]) {
+    // What something else has to stop is given the time for it, on a busy machine too.
+    let time = if kinds.contains(&Kind::Time) { TIME } else { 5 * TIME };
     let world = World::new();
     let before = own_memory();
     for source in sources {
@@ -161,8 +159,7 @@ async fn b_st_10_values_that_hold_themselves() {
 
 #[tokio::test]
 async fn b_st_13_prints_without_end() {
-    check_within(
-        5 * TIME,
+    check(
         &[
             "for i in range(10000000):\n    print('x' * 1000)",
             "print('x' * 1000000)",
