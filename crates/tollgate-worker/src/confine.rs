@@ -99,11 +99,11 @@ fn begin_well() -> Result<(), NotConfined> {
     }
     close_fds::set_fds_cloexec(3, &[]);
     let mut again = Command::new("/proc/self/exe");
-    again.args(env::args_os().skip(1)).env(ARENAS, "1").env(AGAIN, "1");
+    again.arg0("tollgate-worker").args(env::args_os().skip(1)).env(ARENAS, "1").env(AGAIN, "1");
     Err(NotConfined::Again(again.exec()))
 }
 
-/// NotConfined files beyond the three. Where they cannot be counted the filter keeps us from them.
+/// Open files beyond the three. Where they cannot be counted the filter keeps us from them.
 fn inherited() -> Option<usize> {
     let open = fs::read_dir("/proc/self/fd").ok()?;
     let beyond = |name: &OsStr| name.to_str()?.parse().ok().filter(|file: &u32| *file > 2);
