@@ -10,6 +10,12 @@ use tollgate_server::{Right, Rights};
 use crate::client::Call;
 use crate::stage::{Setup, Stage, key};
 
+/// With a worker, which is built if need be.
+async fn stage(setup: Setup) -> Stage {
+    tollgate_testkit::worker();
+    Stage::with(setup).await
+}
+
 fn program(stage: &Stage, code: &str) -> Call {
     stage.post(json!({ "code": code }).to_string()).path("/v1/code")
 }
@@ -22,7 +28,7 @@ async fn ran(stage: &Stage, code: &str) -> Value {
 
 #[tokio::test]
 async fn a_program_calls_tools_and_gives_what_it_made_of_them() {
-    let stage = Stage::start().await;
+    let stage = stage(Setup::default()).await;
     let code = r#"
 print("one")
 a = test.echo(text="{\"n\": 1}")
@@ -41,7 +47,7 @@ result = {"n": a["n"], "both": b}
 
 #[tokio::test]
 async fn results_are_as_large_as_they_like_or_left_out() {
-    let stage = Stage::start().await;
+    let stage = stage(Setup::default()).await;
     for nothing in ["x = 1", "result = None"] {
         assert_eq!(ran(&stage, nothing).await.get("result"), None);
     }
@@ -51,7 +57,7 @@ async fn results_are_as_large_as_they_like_or_left_out() {
 
 #[tokio::test]
 async fn a_program_that_fails_is_an_answer() {
-    let stage = Stage::start().await;
+    let stage = stage(Setup::default()).await;
     for (code, kind, line) in [
         ("x = 1\nfor x in", "syntax", Some(2)),
         ("result = nothing_of_this_name", "syntax", Some(1)),
@@ -76,7 +82,7 @@ async fn a_program_that_fails_is_an_answer() {
 
 #[tokio::test]
 async fn prints_of_a_program_that_fails_are_there() {
-    let stage = Stage::start().await;
+    let stage = stage(Setup::default()).await;
     let said = ran(&stage, "print(1)\ntest.echo(text=\"x\")\nprint(2)\nfail(\"enough\")").await;
     assert_eq!((&said["prints"], &said["calls"]), (&json!("1\n2\n"), &json!(1)));
     assert!(said["error"]["message"].as_str().unwrap().contains("enough"), "{said}");
@@ -84,7 +90,7 @@ async fn prints_of_a_program_that_fails_are_there() {
 
 #[tokio::test]
 async fn a_program_sees_what_its_agent_sees_and_nothing_else() {
-    let stage = Stage::start().await;
+    let stage = stage(Setup::default()).await;
     let code = "result = dir(test)";
     let all = ran(&stage, code).await;
     assert!(all["result"].as_array().unwrap().contains(&json!("wait")), "{all}");
@@ -103,7 +109,7 @@ async fn a_program_sees_what_its_agent_sees_and_nothing_else() {
 
 #[tokio::test]
 async fn what_is_no_request_for_a_program_is_refused() {
-    let stage = Stage::start().await;
+    let stage = stage(Setup::default()).await;
     for (body, named) in [
         ("{}", "`code` is missing"),
         (r#"{"code": 5}"#, "`code` must be a string"),
@@ -136,7 +142,7 @@ async fn running_programs_and_tiers_above_the_ceiling_are_rights() {
         let granted: Rights = rights.iter().copied().collect();
         let keys = vec![key("phone", "a-key-of-sixteen", granted)];
         let ceiling = Some(Tier::Standard);
-        let stage = Stage::with(Setup { keys, ceiling, ..Setup::default() }).await;
+        let stage = stage(Setup { keys, ceiling, ..Setup::default() }).await;
         let body = json!({"code": "result = 1", "tier": tier}).to_string();
         let call = stage.post(body).path("/v1/code").header("x-api-key", "a-key-of-sixteen");
         let reply = call.send().await;
@@ -147,7 +153,7 @@ async fn running_programs_and_tiers_above_the_ceiling_are_rights() {
 
 #[tokio::test]
 async fn a_program_ends_with_its_turn() {
-    let stage = Stage::with(Setup { ceiling: Some(Tier::Deep), ..Setup::default() }).await;
+    let stage = stage(Setup { ceiling: Some(Tier::Deep), ..Setup::default() }).await;
     let said = ran(&stage, "print(\"begun\")\ntest.wait(ms=60000)").await;
     assert_eq!(said["status"], "error", "{said}");
     assert_eq!(said["prints"], "begun\n");
@@ -156,7 +162,7 @@ async fn a_program_ends_with_its_turn() {
 
 #[tokio::test]
 async fn whoever_goes_away_ends_the_program() {
-    let stage = Stage::start().await;
+    let stage = stage(Setup::default()).await;
     let waiting = program(&stage, "test.wait(ms=60000)").send();
     let left = tokio::time::timeout(Duration::from_secs(2), waiting).await;
     assert!(left.is_err(), "it was still waiting");
@@ -166,7 +172,7 @@ async fn whoever_goes_away_ends_the_program() {
 
 #[tokio::test]
 async fn what_a_model_reads_can_be_read_without_code_mode() {
-    let stage = Stage::start().await;
+    let stage = stage(Setup::default()).await;
     for (query, expected) in [
         ("", "test.pyi"),
         ("?read=servers/test.pyi", "def echo("),

@@ -189,7 +189,7 @@ fn settings(directory: &std::path::Path, upstream: Option<SocketAddr>) -> Settin
     }
 }
 
-/// Built beside the programs whose tests these are (`make worker`).
+/// Where it lies once a test has asked for it: most tests run no programs.
 fn worker() -> PathBuf {
     let own = std::env::current_exe().unwrap();
     let built = own.parent().and_then(std::path::Path::parent).unwrap();

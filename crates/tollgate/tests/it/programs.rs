@@ -14,6 +14,7 @@ use crate::running::Served;
 use crate::{Run, fed, tollgate};
 
 fn ran(program: &str) -> Run {
+    tollgate_testkit::worker();
     fed(TempDir::new().unwrap().path(), &["code", "-"], program)
 }
 
@@ -78,6 +79,7 @@ fn mistakes_are_shown_where_they_were_made() {
 
 #[test]
 fn b_st_12_a_tool_outside_the_view_is_not_there() {
+    tollgate_testkit::worker();
     let folder = TempDir::new().unwrap();
     for program in [
         "files.write_file(path=\"a\", content=\"b\")",
@@ -94,6 +96,7 @@ fn b_st_12_a_tool_outside_the_view_is_not_there() {
 
 #[test]
 fn what_is_unbounded_is_ended_and_the_kind_says_by_what() {
+    tollgate_testkit::worker();
     let folder = TempDir::new().unwrap();
     let config = "code: { max_steps: 100000, max_calls: 3, max_output_kb: 1, max_memory_mb: 64 }\n";
     fs::write(folder.path().join("tollgate.yaml"), config).unwrap();
@@ -113,6 +116,7 @@ fn what_is_unbounded_is_ended_and_the_kind_says_by_what() {
 
 #[test]
 fn a_gateway_that_runs_is_asked_and_a_reload_changes_its_limits() {
+    tollgate_testkit::worker();
     let served = Served::start("agents: { sage: { tools: [roll] } }\n");
     let folder = TempDir::new().unwrap();
     fs::write(
@@ -158,6 +162,7 @@ fn eventually<T>(ask: impl Fn() -> Option<T>) -> Option<T> {
 
 #[test]
 fn ctrl_c_ends_the_program_and_its_worker() {
+    tollgate_testkit::worker();
     let folder = TempDir::new().unwrap();
     let config = "code: { max_steps: 1000000000000 }\n";
     fs::write(folder.path().join("tollgate.yaml"), config).unwrap();
