@@ -61,7 +61,25 @@ pub fn admit<'a>(
     bucket: impl Fn(&Counted) -> Arc<Bucket>,
     now: Instant,
 ) -> Result<Admitted<'a>, TooOften> {
-    let limits = limits(turn, by, &permitted);
+    take(limits(turn, by, &permitted), bucket, now)?;
+    Ok(Admitted { permitted })
+}
+
+/// The same for a program that somebody runs by hand: one of its agent's and of its principal's.
+/// Its calls are counted when they come.
+pub fn admit_program(
+    turn: &Turn,
+    bucket: impl Fn(&Counted) -> Arc<Bucket>,
+    now: Instant,
+) -> Result<(), TooOften> {
+    take([None, of_agent(turn), of_principal(turn)], bucket, now)
+}
+
+fn take(
+    limits: [Option<(Counted, RateLimit)>; 3],
+    bucket: impl Fn(&Counted) -> Arc<Bucket>,
+    now: Instant,
+) -> Result<(), TooOften> {
     let limits = limits.into_iter().flatten();
     let limits: Vec<_> =
         limits.map(|(counted, limit)| (bucket(&counted), counted, limit)).collect();
@@ -76,7 +94,7 @@ pub fn admit<'a>(
             }
         }
     }
-    Ok(Admitted { permitted })
+    Ok(())
 }
 
 /// The limits that a request is under. A measurement of the gate's own is under none: it is paced
@@ -93,12 +111,16 @@ fn limits(
         let tool = permitted.tool()?;
         Some((Counted::Tool(tool.id.clone()), tool.terms.rate_limit?))
     };
-    let of_agent = || Some((Counted::Agent(turn.view.agent.clone()), turn.view.rate_limit?));
-    let of_principal = || {
-        let limit = turn.grant.as_ref()?.rate_limit?;
-        Some((Counted::Principal(turn.principal.clone()), limit))
-    };
-    [of_tool(), of_agent(), of_principal()]
+    [of_tool(), of_agent(turn), of_principal(turn)]
+}
+
+fn of_agent(turn: &Turn) -> Option<(Counted, RateLimit)> {
+    Some((Counted::Agent(turn.view.agent.clone()), turn.view.rate_limit?))
+}
+
+fn of_principal(turn: &Turn) -> Option<(Counted, RateLimit)> {
+    let limit = turn.grant.as_ref()?.rate_limit?;
+    Some((Counted::Principal(turn.principal.clone()), limit))
 }
 
 impl fmt::Display for Counted {

@@ -13,7 +13,7 @@ use tollgate_core::id::ServerId;
 use tollgate_core::json::Object;
 use tollgate_core::plan::Planned;
 use tollgate_core::policy::Permitted;
-use tollgate_core::tool::Tool;
+use tollgate_core::tool::{Reach, Tool};
 use tollgate_core::turn::Turn;
 use tollgate_mcp::Era;
 use tollgate_mcp::client::{Answer, AnswerKind, Events};
@@ -224,6 +224,10 @@ impl Executor {
     }
 
     fn measure(&self, run: &Unjudged, came: Came<'_>) {
+        // How long a program takes, and whether it fails, is up to whoever wrote it.
+        if run.tool.terms.reach == Reach::Means {
+            return;
+        }
         // With arguments that nobody meant, an error says nothing about the tool.
         let is_error = matches!(came, Came::Result(Status::Error) | Came::Failure(_));
         if run.purpose == Purpose::BlindProbe && is_error {

@@ -57,6 +57,7 @@ mod trust;
 pub use choose::Spoke;
 pub(crate) use code::CodeBackend;
 use code::Lessons;
+pub use code::NotRun;
 pub(crate) use made::Made;
 use run::Way;
 use screen::{Screen, Secretive};

@@ -75,6 +75,12 @@ impl Limits {
         Ok((admitted, running))
     }
 
+    /// Lets a program through that somebody runs by hand, if its limits allow one more now.
+    pub(crate) fn admit_program(&self, turn: &Turn) -> Result<(), Exceeded> {
+        let bucket = |counted: &Counted| self.bucket(counted);
+        Ok(admission::admit_program(turn, bucket, self.clock.now())?)
+    }
+
     /// One of the calls that its agent may have at once. What waits for a person holds none, and
     /// takes one when it is carried out. Measurements and what follows up on a task need none.
     pub(crate) fn begin(

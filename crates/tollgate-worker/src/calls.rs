@@ -181,16 +181,17 @@ fn value<'v>(
     heap: Heap<'v>,
 ) -> Result<Value<'v>, Stop> {
     match (answer, failing) {
-        (Answer::Data(json), failing) => {
-            let value = from_json(json.get(), heap).map_err(|(kind, why)| {
+        (Answer::Data(json), failing) => match (from_json(json.get(), heap), failing) {
+            (Ok(value), Failing::Stops) => Ok(value),
+            (Ok(value), Failing::Told) => Ok(heap.alloc(Outcome::well(value, heap))),
+            (Err((kind, why)), failing) => {
                 let message = format!("what `{}` returned cannot be read: {why}", Written(tool));
-                Stop::bare(kind, message)
-            })?;
-            Ok(match failing {
-                Failing::Stops => value,
-                Failing::Told => heap.alloc(Outcome::well(value, heap)),
-            })
-        }
+                match (failing, kind) {
+                    (Failing::Stops, _) | (_, Kind::Memory) => Err(Stop::bare(kind, message)),
+                    (Failing::Told, _) => Ok(failed([message, "error".to_owned()], heap)),
+                }
+            }
+        },
         (Answer::Failure { status, message, .. }, Failing::Stops) => {
             Err(Stop::tool(&Written(tool), &status, &message))
         }
@@ -199,4 +200,10 @@ fn value<'v>(
             Ok(heap.alloc(Outcome::failed(error, status, Value::new_bool(retryable))))
         }
     }
+}
+
+/// A failure that would come again.
+fn failed<'v>(message_and_status: [String; 2], heap: Heap<'v>) -> Value<'v> {
+    let [error, status] = message_and_status.map(|text| heap.alloc(text));
+    heap.alloc(Outcome::failed(error, status, Value::new_bool(false)))
 }

@@ -4,9 +4,11 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
+use tollgate_core::call::{Kind, Request};
 use tollgate_core::code::Means;
 use tollgate_core::id::ToolId;
+use tollgate_core::json::{self, Object};
 use tollgate_core::shaping::Caps;
 use tollgate_core::turn::Turn;
 use tollgate_mcp::client::Progress;
@@ -15,7 +17,8 @@ use tollgate_sandbox::limits::Limits;
 use tollgate_sandbox::sandbox::{Ended, Program, Sandbox, Unavailable};
 
 use super::Gate;
-use crate::caller::{Caller, Dialogue, Late, Purpose, Rest};
+use crate::caller::{Caller, Dialogue, Late, Purpose, Reply, Rest};
+use crate::limits::Exceeded;
 use crate::settings::{Code, Settings};
 
 mod backend;
@@ -28,20 +31,44 @@ pub(crate) use backend::CodeBackend;
 use calls::Host;
 pub(super) use lessons::Lessons;
 
+/// The program was not run; it is not to blame.
+#[derive(Debug, thiserror::Error)]
+pub enum NotRun {
+    #[error(transparent)]
+    Exceeded(#[from] Exceeded),
+    #[error(transparent)]
+    Unavailable(#[from] Unavailable),
+}
+
 /// Before the wall of its turn: a program that is ended then can still be told of.
 const LAST_WORDS: Duration = Duration::from_millis(50);
 /// How large a tool is, more or less, to whoever has to read it.
 const TOOL_BYTES: usize = 1 << 10;
 
 impl Gate {
-    /// Runs a program in the turn. Dropping the future ends it, and whatever it is waiting for.
+    /// Runs a program that somebody wrote by hand, in the turn. Dropping the future ends it, and whatever it is waiting for.
     pub async fn code(
         &self,
         turn: &Turn,
         source: &str,
         caller: Caller<'_>,
-    ) -> Result<Ended, Unavailable> {
-        self.code_within(turn, (source, Duration::MAX), caller).await
+    ) -> Result<Ended, NotRun> {
+        let mut params = Object::new();
+        params.set_string("name", Means::Execute.name());
+        params.set("arguments", json::raw_value(&json!({ "code": source })));
+        let request = Request { kind: Kind::CallTool, params };
+        let recording = self.recorder.begin(turn, &request, self.policy()).await;
+        let turn = Turn { within: recording.id(), ..turn.clone() };
+        let ran = match self.limits.admit_program(&turn) {
+            Ok(()) => {
+                let ran = self.code_within(&turn, (source, Duration::MAX), caller).await;
+                ran.map_err(NotRun::from)
+            }
+            Err(exceeded) => Err(exceeded.into()),
+        };
+        // What a program did is in the rows of its calls; those are waited for.
+        let _ = recording.finish(&Ok(Reply::Tool(told::outcome(&ran)))).await;
+        ran
     }
 
     /// The same for a program that has this long for itself; what people take does not count.
@@ -80,8 +107,19 @@ impl Gate {
 
 impl Gate {
     /// What there is to read before a program is written, as models read it; an error says what
-    /// there is instead.
-    pub fn look(
+    /// there is instead. The book of a thousand tools is read where nobody else waits for it.
+    pub async fn look(
+        self: &Arc<Self>,
+        turn: &Turn,
+        means: Means,
+        arguments: Map<String, Value>,
+    ) -> Result<String, String> {
+        let (gate, turn) = (Arc::clone(self), turn.clone());
+        let size = turn.view.in_code().tools().len() * TOOL_BYTES;
+        aside(size, move || gate.read(&turn, means, &arguments)).await
+    }
+
+    fn read(
         &self,
         turn: &Turn,
         means: Means,
@@ -105,18 +143,6 @@ impl Gate {
             Means::Docs => book.docs(text("server"), text("tool"), &seen),
             Means::Search => Ok(book.search(text("query"), whole("limit"), &seen)),
         }
-    }
-
-    /// The same, where nobody else waits if it may take long: the book of a thousand tools is one.
-    pub async fn look_aside(
-        self: &Arc<Self>,
-        turn: &Turn,
-        means: Means,
-        arguments: Map<String, Value>,
-    ) -> Result<String, String> {
-        let (gate, turn) = (Arc::clone(self), turn.clone());
-        let size = turn.view.in_code().tools().len() * TOOL_BYTES;
-        aside(size, move || gate.look(&turn, means, &arguments)).await
     }
 
     /// Programs that begin from now on are run by these settings.

@@ -13,6 +13,7 @@ use serde::Serialize;
 use serde_json::value::RawValue;
 use tollgate_core::turn::Turn;
 use tollgate_engine::caller::{Caller, Freshness};
+use tollgate_engine::gate::NotRun;
 use tollgate_mcp::large::aside;
 use tollgate_mcp::meta::ClientFacts;
 use tollgate_sandbox::frames::Failed;
@@ -66,14 +67,24 @@ impl Order {
         let Self { turn, source, freshness } = self;
         let client = ClientFacts::default();
         let caller = Caller { freshness, ..Caller::silent(&client) };
-        let ended =
-            front.gate.code(&turn, &source, caller).await.map_err(|why| unavailable(&why))?;
+        let ended = front.gate.code(&turn, &source, caller).await.map_err(|why| not_run(&why))?;
         let size = ended.prints.len();
         Ok(aside(size, move || RanJson::from(&ended).to_text()).await)
     }
 }
 
 /// The program is not to blame.
+fn not_run(why: &NotRun) -> Problem {
+    match why {
+        NotRun::Unavailable(why) => unavailable(why),
+        NotRun::Exceeded(exceeded) => {
+            let status = StatusCode::TOO_MANY_REQUESTS;
+            let problem = Problem::told(status, "rate_limited", exceeded.to_string());
+            problem.later(exceeded.retry_after())
+        }
+    }
+}
+
 fn unavailable(why: &Unavailable) -> Problem {
     let code = match why {
         Unavailable::Broken(_) => "no_worker",

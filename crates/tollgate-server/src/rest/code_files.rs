@@ -30,23 +30,26 @@ struct Asked {
 
 pub(crate) async fn code_files(State(front): State<Arc<Front>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
-    let read = check_query(&sent.uri, PARAMETERS)
-        .and_then(|()| {
-            let malformed = |_| bad_query("the query is malformed");
-            Query::<Asked>::try_from_uri(&sent.uri).map_err(malformed)
-        })
-        .and_then(|Query(asked)| look(&front, asked, &sent));
+    let asked = check_query(&sent.uri, PARAMETERS).and_then(|()| {
+        let malformed = |_| bad_query("the query is malformed");
+        Query::<Asked>::try_from_uri(&sent.uri).map_err(malformed)
+    });
+    let read = match asked {
+        Ok(Query(asked)) => look(&front, asked, &sent).await,
+        Err(problem) => Err(problem),
+    };
     read.unwrap_or_else(|problem| problem.response(Style::OpenAi))
 }
 
-fn look(front: &Front, asked: Asked, sent: &Parts) -> Result<Response, Problem> {
+async fn look(front: &Front, asked: Asked, sent: &Parts) -> Result<Response, Problem> {
     let (means, arguments) = wanted(&asked)?;
     let tier = asked.tier.map(|text| fields::tier("tier", &text)).transpose()?;
     let who = Who::read(&front.keys, sent, Wishes { agent: asked.agent, tier })?;
     let turn = who.turn::<Problem>(&front.gate)?;
     let text = front
         .gate
-        .look(&turn, means, &arguments)
+        .look(&turn, means, arguments)
+        .await
         .map_err(|why| Problem::told(StatusCode::NOT_FOUND, "not_found", why))?;
     Ok(Json(json!({ "agent": turn.view.agent.as_str(), "text": text })).into_response())
 }

@@ -61,6 +61,14 @@ fn try_call_tells_of_a_failure() {
 }
 
 #[test]
+fn a_result_that_cannot_be_read_can_be_caught_too() {
+    check(
+        "r = try_call(echo.json, '1e400')\nresult = [r.ok, r.status, 'too large' in r.error]",
+        "1> echo.json [\"1e400\"] {}\n= [false,\"error\",true]",
+    );
+}
+
+#[test]
 fn try_call_needs_the_tool_itself() {
     for source in [
         "try_call(echo.value(v=1))",

@@ -75,7 +75,7 @@ impl Line for Desk {
         let told = match means {
             Means::Execute => self.execute(&job, text(arguments, "code")).await?,
             reading => {
-                let read = self.0.look_aside(job.turn, reading, arguments.clone()).await;
+                let read = self.0.look(job.turn, reading, arguments.clone()).await;
                 read.map_or_else(Told::Failed, Told::Well)
             }
         };

@@ -1,7 +1,9 @@
 //! The calls of a program, one by one through the gate, and what the program gets for them.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use async_trait::async_trait;
-use futures_util::{Stream, StreamExt as _, stream};
+use futures_util::{StreamExt as _, stream};
 use tokio::sync::mpsc;
 use tollgate_core::approval;
 use tollgate_core::call::{Extent, Kind, Outcome, Request, Retry, Status};
@@ -15,7 +17,7 @@ use tollgate_sandbox::frames::{Answer, Call};
 use tollgate_sandbox::host::HostCalls;
 use tollgate_sandbox::stopwatch::Stopwatch;
 
-use super::super::Gate;
+use super::super::{Gate, again};
 use super::questions::passed_on;
 use crate::caller::{CallError, Caller, Reply};
 use crate::dialogue::EVENT_QUEUE;
@@ -24,6 +26,7 @@ use crate::settings::Unapproved;
 /// What the trail says of calls that would have to wait.
 const UNAPPROVED: &str = "needs a person's leave, and programs do not wait for it";
 
+const TAKEN_AWAY: &str = "taken away while the program ran";
 /// Calls of one program that run at the same time; the others wait for these.
 const TOGETHER: usize = 16;
 /// What all that is asked for at once may come to; the program has to take it in.
@@ -46,8 +49,9 @@ impl HostCalls for Host<'_> {
         let (events, said) =
             self.caller.events.as_ref().map(|_| mpsc::channel(EVENT_QUEUE)).unzip();
         let caller = Caller { events, ..self.caller.clone() };
-        let running = stream::iter(calls).map(|call| self.one(call, (&caller, time)));
-        let running = within_reason(running.buffered(TOGETHER));
+        let room = Room(AtomicUsize::new(MOST_BYTES));
+        let running = stream::iter(calls).map(|call| self.fitting(call, &room, (&caller, time)));
+        let running = running.buffered(TOGETHER).collect();
         match (&self.caller.events, said) {
             (Some(to), Some(said)) => passed_on(running, said, (to, time)).await,
             _ => running.await,
@@ -56,6 +60,17 @@ impl HostCalls for Host<'_> {
 }
 
 impl Host<'_> {
+    /// Calls for whose answers there is no room any more are not made.
+    async fn fitting(&self, call: Call, room: &Room, way: (&Caller<'_>, &Stopwatch)) -> Answer {
+        if room.is_full() {
+            return too_much();
+        }
+        match self.one(call, way).await {
+            Answer::Data(data) if !room.take(data.get().len()) => too_much(),
+            answer => answer,
+        }
+    }
+
     async fn one(&self, call: Call, (caller, time): (&Caller<'_>, &Stopwatch)) -> Answer {
         let book = self.turn.view.book();
         let place = call.tool as usize;
@@ -70,6 +85,12 @@ impl Host<'_> {
         params.set_string("name", tool.exposed.as_str());
         params.set("arguments", arguments);
         let request = Request { kind: Kind::CallTool, params };
+        // A program may outlive what was decided when it began.
+        if again::now(self.turn, tool, &self.gate.registry).is_none() {
+            let message = format!("`{}` was taken away while the program ran", tool.exposed);
+            let outcome = self.gate.decline(self.turn, request, (&message, TAKEN_AWAY)).await;
+            return answer(tool, outcome).await;
+        }
         let asks = approval::why(self.turn, caller.decided_by, tool);
         if let (Some(why), Unapproved::Refused) = (asks, self.unapproved) {
             let message = format!("`{}` is not called in a program: {why}", tool.exposed);
@@ -95,24 +116,25 @@ impl Host<'_> {
     }
 }
 
-/// All answers, or as many as fit: the others become failures while they come in.
-async fn within_reason(answers: impl Stream<Item = Answer>) -> Vec<Answer> {
-    let mut left = MOST_BYTES;
-    let fitted = answers.map(|answer| match answer {
-        Answer::Data(data) => match left.checked_sub(data.get().len()) {
-            Some(rest) => {
-                left = rest;
-                Answer::Data(data)
-            }
-            None => {
-                let most = MOST_BYTES >> 20;
-                let message = format!("these calls gave more than {most} MiB; make fewer at once");
-                failure(Status::Error, message)
-            }
-        },
-        failure @ Answer::Failure { .. } => failure,
-    });
-    fitted.collect().await
+/// What is left for the answers to calls that were made together.
+struct Room(AtomicUsize);
+
+impl Room {
+    fn is_full(&self) -> bool {
+        self.0.load(Ordering::Relaxed) == 0
+    }
+
+    /// Whether there was so much; if not, there is none for anybody.
+    fn take(&self, bytes: usize) -> bool {
+        let less = |left: usize| Some(left.saturating_sub(bytes));
+        let left = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        left.is_ok_and(|left| left >= bytes)
+    }
+}
+
+fn too_much() -> Answer {
+    let most = MOST_BYTES >> 20;
+    failure(Status::Error, format!("these calls gave more than {most} MiB; make fewer at once"))
 }
 
 async fn answer(tool: &Tool, outcome: Outcome) -> Answer {

@@ -2,10 +2,16 @@
 //! of what its calls brought goes by any other way.
 
 use std::fmt::Write as _;
+use std::time::Duration;
 
 use serde_json::value::RawValue;
+use tollgate_core::call::{Outcome, Status};
+use tollgate_core::shaping;
 use tollgate_sandbox::frames::{Failed, Kind};
 use tollgate_sandbox::sandbox::Ended;
+
+use super::NotRun;
+use crate::answer;
 
 /// The text of the tool's result, and whether it is one of an error.
 pub(super) enum Told {
@@ -17,6 +23,20 @@ pub(super) fn told(ended: &Ended) -> Told {
     match &ended.result {
         Ok(result) => Told::Well(well(&ended.prints, result.as_deref())),
         Err(failed) => Told::Failed(failure(ended, failed)),
+    }
+}
+
+/// What the audit trail is told of a program that was run by hand.
+pub(super) fn outcome(ran: &Result<Ended, NotRun>) -> Outcome {
+    match ran {
+        Ok(ended) => match told(ended) {
+            Told::Well(text) => shaping::stated(&text),
+            Told::Failed(text) => shaping::failure(Status::Error, &text, ended.took),
+        },
+        Err(NotRun::Exceeded(exceeded)) => answer::exceeded(exceeded),
+        Err(NotRun::Unavailable(why)) => {
+            shaping::failure(Status::Offline, &why.to_string(), Duration::ZERO)
+        }
     }
 }
 

@@ -493,3 +493,43 @@ async fn a_model_reads_how_tools_are_called_and_what_they_returned_so_far() {
     let missed = look("readToolFile", json!({"fileName": "laboratory"})).await;
     assert!(missed.starts_with("error "), "{missed}");
 }
+
+#[tokio::test]
+async fn s_29_what_is_taken_away_while_a_program_runs_cannot_be_called_any_more() {
+    let bench = Bench::open(coder(), |_| {}).await;
+    let mut narrow = coder();
+    narrow.tools = vec![Glob::new("meet")];
+    let mut settings = Settings::new(bench._data.path().to_owned());
+    settings.agents = vec![narrow];
+    settings.code.worker = tollgate_testkit::worker();
+    let program = "
+parallel([(lab.meet, {'who': 1})] * 2)
+r = try_call(lab.echo)
+result = [r.status, r.error]
+";
+    let changed = async {
+        while bench.counts.begun.load(Ordering::SeqCst) < 2 {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        bench.running.reconfigure(&settings, || {}).await;
+        bench.run("lab.meet(who=1)").await;
+    };
+    let (told, ()) = tokio::join!(bench.run(program), changed);
+    assert_eq!(told, r#"ok ["denied","`echo` was taken away while the program ran"]"#);
+}
+
+#[tokio::test]
+async fn a_program_by_hand_is_recorded_and_counted_as_one_call() {
+    let mut agent = coder();
+    agent.rate_limit = tollgate_core::rate::RateLimit::parse("3/min");
+    let bench = Bench::open(agent, |_| {}).await;
+    let client = ClientFacts::default();
+    let turn = bench.turn();
+    let run = || bench.gate().code(&turn, "lab.echo(n=1)", Caller::silent(&client));
+    run().await.unwrap().result.unwrap();
+    assert_eq!(bench.records.lock().clone(), ["in code: echo ok", "executeToolCode ok"]);
+    let ended = run().await.unwrap();
+    assert!(ended.result.is_err(), "there is none left for its call");
+    assert!(run().await.unwrap_err().to_string().contains("try again in"));
+    assert_eq!(bench.records.lock().last().unwrap(), "executeToolCode rate_limited");
+}
