@@ -246,7 +246,14 @@ impl Writer<'_, '_> {
             match (keyword.as_str(), kind) {
                 ("type" | "required" | "additionalProperties", _) => {}
                 ("description" | "title", _) => drop(written.insert(keyword, value)),
-                ("enum" | "const", _) => self.choice(&mut written, (&keyword, value), kind),
+                ("enum" | "const", _) => {
+                    let fits = choice(&written, (&keyword, value), kind);
+                    if fits.is_empty() {
+                        return Err(unbound(at, "no value can be what it asks for"));
+                    }
+                    self.count(&fits);
+                    written.insert("enum".to_owned(), fits.into());
+                }
                 ("properties", "object") => {
                     let named = self.properties(value, &required, (&at_keyword, level))?;
                     written.insert("required".to_owned(), named.keys().cloned().collect());
@@ -281,15 +288,9 @@ impl Writer<'_, '_> {
         Ok((written, told))
     }
 
-    fn choice(&mut self, written: &mut Fields, (keyword, value): (&str, Value), kind: &str) {
-        let values: Vec<Value> = match (keyword, value) {
-            ("enum", Value::Array(values)) => values,
-            (_, only) => vec![only],
-        };
-        let fits: Vec<Value> = values.into_iter().filter(|it| is_of(it, kind)).collect();
-        self.counts.values += fits.len();
-        self.counts.characters += fits.iter().map(|it| it.to_string().len()).sum::<usize>();
-        written.insert("enum".to_owned(), fits.into());
+    fn count(&mut self, values: &[Value]) {
+        self.counts.values += values.len();
+        self.counts.characters += values.iter().map(|it| it.to_string().len()).sum::<usize>();
     }
 
     /// All of them are sent; those that need not be may be null.
@@ -318,6 +319,17 @@ impl Writer<'_, '_> {
         }
         Ok(all)
     }
+}
+
+/// The values of the kind that are left: where a schema has both keywords, both have to hold.
+fn choice(written: &Fields, (keyword, value): (&str, Value), kind: &str) -> Vec<Value> {
+    let values: Vec<Value> = match (keyword, value) {
+        ("enum", Value::Array(values)) => values,
+        (_, only) => vec![only],
+    };
+    let so_far = written.get("enum").and_then(Value::as_array);
+    let is_left = |it: &Value| so_far.is_none_or(|so_far| so_far.contains(it));
+    values.into_iter().filter(|it| is_of(it, kind) && is_left(it)).collect()
 }
 
 fn described(said: Value) -> (String, Value) {

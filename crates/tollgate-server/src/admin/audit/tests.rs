@@ -10,7 +10,7 @@ fn no_cell_is_a_formula_or_breaks_its_line() {
     let check = |value: serde_json::Value, expected: &str| {
         let line = csv::line(&json!({ "sequence": 7, "name": value }));
         let cell =
-            line.strip_prefix("7,,,,,,").unwrap().strip_suffix(&format!("{}\r\n", ",".repeat(13)));
+            line.strip_prefix("7,,,,,,").unwrap().strip_suffix(&format!("{}\r\n", ",".repeat(14)));
         assert_eq!(cell, Some(expected), "{line}");
     };
     check(json!("plain"), "plain");

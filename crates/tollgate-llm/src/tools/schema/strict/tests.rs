@@ -92,8 +92,23 @@ fn what_cannot_bind_is_told_in_words() {
 }
 
 #[test]
+fn of_two_lists_of_values_what_is_in_both_is_left() {
+    check(
+        [
+            json!({"allOf": [{"const": "x"}, {"enum": ["x", "xy"]}]}),
+            json!({"type": ["string", "null"], "enum": ["x", null]}),
+        ],
+        &[],
+    );
+}
+
+#[test]
 fn what_is_open_cannot_bind_a_model() {
     for (schema, expected) in [
+        (
+            json!({"properties": {"x": {"const": "a", "enum": ["b"]}}}),
+            "no value can be what it asks for, at `/properties/x`",
+        ),
         (json!({"properties": {"x": {}}}), "it may be anything, at `/properties/x`"),
         (json!({"properties": {"x": true}}), "it may be anything, at `/properties/x`"),
         (
