@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use crate::budget::Tier;
 use crate::glob::{self, Glob};
 use crate::id::AgentId;
+use crate::memory;
 use crate::rate::RateLimit;
 use crate::selector::Keywords;
 
@@ -23,7 +24,53 @@ pub struct Agent {
     pub rate_limit: Option<RateLimit>,
     /// Calls that may run at the same time; `None`: as many as there are.
     pub concurrent: Option<u32>,
+    pub memory: Memory,
     pub persona: Persona,
+}
+
+/// Which memory an agent has, and what goes into it by itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Memory {
+    /// The campaign; the key of whoever asks says of which tenant.
+    pub namespace: memory::Name,
+    pub record: Record,
+    pub recall: Recall,
+}
+
+/// What becomes of what is said in its conversations.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Record {
+    #[default]
+    Nothing,
+    /// Kept for this agent.
+    Own,
+    /// Kept for all agents of the namespace.
+    Shared,
+}
+
+/// Whether what has to do with a turn is looked up before its model is asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Recall {
+    #[default]
+    Off,
+    On,
+}
+
+impl Default for Memory {
+    fn default() -> Self {
+        let (record, recall) = (Record::default(), Recall::default());
+        Self { namespace: memory::Name::usual(), record, recall }
+    }
+}
+
+impl Record {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Nothing => "off",
+            Self::Own => "own",
+            Self::Shared => "shared",
+        }
+    }
 }
 
 /// An agent beside what it may see and do: what models are told, and which ones.
@@ -142,6 +189,7 @@ impl Agent {
             auto_execute: Vec::new(),
             rate_limit: None,
             concurrent: None,
+            memory: Memory::default(),
             persona: Persona::default(),
         }
     }

@@ -19,6 +19,7 @@ pub mod json;
 pub mod latency;
 mod letters;
 pub mod mask;
+pub mod memory;
 pub mod names;
 pub mod nearest;
 pub mod plan;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::budget::Deadline;
 use crate::call::CallId;
 use crate::glob::Glob;
+use crate::memory::{Name, Namespace, Scope};
 use crate::rate::RateLimit;
 use crate::view::View;
 
@@ -20,6 +21,15 @@ pub struct Turn {
     pub deadline: Option<Deadline>,
     /// The call that runs a program, if these are a program's calls.
     pub within: Option<CallId>,
+}
+
+impl Turn {
+    /// What of the memory can be seen in it.
+    pub fn scope(&self) -> Scope {
+        let tenant = self.grant.as_ref().and_then(|grant| grant.tenant.as_ref());
+        let namespace = Namespace::of(tenant, &self.view.campaign);
+        Scope::of_agent(namespace, self.view.agent.clone())
+    }
 }
 
 /// Who is asking over the network. Handles and sessions belong to one principal.
@@ -49,4 +59,6 @@ pub struct Grant {
     pub rate_limit: Option<RateLimit>,
     /// Calls that may run at the same time; `None`: the usual number.
     pub concurrent: Option<u32>,
+    /// In whose memory it is at home; `None`: where there is only one tenant.
+    pub tenant: Option<Name>,
 }

@@ -10,6 +10,7 @@ use crate::code::Book;
 use crate::filter::{Sieve, Subject};
 use crate::glob::Glob;
 use crate::id::{AgentId, ExposedName, ServerId, ToolName};
+use crate::memory;
 use crate::nearest;
 use crate::rate::RateLimit;
 use crate::tool::{Reach, Tool};
@@ -27,6 +28,8 @@ use template::matches;
 #[derive(Debug)]
 pub struct View {
     pub agent: AgentId,
+    /// Which memory the agent has.
+    pub campaign: memory::Name,
     /// How often the agent may call.
     pub rate_limit: Option<RateLimit>,
     /// Calls of the agent that may run at the same time; `None`: as many as there are.
@@ -85,6 +88,7 @@ impl View {
         });
         Self {
             agent: sieve.agent.id.clone(),
+            campaign: sieve.agent.memory.namespace.clone(),
             rate_limit: sieve.agent.rate_limit,
             concurrent: sieve.agent.concurrent,
             auto_execute: sieve.agent.auto_execute.clone(),
@@ -115,6 +119,7 @@ impl View {
         self.in_code.get_or_init(|| {
             Arc::new(Self {
                 agent: self.agent.clone(),
+                campaign: self.campaign.clone(),
                 rate_limit: self.rate_limit,
                 concurrent: self.concurrent,
                 auto_execute: self.auto_execute.clone(),

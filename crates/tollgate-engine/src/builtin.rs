@@ -1,8 +1,13 @@
 //! Tools that run in this process. A tool is a definition and a handler; `table` lists the
 //! servers that ship. Called by the executor only, after the gate let the call through.
 
+use std::time::Instant;
+
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
+use tollgate_core::id::AgentId;
+use tollgate_core::memory::{Name, Namespace, Scope};
+use tollgate_core::turn::{Principal, Turn};
 
 pub(crate) mod backend;
 pub mod dice;
@@ -19,7 +24,30 @@ pub trait Tool: Send + Sync {
     fn definition(&self) -> Value;
 
     /// Runs one call. The arguments were checked against the input schema.
-    async fn call(&self, arguments: &Map<String, Value>) -> Result<Reply, Failure>;
+    async fn call(&self, arguments: &Map<String, Value>, asker: &Asker) -> Result<Reply, Failure>;
+}
+
+/// On whose behalf a tool runs, and until when.
+#[derive(Debug, Clone)]
+pub struct Asker {
+    pub principal: Principal,
+    /// What of the memory they see.
+    pub scope: Scope,
+    /// An answer that comes later is of no use; `None`: whenever.
+    pub until: Option<Instant>,
+}
+
+impl Asker {
+    fn of(turn: &Turn, until: Option<Instant>) -> Self {
+        Self { principal: turn.principal.clone(), scope: turn.scope(), until }
+    }
+
+    /// Whoever runs a tool by hand, for as long as it takes.
+    pub fn local() -> Self {
+        let agent = AgentId::parse("default").expect("a valid name");
+        let scope = Scope::of_agent(Namespace::of(None, &Name::usual()), agent);
+        Self { principal: Principal::local(), scope, until: None }
+    }
 }
 
 /// What a tool has to say.

@@ -7,6 +7,7 @@ mod error;
 pub mod keys;
 pub mod logins;
 pub mod measurements;
+pub mod memory;
 mod migrations;
 mod number;
 pub mod pins;

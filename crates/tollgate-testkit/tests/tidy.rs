@@ -47,11 +47,13 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("axum", &["tollgate-server"]),
     ("rmcp", &["tollgate-engine"]),
     ("rusqlite", &["tollgate-store"]),
+    ("tokio-postgres", &["tollgate-store"]),
     ("starlark", &["tollgate-worker"]),
     (
         "tokio",
         &[
             "tollgate-mcp",
+            "tollgate-store",
             "tollgate-sandbox",
             "tollgate-engine",
             "tollgate-llm",
@@ -78,6 +80,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "id",
             "nearest",
             "relevance",
+            "memory",
             "budget",
             "latency",
             "standing",

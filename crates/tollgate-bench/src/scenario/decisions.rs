@@ -13,7 +13,7 @@ use tollgate_core::latency::{Ending, Sample, Window};
 use tollgate_core::selector::{Form, History, Keywords, Rules, Selector, Utterance};
 use tollgate_core::view::View;
 use tollgate_engine::Parts;
-use tollgate_engine::builtin::{Failure, Reply, Server, Tool};
+use tollgate_engine::builtin::{Asker, Failure, Reply, Server, Tool};
 
 use super::Bench;
 use super::door::Door;
@@ -87,7 +87,7 @@ impl Tool for Kept {
         })
     }
 
-    async fn call(&self, _: &Map<String, Value>) -> Result<Reply, Failure> {
+    async fn call(&self, _: &Map<String, Value>, _: &Asker) -> Result<Reply, Failure> {
         Ok(Reply { text: "said once".to_owned(), structured: None })
     }
 }

@@ -4,7 +4,7 @@
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use tollgate_engine::Parts;
-use tollgate_engine::builtin::{Failure, Reply, Server, Tool};
+use tollgate_engine::builtin::{Asker, Failure, Reply, Server, Tool};
 
 use super::Bench;
 use super::door::Door;
@@ -125,7 +125,7 @@ impl Tool for EchoTool {
         })
     }
 
-    async fn call(&self, arguments: &Map<String, Value>) -> Result<Reply, Failure> {
+    async fn call(&self, arguments: &Map<String, Value>, _: &Asker) -> Result<Reply, Failure> {
         let text = arguments.get("text").and_then(Value::as_str);
         let text = text.ok_or_else(|| Failure::new("`text` is missing"))?;
         Ok(Reply { text: text.to_owned(), structured: None })

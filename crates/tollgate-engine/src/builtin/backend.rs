@@ -14,7 +14,7 @@ use tollgate_mcp::Era;
 use tollgate_mcp::client::{Answer, AnswerKind};
 use tollgate_mcp::code::{self, ErrorObject};
 
-use super::{Reply, Server, Tool};
+use super::{Asker, Reply, Server, Tool};
 use crate::backend::{Backend, Failure, Job, Line};
 
 pub(crate) struct BuiltinBackend(Arc<Tools>);
@@ -66,8 +66,9 @@ impl Line for Tools {
         };
         let none = Map::new();
         let arguments = job.arguments.and_then(Value::as_object).unwrap_or(&none);
+        let asker = Asker::of(job.turn, job.until);
         // One tool that panics fails one call.
-        let reply = AssertUnwindSafe(tool.call(arguments)).catch_unwind().await;
+        let reply = AssertUnwindSafe(tool.call(arguments, &asker)).catch_unwind().await;
         let result = match reply {
             Ok(Ok(reply)) => success(&reply),
             Ok(Err(failure)) => failed(&failure.message),

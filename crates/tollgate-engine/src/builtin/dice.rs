@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 
-use super::{Failure, Reply, Tool};
+use super::{Asker, Failure, Reply, Tool};
 use roll::Extra;
 use tables::Tables;
 
@@ -82,7 +82,7 @@ impl Tool for Roll {
         })
     }
 
-    async fn call(&self, arguments: &Map<String, Value>) -> Result<Reply, Failure> {
+    async fn call(&self, arguments: &Map<String, Value>, _: &Asker) -> Result<Reply, Failure> {
         let text = super::text_argument(arguments, "expression")?;
         let expression = parse::parse(text).map_err(|invalid| Failure::new(invalid.to_string()))?;
         let text = text.trim();
@@ -147,7 +147,7 @@ impl Tool for RollTable {
         })
     }
 
-    async fn call(&self, arguments: &Map<String, Value>) -> Result<Reply, Failure> {
+    async fn call(&self, arguments: &Map<String, Value>, _: &Asker) -> Result<Reply, Failure> {
         let name = super::text_argument(arguments, "table_name")?;
         let table = self.tables.get(name).ok_or_else(|| self.unknown(name))?;
         let roll = (self.random)(table.sides());

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 
-use super::{Failure, Reply, Tool};
+use super::{Asker, Failure, Reply, Tool};
 use path::RelativePath;
 use quota::Quota;
 use sandbox::{Sandbox, SandboxError, Written};
@@ -70,7 +70,7 @@ impl Tool for WriteFile {
         })
     }
 
-    async fn call(&self, arguments: &Map<String, Value>) -> Result<Reply, Failure> {
+    async fn call(&self, arguments: &Map<String, Value>, _: &Asker) -> Result<Reply, Failure> {
         let path = path_argument(arguments)?;
         let content = super::text_argument(arguments, "content")?.to_owned();
         let bytes = content.len();
@@ -130,7 +130,7 @@ impl Tool for ReadFile {
         })
     }
 
-    async fn call(&self, arguments: &Map<String, Value>) -> Result<Reply, Failure> {
+    async fn call(&self, arguments: &Map<String, Value>, _: &Asker) -> Result<Reply, Failure> {
         let path = path_argument(arguments)?;
         let shown = path.to_string();
         let sandbox = Arc::clone(&self.sandbox);

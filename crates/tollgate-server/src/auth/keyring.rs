@@ -137,7 +137,7 @@ pub(super) fn key(stored: &StoredKey) -> Option<Key> {
         agents,
         role: Role::parse(&stored.role)?,
         rights: rights?.into_iter().collect(),
-        grant: Grant { tools, rate_limit, concurrent: stored.concurrent },
+        grant: Grant { tools, rate_limit, concurrent: stored.concurrent, tenant: None },
         expires: stored.expires,
         made: Some(stored.made),
     })

@@ -19,7 +19,7 @@ use tollgate_core::filter::House;
 use tollgate_core::glob::Glob;
 use tollgate_core::id::{AgentId, ServerId};
 use tollgate_core::names::NamePattern;
-use tollgate_engine::builtin::{self, Failure, Reply, Tool};
+use tollgate_engine::builtin::{self, Asker, Failure, Reply, Tool};
 use tollgate_engine::clock::SystemClock;
 use tollgate_engine::gate::Gate;
 use tollgate_engine::settings::{
@@ -245,7 +245,7 @@ impl Tool for TestTool {
         })
     }
 
-    async fn call(&self, arguments: &Map<String, Value>) -> Result<Reply, Failure> {
+    async fn call(&self, arguments: &Map<String, Value>, _: &Asker) -> Result<Reply, Failure> {
         self.seen.calls.lock().push(self.name.to_owned());
         let text = |text: &str| Ok(Reply { text: text.to_owned(), structured: None });
         match self.name {

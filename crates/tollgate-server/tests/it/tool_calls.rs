@@ -3,7 +3,7 @@
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use tollgate_core::names::NamePattern;
-use tollgate_engine::builtin::{self, Failure, Reply, Tool};
+use tollgate_engine::builtin::{self, Asker, Failure, Reply, Tool};
 use tollgate_server::Right;
 
 use crate::chat::{agent, ask};
@@ -177,7 +177,7 @@ impl Tool for Odd {
             "type": "object", "properties": {"$top": {"type": "integer"}}, "required": ["$top"]}})
     }
 
-    async fn call(&self, arguments: &Map<String, Value>) -> Result<Reply, Failure> {
+    async fn call(&self, arguments: &Map<String, Value>, _: &Asker) -> Result<Reply, Failure> {
         Ok(Reply { text: Value::Object(arguments.clone()).to_string(), structured: None })
     }
 }

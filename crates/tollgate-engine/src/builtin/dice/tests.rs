@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::tables::Tables;
 use super::{Random, parse, thread_random, tools};
-use crate::builtin::{Failure, Reply};
+use crate::builtin::{Asker, Failure, Reply};
 
 mod hostile;
 
@@ -25,7 +25,7 @@ fn falling(falls: &[u32]) -> Random {
 async fn call(name: &str, random: &Random, given: Value) -> Result<Reply, Failure> {
     let tools = tools(Tables::shipped(), random);
     let tool = tools.iter().find(|tool| tool.definition()["name"] == name).unwrap();
-    tool.call(given.as_object().unwrap()).await
+    tool.call(given.as_object().unwrap(), &Asker::local()).await
 }
 
 async fn roll(expression: &str, falls: &[u32]) -> Result<Reply, Failure> {

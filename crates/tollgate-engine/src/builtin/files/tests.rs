@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::quota::Quota;
 use super::{tools, tools_within};
 use crate::builtin::scratch::Scratch;
-use crate::builtin::{Failure, Reply, Tool};
+use crate::builtin::{Asker, Failure, Reply, Tool};
 
 mod attacks;
 mod paths;
@@ -59,7 +59,7 @@ impl World {
     }
 
     async fn call(&self, tool: usize, arguments: Value) -> Result<Reply, Failure> {
-        self.tools[tool].call(arguments.as_object().unwrap()).await
+        self.tools[tool].call(arguments.as_object().unwrap(), &Asker::local()).await
     }
 
     /// Neither can the path be read or written, nor does it change anything out there.

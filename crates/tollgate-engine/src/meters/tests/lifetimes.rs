@@ -26,6 +26,7 @@ impl builtin::Tool for Wait {
     async fn call(
         &self,
         arguments: &Map<String, Value>,
+        _: &builtin::Asker,
     ) -> Result<builtin::Reply, builtin::Failure> {
         after(arguments["millis"].as_u64().unwrap()).await;
         Ok(builtin::Reply { text: "done".to_owned(), structured: None })

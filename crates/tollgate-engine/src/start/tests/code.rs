@@ -16,7 +16,7 @@ use tollgate_mcp::tasks;
 
 use super::*;
 use crate::audit::Ledger;
-use crate::builtin::{self, Failure, Reply as Said, Tool};
+use crate::builtin::{self, Asker, Failure, Reply as Said, Tool};
 use crate::calibration::Upkeep;
 use crate::caller::{CallError, Dialogue, Retry};
 use crate::clock::{Clock as _, SystemClock};
@@ -45,7 +45,7 @@ impl Tool for Lab {
         json!({"name": self.name, "inputSchema": any, "annotations": {"readOnlyHint": true}})
     }
 
-    async fn call(&self, arguments: &Map<String, Value>) -> Result<Said, Failure> {
+    async fn call(&self, arguments: &Map<String, Value>, _: &Asker) -> Result<Said, Failure> {
         self.counts.begun.fetch_add(1, Ordering::SeqCst);
         let structured = match self.name {
             "echo" | "guarded" => json!({"given": arguments}),

@@ -177,6 +177,7 @@ pub(crate) fn keys(top: &Fields, problems: &mut Problems) -> Vec<Key> {
             tools: fields.has("tools").then(|| globs(fields)),
             rate_limit: limit,
             concurrent: fields.whole("concurrent").and_then(|it| u32::try_from(it.value).ok()),
+            tenant: None,
         };
         keys.push(Key {
             name: name.value.to_owned(),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tollgate_core::agent::{Agent, Engine, MixedResponse, OFFLINE, Persona, ToolSearch};
+use tollgate_core::agent::{Agent, Engine, Memory, MixedResponse, OFFLINE, Persona, ToolSearch};
 use tollgate_core::budget::Tier;
 use tollgate_core::glob::Glob;
 use tollgate_core::id::AgentId;
@@ -68,6 +68,7 @@ fn agent(name: &Marked<String>, fields: &Fields, problems: &mut Problems) -> Opt
         auto_execute,
         rate_limit,
         concurrent: concurrent(fields),
+        memory: Memory::default(),
         persona: Persona::default(),
     })
 }

@@ -115,6 +115,7 @@ fn rule(fields: &Fields, agents: &[&str], problems: &mut Problems) -> Rule {
                 .then(|| fields.texts("tools").iter().map(|text| Glob::new(text.value)).collect()),
             rate_limit: rate_limit(fields, problems),
             concurrent: fields.whole("concurrent").and_then(|it| u32::try_from(it.value).ok()),
+            tenant: None,
         },
     }
 }

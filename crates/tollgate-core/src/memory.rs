@@ -1,0 +1,167 @@
+//! The words of the memory: what was said (L1), passages that can be found by meaning (L2), and who
+//! and what there is in the world (L3). How it is kept is for the store; nothing here knows SQL.
+//!
+//! Whatever is kept stands in one [`Namespace`] and is for one [`Audience`] in it, and says who
+//! wrote it. Nothing is read but through a [`Scope`].
+
+use crate::id::{AgentId, BadName};
+
+mod fact;
+mod graph;
+mod name;
+mod search;
+mod transcript;
+
+pub use fact::{Fact, FactId, NewFact, Source};
+pub use graph::{Entity, EntityId, Link, NewEntity, NewRelation, Provenance, Relation, Snapshot};
+pub use name::{Name, Namespace};
+pub use search::{Candidates, Query};
+pub use transcript::{Entry, EntryId, NewEntry, Session, SessionId};
+
+use std::time::SystemTime;
+
+/// What an agent may see: what is shared in its namespace, and what is its own there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Scope {
+    pub namespace: Namespace,
+    pub eyes: Eyes,
+}
+
+/// Whose eyes look at a namespace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Eyes {
+    /// Whoever runs the gateway sees all of it.
+    Operator,
+    Agent(AgentId),
+}
+
+/// For whom something is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub enum Audience {
+    /// Every agent of the namespace.
+    Shared,
+    Only(AgentId),
+}
+
+/// Where something new goes, and who says so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    pub namespace: Namespace,
+    pub audience: Audience,
+    pub author: Author,
+}
+
+/// Who wrote something: all of one author can be taken out again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Author {
+    /// The principal, as the audit trail names it.
+    pub name: String,
+    /// What it came through: a tool's name, `chat`, `api`, `import`.
+    pub via: String,
+    pub trust: Trust,
+}
+
+/// How far what was written can be believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Trust {
+    /// A model wrote it, perhaps after what a stranger told it.
+    Agent,
+    /// Somebody said it in a conversation, or it was read from a transcript.
+    Heard,
+    /// Whoever runs the gateway wrote it.
+    Operator,
+}
+
+/// Something found, and how well it fits: more is better, and only the order means anything.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Hit<T> {
+    pub found: T,
+    pub score: f32,
+    /// The part of its text that fits, shortened; what was looked for stands between `**`.
+    pub snippet: String,
+}
+
+/// Why something cannot be kept or looked for.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Invalid {
+    #[error("`{field}` is empty")]
+    Empty { field: &'static str },
+    #[error("`{field}` has {found} bytes; at most {most} are kept")]
+    TooLong { field: &'static str, found: usize, most: usize },
+    #[error("`{field}`: {why}")]
+    Name { field: &'static str, why: BadName },
+    #[error("`{field}` is {found}; it is from {least} to {most}")]
+    Range { field: &'static str, found: String, least: String, most: String },
+}
+
+/// Bytes of one utterance, or of one fact.
+pub const LONGEST_TEXT: usize = 64 << 10;
+/// Bytes of an entity's attributes, as JSON.
+pub const LONGEST_ATTRIBUTES: usize = 64 << 10;
+/// Bytes of names: of speakers, sessions, entities, kinds.
+pub const LONGEST_NAME: usize = 256;
+/// Found at once, at most.
+pub const MOST_HITS: usize = 100;
+
+impl Scope {
+    pub fn of_operator(namespace: Namespace) -> Self {
+        Self { namespace, eyes: Eyes::Operator }
+    }
+
+    pub fn of_agent(namespace: Namespace, agent: AgentId) -> Self {
+        Self { namespace, eyes: Eyes::Agent(agent) }
+    }
+
+    pub fn sees(&self, audience: &Audience) -> bool {
+        match (&self.eyes, audience) {
+            (Eyes::Operator, _) | (Eyes::Agent(_), Audience::Shared) => true,
+            (Eyes::Agent(agent), Audience::Only(owner)) => agent == owner,
+        }
+    }
+}
+
+impl Trust {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Agent => "agent",
+            Self::Heard => "heard",
+            Self::Operator => "operator",
+        }
+    }
+
+    pub fn parse(text: &str) -> Option<Self> {
+        [Self::Agent, Self::Heard, Self::Operator].into_iter().find(|it| it.as_str() == text)
+    }
+}
+
+impl Audience {
+    /// The agent that alone sees it.
+    pub fn owner(&self) -> Option<&AgentId> {
+        match self {
+            Self::Shared => None,
+            Self::Only(agent) => Some(agent),
+        }
+    }
+}
+
+/// A text as it can be kept: no NUL, which databases refuse, nothing but spaces around it, and not
+/// longer than `most` bytes.
+pub fn kept_text(field: &'static str, text: &str, most: usize) -> Result<String, Invalid> {
+    let text = text.replace('\0', "");
+    let text = text.trim();
+    match text.len() {
+        0 => Err(Invalid::Empty { field }),
+        found if found > most => Err(Invalid::TooLong { field, found, most }),
+        _ => Ok(text.to_owned()),
+    }
+}
+
+/// A moment as it can be kept, in milliseconds since 1970.
+pub fn milliseconds(at: SystemTime) -> i64 {
+    match at.duration_since(SystemTime::UNIX_EPOCH) {
+        Ok(since) => i64::try_from(since.as_millis()).unwrap_or(i64::MAX),
+        Err(before) => {
+            i64::try_from(before.duration().as_millis()).map_or(i64::MIN, i64::wrapping_neg)
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Which memory is meant: names of campaigns and of tenants, and both together.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::id::BadName;
+use crate::text::shortened;
+
+/// A campaign, or a tenant.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Name(Arc<str>);
+
+/// A part of the memory from which nothing is seen in another: a campaign, of a tenant if there
+/// are several.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Namespace(Arc<str>);
+
+const LONGEST: usize = 64;
+const ALLOWED: &str = "use letters, digits, `_`, `-` and `.`";
+
+impl Name {
+    pub fn parse(text: &str) -> Result<Self, BadName> {
+        if text.is_empty() {
+            return Err(BadName::Empty);
+        }
+        if text.len() > LONGEST {
+            return Err(BadName::TooLong { name: shortened(text, LONGEST), limit: LONGEST });
+        }
+        let fits = |found: char| found.is_ascii_alphanumeric() || "_-.".contains(found);
+        match text.chars().find(|found| !fits(*found)) {
+            Some(found) => Err(BadName::Character { name: text.into(), found, allowed: ALLOWED }),
+            None => Ok(Self(text.into())),
+        }
+    }
+
+    /// What is meant where nothing was said.
+    pub fn usual() -> Self {
+        Self("default".into())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Namespace {
+    /// No name has a `/` in it, so no campaign is another tenant's.
+    pub fn of(tenant: Option<&Name>, campaign: &Name) -> Self {
+        match tenant {
+            None => Self(Arc::clone(&campaign.0)),
+            Some(tenant) => Self(format!("{tenant}/{campaign}").into()),
+        }
+    }
+
+    /// `CAMPAIGN`, or `TENANT/CAMPAIGN`: for whoever runs the gateway, and may name any.
+    pub fn parse(text: &str) -> Result<Self, BadName> {
+        match text.split_once('/') {
+            None => Ok(Self::of(None, &Name::parse(text)?)),
+            Some((tenant, campaign)) => {
+                Ok(Self::of(Some(&Name::parse(tenant)?), &Name::parse(campaign)?))
+            }
+        }
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", &*self.0)
+    }
+}
+
+impl fmt::Display for Namespace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl fmt::Debug for Namespace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}", &*self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Name, Namespace};
+
+    #[test]
+    fn a_namespace_is_a_campaign_or_a_tenants_campaign() {
+        for text in ["default", "waterdeep", "acme/waterdeep", "a.b-c_1/x"] {
+            assert_eq!(Namespace::parse(text).unwrap().as_str(), text);
+        }
+        for text in ["", "/", "a/", "/a", "a/b/c", "a b", "ä", "a\0", &"x".repeat(65)] {
+            assert!(Namespace::parse(text).is_err(), "{text:?}");
+        }
+    }
+
+    #[test]
+    fn no_campaign_reaches_into_a_tenant() {
+        assert!(Name::parse("acme/waterdeep").is_err());
+        let (acme, waterdeep) = (Name::parse("acme").unwrap(), Name::parse("waterdeep").unwrap());
+        let theirs = Namespace::of(Some(&acme), &waterdeep);
+        assert_eq!(theirs.as_str(), "acme/waterdeep");
+        assert_ne!(theirs, Namespace::of(None, &waterdeep));
+    }
+}

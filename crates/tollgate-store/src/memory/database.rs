@@ -1,0 +1,190 @@
+//! What a database has to do for the memory: keep, find by words and by meaning, and forget.
+//! Two do it, SQLite and PostgreSQL; one suite of tests holds for both. What fits best is decided
+//! above, by what they find.
+//!
+//! What was acknowledged is on the disk. A scope is kept by the query itself, never afterwards.
+
+use std::time::SystemTime;
+
+use async_trait::async_trait;
+use tollgate_core::memory::{
+    Candidates, Entity, EntityId, Entry, EntryId, Fact, FactId, Namespace, NewEntity, NewEntry,
+    NewFact, NewRelation, Place, Query, Relation, Scope, Session, SessionId, Snapshot,
+};
+
+use super::Trouble;
+
+#[async_trait]
+pub trait Database: Send + Sync {
+    /// All of them, or none. Their numbers, in their order.
+    async fn append(&self, place: &Place, entries: Vec<NewEntry>) -> Result<Vec<EntryId>, Trouble>;
+
+    /// The newest that have the rarest words of the query, whatever there is in all.
+    async fn entries_with(
+        &self,
+        scope: &Scope,
+        query: &Query,
+        session: Option<&SessionId>,
+    ) -> Result<Candidates<Entry>, Trouble>;
+
+    /// Those that spoke last first.
+    async fn sessions(&self, scope: &Scope, page: Page) -> Result<Vec<Session>, Trouble>;
+
+    /// An agent's own goes before a shared one of the same name.
+    async fn session(&self, scope: &Scope, id: &SessionId) -> Result<Option<Session>, Trouble>;
+
+    /// In their order.
+    async fn entries(
+        &self,
+        scope: &Scope,
+        session: &SessionId,
+        stretch: Stretch,
+    ) -> Result<Vec<Entry>, Trouble>;
+
+    /// Whether there is such a session.
+    async fn summarise(
+        &self,
+        scope: &Scope,
+        session: &SessionId,
+        summary: &str,
+    ) -> Result<bool, Trouble>;
+
+    /// All of them, or none. A fact of the same words in the same place is not kept twice: it
+    /// becomes newer.
+    async fn remember(&self, place: &Place, facts: Vec<NewFact>) -> Result<Vec<FactId>, Trouble>;
+
+    async fn facts_with(&self, scope: &Scope, query: &Query) -> Result<Candidates<Fact>, Trouble>;
+
+    /// The nearest by meaning, and how near: the cosine of the angle.
+    async fn facts_near(
+        &self,
+        scope: &Scope,
+        vector: &Vector,
+        most: usize,
+    ) -> Result<Vec<(Fact, f32)>, Trouble>;
+
+    /// The newest first.
+    async fn facts(&self, scope: &Scope, page: Page) -> Result<Vec<Fact>, Trouble>;
+
+    /// Facts that have no vector of that model yet, with their texts.
+    async fn without_vector(
+        &self,
+        model: &str,
+        most: usize,
+    ) -> Result<Vec<(FactId, String)>, Trouble>;
+
+    /// Vectors of facts that are gone meanwhile are dropped.
+    async fn keep_vectors(
+        &self,
+        model: &str,
+        vectors: Vec<(FactId, Vec<f32>)>,
+    ) -> Result<(), Trouble>;
+
+    /// Pieces of transcripts that are no passages yet: the entries after the last passage of their
+    /// session, in their order, of sessions with at least so many of them or silent since then.
+    async fn unread(&self, at_least: usize, silent: SystemTime) -> Result<Vec<Unread>, Trouble>;
+
+    async fn put_entities(&self, place: &Place, entities: Vec<NewEntity>) -> Result<(), Trouble>;
+
+    /// By name: the same, one that begins like it, one that has its words; `None`: any.
+    async fn find_entities(
+        &self,
+        scope: &Scope,
+        wanted: &Wanted,
+        page: Page,
+    ) -> Result<Vec<Entity>, Trouble>;
+
+    /// With so many links at most.
+    async fn snapshot(
+        &self,
+        scope: &Scope,
+        id: &EntityId,
+        links: usize,
+    ) -> Result<Option<Snapshot>, Trouble>;
+
+    /// Fails with [`Trouble::NoEntity`] when one end is not there, or not for this audience.
+    async fn relate(&self, place: &Place, relations: Vec<NewRelation>) -> Result<(), Trouble>;
+
+    /// Of one entity, or all.
+    async fn relations(
+        &self,
+        scope: &Scope,
+        of: Option<&EntityId>,
+        page: Page,
+    ) -> Result<Vec<Relation>, Trouble>;
+
+    async fn forget(&self, scope: &Scope, what: &Forget) -> Result<Counts, Trouble>;
+
+    async fn namespaces(&self) -> Result<Vec<(Namespace, Counts)>, Trouble>;
+
+    /// Whether it answers, now.
+    async fn ping(&self) -> Result<(), Trouble>;
+}
+
+/// A part of a list.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Page {
+    pub skip: usize,
+    pub most: usize,
+}
+
+/// A part of a transcript.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stretch {
+    /// `None`: from the beginning.
+    pub after: Option<EntryId>,
+    pub most: usize,
+}
+
+/// What a text means, as a model has it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Vector {
+    /// Vectors of two models have nothing to do with each other.
+    pub model: String,
+    /// Of length 1.
+    pub numbers: Vec<f32>,
+}
+
+/// Which entities are looked for.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Wanted {
+    pub name: Option<String>,
+    pub kind: Option<String>,
+}
+
+/// A transcript, as far as it is no passages yet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unread {
+    /// Where its passages go: with its author, for its audience.
+    pub place: Place,
+    pub entries: Vec<Entry>,
+}
+
+/// What is to be forgotten of a namespace.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Forget {
+    /// All that one author wrote.
+    Author(String),
+    Session(SessionId),
+    Fact(FactId),
+    /// With its relations.
+    Entity(EntityId),
+    Relation {
+        source: EntityId,
+        kind: String,
+        target: EntityId,
+    },
+    /// Entries and passages of transcripts that are older.
+    Before(SystemTime),
+    Everything,
+}
+
+/// How much there is of each.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Counts {
+    pub sessions: u64,
+    pub entries: u64,
+    pub facts: u64,
+    pub entities: u64,
+    pub relations: u64,
+}
