@@ -14,6 +14,7 @@ pub mod confine;
 pub mod conversations;
 mod dialogue;
 mod disk;
+pub mod embedding;
 mod executor;
 mod fleet;
 pub mod gate;

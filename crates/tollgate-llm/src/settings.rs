@@ -1,5 +1,6 @@
 //! Where models are served, and what they can take: the part of the config that this crate runs by.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use tollgate_core::agent::OFFLINE;
@@ -87,6 +88,29 @@ impl Model {
             api: Api::Chat,
         }
     }
+}
+
+/// Where the memory gets the meanings of texts from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Embedding {
+    /// A model behind `/embeddings` of one of the providers, which is of kind `openai`.
+    Served(ServedEmbedding),
+    /// A directory with a static model, read in this process.
+    Local(PathBuf),
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServedEmbedding {
+    /// One of the providers.
+    pub provider: String,
+    /// What the provider calls the model.
+    pub model: String,
+    /// How many numbers a vector has, for models that can do with fewer. `None`: the model's own.
+    pub dimensions: Option<u32>,
+    /// What some models want before a passage, such as `passage: `; mostly empty.
+    pub passage_prefix: String,
+    /// What they want before a question.
+    pub question_prefix: String,
 }
 
 /// Which of its dialects an OpenAI-like provider is spoken to in.

@@ -136,6 +136,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "clock",
             "disk",
             "web",
+            "embedding",
             "settings",
             "charter",
             "confine",

@@ -93,11 +93,7 @@ impl Tool for Recording {
         definition
     }
 
-    async fn call(
-        &self,
-        _: &Map<String, Value>,
-        _: &builtin::Asker,
-    ) -> Result<Reply, Failure> {
+    async fn call(&self, _: &Map<String, Value>, _: &builtin::Asker) -> Result<Reply, Failure> {
         self.reached.lock().push(format!("{}/{}", self.fact.server, self.fact.own));
         Ok(Reply { text: "done".to_owned(), structured: None })
     }
