@@ -18,7 +18,7 @@ pub use name::{Name, Namespace};
 pub use search::{Candidates, Query};
 pub use transcript::{Entry, EntryId, NewEntry, Session, SessionId};
 
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 /// What an agent may see: what is shared in its namespace, and what is its own there.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -164,4 +164,14 @@ pub fn milliseconds(at: SystemTime) -> i64 {
             i64::try_from(before.duration().as_millis()).map_or(i64::MIN, i64::wrapping_neg)
         }
     }
+}
+
+/// The moment that [`milliseconds`] made the number of.
+pub fn moment(milliseconds: i64) -> SystemTime {
+    let away = Duration::from_millis(milliseconds.unsigned_abs());
+    let moment = match milliseconds {
+        0.. => SystemTime::UNIX_EPOCH.checked_add(away),
+        _ => SystemTime::UNIX_EPOCH.checked_sub(away),
+    };
+    moment.unwrap_or(SystemTime::UNIX_EPOCH)
 }

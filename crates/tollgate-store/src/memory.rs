@@ -7,7 +7,7 @@ use tollgate_core::memory::{EntityId, Invalid};
 
 mod database;
 
-pub use database::{Counts, Database, Forget, Page, Stretch, Unread, Vector, Wanted};
+pub use database::{Counts, Database, Forget, MOST_AT_ONCE, Page, Stretch, Unread, Vector, Wanted};
 
 /// Why the memory has no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -3,7 +3,9 @@
 
 use std::time::SystemTime;
 
-use super::{Author, EntityId, EntryId, Invalid, LONGEST_NAME, LONGEST_TEXT, SessionId, kept_text};
+use super::{
+    Audience, Author, EntityId, EntryId, Invalid, LONGEST_NAME, LONGEST_TEXT, SessionId, kept_text,
+};
 
 /// Ascending in the order in which facts were kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -31,6 +33,7 @@ pub struct Fact {
     pub session: Option<SessionId>,
     pub entity: Option<EntityId>,
     pub topic: Option<String>,
+    pub audience: Audience,
     pub author: Author,
 }
 

@@ -21,6 +21,7 @@ pub struct NewEntity {
     pub kind: String,
     pub name: String,
     pub attributes: Map<String, Value>,
+    pub at: SystemTime,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -43,6 +44,7 @@ pub struct NewRelation {
     pub target: EntityId,
     pub attributes: Map<String, Value>,
     pub provenance: Provenance,
+    pub at: SystemTime,
 }
 
 #[derive(Debug, Clone, PartialEq)]
@@ -52,6 +54,7 @@ pub struct Relation {
     pub target: EntityId,
     pub attributes: Map<String, Value>,
     pub provenance: Provenance,
+    pub audience: Audience,
     pub author: Author,
     pub changed: SystemTime,
 }
@@ -113,10 +116,10 @@ impl fmt::Display for EntityId {
 }
 
 impl NewEntity {
-    pub fn new(id: EntityId, kind: &str, name: &str) -> Result<Self, Invalid> {
+    pub fn new(id: EntityId, kind: &str, name: &str, at: SystemTime) -> Result<Self, Invalid> {
         let kind = kept_text("type", kind, LONGEST_NAME)?.to_lowercase();
         let name = kept_text("name", name, LONGEST_NAME)?;
-        Ok(Self { id, kind, name, attributes: Map::new() })
+        Ok(Self { id, kind, name, attributes: Map::new(), at })
     }
 
     pub fn with(self, attributes: Map<String, Value>) -> Result<Self, Invalid> {
@@ -125,10 +128,15 @@ impl NewEntity {
 }
 
 impl NewRelation {
-    pub fn new(source: EntityId, kind: &str, target: EntityId) -> Result<Self, Invalid> {
+    pub fn new(
+        source: EntityId,
+        kind: &str,
+        target: EntityId,
+        at: SystemTime,
+    ) -> Result<Self, Invalid> {
         let kind = kept_text("type", kind, LONGEST_NAME)?.to_lowercase();
         let provenance = Provenance { session: None, confidence: 1.0 };
-        Ok(Self { source, kind, target, attributes: Map::new(), provenance })
+        Ok(Self { source, kind, target, attributes: Map::new(), provenance, at })
     }
 
     pub fn with(self, attributes: Map<String, Value>) -> Result<Self, Invalid> {

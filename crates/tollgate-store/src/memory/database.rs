@@ -4,6 +4,7 @@
 //!
 //! What was acknowledged is on the disk. A scope is kept by the query itself, never afterwards.
 
+use std::path::Path;
 use std::time::SystemTime;
 
 use async_trait::async_trait;
@@ -16,7 +17,8 @@ use super::Trouble;
 
 #[async_trait]
 pub trait Database: Send + Sync {
-    /// All of them, or none. Their numbers, in their order.
+    /// All of them, or none; no more than [`MOST_AT_ONCE`], here and below. Their numbers, in their
+    /// order.
     async fn append(&self, place: &Place, entries: Vec<NewEntry>) -> Result<Vec<EntryId>, Trouble>;
 
     /// The newest that have the rarest words of the query, whatever there is in all.
@@ -41,10 +43,10 @@ pub trait Database: Send + Sync {
         stretch: Stretch,
     ) -> Result<Vec<Entry>, Trouble>;
 
-    /// Whether there is such a session.
+    /// Whether there is such a session for this audience. It goes with its author.
     async fn summarise(
         &self,
-        scope: &Scope,
+        place: &Place,
         session: &SessionId,
         summary: &str,
     ) -> Result<bool, Trouble>;
@@ -119,7 +121,13 @@ pub trait Database: Send + Sync {
 
     /// Whether it answers, now.
     async fn ping(&self) -> Result<(), Trouble>;
+
+    /// A copy of all of it, as it is now, in a new file.
+    async fn backup(&self, to: &Path) -> Result<(), Trouble>;
 }
+
+/// Written by one call: others wait meanwhile.
+pub const MOST_AT_ONCE: usize = 5_000;
 
 /// A part of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
