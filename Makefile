@@ -1,5 +1,5 @@
 # One command for each thing. `make test` is what CI runs.
-.PHONY: run build worker test bench lint unit interop e2e-llm setup
+.PHONY: run build worker test bench pgvector lint unit interop e2e-llm setup
 
 # nextest where it is installed; plain `cargo test` runs the same tests.
 TESTS := $(shell cargo nextest --version >/dev/null 2>&1 && echo "nextest run" || echo "test --quiet")
@@ -29,7 +29,11 @@ lint:
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --locked --quiet
 	RUSTDOCFLAGS="-D warnings" cargo doc $(OF_WORKER) --no-deps --document-private-items --quiet
 
-unit: worker
+# A PostgreSQL that has it, for tests: the system's has not.
+pgvector:
+	@scripts/setup-pgvector
+
+unit: worker pgvector
 	cargo $(TESTS) --workspace --locked
 	cargo $(TESTS) $(OF_WORKER)
 

@@ -1,9 +1,10 @@
 //! Reads the repository as text, for the tests that guard its shape; finds the worker for those
-//! that run programs.
+//! that run programs, and starts PostgreSQL for those that need one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+pub mod postgres;
 mod worker;
 
 pub use worker::worker;
