@@ -1,5 +1,5 @@
-//! Letters that look like others, and the scripts that they are from. Names and the scan of
-//! definitions both ask here, so that a twin is a twin everywhere.
+//! Letters that look like others, and the scripts that they are from. Names, the scan of
+//! definitions and both searches ask here, so that a twin is a twin everywhere.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -11,6 +11,14 @@ pub(crate) fn latin(c: char) -> Option<char> {
         each.collect()
     });
     if c.is_ascii() { Some(c) } else { TWINS.get(&c).copied() }
+}
+
+/// Whether it is of a script that puts no spaces between words.
+pub(crate) fn is_unspaced(letter: char) -> bool {
+    matches!(letter,
+        '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
+        | '\u{2e80}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}'
+        | '\u{20000}'..='\u{3ffff}')
 }
 
 /// As far as mixing them in one word means something.

@@ -7,16 +7,24 @@
 use crate::id::{AgentId, BadName};
 
 mod fact;
+mod fuse;
 mod graph;
 mod name;
+mod rank;
 mod search;
+mod snippet;
+mod stem;
 mod transcript;
+mod words;
 
 pub use fact::{Fact, FactId, NewFact, Source};
+pub use fuse::fuse;
 pub use graph::{Entity, EntityId, Link, NewEntity, NewRelation, Provenance, Relation, Snapshot};
 pub use name::{Name, Namespace};
+pub use rank::{Passage, rank};
 pub use search::{Candidates, Query};
 pub use transcript::{Entry, EntryId, NewEntry, Session, SessionId};
+pub use words::terms;
 
 use std::time::{Duration, SystemTime};
 

@@ -4,6 +4,8 @@
 use unicode_normalization::UnicodeNormalization;
 use unicode_normalization::char::is_combining_mark;
 
+use crate::letters::is_unspaced;
+
 /// Bytes of a word; what is longer is data.
 const LONGEST: usize = 48;
 
@@ -100,13 +102,6 @@ impl Cutter<'_> {
         }
         self.word.clear();
     }
-}
-
-fn is_unspaced(letter: char) -> bool {
-    matches!(letter,
-        '\u{0e00}'..='\u{0eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}'
-        | '\u{2e80}'..='\u{30ff}' | '\u{3400}'..='\u{9fff}' | '\u{f900}'..='\u{faff}'
-        | '\u{20000}'..='\u{3ffff}')
 }
 
 /// Takes the commonest endings of English off, so that `searches`, `searching` and `search` meet.

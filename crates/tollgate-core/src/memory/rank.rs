@@ -1,0 +1,329 @@
+//! What fits a query best, of what a database found: rare words weigh more than common ones (BM25),
+//! all of them more than some, close together more than far apart. What is new is a little better.
+//!
+//! One pure function for both databases: the same question gives the same order.
+
+use std::cmp::Ordering;
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::time::{Duration, SystemTime};
+
+use super::snippet::{Match, snippet};
+use super::words::words;
+use super::{Candidates, Entry, Fact, Hit, Query, Trust};
+
+/// Something with a text that can be looked for.
+pub trait Passage {
+    fn text(&self) -> &str;
+    /// Whose words they are, if that is known.
+    fn speaker(&self) -> Option<&str>;
+    fn at(&self) -> SystemTime;
+    fn trust(&self) -> Trust;
+}
+
+/// How soon more of the same word counts no more, and how much long texts are discounted.
+const K1: f32 = 1.2;
+const B: f32 = 0.5;
+/// What a word counts that stands in another form than it was asked for, and the speaker's name.
+const OTHER_FORM: f32 = 0.8;
+const SPEAKER: f32 = 0.5;
+/// What is added for words that stand beside one another as in the question, and between quotes.
+const BESIDE: f32 = 0.4;
+const PHRASE: f32 = 1.0;
+/// Words between two that still have to do with each other.
+const NEAR: usize = 4;
+/// What is new counts so much more than what is old, and after how long half of that.
+const NEW: f32 = 0.1;
+const HALF_LIFE: Duration = Duration::from_secs(28 * 24 * 60 * 60);
+/// Words in more than this part of all texts need not be in a text that has all that was asked for.
+const COMMON: f32 = 0.3;
+/// Bytes read of all candidates together, and of one at least.
+const READ: usize = 2 << 20;
+const READ_OF_ONE: usize = 8 << 10;
+
+/// The best first, `most` at most; of those with the same words only the best. Scores are from 0 to
+/// 1; above one half are those that have every word.
+pub fn rank<T: Passage>(
+    query: &Query,
+    candidates: Candidates<T>,
+    now: SystemTime,
+    most: usize,
+) -> Vec<Hit<T>> {
+    let wanted = Wanted::new(query, &candidates);
+    let share = share(&candidates.found);
+    let readings: Vec<Reading> =
+        candidates.found.iter().map(|it| Reading::of(it, &wanted, share)).collect();
+    let length = readings.iter().map(|it| it.words).sum::<usize>() as f32;
+    let average = (length / readings.len().max(1) as f32).max(1.0);
+    let mut order: Vec<(f32, usize)> = (0..)
+        .zip(&candidates.found)
+        .map(|(at, passage)| {
+            let fit = wanted.fit(&readings[at], average);
+            (worth(passage, fit, now), at)
+        })
+        .filter(|(worth, _)| *worth > 0.0)
+        .collect();
+    let found = &candidates.found;
+    order.sort_by(|one, two| compare((one.0, &found[one.1]), (two.0, &found[two.1])));
+    let mut known = HashSet::new();
+    order.retain(|(_, at)| known.insert(identity(&candidates.found[*at])));
+    order.truncate(most);
+    let mut found: Vec<Option<T>> = candidates.found.into_iter().map(Some).collect();
+    let hit = |(score, at): (f32, usize)| {
+        let found = found[at].take()?;
+        let snippet = snippet(found.text(), &readings[at].matches);
+        Some(Hit { found, score, snippet })
+    };
+    order.into_iter().filter_map(hit).collect()
+}
+
+/// Bytes read of each: all, if that is not too much.
+fn share<T: Passage>(found: &[T]) -> usize {
+    let all: usize = found.iter().map(|it| it.text().len()).sum();
+    if all <= READ { all } else { (READ / found.len().max(1)).max(READ_OF_ONE) }
+}
+
+/// The part of a text that fits a query, as hits have it.
+pub(super) fn shown(query: &Query, text: &str) -> String {
+    let wanted = Wanted::of(query, vec![1.0; query.terms.len()]);
+    let mut reading = Reading::new(&wanted);
+    reading.read(text, &wanted, READ_OF_ONE);
+    snippet(text, &reading.matches)
+}
+
+/// Better first; of the same worth what can be believed more, then what is newer.
+fn compare<T: Passage>(one: (f32, &T), two: (f32, &T)) -> Ordering {
+    let trust = two.1.trust().cmp(&one.1.trust());
+    two.0.total_cmp(&one.0).then(trust).then(two.1.at().cmp(&one.1.at()))
+}
+
+/// From 0 to 1. Neither age nor trust lifts anything over what has every word, or beyond a
+/// better fit by more than a little.
+fn worth<T: Passage>(passage: &T, fit: Fit, now: SystemTime) -> f32 {
+    let (base, fit) = match fit {
+        Fit::Nothing => return 0.0,
+        Fit::Some(fit) => (0.0, fit),
+        Fit::All(fit) => (0.5, fit),
+    };
+    let age = now.duration_since(passage.at()).unwrap_or_default();
+    let newness = (-age.as_secs_f32() / HALF_LIFE.as_secs_f32()).exp2();
+    let trust = match passage.trust() {
+        Trust::Agent => 0.0,
+        Trust::Heard => 0.01,
+        Trust::Operator => 0.02,
+    };
+    let most = 1.0 + NEW + 0.02;
+    base + 0.5 * fit * (1.0 + NEW * newness + trust) / most
+}
+
+/// The same words of the same speaker are the same.
+pub(super) fn identity<T: Passage>(passage: &T) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    passage.speaker().hash(&mut hasher);
+    for word in passage.text().split_whitespace() {
+        word.hash(&mut hasher);
+    }
+    hasher.finish()
+}
+
+/// How well a text fits, from 0 to 1.
+#[derive(Debug, Clone, Copy)]
+enum Fit {
+    Nothing,
+    Some(f32),
+    All(f32),
+}
+
+/// What is looked for in each text.
+struct Wanted<'q> {
+    query: &'q Query,
+    /// The query's terms, then what else its phrases are of.
+    stems: Vec<&'q str>,
+    phrases: Vec<Vec<usize>>,
+    /// Of each term.
+    rarity: Vec<f32>,
+    /// Terms that a text has to have to have all.
+    needed: Vec<usize>,
+}
+
+impl<'q> Wanted<'q> {
+    fn new<T>(query: &'q Query, candidates: &Candidates<T>) -> Self {
+        let all = candidates.texts.max(candidates.found.len() as u64).max(1) as f32;
+        let with = |term: usize| candidates.with.get(term).map_or(0.0, |it| (*it as f32).min(all));
+        let rarity = (0..query.terms.len())
+            .map(|term| (1.0 + (all - with(term) + 0.5) / (with(term) + 0.5)).ln());
+        let mut wanted = Self::of(query, rarity.collect());
+        // What stands nowhere is in no text; what stands everywhere tells none from another.
+        let telling = |term: &usize| with(*term) > 0.0 && with(*term) / all <= COMMON;
+        let known = |term: &usize| with(*term) > 0.0;
+        wanted.needed = (0..query.terms.len()).filter(telling).collect();
+        if wanted.needed.is_empty() {
+            wanted.needed = (0..query.terms.len()).filter(known).collect();
+        }
+        wanted
+    }
+
+    fn of(query: &'q Query, rarity: Vec<f32>) -> Self {
+        let mut stems: Vec<&str> = query.terms.iter().map(String::as_str).collect();
+        let mut phrases = Vec::new();
+        for phrase in &query.phrases {
+            let place = |stem: &'q String| {
+                stems.iter().position(|it| it == stem).unwrap_or_else(|| {
+                    stems.push(stem);
+                    stems.len() - 1
+                })
+            };
+            phrases.push(phrase.iter().map(place).collect());
+        }
+        Self { query, stems, phrases, rarity, needed: Vec::new() }
+    }
+
+    fn fit(&self, reading: &Reading, average: f32) -> Fit {
+        let long = 1.0 - B + B * reading.words as f32 / average;
+        let mut found = 0.0;
+        let mut had = 0.0;
+        for (count, rarity) in reading.counts.iter().zip(&self.rarity) {
+            found += rarity * count / (count + K1 * long);
+            had += if *count > 0.0 { *rarity } else { 0.0 };
+        }
+        if had == 0.0 {
+            // Its words stand somewhere further on.
+            return if reading.is_cut { Fit::Some(f32::EPSILON) } else { Fit::Nothing };
+        }
+        let all: f32 = self.rarity.iter().sum();
+        let beside = self.beside(reading);
+        let phrase = self.phrase(reading);
+        let most = all * (1.0 + BESIDE + if self.phrases.is_empty() { 0.0 } else { PHRASE });
+        let fit = (found * had / all + beside + phrase) / most;
+        let has_all = self.needed.iter().all(|term| reading.counts[*term] > 0.0);
+        if has_all { Fit::All(fit) } else { Fit::Some(fit) }
+    }
+
+    /// Words that follow each other in the question, and in the text too, or nearly.
+    fn beside(&self, reading: &Reading) -> f32 {
+        let pairs = self.query.terms.len().saturating_sub(1);
+        let worth = (0..pairs).map(|term| {
+            let (one, two) = (&reading.places[term], &reading.places[term + 1]);
+            let nearest = nearest(one, two).filter(|it| *it <= NEAR);
+            let rarity = self.rarity[term].min(self.rarity[term + 1]);
+            nearest.map_or(0.0, |apart| BESIDE * rarity / apart.max(1) as f32)
+        });
+        worth.sum()
+    }
+
+    fn phrase(&self, reading: &Reading) -> f32 {
+        let stands = |phrase: &&Vec<usize>| {
+            let begins = |from: &usize| {
+                let follows = |(after, stem): (usize, &usize)| {
+                    reading.places[*stem].binary_search(&(from + after)).is_ok()
+                };
+                phrase.iter().enumerate().all(follows)
+            };
+            phrase.first().is_some_and(|first| reading.places[*first].iter().any(begins))
+        };
+        let all: f32 = self.rarity.iter().sum();
+        let standing = self.phrases.iter().filter(stands).count() as f32;
+        PHRASE * all * standing / self.phrases.len().max(1) as f32
+    }
+}
+
+/// What of the wanted stands in a text, and where.
+struct Reading {
+    /// Of each term.
+    counts: Vec<f32>,
+    /// Of each stem, ascending.
+    places: Vec<Vec<usize>>,
+    matches: Vec<Match>,
+    words: usize,
+    /// Not all of the text was read.
+    is_cut: bool,
+}
+
+impl Reading {
+    fn of<T: Passage>(passage: &T, wanted: &Wanted<'_>, share: usize) -> Self {
+        let mut reading = Self::new(wanted);
+        reading.read(passage.text(), wanted, share);
+        for term in passage.speaker().map(super::terms).unwrap_or_default() {
+            if let Some(at) = wanted.query.terms.iter().position(|it| *it == term) {
+                reading.counts[at] += SPEAKER;
+            }
+        }
+        reading
+    }
+
+    fn new(wanted: &Wanted<'_>) -> Self {
+        let counts = vec![0.0; wanted.query.terms.len()];
+        let places = vec![Vec::new(); wanted.stems.len()];
+        Self { counts, places, matches: Vec::new(), words: 0, is_cut: false }
+    }
+
+    fn read(&mut self, text: &str, wanted: &Wanted<'_>, share: usize) {
+        self.is_cut = text.len() > share;
+        let text = &text[..text.floor_char_boundary(share)];
+        words(text, &mut |word| {
+            self.words = word.place + 1;
+            let Some(stem) = wanted.stems.iter().position(|it| *it == word.stem) else { return };
+            if self.places[stem].last() == Some(&word.place) {
+                return;
+            }
+            self.places[stem].push(word.place);
+            if let (Some(count), Some(form)) =
+                (self.counts.get_mut(stem), wanted.query.forms.get(stem))
+            {
+                *count += if form == word.form { 1.0 } else { OTHER_FORM };
+                let rarity = wanted.rarity[stem];
+                self.matches.push(Match { at: word.at, term: stem, rarity });
+            }
+        });
+    }
+}
+
+/// How far the nearest of one list is from one of another; both ascending.
+fn nearest(one: &[usize], two: &[usize]) -> Option<usize> {
+    let (mut first, mut second, mut nearest) = (0, 0, None);
+    while let (Some(a), Some(b)) = (one.get(first), two.get(second)) {
+        let apart = a.abs_diff(*b);
+        nearest = Some(nearest.map_or(apart, |it: usize| it.min(apart)));
+        if a < b { first += 1 } else { second += 1 }
+    }
+    nearest
+}
+
+impl Passage for Entry {
+    fn text(&self) -> &str {
+        &self.text
+    }
+
+    fn speaker(&self) -> Option<&str> {
+        Some(&self.speaker)
+    }
+
+    fn at(&self) -> SystemTime {
+        self.at
+    }
+
+    fn trust(&self) -> Trust {
+        self.author.trust
+    }
+}
+
+impl Passage for Fact {
+    fn text(&self) -> &str {
+        &self.text
+    }
+
+    fn speaker(&self) -> Option<&str> {
+        None
+    }
+
+    fn at(&self) -> SystemTime {
+        self.at
+    }
+
+    fn trust(&self) -> Trust {
+        self.author.trust
+    }
+}
+
+#[cfg(test)]
+mod tests;

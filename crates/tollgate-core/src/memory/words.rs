@@ -1,0 +1,317 @@
+//! Cuts texts into the words by which they are found: one case, no accents, endings taken off.
+//! The same for what is kept and for what is asked, whatever the database; it knows neither.
+
+use std::collections::HashSet;
+use std::ops::Range;
+
+use unicode_normalization::UnicodeNormalization;
+use unicode_normalization::char::is_combining_mark;
+
+use super::stem::stem;
+use crate::letters::is_unspaced;
+
+/// Bytes of a word; what is longer is cut.
+const LONGEST: usize = 48;
+/// Different words of one text. An utterance has dozens; what has more is no utterance.
+const MOST: usize = 2_000;
+/// Letters of a part of a word (`Do'Urden`) that is worth being found by.
+const LEAST_PART: usize = 3;
+/// What follows an apostrophe in English, and is no name.
+const SHORT_FORMS: &[&str] = &["d", "ll", "m", "re", "t", "ve"];
+
+/// The different words of a text, by which it is indexed, in the order in which they first stand in it.
+///
+/// None is empty or longer than 48 bytes, or has a space, a control character, a quote, a colon or
+/// anything of ASCII but small letters and digits in it.
+pub fn terms(text: &str) -> Vec<String> {
+    let mut known = HashSet::new();
+    let mut terms = Vec::new();
+    words(text, &mut |word| {
+        if terms.len() < MOST && !known.contains(word.stem) {
+            known.insert(word.stem.to_owned());
+            terms.push(word.stem.to_owned());
+        }
+    });
+    terms
+}
+
+/// One word of a text.
+#[derive(Debug)]
+pub(super) struct Word<'w> {
+    /// Where it stands, in bytes of the text.
+    pub(super) at: Range<usize>,
+    /// How many stand before it. Parts of a word have its place.
+    pub(super) place: usize,
+    /// In one case, without accents.
+    pub(super) form: &'w str,
+    /// As it is indexed.
+    pub(super) stem: &'w str,
+    pub(super) kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Whole,
+    /// Of a longer one, that is given as well.
+    Part,
+}
+
+/// Gives each word of a text to `take`, in order.
+pub(super) fn words(text: &str, take: &mut dyn FnMut(Word<'_>)) {
+    let mut cutter = Cutter {
+        text,
+        place: 0,
+        open: None,
+        unspaced: Vec::new(),
+        flag: None,
+        form: String::new(),
+        stem: String::new(),
+        take,
+    };
+    for (at, letter) in text.char_indices() {
+        cutter.letter(at, letter);
+    }
+    cutter.end();
+}
+
+struct Cutter<'t> {
+    text: &'t str,
+    place: usize,
+    /// The word that is being read, up to its last letter.
+    open: Option<Range<usize>>,
+    /// Letters in a row of a script without spaces, and where they stand.
+    unspaced: Vec<(Range<usize>, char)>,
+    /// Half a flag: two letters of a country make one.
+    flag: Option<(usize, char)>,
+    form: String,
+    stem: String,
+    take: &'t mut dyn FnMut(Word<'_>),
+}
+
+/// What a character is to the word before it.
+enum Letter {
+    Plain,
+    Unspaced,
+    Picture,
+    HalfFlag,
+    /// Accents and signs above and below.
+    Mark,
+    /// Seen by nobody: it parts no words.
+    Invisible,
+    Apostrophe,
+    Between,
+}
+
+impl Letter {
+    fn of(letter: char) -> Self {
+        match letter {
+            'a'..='z' | 'A'..='Z' | '0'..='9' => Self::Plain,
+            '\'' | '\u{2019}' | '\u{2bc}' | '\u{ff07}' => Self::Apostrophe,
+            _ if letter.is_ascii() => Self::Between,
+            '\u{ad}' | '\u{200b}'..='\u{200f}' | '\u{2060}'..='\u{2064}' | '\u{feff}' => {
+                Self::Invisible
+            }
+            // Of people in all colours the picture is the same.
+            '\u{fe00}'..='\u{fe0f}' | '\u{1f3fb}'..='\u{1f3ff}' | '\u{e0000}'..='\u{e0fff}' => {
+                Self::Invisible
+            }
+            '\u{1f1e6}'..='\u{1f1ff}' => Self::HalfFlag,
+            '\u{ff9e}' | '\u{ff9f}' => Self::Mark,
+            _ if is_picture(letter) => Self::Picture,
+            _ if is_pairwise(letter) => Self::Unspaced,
+            _ if letter.is_alphanumeric() => Self::Plain,
+            _ if is_combining_mark(letter) => Self::Mark,
+            _ => Self::Between,
+        }
+    }
+}
+
+impl Cutter<'_> {
+    fn letter(&mut self, at: usize, letter: char) {
+        let end = at + letter.len_utf8();
+        match Letter::of(letter) {
+            Letter::Plain => match &mut self.open {
+                Some(open) => open.end = end,
+                None => {
+                    self.end();
+                    self.open = Some(at..end);
+                }
+            },
+            Letter::Mark => {
+                if let Some(open) = &mut self.open {
+                    open.end = end;
+                } else if let Some((last, before)) = self.unspaced.last_mut() {
+                    last.end = end;
+                    let mut both = [*before, letter].into_iter().nfkc();
+                    *before = both.next().unwrap_or(*before);
+                }
+            }
+            Letter::Invisible => {}
+            // Inside a word only: `open` is closed by whatever follows that is no letter.
+            Letter::Apostrophe if self.open.as_ref().is_some_and(|it| it.end == at) => {}
+            Letter::Unspaced => {
+                if self.unspaced.is_empty() {
+                    self.end();
+                }
+                let plain = std::iter::once(letter).nfkc().next().unwrap_or(letter);
+                self.unspaced.push((at..end, plain));
+            }
+            Letter::Picture => {
+                self.end();
+                self.one(at..end, letter.encode_utf8(&mut [0; 4]));
+            }
+            Letter::HalfFlag => match self.flag.take() {
+                Some((from, first)) => {
+                    self.one(from..end, &String::from_iter([first, letter]));
+                }
+                None => {
+                    self.end();
+                    self.flag = Some((at, letter));
+                }
+            },
+            Letter::Apostrophe | Letter::Between => self.end(),
+        }
+    }
+
+    fn end(&mut self) {
+        if let Some((at, half)) = self.flag.take() {
+            self.one(at..at + half.len_utf8(), half.encode_utf8(&mut [0; 4]));
+        }
+        if let Some(open) = self.open.take() {
+            self.word(open);
+        }
+        if !self.unspaced.is_empty() {
+            self.pairs();
+        }
+    }
+
+    /// Two letters beside one another stand for a word, and each for itself: there is no telling
+    /// where words end.
+    fn pairs(&mut self) {
+        let run = std::mem::take(&mut self.unspaced);
+        for (index, (at, letter)) in run.iter().enumerate() {
+            let next = run.get(index + 1);
+            let alone = run.len() == 1;
+            if let Some((to, second)) = next {
+                self.form.clear();
+                self.form.extend([*letter, *second]);
+                self.give(at.start..to.end, Kind::Whole);
+            }
+            self.form.clear();
+            self.form.push(*letter);
+            self.give(at.clone(), if alone { Kind::Whole } else { Kind::Part });
+            self.place += 1;
+        }
+    }
+
+    /// `Elara's` is `elara`; `O'Brien` is `obrien` and `brien`, for those who leave the rest out.
+    fn word(&mut self, at: Range<usize>) {
+        let raw = &self.text[at.clone()];
+        let is_apostrophe = |it: char| matches!(Letter::of(it), Letter::Apostrophe);
+        let Some((first, last)) = raw.rsplit_once(is_apostrophe) else {
+            return self.whole(at, raw);
+        };
+        if last.eq_ignore_ascii_case("s") {
+            return self.word(at.start..at.start + first.len());
+        }
+        self.form.clear();
+        for part in raw.split(is_apostrophe) {
+            fold(part, &mut self.form);
+        }
+        self.give(at.clone(), Kind::Whole);
+        if !SHORT_FORMS.contains(&&*last.to_ascii_lowercase()) {
+            let mut from = at.start;
+            for part in raw.split_inclusive(is_apostrophe) {
+                let letters = part.trim_end_matches(is_apostrophe);
+                if letters.chars().nth(LEAST_PART - 1).is_some() {
+                    self.form.clear();
+                    fold(letters, &mut self.form);
+                    self.give(from..from + letters.len(), Kind::Part);
+                }
+                from += part.len();
+            }
+        }
+        self.place += 1;
+    }
+
+    fn whole(&mut self, at: Range<usize>, raw: &str) {
+        self.form.clear();
+        fold(raw, &mut self.form);
+        self.give(at, Kind::Whole);
+        self.place += 1;
+    }
+
+    fn one(&mut self, at: Range<usize>, form: &str) {
+        self.form.clear();
+        self.form.push_str(form);
+        self.give(at, Kind::Whole);
+        self.place += 1;
+    }
+
+    fn give(&mut self, at: Range<usize>, kind: Kind) {
+        let end = self.form.floor_char_boundary(LONGEST);
+        self.form.truncate(end);
+        if self.form.is_empty() {
+            return;
+        }
+        self.stem.clone_from(&self.form);
+        stem(&mut self.stem);
+        let (form, stem) = (&*self.form, &*self.stem);
+        (self.take)(Word { at, place: self.place, form, stem, kind });
+    }
+}
+
+/// In one case and without accents, behind what `form` has already.
+fn fold(raw: &str, form: &mut String) {
+    // What is cut off later is not worth folding: no letter takes more than four bytes.
+    let raw = &raw[..raw.floor_char_boundary(4 * LONGEST)];
+    if raw.is_ascii() {
+        form.extend(raw.chars().map(|it| it.to_ascii_lowercase()));
+        return;
+    }
+    let folded = raw.nfkd().flat_map(char::to_lowercase).flat_map(plain);
+    let kept = |it: &char| it.is_alphanumeric() || is_combining_mark(*it);
+    form.extend(folded.filter(|it| !is_accent(*it) && kept(it)).nfc());
+}
+
+/// Letters that are no accented ones, but are written without their strokes as well.
+fn plain(letter: char) -> impl Iterator<Item = char> {
+    let (first, second) = match letter {
+        'ß' => ('s', Some('s')),
+        'æ' => ('a', Some('e')),
+        'œ' => ('o', Some('e')),
+        'þ' => ('t', Some('h')),
+        'ø' => ('o', None),
+        'ł' => ('l', None),
+        'đ' | 'ð' => ('d', None),
+        'ħ' => ('h', None),
+        'ı' => ('i', None),
+        'ς' => ('σ', None),
+        other => (other, None),
+    };
+    std::iter::once(first).chain(second)
+}
+
+/// Signs that are left out by those who write quickly; the vowels of Indian scripts are none.
+fn is_accent(mark: char) -> bool {
+    matches!(mark,
+        '\u{300}'..='\u{36f}' | '\u{483}'..='\u{489}' | '\u{591}'..='\u{5c7}'
+        | '\u{610}'..='\u{61a}' | '\u{64b}'..='\u{65f}' | '\u{670}' | '\u{6d6}'..='\u{6ed}'
+        | '\u{1ab0}'..='\u{1aff}' | '\u{1dc0}'..='\u{1dff}' | '\u{20d0}'..='\u{20ff}'
+        | '\u{fe00}'..='\u{fe0f}' | '\u{fe20}'..='\u{fe2f}')
+}
+
+/// Korean has spaces, but between more than words.
+fn is_pairwise(letter: char) -> bool {
+    is_unspaced(letter) && letter.is_alphanumeric()
+        || matches!(letter, '\u{ac00}'..='\u{d7a3}' | '\u{ff66}'..='\u{ff9d}')
+}
+
+fn is_picture(letter: char) -> bool {
+    matches!(letter,
+        '\u{2190}'..='\u{21ff}' | '\u{2300}'..='\u{23ff}' | '\u{2600}'..='\u{27bf}'
+        | '\u{2b00}'..='\u{2bff}' | '\u{1f000}'..='\u{1f0ff}' | '\u{1f300}'..='\u{1faff}')
+}
+
+#[cfg(test)]
+mod tests;
