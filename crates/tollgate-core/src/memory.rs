@@ -24,7 +24,7 @@ pub use name::{Name, Namespace};
 pub use rank::{Passage, rank};
 pub use search::{Candidates, Query};
 pub use transcript::{Entry, EntryId, NewEntry, Session, SessionId};
-pub use words::terms;
+pub use words::{folded, terms};
 
 use std::time::{Duration, SystemTime};
 

@@ -35,6 +35,19 @@ pub fn terms(text: &str) -> Vec<String> {
     terms
 }
 
+/// A text as others may have written it: its words in one case, without accents, one space between.
+/// Not shortened; empty where it has no words, which says nothing about what else is in it.
+pub fn folded(text: &str) -> String {
+    let mut folded = String::new();
+    words(text, &mut |word| {
+        if word.kind == Kind::Whole {
+            folded.push_str(if folded.is_empty() { "" } else { " " });
+            folded.push_str(word.form);
+        }
+    });
+    folded
+}
+
 /// One word of a text.
 #[derive(Debug)]
 pub(super) struct Word<'w> {

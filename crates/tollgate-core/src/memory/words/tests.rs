@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::{LONGEST, MOST, terms, words};
+use super::{LONGEST, MOST, folded, terms, words};
 
 fn check(text: &str, expected: &str) {
     assert_eq!(terms(text).join(" "), expected, "{text}");
@@ -14,6 +14,17 @@ fn case_accents_and_spelling_do_not_count() {
     check("e\u{301}lise ÉLISE", "elise");
     check("ΟΔΥΣΣΕΥΣ Οδυσσεύς", "οδυσσευσ");
     check("Ёлка елка", "елка");
+}
+
+#[test]
+fn texts_in_other_spellings_fold_into_one() {
+    for text in ["Élise  of-the VALES", "elise of the vales", "Elise's of the (Vales)!"] {
+        assert_eq!(folded(text), "elise of the vales", "{text}");
+    }
+    assert_ne!(folded("Jan"), folded("Jane"));
+    assert_ne!(folded("dragon"), folded("dragons"), "endings stay");
+    assert_eq!(folded("Do'Urden"), "dourden");
+    assert_eq!(folded("?!"), "");
 }
 
 #[test]
