@@ -1,7 +1,7 @@
 use std::time::{Duration, SystemTime};
 
 use super::fuse;
-use crate::memory::{Author, Fact, FactId, Hit, Query, Source, Trust};
+use crate::memory::{Audience, Author, Fact, FactId, Hit, Query, Source, Trust};
 
 fn fact(id: u64) -> Fact {
     Fact {
@@ -12,6 +12,7 @@ fn fact(id: u64) -> Fact {
         session: None,
         entity: None,
         topic: None,
+        audience: Audience::Shared,
         author: Author { name: "ops".into(), via: "api".into(), trust: Trust::Heard },
     }
 }
