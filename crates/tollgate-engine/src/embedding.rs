@@ -61,6 +61,44 @@ pub enum Directionless {
     Zero,
 }
 
+/// Sent to find out whether a model refuses one text, or everything.
+const ANY_TEXT: &str = "memory";
+
+/// Like [`Embedder::embed`], for passages: one that the model refuses does not hold up the others.
+/// It points nowhere then. Fails where the model refuses whatever it is given.
+pub async fn embed_passages(
+    embedder: &dyn Embedder,
+    texts: &[String],
+) -> Result<Vec<Embedding>, EmbedError> {
+    match embedder.embed(texts, Purpose::Passage).await {
+        Err(EmbedError::Refused(_) | EmbedError::Unusable(_)) => {}
+        made => return made,
+    }
+    let any = embedder.embed(&[ANY_TEXT.to_owned()], Purpose::Passage).await?;
+    let dimensions = any.first().map_or(1, Embedding::dimensions);
+    let mut made = Vec::with_capacity(texts.len());
+    // The next part is the last one here: halves are put there the other way round.
+    let mut parts = match texts.len() {
+        0 | 1 => vec![texts],
+        many => vec![&texts[many / 2..], &texts[..many / 2]],
+    };
+    while let Some(part) = parts.pop() {
+        match embedder.embed(part, Purpose::Passage).await {
+            Ok(vectors) => made.extend(vectors),
+            Err(away @ EmbedError::Away { .. }) => return Err(away),
+            Err(_) if part.len() > 1 => {
+                let (before, after) = part.split_at(part.len() / 2);
+                parts.extend([after, before]);
+            }
+            Err(why) => {
+                tracing::warn!(model = embedder.model(), "a passage has no meaning: {why}");
+                made.push(Embedding::nowhere(dimensions));
+            }
+        }
+    }
+    Ok(made)
+}
+
 impl EmbedError {
     pub fn away(why: impl Into<String>) -> Self {
         Self::Away { why: why.into(), again: None }

@@ -6,6 +6,7 @@ pub mod cascade;
 pub mod conversation;
 pub mod delta;
 pub mod dialect;
+mod embedding;
 pub mod extra;
 pub mod failure;
 pub mod format;

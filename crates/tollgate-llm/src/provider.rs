@@ -5,13 +5,15 @@ use std::sync::Arc;
 
 use tollgate_core::agent::OFFLINE;
 use tollgate_engine::clock::Clock;
+use tollgate_engine::embedding::Embedder;
 
-use crate::settings::{self, ProviderKind, Settings};
+use crate::settings::{self, ProviderKind, ServedEmbedding, Settings};
 
 mod address;
 mod answering;
 mod ask_error;
 mod chain;
+mod embedding;
 mod endpoint;
 mod forwarded;
 mod hint;
@@ -97,6 +99,17 @@ impl Models {
     /// As in the config, and `offline`.
     pub fn list(&self) -> &[Arc<Model>] {
         &self.models
+    }
+
+    /// A model of meanings. Fails, in words, if its provider is not there or has none.
+    pub fn embedder(&self, settings: &ServedEmbedding) -> Result<Arc<dyn Embedder>, String> {
+        let name = &settings.provider;
+        let served = self.providers.iter().find(|served| served.name == *name);
+        let served = served
+            .ok_or_else(|| format!("the embedding names provider `{name}`, which is not there"))?;
+        let remote = served.remote.as_ref().ok_or_else(|| embedding::without(name))?;
+        let clock = Arc::clone(&self.clock);
+        Ok(Arc::new(embedding::Served::new(settings, Arc::clone(remote), clock)?))
     }
 
     fn by_name(&self, name: &str) -> Option<&Arc<Model>> {

@@ -183,6 +183,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "delta",
             "told",
             "format",
+            "embedding",
             "tools",
             "tokens",
             "relevance",

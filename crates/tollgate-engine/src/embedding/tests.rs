@@ -1,4 +1,63 @@
-use super::{Directionless, Embedding};
+use async_trait::async_trait;
+use parking_lot::Mutex;
+
+use super::{Directionless, EmbedError, Embedder, Embedding, Purpose, embed_passages};
+
+/// Refuses texts with `bad` in them, and is away for those with `away`.
+struct Picky {
+    asked: Mutex<Vec<usize>>,
+}
+
+#[async_trait]
+impl Embedder for Picky {
+    fn model(&self) -> &str {
+        "picky"
+    }
+
+    async fn embed(
+        &self,
+        texts: &[String],
+        _purpose: Purpose,
+    ) -> Result<Vec<Embedding>, EmbedError> {
+        self.asked.lock().push(texts.len());
+        let has = |word: &str| texts.iter().any(|text| text.contains(word));
+        match () {
+            () if has("away") => Err(EmbedError::away("gone")),
+            () if has("bad") => Err(EmbedError::Refused("no".to_owned())),
+            () if has("odd") => Err(EmbedError::Unusable("what".to_owned())),
+            () => {
+                let made = texts.iter().map(|text| Embedding::of(vec![text.len() as f32, 0.0]));
+                Ok(made.map(|made| made.unwrap()).collect())
+            }
+        }
+    }
+}
+
+async fn passages(texts: &[&str]) -> (Result<String, EmbedError>, Vec<usize>) {
+    let embedder = Picky { asked: Mutex::default() };
+    let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
+    let made = embed_passages(&embedder, &texts).await;
+    let nowhere = Embedding::nowhere(2);
+    let shown = |it: &Embedding| if *it == nowhere { '-' } else { 'x' };
+    (made.map(|made| made.iter().map(shown).collect()), embedder.asked.into_inner())
+}
+
+#[tokio::test]
+async fn a_passage_that_is_refused_does_not_hold_up_the_others() {
+    let well = |shown: &str| Ok(shown.to_owned());
+    assert_eq!(passages(&[]).await, (well(""), vec![0]));
+    assert_eq!(passages(&["a", "b"]).await, (well("xx"), vec![2]));
+    let (made, asked) = passages(&["a", "bad", "c", "d", "e", "odd"]).await;
+    assert_eq!((made, asked), (well("x-xxx-"), vec![6, 1, 3, 1, 2, 1, 1, 3, 1, 2, 1, 1]));
+    assert_eq!(passages(&["bad"]).await.0, well("-"));
+}
+
+#[tokio::test]
+async fn nothing_is_made_up_for_a_model_that_is_away() {
+    assert_eq!(passages(&["a", "away"]).await, (Err(EmbedError::away("gone")), vec![2]));
+    let (made, _) = passages(&["bad", "away"]).await;
+    assert_eq!(made, Err(EmbedError::away("gone")));
+}
 
 fn check(numbers: &[f32], expected: Result<&[f32], Directionless>) {
     let made = Embedding::of(numbers.to_vec());

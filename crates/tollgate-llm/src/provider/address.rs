@@ -48,33 +48,45 @@ pub(super) fn endpoint(
     (id, delivery): (&str, Delivery),
 ) -> Result<Uri, String> {
     let Base { before, query, .. } = base;
-    let path = match dialect {
-        Dialect::OpenAiChat => "/chat/completions".to_owned(),
-        Dialect::OpenAiResponses => "/responses".to_owned(),
-        Dialect::Anthropic => format!("{}/messages", versioned(before, "v1")),
-        Dialect::Gemini => gemini(before, id, delivery),
-    };
-    let sse = match (dialect, delivery) {
-        (Dialect::Gemini, Delivery::Streamed) => Some("alt=sse"),
-        _ => None,
+    let (path, sse) = match (dialect, delivery) {
+        (Dialect::OpenAiChat, _) => ("/chat/completions".to_owned(), None),
+        (Dialect::OpenAiResponses, _) => ("/responses".to_owned(), None),
+        (Dialect::Anthropic, _) => (format!("{}/messages", versioned(before, "v1")), None),
+        (Dialect::Gemini, Delivery::Whole) => (gemini(before, id, "generateContent"), None),
+        (Dialect::Gemini, Delivery::Streamed) => {
+            (gemini(before, id, "streamGenerateContent"), Some("alt=sse"))
+        }
     };
     let asked: Vec<&str> = query.as_deref().into_iter().chain(sse).collect();
-    let mut url = format!("{before}{path}");
-    if !asked.is_empty() {
-        url = format!("{url}?{}", asked.join("&"));
-    }
+    let asked = (!asked.is_empty()).then(|| asked.join("&"));
+    url(format!("{before}{path}"), asked.as_deref())
+}
+
+/// For texts to be embedded by the model of this id.
+pub(super) fn embeddings(base: &Base, dialect: Dialect, id: &str) -> Result<Uri, String> {
+    let Base { before, query, .. } = base;
+    let path = match dialect {
+        Dialect::Gemini => gemini(before, id, "batchEmbedContents"),
+        Dialect::OpenAiChat | Dialect::OpenAiResponses | Dialect::Anthropic => {
+            "/embeddings".to_owned()
+        }
+    };
+    url(format!("{before}{path}"), query.as_deref())
+}
+
+fn url(path: String, query: Option<&str>) -> Result<Uri, String> {
+    let url = match query {
+        Some(query) => format!("{path}?{query}"),
+        None => path,
+    };
     url.parse().map_err(|error| format!("no URL can be made for it: {error}"))
 }
 
-fn gemini(base: &str, id: &str, delivery: Delivery) -> String {
+fn gemini(base: &str, id: &str, method: &str) -> String {
     let version = versioned(base, "v1beta");
     let (folder, id) = match id.split_once('/') {
         Some((folder @ ("models" | "tunedModels"), id)) => (folder, id),
         _ => ("models", id),
-    };
-    let method = match delivery {
-        Delivery::Whole => "generateContent",
-        Delivery::Streamed => "streamGenerateContent",
     };
     format!("{version}/{folder}/{}:{method}", encoded(id))
 }

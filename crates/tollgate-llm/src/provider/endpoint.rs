@@ -5,19 +5,18 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use bytes::Bytes;
-use http::{HeaderMap, HeaderValue, Response as HttpResponse, StatusCode, Uri, header};
+use http::{HeaderMap, HeaderValue, Response as HttpResponse, Uri, header};
 use hyper::body::Incoming;
 use serde_json::Value;
 use tokio::time::timeout;
 use tollgate_core::json::Object;
 use tollgate_engine::clock::Clock;
-use tollgate_mcp::web::body::{self, EventStream, Unread};
+use tollgate_mcp::web::body::EventStream;
 
 use super::address;
 use super::answering::{Answering, Streaming};
 use super::ask_error::AskError;
 use super::forwarded;
-use super::hint::Hint;
 use super::label::Label;
 use super::model::Answered;
 use super::opened::{self, Expected};
@@ -36,7 +35,7 @@ const EVENT_LIMIT: usize = 16 << 20;
 /// Of one that streams: there every word is wrapped.
 const STREAM_LIMIT: usize = 2 * ANSWER_LIMIT;
 
-const ACCEPT_JSON: HeaderValue = HeaderValue::from_static("application/json");
+pub(super) const ACCEPT_JSON: HeaderValue = HeaderValue::from_static("application/json");
 const ACCEPT_EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
 
 pub(super) struct Endpoint {
@@ -215,41 +214,18 @@ impl Endpoint {
     async fn opened(
         &self,
         response: HttpResponse<Incoming>,
-        (expected, wall): (Expected, SystemTime),
+        expected: (Expected, SystemTime),
     ) -> Result<HttpResponse<Incoming>, AskError> {
-        if response.status() == StatusCode::OK {
-            return match opened::fault_of(response.headers(), expected) {
-                None => Ok(response),
-                Some(fault) => Err(verdict::nonsense(&self.label, &fault)),
-            };
-        }
-        let (parts, body) = response.into_parts();
-        if parts.status.is_client_error() || parts.status.is_server_error() {
-            let refused = opened::refused((&parts, body), self.format, wall).await;
-            return Err(refused.judged(&self.label));
-        }
-        let what = opened::strange(parts.status);
-        Err(verdict::nonsense(&self.label, &what))
+        opened::opened(response, (self.format, &self.label), expected).await
     }
 
     async fn read(&self, response: HttpResponse<Incoming>) -> Result<Response, AskError> {
-        let bytes = body::whole(response.into_body(), ANSWER_LIMIT).await;
-        let bytes = bytes.map_err(|unread| match unread {
-            Unread::TooLarge { limit } => {
-                let what = format!("gives an answer that is larger than {limit} bytes");
-                verdict::nonsense(&self.label, &what)
-            }
-            Unread::Broken(why) => verdict::broke_off(&self.label, &why),
-        })?;
+        let bytes = opened::whole(response, ANSWER_LIMIT, &self.label).await?;
         let value = serde_json::from_slice::<Value>(&bytes)
             .map_err(|error| Malformed(format!("it is no JSON: {error}")));
         let response = value.and_then(|value| self.format.read_response(value));
         response.map_err(|malformed| match says_error(&bytes) {
-            // Some who pass others' models on say so with the status of an answer.
-            true => {
-                let reported = self.format.read_error(StatusCode::OK.as_u16(), &bytes);
-                verdict::reported(&self.label, &reported, (Some(StatusCode::OK), Hint::default()))
-            }
+            true => opened::said_instead(&bytes, self.format, &self.label),
             false => verdict::malformed(&self.label, &malformed),
         })
     }

@@ -4,9 +4,9 @@ use std::time::SystemTime;
 
 use bytes::Bytes;
 use http::response::Parts;
-use http::{HeaderMap, StatusCode, header};
+use http::{HeaderMap, Response, StatusCode, header};
 use hyper::body::Incoming;
-use tollgate_mcp::web::body;
+use tollgate_mcp::web::body::{self, Unread};
 
 use super::ask_error::AskError;
 use super::hint::{self, Hint};
@@ -26,8 +26,49 @@ pub(super) enum Expected {
     Any,
 }
 
+/// The response, if an answer follows.
+pub(super) async fn opened(
+    response: Response<Incoming>,
+    (format, label): (&dyn Format, &Label),
+    (expected, wall): (Expected, SystemTime),
+) -> Result<Response<Incoming>, AskError> {
+    if response.status() == StatusCode::OK {
+        return match fault_of(response.headers(), expected) {
+            None => Ok(response),
+            Some(fault) => Err(verdict::nonsense(label, &fault)),
+        };
+    }
+    let (parts, body) = response.into_parts();
+    if parts.status.is_client_error() || parts.status.is_server_error() {
+        return Err(refused((&parts, body), format, wall).await.judged(label));
+    }
+    Err(verdict::nonsense(label, &strange(parts.status)))
+}
+
+/// All of an answer.
+pub(super) async fn whole(
+    response: Response<Incoming>,
+    limit: usize,
+    label: &Label,
+) -> Result<Bytes, AskError> {
+    let bytes = body::whole(response.into_body(), limit).await;
+    bytes.map_err(|unread| match unread {
+        Unread::TooLarge { limit } => {
+            let what = format!("gives an answer that is larger than {limit} bytes");
+            verdict::nonsense(label, &what)
+        }
+        Unread::Broken(why) => verdict::broke_off(label, &why),
+    })
+}
+
+/// Some who pass others' models on say an error with the status of an answer.
+pub(super) fn said_instead(body: &[u8], format: &dyn Format, label: &Label) -> AskError {
+    let reported = format.read_error(StatusCode::OK.as_u16(), body);
+    verdict::reported(label, &reported, (Some(StatusCode::OK), Hint::default()))
+}
+
 /// What is wrong with the headers of a response that says that all is well.
-pub(super) fn fault_of(headers: &HeaderMap, expected: Expected) -> Option<String> {
+fn fault_of(headers: &HeaderMap, expected: Expected) -> Option<String> {
     let encoding = headers.get(header::CONTENT_ENCODING).and_then(|value| value.to_str().ok());
     if let Some(encoding) = encoding.filter(|it| !it.eq_ignore_ascii_case("identity")) {
         return Some(format!("answers encoded as `{encoding}`, which it was not asked for"));
@@ -49,7 +90,7 @@ pub(super) fn fault_of(headers: &HeaderMap, expected: Expected) -> Option<String
 }
 
 /// A status that is neither an answer nor an error.
-pub(super) fn strange(status: StatusCode) -> String {
+fn strange(status: StatusCode) -> String {
     match status.is_redirection() {
         true => format!("wants to redirect (HTTP {}): check its `base_url`", status.as_u16()),
         false => format!("answers with HTTP {} and no answer", status.as_u16()),

@@ -4,6 +4,7 @@
 
 mod answers;
 mod dialects;
+mod embeddings;
 mod fake;
 mod passing;
 mod reloaded;
