@@ -24,8 +24,10 @@ use tollgate_mcp::Revision;
 use tollgate_mcp::client::Credentials;
 
 mod code;
+mod memory;
 
 pub use code::{Code, Unapproved};
+pub use memory::{Database, Embedding, Memory};
 
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -40,6 +42,7 @@ pub struct Settings {
     pub servers: Vec<Server>,
     pub builtin: Builtin,
     pub code: Code,
+    pub memory: Memory,
     /// Which tools there are for anybody.
     pub house: House,
     pub audit: Audit,
@@ -66,6 +69,7 @@ impl Settings {
             servers: Vec::new(),
             builtin: Builtin { files: data.join("files"), tables: None },
             code: Code::default(),
+            memory: Memory::default(),
             house: House::default(),
             audit: Audit::default(),
             secrets: Secrets::default(),

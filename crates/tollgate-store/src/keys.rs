@@ -21,6 +21,8 @@ pub struct StoredKey {
     pub tools: Option<Vec<String>>,
     pub rate_limit: Option<String>,
     pub concurrent: Option<u32>,
+    /// In whose memory it is at home.
+    pub tenant: Option<String>,
     pub made: SystemTime,
     pub expires: Option<SystemTime>,
     pub used: Option<SystemTime>,
@@ -84,10 +86,10 @@ impl Keys<'_> {
             let mut insert = transaction.prepare_cached(
                 "INSERT INTO keys (
                     name, fingerprint, role, agents, rights, tools, rate_limit, concurrent,
-                    made_at, expires_at
+                    tenant, made_at, expires_at
                 ) VALUES (
                     :name, :fingerprint, :role, :agents, :rights, :tools, :rate_limit, :concurrent,
-                    :made_at, :expires_at
+                    :tenant, :made_at, :expires_at
                 )",
             )?;
             insert.execute(named_params! {
@@ -99,6 +101,7 @@ impl Keys<'_> {
                 ":tools": key.tools.as_deref().map(lines),
                 ":rate_limit": key.rate_limit,
                 ":concurrent": key.concurrent,
+                ":tenant": key.tenant,
                 ":made_at": millis(key.made),
                 ":expires_at": key.expires.map(millis),
             })?;
@@ -165,6 +168,7 @@ fn stored(row: &Row<'_>) -> rusqlite::Result<StoredKey> {
         tools: list("tools")?,
         rate_limit: row.get("rate_limit")?,
         concurrent: row.get("concurrent")?,
+        tenant: row.get("tenant")?,
         made: made.ok_or_else(|| {
             rusqlite::Error::InvalidColumnType(0, "made_at".to_owned(), Type::Null)
         })?,

@@ -11,6 +11,7 @@ pub(crate) const STEPS: &[&str] = &[
     include_str!("migrations/0004_logins.sql"),
     include_str!("migrations/0005_pins.sql"),
     include_str!("migrations/0006_programs.sql"),
+    include_str!("migrations/0007_tenants.sql"),
 ];
 
 /// Marks our files: "Toll" in ASCII.

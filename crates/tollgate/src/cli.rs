@@ -343,6 +343,7 @@ pub enum Keys {
     /// All keys, what they may do and when they were last used
     List,
     /// Make a key and print it, this once
+    #[command(visible_alias = "add")]
     Create(NewKey),
     /// Take a key back; what it opened ends
     Revoke { name: String },
@@ -377,6 +378,9 @@ pub struct NewKey {
     /// How many calls of it may run at once [default: as for every key]
     #[arg(long, value_name = "N")]
     pub concurrent: Option<u32>,
+    /// Whose memory it is in; what other tenants remember is not there for it [default: none]
+    #[arg(long, value_name = "NAME")]
+    pub tenant: Option<String>,
     /// When it ends: `2027-01-31`, `2027-01-31T12:00:00Z`, or from now on `90d`, `12h`, `30min` [default: never]
     #[arg(long, value_name = "WHEN")]
     pub expires: Option<String>,

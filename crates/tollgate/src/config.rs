@@ -33,7 +33,7 @@ mod wording;
 #[cfg(test)]
 mod tests;
 
-pub use check::access::{Database, Key, Proof, Tls};
+pub use check::access::{Key, Proof, Tls};
 pub use diagnostic::{Diagnostic, Place, Report, Severity, Span};
 pub use expand::{Environment, Process, is_reference};
 pub use manual::manual;
@@ -62,7 +62,6 @@ pub struct Config {
     /// How much of it strangers may use.
     pub front: tollgate_server::Limits,
     pub tls: Option<Tls>,
-    pub database: Database,
     pub redis: Option<Secret>,
     /// Always has `offline`, the small model built in.
     pub llm: tollgate_llm::settings::Settings,

@@ -9,7 +9,7 @@ use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use http::request::Parts;
 use serde::Serialize;
-use tollgate_core::agent::{Agent, Engine};
+use tollgate_core::agent::{Agent, Engine, Memory, Recall};
 use tollgate_core::glob::Glob;
 use tollgate_core::json::Object;
 use tollgate_core::template::{self, Values};
@@ -119,6 +119,7 @@ struct AgentJson {
     tool_search: &'static str,
     mixed_response: &'static str,
     code_mode: bool,
+    memory: MemoryJson,
     variables: BTreeMap<String, String>,
 }
 
@@ -148,8 +149,23 @@ impl AgentJson {
             tool_search: persona.tool_search.as_str(),
             mixed_response: persona.mixed_response.as_str(),
             code_mode: persona.code_mode,
+            memory: MemoryJson::new(&agent.memory),
             variables: persona.variables,
         }
+    }
+}
+
+#[derive(Serialize)]
+struct MemoryJson {
+    namespace: String,
+    record: &'static str,
+    recall: bool,
+}
+
+impl MemoryJson {
+    fn new(memory: &Memory) -> Self {
+        let (namespace, recall) = (memory.namespace.to_string(), memory.recall == Recall::On);
+        Self { namespace, record: memory.record.as_str(), recall }
     }
 }
 

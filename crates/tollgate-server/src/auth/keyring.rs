@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 
 use tollgate_core::glob::Glob;
 use tollgate_core::id::AgentId;
+use tollgate_core::memory::Name;
 use tollgate_core::rate::RateLimit;
 use tollgate_core::secret::Secret;
 use tollgate_core::turn::Grant;
@@ -129,6 +130,10 @@ pub(super) fn key(stored: &StoredKey) -> Option<Key> {
         None => None,
         Some(text) => Some(RateLimit::parse(text)?),
     };
+    let tenant = match &stored.tenant {
+        None => None,
+        Some(text) => Some(Name::parse(text).ok()?),
+    };
     let tools = stored.tools.as_deref().map(|globs| globs.iter().map(Glob::new).collect());
     Some(Key {
         name: stored.name.clone(),
@@ -137,7 +142,7 @@ pub(super) fn key(stored: &StoredKey) -> Option<Key> {
         agents,
         role: Role::parse(&stored.role)?,
         rights: rights?.into_iter().collect(),
-        grant: Grant { tools, rate_limit, concurrent: stored.concurrent, tenant: None },
+        grant: Grant { tools, rate_limit, concurrent: stored.concurrent, tenant },
         expires: stored.expires,
         made: Some(stored.made),
     })

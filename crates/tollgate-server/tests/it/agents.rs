@@ -46,6 +46,8 @@ async fn agents_are_shown_to_admins() {
     assert_eq!(sage["concurrent"], 3);
     assert_eq!(sage["pinned_tools"], json!(["echo"]));
     assert_eq!((&sage["tool_search"], &sage["mixed_response"]), (&json!("auto"), &json!("native")));
+    let memory = json!({"namespace": "default", "record": "off", "recall": false});
+    assert_eq!(sage["memory"], memory);
     assert_eq!(sage["variables"]["realm"], "Neverwinter");
     let none = stage.request("GET", "/api/agents/nobody").by_admin().send().await;
     assert_eq!((none.status, &none.json()["code"]), (404, &json!("unknown_agent")));

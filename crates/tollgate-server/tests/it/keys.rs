@@ -83,7 +83,7 @@ async fn the_first_key_closes_the_door_to_everybody_else() {
 async fn a_secret_is_shown_once_and_to_nobody_else() {
     let stage = Stage::start().await;
     let wanted = json!({"name": "phone", "role": "operator", "tools": ["echo", "w*"],
-        "rate_limit": "600 / hour", "concurrent": 4, "expires": "2999-01-01"});
+        "rate_limit": "600 / hour", "concurrent": 4, "tenant": "acme", "expires": "2999-01-01"});
     let made = stage.make(&wanted).send().await;
     assert_eq!(made.header("cache-control").as_deref(), Some("no-store"));
     let made = made.json();
@@ -101,6 +101,7 @@ async fn a_secret_is_shown_once_and_to_nobody_else() {
         ("tools", json!(["echo", "w*"])),
         ("rate_limit", json!("600/h")),
         ("concurrent", json!(4)),
+        ("tenant", json!("acme")),
         ("expires", json!("2999-01-01T00:00:00Z")),
         ("last_used", json!(null)),
         ("revoked", json!(null)),
@@ -132,6 +133,9 @@ async fn what_cannot_be_a_key_is_refused_by_name() {
         (json!({"name": "a", "tools": ["a\nb"]}), 400, "`tools`"),
         (json!({"name": "a", "rate_limit": "often"}), 400, "`rate_limit`"),
         (json!({"name": "a", "concurrent": 0}), 400, "`concurrent`"),
+        (json!({"name": "a", "tenant": "acme/waterdeep"}), 400, "`tenant`: "),
+        (json!({"name": "a", "tenant": ""}), 400, "`tenant`: "),
+        (json!({"name": "a", "tenant": 7}), 400, "`tenant`"),
         (json!({"name": "a", "expires": "2001-01-01"}), 400, "`expires` is over"),
         (json!({"name": "a", "expires": "soon"}), 400, "`expires` is like"),
         (json!({"name": "a", "key": "mine"}), 400, "there is no field `key`"),

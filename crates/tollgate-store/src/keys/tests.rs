@@ -16,6 +16,7 @@ fn key(name: &str, byte: u8) -> StoredKey {
         tools: Some(vec!["roll*".to_owned()]),
         rate_limit: Some("600/min".to_owned()),
         concurrent: Some(4),
+        tenant: Some("acme".to_owned()),
         made: at(10),
         expires: Some(at(99)),
         used: None,
@@ -32,6 +33,7 @@ fn what_a_key_may_do_is_read_as_it_was_written() {
         tools: None,
         rate_limit: None,
         concurrent: None,
+        tenant: None,
         expires: None,
         ..key("bare", 2)
     };

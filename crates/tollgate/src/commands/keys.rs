@@ -125,7 +125,7 @@ async fn note(
 
 /// As `POST /api/keys` takes it.
 fn asked(new: &NewKey) -> Result<Value, Failure> {
-    let NewKey { name, role, agents, rights, tools, rate, concurrent, expires } = new;
+    let NewKey { name, role, agents, rights, tools, rate, concurrent, tenant, expires } = new;
     let expires = expires.as_deref().map(moment).transpose()?;
     let fields = [
         ("name", json!(name)),
@@ -135,6 +135,7 @@ fn asked(new: &NewKey) -> Result<Value, Failure> {
         ("tools", json!(tools)),
         ("rate_limit", json!(rate)),
         ("concurrent", json!(concurrent)),
+        ("tenant", json!(tenant)),
         ("expires", json!(expires)),
     ];
     let said = fields.into_iter().filter(|(_, value)| !value.is_null());
@@ -191,8 +192,18 @@ fn show(made: &Value, output: Output) {
 }
 
 fn table(keys: &[Value]) -> Table {
-    let columns =
-        ["KEY", "ROLE", "RIGHTS", "AGENTS", "TOOLS", "LIMITS", "EXPIRES", "LAST USED", "STATE"];
+    let columns = [
+        "KEY",
+        "ROLE",
+        "RIGHTS",
+        "AGENTS",
+        "TOOLS",
+        "LIMITS",
+        "TENANT",
+        "EXPIRES",
+        "LAST USED",
+        "STATE",
+    ];
     let mut table = Table::new(&columns);
     for key in keys {
         let text = |field: &str| match &key[field] {
@@ -221,6 +232,7 @@ fn table(keys: &[Value]) -> Table {
             text("agents"),
             text("tools"),
             limits,
+            text("tenant"),
             text("expires"),
             text("last_used"),
             state,

@@ -29,6 +29,7 @@ mod endpoint;
 mod hosts;
 mod house;
 pub(super) mod later;
+mod memory;
 pub(super) mod model;
 mod rate;
 mod reach;
@@ -69,7 +70,7 @@ pub(super) fn check(
     let code = code::code(fields, problems);
     let secrets = audit::secrets(fields, problems);
     let tls = access::tls(fields);
-    let database = access::database(fields, problems);
+    let memory = memory::memory(fields, problems);
     let redis = access::redis(fields, problems);
     if problems.has_errors() {
         return None;
@@ -86,6 +87,7 @@ pub(super) fn check(
         servers,
         builtin: builtin(fields, &data),
         code,
+        memory: memory?,
         house,
         agents,
         default_agent,
@@ -98,7 +100,6 @@ pub(super) fn check(
         settings,
         front: front(fields),
         tls,
-        database: database?,
         redis,
         llm: tollgate_llm::settings::Settings { providers, models },
         keys,

@@ -5,6 +5,7 @@ mod agent;
 mod audit;
 mod auth;
 mod code;
+mod memory;
 mod server;
 mod trust;
 
@@ -12,6 +13,7 @@ use agent::{AGENT, BUDGET, KEY, MODEL, PROVIDER};
 use audit::{AUDIT, SECRETS};
 use auth::AUTH;
 use code::CODE;
+use memory::MEMORY;
 use server::SERVER;
 use trust::TRUST;
 
@@ -122,7 +124,7 @@ pub(super) const TOP: Section = Section {
             "database",
             SECRET,
             "sqlite",
-            "`sqlite` (in the data directory) or `postgres://user@host/db`",
+            "Where the memory is: `sqlite` (in the data directory) or `postgres://user@host/db`. Keys, the audit trail and measurements are in the data directory in any case",
         ),
         key(
             "redis",
@@ -173,6 +175,12 @@ pub(super) const TOP: Section = Section {
             Kind::Section(&CODE),
             "see there",
             "How programs that models write are run; `code_mode` of servers and agents says for which tools",
+        ),
+        key(
+            "memory",
+            Kind::Section(&MEMORY),
+            "see there",
+            "What is remembered of conversations, and how it is found; `memory` of agents says whose",
         ),
         key("audit", Kind::Section(&AUDIT), "see there", "What is kept of calls, and for how long"),
         key("secrets", Kind::Section(&SECRETS), "see there", "What becomes of secrets in calls"),

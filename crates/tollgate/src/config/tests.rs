@@ -13,6 +13,7 @@ mod code;
 mod files;
 mod good;
 mod mangled;
+mod memory;
 mod messages;
 mod secrets;
 

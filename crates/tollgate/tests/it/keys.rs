@@ -235,14 +235,14 @@ fn keys_are_listed_for_people_and_refused_by_what_is_wrong() {
         .unwrap();
     let made = ["keys", "create", "phone", "--role", "operator", "--tools", "roll*,read_file"];
     let limits = ["--rate", "600/min", "--concurrent", "4", "--expires", "2999-01-01"];
-    key(folder.path(), &[&made[..], &limits].concat(), None);
+    key(folder.path(), &[&made[..], &limits, &["--tenant", "acme"]].concat(), None);
     let listed = run(folder.path(), &["keys", "list"], None);
     assert_eq!(
         listed.stdout,
         "\
-KEY    ROLE      RIGHTS           AGENTS  TOOLS            LIMITS              EXPIRES               LAST USED  STATE
-ops    caller    execute          –       –                –                   –                     –          config
-phone  operator  approve observe  –       roll* read_file  600/min, 4 at once  2999-01-01T00:00:00Z  –          made
+KEY    ROLE      RIGHTS           AGENTS  TOOLS            LIMITS              TENANT  EXPIRES               LAST USED  STATE
+ops    caller    execute          –       –                –                   –       –                     –          config
+phone  operator  approve observe  –       roll* read_file  600/min, 4 at once  acme    2999-01-01T00:00:00Z  –          made
 "
     );
     for (arguments, code, said) in [
@@ -251,6 +251,7 @@ phone  operator  approve observe  –       roll* read_file  600/min, 4 at once 
         (&["keys", "create", "a b"], 2, "`name` has up to 64"),
         (&["keys", "create", "x", "--agents", "nobody"], 2, "there is no agent `nobody`"),
         (&["keys", "create", "x", "--expires", "soon"], 2, "`--expires` is like"),
+        (&["keys", "create", "x", "--tenant", "a/b"], 2, "`tenant`: "),
         (&["keys", "create", "x", "--rights", "fly"], 2, "invalid value 'fly'"),
         (&["keys", "revoke", "nobody"], 1, "there is no key `nobody`"),
         (&["keys", "rotate", "ops"], 1, "stands in the config"),

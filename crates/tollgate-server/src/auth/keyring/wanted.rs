@@ -4,6 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use tollgate_core::date;
 use tollgate_core::id::AgentId;
+use tollgate_core::memory::Name;
 use tollgate_core::rate::RateLimit;
 use tollgate_core::text::shortened;
 use tollgate_store::keys::{Secrets, StoredKey};
@@ -19,7 +20,7 @@ const MOST_GLOBS: usize = 256;
 const LONGEST_GLOB: usize = 256;
 const MOST_CONCURRENT: u32 = 1_000_000;
 const KEYS: &[&str] =
-    &["name", "role", "agents", "rights", "tools", "rate_limit", "concurrent", "expires"];
+    &["name", "role", "agents", "rights", "tools", "rate_limit", "concurrent", "tenant", "expires"];
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Wanted {
@@ -31,6 +32,7 @@ pub struct Wanted {
     tools: Option<Vec<String>>,
     rate_limit: Option<RateLimit>,
     concurrent: Option<u32>,
+    tenant: Option<Name>,
     expires: Option<SystemTime>,
 }
 
@@ -57,6 +59,7 @@ impl Wanted {
             tools: asked.texts("tools")?.map(globs).transpose()?,
             rate_limit: asked.text("rate_limit")?.map(|text| rate_limit(&text)).transpose()?,
             concurrent: asked.count("concurrent")?.map(concurrent).transpose()?,
+            tenant: asked.text("tenant")?.map(|text| tenant(&text)).transpose()?,
             expires: asked.text("expires")?.map(|text| expires(&text, now)).transpose()?,
         })
     }
@@ -75,6 +78,7 @@ impl Wanted {
             tools: self.tools.clone(),
             rate_limit: self.rate_limit.map(|limit| limit.to_string()),
             concurrent: self.concurrent,
+            tenant: self.tenant.as_ref().map(|tenant| owned(tenant.as_str())),
             made: now,
             expires: self.expires,
             used: None,
@@ -139,6 +143,10 @@ fn rate_limit(text: &str) -> Result<RateLimit, Problem> {
 fn concurrent(count: u32) -> Result<u32, Problem> {
     let wrong = || bad(format!("`concurrent` is a number from 1 to {MOST_CONCURRENT}"));
     Some(count).filter(|count| (1..=MOST_CONCURRENT).contains(count)).ok_or_else(wrong)
+}
+
+fn tenant(text: &str) -> Result<Name, Problem> {
+    Name::parse(text).map_err(|error| bad(format!("`tenant`: {error}")))
 }
 
 fn expires(text: &str, now: SystemTime) -> Result<SystemTime, Problem> {

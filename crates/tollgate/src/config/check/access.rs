@@ -1,4 +1,4 @@
-//! Who may reach us, where, and how: address, TLS, keys, shared stores. Fails closed.
+//! Who may reach us, where, and how: address, TLS, keys, what replicas share. Fails closed.
 
 use std::collections::BTreeSet;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -15,6 +15,7 @@ use tollgate_server::{Fingerprint, Right, Rights, Role};
 use super::super::Request;
 use super::super::diagnostic::{Place, Problems};
 use super::super::raw::Fields;
+use super::memory::tenant;
 use super::rate::rate_limit;
 use super::{is_new, unknown_name};
 
@@ -26,14 +27,6 @@ const SHORT_KEY: usize = 16;
 pub struct Tls {
     pub cert: PathBuf,
     pub key: PathBuf,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Database {
-    /// In the data directory.
-    Sqlite,
-    /// The URL may hold a password.
-    Postgres(Secret),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -115,22 +108,6 @@ pub(crate) fn tls(top: &Fields) -> Option<Tls> {
     Some(Tls { cert: path("cert")?, key: path("key")? })
 }
 
-pub(crate) fn database(top: &Fields, problems: &mut Problems) -> Option<Database> {
-    let Some(text) = top.text("database") else {
-        return (!top.has("database")).then_some(Database::Sqlite);
-    };
-    if text.value == "sqlite" {
-        return Some(Database::Sqlite);
-    }
-    if has_scheme(text.value, &["postgres", "postgresql"]) {
-        return Some(Database::Postgres(Secret::new(text.value)));
-    }
-    problems
-        .error(text.at, "database", "`database` must be `sqlite` or begin with postgres://")
-        .help("like `postgres://user@host/db`");
-    None
-}
-
 pub(crate) fn redis(top: &Fields, problems: &mut Problems) -> Option<Secret> {
     let text = top.text("redis")?;
     if has_scheme(text.value, &["redis", "rediss"]) {
@@ -142,7 +119,7 @@ pub(crate) fn redis(top: &Fields, problems: &mut Problems) -> Option<Secret> {
     None
 }
 
-fn has_scheme(text: &str, schemes: &[&str]) -> bool {
+pub(super) fn has_scheme(text: &str, schemes: &[&str]) -> bool {
     text.split_once("://")
         .is_some_and(|(scheme, rest)| schemes.contains(&scheme) && !rest.is_empty())
 }
@@ -177,7 +154,7 @@ pub(crate) fn keys(top: &Fields, problems: &mut Problems) -> Vec<Key> {
             tools: fields.has("tools").then(|| globs(fields)),
             rate_limit: limit,
             concurrent: fields.whole("concurrent").and_then(|it| u32::try_from(it.value).ok()),
-            tenant: None,
+            tenant: tenant(fields, problems),
         };
         keys.push(Key {
             name: name.value.to_owned(),

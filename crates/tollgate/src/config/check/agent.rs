@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use tollgate_core::agent::{Agent, Engine, Memory, MixedResponse, OFFLINE, Persona, ToolSearch};
+use tollgate_core::agent::{Agent, Engine, MixedResponse, OFFLINE, Persona, ToolSearch};
 use tollgate_core::budget::Tier;
 use tollgate_core::glob::Glob;
 use tollgate_core::id::AgentId;
@@ -11,7 +11,7 @@ use tollgate_llm::settings::Model;
 use super::super::diagnostic::Problems;
 use super::super::raw::{Fields, Marked};
 use super::rate::rate_limit;
-use super::{budget, is_new, unknown_name};
+use super::{budget, is_new, memory, unknown_name};
 
 /// `/mcp/NAME` means something else for these.
 const RESERVED: &[&str] = &["status", "test"];
@@ -59,6 +59,7 @@ fn agent(name: &Marked<String>, fields: &Fields, problems: &mut Problems) -> Opt
     let keywords = budget::keywords(fields, problems);
     let auto_execute = globs(fields, "auto_execute");
     let rate_limit = rate_limit(fields, problems);
+    let memory = memory::of_agent(fields, problems);
     Some(Agent {
         id,
         description,
@@ -68,7 +69,7 @@ fn agent(name: &Marked<String>, fields: &Fields, problems: &mut Problems) -> Opt
         auto_execute,
         rate_limit,
         concurrent: concurrent(fields),
-        memory: Memory::default(),
+        memory,
         persona: Persona::default(),
     })
 }

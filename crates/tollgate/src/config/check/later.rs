@@ -38,9 +38,5 @@ fn restricting(top: &Fields) -> Vec<(Span, String)> {
 
 fn idle(top: &Fields) -> Vec<(Span, &'static str)> {
     let typed = TOP.iter().filter(|key| top.has(key));
-    let mut idle: Vec<_> = typed.map(|key| (top.place(key), *key)).collect();
-    if top.text("database").is_some_and(|text| text.value != "sqlite") {
-        idle.push((top.place("database"), "database"));
-    }
-    idle
+    typed.map(|key| (top.place(key), *key)).collect()
 }

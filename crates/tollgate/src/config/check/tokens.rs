@@ -10,6 +10,7 @@ use super::super::diagnostic::Problems;
 use super::super::raw::{Fields, Marked};
 use super::access::{key_agents, rights};
 use super::endpoint::url;
+use super::memory::tenant;
 use super::rate::rate_limit;
 
 const USUAL_SCOPE: &str = "tollgate:execute";
@@ -115,7 +116,7 @@ fn rule(fields: &Fields, agents: &[&str], problems: &mut Problems) -> Rule {
                 .then(|| fields.texts("tools").iter().map(|text| Glob::new(text.value)).collect()),
             rate_limit: rate_limit(fields, problems),
             concurrent: fields.whole("concurrent").and_then(|it| u32::try_from(it.value).ok()),
-            tenant: None,
+            tenant: tenant(fields, problems),
         },
     }
 }

@@ -1,5 +1,6 @@
 //! The keys of agents, of the models they speak with, of budgets and of clients.
 
+use super::memory::{AGENT_MEMORY, TENANT};
 use super::{
     Key, Kind, MILLISECONDS, PLAIN, PLAINS, PROSE, PROSES, SECRET, Section, TIERS, key, required,
     whole,
@@ -217,6 +218,12 @@ pub(super) const AGENT: Section = Section {
             "false",
             "The model calls its tools in programs that it writes, instead of one by one (docs/code.md)",
         ),
+        key(
+            "memory",
+            Kind::Section(&AGENT_MEMORY),
+            "see there",
+            "Which memory it has, and what goes into it by itself (docs/memory.md)",
+        ),
         key("variables", Kind::Table(&PLAIN), "{}", "Defaults of placeholders"),
         key("rate_limit", PLAIN, "none", "Calls of this agent, by whomever it is used: `600/min`"),
         key("limits", Kind::Section(&AGENT_LIMITS), "none", "How much of it there may be at once"),
@@ -279,6 +286,7 @@ pub(super) const KEY: Section = Section {
             "`limits.per_key`",
             "Requests of this key at the same time",
         ),
+        TENANT,
         key(
             "expires",
             PLAIN,

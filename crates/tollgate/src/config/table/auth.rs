@@ -1,6 +1,7 @@
 //! The keys of tokens that clients bring from an issuer.
 
 use super::agent::RIGHTS;
+use super::memory::TENANT;
 use super::{Kind, PLAIN, PLAINS, Section, key, required, whole};
 
 pub(super) const AUTH: Section = Section {
@@ -76,6 +77,7 @@ const RULE: Section = Section {
             "`limits.per_key`",
             "Calls of each holder at the same time",
         ),
+        TENANT,
     ],
     elsewhere: &[],
 };

@@ -11,14 +11,14 @@ use tollgate_core::selector::{Builtin, Keywords, Language};
 use tollgate_core::tool::{Approval, Effect};
 use tollgate_core::trust::{OnChange, OnFinding, Pinning, Policy};
 use tollgate_engine::settings::{
-    Auth, Budget, Calibrate, Command, Endpoint, Network, Privileges, Protocol, Sandbox, Start,
-    Transport, Wanted,
+    Auth, Budget, Calibrate, Command, Database, Endpoint, Network, Privileges, Protocol, Sandbox,
+    Start, Transport, Wanted,
 };
 use tollgate_mcp::Revision;
 use tollgate_server::{Right, Role};
 
 use super::super::diagnostic::Problems;
-use super::super::{Database, Paint, Request, Severity, json, load_text, manual, schema, tree};
+use super::super::{Paint, Request, Severity, json, load_text, manual, schema, tree};
 use super::{Fake, good, load, load_with, report};
 
 const EXAMPLE: &str = include_str!("../../../../../docs/tollgate.example.yaml");
@@ -80,7 +80,7 @@ fn the_example_of_the_documentation_is_read() {
     assert_eq!(config.keys[0].role, Role::Admin);
     assert!(config.keys[0].rights.has(Right::Approve));
     assert_eq!(config.keys[1].rights, [Right::Execute].into_iter().collect());
-    assert_eq!(config.database, Database::Sqlite);
+    assert_eq!(config.settings.memory.database, Database::Sqlite);
     assert_eq!([files.calibrate, search.calibrate], [Calibrate::ByItself; 2]);
     assert_eq!(search.category.as_deref(), Some("search"));
     assert_eq!(tool.hedge, Some(false));
