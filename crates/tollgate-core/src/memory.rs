@@ -6,23 +6,28 @@
 
 use crate::id::{AgentId, BadName};
 
+mod chunks;
 mod fact;
 mod fuse;
 mod graph;
 mod name;
 mod rank;
 mod search;
+mod sentences;
 mod snippet;
 mod stem;
+mod summary;
 mod transcript;
 mod words;
 
+pub use chunks::passages;
 pub use fact::{Fact, FactId, NewFact, Source};
 pub use fuse::fuse;
 pub use graph::{Entity, EntityId, Link, NewEntity, NewRelation, Provenance, Relation, Snapshot};
 pub use name::{Name, Namespace};
 pub use rank::{Passage, rank};
 pub use search::{Candidates, Query};
+pub use summary::summary;
 pub use transcript::{Entry, EntryId, NewEntry, Session, SessionId};
 pub use words::{folded, terms};
 

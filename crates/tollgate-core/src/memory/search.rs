@@ -67,6 +67,11 @@ impl Query {
     }
 }
 
+/// `form` is folded, with its ending.
+pub(super) fn is_empty_word(form: &str) -> bool {
+    EMPTY.binary_search(&form).is_ok()
+}
+
 #[derive(Default)]
 struct Asked {
     /// Each once.
@@ -132,7 +137,7 @@ impl Asked {
     }
 
     fn hear(&mut self, stem: &str, form: &str, weight: Weight) {
-        let weight = if EMPTY.binary_search(&form).is_ok() { Weight::Empty } else { weight };
+        let weight = if is_empty_word(form) { Weight::Empty } else { weight };
         match self.words.iter_mut().find(|it| it.stem == stem) {
             Some(known) => known.weight = known.weight.max(weight),
             None => {

@@ -1,0 +1,116 @@
+//! Cuts a transcript into passages: pieces that say enough to be found by their meaning, and no more
+//! than is read at once. Each begins with what the last one ended with, so that nothing falls between.
+
+use super::sentences::{one_line, sentences};
+use super::{Entry, NewFact, Source};
+
+/// Characters of a passage, at most.
+const MOST: usize = 900;
+/// An entry that is longer is not said twice.
+const LONGEST_AGAIN: usize = 300;
+/// Characters of a name.
+const LONGEST_NAME: usize = 64;
+
+/// `entries` are in their order; passages never have entries of two sessions.
+pub fn passages(entries: &[Entry]) -> Vec<NewFact> {
+    let sessions = entries.chunk_by(|one, two| one.session == two.session);
+    sessions.flat_map(of_session).collect()
+}
+
+fn of_session(entries: &[Entry]) -> Vec<NewFact> {
+    let mut passages = Vec::new();
+    let mut open: Vec<Line<'_>> = Vec::new();
+    for entry in entries {
+        let speaker: String = one_line(&entry.speaker).chars().take(LONGEST_NAME).collect();
+        let line = Line::new(entry, format!("{speaker}: {}", one_line(&entry.text)));
+        if line.length > MOST {
+            passages.extend(passage(&open));
+            open.clear();
+            passages.extend(
+                cut(&line, &speaker).iter().filter_map(|it| passage(std::slice::from_ref(it))),
+            );
+            continue;
+        }
+        if length(&open) + 1 + line.length > MOST {
+            passages.extend(passage(&open));
+            let last = open.pop().filter(|it| it.length <= LONGEST_AGAIN);
+            let fits = |it: &Line<'_>| it.length + 1 + line.length <= MOST;
+            open = last.filter(fits).into_iter().collect();
+        }
+        open.push(line);
+    }
+    passages.extend(passage(&open));
+    passages
+}
+
+/// What one speaker said at once.
+struct Line<'e> {
+    entry: &'e Entry,
+    text: String,
+    /// In characters.
+    length: usize,
+}
+
+impl<'e> Line<'e> {
+    fn new(entry: &'e Entry, text: String) -> Self {
+        let length = text.chars().count();
+        Self { entry, text, length }
+    }
+}
+
+fn length(lines: &[Line<'_>]) -> usize {
+    lines.iter().map(|it| it.length + 1).sum::<usize>().saturating_sub(1)
+}
+
+fn passage(lines: &[Line<'_>]) -> Option<NewFact> {
+    let (first, last) = (lines.first()?, lines.last()?);
+    let texts: Vec<&str> = lines.iter().map(|it| it.text.as_str()).collect();
+    Some(NewFact {
+        text: texts.join("\n"),
+        at: last.entry.at,
+        source: Source::Heard { first: first.entry.id, last: last.entry.id },
+        session: Some(first.entry.session.clone()),
+        entity: None,
+        topic: None,
+    })
+}
+
+/// One that is too long alone: between sentences, else between words, else anywhere.
+fn cut<'e>(line: &Line<'e>, speaker: &str) -> Vec<Line<'e>> {
+    let said = &line.text[speaker.len() + 2..];
+    let room = MOST - speaker.chars().count() - 2;
+    let mut ends: Vec<usize> = Vec::new();
+    let (mut from, mut used) = (0, 0);
+    for part in sentences(said).into_iter().flat_map(|it| pieces(said, it, room)) {
+        let length = said[from..part].chars().count();
+        if length > room {
+            ends.push(used);
+            from = used;
+        }
+        used = part;
+    }
+    ends.push(used);
+    let mut from = 0;
+    let mut piece = |end: usize| {
+        let text = format!("{speaker}: {}", said[from..end].trim());
+        from = end;
+        Line::new(line.entry, text)
+    };
+    ends.into_iter().map(&mut piece).collect()
+}
+
+/// Where a sentence may end: where it does, and where it has to.
+fn pieces(said: &str, sentence: std::ops::Range<usize>, room: usize) -> Vec<usize> {
+    let mut ends = Vec::new();
+    let mut from = sentence.start;
+    while let Some((over, _)) = said[from..sentence.end].char_indices().nth(room) {
+        let space = said[from..from + over].rfind(' ').filter(|it| *it > over / 2);
+        from += space.unwrap_or(over);
+        ends.push(from);
+    }
+    ends.push(sentence.end);
+    ends
+}
+
+#[cfg(test)]
+mod tests;

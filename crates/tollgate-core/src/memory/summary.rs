@@ -1,0 +1,287 @@
+//! What a session was about, in its own words: who spoke, when, and the sentences that tell most.
+//! No model is asked; the same transcript gives the same summary.
+
+use std::collections::{HashMap, HashSet};
+
+use super::Entry;
+use super::search::is_empty_word;
+use super::sentences::{one_line, sentences};
+use super::words::{Kind, words};
+use crate::date;
+use crate::text::shortened;
+
+/// Bytes read of a session, and of one entry.
+const READ: usize = 4 << 20;
+const READ_OF_ONE: usize = 16 << 10;
+/// Sentences among which is chosen: those that tell most by themselves.
+const CHOICE: usize = 1_000;
+/// Words of a sentence that is worth being told, and characters of it that are shown.
+const LEAST_WORDS: usize = 4;
+const LONGEST: usize = 280;
+/// What tells less than this part of what the first told is left out, though there were room.
+const LEAST: f32 = 0.35;
+/// Speakers that are named.
+const NAMED: usize = 8;
+
+/// What a name counts, against a word; a number; a word said only once; a word told already.
+const NAME: f32 = 2.0;
+const NUMBER: f32 = 1.5;
+const ONCE: f32 = 0.5;
+const AGAIN: f32 = 0.2;
+/// What a sentence counts in which something is decided, found or lost, and a question.
+const DECISION: f32 = 1.5;
+const QUESTION: f32 = 0.5;
+
+/// Words of decisions and of what changes the world, as they are indexed.
+const DECISIONS: &[&str] = &[
+    "agree",
+    "alive",
+    "attack",
+    "betray",
+    "dead",
+    "deal",
+    "decide",
+    "defeat",
+    "destroy",
+    "die",
+    "discover",
+    "escape",
+    "find",
+    "found",
+    "gave",
+    "give",
+    "hidden",
+    "hide",
+    "important",
+    "kill",
+    "learn",
+    "lost",
+    "murder",
+    "must",
+    "need",
+    "oath",
+    "owe",
+    "plan",
+    "promise",
+    "quest",
+    "refuse",
+    "reveal",
+    "reward",
+    "secret",
+    "steal",
+    "stole",
+    "stolen",
+    "swear",
+    "swore",
+    "took",
+    "tomorrow",
+    "treasure",
+    "truth",
+    "vow",
+    "win",
+    "won",
+];
+
+/// In `most` characters at most; nothing of nothing.
+pub fn summary(entries: &[Entry], most: usize) -> String {
+    let (Some(first), Some(last)) = (entries.first(), entries.last()) else {
+        return String::new();
+    };
+    let mut told = shortened(
+        &format!(
+            "{} from {} to {}: {}.",
+            counted(entries.len(), "entry", "entries"),
+            date::written(first.at),
+            date::written(last.at),
+            speakers(entries),
+        ),
+        most.saturating_sub(1),
+    );
+    let said = said(entries);
+    let mut chosen = Telling::of(&said).choose(most.saturating_sub(told.chars().count()));
+    chosen.sort_unstable();
+    for at in chosen {
+        told.push('\n');
+        told.push_str(&said[at].line());
+    }
+    told.chars().take(most).collect()
+}
+
+fn counted(count: usize, one: &str, many: &str) -> String {
+    if count == 1 { format!("1 {one}") } else { format!("{count} {many}") }
+}
+
+/// Those who said most first.
+fn speakers(entries: &[Entry]) -> String {
+    let mut counts: Vec<(String, usize)> = Vec::new();
+    let mut known: HashMap<&str, usize> = HashMap::new();
+    for entry in entries {
+        let at = *known.entry(&entry.speaker).or_insert_with(|| {
+            counts.push((shortened(&one_line(&entry.speaker), 40), 0));
+            counts.len() - 1
+        });
+        counts[at].1 += 1;
+    }
+    counts.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let more = counts.len().saturating_sub(NAMED);
+    let named = counts.iter().take(NAMED).map(|(name, count)| format!("{name} ({count})"));
+    let mut all: Vec<String> = named.collect();
+    if more > 0 {
+        all.push(format!("{more} more"));
+    }
+    all.join(", ")
+}
+
+/// One sentence, with the words that may tell something.
+struct Sentence {
+    speaker: String,
+    text: String,
+    words: Vec<Told>,
+    count: usize,
+}
+
+#[derive(Clone)]
+struct Told {
+    stem: String,
+    spelling: Spelling,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Spelling {
+    /// With a capital inside of a sentence.
+    Capital,
+    /// Where every word has a capital.
+    First,
+    Small,
+    Digits,
+}
+
+fn said(entries: &[Entry]) -> Vec<Sentence> {
+    let mut all = Vec::new();
+    let mut read = 0;
+    for entry in entries {
+        let text = &entry.text[..entry.text.floor_char_boundary(READ_OF_ONE)];
+        read += text.len();
+        if read > READ {
+            break;
+        }
+        let line = one_line(text);
+        for at in sentences(&line) {
+            all.push(Sentence::new(&entry.speaker, &line[at]));
+        }
+    }
+    all
+}
+
+impl Sentence {
+    fn new(speaker: &str, text: &str) -> Self {
+        let mut told: Vec<Told> = Vec::new();
+        let mut count = 0;
+        words(text, &mut |word| {
+            if word.kind == Kind::Part {
+                return;
+            }
+            let raw = &text[word.at];
+            let spelling = match raw.chars().next() {
+                Some(letter) if letter.is_ascii_digit() => Spelling::Digits,
+                Some(letter) if letter.is_uppercase() && word.place == 0 => Spelling::First,
+                Some(letter) if letter.is_uppercase() => Spelling::Capital,
+                _ => Spelling::Small,
+            };
+            count += 1;
+            if !is_empty_word(word.form) && !told.iter().any(|it| it.stem == word.stem) {
+                told.push(Told { stem: word.stem.to_owned(), spelling });
+            }
+        });
+        Self { speaker: one_line(speaker), text: text.to_owned(), words: told, count }
+    }
+
+    fn line(&self) -> String {
+        format!("{}: {}", shortened(&self.speaker, 40), shortened(&self.text, LONGEST))
+    }
+
+    fn is_question(&self) -> bool {
+        self.text.trim_end_matches(['"', '”', '’', '\'', ')']).ends_with(['?', '？'])
+    }
+}
+
+/// What each word of a session tells.
+struct Telling<'s> {
+    said: &'s [Sentence],
+    worth: HashMap<&'s str, f32>,
+}
+
+impl<'s> Telling<'s> {
+    /// Rare words tell more than common ones, names more than words. A name is what is never
+    /// written small.
+    fn of(said: &'s [Sentence]) -> Self {
+        let mut counts: HashMap<&str, (f32, Spelling)> = HashMap::new();
+        for word in said.iter().flat_map(|it| &it.words) {
+            let known = counts.entry(&word.stem).or_insert((0.0, word.spelling));
+            known.0 += 1.0;
+            known.1 = match (known.1, word.spelling) {
+                (Spelling::Small, _) | (_, Spelling::Small) => Spelling::Small,
+                (Spelling::First, other) | (other, Spelling::First) => other,
+                (one, _) => one,
+            };
+        }
+        let all = said.len() as f32;
+        let worth = counts.into_iter().map(|(stem, (count, spelling))| {
+            let rarity = (1.0 + all / count).ln();
+            let factor = match spelling {
+                Spelling::Capital => NAME,
+                Spelling::Digits => NUMBER,
+                Spelling::First | Spelling::Small if count < 2.0 => ONCE,
+                Spelling::First | Spelling::Small => 1.0,
+            };
+            (stem, rarity * factor)
+        });
+        Self { worth: worth.collect(), said }
+    }
+
+    /// Greedily: what was told already counts little in the next.
+    fn choose(&self, room: usize) -> Vec<usize> {
+        let mut order: Vec<(f32, usize)> =
+            (0..self.said.len()).map(|at| (self.score(at, &HashSet::new()), at)).collect();
+        order.retain(|(score, _)| *score > 0.0);
+        order.sort_by(|one, two| two.0.total_cmp(&one.0).then(one.1.cmp(&two.1)));
+        order.truncate(CHOICE);
+        let mut choice: Vec<(usize, usize)> = order
+            .into_iter()
+            .map(|(_, at)| (at, 1 + self.said[at].line().chars().count()))
+            .collect();
+        let least = choice.first().map_or(0.0, |it| LEAST * self.score(it.0, &HashSet::new()));
+        let (mut told, mut chosen, mut left) = (HashSet::new(), Vec::new(), room);
+        loop {
+            choice.retain(|(_, length)| *length <= left);
+            let best = (0..choice.len())
+                .map(|index| (self.score(choice[index].0, &told), index))
+                .max_by(|one, two| one.0.total_cmp(&two.0).then(two.1.cmp(&one.1)));
+            let Some((_, index)) = best.filter(|it| it.0 >= least) else { return chosen };
+            let (at, length) = choice.swap_remove(index);
+            left -= length;
+            told.extend(self.said[at].words.iter().map(|it| it.stem.as_str()));
+            chosen.push(at);
+        }
+    }
+
+    fn score(&self, at: usize, told: &HashSet<&str>) -> f32 {
+        let sentence = &self.said[at];
+        if sentence.count < LEAST_WORDS || sentence.words.len() < 2 {
+            return 0.0;
+        }
+        let worth = |it: &Told| {
+            let worth = self.worth.get(it.stem.as_str()).copied().unwrap_or_default();
+            if told.contains(it.stem.as_str()) { AGAIN * worth } else { worth }
+        };
+        let sum: f32 = sentence.words.iter().map(worth).sum();
+        let decides = sentence.words.iter().any(|it| DECISIONS.contains(&it.stem.as_str()));
+        let decision = if decides { DECISION } else { 1.0 };
+        let question = if sentence.is_question() { QUESTION } else { 1.0 };
+        // Longer ones have more words, but have to earn their room.
+        decision * question * sum / (sentence.count as f32 + 6.0).sqrt()
+    }
+}
+
+#[cfg(test)]
+mod tests;
