@@ -116,6 +116,13 @@ pub const LONGEST_NAME: usize = 256;
 /// Found at once, at most.
 pub const MOST_HITS: usize = 100;
 
+impl<T> Hit<T> {
+    /// The same hit, of what was found as something else.
+    pub fn of<U>(self, other: impl FnOnce(T) -> U) -> Hit<U> {
+        Hit { found: other(self.found), score: self.score, snippet: self.snippet }
+    }
+}
+
 impl Scope {
     pub fn of_operator(namespace: Namespace) -> Self {
         Self { namespace, eyes: Eyes::Operator }

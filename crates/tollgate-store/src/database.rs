@@ -11,7 +11,7 @@ use parking_lot::Mutex;
 use rusqlite::{Connection, OpenFlags, Transaction, TransactionBehavior};
 
 use crate::error::{Error, OpenError};
-use crate::migrations::{self, STEPS};
+use crate::migrations::{self, Format, STORE};
 
 /// What outlasts the process. Every method may block; calls wait for each other.
 #[derive(Debug)]
@@ -33,25 +33,14 @@ impl Store {
     /// Opens the file, or makes it. What is there is never replaced: a file that cannot be used is
     /// refused with the reason.
     pub fn open(file: &Path) -> Result<Self, OpenError> {
-        let unusable = |why| OpenError::Unusable { file: file.to_owned(), why };
-        make_private(file).map_err(|error| unusable(error.into()))?;
-        let mut connection = connect(file).map_err(|error| unusable(error.into()))?;
-        let known = u32::try_from(STEPS.len()).unwrap_or(u32::MAX);
-        match migrations::version(&connection).map_err(|error| unusable(error.into()))? {
-            None => return Err(OpenError::Foreign { file: file.to_owned() }),
-            Some(found) if found > known => {
-                return Err(OpenError::Newer { file: file.to_owned(), found, known });
-            }
-            Some(_) => {}
-        }
-        prepare(&mut connection).map_err(unusable)?;
+        let connection = open(file, &STORE)?;
         Ok(Self { connection: Mutex::new(connection), file: Some(file.to_owned()) })
     }
 
     /// A database that nobody else sees and that ends with this value.
     pub fn in_memory() -> Result<Self, Error> {
         let mut connection = Connection::open_in_memory()?;
-        prepare(&mut connection)?;
+        prepare(&mut connection, &STORE)?;
         Ok(Self { connection: Mutex::new(connection), file: None })
     }
 
@@ -80,6 +69,23 @@ impl Store {
     }
 }
 
+/// The first connection to a file of that kind, which is made if it is not there.
+pub(crate) fn open(file: &Path, format: &Format<'_>) -> Result<Connection, OpenError> {
+    let unusable = |why| OpenError::Unusable { file: file.to_owned(), why };
+    make_private(file).map_err(|error| unusable(error.into()))?;
+    let mut connection = connect(file).map_err(|error| unusable(error.into()))?;
+    let known = u32::try_from(format.steps.len()).unwrap_or(u32::MAX);
+    match migrations::version(&connection, format).map_err(|error| unusable(error.into()))? {
+        None => return Err(OpenError::Foreign { file: file.to_owned() }),
+        Some(found) if found > known => {
+            return Err(OpenError::Newer { file: file.to_owned(), found, known });
+        }
+        Some(_) => {}
+    }
+    prepare(&mut connection, format).map_err(unusable)?;
+    Ok(connection)
+}
+
 /// One more connection to a file that is there.
 pub(crate) fn connect(file: &Path) -> rusqlite::Result<Connection> {
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
@@ -104,12 +110,12 @@ fn make_private(file: &Path) -> io::Result<()> {
     Ok(())
 }
 
-fn prepare(connection: &mut Connection) -> Result<(), Error> {
+fn prepare(connection: &mut Connection, format: &Format<'_>) -> Result<(), Error> {
     enter_log(connection)?;
     // Safe with the log: a loss of power can cost the last writes, never the file.
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update(None, "foreign_keys", "ON")?;
-    migrations::take(connection, STEPS)?;
+    migrations::take(connection, format)?;
     check(connection)
 }
 

@@ -1,13 +1,58 @@
 //! The memory: three layers in one of two databases. Called by the engine, which says in whose
 //! scope; knows nothing of tools and agents' rights.
 
-use std::time::Duration;
+use std::ops::Deref;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
-use tollgate_core::memory::{EntityId, Invalid};
+use tollgate_core::memory::{
+    EntityId, Entry, Fact, Hit, Invalid, MOST_HITS, Query, Scope, Session, SessionId, Source, fuse,
+    rank,
+};
 
+use crate::error::OpenError;
+
+mod candidates;
 mod database;
+mod same;
+mod sketch;
+mod sqlite;
 
 pub use database::{Counts, Database, Forget, MOST_AT_ONCE, Page, Stretch, Unread, Vector, Wanted};
+
+/// All that is kept, wherever it is: whatever a database can do, and finding what fits best.
+#[derive(Clone)]
+pub struct Memory {
+    database: Arc<dyn Database>,
+}
+
+/// What is looked for, as it was asked.
+#[derive(Debug, Clone, Copy)]
+pub struct Search<'s> {
+    pub query: &'s str,
+    /// Only there.
+    pub session: Option<&'s SessionId>,
+    /// From 1 to [`MOST_HITS`].
+    pub most: usize,
+    /// What is newer counts more.
+    pub now: SystemTime,
+}
+
+/// Something that was found out: as a fact, or only because somebody said it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Known {
+    Fact(Fact),
+    Said(Entry),
+}
+
+/// A session in which something was found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recalled {
+    pub session: Session,
+    /// The best first, and only a few.
+    pub hits: Vec<Hit<Entry>>,
+}
 
 /// Why the memory has no answer.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -25,3 +70,134 @@ pub enum Trouble {
     #[error("the memory failed: {0}")]
     Failed(#[from] crate::Error),
 }
+
+/// Facts that are near in meaning are asked for beyond those that are wanted: words may tell more.
+const NEAR: usize = 40;
+/// Hits of one session.
+const OF_A_SESSION: usize = 3;
+
+impl Memory {
+    pub fn over(database: Arc<dyn Database>) -> Self {
+        Self { database }
+    }
+
+    /// In a file of its own, which is made if it is not there.
+    pub fn open_sqlite(file: &Path) -> Result<Self, OpenError> {
+        Ok(Self::over(Arc::new(sqlite::Sqlite::open(file)?)))
+    }
+
+    /// What was said.
+    pub async fn search_entries(
+        &self,
+        scope: &Scope,
+        search: &Search<'_>,
+    ) -> Result<Vec<Hit<Entry>>, Trouble> {
+        self.entries_like(scope, &search.query()?, search).await
+    }
+
+    /// What is known: by its words and, with a vector of the question, by its meaning. Without one
+    /// what was said counts as well.
+    pub async fn search_facts(
+        &self,
+        scope: &Scope,
+        search: &Search<'_>,
+        vector: Option<&Vector>,
+    ) -> Result<Vec<Hit<Known>>, Trouble> {
+        let (query, most) = (search.query()?, search.most);
+        let worded = self.database.facts_with(scope, &query);
+        let Some(vector) = vector else {
+            let said = self.entries_like(scope, &query, search);
+            let (worded, said) = tokio::try_join!(worded, said)?;
+            return Ok(known(rank(&query, worded, search.now, most), said, most));
+        };
+        let near = self.database.facts_near(scope, vector, NEAR.max(2 * most));
+        let (worded, near) = tokio::try_join!(worded, near)?;
+        let worded = rank(&query, worded, search.now, most.max(NEAR));
+        let fused = fuse(&query, worded, near, most);
+        Ok(fused.into_iter().map(|hit| hit.of(Known::Fact)).collect())
+    }
+
+    /// The sessions in which something was said, those with the best first.
+    pub async fn search_history(
+        &self,
+        scope: &Scope,
+        search: &Search<'_>,
+    ) -> Result<Vec<Recalled>, Trouble> {
+        let query = search.query()?;
+        let wide = Search { most: MOST_HITS, ..*search };
+        let mut sessions: Vec<(SessionId, Vec<Hit<Entry>>)> = Vec::new();
+        for hit in self.entries_like(scope, &query, &wide).await? {
+            let known = sessions.iter().position(|(session, _)| *session == hit.found.session);
+            match known {
+                Some(at) if sessions[at].1.len() < OF_A_SESSION => sessions[at].1.push(hit),
+                Some(_) => {}
+                None if sessions.len() < search.most => {
+                    sessions.push((hit.found.session.clone(), vec![hit]));
+                }
+                None => {}
+            }
+        }
+        let mut recalled = Vec::new();
+        for (session, hits) in sessions {
+            // It may have been forgotten a moment ago.
+            if let Some(session) = self.database.session(scope, &session).await? {
+                recalled.push(Recalled { session, hits });
+            }
+        }
+        Ok(recalled)
+    }
+
+    async fn entries_like(
+        &self,
+        scope: &Scope,
+        query: &Query,
+        search: &Search<'_>,
+    ) -> Result<Vec<Hit<Entry>>, Trouble> {
+        let found = self.database.entries_with(scope, query, search.session).await?;
+        Ok(rank(query, found, search.now, search.most))
+    }
+}
+
+/// Whatever else there is to do is done by the database itself.
+impl Deref for Memory {
+    type Target = dyn Database;
+
+    fn deref(&self) -> &Self::Target {
+        &*self.database
+    }
+}
+
+impl Search<'_> {
+    fn query(&self) -> Result<Query, Invalid> {
+        if self.most == 0 || self.most > MOST_HITS {
+            return Err(Invalid::Range {
+                field: "top_k",
+                found: self.most.to_string(),
+                least: "1".to_owned(),
+                most: MOST_HITS.to_string(),
+            });
+        }
+        Query::parse(self.query)
+    }
+}
+
+/// Facts and entries in one list, the best first. What stands in a passage that was found is not
+/// told again.
+fn known(facts: Vec<Hit<Fact>>, said: Vec<Hit<Entry>>, most: usize) -> Vec<Hit<Known>> {
+    let heard: Vec<_> = facts
+        .iter()
+        .filter_map(|hit| match hit.found.source {
+            Source::Heard { first, last } => Some(first..=last),
+            Source::Stated => None,
+        })
+        .collect();
+    let is_new = |hit: &Hit<Entry>| !heard.iter().any(|span| span.contains(&hit.found.id));
+    let said: Vec<_> = said.into_iter().filter(is_new).map(|hit| hit.of(Known::Said)).collect();
+    let mut all: Vec<_> = facts.into_iter().map(|hit| hit.of(Known::Fact)).chain(said).collect();
+    all.sort_by(|one, two| two.score.total_cmp(&one.score));
+    all.truncate(most);
+    all
+}
+
+#[cfg(test)]
+mod tests;

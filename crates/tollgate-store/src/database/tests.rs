@@ -90,7 +90,7 @@ fn a_file_of_a_newer_version_is_refused_with_both_versions() {
     let store = place.open().unwrap();
     store.write(|it| it.pragma_update(None, "user_version", 9_000)).unwrap();
     drop(store);
-    let known = STEPS.len();
+    let known = STORE.steps.len();
     assert_eq!(
         place.refused(),
         format!(

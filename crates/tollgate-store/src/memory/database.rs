@@ -14,6 +14,7 @@ use tollgate_core::memory::{
 };
 
 use super::Trouble;
+use crate::number::size;
 
 #[async_trait]
 pub trait Database: Send + Sync {
@@ -136,6 +137,18 @@ pub struct Page {
     pub most: usize,
 }
 
+impl Page {
+    /// So many are read for it, from the first on.
+    pub(super) fn end(self) -> i64 {
+        size(self.skip.saturating_add(self.most.min(MOST_AT_ONCE)))
+    }
+
+    /// What belongs to it, of all from the first on.
+    pub(super) fn of<T>(self, all: Vec<T>) -> impl Iterator<Item = T> {
+        all.into_iter().skip(self.skip).take(self.most.min(MOST_AT_ONCE))
+    }
+}
+
 /// A part of a transcript.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stretch {
@@ -195,4 +208,14 @@ pub struct Counts {
     pub facts: u64,
     pub entities: u64,
     pub relations: u64,
+}
+
+impl Counts {
+    pub(super) fn add(&mut self, more: &Self) {
+        self.sessions += more.sessions;
+        self.entries += more.entries;
+        self.facts += more.facts;
+        self.entities += more.entities;
+        self.relations += more.relations;
+    }
 }

@@ -1,5 +1,9 @@
 use super::*;
 
+fn format<'s>(steps: &'s [&'s str]) -> Format<'s> {
+    Format { steps, ..STORE }
+}
+
 fn opened() -> Connection {
     Connection::open_in_memory().unwrap()
 }
@@ -14,10 +18,11 @@ fn tables(connection: &Connection) -> String {
 #[test]
 fn an_empty_file_gets_all_steps_and_each_only_once() {
     let mut connection = opened();
-    assert_eq!(version(&connection).unwrap(), Some(0));
+    assert_eq!(version(&connection, &STORE).unwrap(), Some(0));
     for _ in 0..2 {
-        take(&mut connection, STEPS).unwrap();
-        assert_eq!(version(&connection).unwrap(), u32::try_from(STEPS.len()).ok());
+        take(&mut connection, &STORE).unwrap();
+        let known = u32::try_from(STORE.steps.len()).ok();
+        assert_eq!(version(&connection, &STORE).unwrap(), known);
     }
     assert_eq!(tables(&connection), "audit audit_chain keys logins measurements pins");
 }
@@ -26,11 +31,14 @@ fn an_empty_file_gets_all_steps_and_each_only_once() {
 fn a_file_of_an_earlier_version_gets_only_what_it_lacks() {
     let steps = ["CREATE TABLE a (x)", "CREATE TABLE b (x); INSERT INTO a VALUES (1)"];
     let mut connection = opened();
-    take(&mut connection, &steps[..1]).unwrap();
+    take(&mut connection, &format(&steps[..1])).unwrap();
     assert_eq!(tables(&connection), "a");
-    take(&mut connection, &steps).unwrap();
-    take(&mut connection, &steps).unwrap();
-    assert_eq!((tables(&connection).as_str(), version(&connection).unwrap()), ("a b", Some(2)));
+    take(&mut connection, &format(&steps)).unwrap();
+    take(&mut connection, &format(&steps)).unwrap();
+    assert_eq!(
+        (tables(&connection).as_str(), version(&connection, &STORE).unwrap()),
+        ("a b", Some(2))
+    );
     let rows: u32 = connection.query_row("SELECT count(*) FROM a", [], |it| it.get(0)).unwrap();
     assert_eq!(rows, 1);
 }
@@ -39,8 +47,11 @@ fn a_file_of_an_earlier_version_gets_only_what_it_lacks() {
 fn a_step_that_fails_leaves_nothing_behind() {
     let steps = ["CREATE TABLE a (x)", "CREATE TABLE b (x); INSERT INTO nowhere VALUES (1)"];
     let mut connection = opened();
-    assert!(take(&mut connection, &steps).is_err());
-    assert_eq!((tables(&connection).as_str(), version(&connection).unwrap()), ("a", Some(1)));
+    assert!(take(&mut connection, &format(&steps)).is_err());
+    assert_eq!(
+        (tables(&connection).as_str(), version(&connection, &STORE).unwrap()),
+        ("a", Some(1))
+    );
 }
 
 #[test]
@@ -48,13 +59,14 @@ fn files_of_other_programs_have_no_version_of_ours() {
     let check = |made: &str| {
         let connection = opened();
         connection.execute_batch(made).unwrap();
-        assert_eq!(version(&connection).unwrap(), None, "{made}");
+        assert_eq!(version(&connection, &STORE).unwrap(), None, "{made}");
     };
     check("CREATE TABLE bookmarks (url TEXT)");
     check("PRAGMA user_version = 3");
     check("PRAGMA application_id = 77");
-    let connection = opened();
-    connection.pragma_update(None, "application_id", APPLICATION).unwrap();
+    let mut connection = opened();
+    take(&mut connection, &STORE).unwrap();
+    assert_eq!(version(&connection, &MEMORY).unwrap(), None);
     connection.pragma_update(None, "user_version", -1).unwrap();
-    assert_eq!(version(&connection).unwrap(), None);
+    assert_eq!(version(&connection, &STORE).unwrap(), None);
 }

@@ -1,0 +1,100 @@
+//! Which texts become candidates of a query, by the lists of the newest texts with each of its
+//! terms; and about in how many texts a term stands. Pure, and the same for both databases.
+
+use std::collections::HashMap;
+
+/// How far a list of the texts with one term, on one shelf, is read: the newest.
+pub(super) const NEWEST: usize = 1_000;
+/// Texts that are ranked.
+pub(super) const MOST: usize = 300;
+
+/// The texts of one shelf: how many, and from which number to which.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stock {
+    pub(super) texts: u64,
+    pub(super) first: u64,
+    pub(super) last: u64,
+}
+
+/// What is known of the terms of a query, in their order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Lists {
+    terms: Vec<Term>,
+    texts: u64,
+}
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Term {
+    newest: Vec<u64>,
+    with: u64,
+}
+
+impl Lists {
+    /// Of a query with so many terms.
+    pub(super) fn new(terms: usize) -> Self {
+        Self { terms: vec![Term::default(); terms], texts: 0 }
+    }
+
+    /// One shelf more that is looked through.
+    pub(super) fn shelf(&mut self, stock: Stock) {
+        self.texts += stock.texts;
+    }
+
+    /// The newest texts with a term on a shelf, by their numbers. A list shorter than [`NEWEST`] is
+    /// all of them.
+    pub(super) fn add(&mut self, term: usize, newest: Vec<u64>, stock: Stock) {
+        if let Some(term) = self.terms.get_mut(term) {
+            term.with += estimate(&newest, stock);
+            term.newest.extend(newest);
+        }
+    }
+
+    pub(super) fn texts(&self) -> u64 {
+        self.texts
+    }
+
+    pub(super) fn with(&self) -> Vec<u64> {
+        self.terms.iter().map(|term| term.with).collect()
+    }
+
+    /// Those with the rarest terms, and with most of them; of equal ones the newest.
+    pub(super) fn chosen(&self) -> Vec<u64> {
+        let mut worth: HashMap<u64, f64> = HashMap::new();
+        for term in &self.terms {
+            let rarity = self.rarity(term);
+            for number in &term.newest {
+                *worth.entry(*number).or_default() += rarity;
+            }
+        }
+        let mut order: Vec<(f64, u64)> = worth.into_iter().map(|(text, it)| (it, text)).collect();
+        order.sort_unstable_by(|one, two| two.0.total_cmp(&one.0).then(two.1.cmp(&one.1)));
+        order.truncate(MOST);
+        order.into_iter().map(|(_, text)| text).collect()
+    }
+
+    fn rarity(&self, term: &Term) -> f64 {
+        let (texts, with) = (number(self.texts.max(term.with)), number(term.with));
+        (1.0 + (texts - with + 0.5) / (with + 0.5)).ln()
+    }
+}
+
+/// As dense as in the part that was read.
+fn estimate(newest: &[u64], stock: Stock) -> u64 {
+    let read = u64::try_from(newest.len()).unwrap_or(u64::MAX);
+    let oldest = match newest.iter().min() {
+        Some(oldest) if newest.len() >= NEWEST => *oldest,
+        _ => return read,
+    };
+    let seen = stock.last.saturating_sub(oldest).saturating_add(1);
+    let all = stock.last.saturating_sub(stock.first.min(oldest)).saturating_add(1);
+    let estimate = u128::from(read) * u128::from(all) / u128::from(seen);
+    u64::try_from(estimate).unwrap_or(u64::MAX).clamp(read, stock.texts.max(read))
+}
+
+#[expect(clippy::cast_precision_loss, reason = "an estimate")]
+fn number(count: u64) -> f64 {
+    count as f64
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,78 @@
+//! What waits for a thread: no more than it can hold. Used by the threads of the memory's file.
+
+use std::collections::VecDeque;
+
+use parking_lot::{Condvar, Mutex};
+
+pub(super) struct Queue<T> {
+    waiting: Mutex<Waiting<T>>,
+    woken: Condvar,
+    most: usize,
+}
+
+struct Waiting<T> {
+    items: VecDeque<T>,
+    closed: bool,
+}
+
+/// Why something does not wait here.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Refused {
+    Full,
+    Closed,
+}
+
+impl<T> Queue<T> {
+    pub(super) fn new(most: usize) -> Self {
+        let waiting = Waiting { items: VecDeque::new(), closed: false };
+        Self { waiting: Mutex::new(waiting), woken: Condvar::new(), most }
+    }
+
+    pub(super) fn push(&self, item: T) -> Result<(), Refused> {
+        let mut waiting = self.waiting.lock();
+        if waiting.closed {
+            return Err(Refused::Closed);
+        }
+        if waiting.items.len() >= self.most {
+            return Err(Refused::Full);
+        }
+        waiting.items.push_back(item);
+        self.woken.notify_one();
+        Ok(())
+    }
+
+    /// Waits for one; `None` when it is closed and nothing is left.
+    pub(super) fn take(&self) -> Option<T> {
+        let mut waiting = self.waiting.lock();
+        loop {
+            if let Some(item) = waiting.items.pop_front() {
+                return Some(item);
+            }
+            if waiting.closed {
+                return None;
+            }
+            self.woken.wait(&mut waiting);
+        }
+    }
+
+    /// One that waits already, if it is as wanted.
+    pub(super) fn take_if(&self, wanted: impl FnOnce(&T) -> bool) -> Option<T> {
+        self.waiting.lock().items.pop_front_if(|item| wanted(item))
+    }
+
+    /// Nothing more comes in; what waits is still taken.
+    pub(super) fn close(&self) {
+        self.waiting.lock().closed = true;
+        self.woken.notify_all();
+    }
+
+    /// Nothing more comes in, and nobody takes what waits.
+    pub(super) fn abandon(&self) {
+        let mut waiting = self.waiting.lock();
+        waiting.closed = true;
+        let left = std::mem::take(&mut waiting.items);
+        drop(waiting);
+        self.woken.notify_all();
+        drop(left);
+    }
+}

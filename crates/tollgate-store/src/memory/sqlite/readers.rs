@@ -1,0 +1,132 @@
+//! The threads that read the memory's file: a few, each with its own connection. Whatever they are
+//! asked ends in time. What is read is not known here.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rusqlite::Connection;
+use tokio::sync::oneshot;
+
+use super::queue::{Queue, Refused};
+use super::{STATEMENTS, Trouble, now};
+use crate::database;
+use crate::error::Error;
+
+/// From the question to the answer, waiting included.
+const PATIENCE: Duration = Duration::from_millis(800);
+const THREADS: usize = 4;
+const WAITING: usize = 512;
+/// Of the virtual machine, between looks at the clock.
+const STEPS: i32 = 1_000;
+/// Kibibytes of pages that each connection keeps.
+const CACHE: i32 = 16 << 10;
+
+pub(super) struct Readers {
+    queue: Arc<Queue<Question>>,
+    threads: Vec<JoinHandle<()>>,
+}
+
+struct Question {
+    until: Instant,
+    work: Work,
+}
+
+type Work = Box<dyn FnOnce(Result<&Connection, Trouble>) + Send>;
+
+/// One thread's own. However it ends, nobody waits for it in vain.
+struct Reader {
+    connection: Connection,
+    began: Instant,
+    /// Microseconds after it began at which what it does is given up.
+    until: Arc<AtomicU64>,
+    queue: Arc<Queue<Question>>,
+}
+
+impl Readers {
+    pub(super) fn start(file: &Path) -> Result<Self, Error> {
+        let queue = Arc::new(Queue::new(WAITING));
+        let mut readers = Self { queue: Arc::clone(&queue), threads: Vec::new() };
+        for number in 1..=THREADS {
+            let reader = Reader::new(file, &queue)?;
+            let thread = thread::Builder::new().name(format!("memory-read-{number}"));
+            readers.threads.push(thread.spawn(move || reader.run())?);
+        }
+        Ok(readers)
+    }
+
+    pub(super) async fn ask<T: Send + 'static>(
+        &self,
+        work: impl FnOnce(&Connection) -> Result<T, Trouble> + Send + 'static,
+    ) -> Result<T, Trouble> {
+        let (reply, answer) = oneshot::channel();
+        let work: Work = Box::new(move |given: Result<&Connection, Trouble>| {
+            // Nobody does what nobody waits for.
+            if !reply.is_closed() {
+                let _ = reply.send(given.and_then(work));
+            }
+        });
+        self.queue.push(Question { until: now() + PATIENCE, work }).map_err(refused)?;
+        answer.await.unwrap_or_else(|_| Err(ended()))
+    }
+}
+
+impl Drop for Readers {
+    fn drop(&mut self) {
+        self.queue.close();
+        for thread in self.threads.drain(..) {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Reader {
+    fn new(file: &Path, queue: &Arc<Queue<Question>>) -> Result<Self, Error> {
+        let mut connection = database::connect(file)?;
+        connection.busy_timeout(PATIENCE / 2)?;
+        connection.pragma_update(None, "query_only", "ON")?;
+        connection.pragma_update(None, "cache_size", -CACHE)?;
+        connection.set_prepared_statement_cache_capacity(STATEMENTS);
+        let (began, until) = (now(), Arc::new(AtomicU64::new(u64::MAX)));
+        let limit = Arc::clone(&until);
+        let is_late = move || micros(began, now()) > limit.load(Ordering::Relaxed);
+        connection.progress_handler(STEPS, Some(is_late))?;
+        Ok(Self { connection, began, until, queue: Arc::clone(queue) })
+    }
+
+    fn run(self) {
+        while let Some(question) = self.queue.take() {
+            if now() >= question.until {
+                (question.work)(Err(Trouble::Slow(PATIENCE)));
+                continue;
+            }
+            self.until.store(micros(self.began, question.until), Ordering::Relaxed);
+            (question.work)(Ok(&self.connection));
+        }
+    }
+}
+
+impl Drop for Reader {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.queue.abandon();
+        }
+    }
+}
+
+fn micros(from: Instant, to: Instant) -> u64 {
+    u64::try_from(to.saturating_duration_since(from).as_micros()).unwrap_or(u64::MAX)
+}
+
+pub(super) fn refused(refused: Refused) -> Trouble {
+    match refused {
+        Refused::Full => Trouble::Slow(PATIENCE),
+        Refused::Closed => ended(),
+    }
+}
+
+pub(super) fn ended() -> Trouble {
+    Trouble::Away("its threads have ended".to_owned())
+}

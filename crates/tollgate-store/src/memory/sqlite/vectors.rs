@@ -1,0 +1,256 @@
+//! Vectors of facts in SQLite: kept as they are, found by their sketches, which stand in memory from
+//! the first search on. What other processes write and remove is seen by the numbers of the vectors.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use parking_lot::{Mutex, RwLock};
+use rusqlite::{Connection, OptionalExtension};
+use tollgate_core::memory::{Fact, FactId, Invalid, Scope};
+
+use super::postings::row as number;
+use super::{Trouble, facts, shelves};
+use crate::memory::Vector;
+use crate::memory::sketch::{Sketch, Sketches, cosine, unit};
+use crate::number::{size, unsigned};
+
+/// What this process knows of the vectors in the file.
+#[derive(Default)]
+pub(super) struct Meanings {
+    /// Of each model.
+    sketches: Mutex<HashMap<i64, Arc<RwLock<Sketches>>>>,
+    /// Up to which fact all have a vector of a model.
+    complete: Mutex<HashMap<String, u64>>,
+}
+
+/// Vectors that are compared exactly: at least so many, and so many for each that is wanted.
+const COMPARED: usize = 400;
+const COMPARED_EACH: usize = 8;
+/// Facts that are looked at for one that has no vector, at once.
+const SLICE: i64 = 2_000;
+
+impl Meanings {
+    pub(super) fn near(
+        &self,
+        connection: &Connection,
+        scope: &Scope,
+        (vector, most): (&Vector, usize),
+    ) -> Result<Vec<(Fact, f32)>, Trouble> {
+        let (Some(to), Some(model)) = (unit(&vector.numbers), model(connection, vector)?) else {
+            return Ok(Vec::new());
+        };
+        let shelves: Vec<i64> =
+            shelves::seen(connection, scope)?.into_iter().map(|shelf| shelf.id).collect();
+        let sketches = self.of(model);
+        refresh(connection, model, &sketches)?;
+        let wanted = COMPARED.max(COMPARED_EACH * most);
+        let about = sketches.read().nearest(&shelves, &Sketch::of(&to), wanted);
+        let mut compared = Compared::of(connection, &about, &to)?;
+        if compared.gone.len() > wanted / 4 {
+            // Much was forgotten: what is near may have been hidden behind it.
+            *sketches.write() = Sketches::default();
+            refresh(connection, model, &sketches)?;
+            let about = sketches.read().nearest(&shelves, &Sketch::of(&to), wanted);
+            compared = Compared::of(connection, &about, &to)?;
+        }
+        let Compared { mut exact, gone } = compared;
+        if !gone.is_empty() {
+            sketches.write().remove(&gone);
+        }
+        exact.sort_by(|one, two| two.1.total_cmp(&one.1).then(two.0.cmp(&one.0)));
+        let mut found = Vec::new();
+        for (fact, cosine) in exact.into_iter().take(most) {
+            found.extend(facts::get(connection, fact)?.map(|fact| (fact, cosine)));
+        }
+        Ok(found)
+    }
+
+    fn of(&self, model: i64) -> Arc<RwLock<Sketches>> {
+        Arc::clone(self.sketches.lock().entry(model).or_default())
+    }
+
+    /// The oldest first.
+    pub(super) fn missing(
+        &self,
+        connection: &Connection,
+        model: &str,
+        most: usize,
+    ) -> Result<Vec<(FactId, String)>, Trouble> {
+        let newest = "SELECT id FROM models WHERE name = ?1 ORDER BY id DESC LIMIT 1";
+        let of: Option<i64> =
+            connection.prepare_cached(newest)?.query_row([model], |row| row.get(0)).optional()?;
+        let Some(of) = of else { return texts_after(connection, 0, most) };
+        let slice = "SELECT id, EXISTS (SELECT 1 FROM vectors WHERE fact = facts.id AND model = ?1)
+                     FROM facts WHERE id > ?2 ORDER BY id LIMIT ?3";
+        let mut slice = connection.prepare_cached(slice)?;
+        let key = format!("{of} {model}");
+        let mut looked = number(self.complete.lock().get(&key).copied().unwrap_or_default());
+        let mut missing = Vec::new();
+        loop {
+            let rows = slice.query_map((of, looked, SLICE), |row| row.try_into())?;
+            let rows: Vec<(i64, bool)> = rows.collect::<Result<_, _>>()?;
+            let Some((last, _)) = rows.last() else { return Ok(missing) };
+            looked = *last;
+            for (fact, _) in rows.iter().filter(|(_, has)| !has).take(most - missing.len()) {
+                missing.extend(text(connection, *fact)?);
+            }
+            if missing.is_empty() {
+                self.complete.lock().insert(key.clone(), unsigned(looked));
+            }
+            if missing.len() >= most {
+                return Ok(missing);
+            }
+        }
+    }
+}
+
+/// Of facts that are gone, none is kept.
+pub(super) fn keep(
+    to: &Connection,
+    model: &str,
+    vectors: &[(FactId, Vec<f32>)],
+) -> Result<(), Trouble> {
+    for (fact, numbers) in vectors {
+        let fact = number(fact.0);
+        let numbers = unit(numbers).ok_or(Invalid::Range {
+            field: "vector",
+            found: "no direction, or not a number".to_owned(),
+            least: "-1".to_owned(),
+            most: "1".to_owned(),
+        })?;
+        let find = "SELECT shelf FROM facts WHERE id = ?1";
+        let shelf: Option<i64> =
+            to.prepare_cached(find)?.query_row([fact], |row| row.get(0)).optional()?;
+        if let Some(shelf) = shelf {
+            let model = model_for(to, model, numbers.len())?;
+            replace(to, (fact, shelf, model), &numbers)?;
+        }
+    }
+    Ok(())
+}
+
+fn replace(
+    to: &Connection,
+    (fact, shelf, model): (i64, i64, i64),
+    numbers: &[f32],
+) -> Result<(), Trouble> {
+    // Also of another length: a model that changed leaves nothing behind.
+    let alike = "SELECT vectors.id, vectors.model FROM vectors JOIN models ON models.id = model
+                 WHERE fact = ?1 AND name = (SELECT name FROM models WHERE id = ?2)";
+    remove(to, alike, (fact, model))?;
+    let bytes: Vec<u8> = numbers.iter().flat_map(|it| it.to_le_bytes()).collect();
+    let insert = "INSERT INTO vectors (fact, model, numbers) VALUES (?1, ?2, ?3)";
+    to.prepare_cached(insert)?.execute((fact, model, bytes))?;
+    let vector = to.last_insert_rowid();
+    let insert = "INSERT INTO sketches (model, vector, shelf, bits) VALUES (?1, ?2, ?3, ?4)";
+    let bits = Sketch::of(numbers).bytes();
+    to.prepare_cached(insert)?.execute((model, vector, shelf, bits))?;
+    Ok(())
+}
+
+/// All vectors of a fact.
+pub(super) fn forget(to: &Connection, fact: i64) -> Result<(), Trouble> {
+    remove(to, "SELECT id, model FROM vectors WHERE fact = ?1 AND fact != ?2", (fact, -1))
+}
+
+fn remove(to: &Connection, which: &str, values: (i64, i64)) -> Result<(), Trouble> {
+    let mut query = to.prepare_cached(which)?;
+    let rows = query.query_map(values, |row| row.try_into())?;
+    for (vector, model) in rows.collect::<Result<Vec<(i64, i64)>, _>>()? {
+        to.prepare_cached("DELETE FROM vectors WHERE id = ?1")?.execute([vector])?;
+        let delete = "DELETE FROM sketches WHERE model = ?1 AND vector = ?2";
+        to.prepare_cached(delete)?.execute((model, vector))?;
+    }
+    Ok(())
+}
+
+fn model(connection: &Connection, vector: &Vector) -> Result<Option<i64>, Trouble> {
+    let find = "SELECT id FROM models WHERE name = ?1 AND dimensions = ?2";
+    let mut find = connection.prepare_cached(find)?;
+    let values = (&*vector.model, size(vector.numbers.len()));
+    Ok(find.query_row(values, |row| row.get(0)).optional()?)
+}
+
+fn model_for(to: &Connection, name: &str, dimensions: usize) -> Result<i64, Trouble> {
+    let insert = "INSERT INTO models (name, dimensions) VALUES (?1, ?2) ON CONFLICT DO NOTHING";
+    to.prepare_cached(insert)?.execute((name, size(dimensions)))?;
+    let find = "SELECT id FROM models WHERE name = ?1 AND dimensions = ?2";
+    Ok(to.prepare_cached(find)?.query_row((name, size(dimensions)), |row| row.get(0))?)
+}
+
+/// Numbers of vectors only ever rise: what is new comes after what is known. What was read before
+/// time ran out is not read again.
+fn refresh(
+    connection: &Connection,
+    model: i64,
+    sketches: &RwLock<Sketches>,
+) -> Result<(), Trouble> {
+    let select = "SELECT vector, shelf, bits FROM sketches WHERE model = ?1 AND vector > ?2
+                  ORDER BY vector";
+    let mut query = connection.prepare_cached(select)?;
+    let known = sketches.read().last();
+    let mut rows = query.query((model, number(known)))?;
+    let Some(first) = rows.next()? else { return Ok(()) };
+    let mut sketches = sketches.write();
+    let mut row = Some(first);
+    while let Some(found) = row {
+        let vector = unsigned(found.get(0)?);
+        let sketch = Sketch::read(found.get_ref(2)?.as_blob().unwrap_or_default());
+        // Another reader may have been here meanwhile.
+        if let Some(sketch) = sketch.filter(|_| vector > sketches.last()) {
+            sketches.add(vector, found.get(1)?, sketch);
+        }
+        row = rows.next()?;
+    }
+    Ok(())
+}
+
+/// Vectors that seemed near.
+struct Compared {
+    /// How near each is, by its fact.
+    exact: Vec<(i64, f32)>,
+    /// Those that are no more.
+    gone: HashSet<u64>,
+}
+
+impl Compared {
+    fn of(connection: &Connection, vectors: &[u64], to: &[f32]) -> Result<Self, Trouble> {
+        let select = "SELECT fact, numbers FROM vectors WHERE id = ?1";
+        let mut query = connection.prepare_cached(select)?;
+        let mut compared = Self { exact: Vec::new(), gone: HashSet::new() };
+        let mut numbers: Vec<f32> = Vec::with_capacity(to.len());
+        for vector in vectors {
+            let mut rows = query.query([number(*vector)])?;
+            let Some(row) = rows.next()? else {
+                compared.gone.insert(*vector);
+                continue;
+            };
+            let (chunks, _) = row.get_ref(1)?.as_blob().unwrap_or_default().as_chunks::<4>();
+            numbers.clear();
+            numbers.extend(chunks.iter().map(|it| f32::from_le_bytes(*it)));
+            if let Some(near) = cosine(&numbers, to) {
+                compared.exact.push((row.get(0)?, near));
+            }
+        }
+        Ok(compared)
+    }
+}
+
+fn texts_after(
+    connection: &Connection,
+    after: i64,
+    most: usize,
+) -> Result<Vec<(FactId, String)>, Trouble> {
+    let select = "SELECT id, text FROM facts WHERE id > ?1 ORDER BY id LIMIT ?2";
+    let mut query = connection.prepare_cached(select)?;
+    let rows =
+        query.query_map((after, size(most)), |row| Ok((unsigned(row.get(0)?), row.get(1)?)))?;
+    let rows: Vec<(u64, String)> = rows.collect::<Result<_, _>>()?;
+    Ok(rows.into_iter().map(|(fact, text)| (FactId(fact), text)).collect())
+}
+
+fn text(connection: &Connection, fact: i64) -> Result<Option<(FactId, String)>, Trouble> {
+    let mut query = connection.prepare_cached("SELECT text FROM facts WHERE id = ?1")?;
+    let text = query.query_row([fact], |row| row.get(0)).optional()?;
+    Ok(text.map(|text| (FactId(unsigned(fact)), text)))
+}

@@ -1,0 +1,186 @@
+//! The one thread that writes the memory's file. All that waits goes into one commit; who asked for
+//! it hears of it afterwards. What fails, fails alone. What is written is not known here.
+
+use std::sync::Arc;
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use rusqlite::{Connection, TransactionBehavior};
+use tokio::sync::oneshot;
+
+use super::queue::Queue;
+use super::readers::{ended, refused};
+use super::{STATEMENTS, Trouble, now};
+use crate::error::Error;
+
+/// How long we wait for another process, and how long others wait for us.
+pub(super) const PATIENCE: Duration = Duration::from_millis(400);
+const LONGEST_WAIT: Duration = Duration::from_millis(900);
+const WAITING: usize = 1_024;
+/// Rows of one commit: more take so long that others would notice.
+const BATCH: usize = 4_000;
+/// Kibibytes of pages that it keeps.
+const CACHE: i32 = 64 << 10;
+/// Pages in the log before they go into the file, and bytes that are left of the log after that.
+const LOG_PAGES: i32 = 4_000;
+const LOG_BYTES: i32 = 64 << 20;
+
+pub(super) struct Writer {
+    queue: Arc<Queue<Waiting>>,
+    thread: Option<JoinHandle<()>>,
+}
+
+struct Waiting {
+    job: Box<dyn Job>,
+    rows: usize,
+    asked: Instant,
+}
+
+/// One caller's work. It may be done a second time, when the first was undone with that of others.
+trait Job: Send {
+    fn run(&mut self, to: &Connection) -> Result<(), Trouble>;
+    fn answer(self: Box<Self>, ended: Result<(), Trouble>);
+}
+
+struct Work<T, F> {
+    work: F,
+    done: Option<T>,
+    reply: oneshot::Sender<Result<T, Trouble>>,
+}
+
+/// The thread's own. However it ends, nobody waits for it in vain.
+struct Pen {
+    connection: Connection,
+    queue: Arc<Queue<Waiting>>,
+}
+
+impl Writer {
+    pub(super) fn start(connection: Connection) -> Result<Self, Error> {
+        // What is acknowledged is on the disk, not only on its way there.
+        connection.pragma_update(None, "synchronous", "FULL")?;
+        connection.busy_timeout(PATIENCE)?;
+        connection.pragma_update(None, "cache_size", -CACHE)?;
+        connection.pragma_update(None, "wal_autocheckpoint", LOG_PAGES)?;
+        connection.pragma_update(None, "journal_size_limit", LOG_BYTES)?;
+        connection.set_prepared_statement_cache_capacity(STATEMENTS);
+        let queue = Arc::new(Queue::new(WAITING));
+        let pen = Pen { connection, queue: Arc::clone(&queue) };
+        let thread = thread::Builder::new().name("memory-write".to_owned());
+        Ok(Self { queue, thread: Some(thread.spawn(move || pen.run())?) })
+    }
+
+    /// Does it with what others write meanwhile; `rows`: about how much it is.
+    pub(super) async fn write<T: Send + 'static>(
+        &self,
+        rows: usize,
+        work: impl Fn(&Connection) -> Result<T, Trouble> + Send + 'static,
+    ) -> Result<T, Trouble> {
+        let (reply, answer) = oneshot::channel();
+        let job = Box::new(Work { work, done: None, reply });
+        self.queue.push(Waiting { job, rows, asked: now() }).map_err(refused)?;
+        answer.await.unwrap_or_else(|_| Err(ended()))
+    }
+}
+
+impl Drop for Writer {
+    fn drop(&mut self) {
+        self.queue.close();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl<T: Send, F: Fn(&Connection) -> Result<T, Trouble> + Send> Job for Work<T, F> {
+    fn run(&mut self, to: &Connection) -> Result<(), Trouble> {
+        self.done = Some((self.work)(to)?);
+        Ok(())
+    }
+
+    fn answer(self: Box<Self>, ended: Result<(), Trouble>) {
+        let Self { done, reply, .. } = *self;
+        let missing = || Trouble::Failed(Error::Failed("nothing was done".to_owned()));
+        // Who does not wait any more reads what came of it.
+        let _ = reply.send(ended.and_then(|()| done.ok_or_else(missing)));
+    }
+}
+
+impl Pen {
+    fn run(mut self) {
+        while let Some(first) = self.queue.take() {
+            let batch = self.with_all_that_waits(first);
+            self.commit(batch);
+        }
+    }
+
+    fn with_all_that_waits(&self, first: Waiting) -> Vec<Waiting> {
+        let mut rows = first.rows;
+        let mut batch = vec![first];
+        while let Some(next) = self.queue.take_if(|next| rows + next.rows <= BATCH) {
+            rows += next.rows;
+            batch.push(next);
+        }
+        let at = now();
+        let is_late = |waiting: &mut Waiting| at > waiting.asked + LONGEST_WAIT;
+        for late in batch.extract_if(.., is_late) {
+            late.job.answer(Err(Trouble::Slow(LONGEST_WAIT)));
+        }
+        batch
+    }
+
+    fn commit(&mut self, mut batch: Vec<Waiting>) {
+        match self.together(&mut batch) {
+            Ok(each) => {
+                for (waiting, ended) in batch.into_iter().zip(each) {
+                    waiting.job.answer(ended);
+                }
+            }
+            Err(trouble @ Trouble::Slow(_)) => self.refuse(batch, &trouble),
+            Err(trouble) if batch.len() < 2 => self.refuse_each(batch, &trouble),
+            // One of them took the others with it.
+            Err(_) => batch.into_iter().for_each(|alone| self.commit(vec![alone])),
+        }
+    }
+
+    /// How each ended, once all of them are on the disk.
+    fn together(&mut self, batch: &mut [Waiting]) -> Result<Vec<Result<(), Trouble>>, Trouble> {
+        let immediate = TransactionBehavior::Immediate;
+        let mut transaction = self.connection.transaction_with_behavior(immediate)?;
+        let mut each = Vec::with_capacity(batch.len());
+        for waiting in batch {
+            let savepoint = transaction.savepoint()?;
+            let ended = waiting.job.run(&savepoint);
+            match &ended {
+                Ok(()) => savepoint.commit()?,
+                // A full disk undoes everything by itself.
+                Err(trouble) if savepoint.is_autocommit() => return Err(trouble.clone()),
+                Err(_) => savepoint.finish()?,
+            }
+            each.push(ended);
+        }
+        transaction.commit()?;
+        Ok(each)
+    }
+
+    /// Another process has the file: whoever came meanwhile has waited long enough, too.
+    fn refuse(&self, batch: Vec<Waiting>, trouble: &Trouble) {
+        self.refuse_each(batch, trouble);
+        while let Some(waiting) = self.queue.take_if(|_| true) {
+            waiting.job.answer(Err(trouble.clone()));
+        }
+    }
+
+    fn refuse_each(&self, batch: Vec<Waiting>, trouble: &Trouble) {
+        for waiting in batch {
+            waiting.job.answer(Err(trouble.clone()));
+        }
+    }
+}
+
+impl Drop for Pen {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.queue.abandon();
+        }
+    }
+}
