@@ -1,6 +1,7 @@
 //! The words and the decisions of Tollgate. Everything above calls into this crate; it calls
 //! nobody: no I/O, no runtime, no clock (time is an argument), no serde derives.
 
+pub mod address;
 pub mod admission;
 pub mod agent;
 pub mod approval;

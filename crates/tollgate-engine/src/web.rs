@@ -1,5 +1,22 @@
-//! The few requests that signing in needs, to servers that we use and to the issuer whose tokens
-//! clients bring: where documents are, and a client that is short, bounded and never redirected.
+//! The way out of this process: to what the operator named, and for strangers' URLs to the public
+//! web and nowhere else.
+//!
+//! `fetch` speaks to places of the operator's and to those that they lead to (OAuth, search,
+//! images); `egress` gets pages that a model or a page named. Both connect by `dial`, which resolves
+//! names itself and connects to the addresses that it has checked.
 
+mod body;
+mod dial;
+pub mod egress;
 pub mod fetch;
 pub mod place;
+mod refused;
+mod resolve;
+mod rule;
+mod target;
+
+pub use refused::Refused;
+pub use rule::Opened;
+
+#[cfg(test)]
+mod tests;

@@ -72,6 +72,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "text",
             "letters",
             "date",
+            "address",
             "digest",
             "glob",
             "secret",

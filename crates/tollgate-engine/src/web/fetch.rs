@@ -1,19 +1,27 @@
-//! The few requests that OAuth needs: short, bounded, never redirected.
+//! Requests to a place that the operator named, and to those that it leads to: OAuth and its keys,
+//! search, images. Short, bounded, never redirected.
+//!
+//! The operator's own URL may be anywhere. What a server tells us about others (where its tokens are
+//! issued) leads to the public web, or to the realm that the server is in itself; nobody
+//! is sent to metadata services, and no public server can send us into a network or to this machine.
 
-use std::sync::OnceLock;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::{HeaderValue, Method, Request, Response, StatusCode};
-use http_body_util::{BodyExt, Full, Limited};
-use hyper_rustls::{ConfigBuilderExt, HttpsConnector, HttpsConnectorBuilder};
-use hyper_util::client::legacy::Client;
-use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::TokioExecutor;
-use rustls::crypto::ring;
+use http_body_util::Full;
 use serde_json::Value;
+use tokio::sync::OnceCell;
+use tollgate_core::address::Realm;
 use tollgate_core::json;
+
+use super::body::{self, Ended};
+use super::dial::Dialer;
+use super::refused::Refused;
+use super::rule::Rule;
+use super::target::Target;
+use crate::clock::{Clock as _, SystemClock};
 
 /// For the whole of one exchange.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -23,7 +31,10 @@ const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const FORM: HeaderValue = HeaderValue::from_static("application/x-www-form-urlencoded");
 
 pub struct Fetch {
-    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    dialer: Dialer,
+    home: Target,
+    /// Of the home; looked up when somewhere else is first asked for.
+    realm: OnceCell<Realm>,
 }
 
 /// A response that was read to its end.
@@ -35,13 +46,14 @@ pub struct Fetched {
 }
 
 impl Fetch {
-    pub fn new() -> Result<Self, String> {
-        let connector = HttpsConnectorBuilder::new()
-            .with_tls_config(tls()?)
-            .https_or_http()
-            .enable_http1()
-            .build();
-        Ok(Self { client: Client::builder(TokioExecutor::new()).build(connector) })
+    /// `home` is the URL that the operator wrote.
+    pub fn new(home: &str) -> Result<Self, String> {
+        Self::over(Dialer::system(), home)
+    }
+
+    pub(crate) fn over(dialer: Dialer, home: &str) -> Result<Self, String> {
+        let home = Target::parse(home).map_err(|refused| refused.to_string())?;
+        Ok(Self { dialer, home, realm: OnceCell::new() })
     }
 
     pub async fn get(&self, url: &str) -> Result<Fetched, String> {
@@ -65,46 +77,65 @@ impl Fetch {
     }
 
     async fn send(&self, url: &str, mut request: Request<Full<Bytes>>) -> Result<Fetched, String> {
-        *request.uri_mut() = url.parse().map_err(|_| format!("`{url}` is not a URL"))?;
         request.headers_mut().insert(ACCEPT, JSON);
-        let response =
-            self.exchange(request).await.map_err(|reason| format!("`{url}`: {reason}"))?;
+        let response = self.exchange(url, request).await?;
         let text = std::str::from_utf8(response.body()).ok();
         let body = text.and_then(|text| json::value(text).ok());
         Ok(Fetched { status: response.status(), body })
     }
 
-    /// One request and its response, whatever they are, within the limits.
-    pub async fn exchange(&self, request: Request<Full<Bytes>>) -> Result<Response<Bytes>, String> {
-        let exchange = async {
-            let response = self.client.request(request).await.map_err(|error| {
-                let cause = std::error::Error::source(&error).map(ToString::to_string);
-                cause.unwrap_or_else(|| error.to_string())
-            })?;
-            let (head, body) = response.into_parts();
-            let body = Limited::new(body, LARGEST_BYTES).collect().await;
-            let body = body.map_err(|error| error.to_string())?.to_bytes();
-            Ok(Response::from_parts(head, body))
-        };
-        tokio::time::timeout(PATIENCE, exchange)
+    /// One request and its response, whatever they are, within the usual limits. Says in errors
+    /// which URL it was.
+    pub async fn exchange(
+        &self,
+        url: &str,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Response<Bytes>, String> {
+        let until = SystemClock.now() + PATIENCE;
+        self.exchange_within(url, request, Bounds { until, most_bytes: LARGEST_BYTES })
             .await
-            .unwrap_or_else(|_| Err(format!("no answer within {} s", PATIENCE.as_secs())))
+            .map_err(|refused| format!("`{url}`: {refused}"))
+    }
+
+    /// The same, within limits of the caller's.
+    pub async fn exchange_within(
+        &self,
+        url: &str,
+        request: Request<Full<Bytes>>,
+        bounds: Bounds,
+    ) -> Result<Response<Bytes>, Refused> {
+        let exchange = async {
+            let target = Target::parse(url)?;
+            let rule = self.rule(&target).await;
+            let answered = self.dialer.send(&target, &rule, request).await?;
+            let mut response = Response::new(Bytes::new());
+            *response.status_mut() = answered.response.status();
+            response.headers_mut().clone_from(answered.response.headers());
+            let content = body::read(answered, bounds.most_bytes).await?;
+            match content.ended {
+                Ended::Whole => Ok(response.map(|_| Bytes::from(content.bytes))),
+                Ended::Cut => Err(Refused::TooLarge(bounds.most_bytes)),
+            }
+        };
+        tokio::time::timeout_at(bounds.until.into(), exchange)
+            .await
+            .unwrap_or(Err(Refused::TooSlow))
+    }
+
+    async fn rule(&self, target: &Target) -> Rule {
+        if target.is_same_origin(&self.home) {
+            return Rule::Operator;
+        }
+        let realm = self.realm.get_or_init(|| self.dialer.realm(&self.home)).await;
+        Rule::Beside(*realm)
     }
 }
 
-/// The root certificates are read once: there are many, and they do not change.
-fn tls() -> Result<rustls::ClientConfig, String> {
-    static CONFIG: OnceLock<Result<rustls::ClientConfig, String>> = OnceLock::new();
-    let read = || {
-        let provider = ring::default_provider().into();
-        Ok(rustls::ClientConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(|error| error.to_string())?
-            .with_native_roots()
-            .map_err(|error| format!("no root certificates: {error}"))?
-            .with_no_client_auth())
-    };
-    CONFIG.get_or_init(read).clone()
+/// How long, and how much.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    pub until: Instant,
+    pub most_bytes: usize,
 }
 
 /// `name=value&…`, encoded as forms are.

@@ -204,7 +204,8 @@ impl Credentials for AuthorizationCode {
     }
 }
 
-/// Takes the requests of rmcp: bounded, never redirected, and nothing in clear over a network.
+/// Takes the requests of rmcp: bounded, never redirected, nothing in clear over a network, and where
+/// the server is public to nothing but public places.
 pub(super) struct Client {
     fetch: Fetch,
     server: Place,
@@ -212,7 +213,7 @@ pub(super) struct Client {
 
 impl Client {
     pub(super) fn new(server_url: &str) -> Result<Self, String> {
-        Ok(Self { fetch: Fetch::new()?, server: Place::parse(server_url)? })
+        Ok(Self { fetch: Fetch::new(server_url)?, server: Place::parse(server_url)? })
     }
 }
 
@@ -220,8 +221,9 @@ impl OAuthHttpClient for Client {
     fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
         Box::pin(async move {
             let request = request.request.map(|body| Full::new(Bytes::from(body)));
-            Place::parse(&request.uri().to_string())?.may_get_secrets_from(&self.server)?;
-            let response = self.fetch.exchange(request).await?;
+            let url = request.uri().to_string();
+            Place::parse(&url)?.may_get_secrets_from(&self.server)?;
+            let response = self.fetch.exchange(&url, request).await?;
             Ok(response.map(|body| body.to_vec()))
         })
     }

@@ -112,7 +112,9 @@ impl ClientCredentialsGrant {
     }
 
     async fn fetch(&self, challenge: &Challenge) -> Result<AccessToken, String> {
-        let fetch = Fetch::new()?;
+        // Where the operator says where tokens are, that is the place to begin with.
+        let home = self.config.token_url.as_deref().unwrap_or(&self.server_url);
+        let fetch = Fetch::new(home)?;
         let endpoint = self.endpoint(&fetch, challenge).await?;
         let methods: &[Method] = match endpoint.method {
             Method::Basic => &[Method::Basic],

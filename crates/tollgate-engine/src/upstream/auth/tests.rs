@@ -309,7 +309,7 @@ async fn s_19_s_21_b_oa_documents_about_somebody_else_are_refused() {
     check_refused(
         |it| it.says(prm, 200, &"x".repeat((1 << 20) + 1)),
         None,
-        "`ORIGIN/.well-known/oauth-protected-resource/mcp`: length limit exceeded",
+        "`ORIGIN/.well-known/oauth-protected-resource/mcp`: the answer is larger than 1048576 bytes",
     )
     .await;
     check_refused(

@@ -149,7 +149,7 @@ impl Keeper {
     }
 
     async fn fetch(&self) -> Result<Jwks, String> {
-        let fetch = Fetch::new()?;
+        let fetch = Fetch::new(self.jwks_url.as_deref().unwrap_or(&self.issuer))?;
         let url = match &self.jwks_url {
             Some(url) => url.clone(),
             None => self.discover(&fetch).await?,

@@ -1,0 +1,135 @@
+//! Where an address leads: to the public internet, or to a place that strangers must not be let
+//! into. Asked by whoever connects on behalf of somebody else. Pure: knows no names and no sockets.
+//!
+//! An address is public because the tables say so, not because no rule forbids it: what is not
+//! known to be reachable for everybody is not public. Addresses that only carry an IPv4 address
+//! (mapped, translated, NAT64) are judged by the one they carry; tunnels of the past (6to4, Teredo,
+//! ISATAP, IPv4-compatible) are public in no case, because nobody serves anything there but attackers.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// Whose ground an address is on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Realm {
+    /// Everybody's.
+    Public,
+    /// A network that only its members reach: private, shared (CGNAT) or unique local addresses.
+    Network,
+    /// This machine.
+    Machine,
+    /// Nobody should be sent there: metadata services, link-local, multicast, reserved.
+    Nowhere,
+}
+
+/// The realm of an address, in whatever spelling it comes.
+pub fn realm(address: IpAddr) -> Realm {
+    match address {
+        IpAddr::V4(address) => realm_v4(address),
+        IpAddr::V6(address) => realm_v6(address),
+    }
+}
+
+pub fn is_public(address: IpAddr) -> bool {
+    realm(address) == Realm::Public
+}
+
+/// Blocks of IPv4 that are not public: first address, bits of the prefix, realm. From IANA's
+/// registry of special-purpose addresses, and those of clouds that stand outside of it.
+const SPECIAL_V4: &[(Ipv4Addr, u32, Realm)] = &[
+    (Ipv4Addr::new(0, 0, 0, 0), 8, Realm::Nowhere),
+    (Ipv4Addr::new(10, 0, 0, 0), 8, Realm::Network),
+    // A metadata service amid the shared addresses: before their row.
+    (Ipv4Addr::new(100, 100, 100, 200), 32, Realm::Nowhere),
+    (Ipv4Addr::new(100, 64, 0, 0), 10, Realm::Network),
+    (Ipv4Addr::new(127, 0, 0, 0), 8, Realm::Machine),
+    (Ipv4Addr::new(168, 63, 129, 16), 32, Realm::Nowhere),
+    (Ipv4Addr::new(169, 254, 0, 0), 16, Realm::Nowhere),
+    (Ipv4Addr::new(172, 16, 0, 0), 12, Realm::Network),
+    (Ipv4Addr::new(192, 0, 0, 0), 24, Realm::Nowhere),
+    (Ipv4Addr::new(192, 0, 2, 0), 24, Realm::Nowhere),
+    (Ipv4Addr::new(192, 31, 196, 0), 24, Realm::Nowhere),
+    (Ipv4Addr::new(192, 52, 193, 0), 24, Realm::Nowhere),
+    (Ipv4Addr::new(192, 88, 99, 0), 24, Realm::Nowhere),
+    (Ipv4Addr::new(192, 168, 0, 0), 16, Realm::Network),
+    (Ipv4Addr::new(192, 175, 48, 0), 24, Realm::Nowhere),
+    (Ipv4Addr::new(198, 18, 0, 0), 15, Realm::Nowhere),
+    (Ipv4Addr::new(198, 51, 100, 0), 24, Realm::Nowhere),
+    (Ipv4Addr::new(203, 0, 113, 0), 24, Realm::Nowhere),
+    (Ipv4Addr::new(224, 0, 0, 0), 3, Realm::Nowhere),
+];
+
+fn realm_v4(address: Ipv4Addr) -> Realm {
+    let covers = |(first, bits, _): &&(Ipv4Addr, u32, Realm)| {
+        let apart = address.to_bits() ^ first.to_bits();
+        apart.leading_zeros() >= *bits
+    };
+    SPECIAL_V4.iter().find(covers).map_or(Realm::Public, |(.., realm)| *realm)
+}
+
+/// Parts of the global unicast addresses that are not public.
+const SPECIAL_V6: &[(Ipv6Addr, u32)] = &[
+    // Protocol assignments: Teredo, benchmarking, ORCHID.
+    (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23),
+    (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32),
+    // 6to4
+    (Ipv6Addr::new(0x2002, 0, 0, 0, 0, 0, 0, 0), 16),
+    (Ipv6Addr::new(0x2620, 0x4f, 0x8000, 0, 0, 0, 0, 0), 48),
+    // The 6bone, and what documents use.
+    (Ipv6Addr::new(0x3ffe, 0, 0, 0, 0, 0, 0, 0), 15),
+];
+
+const GLOBAL_UNICAST: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
+const UNIQUE_LOCAL: (Ipv6Addr, u32) = (Ipv6Addr::new(0xfc00, 0, 0, 0, 0, 0, 0, 0), 7);
+/// Metadata services amid the unique local addresses.
+const METADATA_V6: &[Ipv6Addr] = &[
+    Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254),
+    Ipv6Addr::new(0xfd20, 0xce, 0, 0, 0, 0, 0, 0x254),
+    Ipv6Addr::new(0xfd00, 0xc1, 0, 0, 0, 0, 0xa9fe, 0xa9fe),
+];
+
+fn realm_v6(address: Ipv6Addr) -> Realm {
+    if let Some(carried) = carried(address) {
+        return realm_v4(carried);
+    }
+    if address == Ipv6Addr::LOCALHOST {
+        return Realm::Machine;
+    }
+    if METADATA_V6.contains(&address) {
+        return Realm::Nowhere;
+    }
+    if within(address, UNIQUE_LOCAL) {
+        return Realm::Network;
+    }
+    let special = SPECIAL_V6.iter().any(|block| within(address, *block));
+    if within(address, GLOBAL_UNICAST) && !special && !is_isatap(address) {
+        Realm::Public
+    } else {
+        Realm::Nowhere
+    }
+}
+
+/// The IPv4 address that packets to this one reach in the end.
+fn carried(address: Ipv6Addr) -> Option<Ipv4Addr> {
+    let [.., high, low] = address.segments();
+    let last = Ipv4Addr::from_bits(u32::from(high) << 16 | u32::from(low));
+    match address.segments() {
+        // Mapped and translated.
+        [0, 0, 0, 0, 0, 0xffff, ..] | [0, 0, 0, 0, 0xffff, 0, ..] => Some(last),
+        // NAT64, where every resolver may write it.
+        [0x64, 0xff9b, 0, 0, 0, 0, ..] => Some(last),
+        _ => None,
+    }
+}
+
+/// `…:0:5efe:a.b.c.d`, in any network.
+fn is_isatap(address: Ipv6Addr) -> bool {
+    let segments = address.segments();
+    matches!(segments[4], 0 | 0x200) && segments[5] == 0x5efe
+}
+
+fn within(address: Ipv6Addr, (first, bits): (Ipv6Addr, u32)) -> bool {
+    (address.to_bits() ^ first.to_bits()).leading_zeros() >= bits
+}
+
+#[cfg(test)]
+mod tests;

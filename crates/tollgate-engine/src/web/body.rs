@@ -1,0 +1,130 @@
+//! Reads the body of an answer, compressed or not, and stops at a limit on both sides.
+
+use std::io::{self, Write};
+
+use flate2::write::GzDecoder;
+use http::HeaderMap;
+use http::header::CONTENT_ENCODING;
+use http_body_util::BodyExt as _;
+
+use super::dial::Answered;
+use super::refused::Refused;
+
+/// What there is of a body.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Content {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) ended: Ended,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    Whole,
+    /// The limit came first.
+    Cut,
+}
+
+/// Up to `most` bytes over the wire, and as many once unpacked.
+pub(crate) async fn read(answered: Answered, most: usize) -> Result<Content, Refused> {
+    let mut unpacked = Unpacked::of(answered.response.headers(), most)?;
+    let host = answered.host.clone();
+    let mut body = answered.response;
+    let mut on_the_wire = 0_usize;
+    while let Some(frame) = body.frame().await {
+        let frame = frame
+            .map_err(|error| Refused::Broken { host: host.clone(), why: error.to_string() })?;
+        let Ok(data) = frame.into_data() else { continue };
+        on_the_wire += data.len();
+        if unpacked.take(&data)? == Ended::Cut || on_the_wire > most {
+            return Ok(unpacked.cut());
+        }
+    }
+    unpacked.whole()
+}
+
+enum Unpacked {
+    Plain(Capped),
+    Gzip(GzDecoder<Capped>),
+}
+
+impl Unpacked {
+    fn of(headers: &HeaderMap, most: usize) -> Result<Self, Refused> {
+        let capped = Capped { bytes: Vec::new(), most, full: false };
+        let mut named = headers.get_all(CONTENT_ENCODING).iter();
+        let encoding = match (named.next(), named.next()) {
+            (None, _) => return Ok(Self::Plain(capped)),
+            (Some(one), None) => one.to_str().unwrap_or("?").trim().to_ascii_lowercase(),
+            (Some(_), Some(_)) => "several".to_owned(),
+        };
+        match encoding.as_str() {
+            "" | "identity" => Ok(Self::Plain(capped)),
+            "gzip" | "x-gzip" => Ok(Self::Gzip(GzDecoder::new(capped))),
+            other => Err(Refused::Encoding(other.chars().take(40).collect())),
+        }
+    }
+
+    fn take(&mut self, mut data: &[u8]) -> Result<Ended, Refused> {
+        while !data.is_empty() {
+            let (written, full) = match self {
+                Self::Plain(capped) => (capped.write(data), capped.full),
+                Self::Gzip(packed) => (packed.write(data), packed.get_ref().full),
+            };
+            match written {
+                _ if full => return Ok(Ended::Cut),
+                // What follows the end of what was packed is nobody's.
+                Ok(0) => return Ok(Ended::Whole),
+                Ok(taken) => data = &data[taken..],
+                Err(_) => return Err(Refused::Garbled),
+            }
+        }
+        Ok(Ended::Whole)
+    }
+
+    fn whole(self) -> Result<Content, Refused> {
+        let capped = match self {
+            Self::Plain(capped) => capped,
+            Self::Gzip(mut packed) => {
+                let finished = packed.try_finish();
+                if packed.get_ref().full {
+                    return Ok(Self::Gzip(packed).cut());
+                }
+                finished.map_err(|_| Refused::Garbled)?;
+                std::mem::take(packed.get_mut())
+            }
+        };
+        Ok(Content { bytes: capped.bytes, ended: Ended::Whole })
+    }
+
+    fn cut(mut self) -> Content {
+        let capped = match &mut self {
+            Self::Plain(capped) => std::mem::take(capped),
+            Self::Gzip(packed) => std::mem::take(packed.get_mut()),
+        };
+        Content { bytes: capped.bytes, ended: Ended::Cut }
+    }
+}
+
+/// Takes no more than it may hold. Full is more than that.
+#[derive(Default)]
+struct Capped {
+    bytes: Vec<u8>,
+    most: usize,
+    full: bool,
+}
+
+impl Write for Capped {
+    fn write(&mut self, data: &[u8]) -> io::Result<usize> {
+        let room = self.most - self.bytes.len();
+        if data.len() > room {
+            self.bytes.extend_from_slice(&data[..room]);
+            self.full = true;
+            return Err(io::ErrorKind::StorageFull.into());
+        }
+        self.bytes.extend_from_slice(data);
+        Ok(data.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

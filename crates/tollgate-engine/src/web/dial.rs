@@ -1,0 +1,210 @@
+//! Connects to where a URL leads, if that is allowed: looks the name up once, checks every address,
+//! and connects to one of those and no other. One connection for one request.
+
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use bytes::Bytes;
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
+use http::header::HOST;
+use http::{HeaderValue, Request, Response};
+use http_body_util::Full;
+use hyper::body::Incoming;
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use rustls::crypto::ring;
+use rustls::pki_types::ServerName;
+use rustls::{ClientConfig, RootCertStore};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tollgate_mcp::tasks::{self, Task};
+use url::Host;
+
+use super::refused::Refused;
+use super::resolve::{Resolve, System};
+use super::rule::Rule;
+use super::target::Target;
+
+/// For one address; there may be others.
+const CONNECT: Duration = Duration::from_secs(3);
+/// So long the first address has for itself.
+const HEAD_START: Duration = Duration::from_millis(250);
+/// More than a name has in earnest are not tried.
+const MOST_TRIED: usize = 4;
+const MOST_ADDRESSES: usize = 64;
+const MOST_HEADERS: usize = 100;
+const MOST_HEADER_BYTES: usize = 64 << 10;
+
+pub(crate) struct Dialer {
+    resolver: Arc<dyn Resolve>,
+    /// `None`: the system's root certificates.
+    trust: Option<Arc<ClientConfig>>,
+}
+
+/// A response whose body is still to be read. Dropping it closes the connection.
+pub(crate) struct Answered {
+    pub(crate) response: Response<Incoming>,
+    pub(crate) host: String,
+    _connection: Task,
+}
+
+impl Dialer {
+    pub(crate) fn system() -> Self {
+        Self { resolver: Arc::new(System::new()), trust: None }
+    }
+
+    #[cfg(test)]
+    pub(crate) fn with(resolver: Arc<dyn Resolve>, trust: Option<Arc<ClientConfig>>) -> Self {
+        Self { resolver, trust }
+    }
+
+    /// Sends one request, whatever is in its URI, to the target. Never follows a redirect.
+    pub(crate) async fn send(
+        &self,
+        target: &Target,
+        rule: &Rule,
+        request: Request<Full<Bytes>>,
+    ) -> Result<Answered, Refused> {
+        rule.admits_url(target)?;
+        let addresses = self.addresses(target.host()).await;
+        if addresses.is_empty() {
+            return Err(Refused::Unknown(target.host_str().to_owned()));
+        }
+        // One bad address among good ones is an attempt, not an accident.
+        if !addresses.iter().all(|address| rule.admits(target, *address)) {
+            return Err(Refused::Private(target.host_str().to_owned()));
+        }
+        let stream = connect(target, &addresses).await?;
+        let peer = stream.peer_addr().map_err(|error| unreachable(target, &error))?;
+        if !addresses.contains(&peer.ip()) || !rule.admits(target, peer.ip()) {
+            return Err(Refused::Private(target.host_str().to_owned()));
+        }
+        // Small requests wait for nobody; without it they are only slower.
+        let _ = stream.set_nodelay(true);
+        if !target.is_secure() {
+            return exchange(target, stream, request).await;
+        }
+        let trust = match &self.trust {
+            Some(trust) => Arc::clone(trust),
+            None => system_trust().map_err(|why| unreachable(target, &why))?,
+        };
+        let secured = TlsConnector::from(trust).connect(server_name(target)?, stream).await;
+        exchange(target, secured.map_err(|error| unreachable(target, &error))?, request).await
+    }
+
+    /// The realm that all addresses of the target share; if they do not, the strictest one.
+    pub(crate) async fn realm(&self, target: &Target) -> tollgate_core::address::Realm {
+        use tollgate_core::address::{Realm, realm};
+        let addresses = self.addresses(target.host()).await;
+        let realms: Vec<Realm> = addresses.into_iter().map(realm).collect();
+        match realms.as_slice() {
+            [first, rest @ ..] if rest.iter().all(|other| other == first) => *first,
+            _ => Realm::Public,
+        }
+    }
+
+    async fn addresses(&self, host: Host<&str>) -> Vec<IpAddr> {
+        match host {
+            Host::Ipv4(address) => vec![address.into()],
+            Host::Ipv6(address) => vec![address.into()],
+            Host::Domain(name) => {
+                let mut found = self.resolver.addresses(name).await;
+                found.truncate(MOST_ADDRESSES);
+                found
+            }
+        }
+    }
+}
+
+/// The first address that answers, in their order, each with a head start.
+async fn connect(target: &Target, addresses: &[IpAddr]) -> Result<TcpStream, Refused> {
+    let mut attempts = FuturesUnordered::new();
+    for (delay, address) in (0..).map(|nth| HEAD_START * nth).zip(addresses).take(MOST_TRIED) {
+        let address = SocketAddr::new(*address, target.port());
+        attempts.push(async move {
+            tokio::time::sleep(delay).await;
+            let slow = || io::Error::from(io::ErrorKind::TimedOut);
+            tokio::time::timeout(CONNECT, TcpStream::connect(address)).await.map_err(|_| slow())?
+        });
+    }
+    let mut trouble = None;
+    while let Some(attempt) = attempts.next().await {
+        match attempt {
+            Ok(stream) => return Ok(stream),
+            Err(error) => trouble = Some(error.kind().to_string()),
+        }
+    }
+    Err(unreachable(target, &trouble.unwrap_or_default()))
+}
+
+async fn exchange<S>(
+    target: &Target,
+    stream: S,
+    mut request: Request<Full<Bytes>>,
+) -> Result<Answered, Refused>
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let broken = |error: hyper::Error| Refused::Broken {
+        host: target.host_str().to_owned(),
+        why: error.to_string(),
+    };
+    let unfit = || Refused::Unfit("the URL cannot be sent".to_owned());
+    *request.uri_mut() = target.path().parse().map_err(|_| unfit())?;
+    let host = HeaderValue::try_from(target.authority()).map_err(|_| unfit())?;
+    request.headers_mut().insert(HOST, host);
+    let (mut sender, connection) = http1::Builder::new()
+        .max_headers(MOST_HEADERS)
+        .max_header_size(MOST_HEADER_BYTES)
+        .max_buf_size(2 * MOST_HEADER_BYTES)
+        .handshake(TokioIo::new(stream))
+        .await
+        .map_err(broken)?;
+    let connection = tasks::spawn("connection to the web", async move {
+        // Whoever reads the body is told as well.
+        let _ = connection.await;
+    });
+    let response = sender.send_request(request).await.map_err(broken)?;
+    Ok(Answered { response, host: target.host_str().to_owned(), _connection: connection })
+}
+
+fn unreachable(target: &Target, why: &dyn std::fmt::Display) -> Refused {
+    Refused::Unreachable { host: target.host_str().to_owned(), why: why.to_string() }
+}
+
+fn server_name(target: &Target) -> Result<ServerName<'static>, Refused> {
+    match target.host() {
+        Host::Ipv4(address) => Ok(ServerName::from(IpAddr::from(address))),
+        Host::Ipv6(address) => Ok(ServerName::from(IpAddr::from(address))),
+        Host::Domain(name) => ServerName::try_from(name.trim_end_matches('.').to_owned())
+            .map_err(|_| Refused::Unfit(format!("`{name}` is not a name that can be on the web"))),
+    }
+}
+
+/// The root certificates are read once: there are many, and they do not change.
+fn system_trust() -> Result<Arc<ClientConfig>, String> {
+    static CONFIG: OnceLock<Result<Arc<ClientConfig>, String>> = OnceLock::new();
+    let read = || {
+        let mut roots = RootCertStore::empty();
+        let found = rustls_native_certs::load_native_certs();
+        roots.add_parsable_certificates(found.certs);
+        if roots.is_empty() {
+            return Err("this machine has no root certificates".to_owned());
+        }
+        trusting(roots)
+    };
+    CONFIG.get_or_init(read).clone()
+}
+
+pub(crate) fn trusting(roots: RootCertStore) -> Result<Arc<ClientConfig>, String> {
+    let config = ClientConfig::builder_with_provider(ring::default_provider().into())
+        .with_safe_default_protocol_versions()
+        .map_err(|error| error.to_string())?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    Ok(Arc::new(config))
+}

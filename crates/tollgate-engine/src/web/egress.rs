@@ -1,0 +1,153 @@
+//! Gets pages from the web for whoever names a URL: a model, or a page that sends on. No credential
+//! ever goes along, so none can be sent to the wrong host.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use http::header::{ACCEPT, ACCEPT_ENCODING, CONNECTION, CONTENT_TYPE, LOCATION, USER_AGENT};
+use http::{HeaderMap, HeaderValue, Request, StatusCode};
+use http_body_util::Full;
+use tokio::sync::Semaphore;
+
+use super::body;
+pub use super::body::Ended;
+use super::dial::{Answered, Dialer};
+use super::refused::Refused;
+use super::rule::{Opened, Rule};
+use super::target::Target;
+use crate::clock::{Clock as _, SystemClock};
+
+/// For everything that one URL leads to, whatever the asker has left.
+const PATIENCE: Duration = Duration::from_secs(10);
+const MOST_REDIRECTS: usize = 3;
+const AT_ONCE: usize = 64;
+
+const AGENT: HeaderValue = HeaderValue::from_static(concat!(
+    "Mozilla/5.0 (compatible; Tollgate/",
+    env!("CARGO_PKG_VERSION"),
+    ")"
+));
+const GZIP: HeaderValue = HeaderValue::from_static("gzip");
+const CLOSE: HeaderValue = HeaderValue::from_static("close");
+
+pub struct Egress {
+    dialer: Dialer,
+    opened: Arc<[Opened]>,
+    slots: Semaphore,
+}
+
+/// What is asked for, and how much of it.
+#[derive(Debug, Clone, Copy)]
+pub struct Wish {
+    /// The value of `accept`.
+    pub accept: &'static str,
+    /// Whether an answer of this media type is read at all.
+    pub takes: fn(&str) -> bool,
+    /// Over the wire, and again when unpacked. What is longer is cut.
+    pub most_bytes: usize,
+    /// An answer that comes later is of no use.
+    pub until: Option<Instant>,
+}
+
+/// An answer with status 200 or so, from wherever the URL led in the end.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    pub url: String,
+    /// Lower case, without parameters; empty if the server did not say.
+    pub media_type: String,
+    pub charset: Option<String>,
+    pub bytes: Vec<u8>,
+    pub ended: Ended,
+}
+
+impl Egress {
+    pub fn new(opened: &[Opened]) -> Self {
+        Self::over(Dialer::system(), opened)
+    }
+
+    pub(crate) fn over(dialer: Dialer, opened: &[Opened]) -> Self {
+        Self { dialer, opened: opened.into(), slots: Semaphore::new(AT_ONCE) }
+    }
+
+    pub async fn get(&self, url: &str, wish: &Wish) -> Result<Page, Refused> {
+        let _slot = self.slots.try_acquire().map_err(|_| Refused::Busy)?;
+        let latest = SystemClock.now() + PATIENCE;
+        let until = wish.until.map_or(latest, |until| until.min(latest));
+        tokio::time::timeout_at(until.into(), self.follow(url, wish))
+            .await
+            .unwrap_or(Err(Refused::TooSlow))
+    }
+
+    async fn follow(&self, url: &str, wish: &Wish) -> Result<Page, Refused> {
+        let rule = Rule::Stranger(Arc::clone(&self.opened));
+        let mut target = Target::parse(url)?;
+        for _ in 0..=MOST_REDIRECTS {
+            let answered = self.dialer.send(&target, &rule, request(wish)).await?;
+            match next(&target, &answered)? {
+                Some(next) => target = next,
+                None => return page(&target, answered, wish).await,
+            }
+        }
+        Err(Refused::Redirects(MOST_REDIRECTS))
+    }
+}
+
+fn request(wish: &Wish) -> Request<Full<Bytes>> {
+    let mut request = Request::new(Full::default());
+    let headers = request.headers_mut();
+    headers.insert(ACCEPT, HeaderValue::from_static(wish.accept));
+    headers.insert(ACCEPT_ENCODING, GZIP);
+    headers.insert(USER_AGENT, AGENT);
+    headers.insert(CONNECTION, CLOSE);
+    request
+}
+
+/// Where the answer sends on to, if it does.
+fn next(target: &Target, answered: &Answered) -> Result<Option<Target>, Refused> {
+    let response = &answered.response;
+    let moved = matches!(response.status().as_u16(), 301 | 302 | 303 | 307 | 308);
+    let Some(location) = response.headers().get(LOCATION).filter(|_| moved) else {
+        return Ok(None);
+    };
+    // Not always ASCII, though it should be.
+    let location = String::from_utf8_lossy(location.as_bytes());
+    let next = target.joined(&location)?;
+    if target.is_secure() && !next.is_secure() {
+        return Err(Refused::Downgrade);
+    }
+    Ok(Some(next))
+}
+
+async fn page(target: &Target, answered: Answered, wish: &Wish) -> Result<Page, Refused> {
+    let status = answered.response.status();
+    if !status.is_success() || status == StatusCode::NO_CONTENT {
+        return Err(Refused::Status(status.as_u16()));
+    }
+    let (media_type, charset) = media_type(answered.response.headers());
+    if !(wish.takes)(&media_type) {
+        return Err(Refused::Kind(media_type.chars().take(80).collect()));
+    }
+    let content = body::read(answered, wish.most_bytes).await?;
+    Ok(Page {
+        url: target.as_str().to_owned(),
+        media_type,
+        charset,
+        bytes: content.bytes,
+        ended: content.ended,
+    })
+}
+
+/// The media type and the charset of the header, as far as it can be read.
+fn media_type(headers: &HeaderMap) -> (String, Option<String>) {
+    let value = headers.get(CONTENT_TYPE).map(|value| String::from_utf8_lossy(value.as_bytes()));
+    let value = value.unwrap_or_default().to_ascii_lowercase();
+    let mut parts = value.split(';').map(str::trim);
+    let essence = parts.next().unwrap_or_default().to_owned();
+    let charset = parts.find_map(|part| {
+        let (name, value) = part.split_once('=')?;
+        let value = value.trim().trim_matches(['"', '\'']);
+        (name.trim_end() == "charset" && !value.is_empty()).then(|| value.to_owned())
+    });
+    (essence, charset)
+}

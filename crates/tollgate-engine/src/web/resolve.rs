@@ -1,0 +1,44 @@
+//! From names to addresses, by the means of the system.
+
+use std::net::{IpAddr, ToSocketAddrs as _};
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use tokio::sync::Semaphore;
+
+/// Looking names up blocks a thread for as long as the system is patient, whoever waits for it.
+const AT_ONCE: usize = 32;
+
+/// The seam for tests, whose names change under way.
+#[async_trait]
+pub(crate) trait Resolve: Send + Sync {
+    /// All addresses of a name; none if there is no such name.
+    async fn addresses(&self, name: &str) -> Vec<IpAddr>;
+}
+
+pub(crate) struct System {
+    threads: Arc<Semaphore>,
+}
+
+impl System {
+    pub(crate) fn new() -> Self {
+        Self { threads: Arc::new(Semaphore::new(AT_ONCE)) }
+    }
+}
+
+#[async_trait]
+impl Resolve for System {
+    async fn addresses(&self, name: &str) -> Vec<IpAddr> {
+        let Ok(thread) = Arc::clone(&self.threads).acquire_owned().await else {
+            return Vec::new();
+        };
+        let name = name.to_owned();
+        let looked_up = tokio::task::spawn_blocking(move || {
+            // Given back when the lookup ends, not when its caller gives up.
+            let _thread = thread;
+            let found = (name.as_str(), 0).to_socket_addrs();
+            found.map(|found| found.map(|it| it.ip()).collect()).unwrap_or_default()
+        });
+        looked_up.await.unwrap_or_default()
+    }
+}
