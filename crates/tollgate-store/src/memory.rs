@@ -15,11 +15,13 @@ use crate::error::OpenError;
 
 mod candidates;
 mod database;
+mod records;
 mod same;
 mod sketch;
 mod sqlite;
 
 pub use database::{Counts, Database, Forget, MOST_AT_ONCE, Page, Stretch, Unread, Vector, Wanted};
+pub use records::{Cursor, Import, Kept, Layer, Record};
 
 /// All that is kept, wherever it is: whatever a database can do, and finding what fits best.
 #[derive(Clone)]

@@ -13,7 +13,7 @@ use tollgate_core::memory::{
     NewFact, NewRelation, Place, Query, Relation, Scope, Session, SessionId, Snapshot,
 };
 
-use super::Trouble;
+use super::{Cursor, Record, Trouble};
 use crate::number::size;
 
 #[async_trait]
@@ -119,6 +119,15 @@ pub trait Database: Send + Sync {
     async fn forget(&self, scope: &Scope, what: &Forget) -> Result<Counts, Trouble>;
 
     async fn namespaces(&self) -> Result<Vec<(Namespace, Counts)>, Trouble>;
+
+    /// Of one layer of what a scope sees, what comes after a row of that number, in the order of
+    /// those numbers: a few hundred at most, and from where to go on. Of facts those that were
+    /// stated.
+    async fn records(
+        &self,
+        scope: &Scope,
+        from: Cursor,
+    ) -> Result<(Vec<Record>, Option<Cursor>), Trouble>;
 
     /// Whether it answers, now.
     async fn ping(&self) -> Result<(), Trouble>;

@@ -17,7 +17,8 @@ use tollgate_core::memory::{
 };
 
 use super::{
-    Counts, Database, Forget, MOST_AT_ONCE, Page, Stretch, Trouble, Unread, Vector, Wanted,
+    Counts, Cursor, Database, Forget, MOST_AT_ONCE, Page, Record, Stretch, Trouble, Unread, Vector,
+    Wanted,
 };
 use crate::database;
 use crate::error::{Error, OpenError};
@@ -30,6 +31,7 @@ mod postings;
 mod queue;
 mod readers;
 mod reading;
+mod records;
 mod relations;
 mod rows;
 mod shelves;
@@ -229,6 +231,15 @@ impl Database for Sqlite {
 
     async fn namespaces(&self) -> Result<Vec<(Namespace, Counts)>, Trouble> {
         self.read(shelves::namespaces).await
+    }
+
+    async fn records(
+        &self,
+        scope: &Scope,
+        from: Cursor,
+    ) -> Result<(Vec<Record>, Option<Cursor>), Trouble> {
+        let scope = scope.clone();
+        self.read(move |file| records::after(file, &scope, from)).await
     }
 
     async fn ping(&self) -> Result<(), Trouble> {

@@ -4,7 +4,9 @@ use std::collections::HashSet;
 
 use rusqlite::{Connection, OptionalExtension, Row, named_params};
 use serde_json::Value;
-use tollgate_core::memory::{Entity, NewEntity, Place, Scope, folded, milliseconds, moment, terms};
+use tollgate_core::memory::{
+    Entity, NewEntity, Place, Query, Scope, folded, milliseconds, moment, terms,
+};
 
 use super::Trouble;
 use super::postings::{ALL, Index, spelled, words};
@@ -95,6 +97,11 @@ pub(super) fn get(
     Ok(None)
 }
 
+pub(super) fn numbered(connection: &Connection, number: i64) -> Result<Option<Entity>, Trouble> {
+    let mut query = connection.prepare_cached(&format!("{ENTITIES} WHERE e.number = ?1"))?;
+    Ok(query.query_row([number], entity).optional()?.map(|(_, entity)| entity))
+}
+
 type Found = Vec<(i64, Entity)>;
 
 struct Search<'s> {
@@ -112,7 +119,7 @@ impl Search<'_> {
     /// By their names, from a shelf to the next.
     fn any(&self) -> Result<Vec<Entity>, Trouble> {
         let mut found = self.between("", None)?;
-        found.sort_by(|one, two| (&one.1.name, one.0).cmp(&(&two.1.name, two.0)));
+        found.sort_by_cached_key(|(number, entity)| (looked_for(&entity.name), *number));
         Ok(self.page.of(found).map(|(_, entity)| entity).collect())
     }
 
@@ -145,18 +152,14 @@ impl Search<'_> {
         Ok(found)
     }
 
-    /// All of its words; where no name has all, any of them.
+    /// All of its words; where no name has all, any of those that say something.
     fn with_words(&self, name: &str) -> Result<Found, Trouble> {
-        let terms: Vec<String> = match self.kind {
-            None => terms(name),
-            Some(kind) => terms(name).iter().map(|term| of_kind(kind, term)).collect(),
-        };
-        let all = self.with(&terms)?;
-        if !all.is_empty() || terms.len() < 2 {
+        let all = self.with(&terms(name))?;
+        if !all.is_empty() {
             return Ok(all);
         }
         let mut any = Vec::new();
-        for term in terms {
+        for term in Query::parse(name).map(|query| query.terms).unwrap_or_default() {
             any.extend(self.with(&[term])?);
         }
         Ok(any)
@@ -167,7 +170,11 @@ impl Search<'_> {
         let mut query = self.connection.prepare_cached(&select)?;
         let mut found = Vec::new();
         for shelf in self.shelves.iter().filter(|_| !terms.is_empty()) {
-            let words: Vec<String> = terms.iter().map(|term| spelled(shelf.id, term)).collect();
+            let word = |term: &String| match self.kind {
+                None => spelled(shelf.id, term),
+                Some(kind) => spelled(shelf.id, &of_kind(kind, term)),
+            };
+            let words: Vec<String> = terms.iter().map(word).collect();
             let most = usize::try_from(self.page.end()).unwrap_or(usize::MAX);
             let limit = (ALL, most.min(MOST_WITH_WORDS));
             for number in Index::Entities.newest(self.connection, &words, limit)? {

@@ -129,6 +129,11 @@ pub(super) fn list(
     Ok(page.of(found).collect())
 }
 
+pub(super) fn numbered(connection: &Connection, number: i64) -> Result<Option<Relation>, Trouble> {
+    let mut query = connection.prepare_cached(&format!("{RELATIONS} WHERE r.number = ?1"))?;
+    Ok(query.query_row([number], relation).optional()?)
+}
+
 /// Those of an entity, either way, the surest first.
 fn of(
     connection: &Connection,

@@ -155,12 +155,15 @@ fn of_session(
     Ok(kept)
 }
 
+pub(super) fn get(connection: &Connection, id: i64) -> Result<Option<Entry>, Trouble> {
+    let mut query = connection.prepare_cached(&format!("{ENTRIES} WHERE e.id = ?1"))?;
+    Ok(query.query_row([id], entry).optional()?)
+}
+
 fn candidates(connection: &Connection, lists: &Lists) -> Result<Candidates<Entry>, Trouble> {
-    let select = format!("{ENTRIES} WHERE e.id = ?1");
-    let mut query = connection.prepare_cached(&select)?;
     let mut found = Vec::new();
     for id in lists.chosen() {
-        found.extend(query.query_row([number(id)], entry).optional()?);
+        found.extend(get(connection, number(id))?);
     }
     Ok(Candidates { found, texts: lists.texts(), with: lists.with() })
 }

@@ -4,13 +4,21 @@
 use std::any::Any;
 use std::time::{Duration, SystemTime};
 
+use serde_json::{Map, Value};
 use tollgate_core::id::AgentId;
 use tollgate_core::memory::{
-    Audience, Author, Entry, EntryId, Namespace, NewEntry, Place, Scope, SessionId, Trust,
+    Audience, Author, EntityId, Entry, EntryId, FactId, Namespace, NewEntity, NewEntry, NewFact,
+    NewRelation, Place, Provenance, Scope, SessionId, Trust,
 };
 
-use crate::memory::{Memory, Page, Search, Stretch};
+use crate::memory::{Known, Memory, Page, Search, Stretch, Vector};
 
+pub(crate) mod bad_input;
+pub(crate) mod facts;
+pub(crate) mod forgetting;
+pub(crate) mod graph;
+pub(crate) mod ranking;
+pub(crate) mod records;
 pub(crate) mod scopes;
 pub(crate) mod transcripts;
 
@@ -34,10 +42,66 @@ macro_rules! holds_for {
                 what_was_said_is_found_with_all_that_is_known_of_it
                 entries_come_in_their_order_and_in_stretches
                 sessions_count_what_was_said_in_them
+                one_session_can_be_searched_alone
+                history_tells_where_it_was_said
+                summaries_belong_to_sessions_that_are_there
+                every_script_is_found
+                what_is_no_passage_yet_is_unread
+            ]
+            ranking: [
+                all_words_go_before_some_and_rare_ones_before_common
+                of_the_same_words_the_newer_go_first
+                common_words_are_found_among_very_many
+            ]
+            facts: [
+                a_fact_is_found_with_all_that_is_known_of_it
+                the_same_words_are_kept_once_and_become_newer
+                passages_are_the_same_only_where_they_stand
+                facts_are_found_by_their_meaning
+                vectors_of_other_models_and_lengths_are_apart
+                facts_without_a_vector_are_told_until_they_have_one
+                words_and_meaning_are_found_together
+                without_a_vector_what_was_said_counts_too
+            ]
+            graph: [
+                entities_are_replaced_by_their_id
+                names_are_found_the_same_then_beginning_then_by_words
+                names_that_many_have_are_all_found
+                kinds_narrow_what_is_found
+                a_snapshot_has_the_surest_links_first
+                cycles_and_relations_to_itself_are_fine
+                relations_need_both_ends
+                relations_are_listed
             ]
             scopes: [
                 s_32_nothing_of_a_tenant_is_found_by_another
+                s_32_facts_and_entities_stay_with_their_tenant
                 s_32_what_one_author_wrote_goes_at_once
+                what_is_an_agents_own_goes_before_what_is_shared
+            ]
+            forgetting: [
+                a_session_goes_with_its_passages
+                facts_entities_and_relations_go_one_by_one
+                old_entries_and_passages_go
+                everything_goes_and_nothing_of_others
+                much_is_forgotten_at_once
+                vectors_go_with_their_facts
+            ]
+            bad_input: [
+                b_me_1_no_query_is_syntax
+                b_me_2_as_many_hits_as_there_may_be
+                b_me_3_ids_are_only_ever_themselves
+                b_me_4_texts_come_back_as_they_were
+                b_me_4_what_is_too_much_is_refused
+                b_me_5_many_writers_lose_nothing
+                nothing_at_all_is_fine
+                moments_far_away_are_kept
+            ]
+            records: [
+                all_that_is_kept_can_be_moved
+                a_second_import_changes_nothing
+                only_what_a_scope_sees_is_exported
+                many_entries_are_exported_in_parts
             ]
         }
     };
@@ -122,6 +186,66 @@ pub(crate) async fn found(memory: &Memory, eyes: &str, query: &str) -> Vec<Strin
 
 pub(crate) fn texts(entries: &[Entry]) -> Vec<&str> {
     entries.iter().map(|entry| &*entry.text).collect()
+}
+
+pub(crate) fn fact(text: &str, seconds: u64) -> NewFact {
+    NewFact::stated(text, at(seconds)).unwrap()
+}
+
+/// Remembers these, a second apart.
+pub(crate) async fn remember(memory: &Memory, place: &Place, texts: &[&str]) -> Vec<FactId> {
+    let facts = texts.iter().zip(0..).map(|(text, seconds)| fact(text, seconds)).collect();
+    memory.remember(place, facts).await.unwrap()
+}
+
+/// The facts and entries that were found, the best first.
+pub(crate) async fn known(
+    memory: &Memory,
+    eyes: &str,
+    query: &str,
+    vector: Option<&Vector>,
+) -> Vec<String> {
+    let hits = memory.search_facts(&scope(eyes), &search(query), vector).await.unwrap();
+    let text = |known| match known {
+        Known::Fact(fact) => fact.text,
+        Known::Said(entry) => entry.text,
+    };
+    hits.into_iter().map(|hit| text(hit.found)).collect()
+}
+
+pub(crate) fn vector(model: &str, numbers: &[f32]) -> Vector {
+    Vector { model: model.to_owned(), numbers: numbers.to_vec() }
+}
+
+pub(crate) fn id(text: &str) -> EntityId {
+    EntityId::parse(text).unwrap()
+}
+
+/// `npc-elara: Elara of the Vale`, where the kind is what stands before the `-`.
+pub(crate) fn entity(text: &str) -> NewEntity {
+    let (key, name) = text.split_once(": ").unwrap();
+    let (kind, _) = key.split_once('-').unwrap_or((key, ""));
+    NewEntity::new(id(key), kind, name, at(0)).unwrap()
+}
+
+pub(crate) async fn put(memory: &Memory, place: &Place, entities: &[&str]) {
+    memory.put_entities(place, entities.iter().map(|it| entity(it)).collect()).await.unwrap();
+}
+
+/// `npc-elara knows npc-tom 0.5`
+pub(crate) fn relation(text: &str) -> NewRelation {
+    let words: Vec<&str> = text.split(' ').collect();
+    let confidence = words.get(3).map_or(1.0, |it| it.parse().unwrap());
+    let made = NewRelation::new(id(words[0]), words[1], id(words[2]), at(0)).unwrap();
+    made.known(Provenance { session: Some(session("one")), confidence }).unwrap()
+}
+
+pub(crate) async fn relate(memory: &Memory, place: &Place, relations: &[&str]) {
+    memory.relate(place, relations.iter().map(|it| relation(it)).collect()).await.unwrap();
+}
+
+pub(crate) fn attributes(json: &str) -> Map<String, Value> {
+    serde_json::from_str(json).unwrap()
 }
 
 pub(crate) const ALL: Page = Page { skip: 0, most: 100 };

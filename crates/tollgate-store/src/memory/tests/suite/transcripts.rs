@@ -54,3 +54,112 @@ pub(crate) async fn sessions_count_what_was_said_in_them(memory: &Memory) {
     assert_eq!(counted.len(), 1);
     assert_eq!((counted[0].1.sessions, counted[0].1.entries), (3, 4));
 }
+
+pub(crate) async fn one_session_can_be_searched_alone(memory: &Memory) {
+    let said = [
+        "one | a: The dragon sleeps.",
+        "two | a: A dragon wakes.",
+        "one | a: No dragon anywhere.",
+        "one | a: Nothing else.",
+    ];
+    say(memory, &place("waterdeep"), &said).await;
+    let one = session("one");
+    let asked = Search { session: Some(&one), ..search("dragon") };
+    let hits = memory.search_entries(&scope("waterdeep"), &asked).await.unwrap();
+    let mut found: Vec<&str> = hits.iter().map(|hit| &*hit.found.text).collect();
+    found.sort_unstable();
+    assert_eq!(found, ["No dragon anywhere.", "The dragon sleeps."]);
+    let none = session("none");
+    let asked = Search { session: Some(&none), ..search("dragon") };
+    assert_eq!(memory.search_entries(&scope("waterdeep"), &asked).await.unwrap(), []);
+}
+
+pub(crate) async fn history_tells_where_it_was_said(memory: &Memory) {
+    let said = [
+        "one | a: The red dragon sleeps.",
+        "two | a: A dragon wakes.",
+        "one | b: Which red dragon do you mean?",
+        "three | a: Nothing of that.",
+    ];
+    say(memory, &place("waterdeep"), &said).await;
+    let asked = search("red dragon");
+    let recalled = memory.search_history(&scope("waterdeep"), &asked).await.unwrap();
+    let told: Vec<_> = recalled.iter().map(|it| (it.session.id.as_str(), it.hits.len())).collect();
+    assert_eq!(told, [("one", 2), ("two", 1)]);
+    let asked = Search { most: 1, ..asked };
+    let best = memory.search_history(&scope("waterdeep"), &asked).await.unwrap();
+    assert_eq!(best.len(), 1);
+    assert_eq!(best[0].session.entries, 2);
+}
+
+pub(crate) async fn summaries_belong_to_sessions_that_are_there(memory: &Memory) {
+    say(memory, &place("waterdeep"), &["one | a: first"]).await;
+    for summary in ["They talked.", "They talked at length."] {
+        let done = memory.summarise(&place("waterdeep"), &session("one"), summary).await;
+        assert_eq!(done, Ok(true));
+        let told = memory.session(&scope("waterdeep"), &session("one")).await.unwrap().unwrap();
+        assert_eq!(told.summary.as_deref(), Some(summary));
+    }
+    for (where_to, name) in [("waterdeep", "two"), ("waterdeep:sage", "one"), ("nowhere", "one")] {
+        let done = memory.summarise(&place(where_to), &session(name), "?").await;
+        assert_eq!(done, Ok(false), "{where_to} {name}");
+    }
+}
+
+pub(crate) async fn every_script_is_found(memory: &Memory) {
+    let said = [
+        "a: 🐉 over the town",
+        "a: 竜が北で眠っている",
+        "a: Ein Drache schläft über Nacht",
+        "a: the sub-zero well-known half-elf",
+        "a: Дракон спит на севере",
+        "a: 10-foot pole, 3.5e, C++, @home #tag x_y",
+    ];
+    say(memory, &place("waterdeep"), &said).await;
+    for (query, expected) in [
+        ("🐉", 0),
+        ("竜", 1),
+        ("北で", 1),
+        ("uber", 2),
+        ("SCHLAFT", 2),
+        ("half-elf", 3),
+        ("half elf", 3),
+        ("дракон", 4),
+        ("10-foot", 5),
+        ("#tag", 5),
+    ] {
+        let found = found(memory, "waterdeep", query).await;
+        let expected = said[expected].split_once(": ").unwrap().1;
+        assert_eq!(found.first().map(String::as_str), Some(expected), "{query}");
+    }
+}
+
+pub(crate) async fn what_is_no_passage_yet_is_unread(memory: &Memory) {
+    let said = ["one | a: first", "one | b: second", "two | a: other", "one | a: third"];
+    let ids = say(memory, &place("waterdeep:sage"), &said).await;
+    let others = by("bob", place("waterdeep:sage"));
+    memory.append(&others, vec![entry("one | a: of another", 9)]).await.unwrap();
+    let unread = memory.unread(2, at(0)).await.unwrap();
+    assert_eq!(unread.len(), 1);
+    assert_eq!(unread[0].place, place("waterdeep:sage"));
+    assert_eq!(texts(&unread[0].entries), ["first", "second", "third"]);
+    assert_eq!(memory.unread(9, at(0)).await.unwrap(), []);
+    let silent = memory.unread(9, at(5)).await.unwrap();
+    assert_eq!(silent.len(), 1);
+    assert_eq!(texts(&silent[0].entries), ["other"]);
+
+    let heard = |first: usize, last: usize, name: &str| NewFact {
+        source: tollgate_core::memory::Source::Heard { first: ids[first], last: ids[last] },
+        session: Some(session(name)),
+        ..fact("first second", 1)
+    };
+    let read = vec![heard(0, 1, "one"), heard(2, 2, "two")];
+    memory.remember(&place("waterdeep:sage"), read).await.unwrap();
+    let unread = memory.unread(1, at(0)).await.unwrap();
+    assert_eq!(unread.len(), 1);
+    assert_eq!(texts(&unread[0].entries), ["third"]);
+    memory.remember(&place("waterdeep:sage"), vec![heard(1, 3, "one")]).await.unwrap();
+    let unread = memory.unread(1, at(0)).await.unwrap();
+    assert_eq!(unread[0].place, others);
+    assert_eq!(texts(&unread[0].entries), ["of another"]);
+}

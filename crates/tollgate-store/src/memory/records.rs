@@ -1,0 +1,252 @@
+//! All of the memory as records, to be written down somewhere and read in again: what was said,
+//! stated and known, with authors and times. Passages and vectors are made anew. In which words a
+//! record is written is for the callers.
+
+use std::collections::HashMap;
+
+use tollgate_core::digest::Sum;
+use tollgate_core::memory::{
+    Audience, Author, Namespace, NewEntity, NewEntry, NewFact, NewRelation, Place, Scope,
+    SessionId, milliseconds,
+};
+
+use super::{Counts, MOST_AT_ONCE, Memory, Stretch, Trouble};
+
+/// One thing that is kept.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Record {
+    pub audience: Audience,
+    pub author: Author,
+    pub kept: Kept,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Kept {
+    Said(NewEntry),
+    /// After what was said.
+    Summary {
+        session: SessionId,
+        text: String,
+    },
+    /// As somebody stated it.
+    Fact(NewFact),
+    Entity(NewEntity),
+    /// After its ends.
+    Relation(NewRelation),
+}
+
+/// How far reading has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cursor {
+    pub layer: Layer,
+    /// The number of the last row that was looked at; each layer has its own.
+    pub after: u64,
+}
+
+/// In the order in which records can be read in again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Layer {
+    Entries,
+    Summaries,
+    Facts,
+    Entities,
+    Relations,
+}
+
+/// Records on their way into a namespace. Those that are there already are not kept twice.
+pub struct Import {
+    memory: Memory,
+    namespace: Namespace,
+    /// What had been said before, in each session: how often.
+    said: HashMap<(Audience, SessionId), HashMap<[u8; 32], u32>>,
+}
+
+/// Entries of a session that are compared at once.
+const COMPARED: usize = 1_000;
+
+impl Memory {
+    /// A part of all that a scope sees, and where the next begins; `None`: from the beginning, or
+    /// at the end.
+    pub async fn export(
+        &self,
+        scope: &Scope,
+        from: Option<Cursor>,
+    ) -> Result<(Vec<Record>, Option<Cursor>), Trouble> {
+        let from = from.unwrap_or(Cursor { layer: Layer::Entries, after: 0 });
+        let (records, next) = self.records(scope, from).await?;
+        let next_layer = || from.layer.next().map(|layer| Cursor { layer, after: 0 });
+        Ok((records, next.or_else(next_layer)))
+    }
+}
+
+impl Layer {
+    fn next(self) -> Option<Self> {
+        match self {
+            Self::Entries => Some(Self::Summaries),
+            Self::Summaries => Some(Self::Facts),
+            Self::Facts => Some(Self::Entities),
+            Self::Entities => Some(Self::Relations),
+            Self::Relations => None,
+        }
+    }
+}
+
+impl Import {
+    pub fn new(memory: &Memory, namespace: Namespace) -> Self {
+        Self { memory: memory.clone(), namespace, said: HashMap::new() }
+    }
+
+    /// Keeps them, in their order. How many were written: what was said already is not counted, nor
+    /// a relation one end of which is missing.
+    pub async fn take(&mut self, records: Vec<Record>) -> Result<Counts, Trouble> {
+        let mut counts = Counts::default();
+        let mut batch: Option<Batch> = None;
+        for Record { audience, author, kept } in records {
+            let place = Place { namespace: self.namespace.clone(), audience, author };
+            if let Kept::Said(entry) = &kept
+                && self.was_said(&place.audience, entry).await?
+            {
+                continue;
+            }
+            let other = batch.take_if(|it| it.place != place || it.len >= MOST_AT_ONCE);
+            if let Some(other) = other {
+                counts.add(&other.keep(&self.memory).await?);
+            }
+            batch.get_or_insert_with(|| Batch::new(place)).add(kept);
+        }
+        if let Some(last) = batch {
+            counts.add(&last.keep(&self.memory).await?);
+        }
+        Ok(counts)
+    }
+
+    /// Whether it is one of those that were there before; each of them counts once.
+    async fn was_said(&mut self, audience: &Audience, entry: &NewEntry) -> Result<bool, Trouble> {
+        let key = (audience.clone(), entry.session.clone());
+        if !self.said.contains_key(&key) {
+            let said = self.said_in(audience, &entry.session).await?;
+            self.said.insert(key.clone(), said);
+        }
+        let before = self.said.get_mut(&key).and_then(|it| it.get_mut(&said(entry)));
+        Ok(before.is_some_and(|left| {
+            let was = *left > 0;
+            *left = left.saturating_sub(1);
+            was
+        }))
+    }
+
+    async fn said_in(
+        &self,
+        audience: &Audience,
+        session: &SessionId,
+    ) -> Result<HashMap<[u8; 32], u32>, Trouble> {
+        let mut before = HashMap::new();
+        let scope = match audience {
+            Audience::Shared => Scope::of_operator(self.namespace.clone()),
+            Audience::Only(agent) => Scope::of_agent(self.namespace.clone(), agent.clone()),
+        };
+        // One of the same name that others see is another session.
+        let known = self.memory.session(&scope, session).await?;
+        if known.is_none_or(|known| known.audience != *audience) {
+            return Ok(before);
+        }
+        let mut stretch = Stretch { after: None, most: COMPARED };
+        loop {
+            let entries = self.memory.entries(&scope, session, stretch).await?;
+            let Some(last) = entries.last() else { return Ok(before) };
+            stretch.after = Some(last.id);
+            for entry in entries {
+                let (session, speaker, text) = (entry.session, entry.speaker, entry.text);
+                let entry = NewEntry { session, speaker, text, at: entry.at };
+                *before.entry(said(&entry)).or_default() += 1;
+            }
+        }
+    }
+}
+
+/// Who said what, when.
+fn said(entry: &NewEntry) -> [u8; 32] {
+    let sum = Sum::default().with(milliseconds(entry.at).to_le_bytes());
+    sum.with(&entry.speaker).with("\0").with(&entry.text).finish()
+}
+
+/// What goes to one place.
+struct Batch {
+    place: Place,
+    len: usize,
+    entries: Vec<NewEntry>,
+    summaries: Vec<(SessionId, String)>,
+    facts: Vec<NewFact>,
+    entities: Vec<NewEntity>,
+    relations: Vec<NewRelation>,
+}
+
+impl Batch {
+    fn new(place: Place) -> Self {
+        Self {
+            place,
+            len: 0,
+            entries: Vec::new(),
+            summaries: Vec::new(),
+            facts: Vec::new(),
+            entities: Vec::new(),
+            relations: Vec::new(),
+        }
+    }
+
+    fn add(&mut self, kept: Kept) {
+        self.len += 1;
+        match kept {
+            Kept::Said(entry) => self.entries.push(entry),
+            Kept::Summary { session, text } => self.summaries.push((session, text)),
+            Kept::Fact(fact) => self.facts.push(fact),
+            Kept::Entity(entity) => self.entities.push(entity),
+            Kept::Relation(relation) => self.relations.push(relation),
+        }
+    }
+
+    /// Each layer after what it rests on.
+    async fn keep(self, memory: &Memory) -> Result<Counts, Trouble> {
+        let number = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
+        let (place, mut counts) = (&self.place, Counts::default());
+        if !self.entries.is_empty() {
+            counts.entries = number(memory.append(place, self.entries).await?.len());
+        }
+        for (session, text) in self.summaries {
+            memory.summarise(place, &session, &text).await?;
+        }
+        if !self.facts.is_empty() {
+            counts.facts = number(memory.remember(place, self.facts).await?.len());
+        }
+        if !self.entities.is_empty() {
+            counts.entities = number(self.entities.len());
+            memory.put_entities(place, self.entities).await?;
+        }
+        if !self.relations.is_empty() {
+            counts.relations = relate(memory, place, self.relations).await?;
+        }
+        Ok(counts)
+    }
+}
+
+/// All together, or where one leads nowhere each by itself.
+async fn relate(
+    memory: &Memory,
+    place: &Place,
+    relations: Vec<NewRelation>,
+) -> Result<u64, Trouble> {
+    match memory.relate(place, relations.clone()).await {
+        Ok(()) => return Ok(u64::try_from(relations.len()).unwrap_or(u64::MAX)),
+        Err(Trouble::NoEntity(_)) => {}
+        Err(trouble) => return Err(trouble),
+    }
+    let mut kept = 0;
+    for relation in relations {
+        match memory.relate(place, vec![relation]).await {
+            Ok(()) => kept += 1,
+            Err(Trouble::NoEntity(_)) => {}
+            Err(trouble) => return Err(trouble),
+        }
+    }
+    Ok(kept)
+}

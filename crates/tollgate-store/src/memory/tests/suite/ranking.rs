@@ -1,0 +1,51 @@
+use super::*;
+
+pub(crate) async fn all_words_go_before_some_and_rare_ones_before_common(memory: &Memory) {
+    let mut said: Vec<String> = (0..60).map(|at| format!("a: nothing on day {at}")).collect();
+    said.push("a: a silver key".to_owned());
+    said.push("a: the silver key of the tavern".to_owned());
+    said.extend((0..20).map(|at| format!("a: the tavern on day {at}")));
+    let said: Vec<&str> = said.iter().map(String::as_str).collect();
+    say(memory, &place("waterdeep"), &said).await;
+    let found = found(memory, "waterdeep", "silver tavern").await;
+    assert_eq!(found[..2], ["the silver key of the tavern", "a silver key"]);
+    assert_eq!(found.len(), 10);
+}
+
+pub(crate) async fn of_the_same_words_the_newer_go_first(memory: &Memory) {
+    let month = 30 * 24 * 3_600;
+    let entries = vec![
+        entry("a: the dragon was seen (old)", 0),
+        entry("a: the dragon was seen (new)", 10 * month),
+        entry("a: the dragon was seen (older)", 5 * month),
+    ];
+    memory.append(&place("waterdeep"), entries).await.unwrap();
+    let asked = Search { now: at(10 * month), ..search("dragon seen") };
+    let hits = memory.search_entries(&scope("waterdeep"), &asked).await.unwrap();
+    let found: Vec<&str> = hits.iter().map(|hit| &*hit.found.text).collect();
+    let expected = ["new", "older", "old"].map(|it| format!("the dragon was seen ({it})"));
+    assert_eq!(found, expected);
+    assert!(hits.is_sorted_by(|one, two| one.score > two.score));
+}
+
+/// Lists of words are read only so far: a rare word is found however long ago it was said, and of a
+/// common one the newest.
+pub(crate) async fn common_words_are_found_among_very_many(memory: &Memory) {
+    let number = |at: u64| entry(&format!("s{} | a: gold piece number {at}", at % 7), at);
+    let mut entries = vec![entry("s0 | a: gold for the unicorn", 0)];
+    entries.extend((1..2_500).map(number));
+    memory.append(&place("waterdeep"), entries).await.unwrap();
+    let query = tollgate_core::memory::Query::parse("gold unicorn").unwrap();
+    let eyes = scope("waterdeep");
+    let candidates = memory.entries_with(&eyes, &query, None).await.unwrap();
+    assert!(candidates.found.len() < 1_000, "{}", candidates.found.len());
+    assert_eq!(candidates.found[0].text, "gold for the unicorn");
+    assert_eq!((candidates.texts, candidates.with[1]), (2_500, 1));
+    assert!((2_000..=2_500).contains(&candidates.with[0]), "{:?}", candidates.with);
+    let last = found(memory, "waterdeep", "gold").await;
+    assert_eq!(last[0], "gold piece number 2499");
+    let three = session("s3");
+    let inside = memory.entries_with(&eyes, &query, Some(&three)).await.unwrap();
+    assert!(inside.found.iter().all(|entry| entry.session == three));
+    assert_eq!((inside.texts, inside.with), (357, vec![357, 0]));
+}
