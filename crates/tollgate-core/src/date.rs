@@ -1,4 +1,4 @@
-//! Moments as people and programs write them: RFC 3339, in UTC, to the second. Reads no clock.
+//! Moments as people and programs write them: RFC 3339, in UTC. Reads no clock.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -24,11 +24,26 @@ pub fn written(time: SystemTime) -> String {
     format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
 }
 
-/// `2027-01-31` (the beginning of that day) or `2027-01-31T12:00:00Z`, from 1970 to 9999.
+/// To the millisecond, where it is not the beginning of a second.
+pub fn written_exactly(time: SystemTime) -> String {
+    let milliseconds = time.duration_since(UNIX_EPOCH).map_or(0, |since| since.subsec_millis());
+    let mut text = written(time);
+    if milliseconds > 0 {
+        text.insert_str(text.len() - 1, &format!(".{milliseconds:03}"));
+    }
+    text
+}
+
+/// `2027-01-31` (the beginning of that day), `2027-01-31T12:00:00Z` or `2027-01-31T12:00:00.250Z`,
+/// from 1970 to 9999. What is shorter than a millisecond is left out.
 pub fn parse(text: &str) -> Option<SystemTime> {
     let (day, clock) = match text.split_once(['T', 't']) {
         Some((day, clock)) => (day, clock.strip_suffix(['Z', 'z'])?),
         None => (text, "00:00:00"),
+    };
+    let (clock, milliseconds) = match clock.split_once('.') {
+        Some((clock, fraction)) => (clock, thousandths(fraction)?),
+        None => (clock, 0),
     };
     let [year, month, day] = numbers(day, '-', [4, 2, 2])?;
     let [hour, minute, second] = numbers(clock, ':', [2, 2, 2])?;
@@ -45,7 +60,15 @@ pub fn parse(text: &str) -> Option<SystemTime> {
     let day_of_era = year_of_era * 365 + year_of_era / 4 - year_of_era / 100 + day_of_year;
     let days = (era * 146_097 + day_of_era).checked_sub(SHIFT)?;
     let seconds = days * DAY + hour * 3_600 + minute * 60 + second;
-    Some(UNIX_EPOCH + Duration::from_secs(seconds))
+    Some(UNIX_EPOCH + Duration::from_secs(seconds) + Duration::from_millis(milliseconds))
+}
+
+fn thousandths(fraction: &str) -> Option<u64> {
+    let is_plain = fraction.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_plain || !(1..=9).contains(&fraction.len()) {
+        return None;
+    }
+    format!("{fraction:0<3}")[..3].parse().ok()
 }
 
 fn days_in(year: u64, month: u64) -> u64 {
@@ -87,7 +110,7 @@ pub fn span(text: &str) -> Option<Duration> {
 mod tests {
     use std::time::{Duration, UNIX_EPOCH};
 
-    use super::{parse, span, written};
+    use super::{parse, span, written, written_exactly};
 
     #[test]
     fn times_are_read_as_they_are_written() {
@@ -108,6 +131,21 @@ mod tests {
             assert_eq!(parse(&written(time)), Some(time));
         }
         assert_eq!(parse("2023-11-14"), parse("2023-11-14T00:00:00z"));
+    }
+
+    #[test]
+    fn milliseconds_are_written_where_there_are_some() {
+        for (milliseconds, expected) in [
+            (0, "1970-01-01T00:00:00Z"),
+            (1_700_000_000_000, "2023-11-14T22:13:20Z"),
+            (1_700_000_000_007, "2023-11-14T22:13:20.007Z"),
+            (1_700_000_000_250, "2023-11-14T22:13:20.250Z"),
+        ] {
+            let time = UNIX_EPOCH + Duration::from_millis(milliseconds);
+            assert_eq!(written_exactly(time), expected);
+            assert_eq!(parse(expected), Some(time), "{expected}");
+        }
+        assert_eq!(parse("2023-11-14T22:13:20.25Z"), parse("2023-11-14T22:13:20.250999Z"));
     }
 
     #[test]
@@ -146,6 +184,9 @@ mod tests {
             "2023-01-01T00:00:00",
             "2023-01-01T00:00:00+01:00",
             "2023-01-01T00:00Z",
+            "2023-01-01T00:00:00.Z",
+            "2023-01-01T00:00:00.1234567890Z",
+            "2023-01-01T00:00:00.+1Z",
             "2023-01-01 00:00:00Z",
             "+023-01-01",
             "2023-01-01-01",

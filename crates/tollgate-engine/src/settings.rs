@@ -27,7 +27,7 @@ mod code;
 mod memory;
 
 pub use code::{Code, Unapproved};
-pub use memory::{Database, Embedding, Memory};
+pub use memory::{Database, Memory};
 
 #[derive(Debug, Clone)]
 pub struct Settings {

@@ -289,7 +289,7 @@ pub struct Audit {
     /// That came out so: `ok`, `error`, `refused`, `cancelled`
     #[arg(long, value_name = "WORD")]
     pub outcome: Option<String>,
-    /// `call`, or a kind of decision: `approval`, `key`, `reload`, `pin`
+    /// `call`, or a kind of decision: `approval`, `key`, `reload`, `pin`, `memory`
     #[arg(long, value_name = "WORD")]
     pub kind: Option<String>,
     /// The last so many rows [default: 50 in a table, else all]

@@ -65,6 +65,8 @@ pub struct Config {
     pub redis: Option<Secret>,
     /// Always has `offline`, the small model built in.
     pub llm: tollgate_llm::settings::Settings,
+    /// What makes numbers of texts that say what they mean, for the memory.
+    pub embedding: Option<tollgate_llm::settings::Embedding>,
     /// Without any, and without `auth`, only loopback is served.
     pub keys: Vec<Key>,
     /// Whose tokens let in, too.

@@ -21,6 +21,8 @@ pub enum Act {
     Pin,
     /// A server was added, removed, switched or logged in to.
     Server,
+    /// Something was put into the memory, or taken out of it, by whoever runs the gateway.
+    Memory,
     /// Someone showed who they are, or could not.
     Login,
     /// A request was turned away before it was a call.
@@ -32,12 +34,13 @@ pub enum Act {
 }
 
 impl Act {
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::Approval,
         Self::Key,
         Self::Reload,
         Self::Pin,
         Self::Server,
+        Self::Memory,
         Self::Login,
         Self::Refused,
         Self::Retention,
@@ -51,6 +54,7 @@ impl Act {
             Self::Reload => "reload",
             Self::Pin => "pin",
             Self::Server => "server",
+            Self::Memory => "memory",
             Self::Login => "login",
             Self::Refused => "refused",
             Self::Retention => "retention",

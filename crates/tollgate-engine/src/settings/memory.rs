@@ -1,6 +1,5 @@
-//! Where the memory is, what finds things in it by their meaning, and how long transcripts stay.
+//! Where the memory is, and how long transcripts stay.
 
-use std::path::PathBuf;
 use std::time::Duration;
 
 use tollgate_core::secret::Secret;
@@ -8,8 +7,6 @@ use tollgate_core::secret::Secret;
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Memory {
     pub database: Database,
-    /// Without it things are found by their words alone.
-    pub embedding: Option<Embedding>,
     /// Transcripts that are older are forgotten; `None`: never.
     pub keep: Option<Duration>,
 }
@@ -22,18 +19,4 @@ pub enum Database {
     Sqlite,
     /// The URL may hold a password.
     Postgres(Secret),
-}
-
-/// What makes numbers of a text that say what it means.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Embedding {
-    Provider {
-        /// One of the providers of the config.
-        provider: String,
-        model: String,
-        /// `None`: as many as the model makes.
-        dimensions: Option<u32>,
-    },
-    /// A model in a directory or a file on this machine.
-    Local(PathBuf),
 }

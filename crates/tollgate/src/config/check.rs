@@ -71,6 +71,7 @@ pub(super) fn check(
     let secrets = audit::secrets(fields, problems);
     let tls = access::tls(fields);
     let memory = memory::memory(fields, problems);
+    let embedding = memory::embedding(fields, problems);
     let redis = access::redis(fields, problems);
     if problems.has_errors() {
         return None;
@@ -102,6 +103,7 @@ pub(super) fn check(
         tls,
         redis,
         llm: tollgate_llm::settings::Settings { providers, models },
+        embedding,
         keys,
         auth,
         unenforced: later::unenforced(fields),

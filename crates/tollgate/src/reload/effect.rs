@@ -24,7 +24,7 @@ impl Fixed {
             ("data", now.data != next.data),
             ("tls", now.tls != next.tls),
             ("database", now.settings.memory.database != next.settings.memory.database),
-            ("memory.embedding", now.settings.memory.embedding != next.settings.memory.embedding),
+            ("memory.embedding", now.embedding != next.embedding),
             ("limits.in_flight", now.front.in_flight != next.front.in_flight),
             ("limits.per_key", now.front.per_key != next.front.per_key),
             ("limits.memory_mb", now.front.memory != next.front.memory),

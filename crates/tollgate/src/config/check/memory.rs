@@ -5,7 +5,8 @@ use std::time::Duration;
 use tollgate_core::agent::{self, Recall, Record};
 use tollgate_core::memory::Name;
 use tollgate_core::secret::Secret;
-use tollgate_engine::settings::{Database, Embedding, Memory};
+use tollgate_engine::settings::{Database, Memory};
+use tollgate_llm::settings::{Embedding, ServedEmbedding};
 
 use super::super::diagnostic::Problems;
 use super::super::raw::{Fields, Marked};
@@ -13,23 +14,14 @@ use super::access::has_scheme;
 use super::{absolute, unknown_name};
 
 const DAY: u64 = 24 * 3_600;
-/// The kind of providers that have an API for it.
-const EMBEDS: &str = "openai";
+/// The kinds of providers that have an API for it.
+const EMBED: &[&str] = &["openai", "gemini"];
 
 pub(super) fn memory(top: &Fields, problems: &mut Problems) -> Option<Memory> {
-    let database = database(top, problems);
-    let section = top.section("memory");
-    let typed = section.and_then(|section| section.section("embedding"));
-    let embedding = typed.map(|section| embedding(top, section, problems));
-    let days = section.and_then(|section| section.whole("keep_days")).map_or(0, |it| it.value);
-    Some(Memory {
-        database: database?,
-        embedding: match embedding {
-            Some(embedding) => Some(embedding?),
-            None => None,
-        },
-        keep: (days > 0).then(|| Duration::from_secs(days * DAY)),
-    })
+    let database = database(top, problems)?;
+    let days = top.section("memory").and_then(|section| section.whole("keep_days"));
+    let days = days.map_or(0, |days| days.value);
+    Some(Memory { database, keep: (days > 0).then(|| Duration::from_secs(days * DAY)) })
 }
 
 fn database(top: &Fields, problems: &mut Problems) -> Option<Database> {
@@ -48,7 +40,9 @@ fn database(top: &Fields, problems: &mut Problems) -> Option<Database> {
     None
 }
 
-fn embedding(top: &Fields, fields: &Fields, problems: &mut Problems) -> Option<Embedding> {
+/// What makes numbers of texts; `None` with nothing reported: nothing does.
+pub(super) fn embedding(top: &Fields, problems: &mut Problems) -> Option<Embedding> {
+    let fields = top.section("memory")?.section("embedding")?;
     match (fields.text("provider"), fields.text("local")) {
         (Some(provider), None) => served(top, (fields, provider), problems),
         (None, Some(path)) => local((fields, path), problems),
@@ -81,12 +75,12 @@ fn served(
         unknown_name(provider, (&path, "provider"), &known, problems);
         return None;
     };
-    let kind = found.text("kind").map_or(EMBEDS, |text| text.value);
-    if kind != EMBEDS {
+    let kind = found.text("kind").map_or(EMBED[0], |text| text.value);
+    if !EMBED.contains(&kind) {
         let message = format!("`{}` is of kind `{kind}`, which makes no vectors", provider.value);
         problems
             .error(provider.at, &path, message)
-            .help("a provider of kind `openai` does: every compatible API is one");
+            .help("one of kind `openai`, which is every compatible API, or `gemini` does");
         return None;
     }
     let model = match fields.text("model").filter(|model| !model.value.trim().is_empty()) {
@@ -99,11 +93,19 @@ fn served(
         }
     };
     let dimensions = fields.whole("dimensions").and_then(|it| u32::try_from(it.value).ok());
-    Some(Embedding::Provider { provider: provider.value.to_owned(), model, dimensions })
+    let prefix = |key: &str| fields.text(key).map_or("", |text| text.value).to_owned();
+    Some(Embedding::Served(ServedEmbedding {
+        provider: provider.value.to_owned(),
+        model,
+        dimensions,
+        passage_prefix: prefix("passage_prefix"),
+        question_prefix: prefix("question_prefix"),
+    }))
 }
 
 fn local((fields, typed): (&Fields, Marked<&str>), problems: &mut Problems) -> Option<Embedding> {
-    for key in ["model", "dimensions"].into_iter().filter(|key| fields.has(key)) {
+    let served = ["model", "dimensions", "passage_prefix", "question_prefix"];
+    for key in served.into_iter().filter(|key| fields.has(key)) {
         let message = format!("`{key}` does nothing with `local`");
         problems
             .error(fields.place(key), &fields.path(key), message)

@@ -1,6 +1,6 @@
 //! The keys of the memory: where vectors come from, how long transcripts stay, whose an agent's is.
 
-use super::{Key, Kind, PLAIN, Section, key, whole};
+use super::{Key, Kind, PLAIN, PROSE, Section, key, whole};
 
 pub(super) const MEMORY: Section = Section {
     title: "memory",
@@ -30,7 +30,12 @@ pub(super) const MEMORY: Section = Section {
 const EMBEDDING: Section = Section {
     title: "memory.embedding",
     keys: &[
-        key("provider", PLAIN, "none: needs `local`", "One of `providers`, of kind `openai`"),
+        key(
+            "provider",
+            PLAIN,
+            "none: needs `local`",
+            "One of `providers`, of kind `openai` or `gemini`",
+        ),
         key("model", PLAIN, "none: needed with `provider`", "What the provider calls the model"),
         key(
             "dimensions",
@@ -38,6 +43,13 @@ const EMBEDDING: Section = Section {
             "as many as the model makes",
             "How many numbers one text becomes, for models that can be asked for fewer",
         ),
+        key(
+            "passage_prefix",
+            PROSE,
+            "none",
+            "What the model wants before a text that is to be found, such as `passage: `",
+        ),
+        key("question_prefix", PROSE, "none", "… and before a question, such as `query: `"),
         key("local", PLAIN, "none: needs `provider`", "A model on this machine: its directory"),
     ],
     elsewhere: &[("path", "write `local:`"), ("url", "write it as `base_url:` of a provider")],

@@ -5,7 +5,8 @@ use std::time::Duration;
 use tollgate_core::agent::{self, Recall, Record};
 use tollgate_core::memory::Name;
 use tollgate_core::secret::Secret;
-use tollgate_engine::settings::{Database, Embedding, Memory};
+use tollgate_engine::settings::{Database, Memory};
+use tollgate_llm::settings::{Embedding, ServedEmbedding};
 
 use super::{check, good, mistakes, refused, report};
 
@@ -13,6 +14,10 @@ const OPENAI: &str = "providers: { openai: { kind: openai }, claude: { kind: ant
 
 fn memory(text: &str) -> Memory {
     good(&format!("{OPENAI}{text}")).settings.memory
+}
+
+fn embedding(text: &str) -> Option<Embedding> {
+    good(&format!("{OPENAI}memory: {{ embedding: {text} }}")).embedding
 }
 
 #[test]
@@ -42,18 +47,23 @@ fn the_database_is_the_memorys_and_no_promise_any_more() {
 
 #[test]
 fn an_embedding_is_served_or_on_this_machine() {
-    let text = "memory: { embedding: { provider: openai, model: e, dimensions: 256 } }";
-    let served = |dimensions| {
-        let (provider, model) = ("openai".to_owned(), "e".to_owned());
-        Some(Embedding::Provider { provider, model, dimensions })
+    let served = |dimensions, passage: &str, question: &str| {
+        Some(Embedding::Served(ServedEmbedding {
+            provider: "openai".to_owned(),
+            model: "e".to_owned(),
+            dimensions,
+            passage_prefix: passage.to_owned(),
+            question_prefix: question.to_owned(),
+        }))
     };
-    assert_eq!(memory(text).embedding, served(Some(256)));
-    let text = "memory: { embedding: { provider: openai, model: e }, keep_days: 2 }";
-    assert_eq!(memory(text).embedding, served(None));
-    assert_eq!(memory(text).keep, Some(Duration::from_secs(172_800)));
-    let here = "memory: { embedding: { local: / } }";
-    assert_eq!(memory(here).embedding, Some(Embedding::Local("/".into())));
-    assert_eq!(report(here).diagnostics, []);
+    let text = "{ provider: openai, model: e, dimensions: 256 }";
+    assert_eq!(embedding(text), served(Some(256), "", ""));
+    let text = "{ provider: openai, model: e, passage_prefix: 'p: ', question_prefix: 'q: ' }";
+    assert_eq!(embedding(text), served(None, "p: ", "q: "));
+    assert_eq!(embedding("{ local: / }"), Some(Embedding::Local("/".into())));
+    assert_eq!(report("memory: { embedding: { local: / } }").diagnostics, []);
+    assert_eq!(memory("memory: { keep_days: 2 }").keep, Some(Duration::from_secs(172_800)));
+    assert_eq!(good("environment: a").embedding, None);
 }
 
 #[test]
