@@ -17,6 +17,30 @@ pub fn nearest<'k>(wanted: &str, known: impl IntoIterator<Item = &'k str>) -> Ve
     near.into_iter().take(MOST).map(|(_, name)| name).collect()
 }
 
+/// Of `known` words the ones that are spelled most like `wanted`, all equally near; mostly one.
+pub fn alike<'k>(wanted: &str, known: impl IntoIterator<Item = &'k str>) -> Vec<&'k str> {
+    const SHORTEST: usize = 3;
+    let wanted: Vec<char> = wanted.chars().collect();
+    if !(SHORTEST..=64).contains(&wanted.len()) {
+        return Vec::new();
+    }
+    let mut limit = wanted.len().div_ceil(4).min(3);
+    let mut alike: Vec<&str> = Vec::new();
+    let mut letters = Vec::new();
+    for word in known {
+        letters.clear();
+        letters.extend(word.chars());
+        let Some(far) = distance(&wanted, &letters, limit) else { continue };
+        if far < limit {
+            alike.clear();
+            limit = far;
+        }
+        alike.push(word);
+    }
+    alike.sort_unstable();
+    alike
+}
+
 /// Case and separators are what models get wrong most often; they cost nothing.
 fn fold(name: &str) -> Vec<char> {
     name.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
@@ -31,30 +55,36 @@ fn distance_of_names(wanted: &[char], name: &[char], limit: usize) -> Option<usi
     distance(wanted, name, limit)
 }
 
-/// Levenshtein's distance, or `None` once it is sure to exceed `limit`.
+/// How many letters are wrong, missing, too many or swapped with their neighbour; `None` once it is
+/// sure to exceed `limit`.
 fn distance(a: &[char], b: &[char], limit: usize) -> Option<usize> {
     if a.len().abs_diff(b.len()) > limit {
         return None;
     }
-    let mut row: Vec<usize> = (0..=b.len()).collect();
+    let mut above: Vec<usize> = Vec::new();
+    let mut last: Vec<usize> = (0..=b.len()).collect();
     for (at, x) in a.iter().enumerate() {
-        let mut diagonal = row[0];
-        row[0] = at + 1;
+        let mut row = Vec::with_capacity(b.len() + 1);
+        row.push(at + 1);
         for (column, y) in b.iter().enumerate() {
-            let replaced = diagonal + usize::from(x != y);
-            diagonal = row[column + 1];
-            row[column + 1] = replaced.min(diagonal + 1).min(row[column] + 1);
+            let replaced = last[column] + usize::from(x != y);
+            let mut cost = replaced.min(last[column + 1] + 1).min(row[column] + 1);
+            if at > 0 && column > 0 && a[at - 1] == *y && b[column - 1] == *x {
+                cost = cost.min(above[column - 1] + 1);
+            }
+            row.push(cost);
         }
         if row.iter().all(|cost| *cost > limit) {
             return None;
         }
+        above = std::mem::replace(&mut last, row);
     }
-    Some(row[b.len()]).filter(|cost| *cost <= limit)
+    Some(last[b.len()]).filter(|cost| *cost <= limit)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::nearest;
+    use super::{alike, nearest};
 
     #[test]
     fn typos_case_and_prefixes_find_the_name_that_was_meant() {
@@ -65,6 +95,7 @@ mod tests {
             ("dice-roll", "dice_roll"),
             ("roll", "dice_roll"),
             ("wrld_serch", "world_search"),
+            ("wrold_saerhc", "world_search"),
             ("mcp_memory_write", "memory_write"),
         ] {
             assert_eq!(nearest(wanted, known).first(), Some(&expected), "{wanted}");
@@ -73,5 +104,23 @@ mod tests {
         assert!(nearest("", known).is_empty());
         assert!(nearest(&"x".repeat(10_000), known).is_empty());
         assert_eq!(nearest("dice", ["dice_a", "dice_b", "dice_c", "dice_d"]).len(), 3);
+    }
+
+    #[test]
+    fn mistyped_words_are_taken_for_those_most_like_them() {
+        let known = ["fireball", "firebolt", "invisible", "prone", "drone", "cat"];
+        for (wanted, expected) in [
+            ("firebal", &["fireball"][..]),
+            ("firebolt", &["firebolt"]),
+            ("invisable", &["invisible"]),
+            ("rone", &["drone", "prone"]),
+            ("prnoe", &["prone"]),
+            ("elephant", &[]),
+            ("ca", &[]),
+            ("", &[]),
+        ] {
+            assert_eq!(alike(wanted, known), expected, "{wanted}");
+        }
+        assert!(alike(&"x".repeat(10_000), known).is_empty());
     }
 }

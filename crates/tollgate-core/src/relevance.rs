@@ -1,11 +1,14 @@
 //! Which tools have to do with what was said: their words are compared with the turn's, rare words
 //! weighing more than common ones (BM25). No model is asked; the same question gives the same order.
 //!
-//! Called by whoever chooses tools for a model, and by both searches for tools.
+//! Called by whoever chooses tools for a model, by both searches for tools, and by the search for
+//! rules, whose names and texts are compared in the same way.
 
 use std::collections::HashMap;
 
 use serde_json::Value;
+
+use crate::nearest;
 
 mod words;
 
@@ -24,7 +27,12 @@ const B: f32 = 0.6;
 /// Bytes read at either end of a text. A request stands before or behind what was pasted into it.
 const END: usize = 4 * 1024;
 
-/// One tool, as far as words go.
+/// Words of one question that may be taken for others; who mistypes more is not understood.
+const MOST_MISTYPED: usize = 8;
+/// What a word counts that was not said, but may have been meant.
+const MEANT: f32 = 0.6;
+
+/// One tool, or whatever else has a name and a text, as far as words go.
 #[derive(Debug, Clone, Copy)]
 pub struct Subject<'a> {
     pub name: &'a str,
@@ -100,6 +108,24 @@ impl Index {
         found
     }
 
+    /// The same question in words that there are: one that stands nowhere gives way to those that
+    /// are spelled most like it.
+    pub fn corrected(&self, query: &Query) -> Query {
+        let mut corrected = Query::default();
+        let mut mistyped = 0;
+        for (word, weight) in &query.words {
+            if self.places.contains_key(word) || mistyped == MOST_MISTYPED {
+                corrected.take(word, *weight);
+                continue;
+            }
+            mistyped += 1;
+            for meant in nearest::alike(word, self.places.keys().map(|known| &**known)) {
+                corrected.take(meant, *weight * MEANT);
+            }
+        }
+        corrected
+    }
+
     fn scores(&self, query: &Query) -> Vec<f32> {
         let mut scores = vec![0.0; self.tools];
         for (word, weight) in &query.words {
@@ -133,18 +159,32 @@ impl Query {
 
     /// A word that is heard again matters as much as where it mattered most.
     pub fn hear(&mut self, text: &str, weight: f32) {
-        let mut take = |word: &str| match self.known.get(word) {
-            Some(at) => self.words[*at].1 = self.words[*at].1.max(weight),
-            None => {
-                self.known.insert(word.into(), self.words.len());
-                self.words.push((word.into(), weight));
-            }
-        };
+        let mut take = |word: &str| self.take(word, weight);
         if text.len() <= 2 * END {
             return words(text, &mut take);
         }
         words(&text[..text.floor_char_boundary(END)], &mut take);
         words(&text[text.ceil_char_boundary(text.len() - END)..], &mut take);
+    }
+
+    /// How many words a name has, if all of them were said; none otherwise.
+    pub fn names(&self, name: &str) -> usize {
+        let (mut said, mut all) = (0, 0);
+        words(name, &mut |word| {
+            all += 1;
+            said += usize::from(self.known.contains_key(word));
+        });
+        if said == all { all } else { 0 }
+    }
+
+    fn take(&mut self, word: &str, weight: f32) {
+        match self.known.get(word) {
+            Some(at) => self.words[*at].1 = self.words[*at].1.max(weight),
+            None => {
+                self.known.insert(word.into(), self.words.len());
+                self.words.push((word.into(), weight));
+            }
+        }
     }
 }
 

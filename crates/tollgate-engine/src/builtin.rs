@@ -11,7 +11,9 @@ use tollgate_core::turn::{Principal, Turn};
 
 pub(crate) mod backend;
 pub mod dice;
+pub mod document;
 pub mod files;
+pub mod rules;
 pub mod table;
 
 #[cfg(test)]

@@ -67,7 +67,7 @@ impl Settings {
             approvals: Approvals::default(),
             budget: Budget::default(),
             servers: Vec::new(),
-            builtin: Builtin { files: data.join("files"), tables: None },
+            builtin: Builtin::new(data.join("files")),
             code: Code::default(),
             memory: Memory::default(),
             house: House::default(),
@@ -206,6 +206,15 @@ pub struct Builtin {
     pub files: PathBuf,
     /// A directory of tables for `roll_table`, beside the ones built in.
     pub tables: Option<PathBuf>,
+    /// A directory of rule packs, beside the rules built in.
+    pub rules: Option<PathBuf>,
+}
+
+impl Builtin {
+    /// What needs nothing but a directory for files.
+    pub fn new(files: PathBuf) -> Self {
+        Self { files, tables: None, rules: None }
+    }
 }
 
 #[derive(Debug, Clone, PartialEq)]

@@ -148,3 +148,24 @@ fn ten_thousand_tools_are_ordered_at_once() {
     let each = started.elapsed() / 10;
     assert!(each.as_millis() < 100, "{each:?}, without optimisation");
 }
+
+#[test]
+fn words_that_stand_nowhere_are_taken_for_those_most_like_them() {
+    let subject = |name| Subject { name, title: None, description: None, parameters: None };
+    let index = Index::new(["fireball", "firewall", "prone"].map(subject));
+    let best = |text: &str| index.best(&index.corrected(&Query::new(text)), 9);
+    assert_eq!(best("firebal"), [0]);
+    assert_eq!(best("firewall and prnoe"), [1, 2]);
+    assert_eq!(best("elephants"), [0_usize; 0]);
+    assert_eq!(best("🎲 \u{0}"), [0_usize; 0]);
+}
+
+#[test]
+fn a_name_is_said_if_all_its_words_are() {
+    let query = Query::new("how do opportunity attacks work?");
+    assert_eq!(query.names("Opportunity attack"), 2);
+    assert_eq!(query.names("attack of opportunity"), 2);
+    assert_eq!(query.names("Attack roll"), 0);
+    assert_eq!(query.names("the"), 0);
+    assert_eq!(query.names(""), 0);
+}

@@ -1,7 +1,10 @@
 //! The built-in servers that ship: one line each.
 
+use std::sync::Arc;
+
 use super::dice::tables::Tables;
-use super::{Server, dice, files};
+use super::rules::book::Book;
+use super::{Server, dice, files, rules};
 use crate::settings::Builtin;
 
 /// Reads the user's tables; a file that cannot be used is left out with a warning.
@@ -9,6 +12,7 @@ pub fn servers(settings: &Builtin) -> Vec<Server> {
     vec![
         Server { name: "dice", tools: dice::tools(tables(settings), &dice::thread_random()) },
         Server { name: "files", tools: files::tools(&settings.files) },
+        Server { name: "rules", tools: rules::tools(&book(settings)) },
     ]
 }
 
@@ -19,6 +23,15 @@ fn tables(settings: &Builtin) -> Tables {
         tracing::warn!(path = %broken.path.display(), "{broken}");
     }
     tables
+}
+
+fn book(settings: &Builtin) -> Arc<Book> {
+    let Some(directory) = &settings.rules else { return Book::shipped() };
+    let (book, flaws) = Book::with_directory(directory);
+    for flaw in flaws {
+        tracing::warn!(path = %flaw.path.display(), "a rule or a rule pack is left out: {flaw}");
+    }
+    book
 }
 
 #[cfg(test)]

@@ -164,7 +164,11 @@ fn builtin(fields: &Fields, data: &std::path::Path) -> Builtin {
         let section = fields.section("builtin")?;
         section.text(key).map(|text| PathBuf::from(text.value))
     };
-    Builtin { files: path("files").unwrap_or_else(|| data.join("files")), tables: path("tables") }
+    Builtin {
+        tables: path("tables"),
+        rules: path("rules"),
+        ..Builtin::new(path("files").unwrap_or_else(|| data.join("files")))
+    }
 }
 
 fn names(fields: &Fields, problems: &mut Problems) -> Option<NamePattern> {

@@ -315,6 +315,12 @@ const BUILTIN: Section = Section {
             "The directory that `read_file` and `write_file` cannot leave",
         ),
         key("tables", PLAIN, "none", "A directory of tables for `roll_table`"),
+        key(
+            "rules",
+            PLAIN,
+            "none",
+            "A directory of rule packs for `search_rules` and `get_rule`, beside the rules built in",
+        ),
     ],
     elsewhere: &[],
 };

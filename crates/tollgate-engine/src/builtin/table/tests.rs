@@ -7,9 +7,9 @@ use crate::builtin::scratch::Scratch;
 use crate::settings::Builtin;
 
 #[test]
-fn dice_and_files_ship_with_their_tools() {
+fn servers_ship_with_their_tools() {
     let scratch = Scratch::new();
-    let settings = Builtin { files: scratch.path().join("files"), tables: None };
+    let settings = Builtin::new(scratch.path().join("files"));
     let mut shown = Vec::new();
     for server in servers(&settings) {
         for tool in &server.tools {
@@ -17,7 +17,17 @@ fn dice_and_files_ship_with_their_tools() {
             shown.push(format!("{}/{}", server.name, definition["name"].as_str().unwrap()));
         }
     }
-    assert_eq!(shown, ["dice/roll", "dice/roll_table", "files/write_file", "files/read_file"]);
+    assert_eq!(
+        shown,
+        [
+            "dice/roll",
+            "dice/roll_table",
+            "files/write_file",
+            "files/read_file",
+            "rules/search_rules",
+            "rules/get_rule",
+        ]
+    );
     assert!(!settings.files.exists(), "nothing is made before it is used");
 }
 
@@ -26,12 +36,31 @@ fn tables_of_the_user_are_offered() {
     let scratch = Scratch::new();
     fs::write(scratch.path().join("taverns.txt"), "The Broken Oar\n").unwrap();
     fs::write(scratch.path().join("broken.txt"), "").unwrap();
-    let settings =
-        Builtin { files: scratch.path().join("files"), tables: Some(scratch.path().to_owned()) };
+    let settings = Builtin {
+        tables: Some(scratch.path().to_owned()),
+        ..Builtin::new(scratch.path().join("files"))
+    };
     let roll_table = servers(&settings)[0].tools[1].definition();
     let names = roll_table["inputSchema"]["properties"]["table_name"]["enum"].clone();
     assert_eq!(
         names,
         serde_json::json!(["random_encounter", "taverns", "treasure_hoard", "wild_magic"])
     );
+}
+
+#[test]
+fn rules_of_the_user_are_offered() {
+    let scratch = Scratch::new();
+    let pack = "system: pf2e\nrules:\n  - { id: pf2e-hero-points, name: Hero points, text: You have some. }\n";
+    fs::write(scratch.path().join("pf2e.yaml"), pack).unwrap();
+    fs::write(scratch.path().join("broken.yaml"), "rules: [").unwrap();
+    let settings = Builtin {
+        rules: Some(scratch.path().to_owned()),
+        ..Builtin::new(scratch.path().join("files"))
+    };
+    let servers = servers(&settings);
+    let rules = servers.iter().find(|server| server.name == "rules").unwrap();
+    let definition = rules.tools[0].definition();
+    let about = definition["inputSchema"]["properties"]["system"]["description"].as_str().unwrap();
+    assert!(about.ends_with("There are: dnd5e, pf2e"), "{about}");
 }

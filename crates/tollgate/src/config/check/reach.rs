@@ -14,8 +14,6 @@ use super::super::suggest::nearest;
 
 /// Tools of a later version that the agents of the embedded default list already.
 const LATER: &[&str] = &[
-    "search_rules",
-    "get_rule",
     "search_sessions",
     "query_entities",
     "get_summary",
@@ -88,8 +86,7 @@ impl Known {
 
 /// What the servers in process offer. Asking them for names starts nothing.
 fn shipped() -> Vec<String> {
-    let settings = Builtin { files: PathBuf::new(), tables: None };
-    let servers = table::servers(&settings);
+    let servers = table::servers(&Builtin::new(PathBuf::new()));
     let definitions = servers.iter().flat_map(|server| &server.tools).map(|tool| tool.definition());
     definitions.filter_map(|it| it["name"].as_str().map(str::to_owned)).collect()
 }

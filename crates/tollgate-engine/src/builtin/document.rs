@@ -1,0 +1,191 @@
+//! Files that users write for built-in tools, in YAML or JSON: a tree in which every value knows its
+//! line, and fields with clear complaints.
+//!
+//! Used by rule packs, tables and the music library; knows none of them. Bounded in size and depth.
+
+use std::fs::File;
+use std::io::Read as _;
+use std::path::{Path, PathBuf};
+
+mod json;
+mod yaml;
+
+pub(crate) use yaml::read as yaml;
+
+/// How deep lists and maps may nest; what is read here needs four.
+const DEEPEST: usize = 16;
+/// Keys are compared with one another; nothing that is read here has nearly as many.
+const MOST_KEYS: usize = 1_000;
+
+/// Something in a file, or a whole file, that was left out.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{}`{}: {problem}", path.display(), line.map(|line| format!(", line {line}")).unwrap_or_default())]
+pub struct Flaw {
+    pub path: PathBuf,
+    pub line: Option<usize>,
+    pub problem: String,
+}
+
+/// What is wrong with a text, and on which line; `None`: with all of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Wrong {
+    pub line: Option<usize>,
+    pub problem: String,
+}
+
+impl Wrong {
+    pub(crate) fn at(line: usize, problem: impl Into<String>) -> Self {
+        Self { line: Some(line), problem: problem.into() }
+    }
+
+    pub(crate) fn all(problem: impl Into<String>) -> Self {
+        Self { line: None, problem: problem.into() }
+    }
+
+    pub(crate) fn of(self, path: &Path) -> Flaw {
+        Flaw { path: path.to_owned(), line: self.line, problem: self.problem }
+    }
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Node {
+    pub line: usize,
+    pub data: Data,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Data {
+    /// `null`, or nothing behind a key.
+    Nothing,
+    /// A text, a number or a word such as `true`: what it is depends on who reads it.
+    Scalar(String),
+    List(Vec<Node>),
+    Map(Vec<(String, Node)>),
+}
+
+/// The regular files of a directory with one of these endings, in the order of their names, so that
+/// it does not depend on the file system which one wins.
+pub(crate) fn files(directory: &Path, endings: &[&str]) -> Result<Vec<PathBuf>, Flaw> {
+    let failed = |error: std::io::Error| Wrong::all(error.to_string()).of(directory);
+    let mut paths = Vec::new();
+    for entry in directory.read_dir().map_err(failed)? {
+        let path = entry.map_err(failed)?.path();
+        let ending = path.extension().and_then(|ending| ending.to_str());
+        if ending.is_some_and(|ending| endings.contains(&ending)) {
+            paths.push(path);
+        }
+    }
+    paths.sort();
+    Ok(paths)
+}
+
+/// The text of a regular file of at most so many bytes.
+pub(crate) fn text(path: &Path, most_bytes: u64) -> Result<String, Wrong> {
+    let failed = |error: std::io::Error| match error.kind() {
+        std::io::ErrorKind::InvalidData => Wrong::all("it is not text in UTF-8"),
+        _ => Wrong::all(error.to_string()),
+    };
+    if !path.metadata().map_err(failed)?.is_file() {
+        return Err(Wrong::all("it is not a regular file"));
+    }
+    let mut text = String::new();
+    let file = File::open(path).map_err(failed)?;
+    file.take(most_bytes + 1).read_to_string(&mut text).map_err(failed)?;
+    if text.len() as u64 > most_bytes {
+        return Err(Wrong::all(format!("it is larger than {most_bytes} bytes")));
+    }
+    Ok(text)
+}
+
+/// Reads a file by its ending: `.json`, or YAML.
+pub(crate) fn read(path: &Path, most_bytes: u64) -> Result<Node, Wrong> {
+    let text = text(path, most_bytes)?;
+    match path.extension().is_some_and(|ending| ending == "json") {
+        true => json::read(&text),
+        false => yaml::read(&text),
+    }
+}
+
+impl Node {
+    /// The keys of a map, all of which must be among `known`.
+    pub(crate) fn fields(&self, known: &[&str]) -> Result<Fields<'_>, Wrong> {
+        let Data::Map(pairs) = &self.data else {
+            let keys = known.join("`, `");
+            return Err(Wrong::at(self.line, format!("there must be keys here: `{keys}`")));
+        };
+        if let Some((key, node)) = pairs.iter().find(|(key, _)| !known.contains(&key.as_str())) {
+            let near = tollgate_core::nearest::nearest(key, known.iter().copied());
+            let meant = match near.first() {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => format!("there are `{}`", known.join("`, `")),
+            };
+            let shown = shown(key);
+            return Err(Wrong::at(node.line, format!("there is no key `{shown}`; {meant}")));
+        }
+        Ok(Fields { line: self.line, pairs })
+    }
+
+    fn list(&self, key: &str) -> Result<&[Self], Wrong> {
+        match &self.data {
+            Data::List(items) => Ok(items),
+            Data::Nothing => Ok(&[]),
+            Data::Scalar(_) | Data::Map(_) => {
+                Err(Wrong::at(self.line, format!("`{key}` must be a list")))
+            }
+        }
+    }
+
+    /// One line of text, or several; no other control characters.
+    pub(crate) fn text(&self, key: &str, most_bytes: usize) -> Result<&str, Wrong> {
+        let Data::Scalar(text) = &self.data else {
+            return Err(Wrong::at(self.line, format!("`{key}` must be a text")));
+        };
+        let text = text.trim();
+        if text.is_empty() || text.len() > most_bytes {
+            let problem = format!("`{key}` must have 1 to {most_bytes} bytes");
+            return Err(Wrong::at(self.line, problem));
+        }
+        if text.chars().any(|c| c.is_control() && c != '\n' && c != '\t') {
+            return Err(Wrong::at(self.line, format!("`{key}` has control characters in it")));
+        }
+        Ok(text)
+    }
+}
+
+/// The keys of one map, with complaints that name key and line.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Fields<'n> {
+    pub(crate) line: usize,
+    pairs: &'n [(String, Node)],
+}
+
+impl<'n> Fields<'n> {
+    pub(crate) fn get(&self, key: &str) -> Option<&'n Node> {
+        let node = self.pairs.iter().find(|(name, _)| name == key).map(|(_, node)| node)?;
+        (node.data != Data::Nothing).then_some(node)
+    }
+
+    /// Empty if the key is not there.
+    pub(crate) fn list(&self, key: &str) -> Result<&'n [Node], Wrong> {
+        self.get(key).map_or(Ok(&[]), |node| node.list(key))
+    }
+
+    pub(crate) fn text(&self, key: &str, most_bytes: usize) -> Result<Option<&'n str>, Wrong> {
+        self.get(key).map(|node| node.text(key, most_bytes)).transpose()
+    }
+
+    pub(crate) fn required(&self, key: &str, most_bytes: usize) -> Result<&'n str, Wrong> {
+        let missing = || Wrong::at(self.line, format!("`{key}` is missing"));
+        self.text(key, most_bytes)?.ok_or_else(missing)
+    }
+}
+
+/// As much of somebody's text as is worth repeating.
+pub(crate) fn shown(text: &str) -> String {
+    const MOST_SHOWN: usize = 64;
+    let shown: String = text.chars().take(MOST_SHOWN).collect();
+    shown.escape_debug().to_string()
+}
+
+#[cfg(test)]
+mod tests;

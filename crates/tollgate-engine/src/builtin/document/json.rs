@@ -1,0 +1,105 @@
+//! JSON as a tree of values with lines. The parser tells lines only of what it refuses; those of
+//! values are found by where their text stands in the whole.
+
+use std::fmt;
+
+use serde::de::{Deserializer, MapAccess, Visitor};
+use serde::{Deserialize, de};
+use serde_json::value::RawValue;
+
+use super::{DEEPEST, Data, MOST_KEYS, Node, Wrong, shown};
+
+pub(super) fn read(text: &str) -> Result<Node, Wrong> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let raw: &RawValue = serde_json::from_str(text).map_err(|error| {
+        Wrong::at(error.line(), format!("this is not JSON: {}", without_place(&error)))
+    })?;
+    let breaks = text.bytes().enumerate().filter(|(_, byte)| *byte == b'\n').map(|(at, _)| at);
+    Lines { text, breaks: breaks.collect() }.node(raw, 0)
+}
+
+/// The parser's own words, without the line that is told anyway.
+fn without_place(error: &serde_json::Error) -> String {
+    let said = error.to_string();
+    said.rfind(" at line ").map_or(said.clone(), |at| said[..at].to_owned())
+}
+
+struct Lines<'t> {
+    text: &'t str,
+    /// Where the line breaks are.
+    breaks: Vec<usize>,
+}
+
+impl Lines<'_> {
+    /// On which line a part of the text begins.
+    fn line(&self, part: &str) -> usize {
+        let at = part.as_ptr().addr() - self.text.as_ptr().addr();
+        self.breaks.partition_point(|line_break| *line_break < at) + 1
+    }
+
+    fn node(&self, raw: &RawValue, depth: usize) -> Result<Node, Wrong> {
+        let (text, line) = (raw.get(), self.line(raw.get()));
+        if depth > DEEPEST {
+            return Err(Wrong::at(line, format!("lists and maps nest deeper than {DEEPEST}")));
+        }
+        let refused = |error: serde_json::Error| Wrong::at(line, without_place(&error));
+        let data = match text.as_bytes().first() {
+            Some(b'[') => {
+                let items: Vec<&RawValue> = serde_json::from_str(text).map_err(refused)?;
+                let nodes = items.into_iter().map(|item| self.node(item, depth + 1));
+                Data::List(nodes.collect::<Result<_, _>>()?)
+            }
+            Some(b'{') => {
+                let pairs: Pairs<'_> = serde_json::from_str(text).map_err(refused)?;
+                Data::Map(self.pairs(pairs, depth)?)
+            }
+            Some(b'"') => Data::Scalar(serde_json::from_str(text).map_err(refused)?),
+            _ if text == "null" => Data::Nothing,
+            _ => Data::Scalar(text.to_owned()),
+        };
+        Ok(Node { line, data })
+    }
+
+    fn pairs(&self, pairs: Pairs<'_>, depth: usize) -> Result<Vec<(String, Node)>, Wrong> {
+        let mut nodes: Vec<(String, Node)> = Vec::with_capacity(pairs.0.len());
+        for (key, value) in pairs.0 {
+            let node = self.node(value, depth + 1)?;
+            if nodes.iter().any(|(known, _)| *known == key) {
+                let problem = format!("the key `{}` is here twice", shown(&key));
+                return Err(Wrong::at(node.line, problem));
+            }
+            nodes.push((key, node));
+        }
+        Ok(nodes)
+    }
+}
+
+/// An object as it was written, keys that are there twice included.
+struct Pairs<'t>(Vec<(String, &'t RawValue)>);
+
+impl<'de> Deserialize<'de> for Pairs<'de> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(PairsVisitor)
+    }
+}
+
+struct PairsVisitor;
+
+impl<'de> Visitor<'de> for PairsVisitor {
+    type Value = Pairs<'de>;
+
+    fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Pairs<'de>, A::Error> {
+        let mut pairs = Vec::new();
+        while let Some(pair) = map.next_entry()? {
+            if pairs.len() == MOST_KEYS {
+                return Err(de::Error::custom(format!("there are more than {MOST_KEYS} keys")));
+            }
+            pairs.push(pair);
+        }
+        Ok(Pairs(pairs))
+    }
+}

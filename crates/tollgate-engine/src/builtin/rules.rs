@@ -1,0 +1,248 @@
+//! The server `rules`: `search_rules` finds rules of a game, `get_rule` gives the whole of one.
+//! The texts are data: those that ship are in our own words, packs bring others.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::{Map, Value, json};
+
+use super::document::shown;
+use super::{Asker, Failure, Reply, Tool};
+use book::Book;
+use pack::Rule;
+
+pub mod book;
+mod pack;
+
+/// Rules in one answer, and the bytes of each that are worth reading before it is asked for.
+const MOST_FOUND: usize = 5;
+const EXCERPT_BYTES: usize = 280;
+const MOST_QUERY_CHARACTERS: usize = 1_000;
+const MOST_ID_CHARACTERS: usize = 200;
+
+pub fn tools(book: &Arc<Book>) -> Vec<Box<dyn Tool>> {
+    vec![Box::new(SearchRules(Arc::clone(book))), Box::new(GetRule(Arc::clone(book)))]
+}
+
+struct SearchRules(Arc<Book>);
+
+#[async_trait]
+impl Tool for SearchRules {
+    fn definition(&self) -> Value {
+        let systems: Vec<&str> = self.0.systems().into_iter().collect();
+        json!({
+            "name": "search_rules",
+            "title": "Search the rules",
+            "description": "Searches the rules of the game: conditions, combat, spells and general \
+                rules. Gives the best few with a short text and their ids; `get_rule` gives the whole text.",
+            "inputSchema": {
+                "type": "object",
+                "properties": {
+                    "query": {
+                        "type": "string",
+                        "description": "What to look for: a name or a question, for example \
+                            `grappled` or `how does an opportunity attack work`",
+                        "examples": ["opportunity attack"],
+                        "minLength": 1,
+                        "maxLength": MOST_QUERY_CHARACTERS,
+                    },
+                    "system": {
+                        "type": "string",
+                        "description": format!(
+                            "Only rules of this game system. There are: {}", systems.join(", ")
+                        ),
+                        "maxLength": 64,
+                    },
+                },
+                "required": ["query"],
+                "additionalProperties": false,
+            },
+            "outputSchema": {
+                "type": "object",
+                "properties": {
+                    "rules": { "type": "array", "items": rule_schema() },
+                    "nearest": {
+                        "type": "array",
+                        "description": "If nothing was found: names that come near",
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "id": { "type": "string" },
+                                "name": { "type": "string" },
+                            },
+                            "required": ["id", "name"],
+                        },
+                    },
+                },
+                "required": ["rules"],
+            },
+            "annotations": annotations("Search the rules"),
+            "_meta": super::latency(30, 100),
+        })
+    }
+
+    async fn call(&self, arguments: &Map<String, Value>, _: &Asker) -> Result<Reply, Failure> {
+        let asked = super::text_argument(arguments, "query")?.trim();
+        if asked.is_empty() {
+            return Err(Failure::new("`query` is empty; say what to look for, such as `grappled`"));
+        }
+        let system = match arguments.get("system").and_then(Value::as_str).map(str::trim) {
+            None | Some("") => None,
+            Some(system) => Some(self.system(system)?),
+        };
+        let found = self.0.search(asked, system, MOST_FOUND);
+        if found.is_empty() {
+            return Ok(self.nothing(asked, system));
+        }
+        let lines = found.iter().map(|rule| {
+            format!("{} ({}): {}", rule.name, rule.id, excerpt(&rule.text, EXCERPT_BYTES))
+        });
+        let rules: Vec<Value> =
+            found.iter().map(|rule| as_json(rule, excerpt(&rule.text, EXCERPT_BYTES))).collect();
+        Ok(Reply {
+            text: lines.collect::<Vec<_>>().join("\n"),
+            structured: Some(json!({ "rules": rules })),
+        })
+    }
+}
+
+impl SearchRules {
+    fn system(&self, wanted: &str) -> Result<&str, Failure> {
+        let systems = self.0.systems();
+        let known = systems.iter().find(|known| known.eq_ignore_ascii_case(wanted));
+        known.copied().ok_or_else(|| {
+            let known: Vec<String> = systems.iter().map(|name| format!("`{name}`")).collect();
+            Failure::new(format!(
+                "there are no rules of the system `{}`; there are rules of {}",
+                shown(wanted),
+                known.join(", ")
+            ))
+        })
+    }
+
+    /// An answer all the same: what to try instead.
+    fn nothing(&self, asked: &str, system: Option<&str>) -> Reply {
+        let near = self.0.near(asked, system);
+        let names: Vec<String> =
+            near.iter().map(|rule| format!("{} ({})", rule.name, rule.id)).collect();
+        let hint = match names.is_empty() {
+            true => {
+                "Try the name of a condition, a spell or an action, in one or two words.".into()
+            }
+            false => format!("Names that come near: {}.", names.join(", ")),
+        };
+        let near: Vec<Value> =
+            near.iter().map(|rule| json!({ "id": rule.id, "name": rule.name })).collect();
+        Reply {
+            text: format!("No rule has to do with `{}`. {hint}", shown(asked)),
+            structured: Some(json!({ "rules": [], "nearest": near })),
+        }
+    }
+}
+
+struct GetRule(Arc<Book>);
+
+#[async_trait]
+impl Tool for GetRule {
+    fn definition(&self) -> Value {
+        json!({
+            "name": "get_rule",
+            "title": "Get a rule",
+            "description": "Gives the whole text of one rule by its id, as `search_rules` tells it.",
+            "inputSchema": {
+                "type": "object",
+                "properties": {
+                    "id": {
+                        "type": "string",
+                        "description": "The id, for example `condition-blinded` or `spell-fireball`",
+                        "examples": ["condition-blinded"],
+                        "minLength": 1,
+                        "maxLength": MOST_ID_CHARACTERS,
+                    },
+                },
+                "required": ["id"],
+                "additionalProperties": false,
+            },
+            "outputSchema": rule_schema(),
+            "annotations": annotations("Get a rule"),
+            "_meta": super::latency(5, 20),
+        })
+    }
+
+    async fn call(&self, arguments: &Map<String, Value>, _: &Asker) -> Result<Reply, Failure> {
+        let id = super::text_argument(arguments, "id")?.trim();
+        let rule = self.0.rule(id).ok_or_else(|| self.unknown(id))?;
+        Ok(Reply {
+            text: format!("{}. {}", rule.name, rule.text),
+            structured: Some(as_json(rule, &rule.text)),
+        })
+    }
+}
+
+impl GetRule {
+    fn unknown(&self, id: &str) -> Failure {
+        let near: Vec<String> =
+            self.0.near(id, None).iter().map(|rule| format!("`{}`", rule.id)).collect();
+        let hint = match near.is_empty() {
+            true => "`search_rules` finds rules and their ids".to_owned(),
+            false => format!("did you mean {}?", near.join(" or ")),
+        };
+        Failure::new(format!("there is no rule `{}`; {hint}", shown(id)))
+    }
+}
+
+fn as_json(rule: &Rule, text: &str) -> Value {
+    let mut json = json!({
+        "id": rule.id,
+        "name": rule.name,
+        "system": rule.pack.system,
+        "category": rule.category,
+        "text": text,
+        "source": rule.pack.source,
+    });
+    if let Some(license) = &rule.pack.license {
+        json["license"] = json!(license);
+    }
+    json
+}
+
+fn rule_schema() -> Value {
+    let text = json!({ "type": "string" });
+    json!({
+        "type": "object",
+        "properties": {
+            "id": text,
+            "name": text,
+            "system": text,
+            "category": text,
+            "text": text,
+            "source": { "type": "string", "description": "Whom the text is from or after" },
+            "license": text,
+        },
+        "required": ["id", "name", "system", "category", "text", "source"],
+    })
+}
+
+/// The first sentences that fit; a sentence that alone is too long is cut between words.
+fn excerpt(text: &str, most_bytes: usize) -> &str {
+    if text.len() <= most_bytes {
+        return text;
+    }
+    let head = &text[..text.floor_char_boundary(most_bytes)];
+    let sentence = head.rfind(". ").map(|at| &head[..=at]);
+    sentence.or_else(|| head.rsplit_once(char::is_whitespace).map(|(head, _)| head)).unwrap_or(head)
+}
+
+/// Reading the rules changes nothing, and gives the same each time.
+fn annotations(title: &str) -> Value {
+    json!({
+        "title": title,
+        "readOnlyHint": true,
+        "destructiveHint": false,
+        "idempotentHint": true,
+        "openWorldHint": false,
+    })
+}
+
+#[cfg(test)]
+mod tests;

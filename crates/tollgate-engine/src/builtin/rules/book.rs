@@ -1,0 +1,185 @@
+//! All rules there are, those that ship and those of packs: found by id, by name, or by what is
+//! asked. Called by the tools; reads files only while it is made.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap};
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
+
+use tollgate_core::nearest::nearest;
+use tollgate_core::relevance::{Index, Query, Subject};
+
+use super::pack::{self, Rule};
+use crate::builtin::document::{self, Flaw, Wrong};
+
+const SHIPPED: &[&str] = &[
+    include_str!("conditions.yaml"),
+    include_str!("combat.yaml"),
+    include_str!("spells.yaml"),
+    include_str!("general.yaml"),
+];
+const MOST_RULES: usize = 10_000;
+
+/// Read once: nothing that ships changes.
+static SHIPPED_BOOK: LazyLock<Arc<Book>> = LazyLock::new(|| {
+    let read = |text: &&str| {
+        let node = document::yaml(text).expect("the rules that ship are YAML");
+        let (rules, wrong) = pack::pack(&node, "").expect("the rules that ship are a pack");
+        assert!(wrong.is_empty(), "the rules that ship are sound");
+        rules.into_iter().map(|(_, rule)| rule)
+    };
+    Arc::new(Book::of(SHIPPED.iter().flat_map(read).collect()))
+});
+
+/// Invariant: ids differ. The index has the rules in the same order.
+#[derive(Debug)]
+pub struct Book {
+    rules: Vec<Rule>,
+    by_id: HashMap<String, usize>,
+    index: Index,
+}
+
+impl Book {
+    pub fn shipped() -> Arc<Self> {
+        Arc::clone(&SHIPPED_BOOK)
+    }
+
+    /// The rules that ship and those of a directory, which win where both have an id in one system.
+    pub fn with_directory(directory: &Path) -> (Arc<Self>, Vec<Flaw>) {
+        let (found, mut flaws) = pack::read_directory(directory);
+        let mut rules = SHIPPED_BOOK.rules.clone();
+        let shipped = rules.len();
+        let mut places: HashMap<String, usize> =
+            rules.iter().enumerate().map(|(at, rule)| (rule.id.clone(), at)).collect();
+        // Where the first rule of a pack with an id stands.
+        let mut firsts: HashMap<String, String> = HashMap::new();
+        for (path, (line, rule)) in found {
+            let flaw = |problem: String| Wrong::at(line, problem).of(&path);
+            let (id, system) = (&rule.id, &rule.pack.system);
+            match places.get(id).copied() {
+                Some(at) if rules[at].pack.system != *system => flaws.push(flaw(format!(
+                    "the id `{id}` is taken by a rule of `{}`; `{system}-{id}` would be free",
+                    rules[at].pack.system
+                ))),
+                Some(_) if firsts.contains_key(id) => {
+                    flaws.push(flaw(format!("the id `{id}` is there already, in {}", firsts[id])));
+                }
+                None if rules.len() == shipped + MOST_RULES => {
+                    flaws.push(flaw(format!("more than {MOST_RULES} rules are not read")));
+                    break;
+                }
+                place => {
+                    let name = path.file_name().unwrap_or_default().to_string_lossy();
+                    firsts.insert(id.clone(), format!("`{name}`, line {line}"));
+                    match place {
+                        Some(at) => rules[at] = rule,
+                        None => {
+                            places.insert(id.clone(), rules.len());
+                            rules.push(rule);
+                        }
+                    }
+                }
+            }
+        }
+        (Arc::new(Self::of(rules)), flaws)
+    }
+
+    fn of(rules: Vec<Rule>) -> Self {
+        let also: Vec<String> = rules.iter().map(|rule| rule.also.join(", ")).collect();
+        let subjects = rules.iter().zip(&also).map(|(rule, also)| Subject {
+            name: &rule.name,
+            title: Some(also),
+            description: Some(&rule.text),
+            parameters: None,
+        });
+        let index = Index::new(subjects);
+        let by_id = rules.iter().enumerate().map(|(at, rule)| (rule.id.clone(), at)).collect();
+        Self { rules, by_id, index }
+    }
+
+    pub fn systems(&self) -> BTreeSet<&str> {
+        self.rules.iter().map(|rule| rule.pack.system.as_str()).collect()
+    }
+
+    /// By its id, in any case and with any separators, or by its name if only one rule has it.
+    pub(super) fn rule(&self, wanted: &str) -> Option<&Rule> {
+        if let Some(at) = self.by_id.get(wanted) {
+            return Some(&self.rules[*at]);
+        }
+        let wanted = folded(wanted);
+        if wanted.is_empty() {
+            return None;
+        }
+        if let Some(rule) = self.rules.iter().find(|rule| folded(&rule.id) == wanted) {
+            return Some(rule);
+        }
+        let mut named = self.rules.iter().filter(|rule| folded(&rule.name) == wanted);
+        named.next().filter(|_| named.next().is_none())
+    }
+
+    /// Those that have to do with the question, those that it names first. Words that no rule has
+    /// are taken for mistyped ones.
+    pub(super) fn search(&self, asked: &str, system: Option<&str>, most: usize) -> Vec<&Rule> {
+        let query = self.index.corrected(&Query::new(asked));
+        let found = self.index.best(&query, self.rules.len());
+        let of_system = |rule: &&Rule| system.is_none_or(|system| rule.pack.system == system);
+        let mut found: Vec<&Rule> =
+            found.into_iter().map(|at| &self.rules[at]).filter(of_system).collect();
+        let head = &asked[..asked.floor_char_boundary(MOST_READ_BYTES)];
+        let head = head.to_lowercase();
+        found.sort_by_cached_key(|rule| Reverse(named(&query, &head, rule)));
+        found.truncate(most);
+        found
+    }
+
+    /// Rules whose ids or names come near, the nearest first.
+    pub(super) fn near(&self, wanted: &str, system: Option<&str>) -> Vec<&Rule> {
+        let of_system = |rule: &&Rule| system.is_none_or(|system| rule.pack.system == system);
+        let rules: Vec<&Rule> = self.rules.iter().filter(of_system).collect();
+        let ids = nearest(wanted, rules.iter().map(|rule| rule.id.as_str()));
+        let names = nearest(wanted, rules.iter().map(|rule| rule.name.as_str()));
+        let by_id = ids.iter().filter_map(|id| rules.iter().find(|rule| rule.id == **id));
+        let by_name = names.iter().filter_map(|name| rules.iter().find(|rule| rule.name == **name));
+        let mut near: Vec<&Rule> = Vec::new();
+        for rule in by_id.chain(by_name) {
+            if !near.iter().any(|known| known.id == rule.id) {
+                near.push(rule);
+            }
+        }
+        near.truncate(MOST_NEAR);
+        near
+    }
+}
+
+const MOST_NEAR: usize = 5;
+
+/// Bytes of a question in which names are looked for as they are written.
+const MOST_READ_BYTES: usize = 4 * 1024;
+
+/// How much of a question is the name of a rule. The more words the more; the name itself before
+/// its others; and `grappled` before `grappling` if that is what was asked.
+fn named(query: &Query, asked: &str, rule: &Rule) -> usize {
+    let score = |name: &str| match query.names(name) {
+        0 => 0,
+        words => 4 * words + if says(asked, name) { 3 } else { 0 },
+    };
+    let others = rule.also.iter().map(|name| score(name).saturating_sub(2));
+    others.max().unwrap_or(0).max(score(&rule.name))
+}
+
+/// Whether the name stands there letter by letter, as words of its own.
+fn says(asked: &str, name: &str) -> bool {
+    let name = name.to_lowercase();
+    let is_letter = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+    asked.match_indices(&name).any(|(at, _)| {
+        let (before, after) = (&asked[..at], &asked[at + name.len()..]);
+        !is_letter(before.chars().next_back()) && !is_letter(after.chars().next())
+    })
+}
+
+fn folded(text: &str) -> String {
+    text.chars().filter(|c| c.is_alphanumeric()).flat_map(char::to_lowercase).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,124 @@
+//! Reads rule packs: files with a `system`, and `rules` with an id, a name and a text each. What
+//! ships is written in the same way.
+//!
+//! A file that cannot be read is left out, and so is a rule that is wrong; both are told.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::builtin::document::{self, Fields, Flaw, Node, Wrong};
+
+/// Endings of the files that are read; others may lie beside them.
+const ENDINGS: &[&str] = &["yaml", "yml", "json"];
+const MOST_FILES: usize = 200;
+const MOST_FILE_BYTES: u64 = 1024 * 1024;
+const MOST_TEXT_BYTES: usize = 8_000;
+const MOST_NAME_BYTES: usize = 200;
+const MOST_ID_BYTES: usize = 64;
+const MOST_OTHER_NAMES: usize = 32;
+const USUAL_CATEGORY: &str = "general";
+
+/// One rule of a game.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Rule {
+    pub id: String,
+    pub name: String,
+    /// Other names that people look for.
+    pub also: Vec<String>,
+    pub category: String,
+    pub text: String,
+    pub pack: Arc<Pack>,
+}
+
+/// What all rules of a file have in common.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Pack {
+    pub system: String,
+    pub license: Option<String>,
+    /// Whom to name, short.
+    pub source: String,
+}
+
+/// A rule, and the line on which it begins.
+pub(super) type Placed = (usize, Rule);
+
+/// All rules of a directory, file by file, and what could not be used.
+pub(super) fn read_directory(directory: &Path) -> (Vec<(std::path::PathBuf, Placed)>, Vec<Flaw>) {
+    let paths = match document::files(directory, ENDINGS) {
+        Ok(paths) => paths,
+        Err(flaw) => return (Vec::new(), vec![flaw]),
+    };
+    let (mut rules, mut flaws) = (Vec::new(), Vec::new());
+    for path in paths.iter().skip(MOST_FILES) {
+        flaws.push(Wrong::all(format!("more than {MOST_FILES} files are not read")).of(path));
+    }
+    for path in paths.into_iter().take(MOST_FILES) {
+        let fallback = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let read = document::read(&path, MOST_FILE_BYTES).and_then(|node| pack(&node, &fallback));
+        match read {
+            Ok((found, wrong)) => {
+                rules.extend(found.into_iter().map(|placed| (path.clone(), placed)));
+                flaws.extend(wrong.into_iter().map(|wrong| wrong.of(&path)));
+            }
+            Err(wrong) => flaws.push(wrong.of(&path)),
+        }
+    }
+    (rules, flaws)
+}
+
+/// The rules of one file. `fallback` is its source if it names none.
+pub(super) fn pack(node: &Node, fallback: &str) -> Result<(Vec<Placed>, Vec<Wrong>), Wrong> {
+    let fields = node.fields(&["system", "license", "source", "category", "rules"])?;
+    let system = word(&fields, "system")?
+        .ok_or_else(|| Wrong::all("`system` is missing: the game whose rules these are"))?;
+    let license = fields.text("license", MOST_NAME_BYTES)?;
+    let source = fields.text("source", MOST_NAME_BYTES)?.or(license).unwrap_or(fallback);
+    let usual = word(&fields, "category")?.unwrap_or_else(|| USUAL_CATEGORY.to_owned());
+    let pack =
+        Arc::new(Pack { system, license: license.map(str::to_owned), source: source.to_owned() });
+    let (mut rules, mut wrong) = (Vec::new(), Vec::new());
+    for node in fields.list("rules")? {
+        match rule(node, &usual, &pack) {
+            Ok(rule) => rules.push((node.line, rule)),
+            Err(found) => wrong.push(found),
+        }
+    }
+    if rules.is_empty() && wrong.is_empty() {
+        wrong.push(Wrong::all("there are no `rules` in it"));
+    }
+    Ok((rules, wrong))
+}
+
+fn rule(node: &Node, usual: &str, pack: &Arc<Pack>) -> Result<Rule, Wrong> {
+    let fields = node.fields(&["id", "name", "also", "category", "text"])?;
+    let missing = || Wrong::at(node.line, "`id` is missing");
+    let others = fields.list("also")?;
+    if others.len() > MOST_OTHER_NAMES {
+        let problem = format!("`also` has more than {MOST_OTHER_NAMES} names");
+        return Err(Wrong::at(node.line, problem));
+    }
+    let others = others.iter().map(|node| node.text("also", MOST_NAME_BYTES).map(str::to_owned));
+    Ok(Rule {
+        id: word(&fields, "id")?.ok_or_else(missing)?,
+        name: fields.required("name", MOST_NAME_BYTES)?.to_owned(),
+        also: others.collect::<Result<_, _>>()?,
+        category: word(&fields, "category")?.unwrap_or_else(|| usual.to_owned()),
+        text: fields.required("text", MOST_TEXT_BYTES)?.to_owned(),
+        pack: Arc::clone(pack),
+    })
+}
+
+/// A text that can be typed again: an id, a system, a category.
+fn word(fields: &Fields<'_>, key: &str) -> Result<Option<String>, Wrong> {
+    let Some(text) = fields.text(key, MOST_ID_BYTES)? else { return Ok(None) };
+    let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || matches!(c, '-' | '_');
+    if text.chars().all(plain) {
+        return Ok(Some(text.to_owned()));
+    }
+    let line = fields.get(key).map_or(fields.line, |node| node.line);
+    let problem = format!("`{key}` may have the signs a-z, 0-9, `-` and `_` only");
+    Err(Wrong::at(line, problem))
+}
+
+#[cfg(test)]
+mod tests;
