@@ -1,5 +1,5 @@
 //! What outlasts the process. The only crate that speaks SQL; it is called from threads that may
-//! block.
+//! block, but for the memory, which is awaited.
 
 pub mod audit;
 mod database;

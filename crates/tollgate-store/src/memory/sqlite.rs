@@ -298,3 +298,6 @@ impl From<rusqlite::Error> for Trouble {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

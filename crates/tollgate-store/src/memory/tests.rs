@@ -1,5 +1,5 @@
 //! The memory: one suite that holds for every database, and what only one of them can come to.
 
-mod suite;
+pub(super) mod suite;
 
 mod sqlite;
