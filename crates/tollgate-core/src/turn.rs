@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use crate::agent::Record;
 use crate::budget::Deadline;
 use crate::call::CallId;
 use crate::glob::Glob;
-use crate::memory::{Name, Namespace, Scope};
+use crate::memory::{Audience, Name, Namespace, Scope};
 use crate::rate::RateLimit;
 use crate::view::View;
 
@@ -27,8 +28,16 @@ impl Turn {
     /// What of the memory can be seen in it.
     pub fn scope(&self) -> Scope {
         let tenant = self.grant.as_ref().and_then(|grant| grant.tenant.as_ref());
-        let namespace = Namespace::of(tenant, &self.view.campaign);
+        let namespace = Namespace::of(tenant, &self.view.memory.namespace);
         Scope::of_agent(namespace, self.view.agent.clone())
+    }
+
+    /// For whom its agent keeps what it is told to keep.
+    pub fn audience(&self) -> Audience {
+        match self.view.memory.record {
+            Record::Shared => Audience::Shared,
+            Record::Own | Record::Nothing => Audience::Only(self.view.agent.clone()),
+        }
     }
 }
 

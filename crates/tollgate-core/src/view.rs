@@ -4,13 +4,13 @@
 use std::collections::HashMap;
 use std::sync::{Arc, OnceLock};
 
+use crate::agent;
 use crate::budget::Tier;
 use crate::catalog::{Catalog, Cause, Prompt, Resource, Template};
 use crate::code::Book;
 use crate::filter::{Sieve, Subject};
 use crate::glob::Glob;
 use crate::id::{AgentId, ExposedName, ServerId, ToolName};
-use crate::memory;
 use crate::nearest;
 use crate::rate::RateLimit;
 use crate::tool::{Reach, Tool};
@@ -29,7 +29,7 @@ use template::matches;
 pub struct View {
     pub agent: AgentId,
     /// Which memory the agent has.
-    pub campaign: memory::Name,
+    pub memory: agent::Memory,
     /// How often the agent may call.
     pub rate_limit: Option<RateLimit>,
     /// Calls of the agent that may run at the same time; `None`: as many as there are.
@@ -88,7 +88,7 @@ impl View {
         });
         Self {
             agent: sieve.agent.id.clone(),
-            campaign: sieve.agent.memory.namespace.clone(),
+            memory: sieve.agent.memory.clone(),
             rate_limit: sieve.agent.rate_limit,
             concurrent: sieve.agent.concurrent,
             auto_execute: sieve.agent.auto_execute.clone(),
@@ -119,7 +119,7 @@ impl View {
         self.in_code.get_or_init(|| {
             Arc::new(Self {
                 agent: self.agent.clone(),
-                campaign: self.campaign.clone(),
+                memory: self.memory.clone(),
                 rate_limit: self.rate_limit,
                 concurrent: self.concurrent,
                 auto_execute: self.auto_execute.clone(),

@@ -6,13 +6,14 @@ use std::time::Instant;
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 use tollgate_core::id::AgentId;
-use tollgate_core::memory::{Name, Namespace, Scope};
+use tollgate_core::memory::{Audience, Name, Namespace, Scope};
 use tollgate_core::turn::{Principal, Turn};
 
 pub(crate) mod backend;
 pub mod dice;
 pub mod document;
 pub mod files;
+pub mod memory;
 pub mod rules;
 pub mod table;
 
@@ -35,20 +36,23 @@ pub struct Asker {
     pub principal: Principal,
     /// What of the memory they see.
     pub scope: Scope,
+    /// For whom they keep what they want kept.
+    pub audience: Audience,
     /// An answer that comes later is of no use; `None`: whenever.
     pub until: Option<Instant>,
 }
 
 impl Asker {
     fn of(turn: &Turn, until: Option<Instant>) -> Self {
-        Self { principal: turn.principal.clone(), scope: turn.scope(), until }
+        let (scope, audience) = (turn.scope(), turn.audience());
+        Self { principal: turn.principal.clone(), scope, audience, until }
     }
 
     /// Whoever runs a tool by hand, for as long as it takes.
     pub fn local() -> Self {
         let agent = AgentId::parse("default").expect("a valid name");
         let scope = Scope::of_agent(Namespace::of(None, &Name::usual()), agent);
-        Self { principal: Principal::local(), scope, until: None }
+        Self { principal: Principal::local(), scope, audience: Audience::Shared, until: None }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Who waits for a call, and how they can be talked to while it runs.
 
 use serde_json::value::RawValue;
-use tollgate_core::call::{Decider, Outcome};
+use tollgate_core::call::{Decider, Outcome, Status};
 use tollgate_core::plan::NoTimeLeft;
 use tollgate_core::policy::Refusal;
 use tollgate_core::shaping::Caps;
@@ -143,4 +143,30 @@ pub enum CallError {
     /// `requestState` that was not given by this gateway to this caller for this request.
     #[error("{0}")]
     BadState(&'static str),
+}
+
+impl CallError {
+    /// What it is to one who knows outcomes only.
+    pub fn status(&self) -> Status {
+        match self {
+            Self::Refused(Refusal::InvalidArguments { .. }) => Status::InvalidArguments,
+            Self::Refused(Refusal::Away { .. }) => Status::Offline,
+            Self::Refused(
+                Refusal::BadParams(_)
+                | Refusal::UnknownTool { .. }
+                | Refusal::Withheld { .. }
+                | Refusal::OnlyInCode { .. }
+                | Refusal::UnknownPrompt { .. }
+                | Refusal::UnknownResource { .. }
+                | Refusal::UnknownTask
+                | Refusal::Secretive,
+            ) => Status::Denied,
+            Self::NoTimeLeft(_) => Status::Timeout,
+            Self::Exceeded(_) => Status::RateLimited,
+            Self::Upstream(_)
+            | Self::Unanswered { .. }
+            | Self::MissingCapability { .. }
+            | Self::BadState(_) => Status::Error,
+        }
+    }
 }

@@ -14,6 +14,7 @@ use tollgate_core::tool::{Approval, Override, Reach};
 use crate::backend::Backend;
 use crate::builtin;
 use crate::builtin::backend::BuiltinBackend;
+use crate::memory::Mind;
 use crate::settings::{Builtin, Server, Settings};
 use crate::upstream::{Context, Upstream};
 use crate::watches::Watched;
@@ -24,6 +25,7 @@ const PROGRAM_TIMEOUT: Duration = Duration::from_secs(3_600);
 
 pub(crate) struct Fleet {
     context: Context,
+    mind: Option<Arc<Mind>>,
     /// What the residents that ship were made by.
     builtin: Builtin,
     /// Those that ship, then those that an embedding program brought.
@@ -31,6 +33,15 @@ pub(crate) struct Fleet {
     /// What runs programs; a resident where there is code mode.
     programs: Arc<dyn Backend>,
     upstreams: Vec<(Server, Arc<Upstream>)>,
+}
+
+/// What servers in this process are made of, beside their settings.
+pub(crate) struct Residents {
+    /// Those of an embedding program.
+    pub(crate) brought: Vec<builtin::Server>,
+    /// What runs programs.
+    pub(crate) programs: Arc<dyn Backend>,
+    pub(crate) mind: Option<Arc<Mind>>,
 }
 
 /// A server in this process.
@@ -61,17 +72,15 @@ pub struct Turnover {
 
 impl Fleet {
     /// Residents only: [`Fleet::launch`] starts the others.
-    pub(crate) fn new(
-        context: Context,
-        settings: &Settings,
-        (brought, programs): (Vec<builtin::Server>, Arc<dyn Backend>),
-    ) -> Self {
-        let shipped = builtin::table::servers(&settings.builtin);
+    pub(crate) fn new(context: Context, settings: &Settings, residents: Residents) -> Self {
+        let Residents { brought, programs, mind } = residents;
+        let shipped = builtin::table::servers(&settings.builtin, mind.as_ref());
         let shipped = shipped.into_iter().map(|it| Resident::new(it, Made::Shipped));
         let brought = brought.into_iter().map(|it| Resident::new(it, Made::Brought));
         let code = settings.has_code_mode().then(|| Resident::code(&programs));
         Self {
             context,
+            mind,
             builtin: settings.builtin.clone(),
             residents: shipped.chain(brought).chain(code).collect(),
             programs,
@@ -89,7 +98,7 @@ impl Fleet {
             return;
         }
         self.builtin = settings.builtin.clone();
-        let shipped = builtin::table::servers(&settings.builtin);
+        let shipped = builtin::table::servers(&settings.builtin, self.mind.as_ref());
         let shipped = shipped.into_iter().map(|it| Resident::new(it, Made::Shipped));
         let stay = self.residents.drain(..).filter(|it| it.origin != Made::Shipped);
         self.residents = shipped.chain(stay).collect();

@@ -29,6 +29,7 @@ use crate::clock::Clock;
 use crate::conversations::Conversations;
 use crate::executor::Executor;
 use crate::limits::Limits;
+use crate::memory::Mind;
 use crate::meters::{Meters, Reading};
 use crate::notices::{Notice, Notices};
 use crate::probing::Probing;
@@ -87,6 +88,7 @@ pub struct Gate {
     /// Where programs run. Swapped when the config changes.
     pub(crate) sandbox: ArcSwap<Sandbox>,
     pub(crate) lessons: Lessons,
+    mind: Option<Arc<Mind>>,
 }
 
 /// Who asks for a turn, and with what wishes.
@@ -366,6 +368,11 @@ impl Gate {
     /// What was called and decided.
     pub fn ledger(&self) -> &Ledger {
         &self.recorder.ledger
+    }
+
+    /// What agents remember; `None`: nothing.
+    pub fn mind(&self) -> Option<&Arc<Mind>> {
+        self.mind.as_ref()
     }
 
     pub fn is_ready(&self) -> Readiness {

@@ -19,6 +19,7 @@ mod executor;
 mod fleet;
 pub mod gate;
 pub mod limits;
+pub mod memory;
 pub mod meters;
 mod mirror;
 pub mod notices;

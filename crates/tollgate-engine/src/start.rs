@@ -8,6 +8,7 @@ use arc_swap::{ArcSwap, ArcSwapOption};
 use tokio::sync::Mutex;
 use tollgate_mcp::tasks::{self, Group, Task};
 use tollgate_store::Store;
+use tollgate_store::memory::Memory;
 
 use crate::audit::Ledger;
 use crate::builtin;
@@ -15,9 +16,11 @@ use crate::calibration::{self, Habit, Upkeep};
 use crate::charter::Charter;
 use crate::clock::{Clock, SystemClock};
 use crate::confine::Launcher;
-use crate::fleet::Fleet;
+use crate::embedding::Embedder;
 pub use crate::fleet::Turnover;
+use crate::fleet::{Fleet, Residents};
 use crate::gate::{CodeBackend, Gate, Made};
+use crate::memory::{Mind, Reading};
 use crate::meters::{Archive, Basics, Meters, Tending};
 use crate::notices::Notices;
 use crate::pins::Book;
@@ -36,6 +39,10 @@ pub struct Parts {
     pub observers: Vec<Box<dyn Observer>>,
     /// Where measurements and pins outlast the process; `None` forgets them with it.
     pub store: Option<Arc<Store>>,
+    /// What agents remember; `None`: nothing, and they have no tools for it.
+    pub memory: Option<Arc<Memory>>,
+    /// Knows what texts mean; `None`: they are found by their words.
+    pub embedder: Option<Arc<dyn Embedder>>,
     /// Where calls and decisions are kept.
     pub ledger: Arc<Ledger>,
     pub upkeep: Upkeep,
@@ -56,6 +63,8 @@ pub struct Running {
     warming: ArcSwapOption<Task>,
     _keeper: Task,
     _tending: Tending,
+    /// Reads transcripts.
+    reading: Option<Reading>,
     _calibration: Option<Task>,
 }
 
@@ -94,8 +103,13 @@ pub fn start(settings: &Settings, parts: Parts) -> Result<Running, StartError> {
         store: parts.store.clone(),
     };
     let programs = Arc::new(CodeBackend::default());
-    let mut fleet =
-        Fleet::new(context, settings, (parts.tools, Arc::<CodeBackend>::clone(&programs)));
+    let mind = parts.memory.map(|store| Mind::new(store, parts.embedder, Arc::clone(&clock)));
+    let residents = Residents {
+        brought: parts.tools,
+        programs: Arc::<CodeBackend>::clone(&programs),
+        mind: mind.clone(),
+    };
+    let mut fleet = Fleet::new(context, settings, residents);
     let (registry, mut keeper) = registry::registry(
         Plan {
             rules: fleet.rules(&settings.servers),
@@ -125,6 +139,7 @@ pub fn start(settings: &Settings, parts: Parts) -> Result<Running, StartError> {
         ledger: parts.ledger,
         environment,
         code: settings.code.clone(),
+        mind: mind.clone(),
         clock,
     });
     programs.serve(&gate);
@@ -140,6 +155,7 @@ pub fn start(settings: &Settings, parts: Parts) -> Result<Running, StartError> {
         ending: Group::new("ending servers", MOST_ENDING),
         _keeper: tasks::spawn("registry", keeper.run()),
         _tending: meters.tend(),
+        reading: mind.map(|mind| Reading::begin(&mind, settings.memory.keep)),
     })
 }
 
@@ -160,6 +176,9 @@ impl Running {
         gate.meters.go_by(settings.budget.standing);
         gate.furnish(settings);
         gate.ledger().reconfigure(&settings.audit);
+        if let Some(reading) = &self.reading {
+            reading.keep(settings.memory.keep);
+        }
         self.habit.store(Arc::new(Habit::of(&settings.budget, servers)));
         let reform = Reform {
             rules: fleet.rules(servers),

@@ -50,6 +50,11 @@ pub enum Unavailable {
     TooManyNames(String),
 }
 
+impl Unavailable {
+    /// When there may be room for another program.
+    pub const SOON: Duration = Duration::from_secs(1);
+}
+
 /// Workers cannot be used at all.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("cannot run programs: `{}` {why}; `make build` builds it beside `tollgate`", worker.display())]

@@ -30,6 +30,7 @@ mod models;
 mod pass;
 mod refused;
 mod target;
+mod transcript;
 
 pub(crate) use headers::Headers;
 pub(crate) use kept::Threads;

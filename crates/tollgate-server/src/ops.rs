@@ -37,7 +37,22 @@ pub(crate) async fn readyz(State(front): State<Arc<Front>>) -> Response {
         Readiness::Ready => (StatusCode::OK, "ready"),
         Readiness::Starting => (StatusCode::SERVICE_UNAVAILABLE, "starting"),
     };
-    (status, Json(serde_json::json!({ "state": ready }))).into_response()
+    let memory = match front.gate.mind() {
+        None => None,
+        Some(mind) => match mind.health().await {
+            Ok(()) => Some("ready".to_owned()),
+            Err(trouble) => Some(trouble.to_string()),
+        },
+    };
+    (status, Json(ReadyJson { state: ready, memory })).into_response()
+}
+
+/// A memory that is away keeps nobody from being served: only its tools fail.
+#[derive(Serialize)]
+struct ReadyJson {
+    state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory: Option<String>,
 }
 
 #[derive(Serialize)]

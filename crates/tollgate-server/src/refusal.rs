@@ -152,29 +152,12 @@ pub(crate) enum Plain {
 
 pub(crate) fn plain(error: &CallError) -> Plain {
     let message = error.to_string();
-    let status = match error {
+    match error {
         CallError::Refused(Refusal::BadParams(_)) => {
-            return Plain::Problem(Problem::told(StatusCode::BAD_REQUEST, "bad_params", message));
+            Plain::Problem(Problem::told(StatusCode::BAD_REQUEST, "bad_params", message))
         }
-        CallError::Refused(Refusal::InvalidArguments { .. }) => Status::InvalidArguments,
-        CallError::Refused(Refusal::Away { .. }) => Status::Offline,
-        CallError::Refused(
-            Refusal::UnknownTool { .. }
-            | Refusal::Withheld { .. }
-            | Refusal::OnlyInCode { .. }
-            | Refusal::UnknownPrompt { .. }
-            | Refusal::UnknownResource { .. }
-            | Refusal::UnknownTask
-            | Refusal::Secretive,
-        ) => Status::Denied,
-        CallError::NoTimeLeft(_) => Status::Timeout,
-        CallError::Exceeded(_) => Status::RateLimited,
-        CallError::Upstream(_)
-        | CallError::Unanswered { .. }
-        | CallError::MissingCapability { .. }
-        | CallError::BadState(_) => Status::Error,
-    };
-    Plain::Outcome { status, message }
+        error => Plain::Outcome { status: error.status(), message },
+    }
 }
 
 #[cfg(test)]

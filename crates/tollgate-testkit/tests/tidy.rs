@@ -152,6 +152,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "record",
             "audit",
             "recorder",
+            "memory",
             "builtin",
             "mirror",
             "tickets",

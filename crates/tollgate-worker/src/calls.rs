@@ -188,7 +188,9 @@ fn value<'v>(
                 let message = format!("what `{}` returned cannot be read: {why}", Written(tool));
                 match (failing, kind) {
                     (Failing::Stops, _) | (_, Kind::Memory) => Err(Stop::bare(kind, message)),
-                    (Failing::Told, _) => Ok(failed([message, "error".to_owned()], heap)),
+                    (Failing::Told, _) => {
+                        Ok(failed([message, "error".to_owned()], Value::new_bool(false), heap))
+                    }
                 }
             }
         },
@@ -196,14 +198,12 @@ fn value<'v>(
             Err(Stop::tool(&Written(tool), &status, &message))
         }
         (Answer::Failure { status, message, retryable }, Failing::Told) => {
-            let [error, status] = [message, status].map(|text| heap.alloc(text));
-            Ok(heap.alloc(Outcome::failed(error, status, Value::new_bool(retryable))))
+            Ok(failed([message, status], Value::new_bool(retryable), heap))
         }
     }
 }
 
-/// A failure that would come again.
-fn failed<'v>(message_and_status: [String; 2], heap: Heap<'v>) -> Value<'v> {
-    let [error, status] = message_and_status.map(|text| heap.alloc(text));
-    heap.alloc(Outcome::failed(error, status, Value::new_bool(false)))
+fn failed<'v>([error, status]: [String; 2], retryable: Value<'v>, heap: Heap<'v>) -> Value<'v> {
+    let [error, status] = [error, status].map(|text| heap.alloc(text));
+    heap.alloc(Outcome::failed(error, status, retryable))
 }

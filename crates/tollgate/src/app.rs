@@ -15,10 +15,12 @@ use tollgate_engine::clock::SystemClock;
 use tollgate_engine::confine::{self, Launcher};
 use tollgate_engine::gate::Gate;
 use tollgate_engine::record::{Log, Observer};
+use tollgate_engine::settings::Database;
 use tollgate_engine::{Parts, Running, Turnover};
 use tollgate_llm::provider::Models;
 use tollgate_server::keyring::Keyring;
 use tollgate_server::{Fingerprint, Options, Server};
+use tollgate_store::memory::Memory;
 use tollgate_store::{OpenError, Store};
 
 use crate::admin_token;
@@ -45,8 +47,10 @@ impl App {
         let keyring = Arc::new(keyring(&store));
         let observers: Vec<Box<dyn Observer>> = vec![Box::new(Log)];
         let launcher = Launcher::own(private(config));
+        let memory = Some(Arc::new(memory(config).await?));
         let store = Some(store);
-        let parts = Parts { observers, store, ledger, upkeep, launcher, ..Parts::default() };
+        let parts =
+            Parts { observers, store, memory, ledger, upkeep, launcher, ..Parts::default() };
         let running = tollgate_engine::start(&config.settings, parts)
             .map_err(|error| Failure::failed(error.to_string()))?;
         let options = Options {
@@ -179,6 +183,19 @@ impl Local {
 pub async fn store(config: &Config) -> Result<Store, Failure> {
     let file = config.data.join("tollgate.db");
     blocking(move || Store::open(&file)).await
+}
+
+/// What agents remember: in a file beside it, or where the config says.
+pub async fn memory(config: &Config) -> Result<Memory, Failure> {
+    match &config.settings.memory.database {
+        Database::Sqlite => {
+            let file = config.data.join("memory.db");
+            blocking(move || Memory::open_sqlite(&file)).await
+        }
+        Database::Postgres(_) => {
+            Err(Failure::failed("`database`: PostgreSQL is not there yet".to_owned()))
+        }
+    }
 }
 
 /// Where calls and decisions are kept, in the same file.

@@ -88,12 +88,7 @@ fn success(reply: &Reply) -> String {
     out
 }
 
-/// A result that is a text.
-pub(crate) fn said(text: &str) -> String {
-    content(text) + "}"
-}
-
-pub(crate) fn failed(message: &str) -> String {
+fn failed(message: &str) -> String {
     content(message) + ",\"isError\":true}"
 }
 

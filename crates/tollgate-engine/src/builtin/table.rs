@@ -4,16 +4,23 @@ use std::sync::Arc;
 
 use super::dice::tables::Tables;
 use super::rules::book::Book;
-use super::{Server, dice, files, rules};
+use super::{Server, dice, files, memory, rules};
+use crate::memory::Mind;
 use crate::settings::Builtin;
 
-/// Reads the user's tables; a file that cannot be used is left out with a warning.
-pub fn servers(settings: &Builtin) -> Vec<Server> {
-    vec![
+/// Reads the user's tables; a file that cannot be used is left out with a warning. Without a mind
+/// there are no tools for it.
+pub fn servers(settings: &Builtin, mind: Option<&Arc<Mind>>) -> Vec<Server> {
+    let mut servers = vec![
         Server { name: "dice", tools: dice::tools(tables(settings), &dice::thread_random()) },
         Server { name: "files", tools: files::tools(&settings.files) },
         Server { name: "rules", tools: rules::tools(&book(settings)) },
-    ]
+    ];
+    if let Some(mind) = mind {
+        servers.push(Server { name: "memory", tools: memory::tools(mind) });
+        servers.push(Server { name: "sessions", tools: memory::session_tools(mind) });
+    }
+    servers
 }
 
 fn tables(settings: &Builtin) -> Tables {

@@ -226,6 +226,7 @@ impl Stage {
             observers: Vec::new(),
             ledger: Arc::default(),
             code: Code::default(),
+            mind: None,
             environment: "test".to_owned(),
             clock,
         });

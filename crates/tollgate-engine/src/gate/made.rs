@@ -17,6 +17,7 @@ use crate::conversations::Conversations;
 use crate::dialogue::parking::Parking;
 use crate::executor::Executor;
 use crate::limits::Limits;
+use crate::memory::Mind;
 use crate::meters::Meters;
 use crate::notices::Notices;
 use crate::probing::Probing;
@@ -44,6 +45,7 @@ pub(crate) struct Made {
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) environment: String,
     pub(crate) code: Code,
+    pub(crate) mind: Option<Arc<Mind>>,
 }
 
 impl Gate {
@@ -76,6 +78,7 @@ impl Gate {
             environment: made.environment,
             sandbox: ArcSwap::from_pointee(code::sandbox(&made.code)),
             lessons: Lessons::default(),
+            mind: made.mind,
             conversations: Conversations::default(),
             meters,
             probing: Probing::default(),

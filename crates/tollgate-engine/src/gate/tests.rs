@@ -237,6 +237,7 @@ where
         observers: vec![Box::new(Remember(Arc::clone(&records)))],
         ledger,
         code: Code::default(),
+        mind: None,
         environment: "test".to_owned(),
         clock,
     });

@@ -16,7 +16,7 @@ pub struct Code {
     /// Workers that wait for a program.
     pub spare: usize,
     /// Programs at the same time; others wait.
-    pub most: usize,
+    pub together: usize,
     pub unapproved: Unapproved,
     /// The program that runs programs.
     pub worker: PathBuf,
@@ -35,7 +35,7 @@ impl Code {
         sandbox::Settings {
             worker: self.worker.clone(),
             spare: self.spare,
-            together: self.most,
+            together: self.together,
             memory_bytes: self.memory_bytes,
             // Nobody computes for longer than it may take.
             cpu: self.limits.time,
@@ -50,7 +50,7 @@ impl Default for Code {
             limits: Limits::default(),
             memory_bytes: 256 << 20,
             spare: 1,
-            most: 16,
+            together: 16,
             unapproved: Unapproved::Waits,
             worker: beside_ourselves(),
         }

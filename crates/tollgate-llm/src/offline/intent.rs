@@ -51,6 +51,11 @@ const PATTERNS: &[(About, &str, &str)] = &[
 /// Not things to be looked up.
 const PRONOUNS: &[&str] =
     &["i", "it", "me", "she", "he", "that", "this", "they", "us", "we", "you"];
+/// With what else a question is about the conversation itself.
+const OURS: &[&str] = &["my", "your", "our", "time", "today", "weather"];
+/// How questions begin that a memory may answer.
+const QUESTIONS: &[&str] =
+    &["who ", "whose ", "where ", "when ", "why ", "which ", "what ", "how many ", "how did "];
 const LONGEST_TOPIC: usize = 200;
 /// Characters in which intents are looked for: whoever says more is telling, not asking.
 const LONGEST_HEARD: usize = 2_000;
@@ -88,7 +93,21 @@ fn of_clause(clause: &str) -> Vec<Intent> {
     if !rolls.is_empty() {
         return rolls.into_iter().map(Intent::Roll).collect();
     }
-    PATTERNS.iter().find_map(|pattern| found(clause, &lower, pattern)).into_iter().collect()
+    let pattern = PATTERNS.iter().find_map(|pattern| found(clause, &lower, pattern));
+    pattern.or_else(|| question(clause, &lower)).into_iter().collect()
+}
+
+/// A question about the world, whose words are worth a look: not one about whoever talks here.
+fn question(clause: &str, lower: &str) -> Option<Intent> {
+    let lower = lower.trim_start();
+    let asks = QUESTIONS.iter().any(|word| lower.starts_with(word));
+    let mut words = lower.split(|c: char| !c.is_alphanumeric());
+    let is_ours = words.any(|word| PRONOUNS.contains(&word) || OURS.contains(&word));
+    let what = trimmed(clause);
+    // A word alone asks for nothing yet.
+    let is_whole = what.split_whitespace().count() > 2;
+    let what = what.chars().take(LONGEST_TOPIC).collect();
+    (asks && !is_ours && is_whole).then_some(Intent::Find { about: About::Facts, what })
 }
 
 fn found(

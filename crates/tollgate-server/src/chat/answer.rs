@@ -3,11 +3,12 @@
 use std::sync::Arc;
 
 use axum::response::Response;
-use tollgate_core::agent::{Agent, Wish};
+use tollgate_core::agent::Wish;
 use tollgate_core::selector::{Form, Utterance};
 use tollgate_core::template::{self, Values};
 use tollgate_core::turn::Turn;
 use tollgate_engine::gate::Spoke;
+use tollgate_engine::memory::Heard;
 use tollgate_llm::agent::{Acting, Order};
 use tollgate_llm::conversation::{Delivery, Request};
 use tollgate_llm::dialect::Dialect;
@@ -17,6 +18,7 @@ use tollgate_mcp::large::aside;
 use super::headers::Headers;
 use super::refused::Refused;
 use super::target::Target;
+use super::transcript::Transcript;
 use super::{Opened, account, deliver};
 use crate::auth::Reach;
 use crate::mcp::Front;
@@ -55,6 +57,7 @@ pub(super) async fn answer(
         Dialect::OpenAiChat | Dialect::Anthropic | Dialect::Gemini => None,
     };
     let mut headers = Headers::new(opened.began, &front);
+    let mut transcript = None;
     let acting = match agent {
         None => None,
         Some(agent) => {
@@ -64,7 +67,14 @@ pub(super) async fn answer(
                 _ => turn(&front, &opened, &who, &request)?,
             };
             headers.turn(&turn, &reason);
-            let prompt = prompt(&opened, &agent, headers.call_id())?;
+            let variables = Variables::read(&opened.sent.headers, None)?.into_map();
+            let values = Values { request: &variables, agent: &agent, call_id: headers.call_id() };
+            let prompt = agent.persona.prompt.as_ref();
+            let prompt = prompt.map(|prompt| template::render(prompt, &values));
+            let conversation = header(&opened.sent, "x-tollgate-conversation")?;
+            let prompt = recalled(&front, (&turn, conversation), &request, prompt).await;
+            transcript = Transcript::begin(&front, &turn, &request)
+                .map(|it| it.named(conversation, variables.get("caller_name").map(String::as_str)));
             Some(Acting { agent, turn, prompt })
         }
     };
@@ -72,7 +82,7 @@ pub(super) async fn answer(
     let (chat, order) = (Arc::clone(&front.chat), Order { request, acting, chain });
     let prepared = aside(size, move || chat.prepare(order)).await?;
     headers.facts(prepared.facts());
-    let order = deliver::Order { opened, seen, headers, keeping, prepared };
+    let order = deliver::Order { opened, seen, headers, keeping, transcript, prepared };
     match delivery {
         Delivery::Whole => deliver::whole(order).await,
         Delivery::Streamed => deliver::streamed(&front, order).await,
@@ -108,8 +118,19 @@ fn turn(
     Ok((turn, choice.reason.to_string()))
 }
 
-fn prompt(opened: &Opened, agent: &Agent, call_id: &str) -> Result<Option<String>, Refused> {
-    let request = Variables::read(&opened.sent.headers, None)?.into_map();
-    let values = Values { request: &request, agent, call_id };
-    Ok(agent.persona.prompt.as_ref().map(|prompt| template::render(prompt, &values)))
+/// The prompt, and after it what comes to the agent's mind.
+async fn recalled(
+    front: &Front,
+    (turn, conversation): (&Turn, Option<&str>),
+    request: &Request,
+    prompt: Option<String>,
+) -> Option<String> {
+    let Some(mind) = front.gate.mind() else { return prompt };
+    let text = request.utterance();
+    let recalled = mind.recall(turn, &Heard { conversation, text: &text }).await;
+    match (recalled.and_then(|it| it.note()), prompt) {
+        (None, prompt) => prompt,
+        (note, None) => note,
+        (Some(note), Some(prompt)) => Some(format!("{prompt}\n\n{note}")),
+    }
 }

@@ -20,6 +20,7 @@ use tollgate_llm::told::Note;
 use super::headers::Headers;
 use super::kept::Keeping;
 use super::refused::Refused;
+use super::transcript::Transcript;
 use super::{Opened, StreamForm};
 use crate::events::{self, Streaming};
 use crate::mcp::Front;
@@ -34,12 +35,16 @@ pub(super) struct Order {
     pub(super) seen: Request,
     pub(super) headers: Headers,
     pub(super) keeping: Option<Keeping>,
+    pub(super) transcript: Option<Transcript>,
     pub(super) prepared: Prepared,
 }
 
 pub(super) async fn whole(order: Order) -> Result<Response, Refused> {
-    let Order { opened, seen, mut headers, keeping, prepared } = order;
+    let Order { opened, seen, mut headers, keeping, mut transcript, prepared } = order;
     let mut answer = prepared.run(None).await?;
+    if let Some(transcript) = &mut transcript {
+        transcript.answered(&answer);
+    }
     if let Some(keeping) = keeping {
         keeping.id().clone_into(&mut answer.response.id);
         keeping.keep(&answer);
@@ -56,7 +61,7 @@ pub(super) async fn whole(order: Order) -> Result<Response, Refused> {
 /// Waits for the first step, so that what fails at once is told by a status. Dropping the answer
 /// cancels what makes it.
 pub(super) async fn streamed(front: &Front, order: Order) -> Result<Response, Refused> {
-    let Order { opened, seen, mut headers, keeping, prepared } = order;
+    let Order { opened, seen, mut headers, keeping, mut transcript, prepared } = order;
     headers.overhead(Duration::ZERO);
     let dialect = opened.asked.dialect;
     let mut scribe = Scribe {
@@ -68,6 +73,9 @@ pub(super) async fn streamed(front: &Front, order: Order) -> Result<Response, Re
     let (voice, said) = Voice::new(QUEUE);
     let ended = async move {
         let ended = prepared.run(Some(voice)).await;
+        if let (Some(transcript), Ok(answer)) = (&mut transcript, &ended) {
+            transcript.answered(answer);
+        }
         if let (Some(keeping), Ok(answer)) = (keeping, &ended) {
             keeping.keep(answer);
         }

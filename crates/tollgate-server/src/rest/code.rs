@@ -2,7 +2,6 @@
 //! there is code mode.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
@@ -28,8 +27,6 @@ use crate::problem::{Problem, Style};
 use crate::who::{Who, Wishes};
 
 const KEYS: &[&str] = &["code", "agent", "tier"];
-/// When a place among the programs that run may be free again.
-const SOON: Duration = Duration::from_secs(1);
 
 /// Going away ends the program.
 pub(crate) async fn code(State(front): State<Arc<Front>>, request: Request) -> Response {
@@ -98,7 +95,7 @@ fn unavailable(why: &Unavailable) -> Problem {
         Unavailable::Busy { .. }
         | Unavailable::NotReady
         | Unavailable::NotTaken
-        | Unavailable::Shut => problem.later(SOON),
+        | Unavailable::Shut => problem.later(Unavailable::SOON),
         Unavailable::Broken(_) | Unavailable::TooManyNames(_) => problem,
     }
 }

@@ -10,6 +10,7 @@ use serde::Serialize;
 use tollgate_core::agent::Wish;
 use tollgate_core::selector::{Form, Utterance};
 use tollgate_engine::gate::Spoke;
+use tollgate_engine::memory::Heard;
 
 use crate::body;
 use crate::fields::{Fields, bad, check_query};
@@ -75,10 +76,14 @@ fn choose(front: &Front, sent: &Parts, body: &[u8]) -> Result<ChosenJson, Proble
         utterance: Utterance { text: &text, form, queue_depth, forced: who.tier },
     };
     let choice = front.gate.choose(&spoke)?;
-    let view = match named {
-        Some(turn) => turn.view,
-        None => front.gate.turn(who.asked(Wish::Selected(choice.tier)))?.view,
+    let turn = match named {
+        Some(turn) => turn,
+        None => front.gate.turn(who.asked(Wish::Selected(choice.tier)))?,
     };
+    if let (Some(mind), Form::Partial) = (front.gate.mind(), form) {
+        mind.look_ahead(&turn, &Heard { conversation: conversation.as_deref(), text: &text });
+    }
+    let view = turn.view;
     Ok(ChosenJson {
         tier: view.tier.as_str(),
         reason: choice.reason.to_string(),

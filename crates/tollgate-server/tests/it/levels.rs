@@ -101,7 +101,7 @@ impl Tool for Recording {
 
 /// The tools that come along in any case.
 fn shipped() -> Vec<Fact> {
-    let servers = table::servers(&Builtin::new(std::path::PathBuf::new()));
+    let servers = table::servers(&Builtin::new(std::path::PathBuf::new()), None);
     let fact = |server: &str, tool: &dyn Tool| {
         let definition = tool.definition();
         let name = definition["name"].as_str().unwrap().to_owned();

@@ -31,6 +31,7 @@ mod oversized;
 mod pipe;
 mod pipe_limits;
 mod plain;
+mod remembered;
 mod results;
 mod rights;
 mod security;

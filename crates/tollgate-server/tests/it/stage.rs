@@ -33,6 +33,7 @@ use tollgate_server::keyring::Keyring;
 use tollgate_server::operator::Operator;
 use tollgate_server::{Fingerprint, Key, Limits, Options, Rights, Server, oidc};
 use tollgate_store::Store;
+use tollgate_store::memory::Memory;
 
 /// The token of whoever runs the gateway.
 pub(crate) const ADMIN: &str = "the-token-of-the-admin";
@@ -77,6 +78,15 @@ pub(crate) struct Setup {
     /// How upstream tools are called.
     pub(crate) names: NamePattern,
     pub(crate) models: tollgate_llm::settings::Settings,
+    pub(crate) memory: Remembers,
+}
+
+/// Whether there is a memory, in the stage's own directory.
+#[derive(Default)]
+pub(crate) enum Remembers {
+    #[default]
+    Nothing,
+    All,
 }
 
 impl Stage {
@@ -89,7 +99,13 @@ impl Stage {
         let seen = Arc::new(Seen::default());
         let tools = builtin::Server { name: "test", tools: test_tools(&seen) };
         let tools = std::iter::once(tools).chain(setup.tools).collect();
-        let parts = Parts { tools, ..Parts::default() };
+        let memory = match setup.memory {
+            Remembers::Nothing => None,
+            Remembers::All => {
+                Some(Arc::new(Memory::open_sqlite(&directory.0.join("memory.db")).unwrap()))
+            }
+        };
+        let parts = Parts { tools, memory, ..Parts::default() };
         let first = match (setup.upstream, &setup.names) {
             (None, _) => "echo",
             (Some(_), NamePattern::PassThrough) => "count",

@@ -11,7 +11,7 @@ fn servers_ship_with_their_tools() {
     let scratch = Scratch::new();
     let settings = Builtin::new(scratch.path().join("files"));
     let mut shown = Vec::new();
-    for server in servers(&settings) {
+    for server in servers(&settings, None) {
         for tool in &server.tools {
             let definition = tool.definition();
             shown.push(format!("{}/{}", server.name, definition["name"].as_str().unwrap()));
@@ -40,7 +40,7 @@ fn tables_of_the_user_are_offered() {
         tables: Some(scratch.path().to_owned()),
         ..Builtin::new(scratch.path().join("files"))
     };
-    let roll_table = servers(&settings)[0].tools[1].definition();
+    let roll_table = servers(&settings, None)[0].tools[1].definition();
     let names = roll_table["inputSchema"]["properties"]["table_name"]["enum"].clone();
     assert_eq!(
         names,
@@ -58,7 +58,7 @@ fn rules_of_the_user_are_offered() {
         rules: Some(scratch.path().to_owned()),
         ..Builtin::new(scratch.path().join("files"))
     };
-    let servers = servers(&settings);
+    let servers = servers(&settings, None);
     let rules = servers.iter().find(|server| server.name == "rules").unwrap();
     let definition = rules.tools[0].definition();
     let about = definition["inputSchema"]["properties"]["system"]["description"].as_str().unwrap();

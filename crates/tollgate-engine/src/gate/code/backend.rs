@@ -5,10 +5,9 @@ use std::sync::{Arc, OnceLock, Weak};
 use std::time::{Duration, Instant};
 
 use async_trait::async_trait;
-use serde_json::{Map, Value};
-use tollgate_core::call::Decider;
+use tollgate_core::call::{Decider, Status};
 use tollgate_core::code::Means;
-use tollgate_core::json;
+use tollgate_core::shaping;
 use tollgate_core::turn::Turn;
 use tollgate_mcp::Era;
 use tollgate_mcp::client::{Answer, AnswerKind};
@@ -19,11 +18,7 @@ use super::super::Gate;
 use super::LAST_WORDS;
 use super::told::{self, Told};
 use crate::backend::{Backend, Failure, Job, Line};
-use crate::builtin::backend::{failed, said};
 use crate::caller::{Caller, Dialogue};
-
-/// When there may be room for another program.
-const SOON: Duration = Duration::from_secs(2);
 
 /// The gate that it serves is there only after its backends are.
 #[derive(Clone, Default)]
@@ -69,21 +64,22 @@ impl Line for Desk {
             return Err(Failure::Refused(error));
         };
         let arguments = job.params.object("arguments").unwrap_or_default();
-        let arguments = json::value(&arguments.to_text()).unwrap_or_default();
-        let none = Map::new();
-        let arguments = arguments.as_object().unwrap_or(&none);
         let told = match means {
-            Means::Execute => self.execute(&job, text(arguments, "code")).await?,
+            Means::Execute => {
+                let source = arguments.string("code").unwrap_or_default();
+                self.execute(&job, &source).await?
+            }
             reading => {
-                let read = self.0.look(job.turn, reading, arguments.clone()).await;
+                let arguments = serde_json::from_str(&arguments.to_text()).unwrap_or_default();
+                let read = self.0.look(job.turn, reading, arguments).await;
                 read.map_or_else(Told::Failed, Told::Well)
             }
         };
-        let result = match told {
-            Told::Well(text) => said(&text),
-            Told::Failed(text) => failed(&text),
+        let outcome = match told {
+            Told::Well(text) => shaping::stated(&text),
+            Told::Failed(text) => shaping::failure(Status::Error, &text, Duration::ZERO),
         };
-        Ok(Answer { kind: AnswerKind::Complete, result: json::raw(result) })
+        Ok(Answer { kind: AnswerKind::Complete, result: outcome.result })
     }
 }
 
@@ -117,7 +113,7 @@ impl Desk {
 fn not_run(unavailable: &Unavailable) -> Failure {
     match unavailable {
         Unavailable::Busy { .. } | Unavailable::NotReady | Unavailable::NotTaken => {
-            Failure::Resting { reason: unavailable.to_string(), retry_after: SOON }
+            Failure::Resting { reason: unavailable.to_string(), retry_after: Unavailable::SOON }
         }
         Unavailable::Shut => Failure::Offline { state: "offline", reason: unavailable.to_string() },
         Unavailable::Broken(_) | Unavailable::TooManyNames(_) => {
@@ -126,8 +122,4 @@ fn not_run(unavailable: &Unavailable) -> Failure {
             Failure::Offline { state: "failed", reason }
         }
     }
-}
-
-fn text<'a>(arguments: &'a Map<String, Value>, name: &str) -> &'a str {
-    arguments.get(name).and_then(Value::as_str).unwrap_or_default()
 }

@@ -19,13 +19,13 @@ use tollgate_sandbox::stopwatch::Stopwatch;
 
 use super::super::{Gate, again};
 use super::questions::passed_on;
-use crate::caller::{CallError, Caller, Reply};
+use crate::caller::{Caller, Reply};
 use crate::dialogue::EVENT_QUEUE;
 use crate::settings::Unapproved;
 
 /// What the trail says of calls that would have to wait.
 const UNAPPROVED: &str = "needs a person's leave, and programs do not wait for it";
-
+/// And of calls whose tool is not the agent's any more.
 const TAKEN_AWAY: &str = "taken away while the program ran";
 /// Calls of one program that run at the same time; the others wait for these.
 const TOGETHER: usize = 16;
@@ -111,7 +111,7 @@ impl Host<'_> {
                 let message = format!("`{}` wants more than a program can give it", tool.exposed);
                 failure(Status::Error, message)
             }
-            Err(error) => failure(refused(&error), error.to_string()),
+            Err(error) => failure(error.status(), error.to_string()),
         }
     }
 }
@@ -159,18 +159,6 @@ async fn answer(tool: &Tool, outcome: Outcome) -> Answer {
             let message = shortened(&said, LONGEST_MESSAGE);
             Answer::Failure { status: status.to_string(), message, retryable }
         }
-    }
-}
-
-fn refused(error: &CallError) -> Status {
-    match error {
-        CallError::NoTimeLeft(_) => Status::Timeout,
-        CallError::Exceeded(_) => Status::RateLimited,
-        CallError::Refused(_) => Status::Denied,
-        CallError::Upstream(_)
-        | CallError::Unanswered { .. }
-        | CallError::MissingCapability { .. }
-        | CallError::BadState(_) => Status::Error,
     }
 }
 

@@ -51,6 +51,15 @@ fn rules_and_memory_are_asked_for() {
 }
 
 #[test]
+fn questions_about_the_world_are_looked_up_whole() {
+    check("Where did Mira hide the key?", &["Facts: Where did Mira hide the key"]);
+    check("How many bells hang in the tower?", &["Facts: How many bells hang in the tower"]);
+    for text in ["What time is it now?", "where are you from?", "what is my name?", "why not?"] {
+        check(text, &[]);
+    }
+}
+
+#[test]
 fn several_things_in_one_breath() {
     check(
         "roll 2d6 and tell me what does blinded do, then who is Heron?",

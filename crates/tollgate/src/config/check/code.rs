@@ -31,9 +31,10 @@ pub(super) fn code(top: &Fields, problems: &mut Problems) -> Code {
         // The interpreter itself, and what values are while they are made, need the rest.
         limits.fence.heap_bytes = memory_bytes / 4;
     }
-    let (spare, most) = (count("spare_workers", usual.spare), count("max_programs", usual.most));
-    if spare > most {
-        let message = format!("`spare_workers: {spare}` is more than `max_programs: {most}`");
+    let spare = count("spare_workers", usual.spare);
+    let together = count("max_programs", usual.together);
+    if spare > together {
+        let message = format!("`spare_workers: {spare}` is more than `max_programs: {together}`");
         problems
             .warning(fields.place("spare_workers"), &fields.path("spare_workers"), message)
             .help("more than `max_programs` are never of use");
@@ -45,8 +46,8 @@ pub(super) fn code(top: &Fields, problems: &mut Problems) -> Code {
             Some("tool") => Binding::Tool,
             _ => Binding::Server,
         },
-        spare: spare.min(most),
-        most,
+        spare: spare.min(together),
+        together,
         unapproved: match fields.text("approval").map(|text| text.value) {
             Some("refuse") => Unapproved::Refused,
             _ => Unapproved::Waits,

@@ -5,22 +5,12 @@ use std::path::PathBuf;
 
 use tollgate_core::code::Means;
 use tollgate_core::glob::Glob;
-use tollgate_engine::builtin::table;
+use tollgate_engine::builtin::{memory, table};
 use tollgate_engine::settings::Builtin;
 
 use super::super::diagnostic::Problems;
 use super::super::raw::Fields;
 use super::super::suggest::nearest;
-
-/// Tools of a later version that the agents of the embedded default list already.
-const LATER: &[&str] = &[
-    "search_sessions",
-    "query_entities",
-    "get_summary",
-    "search_facts",
-    "get_session_summary",
-    "search_history",
-];
 
 pub(super) fn warn_of_names_nobody_has(top: &Fields, problems: &mut Problems) {
     let Some(known) = Known::of(top) else { return };
@@ -65,7 +55,7 @@ impl Known {
             return None;
         }
         let mut exact: Vec<String> = shipped();
-        exact.extend(LATER.iter().map(|&name| name.to_owned()));
+        exact.extend(memory::NAMES.iter().map(|&name| name.to_owned()));
         exact.extend(Means::ALL.map(|means| means.name().to_owned()));
         let mut patterns = Vec::new();
         for (name, server) in servers {
@@ -86,7 +76,7 @@ impl Known {
 
 /// What the servers in process offer. Asking them for names starts nothing.
 fn shipped() -> Vec<String> {
-    let servers = table::servers(&Builtin::new(PathBuf::new()));
+    let servers = table::servers(&Builtin::new(PathBuf::new()), None);
     let definitions = servers.iter().flat_map(|server| &server.tools).map(|tool| tool.definition());
     definitions.filter_map(|it| it["name"].as_str().map(str::to_owned)).collect()
 }

@@ -39,14 +39,14 @@ code:
 ",
     );
     assert_eq!(config.settings.house.code_from, Tier::Deep);
-    let Code { limits, memory_bytes, binding, spare, most, unapproved, worker } =
+    let Code { limits, memory_bytes, binding, spare, together, unapproved, worker } =
         config.settings.code;
     assert_eq!(limits.time, Duration::from_secs(5));
     assert_eq!((memory_bytes, binding), (128 << 20, Binding::Tool));
     let fence = limits.fence;
     assert_eq!((fence.calls, fence.steps), (7, 2000));
     assert_eq!((fence.heap_bytes, fence.output_bytes), (32 << 20, 8 << 10));
-    assert_eq!((spare, most, unapproved), (2, 3, Unapproved::Refused));
+    assert_eq!((spare, together, unapproved), (2, 3, Unapproved::Refused));
     assert_eq!(worker, PathBuf::from("/opt/tollgate-worker"));
 }
 

@@ -1,0 +1,184 @@
+//! `search_facts` and `remember`: what is known, by its words and its meaning, and more of it.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::{Map, Value, json};
+use tollgate_core::date;
+use tollgate_core::memory::{Hit, LONGEST_NAME, MOST_HITS, NewFact};
+use tollgate_core::text::shortened;
+use tollgate_store::memory::Known;
+
+use super::sessions::said;
+use super::{LONGEST_SHOWN, USUAL_HITS, adds, entities, looks, place, query_property, text};
+use crate::builtin::{Asker, Failure, Reply, Tool, latency, text_argument};
+use crate::memory::Mind;
+
+/// Characters of something to be remembered: a fact, not a book.
+const LONGEST_FACT: usize = 8_000;
+
+pub(super) struct SearchFacts(pub(super) Arc<Mind>);
+pub(super) struct Remember(pub(super) Arc<Mind>);
+
+#[async_trait]
+impl Tool for SearchFacts {
+    fn definition(&self) -> Value {
+        json!({
+            "name": "search_facts",
+            "title": "Search what is known",
+            "description": "Searches facts that were written down and what was said, by meaning \
+                and by words, the best fit first. Ask in a whole sentence.",
+            "inputSchema": {
+                "type": "object",
+                "properties": {
+                    "query": query_property("What to look for, for example `who rules the harbour?`"),
+                    "top_k": {
+                        "type": "integer",
+                        "description": "How many at most",
+                        "minimum": 1,
+                        "maximum": MOST_HITS,
+                        "default": USUAL_HITS,
+                    },
+                },
+                "required": ["query"],
+                "additionalProperties": false,
+            },
+            "outputSchema": {
+                "type": "object",
+                "properties": {
+                    "results": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "text": { "type": "string" },
+                                "at": { "type": "string", "format": "date-time" },
+                                "source": {
+                                    "type": "string",
+                                    "enum": ["fact", "transcript"],
+                                },
+                                "session_id": { "type": ["string", "null"] },
+                                "entity_id": { "type": ["string", "null"] },
+                                "written_by": { "type": "string" },
+                                "trust": {
+                                    "type": "string",
+                                    "enum": ["agent", "heard", "operator"],
+                                },
+                            },
+                            "required": ["text", "at", "source", "written_by", "trust"],
+                        },
+                    },
+                },
+                "required": ["results"],
+            },
+            "annotations": looks("Search what is known"),
+            "_meta": latency(200, 800),
+        })
+    }
+
+    async fn call(&self, arguments: &Map<String, Value>, asker: &Asker) -> Result<Reply, Failure> {
+        let query = text_argument(arguments, "query")?;
+        let most = arguments.get("top_k").and_then(Value::as_u64);
+        let most = most.map_or(USUAL_HITS, |most| usize::try_from(most).unwrap_or(MOST_HITS));
+        let most = most.clamp(1, MOST_HITS);
+        let hits = self.0.search_facts(&asker.scope, query, most).await?;
+        let results: Vec<Value> = hits.iter().map(|hit| shown(&hit.found)).collect();
+        Ok(Reply { text: spoken(&hits), structured: Some(json!({ "results": results })) })
+    }
+}
+
+fn shown(known: &Known) -> Value {
+    match known {
+        Known::Fact(fact) => json!({
+            "text": shortened(&fact.text, LONGEST_SHOWN),
+            "at": date::written(fact.at),
+            "source": "fact",
+            "session_id": fact.session.as_ref().map(|it| it.as_str()),
+            "entity_id": fact.entity.as_ref().map(|it| it.as_str()),
+            "written_by": fact.author.name,
+            "trust": fact.author.trust.as_str(),
+        }),
+        Known::Said(entry) => json!({
+            "text": shortened(&entry.text, LONGEST_SHOWN),
+            "at": date::written(entry.at),
+            "source": "transcript",
+            "session_id": entry.session.as_str(),
+            "entity_id": null,
+            "written_by": entry.author.name,
+            "trust": entry.author.trust.as_str(),
+        }),
+    }
+}
+
+fn spoken(hits: &[Hit<Known>]) -> String {
+    if hits.is_empty() {
+        return "Nothing like that is known.".to_owned();
+    }
+    let lines = hits.iter().map(|hit| match &hit.found {
+        Known::Fact(fact) => shortened(&fact.text, LONGEST_SHOWN),
+        Known::Said(entry) => said(entry),
+    });
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[async_trait]
+impl Tool for Remember {
+    fn definition(&self) -> Value {
+        json!({
+            "name": "remember",
+            "title": "Remember a fact",
+            "description": "Writes a fact down, so that it can be found later. One fact at a time, \
+                as a whole sentence with names in it, not with `he` or `there`.",
+            "inputSchema": {
+                "type": "object",
+                "properties": {
+                    "text": {
+                        "type": "string",
+                        "description": "The fact",
+                        "minLength": 1,
+                        "maxLength": LONGEST_FACT,
+                    },
+                    "about": {
+                        "type": "string",
+                        "description": "Id or name of the entity it is about",
+                        "maxLength": LONGEST_NAME,
+                    },
+                    "topic": {
+                        "type": "string",
+                        "description": "A word that such facts have in common",
+                        "maxLength": LONGEST_NAME,
+                    },
+                },
+                "required": ["text"],
+                "additionalProperties": false,
+            },
+            "outputSchema": {
+                "type": "object",
+                "properties": {
+                    "fact_id": { "type": "integer" },
+                    "entity_id": { "type": ["string", "null"] },
+                },
+                "required": ["fact_id"],
+            },
+            "annotations": adds("Remember a fact"),
+            "_meta": latency(50, 300),
+        })
+    }
+
+    async fn call(&self, arguments: &Map<String, Value>, asker: &Asker) -> Result<Reply, Failure> {
+        let mut fact = NewFact::stated(text_argument(arguments, "text")?, self.0.now())?;
+        if let Some(topic) = text(arguments, "topic").filter(|it| !it.trim().is_empty()) {
+            fact = fact.on(topic)?;
+        }
+        if let Some(about) = text(arguments, "about").filter(|it| !it.trim().is_empty()) {
+            let entity = entities::known(&self.0, &asker.scope, about).await?;
+            fact.entity = Some(entity.id);
+        }
+        let entity = fact.entity.clone();
+        let kept = self.0.store().remember(&place(asker, "remember"), vec![fact]).await?;
+        self.0.stir();
+        let id = kept.first().map(|id| id.0);
+        let structured = json!({ "fact_id": id, "entity_id": entity.map(|it| it.to_string()) });
+        Ok(Reply { text: "I will remember that.".to_owned(), structured: Some(structured) })
+    }
+}

@@ -1,0 +1,173 @@
+//! `get_session_summary` and `search_history`: whole conversations, and where something came up.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::{Map, Value, json};
+use tollgate_core::date;
+use tollgate_core::memory::{self, LONGEST_NAME, SessionId};
+use tollgate_core::text::shortened;
+use tollgate_store::memory::{Page, Recalled, Stretch};
+
+use super::sessions::said;
+use super::{LONGEST_SHOWN, USUAL_HITS, looks, query_property};
+use crate::builtin::{Asker, Failure, Reply, Tool, latency, text_argument};
+use crate::memory::Mind;
+
+/// Entries that a summary is made of; of a longer conversation the beginning and the end.
+const MOST_READ: usize = 2_000;
+/// Characters of a summary.
+const LONGEST_SUMMARY: usize = 1_500;
+/// Named to whoever asked for one that is not there.
+const MOST_HINTS: usize = 5;
+
+pub(super) struct GetSessionSummary(pub(super) Arc<Mind>);
+pub(super) struct SearchHistory(pub(super) Arc<Mind>);
+
+#[async_trait]
+impl Tool for GetSessionSummary {
+    fn definition(&self) -> Value {
+        json!({
+            "name": "get_session_summary",
+            "title": "Sum up a session",
+            "description": "Sums up one earlier conversation: who spoke, when, and what mattered.",
+            "inputSchema": {
+                "type": "object",
+                "properties": {
+                    "session_id": {
+                        "type": "string",
+                        "description": "As `search_sessions` and `search_history` name it",
+                        "minLength": 1,
+                        "maxLength": LONGEST_NAME,
+                    },
+                },
+                "required": ["session_id"],
+                "additionalProperties": false,
+            },
+            "outputSchema": {
+                "type": "object",
+                "properties": {
+                    "session_id": { "type": "string" },
+                    "began": { "type": "string", "format": "date-time" },
+                    "last": { "type": "string", "format": "date-time" },
+                    "entries": { "type": "integer" },
+                    "summary": { "type": "string" },
+                    "written": { "type": "boolean", "description": "Somebody wrote it; otherwise it is made of what was said" },
+                },
+                "required": ["session_id", "began", "last", "entries", "summary", "written"],
+            },
+            "annotations": looks("Sum up a session"),
+            "_meta": latency(100, 300),
+        })
+    }
+
+    async fn call(&self, arguments: &Map<String, Value>, asker: &Asker) -> Result<Reply, Failure> {
+        let id = SessionId::parse(text_argument(arguments, "session_id")?)?;
+        let store = self.0.store();
+        let Some(session) = store.session(&asker.scope, &id).await? else {
+            return Err(self.unknown(&id, asker).await);
+        };
+        let (summary, written) = match &session.summary {
+            Some(summary) => (summary.clone(), true),
+            None => {
+                let stretch = Stretch { after: None, most: MOST_READ };
+                let entries = store.entries(&asker.scope, &id, stretch).await?;
+                (memory::summary(&entries, LONGEST_SUMMARY), false)
+            }
+        };
+        let structured = json!({
+            "session_id": session.id.as_str(),
+            "began": date::written(session.began),
+            "last": date::written(session.last),
+            "entries": session.entries,
+            "summary": summary,
+            "written": written,
+        });
+        Ok(Reply { text: summary, structured: Some(structured) })
+    }
+}
+
+impl GetSessionSummary {
+    async fn unknown(&self, id: &SessionId, asker: &Asker) -> Failure {
+        let page = Page { skip: 0, most: MOST_HINTS };
+        let known = self.0.store().sessions(&asker.scope, page).await.unwrap_or_default();
+        let names: Vec<String> = known.iter().map(|it| format!("`{}`", it.id.as_str())).collect();
+        let id = shortened(id.as_str(), 64);
+        Failure::new(match names.is_empty() {
+            true => format!("there is no session `{id}`, nor any other"),
+            false => format!("there is no session `{id}`; the latest are {}", names.join(", ")),
+        })
+    }
+}
+
+#[async_trait]
+impl Tool for SearchHistory {
+    fn definition(&self) -> Value {
+        json!({
+            "name": "search_history",
+            "title": "Search the history",
+            "description": "Says in which earlier conversations something came up, with the words \
+                that fit best, the best fit first.",
+            "inputSchema": {
+                "type": "object",
+                "properties": { "query": query_property("Words to look for") },
+                "required": ["query"],
+                "additionalProperties": false,
+            },
+            "outputSchema": {
+                "type": "object",
+                "properties": {
+                    "sessions": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "session_id": { "type": "string" },
+                                "began": { "type": "string", "format": "date-time" },
+                                "entries": { "type": "integer" },
+                                "said": { "type": "array", "items": { "type": "object" } },
+                            },
+                            "required": ["session_id", "began", "entries", "said"],
+                        },
+                    },
+                },
+                "required": ["sessions"],
+            },
+            "annotations": looks("Search the history"),
+            "_meta": latency(100, 300),
+        })
+    }
+
+    async fn call(&self, arguments: &Map<String, Value>, asker: &Asker) -> Result<Reply, Failure> {
+        let query = text_argument(arguments, "query")?;
+        let found = self.0.search_history(&asker.scope, query, USUAL_HITS).await?;
+        let shown: Vec<Value> = found.iter().map(shown).collect();
+        let lines: Vec<String> = found.iter().flat_map(lines).collect();
+        let text = match lines.is_empty() {
+            true => "Nothing like that came up.".to_owned(),
+            false => lines.join("\n"),
+        };
+        Ok(Reply { text, structured: Some(json!({ "sessions": shown })) })
+    }
+}
+
+fn shown(recalled: &Recalled) -> Value {
+    let said = recalled.hits.iter().map(|hit| {
+        let entry = &hit.found;
+        json!({
+            "speaker": entry.speaker,
+            "text": shortened(&entry.text, LONGEST_SHOWN),
+            "at": date::written(entry.at),
+        })
+    });
+    json!({
+        "session_id": recalled.session.id.as_str(),
+        "began": date::written(recalled.session.began),
+        "entries": recalled.session.entries,
+        "said": said.collect::<Vec<_>>(),
+    })
+}
+
+fn lines(recalled: &Recalled) -> impl Iterator<Item = String> {
+    recalled.hits.iter().map(|hit| said(&hit.found))
+}

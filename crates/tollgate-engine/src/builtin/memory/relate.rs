@@ -1,0 +1,107 @@
+//! `relate`: that one entity has to do with another. Whoever is not known yet becomes known by it.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::{Map, Value, json};
+use tollgate_core::memory::{EntityId, LONGEST_NAME, NewEntity, NewRelation, Provenance};
+
+use super::{adds, entities, place, session, text};
+use crate::builtin::{Asker, Failure, Reply, Tool, latency, text_argument};
+use crate::memory::Mind;
+
+/// What somebody is of whom nothing else was said.
+const UNKNOWN_KIND: &str = "concept";
+
+pub(super) struct Relate(pub(super) Arc<Mind>);
+
+/// One end of the relation, as far as the model says it.
+struct End<'a> {
+    name: &'a str,
+    kind: Option<&'a str>,
+}
+
+#[async_trait]
+impl Tool for Relate {
+    fn definition(&self) -> Value {
+        let name = |what: &str| json!({ "type": "string", "description": what, "minLength": 1, "maxLength": LONGEST_NAME });
+        json!({
+            "name": "relate",
+            "title": "Relate two entities",
+            "description": "Writes down how one person, place or thing is related to another: \
+                `Mira Voss` `owns` `The Gilded Eel`. Who is not known yet is added.",
+            "inputSchema": {
+                "type": "object",
+                "properties": {
+                    "source": name("Id or name of the first"),
+                    "relation": name("What the first is to the second, for example `owns`, `fears`, `brother_of`"),
+                    "target": name("Id or name of the second"),
+                    "source_type": name("Type of the first, if it is new: npc, location, item, …"),
+                    "target_type": name("Type of the second, if it is new"),
+                    "confidence": {
+                        "type": "number",
+                        "description": "How sure it is, from 0 to 1",
+                        "minimum": 0,
+                        "maximum": 1,
+                        "default": 1,
+                    },
+                    "session_id": { "type": "string", "description": "Where it came up", "maxLength": LONGEST_NAME },
+                },
+                "required": ["source", "relation", "target"],
+                "additionalProperties": false,
+            },
+            "outputSchema": {
+                "type": "object",
+                "properties": {
+                    "source_id": { "type": "string" },
+                    "target_id": { "type": "string" },
+                    "added": { "type": "array", "items": { "type": "string" } },
+                },
+                "required": ["source_id", "target_id", "added"],
+            },
+            "annotations": adds("Relate two entities"),
+            "_meta": latency(50, 300),
+        })
+    }
+
+    async fn call(&self, arguments: &Map<String, Value>, asker: &Asker) -> Result<Reply, Failure> {
+        let end = |name, kind| -> Result<End<'_>, Failure> {
+            Ok(End { name: text_argument(arguments, name)?, kind: text(arguments, kind) })
+        };
+        let mut added = Vec::new();
+        let source = self.end(&end("source", "source_type")?, asker, &mut added).await?;
+        let target = self.end(&end("target", "target_type")?, asker, &mut added).await?;
+        let confidence = arguments.get("confidence").and_then(Value::as_f64).unwrap_or(1.0);
+        let provenance = Provenance { session: session(arguments)?, confidence: confidence as f32 };
+        let kind = text_argument(arguments, "relation")?;
+        let relation = NewRelation::new(source.clone(), kind, target.clone(), self.0.now())?;
+        let relations = vec![relation.known(provenance)?];
+        self.0.store().relate(&place(asker, "relate"), relations).await?;
+        let structured = json!({
+            "source_id": source.as_str(),
+            "target_id": target.as_str(),
+            "added": added,
+        });
+        Ok(Reply { text: "I will remember that.".to_owned(), structured: Some(structured) })
+    }
+}
+
+impl Relate {
+    /// Whoever it is; made known if nobody is called so.
+    async fn end(
+        &self,
+        end: &End<'_>,
+        asker: &Asker,
+        added: &mut Vec<String>,
+    ) -> Result<EntityId, Failure> {
+        if let Some(entity) = entities::find(&self.0, &asker.scope, end.name).await? {
+            return Ok(entity.id);
+        }
+        let kind = end.kind.filter(|kind| !kind.trim().is_empty()).unwrap_or(UNKNOWN_KIND);
+        let id = EntityId::made_of(kind, end.name)?;
+        let entity = NewEntity::new(id.clone(), kind, end.name, self.0.now())?;
+        self.0.store().put_entities(&place(asker, "relate"), vec![entity]).await?;
+        added.push(id.to_string());
+        Ok(id)
+    }
+}

@@ -1,0 +1,97 @@
+//! `search_sessions`: what was said, by its words.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::{Map, Value, json};
+use tollgate_core::date;
+use tollgate_core::memory::{Entry, Hit};
+use tollgate_core::text::shortened;
+
+use super::{LONGEST_SHOWN, USUAL_HITS, looks, query_property, session};
+use crate::builtin::{Asker, Failure, Reply, Tool, latency, text_argument};
+use crate::memory::Mind;
+
+pub(super) struct SearchSessions(pub(super) Arc<Mind>);
+
+#[async_trait]
+impl Tool for SearchSessions {
+    fn definition(&self) -> Value {
+        json!({
+            "name": "search_sessions",
+            "title": "Search what was said",
+            "description": "Searches the transcripts of earlier conversations by words and says \
+                who said what and when, the best fit first. Give the words that matter: names, \
+                places, things.",
+            "inputSchema": {
+                "type": "object",
+                "properties": {
+                    "query": query_property("Words to look for, for example `silver key lighthouse`"),
+                    "session_id": {
+                        "type": "string",
+                        "description": "Only in this session",
+                        "maxLength": 256,
+                    },
+                },
+                "required": ["query"],
+                "additionalProperties": false,
+            },
+            "outputSchema": {
+                "type": "object",
+                "properties": {
+                    "results": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "session_id": { "type": "string" },
+                                "speaker": { "type": "string" },
+                                "text": { "type": "string" },
+                                "at": { "type": "string", "format": "date-time" },
+                                "snippet": { "type": "string" },
+                            },
+                            "required": ["session_id", "speaker", "text", "at", "snippet"],
+                        },
+                    },
+                },
+                "required": ["results"],
+            },
+            "annotations": looks("Search what was said"),
+            "_meta": latency(100, 500),
+        })
+    }
+
+    async fn call(&self, arguments: &Map<String, Value>, asker: &Asker) -> Result<Reply, Failure> {
+        let query = text_argument(arguments, "query")?;
+        let session = session(arguments)?;
+        let wanted = (session.as_ref(), USUAL_HITS);
+        let hits = self.0.search_entries(&asker.scope, query, wanted).await?;
+        let results: Vec<Value> = hits.iter().map(shown).collect();
+        Ok(Reply { text: spoken(&hits), structured: Some(json!({ "results": results })) })
+    }
+}
+
+fn shown(hit: &Hit<Entry>) -> Value {
+    let entry = &hit.found;
+    json!({
+        "session_id": entry.session.as_str(),
+        "speaker": entry.speaker,
+        "text": shortened(&entry.text, LONGEST_SHOWN),
+        "at": date::written(entry.at),
+        "snippet": hit.snippet,
+    })
+}
+
+fn spoken(hits: &[Hit<Entry>]) -> String {
+    if hits.is_empty() {
+        return "Nothing like that was said.".to_owned();
+    }
+    let lines = hits.iter().map(|hit| said(&hit.found));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+/// `In harbour-03, Mira: the key is under the third step.`
+pub(super) fn said(entry: &Entry) -> String {
+    let text = shortened(&entry.text, LONGEST_SHOWN);
+    format!("In {}, {}: {text}", entry.session.as_str(), entry.speaker)
+}

@@ -1,0 +1,79 @@
+//! What was said in a conversation goes into the memory by itself, where the agent's config says
+//! so. Nobody's answer waits for it.
+
+use std::sync::Arc;
+
+use tollgate_core::agent::Record;
+use tollgate_core::date;
+use tollgate_core::memory::{Author, Invalid, LONGEST_TEXT, NewEntry, Place, SessionId, Trust};
+use tollgate_core::turn::Turn;
+
+use super::Mind;
+
+/// One turn of a conversation, as it is kept.
+#[derive(Debug, Clone, Copy)]
+pub struct Said<'a> {
+    /// As the caller names it; without a name, all of a principal's day is one conversation.
+    pub conversation: Option<&'a str>,
+    /// What the user is called.
+    pub speaker: Option<&'a str>,
+    /// Empty: nothing was said, the turn went on after a tool.
+    pub heard: &'a str,
+    /// Empty: the agent said nothing.
+    pub answered: &'a str,
+    /// Where it was said: `chat`, `realtime`.
+    pub via: &'static str,
+}
+
+impl Mind {
+    /// Keeps a turn if its agent does; returns at once.
+    pub fn record(self: &Arc<Self>, turn: &Turn, said: &Said<'_>) {
+        if turn.view.memory.record == Record::Nothing {
+            return;
+        }
+        let entries = match self.entries(turn, said) {
+            Ok(entries) if entries.is_empty() => return,
+            Ok(entries) => entries,
+            Err(invalid) => {
+                tracing::warn!(%invalid, "a conversation is not kept");
+                return;
+            }
+        };
+        let place = Place {
+            namespace: turn.scope().namespace,
+            audience: turn.audience(),
+            author: Author {
+                name: turn.principal.as_str().to_owned(),
+                via: said.via.to_owned(),
+                trust: Trust::Heard,
+            },
+        };
+        let mind = Arc::clone(self);
+        let written = self.writing.spawn(async move {
+            match mind.store.append(&place, entries).await {
+                Ok(_) => mind.stir(),
+                Err(error) => tracing::warn!(%error, "what was said is not kept"),
+            }
+        });
+        if written.is_err() {
+            tracing::warn!("what was said is not kept: too much of it waits for the disk");
+        }
+    }
+
+    fn entries(&self, turn: &Turn, said: &Said<'_>) -> Result<Vec<NewEntry>, Invalid> {
+        let now = self.now();
+        let principal = turn.principal.as_str();
+        let session = match said.conversation {
+            Some(id) => SessionId::parse(id)?,
+            None => SessionId::parse(&format!("{principal}-{}", &date::written(now)[..10]))?,
+        };
+        let speaker = said.speaker.unwrap_or(principal);
+        let lines = [(speaker, said.heard), (turn.view.agent.as_str(), said.answered)];
+        let spoken = lines.into_iter().filter(|(_, text)| !text.trim().is_empty());
+        let kept = spoken.map(|(speaker, text)| {
+            let text = &text[..text.floor_char_boundary(LONGEST_TEXT)];
+            NewEntry::new(session.clone(), speaker, text, now)
+        });
+        kept.collect()
+    }
+}

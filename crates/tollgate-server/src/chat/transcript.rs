@@ -1,0 +1,57 @@
+//! What is said in a chat, on its way into the agent's memory. Also what nobody waited to hear the
+//! answer to was said: it is kept when this is dropped.
+
+use std::sync::Arc;
+
+use tollgate_core::turn::Turn;
+use tollgate_engine::memory::{Mind, Said};
+use tollgate_llm::agent::Answer;
+use tollgate_llm::conversation::{Part, Request, Role};
+
+use crate::mcp::Front;
+
+pub(super) struct Transcript {
+    mind: Arc<Mind>,
+    turn: Turn,
+    conversation: Option<String>,
+    speaker: Option<String>,
+    heard: String,
+    answered: String,
+}
+
+impl Transcript {
+    /// `None`: there is no memory to keep it in.
+    pub(super) fn begin(front: &Front, turn: &Turn, request: &Request) -> Option<Self> {
+        let mind = Arc::clone(front.gate.mind()?);
+        // After the result of a tool that the client ran, the user has said nothing new.
+        let is_new = request.messages.last().is_some_and(|last| last.role == Role::User);
+        let heard = if is_new { request.utterance() } else { String::new() };
+        let (turn, answered) = (turn.clone(), String::new());
+        Some(Self { mind, turn, conversation: None, speaker: None, heard, answered })
+    }
+
+    /// As the client names the conversation and whoever speaks in it.
+    pub(super) fn named(mut self, conversation: Option<&str>, speaker: Option<&str>) -> Self {
+        self.conversation = conversation.map(str::to_owned);
+        self.speaker = speaker.map(str::to_owned);
+        self
+    }
+
+    pub(super) fn answered(&mut self, answer: &Answer) {
+        let texts: Vec<&str> = answer.response.parts.iter().filter_map(Part::as_text).collect();
+        self.answered = texts.join("\n");
+    }
+}
+
+impl Drop for Transcript {
+    fn drop(&mut self) {
+        let said = Said {
+            conversation: self.conversation.as_deref(),
+            speaker: self.speaker.as_deref(),
+            heard: &self.heard,
+            answered: &self.answered,
+            via: "chat",
+        };
+        self.mind.record(&self.turn, &said);
+    }
+}

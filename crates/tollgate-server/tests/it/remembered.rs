@@ -1,0 +1,251 @@
+//! What agents remember: by their tools, from their conversations, and before they are asked.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tollgate_core::agent::{self, Agent, Recall, Record};
+use tollgate_core::memory::Name;
+use tollgate_core::turn::Grant;
+use tollgate_server::{Key, Right, Rights};
+
+use crate::chat::agent;
+use crate::client::Call;
+use crate::model::Model;
+use crate::stage::{Remembers, Setup, Stage, key};
+
+fn recording(record: Record) -> Agent {
+    let memory = agent::Memory { record, ..agent::Memory::default() };
+    Agent { memory, ..agent(&["*"]) }
+}
+
+async fn stage(model: &Model, agents: Vec<Agent>) -> Stage {
+    let memory = Remembers::All;
+    Stage::with(Setup { models: model.settings(), agents, memory, ..Setup::default() }).await
+}
+
+fn tool(stage: &Stage, name: &str, arguments: &Value) -> Call {
+    let body = json!({ "name": name, "arguments": arguments });
+    stage.post(body.to_string()).path("/v1/tools/execute")
+}
+
+fn executing() -> Rights {
+    [Right::Execute].into_iter().collect()
+}
+
+/// What a tool says, as data.
+async fn asked(call: Call) -> Value {
+    let reply = call.send().await.json();
+    assert!(["ok", "no_results"].map(Value::from).contains(&reply["status"]), "{reply}");
+    reply["data"].clone()
+}
+
+fn texts(found: &Value) -> Vec<&str> {
+    found["results"].as_array().unwrap().iter().map(|it| it["text"].as_str().unwrap()).collect()
+}
+
+fn said(to: &str, text: &str) -> Value {
+    json!({ "model": to, "messages": [{ "role": "user", "content": text }] })
+}
+
+/// Conversations are kept after they were answered.
+async fn kept(stage: &Stage, query: &str, wanted: usize) -> Value {
+    for _ in 0..200 {
+        let found = asked(tool(stage, "search_sessions", &json!({ "query": query }))).await;
+        if found["results"].as_array().unwrap().len() == wanted {
+            return found;
+        }
+        tokio::time::sleep(Duration::from_millis(20)).await;
+    }
+    panic!("`{query}` was not kept {wanted} times");
+}
+
+#[tokio::test]
+async fn what_an_agent_writes_down_it_finds_again() {
+    let model = Model::calling(&[]).await;
+    let stage = stage(&model, vec![recording(Record::Nothing)]).await;
+    let fact =
+        json!({ "text": "The lighthouse keeper hides the silver key under the third step." });
+    assert!(asked(tool(&stage, "remember", &fact)).await["fact_id"].is_u64());
+    asked(tool(&stage, "remember", &json!({ "text": "Bread costs two coppers." }))).await;
+    let found =
+        asked(tool(&stage, "search_facts", &json!({ "query": "where is the silver key?" }))).await;
+    assert_eq!(texts(&found), ["The lighthouse keeper hides the silver key under the third step."]);
+    assert_eq!(
+        (&found["results"][0]["written_by"], &found["results"][0]["trust"]),
+        (&json!("local"), &json!("agent"))
+    );
+    let relation = json!({ "source": "Mira Voss", "relation": "owns", "target": "The Gilded Eel",
+        "source_type": "npc", "target_type": "location" });
+    let related = asked(tool(&stage, "relate", &relation)).await;
+    assert_eq!(related["added"], json!(["npc-mira-voss", "location-the-gilded-eel"]));
+    let again = asked(tool(&stage, "relate", &relation)).await;
+    assert_eq!(again["added"], json!([]), "nobody is added twice");
+    let found = asked(tool(&stage, "query_entities", &json!({ "name": "mira" }))).await;
+    assert_eq!(found["entities"][0]["id"], "npc-mira-voss");
+    let about = asked(tool(&stage, "get_summary", &json!({ "entity_id": "npc-mira-voss" }))).await;
+    assert_eq!(about["relations"][0]["entity"]["name"], "The Gilded Eel");
+    assert_eq!(about["relations"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn who_is_not_there_is_told_with_those_who_are() {
+    let model = Model::calling(&[]).await;
+    let stage = stage(&model, vec![recording(Record::Nothing)]).await;
+    for (name, arguments) in [
+        ("get_summary", json!({ "entity_id": "npc-nobody" })),
+        ("get_session_summary", json!({ "session_id": "never" })),
+        ("remember", json!({ "text": "x", "about": "npc-nobody" })),
+    ] {
+        let reply = tool(&stage, name, &arguments).send().await.json();
+        assert_eq!(reply["status"], "error", "{name}: {reply}");
+        assert!(reply["message"].as_str().unwrap().starts_with("there is no"), "{reply}");
+    }
+}
+
+#[tokio::test]
+async fn b_me_2_top_k_outside_of_its_bounds_is_refused() {
+    let model = Model::calling(&[]).await;
+    let stage = stage(&model, vec![recording(Record::Nothing)]).await;
+    for top_k in [json!(0), json!(-1), json!(101), json!(2_147_483_648_u64), json!("x"), json!(1.5)]
+    {
+        let arguments = json!({ "query": "key", "top_k": top_k });
+        let reply = tool(&stage, "search_facts", &arguments).send().await.json();
+        assert_eq!(reply["status"], "invalid_arguments", "{top_k}: {reply}");
+    }
+}
+
+#[tokio::test]
+async fn b_me_1_queries_that_look_like_syntax_are_words() {
+    let model = Model::calling(&[]).await;
+    let stage = stage(&model, vec![recording(Record::Nothing)]).await;
+    asked(tool(&stage, "remember", &json!({ "text": "a OR b NEAR the 🗝️ door" }))).await;
+    for query in
+        ["door\"", "door*", "NEAR(door", "door OR", "door AND (", "^door", "🗝️", "\u{0}door"]
+    {
+        let found = asked(tool(&stage, "search_facts", &json!({ "query": query }))).await;
+        assert_eq!(texts(&found).len(), 1, "{query:?}");
+    }
+    for query in ["\"", "***", "( )"] {
+        let reply = tool(&stage, "search_facts", &json!({ "query": query })).send().await.json();
+        assert_eq!(reply["status"], "error", "{query:?}: {reply}");
+    }
+}
+
+#[tokio::test]
+async fn s_32_a_tenant_never_finds_what_is_anothers() {
+    let model = Model::calling(&[]).await;
+    let tenant = |name: &str| Key {
+        grant: Grant { tenant: Some(Name::parse(name).unwrap()), ..Grant::default() },
+        ..key(name, &format!("key-of-{name}"), executing())
+    };
+    let keys = vec![tenant("acme"), tenant("other"), key("none", "key-of-none", executing())];
+    let setup = Setup {
+        models: model.settings(),
+        agents: vec![recording(Record::Shared)],
+        memory: Remembers::All,
+        keys,
+        ..Setup::default()
+    };
+    let stage = Stage::with(setup).await;
+    let by =
+        |name: &str, call: Call| call.header("authorization", &format!("Bearer key-of-{name}"));
+    let fact = json!({ "text": "The vault code of acme is seven seven four." });
+    asked(by("acme", tool(&stage, "remember", &fact))).await;
+    let relation = json!({ "source": "Vault", "relation": "is_in", "target": "Cellar" });
+    asked(by("acme", tool(&stage, "relate", &relation))).await;
+    let query = json!({ "query": "vault code" });
+    assert_eq!(texts(&asked(by("acme", tool(&stage, "search_facts", &query))).await).len(), 1);
+    for stranger in ["other", "none"] {
+        assert_eq!(
+            texts(&asked(by(stranger, tool(&stage, "search_facts", &query))).await).len(),
+            0
+        );
+        let found = asked(by(stranger, tool(&stage, "query_entities", &json!({})))).await;
+        assert_eq!(found["entities"], json!([]));
+        let reply =
+            by(stranger, tool(&stage, "get_summary", &json!({ "entity_id": "concept-vault" })));
+        assert_eq!(reply.send().await.json()["status"], "error");
+    }
+}
+
+#[tokio::test]
+async fn a_conversation_is_kept_where_its_agent_says_so() {
+    let model = Model::saying(|_| "The heron nests on the old pier.".to_owned()).await;
+    let stage = stage(&model, vec![recording(Record::Own)]).await;
+    let body = said("sage", "Where does the heron nest?");
+    let call = stage.post(body.to_string()).path("/v1/chat/completions");
+    let call = call
+        .header("x-tollgate-conversation", "pier-1")
+        .header("x-tollgate-var-caller_name", "Tam");
+    assert_eq!(call.send().await.status, 200);
+    let found = kept(&stage, "heron", 2).await;
+    let mut said: Vec<(&str, &str)> = found["results"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| (it["speaker"].as_str().unwrap(), it["text"].as_str().unwrap()))
+        .collect();
+    said.sort_unstable();
+    assert_eq!(
+        said,
+        [("Tam", "Where does the heron nest?"), ("sage", "The heron nests on the old pier.")]
+    );
+    assert!(found["results"].as_array().unwrap().iter().all(|it| it["session_id"] == "pier-1"));
+    let summary =
+        asked(tool(&stage, "get_session_summary", &json!({ "session_id": "pier-1" }))).await;
+    assert_eq!(summary["entries"], 2, "{summary}");
+    let history = asked(tool(&stage, "search_history", &json!({ "query": "heron" }))).await;
+    let session = &history["sessions"][0];
+    assert_eq!((&session["session_id"], &session["entries"]), (&json!("pier-1"), &json!(2)));
+    assert_eq!(session["said"].as_array().unwrap().len(), 2);
+}
+
+#[tokio::test]
+async fn a_streamed_conversation_is_kept_as_well() {
+    let model = Model::saying(|_| "The heron nests on the old pier.".to_owned()).await;
+    let stage = stage(&model, vec![recording(Record::Shared)]).await;
+    let mut body = said("sage", "And the heron?");
+    body["stream"] = json!(true);
+    let reply = stage.post(body.to_string()).path("/v1/chat/completions").send().await;
+    assert_eq!(reply.status, 200, "{}", reply.text);
+    kept(&stage, "heron", 2).await;
+}
+
+#[tokio::test]
+async fn nothing_is_kept_unless_the_agent_says_so() {
+    let model = Model::saying(|_| "The heron nests on the old pier.".to_owned()).await;
+    let mut silent = recording(Record::Nothing);
+    silent.memory.namespace = Name::usual();
+    let stage = stage(&model, vec![silent]).await;
+    for _ in 0..3 {
+        let body = said("sage", "Where does the heron nest?");
+        stage.post(body.to_string()).path("/v1/chat/completions").send().await;
+    }
+    tokio::time::sleep(Duration::from_millis(300)).await;
+    kept(&stage, "heron", 0).await;
+}
+
+#[tokio::test]
+async fn what_has_to_do_with_a_turn_is_in_its_prompt() {
+    let model = Model::saying(|_| "Hm.".to_owned()).await;
+    let mut recalling = recording(Record::Nothing);
+    recalling.memory.recall = Recall::On;
+    let mut forgetful =
+        Agent { id: tollgate_core::id::AgentId::parse("other").unwrap(), ..recalling.clone() };
+    forgetful.memory.recall = Recall::Off;
+    let stage = stage(&model, vec![recalling, forgetful]).await;
+    let fact = json!({ "text": "Mira Voss keeps the silver key in her boot." });
+    asked(tool(&stage, "remember", &fact)).await;
+    let partial = json!({ "text": "where is the silver key", "agent": "sage", "conversation": "c", "partial": true });
+    let reply = stage.post(partial.to_string()).path("/v1/tier").send().await;
+    assert_eq!(reply.status, 200, "{}", reply.text);
+    for (to, expected) in [("sage", true), ("other", false)] {
+        let body = said(to, "Where is the silver key?");
+        let call = stage.post(body.to_string()).path("/v1/chat/completions");
+        call.header("x-tollgate-conversation", "c").send().await;
+        let asked = model.asked.lock().pop().unwrap();
+        let prompt = asked["messages"][0]["content"].to_string();
+        assert!(prompt.contains("You know"), "{asked}");
+        assert_eq!(prompt.contains("in her boot"), expected, "{to}: {asked}");
+    }
+}
