@@ -15,12 +15,14 @@ use crate::error::OpenError;
 
 mod candidates;
 mod database;
+mod postgres;
 mod records;
 mod same;
 mod sketch;
 mod sqlite;
 
 pub use database::{Counts, Database, Forget, MOST_AT_ONCE, Page, Stretch, Unread, Vector, Wanted};
+pub use postgres::BadAddress;
 pub use records::{Cursor, Import, Kept, Layer, Record};
 
 /// All that is kept, wherever it is: whatever a database can do, and finding what fits best.
@@ -86,6 +88,11 @@ impl Memory {
     /// In a file of its own, which is made if it is not there.
     pub fn open_sqlite(file: &Path) -> Result<Self, OpenError> {
         Ok(Self::over(Arc::new(sqlite::Sqlite::open(file)?)))
+    }
+
+    /// In a PostgreSQL, which need not be there yet. To be called in a runtime.
+    pub fn connect_postgres(url: &str) -> Result<Self, BadAddress> {
+        Ok(Self::over(Arc::new(postgres::Postgres::connect(url)?)))
     }
 
     /// What was said.

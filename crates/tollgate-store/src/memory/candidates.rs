@@ -20,6 +20,8 @@ pub(super) struct Stock {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Lists {
     terms: Vec<Term>,
+    /// Those that are known to have all of the terms, be they among the newest of each or not.
+    with_all: Vec<u64>,
     texts: u64,
 }
 
@@ -32,7 +34,7 @@ struct Term {
 impl Lists {
     /// Of a query with so many terms.
     pub(super) fn new(terms: usize) -> Self {
-        Self { terms: vec![Term::default(); terms], texts: 0 }
+        Self { terms: vec![Term::default(); terms], with_all: Vec::new(), texts: 0 }
     }
 
     /// One shelf more that is looked through.
@@ -47,6 +49,11 @@ impl Lists {
             term.with += estimate(&newest, stock);
             term.newest.extend(newest);
         }
+    }
+
+    /// Texts with all of the terms, however old they are.
+    pub(super) fn with_all(&mut self, texts: Vec<u64>) {
+        self.with_all.extend(texts);
     }
 
     pub(super) fn texts(&self) -> u64 {
@@ -66,6 +73,8 @@ impl Lists {
                 *worth.entry(*number).or_default() += rarity;
             }
         }
+        let most = self.terms.iter().map(|term| self.rarity(term)).sum();
+        worth.extend(self.with_all.iter().map(|number| (*number, most)));
         let mut order: Vec<(f64, u64)> = worth.into_iter().map(|(text, it)| (it, text)).collect();
         order.sort_unstable_by(|one, two| two.0.total_cmp(&one.0).then(two.1.cmp(&one.1)));
         order.truncate(MOST);

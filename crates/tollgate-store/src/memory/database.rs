@@ -9,8 +9,8 @@ use std::time::SystemTime;
 
 use async_trait::async_trait;
 use tollgate_core::memory::{
-    Candidates, Entity, EntityId, Entry, EntryId, Fact, FactId, Namespace, NewEntity, NewEntry,
-    NewFact, NewRelation, Place, Query, Relation, Scope, Session, SessionId, Snapshot,
+    Candidates, Entity, EntityId, Entry, EntryId, Fact, FactId, Invalid, Namespace, NewEntity,
+    NewEntry, NewFact, NewRelation, Place, Query, Relation, Scope, Session, SessionId, Snapshot,
 };
 
 use super::{Cursor, Record, Trouble};
@@ -227,4 +227,13 @@ impl Counts {
         self.entities += more.entities;
         self.relations += more.relations;
     }
+}
+
+/// How many there are, if not too many.
+pub(super) fn few(field: &'static str, found: usize) -> Result<usize, Invalid> {
+    if found > MOST_AT_ONCE {
+        let (least, most) = ("0".to_owned(), MOST_AT_ONCE.to_string());
+        return Err(Invalid::Range { field, found: found.to_string(), least, most });
+    }
+    Ok(found)
 }

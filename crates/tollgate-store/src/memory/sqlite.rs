@@ -12,10 +12,11 @@ use async_trait::async_trait;
 use rusqlite::{Connection, ErrorCode};
 use tokio::sync::oneshot;
 use tollgate_core::memory::{
-    Candidates, Entity, EntityId, Entry, EntryId, Fact, FactId, Invalid, Namespace, NewEntity,
-    NewEntry, NewFact, NewRelation, Place, Query, Relation, Scope, Session, SessionId, Snapshot,
+    Candidates, Entity, EntityId, Entry, EntryId, Fact, FactId, Namespace, NewEntity, NewEntry,
+    NewFact, NewRelation, Place, Query, Relation, Scope, Session, SessionId, Snapshot,
 };
 
+use super::database::few;
 use super::{
     Counts, Cursor, Database, Forget, MOST_AT_ONCE, Page, Record, Stretch, Trouble, Unread, Vector,
     Wanted,
@@ -270,15 +271,6 @@ fn copy(file: &Path, to: &Path) -> Result<(), Error> {
         let _ = fs::remove_file(to);
     }
     copied
-}
-
-/// How many there are, if not too many.
-fn few(field: &'static str, found: usize) -> Result<usize, Invalid> {
-    if found > MOST_AT_ONCE {
-        let (least, most) = ("0".to_owned(), MOST_AT_ONCE.to_string());
-        return Err(Invalid::Range { field, found: found.to_string(), least, most });
-    }
-    Ok(found)
 }
 
 #[expect(clippy::disallowed_methods, reason = "threads of the disk wait in real time")]

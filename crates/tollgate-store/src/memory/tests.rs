@@ -2,4 +2,5 @@
 
 pub(super) mod suite;
 
+mod postgres;
 mod sqlite;

@@ -53,3 +53,10 @@ fn shelves_are_added_up() {
     }
     assert_eq!((lists.texts(), lists.with(), lists.chosen()), (10_005, vec![3], vec![10, 9, 4]));
 }
+
+#[test]
+fn what_has_all_terms_goes_first_however_old_it_is() {
+    let mut lists = lists(&[&[9, 5], &[7, 5]]);
+    lists.with_all(vec![5, 1]);
+    assert_eq!(lists.chosen(), [5, 1, 9, 7]);
+}

@@ -1,0 +1,122 @@
+//! Where the database is, and how sure we must be that it is that one: an address as it is typed,
+//! read once. Nothing of it is ever repeated in a message: a password may stand in it.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use tokio_postgres::Config;
+use tokio_postgres::config::{Host, SslMode};
+
+/// Why an address cannot be used.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum BadAddress {
+    #[error(
+        "it is no address of a database: write `postgres://user:password@host/database`, and in \
+         user and password `%40` for `@`, `%3A` for `:` and `%2F` for `/`"
+    )]
+    Unreadable,
+    #[error("it names no host: write `postgres://user@host/database`")]
+    NoHost,
+    #[error("`sslmode` is `disable`, `prefer`, `require` or `verify-full`")]
+    SslMode,
+    #[error("`sslrootcert` goes with `sslmode=verify-full`")]
+    UnusedRoots,
+    #[error("`{}` has no certificates that can be read: {why}", .file.display())]
+    Roots { file: PathBuf, why: String },
+    #[error("the certificates that this machine trusts cannot be read: {0}")]
+    SystemRoots(String),
+    #[error("a database can be reached from within the gateway's runtime only")]
+    NoRuntime,
+}
+
+/// An address that can be tried.
+#[derive(Debug)]
+pub(super) struct Address {
+    pub(super) config: Config,
+    pub(super) proof: Proof,
+}
+
+/// How a server shows that it is the one that is meant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Proof {
+    /// Not at all; what is sent may be encrypted.
+    None,
+    /// By a certificate for its name: of this file, or of one of those this machine trusts.
+    Certificate(Option<PathBuf>),
+}
+
+/// So long a host may take to answer at all.
+pub(super) const CONNECT: Duration = Duration::from_millis(800);
+
+impl Address {
+    pub(super) fn parse(url: &str) -> Result<Self, BadAddress> {
+        let (plain, mode, roots) = without_tls(url.trim())?;
+        let mut config: Config = plain.parse().map_err(|_| BadAddress::Unreadable)?;
+        if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
+            return Err(BadAddress::NoHost);
+        }
+        let (mode, proof) = match (mode.as_deref(), roots) {
+            (Some("verify-full"), roots) => (SslMode::Require, Proof::Certificate(roots)),
+            (_, Some(_)) => return Err(BadAddress::UnusedRoots),
+            (Some("require"), None) => (SslMode::Require, Proof::None),
+            (Some("prefer") | None, None) => (SslMode::Prefer, Proof::None),
+            (Some("disable"), None) => (SslMode::Disable, Proof::None),
+            (Some(_), None) => return Err(BadAddress::SslMode),
+        };
+        let over_the_net = |host: &Host| matches!(host, Host::Tcp(_));
+        if mode != SslMode::Require && !config.get_hosts().iter().any(over_the_net) {
+            config.ssl_mode(SslMode::Disable);
+        } else {
+            config.ssl_mode(mode);
+        }
+        if config.get_application_name().is_none() {
+            config.application_name("tollgate");
+        }
+        config.connect_timeout(CONNECT);
+        // A host that vanished is noticed even where nothing is asked of it.
+        config.keepalives_idle(Duration::from_secs(10)).keepalives_interval(Duration::from_secs(5));
+        config.keepalives_retries(2).tcp_user_timeout(Duration::from_secs(10));
+        Ok(Self { config, proof })
+    }
+}
+
+/// The address without what the driver does not know, and that.
+fn without_tls(url: &str) -> Result<(String, Option<String>, Option<PathBuf>), BadAddress> {
+    if !["postgres://", "postgresql://"].iter().any(|scheme| url.starts_with(scheme)) {
+        return Err(BadAddress::Unreadable);
+    }
+    let (before, query) = url.split_once('?').unwrap_or((url, ""));
+    let (mut mode, mut roots, mut others) = (None, None, Vec::new());
+    for pair in query.split('&').filter(|pair| !pair.is_empty()) {
+        match pair.split_once('=') {
+            Some(("sslmode", value)) => mode = Some(value.to_owned()),
+            Some(("sslrootcert", "system")) => {}
+            Some(("sslrootcert", value)) => roots = Some(Path::new(&decoded(value)?).to_owned()),
+            _ => others.push(pair),
+        }
+    }
+    let query = if others.is_empty() { String::new() } else { format!("?{}", others.join("&")) };
+    Ok((format!("{before}{query}"), mode, roots))
+}
+
+/// `%2F` is `/`.
+fn decoded(text: &str) -> Result<String, BadAddress> {
+    let (mut bytes, mut rest) = (Vec::with_capacity(text.len()), text.as_bytes());
+    while let [first, after @ ..] = rest {
+        rest = after;
+        match (first, after) {
+            (b'%', [high, low, after @ ..]) => {
+                let digits = [*high, *low];
+                let digits = std::str::from_utf8(&digits).map_err(|_| BadAddress::Unreadable)?;
+                let byte = u8::from_str_radix(digits, 16).map_err(|_| BadAddress::Unreadable)?;
+                bytes.push(byte);
+                rest = after;
+            }
+            _ => bytes.push(*first),
+        }
+    }
+    String::from_utf8(bytes).map_err(|_| BadAddress::Unreadable)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,226 @@
+//! L3 in PostgreSQL, who and what there is: entities, found by their names.
+
+use std::collections::{BTreeMap, HashSet};
+
+use serde_json::Value as Json;
+use tokio_postgres::Row;
+use tollgate_core::memory::{
+    Entity, NewEntity, Place, Query, Scope, folded, milliseconds, moment, terms,
+};
+
+use super::pool::{Lease, Value};
+use super::postings::plain_words;
+use super::rows::Columns;
+use super::shelves::{self, Coming, ids};
+use crate::memory::{Page, Trouble, Wanted};
+use crate::number::size;
+
+/// By words no more are looked through.
+const MOST_WITH_WORDS: i64 = 1_000;
+
+pub(super) async fn put(
+    lease: &Lease,
+    place: &Place,
+    entities: &[NewEntity],
+) -> Result<(), Trouble> {
+    if entities.is_empty() {
+        return Ok(());
+    }
+    let spot = shelves::spot(lease, place, Coming::default()).await?;
+    // Of several with one id the last is kept.
+    let by_id: BTreeMap<&str, &NewEntity> =
+        entities.iter().map(|entity| (entity.id.as_str(), entity)).collect();
+    let entities: Vec<&NewEntity> = by_id.into_values().collect();
+    let column = |of: fn(&NewEntity) -> &str| -> Vec<&str> {
+        entities.iter().map(|entity| of(entity)).collect()
+    };
+    let found: Vec<String> = entities.iter().map(|it| looked_for(&it.name)).collect();
+    let attributes: Vec<String> =
+        entities.iter().map(|it| Json::Object(it.attributes.clone()).to_string()).collect();
+    let changed: Vec<i64> = entities.iter().map(|it| milliseconds(it.at)).collect();
+    let words: Vec<String> = entities.iter().map(|it| words_of(spot.shelf, it)).collect();
+    let upsert = "INSERT INTO entities (
+                      shelf, author, id, kind, name, folded, attributes, changed, words
+                  )
+                  SELECT $1, $2, id, kind, name, folded, attributes, changed, words::bigint[]
+                  FROM unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
+                              $8::bigint[], $9::text[])
+                      AS new (id, kind, name, folded, attributes, changed, words)
+                  ON CONFLICT (shelf, id) DO UPDATE SET
+                      author = excluded.author, kind = excluded.kind, name = excluded.name,
+                      folded = excluded.folded, attributes = excluded.attributes,
+                      changed = excluded.changed, words = excluded.words
+                  RETURNING xmax = 0";
+    let values: [Value<'_>; 9] = [
+        &spot.shelf,
+        &spot.author,
+        &column(|it| it.id.as_str()),
+        &column(|it| &it.kind),
+        &column(|it| &it.name),
+        &found,
+        &attributes,
+        &changed,
+        &words,
+    ];
+    let rows = lease.rows(upsert, &values).await?;
+    let new: Vec<bool> =
+        rows.iter().map(|row| Columns::of(row).value()).collect::<Result<_, _>>()?;
+    let new = size(new.into_iter().filter(|is_new| *is_new).count());
+    let update = "UPDATE shelves SET entities = entities + $2 WHERE id = $1";
+    lease.rows(update, &[&spot.shelf, &new]).await?;
+    Ok(())
+}
+
+fn words_of(shelf: i32, entity: &NewEntity) -> String {
+    let mut words = terms(&entity.name);
+    let of_kind: Vec<String> = words.iter().map(|term| of_kind(&entity.kind, term)).collect();
+    words.extend(of_kind);
+    let words: Vec<String> = plain_words(shelf, &words).iter().map(ToString::to_string).collect();
+    format!("{{{}}}", words.join(","))
+}
+
+pub(super) async fn find(
+    lease: &Lease,
+    scope: &Scope,
+    wanted: &Wanted,
+    page: Page,
+) -> Result<Vec<Entity>, Trouble> {
+    let shelves = ids(&shelves::seen(lease, scope).await?);
+    let kind = wanted.kind.as_ref().map(|kind| kind.trim().to_lowercase());
+    let search = Search { lease, shelves: &shelves, kind: kind.as_deref(), page };
+    let Some(name) = &wanted.name else { return search.any().await };
+    let like = looked_for(name);
+    let mut found = search.between(&like, &like).await?;
+    if !search.is_enough(&found) {
+        // Nothing of Unicode comes after it.
+        found.extend(search.between(&like, &format!("{like}\u{10ffff}")).await?);
+    }
+    if !search.is_enough(&found) {
+        found.extend(search.with_words(name).await?);
+    }
+    let mut known = HashSet::new();
+    found.retain(|(number, _)| known.insert(*number));
+    Ok(page.of(found).map(|(_, entity)| entity).collect())
+}
+
+/// The entities of these ids, of each the one that goes before others.
+pub(super) async fn get(
+    lease: &Lease,
+    shelves: &[i32],
+    wanted: &[&str],
+) -> Result<Vec<Entity>, Trouble> {
+    let select = "SELECT DISTINCT ON (e.id) e.number, e.id, e.kind, e.name, e.attributes,
+                         e.changed, s.owner, a.name, a.via, a.trust
+                  FROM unnest($1::integer[]) WITH ORDINALITY AS seen (id, place)
+                  CROSS JOIN unnest($2::text[]) AS wanted (id)
+                  JOIN entities e ON e.shelf = seen.id AND e.id = wanted.id
+                  JOIN shelves s ON s.id = e.shelf JOIN authors a ON a.id = e.author
+                  ORDER BY e.id, seen.place";
+    let rows = lease.rows(select, &[&shelves, &wanted]).await?;
+    rows.iter().map(|row| entity(row).map(|(_, entity)| entity)).collect()
+}
+
+type Found = Vec<(i64, Entity)>;
+
+struct Search<'s> {
+    lease: &'s Lease,
+    shelves: &'s [i32],
+    kind: Option<&'s str>,
+    page: Page,
+}
+
+impl Search<'_> {
+    fn is_enough(&self, found: &Found) -> bool {
+        size(found.len()) >= self.page.end()
+    }
+
+    /// By their names, from a shelf to the next.
+    async fn any(&self) -> Result<Vec<Entity>, Trouble> {
+        let mut found = self.between("", "\u{10ffff}").await?;
+        found.sort_by_cached_key(|(number, entity)| (looked_for(&entity.name), *number));
+        Ok(self.page.of(found).map(|(_, entity)| entity).collect())
+    }
+
+    /// Names from one to another, both included.
+    async fn between(&self, from: &str, to: &str) -> Result<Found, Trouble> {
+        // The order has to be that of an index, or all of a shelf is sorted.
+        let (kind, order) = match self.kind {
+            None => ("$5::text IS NULL", "folded, number"),
+            Some(_) => ("kind = $5", "kind, folded, number"),
+        };
+        let select = format!(
+            "SELECT e.number, e.id, e.kind, e.name, e.attributes, e.changed,
+                    s.owner, a.name, a.via, a.trust
+             FROM unnest($1::integer[]) WITH ORDINALITY AS seen (id, place)
+             CROSS JOIN LATERAL (
+                 SELECT * FROM entities
+                 WHERE shelf = seen.id AND folded >= $2 AND folded <= $3 AND {kind}
+                 ORDER BY {order} LIMIT $4
+             ) e
+             JOIN shelves s ON s.id = e.shelf JOIN authors a ON a.id = e.author
+             ORDER BY seen.place, e.folded, e.number",
+        );
+        let values: [Value<'_>; 5] = [&self.shelves, &from, &to, &self.page.end(), &self.kind];
+        self.lease.rows(&select, &values).await?.iter().map(entity).collect()
+    }
+
+    /// All of its words; where no name has all, any of those that say something.
+    async fn with_words(&self, name: &str) -> Result<Found, Trouble> {
+        let all = self.with(&terms(name)).await?;
+        if !all.is_empty() {
+            return Ok(all);
+        }
+        let mut any = Vec::new();
+        for term in Query::parse(name).map(|query| query.terms).unwrap_or_default() {
+            any.extend(self.with(&[term]).await?);
+        }
+        Ok(any)
+    }
+
+    async fn with(&self, terms: &[String]) -> Result<Found, Trouble> {
+        let select = "SELECT e.number, e.id, e.kind, e.name, e.attributes, e.changed,
+                             s.owner, a.name, a.via, a.trust
+                      FROM (
+                          SELECT * FROM entities WHERE words @> $1 ORDER BY number + 0 DESC LIMIT $2
+                      ) e
+                      JOIN shelves s ON s.id = e.shelf AND s.id = $3
+                      JOIN authors a ON a.id = e.author
+                      ORDER BY e.number DESC";
+        let most = self.page.end().min(MOST_WITH_WORDS);
+        let mut found = Vec::new();
+        for shelf in self.shelves.iter().filter(|_| !terms.is_empty()) {
+            let words = match self.kind {
+                None => plain_words(*shelf, terms),
+                Some(kind) => {
+                    let terms: Vec<String> = terms.iter().map(|it| of_kind(kind, it)).collect();
+                    plain_words(*shelf, &terms)
+                }
+            };
+            let rows = self.lease.rows(select, &[&words, &most, shelf]).await?;
+            found.extend(rows.iter().map(entity).collect::<Result<Found, _>>()?);
+        }
+        Ok(found)
+    }
+}
+
+/// A name as it is compared; one without letters is what it is.
+fn looked_for(name: &str) -> String {
+    match folded(name) {
+        words if words.is_empty() => name.trim().to_lowercase(),
+        words => words,
+    }
+}
+
+/// A word that only entities of that kind have.
+fn of_kind(kind: &str, term: &str) -> String {
+    format!("{kind}\0{term}")
+}
+
+fn entity(row: &Row) -> Result<(i64, Entity), Trouble> {
+    let mut columns = Columns::of(row);
+    let number = columns.value()?;
+    let (id, kind, name) = (columns.entity()?, columns.value()?, columns.value()?);
+    let (attributes, changed) = (columns.attributes()?, moment(columns.value()?));
+    let (audience, author) = (columns.audience()?, columns.author()?);
+    Ok((number, Entity { id, kind, name, attributes, audience, author, changed }))
+}

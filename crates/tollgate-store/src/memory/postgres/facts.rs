@@ -1,0 +1,235 @@
+//! L2 in PostgreSQL: facts and passages.
+
+use std::collections::HashMap;
+
+use tokio_postgres::Row;
+use tollgate_core::memory::{
+    Candidates, EntityId, EntryId, Fact, FactId, NewFact, Place, Query, Scope, SessionId, Source,
+    milliseconds, moment, terms,
+};
+
+use super::pool::{Lease, Value};
+use super::postings::{Index, words};
+use super::rows::{Columns, rows_of};
+use super::shelves::{self, Coming, Spot, ids};
+use super::transcripts::mark_read;
+use crate::memory::same::same;
+use crate::memory::{Page, Trouble};
+use crate::number::{signed, size, unsigned};
+
+/// New facts write one after another, so that their numbers rise in the order in which they are
+/// seen, also on different shelves: whoever looks for those without a vector begins where he ended.
+/// "facts" in ASCII.
+const LOCK: i64 = i64::from_be_bytes(*b"\0\0\0facts");
+
+/// Facts that differ, with their words.
+pub(super) struct Worded {
+    facts: Vec<Different>,
+    /// Which of those each of the given ones is.
+    given: Vec<usize>,
+}
+
+struct Different {
+    fact: NewFact,
+    terms: Vec<String>,
+    same: [u8; 32],
+}
+
+impl From<Vec<NewFact>> for Worded {
+    fn from(given: Vec<NewFact>) -> Self {
+        let mut known: HashMap<[u8; 32], usize> = HashMap::new();
+        let mut worded = Self { facts: Vec::new(), given: Vec::with_capacity(given.len()) };
+        for fact in given {
+            let same = same(&fact);
+            let place = *known.entry(same).or_insert(worded.facts.len());
+            worded.given.push(place);
+            match worded.facts.get_mut(place) {
+                Some(Different { fact: before, .. }) => renew(before, fact),
+                None => worded.facts.push(Different { terms: terms(&fact.text), same, fact }),
+            }
+        }
+        worded
+    }
+}
+
+/// As a fact that is kept becomes newer.
+fn renew(before: &mut NewFact, again: NewFact) {
+    before.at = before.at.max(again.at);
+    before.session = again.session.or(before.session.take());
+    before.entity = again.entity.or(before.entity.take());
+    before.topic = again.topic.or(before.topic.take());
+}
+
+impl Worded {
+    pub(super) fn len(&self) -> usize {
+        self.facts.len()
+    }
+
+    fn column<'w, T>(&'w self, of: impl Fn(&'w NewFact) -> T) -> Vec<T> {
+        self.facts.iter().map(|it| of(&it.fact)).collect()
+    }
+
+    fn entries(&self, of: impl Fn(EntryId, EntryId) -> EntryId) -> Vec<Option<i64>> {
+        self.column(|fact| match fact.source {
+            Source::Stated => None,
+            Source::Heard { first, last } => Some(signed(of(first, last).0)),
+        })
+    }
+
+    /// Up to which entry passages of each session reach.
+    fn read(&self) -> HashMap<&SessionId, EntryId> {
+        let mut read = HashMap::new();
+        for Different { fact, .. } in &self.facts {
+            if let (Source::Heard { last, .. }, Some(session)) = (fact.source, &fact.session) {
+                let to = read.entry(session).or_insert(last);
+                *to = last.max(*to);
+            }
+        }
+        read
+    }
+}
+
+pub(super) async fn remember(
+    lease: &Lease,
+    place: &Place,
+    worded: &Worded,
+) -> Result<Vec<FactId>, Trouble> {
+    if worded.facts.is_empty() {
+        return Ok(Vec::new());
+    }
+    lease.rows("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
+    let coming = Coming { entries: 0, facts: worded.len() };
+    let spot = shelves::spot(lease, place, coming).await?;
+    for (session, last) in worded.read() {
+        mark_read(lease, spot.shelf, session, last).await?;
+    }
+    let kept = keep(lease, spot, worded).await?;
+    let id = |at: &usize| kept.get(&worded.facts[*at].same[..]).copied().unwrap_or_default();
+    Ok(worded.given.iter().map(|at| FactId(unsigned(id(at)))).collect())
+}
+
+/// Their numbers, by what they are the same by.
+async fn keep(
+    lease: &Lease,
+    spot: Spot,
+    worded: &Worded,
+) -> Result<HashMap<Vec<u8>, i64>, Trouble> {
+    let upsert = "INSERT INTO facts AS known (
+                      shelf, author, text, same, at, session, entity, topic, first, last, words
+                  )
+                  SELECT $1, $2, text, same, at, session, entity, topic, first, last, words::bigint[]
+                  FROM unnest($3::text[], $4::bytea[], $5::bigint[], $6::text[], $7::text[],
+                              $8::text[], $9::bigint[], $10::bigint[], $11::text[])
+                      WITH ORDINALITY AS new (
+                          text, same, at, session, entity, topic, first, last, words, place)
+                  ORDER BY place
+                  ON CONFLICT (author, same) DO UPDATE SET
+                      at = greatest(known.at, excluded.at),
+                      session = coalesce(excluded.session, known.session),
+                      entity = coalesce(excluded.entity, known.entity),
+                      topic = coalesce(excluded.topic, known.topic)
+                  RETURNING id, same, xmax = 0";
+    let texts = worded.column(|fact| &*fact.text);
+    let same: Vec<&[u8]> = worded.facts.iter().map(|it| &it.same[..]).collect();
+    let times = worded.column(|fact| milliseconds(fact.at));
+    let sessions = worded.column(|fact| fact.session.as_ref().map(SessionId::as_str));
+    let entities = worded.column(|fact| fact.entity.as_ref().map(EntityId::as_str));
+    let topics = worded.column(|fact| fact.topic.as_deref());
+    let (first, last) = (worded.entries(|first, _| first), worded.entries(|_, last| last));
+    let each = worded.facts.iter().zip(spot.facts_ever..);
+    let words: Vec<String> =
+        each.map(|(it, ordinal)| words(spot.shelf, ordinal, &it.terms)).collect();
+    let values: [Value<'_>; 11] = [
+        &spot.shelf,
+        &spot.author,
+        &texts,
+        &same,
+        &times,
+        &sessions,
+        &entities,
+        &topics,
+        &first,
+        &last,
+        &words,
+    ];
+    let (mut kept, mut new) = (HashMap::new(), Vec::new());
+    for row in lease.rows(upsert, &values).await? {
+        let mut columns = Columns::of(&row);
+        let (id, same, is_new): (i64, Vec<u8>, bool) =
+            (columns.value()?, columns.value()?, columns.value()?);
+        kept.insert(same, id);
+        new.extend(is_new.then_some(id));
+    }
+    if let (Some(first), Some(last)) = (new.iter().min(), new.iter().max()) {
+        let update = "UPDATE shelves SET facts = facts + $2, last_fact = $4,
+                          first_fact = CASE first_fact WHEN 0 THEN $3 ELSE first_fact END
+                      WHERE id = $1";
+        lease.rows(update, &[&spot.shelf, &size(new.len()), first, last]).await?;
+    }
+    Ok(kept)
+}
+
+pub(super) async fn with(
+    lease: &Lease,
+    scope: &Scope,
+    query: &Query,
+) -> Result<Candidates<Fact>, Trouble> {
+    let shelves = shelves::seen(lease, scope).await?;
+    let lists = Index::Facts.lists(lease, &shelves, query).await?;
+    let found = get(lease, &ids(&shelves), &rows_of(&lists.chosen())).await?;
+    Ok(Candidates { found, texts: lists.texts(), with: lists.with() })
+}
+
+/// Those of them that are there and on these shelves, in that order.
+pub(super) async fn get(
+    lease: &Lease,
+    shelves: &[i32],
+    facts: &[i64],
+) -> Result<Vec<Fact>, Trouble> {
+    let select = "SELECT f.id, f.text, f.at, f.first, f.last, f.session, f.entity, f.topic,
+                         s.owner, a.name, a.via, a.trust
+                  FROM unnest($1::bigint[]) WITH ORDINALITY AS chosen (id, place)
+                  JOIN facts f ON f.id = chosen.id AND f.shelf = ANY ($2)
+                  JOIN shelves s ON s.id = f.shelf JOIN authors a ON a.id = f.author
+                  ORDER BY chosen.place";
+    let rows = lease.rows(select, &[&facts, &shelves]).await?;
+    rows.iter().map(fact).collect()
+}
+
+/// The newest first.
+pub(super) async fn list(lease: &Lease, scope: &Scope, page: Page) -> Result<Vec<Fact>, Trouble> {
+    let shelves = shelves::seen(lease, scope).await?;
+    let select = "SELECT f.id, f.text, f.at, f.first, f.last, f.session, f.entity, f.topic,
+                         s.owner, a.name, a.via, a.trust
+                  FROM unnest($1::integer[]) AS seen (id)
+                  CROSS JOIN LATERAL (
+                      SELECT * FROM facts WHERE shelf = seen.id
+                      ORDER BY at DESC, id DESC LIMIT $2
+                  ) f
+                  JOIN shelves s ON s.id = f.shelf JOIN authors a ON a.id = f.author
+                  ORDER BY f.at DESC, f.id DESC LIMIT $2";
+    let rows = lease.rows(select, &[&ids(&shelves), &page.end()]).await?;
+    let found: Vec<Fact> = rows.iter().map(fact).collect::<Result<_, _>>()?;
+    Ok(page.of(found).collect())
+}
+
+fn fact(row: &Row) -> Result<Fact, Trouble> {
+    let mut columns = Columns::of(row);
+    let (id, text, at) = (FactId(columns.number()?), columns.value()?, moment(columns.value()?));
+    let entry = |row: i64| EntryId(unsigned(row));
+    let source = match (columns.value::<Option<i64>>()?, columns.value::<Option<i64>>()?) {
+        (Some(first), Some(last)) => Source::Heard { first: entry(first), last: entry(last) },
+        _ => Source::Stated,
+    };
+    Ok(Fact {
+        id,
+        text,
+        at,
+        source,
+        session: columns.session_if_any()?,
+        entity: columns.entity_if_any()?,
+        topic: columns.value()?,
+        audience: columns.audience()?,
+        author: columns.author()?,
+    })
+}

@@ -1,0 +1,300 @@
+//! Connections to PostgreSQL: a few, each lent for one piece of work that has to end in time. What
+//! was left in the middle of something is never lent again. Called by everything here that asks or
+//! writes; knows no tables.
+
+use std::collections::HashMap;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use deadpool::managed::{self, Metrics, Object, PoolError, QueueMode, RecycleError, RecycleResult};
+use parking_lot::Mutex;
+use tokio::runtime::Handle;
+use tokio::time::{sleep, timeout, timeout_at};
+use tokio_postgres::types::ToSql;
+use tokio_postgres::{Client, Config, Row, Statement};
+
+use super::address::CONNECT;
+use super::circuit::{Circuit, Leave};
+use super::tls::Tls;
+use crate::Error;
+use crate::memory::Trouble;
+
+/// Whatever is asked is answered within this, or not at all.
+pub(super) const ANSWER: Duration = Duration::from_millis(900);
+/// Of that, for the way of question and answer.
+const FOR_THE_WAY: Duration = Duration::from_millis(100);
+/// More for each row of a long list that is written: one that is longer than this.
+const A_FEW_ROWS: usize = 100;
+const FOR_EACH_ROW: Duration = Duration::from_millis(1);
+/// Connections at most.
+pub(super) const PLACES: usize = 8;
+/// A connection that was tried for so long, in vain, says that nobody is there.
+const IN_VAIN: Duration = Duration::from_millis(400);
+
+/// A parameter of a statement.
+pub(super) type Value<'v> = &'v (dyn ToSql + Sync);
+
+pub(super) struct Pool {
+    pool: managed::Pool<Manager>,
+}
+
+/// Makes connections.
+pub(super) struct Manager {
+    config: Config,
+    tls: Tls,
+    runtime: Handle,
+    circuit: Mutex<Circuit>,
+    /// Where types are found that are not PostgreSQL's own.
+    extensions: OnceLock<String>,
+}
+
+pub(super) struct Connection {
+    client: Client,
+    statements: Mutex<HashMap<String, Statement>>,
+    /// It was asked something and has not answered, or is in a transaction.
+    midway: AtomicBool,
+}
+
+/// A connection for one piece of work, until that has to be done.
+pub(super) struct Lease {
+    connection: Object<Manager>,
+    term: Term,
+    writes: bool,
+}
+
+/// Until when something has to be done.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Term {
+    pub(super) until: Instant,
+    /// What that was at first.
+    pub(super) whole: Duration,
+}
+
+impl Term {
+    /// To read something, or to write so many rows, from that moment on.
+    pub(super) fn for_rows(rows: usize, from: Instant) -> Self {
+        let long = u32::try_from(rows.saturating_sub(A_FEW_ROWS)).unwrap_or(u32::MAX);
+        let whole = ANSWER + FOR_EACH_ROW * long;
+        Self { until: from + whole, whole }
+    }
+}
+
+impl Pool {
+    pub(super) fn new(config: Config, tls: Tls, runtime: Handle) -> Self {
+        let circuit = Mutex::new(Circuit::new(PLACES));
+        let manager = Manager { config, tls, runtime, circuit, extensions: OnceLock::new() };
+        let pool = managed::Pool::builder(manager).max_size(PLACES).queue_mode(QueueMode::Lifo);
+        Self { pool: pool.build().expect("a pool without timeouts of its own needs no runtime") }
+    }
+
+    pub(super) fn manager(&self) -> &Manager {
+        self.pool.manager()
+    }
+
+    /// To read something.
+    pub(super) async fn lease(&self, term: Term) -> Result<Lease, Trouble> {
+        match timeout_at(term.until.into(), self.pool.get()).await {
+            Ok(Ok(connection)) => Ok(Lease { connection, term, writes: false }),
+            Ok(Err(PoolError::Backend(trouble))) => Err(trouble),
+            Ok(Err(other)) => Err(Trouble::Away(other.to_string())),
+            Err(_) => match self.manager().circuit.lock().why() {
+                Some(why) => Err(Trouble::Away(why)),
+                None => Err(Trouble::Slow(term.whole)),
+            },
+        }
+    }
+
+    /// To write something, all or nothing: [`Lease::finish`] says which.
+    pub(super) async fn begin(&self, term: Term) -> Result<Lease, Trouble> {
+        let lease = Lease { writes: true, ..self.lease(term).await? };
+        let milliseconds = (term.whole - FOR_THE_WAY).as_millis();
+        let begin = format!("BEGIN; SET LOCAL statement_timeout = {milliseconds}");
+        lease.say(&begin, After::Midway).await?;
+        Ok(lease)
+    }
+}
+
+impl Manager {
+    /// A connection that is nobody's yet.
+    pub(super) async fn connect(&self) -> Result<Connection, Trouble> {
+        loop {
+            let leave = self.circuit.lock().ask(now());
+            match leave {
+                Leave::Connect => break,
+                Leave::Wait(pause) => sleep(pause).await,
+                Leave::Refused(why) => return Err(Trouble::Away(why)),
+            }
+        }
+        let mut attempt = Attempt { circuit: &self.circuit, since: now(), ended: None };
+        let ended = match timeout(CONNECT, self.open()).await {
+            Ok(ended) => ended,
+            Err(_) => Err(Trouble::Away(format!("it did not answer within {CONNECT:?}"))),
+        };
+        attempt.ended = Some(ended.as_ref().map(drop).map_err(ToString::to_string));
+        ended
+    }
+
+    async fn open(&self) -> Result<Connection, Trouble> {
+        let (client, connection) = self.config.connect(self.tls.clone()).await?;
+        // It ends with its client; what it ended with is told to whoever asks the client.
+        self.runtime.spawn(async move { drop(connection.await) });
+        let settings = settings(self.extensions.get().map_or("", String::as_str));
+        client.batch_execute(&settings).await?;
+        let statements = Mutex::new(HashMap::new());
+        Ok(Connection { client, statements, midway: AtomicBool::new(false) })
+    }
+
+    /// Where the types of an extension are; for all connections from now on.
+    pub(super) fn look_into(&self, schema: &str) {
+        // Once: a database's extensions do not move about.
+        let _ = self.extensions.set(schema.to_owned());
+    }
+}
+
+/// How every connection is, whatever the server's own settings are.
+fn settings(extensions: &str) -> String {
+    let path = if extensions.is_empty() { String::new() } else { format!(", {extensions}") };
+    format!(
+        "SET search_path = tollgate{path};
+         SET statement_timeout = {ends};
+         SET lock_timeout = {answer};
+         SET idle_in_transaction_session_timeout = 5000;
+         -- Plans do not depend on what tables were like when they were last looked at.
+         SET jit = off;
+         SET enable_seqscan = off;
+         SET plan_cache_mode = force_generic_plan;
+         SET hnsw.ef_search = 200;
+         SET hnsw.iterative_scan = relaxed_order;
+         -- What is acknowledged is on the disk.
+         SELECT set_config('synchronous_commit', 'on', false)
+         WHERE current_setting('synchronous_commit') = 'off'",
+        answer = ANSWER.as_millis(),
+        ends = (ANSWER - FOR_THE_WAY).as_millis(),
+    )
+}
+
+/// Tells the circuit how it ended, also when nobody waits for the end.
+struct Attempt<'c> {
+    circuit: &'c Mutex<Circuit>,
+    since: Instant,
+    ended: Option<Result<(), String>>,
+}
+
+impl Drop for Attempt<'_> {
+    fn drop(&mut self) {
+        let (mut circuit, now) = (self.circuit.lock(), now());
+        match self.ended.take() {
+            Some(Ok(())) => circuit.connected(),
+            Some(Err(why)) => circuit.failed(now, why),
+            None if now.duration_since(self.since) >= IN_VAIN => {
+                circuit.failed(now, format!("it did not answer within {IN_VAIN:?}"));
+            }
+            None => circuit.abandoned(now),
+        }
+    }
+}
+
+impl managed::Manager for Manager {
+    type Type = Connection;
+    type Error = Trouble;
+
+    async fn create(&self) -> Result<Connection, Trouble> {
+        self.connect().await
+    }
+
+    async fn recycle(&self, connection: &mut Connection, _: &Metrics) -> RecycleResult<Trouble> {
+        if connection.client.is_closed() || connection.midway.load(Ordering::Acquire) {
+            return Err(RecycleError::message("it is of no use any more"));
+        }
+        Ok(())
+    }
+}
+
+impl Connection {
+    pub(super) fn client(&self) -> &Client {
+        &self.client
+    }
+
+    async fn prepared(&self, statement: &str) -> Result<Statement, tokio_postgres::Error> {
+        if let Some(known) = self.statements.lock().get(statement) {
+            return Ok(known.clone());
+        }
+        let prepared = self.client.prepare(statement).await?;
+        self.statements.lock().insert(statement.to_owned(), prepared.clone());
+        Ok(prepared)
+    }
+}
+
+/// How a connection is after something was said.
+#[derive(Debug, Clone, Copy)]
+enum After {
+    Midway,
+    Done,
+}
+
+impl Lease {
+    pub(super) async fn rows(
+        &self,
+        statement: &str,
+        values: &[Value<'_>],
+    ) -> Result<Vec<Row>, Trouble> {
+        let connection = &self.connection;
+        connection.midway.store(true, Ordering::Release);
+        let asked = async {
+            let statement = connection.prepared(statement).await?;
+            connection.client.query(&statement, values).await
+        };
+        let Ok(answer) = timeout_at(self.term.until.into(), asked).await else {
+            return Err(Trouble::Slow(self.term.whole));
+        };
+        connection.midway.store(self.writes, Ordering::Release);
+        Ok(answer?)
+    }
+
+    pub(super) async fn row(
+        &self,
+        statement: &str,
+        values: &[Value<'_>],
+    ) -> Result<Option<Row>, Trouble> {
+        Ok(self.rows(statement, values).await?.into_iter().next())
+    }
+
+    /// Ends what [`Pool::begin`] began: all of it is kept, or nothing.
+    pub(super) async fn finish<T>(self, done: Result<T, Trouble>) -> Result<T, Trouble> {
+        match done {
+            Ok(value) => match self.say("COMMIT", After::Done).await {
+                Ok(()) => Ok(value),
+                Err(Trouble::Slow(_) | Trouble::Away(_)) => Err(in_doubt()),
+                Err(trouble) => Err(trouble),
+            },
+            Err(trouble) => {
+                // If this fails too, the connection is not used again, which undoes it as well.
+                let _ = self.say("ROLLBACK", After::Done).await;
+                Err(trouble)
+            }
+        }
+    }
+
+    async fn say(&self, words: &str, after: After) -> Result<(), Trouble> {
+        let connection = &self.connection;
+        connection.midway.store(true, Ordering::Release);
+        let asked = connection.client.batch_execute(words);
+        let Ok(answer) = timeout_at(self.term.until.into(), asked).await else {
+            return Err(Trouble::Slow(self.term.whole));
+        };
+        connection.midway.store(matches!(after, After::Midway), Ordering::Release);
+        Ok(answer?)
+    }
+}
+
+fn in_doubt() -> Trouble {
+    let said = "the database went away while it was being kept; look whether it is there before you \
+                repeat it";
+    Trouble::Failed(Error::Failed(said.to_owned()))
+}
+
+#[expect(clippy::disallowed_methods, reason = "the only clock of this database's connections")]
+pub(super) fn now() -> Instant {
+    tokio::time::Instant::now().into_std()
+}

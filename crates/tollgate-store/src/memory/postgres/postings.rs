@@ -1,0 +1,258 @@
+//! The lists of what has a word. A word is a number made of the shelf, one of its drawers and the
+//! word itself; an inverted index finds what has it. A drawer holds the next few thousand things of a
+//! shelf: from the newest drawer back, the newest things with a word are found without reading the
+//! others, however many there are. Nothing of a query's text reaches the database.
+
+use tollgate_core::memory::Query;
+
+use super::pool::Lease;
+use super::rows::Columns;
+use super::shelves::Shelf;
+use crate::memory::Trouble;
+use crate::memory::candidates::{Lists, NEWEST, Stock};
+use crate::number::size;
+
+/// Things in a drawer. The more, the longer a common word takes; the fewer, a rare one.
+const DRAWER: i64 = 1 << 14;
+const DRAWERS: i64 = 1 << 16;
+const BITS_OF_WORD: u32 = 28;
+const WORD: i64 = (1 << BITS_OF_WORD) - 1;
+const BITS_OF_DRAWER: u32 = 16;
+
+/// Drawers that are searched for what has all of many common words.
+const DRAWERS_WITH_ALL: i64 = 16;
+/// Things with all words of a query.
+const MOST_WITH_ALL: i64 = 200;
+/// Of a session, so many of its newest entries are read when it is searched.
+const READ_IN_SESSION: i64 = 8_192;
+
+/// What has words that are looked for by the newest.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Index {
+    Entries,
+    Facts,
+}
+
+/// A session that is searched.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Inside {
+    pub(super) session: i64,
+    pub(super) entries: i64,
+}
+
+/// The words of a thing, as they are kept: the `ordinal` says how many there were before it.
+pub(super) fn words(shelf: i32, ordinal: i64, terms: &[String]) -> String {
+    let drawer = ordinal / DRAWER;
+    let words: Vec<String> =
+        terms.iter().map(|term| key(shelf, drawer, hash(term)).to_string()).collect();
+    format!("{{{}}}", words.join(","))
+}
+
+/// Those of things that are too few for drawers.
+pub(super) fn plain_words(shelf: i32, terms: &[String]) -> Vec<i64> {
+    terms.iter().map(|term| key(shelf, 0, hash(term))).collect()
+}
+
+fn key(shelf: i32, drawer: i64, word: i64) -> i64 {
+    let place = (i64::from(shelf) << BITS_OF_DRAWER) | (drawer % DRAWERS);
+    (place << BITS_OF_WORD) | word
+}
+
+/// FNV-1a, in few bits. Two words that fall together give more to be ranked, not wrong hits. Kept in
+/// databases: it never changes.
+fn hash(term: &str) -> i64 {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for byte in term.bytes() {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    let folded = hash ^ (hash >> 32);
+    i64::try_from(folded & WORD.unsigned_abs()).unwrap_or_default()
+}
+
+fn hashes(query: &Query) -> Vec<i64> {
+    query.terms.iter().map(|term| hash(term)).collect()
+}
+
+impl Index {
+    fn table(self) -> &'static str {
+        match self {
+            Self::Entries => "entries",
+            Self::Facts => "facts",
+        }
+    }
+
+    fn stock(self, shelf: &Shelf) -> Stock {
+        match self {
+            Self::Entries => shelf.entries,
+            Self::Facts => shelf.facts,
+        }
+    }
+
+    fn newest_drawer(self, shelf: &Shelf) -> i64 {
+        let ever = match self {
+            Self::Entries => shelf.entries_ever,
+            Self::Facts => shelf.facts_ever,
+        };
+        (ever - 1).max(0) / DRAWER
+    }
+
+    /// The lists of each term on each shelf.
+    pub(super) async fn lists(
+        self,
+        lease: &Lease,
+        shelves: &[Shelf],
+        query: &Query,
+    ) -> Result<Lists, Trouble> {
+        let mut lists = Lists::new(query.terms.len());
+        shelves.iter().for_each(|shelf| lists.shelf(self.stock(shelf)));
+        let mut full = vec![0; shelves.len()];
+        for (shelf, term, newest) in self.heads(lease, shelves, query).await? {
+            full[shelf] += usize::from(newest.len() >= NEWEST);
+            lists.add(term, newest, self.stock(&shelves[shelf]));
+        }
+        for (shelf, full) in shelves.iter().zip(full) {
+            // Where one list is whole, whatever has all words is in it.
+            if query.terms.len() > 1 && full == query.terms.len() {
+                lists.with_all(self.with_all(lease, shelf, query).await?);
+            }
+        }
+        Ok(lists)
+    }
+
+    /// The newest with each term on each shelf, by the places of both.
+    async fn heads(
+        self,
+        lease: &Lease,
+        shelves: &[Shelf],
+        query: &Query,
+    ) -> Result<Vec<(usize, usize, Vec<u64>)>, Trouble> {
+        let select = format!(
+            "SELECT s.place, t.place, ARRAY(
+                 SELECT h.id FROM generate_series(s.newest, 0, -1) AS drawer
+                 CROSS JOIN LATERAL (
+                     SELECT id FROM {table} WHERE words @> ARRAY[{key}]
+                     ORDER BY id + 0 DESC LIMIT $4
+                 ) h LIMIT $4)
+             FROM unnest($1::integer[], $2::bigint[]) WITH ORDINALITY AS s (id, newest, place),
+                  unnest($3::bigint[]) WITH ORDINALITY AS t (word, place)",
+            table = self.table(),
+            key = KEY,
+        );
+        let ids: Vec<i32> = shelves.iter().map(|shelf| shelf.id).collect();
+        let newest: Vec<i64> = shelves.iter().map(|shelf| self.newest_drawer(shelf)).collect();
+        let words = hashes(query);
+        let rows = lease.rows(&select, &[&ids, &newest, &words, &size(NEWEST)]).await?;
+        let mut heads = Vec::with_capacity(rows.len());
+        for row in &rows {
+            let mut columns = Columns::of(row);
+            heads.push((place(&mut columns)?, place(&mut columns)?, columns.numbers()?));
+        }
+        Ok(heads)
+    }
+
+    /// The newest on a shelf that have every word of the query.
+    async fn with_all(
+        self,
+        lease: &Lease,
+        shelf: &Shelf,
+        query: &Query,
+    ) -> Result<Vec<u64>, Trouble> {
+        let select = format!(
+            "SELECT ARRAY(
+                 SELECT h.id FROM generate_series($2::bigint, $3, -1) AS drawer
+                 CROSS JOIN LATERAL (
+                     SELECT id FROM {table}
+                     WHERE words @> ARRAY(SELECT {key} FROM unnest($4::bigint[]) AS t (word))
+                     ORDER BY id + 0 DESC LIMIT $5
+                 ) h LIMIT $5)
+             FROM (SELECT $1::integer AS id) AS s",
+            table = self.table(),
+            key = KEY,
+        );
+        let newest = self.newest_drawer(shelf);
+        let oldest = (newest - DRAWERS_WITH_ALL + 1).max(0);
+        let words = hashes(query);
+        let values: [super::pool::Value<'_>; 5] =
+            [&shelf.id, &newest, &oldest, &words, &MOST_WITH_ALL];
+        match lease.row(&select, &values).await? {
+            Some(row) => Columns::of(&row).numbers(),
+            None => Ok(Vec::new()),
+        }
+    }
+}
+
+/// The word of a shelf's drawer, as [`key`] makes it.
+const KEY: &str = "(s.id::bigint << 44) | ((drawer % 65536) << 28) | t.word";
+
+/// The newest entries of a session with each term, by its place.
+pub(super) async fn in_session(
+    lease: &Lease,
+    shelf: &Shelf,
+    query: &Query,
+    inside: Inside,
+) -> Result<Vec<(usize, Vec<u64>)>, Trouble> {
+    // Most are short enough to be read; in a long one, much of what has a word belongs to it.
+    let (select, last) = if inside.entries <= READ_IN_SESSION {
+        (READ_ONE_SESSION, READ_IN_SESSION)
+    } else {
+        (SEARCH_ONE_SESSION, Index::Entries.newest_drawer(shelf))
+    };
+    let (words, most) = (hashes(query), size(NEWEST));
+    let values: [super::pool::Value<'_>; 5] = [&inside.session, &words, &most, &last, &shelf.id];
+    let mut lists = Vec::new();
+    for row in lease.rows(select, &values).await? {
+        let mut columns = Columns::of(&row);
+        lists.push((place(&mut columns)?, columns.numbers()?));
+    }
+    Ok(lists)
+}
+
+const READ_ONE_SESSION: &str = "
+    SELECT t.place, (array_agg(e.id ORDER BY e.id DESC))[1:($3::bigint)::integer]
+    FROM (
+        SELECT id, words FROM entries WHERE session = $1 AND $5::integer > 0
+        ORDER BY id DESC LIMIT $4
+    ) e
+    CROSS JOIN LATERAL unnest(e.words) AS had (word)
+    JOIN unnest($2::bigint[]) WITH ORDINALITY AS t (word, place) ON t.word = had.word & 268435455
+    GROUP BY t.place";
+
+const SEARCH_ONE_SESSION: &str = "
+    SELECT t.place, ARRAY(
+        SELECT h.id FROM generate_series($4::bigint, 0, -1) AS drawer
+        CROSS JOIN LATERAL (
+            SELECT id FROM entries
+            WHERE words @> ARRAY[($5::integer::bigint << 44) | ((drawer % 65536) << 28) | t.word]
+                AND session = $1
+            ORDER BY id + 0 DESC LIMIT $3
+        ) h LIMIT $3)
+    FROM unnest($2::bigint[]) WITH ORDINALITY AS t (word, place)";
+
+/// Places count from one.
+fn place(columns: &mut Columns<'_>) -> Result<usize, Trouble> {
+    let place: i64 = columns.value()?;
+    Ok(usize::try_from(place - 1).unwrap_or_default())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{WORD, hash, key, words};
+
+    #[test]
+    fn words_are_kept_as_they_always_were() {
+        assert_eq!((hash(""), hash("dragon")), (265_338_817, 208_511_740));
+        let terms = ["dragon".to_owned()];
+        let first = (1 << 44) + 208_511_740_i64;
+        assert_eq!(words(1, 0, &terms), format!("{{{first}}}"));
+        assert_eq!(words(1, 16_384, &terms), format!("{{{}}}", first + (1 << 28)));
+        assert_eq!(words(1, 0, &[]), "{}");
+    }
+
+    #[test]
+    fn shelves_drawers_and_words_do_not_meet() {
+        assert_eq!(key(3, 5, WORD) & WORD, WORD);
+        assert_ne!(key(3, 5, 1), key(3, 6, 1));
+        assert_ne!(key(3, 65_535, 1), key(4, 0, 1));
+        assert_eq!(key(3, 65_536, 1), key(3, 0, 1), "after very many, the first again");
+    }
+}

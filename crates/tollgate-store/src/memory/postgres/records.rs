@@ -1,0 +1,148 @@
+//! What stands in the tables, row by row: for export.
+
+use tollgate_core::memory::{
+    Eyes, NewEntity, NewEntry, NewFact, NewRelation, Provenance, Scope, Source, moment,
+};
+
+use super::pool::{Lease, Value};
+use super::rows::Columns;
+use crate::memory::{Cursor, Kept, Layer, Record, Trouble};
+use crate::number::{signed, size, unsigned};
+
+/// Rows at once, and numbers that are looked through for them: those between may be of others.
+const ROWS: usize = 500;
+const LOOKED_THROUGH: u64 = 20_000;
+
+pub(super) async fn after(
+    lease: &Lease,
+    scope: &Scope,
+    from: Cursor,
+) -> Result<(Vec<Record>, Option<Cursor>), Trouble> {
+    let Table { of, number, author, shelf, also, columns } = table(from.layer);
+    let select = format!(
+        "SELECT t.{number}, s.owner, a.name, a.via, a.trust, {columns}
+         FROM {of} JOIN shelves s ON s.id = {shelf} JOIN authors a ON a.id = t.{author}
+         WHERE t.{number} > $1 AND t.{number} <= $2 AND {also}
+             AND s.namespace = $3 AND ($4::text IS NULL OR s.owner IN ('', $4))
+         ORDER BY t.{number} LIMIT $5",
+    );
+    let owner = match &scope.eyes {
+        Eyes::Operator => None,
+        Eyes::Agent(agent) => Some(agent.as_str()),
+    };
+    let to = from.after.saturating_add(LOOKED_THROUGH);
+    let (first, last, most) = (signed(from.after), signed(to), size(ROWS));
+    let values: [Value<'_>; 5] = [&first, &last, &scope.namespace.as_str(), &owner, &most];
+    let rows = lease.rows(&select, &values).await?;
+    let (mut records, mut reached) = (Vec::with_capacity(rows.len()), to);
+    for row in &rows {
+        let mut columns = Columns::of(row);
+        let number = columns.number()?;
+        if rows.len() == ROWS {
+            reached = number;
+        }
+        let (audience, author) = (columns.audience()?, columns.author()?);
+        records.push(Record { audience, author, kept: kept(from.layer, &mut columns)? });
+    }
+    let table = of.split(' ').next().unwrap_or(of);
+    let last = format!("SELECT coalesce(max({number}), 0) FROM {table}");
+    let last = lease.row(&last, &[]).await?;
+    let last: i64 = last.map_or(Ok(0), |row| Columns::of(&row).value())?;
+    let more = reached < unsigned(last);
+    Ok((records, more.then_some(Cursor { after: reached, ..from })))
+}
+
+/// Where the rows of a layer stand.
+struct Table {
+    of: &'static str,
+    number: &'static str,
+    author: &'static str,
+    shelf: &'static str,
+    /// Which of them are exported.
+    also: &'static str,
+    columns: &'static str,
+}
+
+fn table(layer: Layer) -> Table {
+    let (number, author, shelf, also) = ("id", "author", "t.shelf", "true");
+    match layer {
+        Layer::Entries => Table {
+            of: "entries t JOIN sessions n ON n.id = t.session",
+            shelf: "n.shelf",
+            columns: "n.name, t.speaker, t.text, t.at",
+            number,
+            author,
+            also,
+        },
+        Layer::Summaries => Table {
+            of: "sessions t",
+            author: "summary_author",
+            also: "t.summary IS NOT NULL",
+            columns: "t.name, t.summary",
+            number,
+            shelf,
+        },
+        Layer::Facts => Table {
+            of: "facts t",
+            also: "t.first IS NULL",
+            columns: "t.text, t.at, t.session, t.entity, t.topic",
+            number,
+            author,
+            shelf,
+        },
+        Layer::Entities => Table {
+            of: "entities t",
+            number: "number",
+            columns: "t.id, t.kind, t.name, t.attributes, t.changed",
+            author,
+            shelf,
+            also,
+        },
+        Layer::Relations => Table {
+            of: "relations t",
+            number: "number",
+            columns: "t.source, t.kind, t.target, t.attributes, t.session, t.confidence, t.changed",
+            author,
+            shelf,
+            also,
+        },
+    }
+}
+
+fn kept(layer: Layer, columns: &mut Columns<'_>) -> Result<Kept, Trouble> {
+    Ok(match layer {
+        Layer::Entries => Kept::Said(NewEntry {
+            session: columns.session()?,
+            speaker: columns.value()?,
+            text: columns.value()?,
+            at: moment(columns.value()?),
+        }),
+        Layer::Summaries => Kept::Summary { session: columns.session()?, text: columns.value()? },
+        Layer::Facts => Kept::Fact(NewFact {
+            text: columns.value()?,
+            at: moment(columns.value()?),
+            source: Source::Stated,
+            session: columns.session_if_any()?,
+            entity: columns.entity_if_any()?,
+            topic: columns.value()?,
+        }),
+        Layer::Entities => Kept::Entity(NewEntity {
+            id: columns.entity()?,
+            kind: columns.value()?,
+            name: columns.value()?,
+            attributes: columns.attributes()?,
+            at: moment(columns.value()?),
+        }),
+        Layer::Relations => Kept::Relation(NewRelation {
+            source: columns.entity()?,
+            kind: columns.value()?,
+            target: columns.entity()?,
+            attributes: columns.attributes()?,
+            provenance: Provenance {
+                session: columns.session_if_any()?,
+                confidence: columns.value()?,
+            },
+            at: moment(columns.value()?),
+        }),
+    })
+}

@@ -1,0 +1,204 @@
+//! L3 in PostgreSQL, what they have to do with each other: relations, from an entity to its
+//! neighbours and no further.
+
+use std::collections::{BTreeMap, HashSet};
+
+use serde_json::Value as Json;
+use tokio_postgres::Row;
+use tollgate_core::memory::{
+    EntityId, Link, NewRelation, Place, Provenance, Relation, Scope, SessionId, Snapshot,
+    milliseconds, moment,
+};
+
+use super::entities;
+use super::pool::{Lease, Value};
+use super::rows::Columns;
+use super::shelves::{self, Coming, Spot, ids};
+use crate::memory::{Page, Trouble};
+use crate::number::size;
+
+/// Counting the links of an entity ends there.
+const COUNTED: i64 = 100_000;
+/// Links whose other end is not seen are left out: a few more are read for them.
+const SPARE: i64 = 64;
+
+pub(super) async fn relate(
+    lease: &Lease,
+    place: &Place,
+    relations: &[NewRelation],
+) -> Result<(), Trouble> {
+    if relations.is_empty() {
+        return Ok(());
+    }
+    let spot = shelves::spot(lease, place, Coming::default()).await?;
+    let shelves = match place.audience.owner() {
+        None => vec![spot.shelf],
+        Some(owner) => {
+            let scope = Scope::of_agent(place.namespace.clone(), owner.clone());
+            ids(&shelves::seen(lease, &scope).await?)
+        }
+    };
+    let ends: Vec<&EntityId> = relations.iter().flat_map(|it| [&it.source, &it.target]).collect();
+    let names: Vec<&str> = ends.iter().map(|end| end.as_str()).collect();
+    // Who is there stays there until this is kept.
+    let find = "SELECT id FROM entities WHERE shelf = ANY ($1) AND id = ANY ($2) FOR KEY SHARE";
+    let rows = lease.rows(find, &[&shelves, &names]).await?;
+    let there: HashSet<String> =
+        rows.iter().map(|row| Columns::of(row).value()).collect::<Result<_, _>>()?;
+    match ends.into_iter().find(|end| !there.contains(end.as_str())) {
+        Some(missing) => Err(Trouble::NoEntity(missing.clone())),
+        None => put(lease, spot, relations).await,
+    }
+}
+
+async fn put(lease: &Lease, spot: Spot, relations: &[NewRelation]) -> Result<(), Trouble> {
+    // Of several of one kind between the same two the last is kept.
+    let differing: BTreeMap<_, &NewRelation> =
+        relations.iter().map(|it| ((&it.source, &*it.kind, &it.target), it)).collect();
+    let relations: Vec<&NewRelation> = differing.into_values().collect();
+    let column =
+        |of: fn(&NewRelation) -> &str| -> Vec<&str> { relations.iter().map(|it| of(it)).collect() };
+    let attributes: Vec<String> =
+        relations.iter().map(|it| Json::Object(it.attributes.clone()).to_string()).collect();
+    let session = |it: &&NewRelation| {
+        it.provenance.session.as_ref().map(|session| SessionId::as_str(session).to_owned())
+    };
+    let sessions: Vec<Option<String>> = relations.iter().map(session).collect();
+    let confidences: Vec<f32> = relations.iter().map(|it| it.provenance.confidence).collect();
+    let changed: Vec<i64> = relations.iter().map(|it| milliseconds(it.at)).collect();
+    let upsert = "INSERT INTO relations (
+                      shelf, author, source, kind, target, attributes, session, confidence, changed
+                  )
+                  SELECT $1, $2, source, kind, target, attributes, session, confidence, changed
+                  FROM unnest($3::text[], $4::text[], $5::text[], $6::text[], $7::text[],
+                              $8::real[], $9::bigint[])
+                      AS new (source, kind, target, attributes, session, confidence, changed)
+                  ON CONFLICT (shelf, source, kind, target) DO UPDATE SET
+                      author = excluded.author, attributes = excluded.attributes,
+                      session = excluded.session, confidence = excluded.confidence,
+                      changed = excluded.changed
+                  RETURNING xmax = 0";
+    let values: [Value<'_>; 9] = [
+        &spot.shelf,
+        &spot.author,
+        &column(|it| it.source.as_str()),
+        &column(|it| &it.kind),
+        &column(|it| it.target.as_str()),
+        &attributes,
+        &sessions,
+        &confidences,
+        &changed,
+    ];
+    let rows = lease.rows(upsert, &values).await?;
+    let new: Vec<bool> =
+        rows.iter().map(|row| Columns::of(row).value()).collect::<Result<_, _>>()?;
+    let new = size(new.into_iter().filter(|is_new| *is_new).count());
+    let update = "UPDATE shelves SET relations = relations + $2 WHERE id = $1";
+    lease.rows(update, &[&spot.shelf, &new]).await?;
+    Ok(())
+}
+
+pub(super) async fn snapshot(
+    lease: &Lease,
+    scope: &Scope,
+    id: &EntityId,
+    most: usize,
+) -> Result<Option<Snapshot>, Trouble> {
+    let shelves = ids(&shelves::seen(lease, scope).await?);
+    let Some(entity) = entities::get(lease, &shelves, &[id.as_str()]).await?.pop() else {
+        return Ok(None);
+    };
+    let page = Page { skip: 0, most };
+    let relations = of(lease, &shelves, id, page.end().saturating_add(SPARE)).await?;
+    let other = |it: &Relation| {
+        if it.source == *id { it.target.clone() } else { it.source.clone() }
+    };
+    let others: Vec<EntityId> = relations.iter().map(other).collect();
+    let names: HashSet<&str> = others.iter().map(EntityId::as_str).collect();
+    let names: Vec<&str> = names.into_iter().collect();
+    let neighbours = entities::get(lease, &shelves, &names).await?;
+    let mut links = Vec::new();
+    for (relation, other) in relations.into_iter().zip(&others) {
+        if links.len() < most
+            && let Some(neighbour) = neighbours.iter().find(|it| it.id == *other)
+        {
+            links.push(Link { relation, neighbour: neighbour.clone() });
+        }
+    }
+    let all = counted(lease, &shelves, id).await?;
+    let left_out = all.saturating_sub(u64::try_from(links.len()).unwrap_or(u64::MAX));
+    Ok(Some(Snapshot { entity, links, left_out }))
+}
+
+/// Of one entity, the surest first; or all, by who they are between.
+pub(super) async fn list(
+    lease: &Lease,
+    scope: &Scope,
+    of_entity: Option<&EntityId>,
+    page: Page,
+) -> Result<Vec<Relation>, Trouble> {
+    let shelves = ids(&shelves::seen(lease, scope).await?);
+    if let Some(id) = of_entity {
+        return Ok(page.of(of(lease, &shelves, id, page.end()).await?).collect());
+    }
+    let select = "SELECT r.source, r.kind, r.target, r.attributes, r.session, r.confidence,
+                         r.changed, s.owner, a.name, a.via, a.trust
+                  FROM unnest($1::integer[]) AS seen (id)
+                  CROSS JOIN LATERAL (
+                      SELECT * FROM relations WHERE shelf = seen.id
+                      ORDER BY source, kind, target LIMIT $2
+                  ) r
+                  JOIN shelves s ON s.id = r.shelf JOIN authors a ON a.id = r.author
+                  ORDER BY r.source, r.kind, r.target LIMIT $2";
+    let rows = lease.rows(select, &[&shelves, &page.end()]).await?;
+    let found: Vec<Relation> = rows.iter().map(relation).collect::<Result<_, _>>()?;
+    Ok(page.of(found).collect())
+}
+
+/// Those of an entity, either way, the surest first. One that leads back to its own beginning is
+/// one, not two.
+async fn of(
+    lease: &Lease,
+    shelves: &[i32],
+    id: &EntityId,
+    most: i64,
+) -> Result<Vec<Relation>, Trouble> {
+    let select = "SELECT r.source, r.kind, r.target, r.attributes, r.session, r.confidence,
+                         r.changed, s.owner, a.name, a.via, a.trust
+                  FROM unnest($1::integer[]) AS seen (id)
+                  CROSS JOIN LATERAL (
+                      (SELECT * FROM relations WHERE shelf = seen.id AND source = $2
+                       ORDER BY confidence DESC LIMIT $3)
+                      UNION ALL
+                      (SELECT * FROM relations
+                       WHERE shelf = seen.id AND target = $2 AND source <> $2
+                       ORDER BY confidence DESC LIMIT $3)
+                  ) r
+                  JOIN shelves s ON s.id = r.shelf JOIN authors a ON a.id = r.author
+                  ORDER BY r.confidence DESC, r.source, r.kind, r.target LIMIT $3";
+    let rows = lease.rows(select, &[&shelves, &id.as_str(), &most]).await?;
+    rows.iter().map(relation).collect()
+}
+
+async fn counted(lease: &Lease, shelves: &[i32], id: &EntityId) -> Result<u64, Trouble> {
+    let select = "SELECT count(*) FROM unnest($1::integer[]) AS seen (id)
+                  CROSS JOIN LATERAL (
+                      (SELECT FROM relations WHERE shelf = seen.id AND source = $2 LIMIT $3)
+                      UNION ALL
+                      (SELECT FROM relations
+                       WHERE shelf = seen.id AND target = $2 AND source <> $2 LIMIT $3)
+                  ) r";
+    let row = lease.row(select, &[&shelves, &id.as_str(), &COUNTED]).await?;
+    row.map_or(Ok(0), |row| Columns::of(&row).number())
+}
+
+fn relation(row: &Row) -> Result<Relation, Trouble> {
+    let mut columns = Columns::of(row);
+    let (source, kind, target) = (columns.entity()?, columns.value()?, columns.entity()?);
+    let attributes = columns.attributes()?;
+    let session = columns.session_if_any()?;
+    let provenance = Provenance { session, confidence: columns.value()? };
+    let (changed, audience) = (moment(columns.value()?), columns.audience()?);
+    let author = columns.author()?;
+    Ok(Relation { source, kind, target, attributes, provenance, audience, author, changed })
+}

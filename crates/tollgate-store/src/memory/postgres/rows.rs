@@ -1,0 +1,88 @@
+//! Values as the tables keep them.
+
+use serde_json::{Map, Value};
+use tokio_postgres::Row;
+use tokio_postgres::types::FromSql;
+use tollgate_core::id::AgentId;
+use tollgate_core::memory::{Audience, Author, EntityId, SessionId, Trust};
+
+use crate::Error;
+use crate::memory::Trouble;
+use crate::number::{signed, unsigned};
+
+/// One column after another.
+pub(super) struct Columns<'r> {
+    row: &'r Row,
+    next: usize,
+}
+
+impl<'r> Columns<'r> {
+    pub(super) fn of(row: &'r Row) -> Self {
+        Self { row, next: 0 }
+    }
+
+    pub(super) fn value<T: FromSql<'r>>(&mut self) -> Result<T, Trouble> {
+        self.next += 1;
+        Ok(self.row.try_get(self.next - 1)?)
+    }
+
+    pub(super) fn number(&mut self) -> Result<u64, Trouble> {
+        Ok(unsigned(self.value()?))
+    }
+
+    pub(super) fn numbers(&mut self) -> Result<Vec<u64>, Trouble> {
+        let numbers: Vec<i64> = self.value()?;
+        Ok(numbers.into_iter().map(unsigned).collect())
+    }
+
+    pub(super) fn session(&mut self) -> Result<SessionId, Trouble> {
+        let name: &str = self.value()?;
+        SessionId::parse(name).map_err(|_| unreadable(name))
+    }
+
+    pub(super) fn session_if_any(&mut self) -> Result<Option<SessionId>, Trouble> {
+        let name: Option<&str> = self.value()?;
+        name.map(|name| SessionId::parse(name).map_err(|_| unreadable(name))).transpose()
+    }
+
+    pub(super) fn entity(&mut self) -> Result<EntityId, Trouble> {
+        let name: &str = self.value()?;
+        EntityId::parse(name).map_err(|_| unreadable(name))
+    }
+
+    pub(super) fn entity_if_any(&mut self) -> Result<Option<EntityId>, Trouble> {
+        let name: Option<&str> = self.value()?;
+        name.map(|name| EntityId::parse(name).map_err(|_| unreadable(name))).transpose()
+    }
+
+    pub(super) fn attributes(&mut self) -> Result<Map<String, Value>, Trouble> {
+        let text: &str = self.value()?;
+        serde_json::from_str(text).map_err(|_| unreadable(text))
+    }
+
+    pub(super) fn audience(&mut self) -> Result<Audience, Trouble> {
+        let owner: &str = self.value()?;
+        if owner.is_empty() {
+            return Ok(Audience::Shared);
+        }
+        AgentId::parse(owner).map(Audience::Only).map_err(|_| unreadable(owner))
+    }
+
+    /// The columns `name, via, trust`.
+    pub(super) fn author(&mut self) -> Result<Author, Trouble> {
+        let (name, via, trust): (String, String, &str) =
+            (self.value()?, self.value()?, self.value()?);
+        let trust = Trust::parse(trust).ok_or_else(|| unreadable(trust))?;
+        Ok(Author { name, via, trust })
+    }
+}
+
+/// What stands in a column is not what we write there.
+pub(super) fn unreadable(found: &str) -> Trouble {
+    let found = format!("`{}` is nothing we write there", found.escape_debug());
+    Trouble::Failed(Error::Damaged(found))
+}
+
+pub(super) fn rows_of(numbers: &[u64]) -> Vec<i64> {
+    numbers.iter().copied().map(signed).collect()
+}

@@ -1,0 +1,342 @@
+//! L1 in PostgreSQL: entries, and the sessions they stand in.
+
+use std::collections::{BTreeMap, HashMap};
+use std::time::SystemTime;
+
+use tokio_postgres::Row;
+use tollgate_core::memory::{
+    Candidates, Entry, EntryId, Namespace, NewEntry, Place, Query, Scope, Session, SessionId,
+    milliseconds, moment, terms,
+};
+
+use super::pool::Lease;
+use super::postings::{Index, Inside, in_session, words};
+use super::rows::{Columns, rows_of, unreadable};
+use super::shelves::{self, Coming, Shelf, ids};
+use crate::memory::candidates::{Lists, Stock};
+use crate::memory::{Page, Stretch, Trouble, Unread};
+use crate::number::{signed, size, unsigned};
+
+/// Sessions with something unread at once, and entries of each; more come the next time.
+const SESSIONS_UNREAD: i64 = 16;
+const ENTRIES_UNREAD: usize = 200;
+
+/// An entry and its words: those are found before anybody has to wait for it.
+pub(super) struct Worded {
+    entry: NewEntry,
+    terms: Vec<String>,
+}
+
+impl From<NewEntry> for Worded {
+    fn from(entry: NewEntry) -> Self {
+        let mut words = terms(&entry.text);
+        for name in terms(&entry.speaker) {
+            if !words.contains(&name) {
+                words.push(name);
+            }
+        }
+        Self { terms: words, entry }
+    }
+}
+
+/// A session as it stands in its table.
+struct Known {
+    number: i64,
+    shelf: i32,
+    session: Session,
+}
+
+/// What comes to a session.
+struct More {
+    entries: i64,
+    began: i64,
+    last: i64,
+}
+
+pub(super) async fn append(
+    lease: &Lease,
+    place: &Place,
+    entries: &[&Worded],
+) -> Result<Vec<EntryId>, Trouble> {
+    let coming = Coming { entries: entries.len(), facts: 0 };
+    let spot = shelves::spot(lease, place, coming).await?;
+    let (sessions, begun) = sessions_for(lease, spot.shelf, entries).await?;
+    let of = |it: &&Worded| sessions.get(it.entry.session.as_str()).copied().unwrap_or_default();
+    let sessions: Vec<i64> = entries.iter().map(of).collect();
+    let speakers: Vec<&str> = entries.iter().map(|it| &*it.entry.speaker).collect();
+    let texts: Vec<&str> = entries.iter().map(|it| &*it.entry.text).collect();
+    let times: Vec<i64> = entries.iter().map(|it| milliseconds(it.entry.at)).collect();
+    let each = entries.iter().zip(spot.entries_ever..);
+    let words: Vec<String> =
+        each.map(|(it, ordinal)| words(spot.shelf, ordinal, &it.terms)).collect();
+    let insert = "INSERT INTO entries (session, author, speaker, text, at, words)
+                  SELECT session, $1, speaker, text, at, words::bigint[]
+                  FROM unnest($2::bigint[], $3::text[], $4::text[], $5::bigint[], $6::text[])
+                      WITH ORDINALITY AS new (session, speaker, text, at, words, place)
+                  ORDER BY place RETURNING id";
+    let rows =
+        lease.rows(insert, &[&spot.author, &sessions, &speakers, &texts, &times, &words]).await?;
+    let mut numbers: Vec<i64> =
+        rows.iter().map(|row| Columns::of(row).value()).collect::<Result<_, _>>()?;
+    // They were given in this order, and are the shelf's newest.
+    numbers.sort_unstable();
+    let update = "UPDATE shelves SET sessions = sessions + $2, last_entry = $4,
+                      first_entry = CASE first_entry WHEN 0 THEN $3 ELSE first_entry END
+                  WHERE id = $1";
+    let (first, last) = (numbers.first().copied(), numbers.last().copied());
+    lease.rows(update, &[&spot.shelf, &begun, &first.unwrap_or(0), &last.unwrap_or(0)]).await?;
+    Ok(numbers.into_iter().map(|id| EntryId(unsigned(id))).collect())
+}
+
+/// The numbers of the entries' sessions, and how many of those begin with them.
+async fn sessions_for(
+    lease: &Lease,
+    shelf: i32,
+    entries: &[&Worded],
+) -> Result<(HashMap<String, i64>, i64), Trouble> {
+    let mut coming: BTreeMap<&str, More> = BTreeMap::new();
+    for Worded { entry, .. } in entries {
+        let at = milliseconds(entry.at);
+        let new = More { entries: 0, began: at, last: at };
+        let more = coming.entry(entry.session.as_str()).or_insert(new);
+        more.entries += 1;
+        (more.began, more.last) = (more.began.min(at), more.last.max(at));
+    }
+    let names: Vec<&str> = coming.keys().copied().collect();
+    let entries: Vec<i64> = coming.values().map(|more| more.entries).collect();
+    let began: Vec<i64> = coming.values().map(|more| more.began).collect();
+    let last: Vec<i64> = coming.values().map(|more| more.last).collect();
+    let upsert = "INSERT INTO sessions AS known (shelf, name, entries, unread, began, last)
+                  SELECT $1, name, entries, entries, began, last
+                  FROM unnest($2::text[], $3::bigint[], $4::bigint[], $5::bigint[])
+                      AS new (name, entries, began, last)
+                  ON CONFLICT (shelf, name) DO UPDATE SET
+                      entries = known.entries + excluded.entries,
+                      unread = known.unread + excluded.unread,
+                      began = least(known.began, excluded.began),
+                      last = greatest(known.last, excluded.last)
+                  RETURNING id, name, xmax = 0";
+    let rows = lease.rows(upsert, &[&shelf, &names, &entries, &began, &last]).await?;
+    let (mut sessions, mut begun) = (HashMap::new(), 0);
+    for row in &rows {
+        let mut columns = Columns::of(row);
+        let (id, name, is_new): (i64, String, bool) =
+            (columns.value()?, columns.value()?, columns.value()?);
+        sessions.insert(name, id);
+        begun += i64::from(is_new);
+    }
+    Ok((sessions, begun))
+}
+
+pub(super) async fn with(
+    lease: &Lease,
+    scope: &Scope,
+    query: &Query,
+) -> Result<Candidates<Entry>, Trouble> {
+    let shelves = shelves::seen(lease, scope).await?;
+    let lists = Index::Entries.lists(lease, &shelves, query).await?;
+    candidates(lease, &shelves, &lists).await
+}
+
+/// Of one session.
+pub(super) async fn with_in(
+    lease: &Lease,
+    scope: &Scope,
+    query: &Query,
+    session: &SessionId,
+) -> Result<Candidates<Entry>, Trouble> {
+    let shelves = shelves::seen(lease, scope).await?;
+    let mut lists = Lists::new(query.terms.len());
+    if let Some(known) = find(lease, &shelves, session).await?
+        && let Some(shelf) = shelves.iter().find(|shelf| shelf.id == known.shelf)
+    {
+        let stock = stock(lease, &known).await?;
+        lists.shelf(stock);
+        let inside = Inside { session: known.number, entries: signed(known.session.entries) };
+        for (term, newest) in in_session(lease, shelf, query, inside).await? {
+            lists.add(term, newest, stock);
+        }
+    }
+    candidates(lease, &shelves, &lists).await
+}
+
+async fn stock(lease: &Lease, known: &Known) -> Result<Stock, Trouble> {
+    let select =
+        "SELECT coalesce(min(id), 0), coalesce(max(id), 0) FROM entries WHERE session = $1";
+    let texts = known.session.entries;
+    match lease.row(select, &[&known.number]).await? {
+        None => Ok(Stock { texts, first: 0, last: 0 }),
+        Some(row) => {
+            let mut columns = Columns::of(&row);
+            Ok(Stock { texts, first: columns.number()?, last: columns.number()? })
+        }
+    }
+}
+
+async fn candidates(
+    lease: &Lease,
+    shelves: &[Shelf],
+    lists: &Lists,
+) -> Result<Candidates<Entry>, Trouble> {
+    let select = "SELECT e.id, s.name, e.speaker, e.text, e.at, a.name, a.via, a.trust
+                  FROM unnest($1::bigint[]) WITH ORDINALITY AS chosen (id, place)
+                  JOIN entries e ON e.id = chosen.id
+                  JOIN sessions s ON s.id = e.session AND s.shelf = ANY ($2)
+                  JOIN authors a ON a.id = e.author
+                  ORDER BY chosen.place";
+    let rows = lease.rows(select, &[&rows_of(&lists.chosen()), &ids(shelves)]).await?;
+    let found = rows.iter().map(entry).collect::<Result<_, _>>()?;
+    Ok(Candidates { found, texts: lists.texts(), with: lists.with() })
+}
+
+pub(super) async fn sessions(
+    lease: &Lease,
+    scope: &Scope,
+    page: Page,
+) -> Result<Vec<Session>, Trouble> {
+    let shelves = shelves::seen(lease, scope).await?;
+    let select = "SELECT t.id, t.shelf, t.name, t.entries, t.began, t.last, t.summary
+                  FROM unnest($1::integer[]) AS s (id)
+                  CROSS JOIN LATERAL (
+                      SELECT * FROM sessions WHERE shelf = s.id
+                      ORDER BY last DESC, id DESC LIMIT $2
+                  ) t ORDER BY t.last DESC, t.id DESC LIMIT $2";
+    let rows = lease.rows(select, &[&ids(&shelves), &page.end()]).await?;
+    let known: Vec<Known> =
+        rows.iter().map(|row| known(row, &shelves)).collect::<Result<_, _>>()?;
+    Ok(page.of(known).map(|known| known.session).collect())
+}
+
+pub(super) async fn session(
+    lease: &Lease,
+    scope: &Scope,
+    id: &SessionId,
+) -> Result<Option<Session>, Trouble> {
+    let shelves = shelves::seen(lease, scope).await?;
+    Ok(find(lease, &shelves, id).await?.map(|known| known.session))
+}
+
+/// The session of that name that goes before others.
+async fn find(lease: &Lease, shelves: &[Shelf], id: &SessionId) -> Result<Option<Known>, Trouble> {
+    let select = "SELECT t.id, t.shelf, t.name, t.entries, t.began, t.last, t.summary
+                  FROM unnest($1::integer[]) WITH ORDINALITY AS s (id, place)
+                  JOIN sessions t ON t.shelf = s.id AND t.name = $2
+                  ORDER BY s.place LIMIT 1";
+    let row = lease.row(select, &[&ids(shelves), &id.as_str()]).await?;
+    row.map(|row| known(&row, shelves)).transpose()
+}
+
+pub(super) async fn entries(
+    lease: &Lease,
+    scope: &Scope,
+    session: &SessionId,
+    stretch: Stretch,
+) -> Result<Vec<Entry>, Trouble> {
+    let shelves = shelves::seen(lease, scope).await?;
+    let Some(known) = find(lease, &shelves, session).await? else { return Ok(Vec::new()) };
+    let after = stretch.after.map_or(0, |after| signed(after.0));
+    after_in(lease, known.number, after, stretch.most).await
+}
+
+async fn after_in(
+    lease: &Lease,
+    session: i64,
+    after: i64,
+    most: usize,
+) -> Result<Vec<Entry>, Trouble> {
+    let select = "SELECT e.id, s.name, e.speaker, e.text, e.at, a.name, a.via, a.trust
+                  FROM (
+                      SELECT * FROM entries WHERE session = $1 AND id > $2 ORDER BY id LIMIT $3
+                  ) e
+                  JOIN sessions s ON s.id = e.session JOIN authors a ON a.id = e.author
+                  ORDER BY e.id";
+    let most = Page { skip: 0, most }.end();
+    let rows = lease.rows(select, &[&session, &after, &most]).await?;
+    rows.iter().map(entry).collect()
+}
+
+pub(super) async fn summarise(
+    lease: &Lease,
+    place: &Place,
+    session: &SessionId,
+    summary: &str,
+) -> Result<bool, Trouble> {
+    let Some(shelf) = shelves::of(lease, place).await? else { return Ok(false) };
+    let author = shelves::author(lease, shelf, &place.author).await?;
+    let update = "UPDATE sessions SET summary = $3, summary_author = $4
+                  WHERE shelf = $1 AND name = $2 RETURNING id";
+    let row = lease.row(update, &[&shelf, &session.as_str(), &summary, &author]).await?;
+    Ok(row.is_some())
+}
+
+/// Passages of a session reach up to that entry now.
+pub(super) async fn mark_read(
+    lease: &Lease,
+    shelf: i32,
+    session: &SessionId,
+    last: EntryId,
+) -> Result<(), Trouble> {
+    let update = "UPDATE sessions SET read_to = greatest(read_to, $3), unread = (
+                      SELECT count(*) FROM entries
+                      WHERE entries.session = sessions.id
+                          AND entries.id > greatest(sessions.read_to, $3))
+                  WHERE shelf = $1 AND name = $2";
+    lease.rows(update, &[&shelf, &session.as_str(), &signed(last.0)]).await?;
+    Ok(())
+}
+
+/// A passage has one author, so that it can be taken out with what it was made of: a piece ends
+/// where another begins to write.
+pub(super) async fn unread(
+    lease: &Lease,
+    at_least: usize,
+    silent: SystemTime,
+) -> Result<Vec<Unread>, Trouble> {
+    let select = "SELECT t.id, t.read_to, s.namespace, s.owner
+                  FROM sessions t JOIN shelves s ON s.id = t.shelf
+                  WHERE t.unread > 0 AND (t.unread >= $1 OR t.last < $2)
+                  ORDER BY t.last LIMIT $3";
+    let values: [super::pool::Value<'_>; 3] =
+        [&size(at_least), &milliseconds(silent), &SESSIONS_UNREAD];
+    let mut found = Vec::new();
+    for row in lease.rows(select, &values).await? {
+        let mut columns = Columns::of(&row);
+        let (session, read_to, namespace): (i64, i64, &str) =
+            (columns.value()?, columns.value()?, columns.value()?);
+        let namespace = Namespace::parse(namespace).map_err(|_| unreadable(namespace))?;
+        let audience = columns.audience()?;
+        let mut entries = after_in(lease, session, read_to, ENTRIES_UNREAD).await?;
+        let Some(author) = entries.first().map(|entry| entry.author.clone()) else { continue };
+        let end = entries.iter().position(|entry| entry.author != author);
+        entries.truncate(end.unwrap_or(entries.len()));
+        found.push(Unread { place: Place { namespace, audience, author }, entries });
+    }
+    Ok(found)
+}
+
+fn entry(row: &Row) -> Result<Entry, Trouble> {
+    let mut columns = Columns::of(row);
+    Ok(Entry {
+        id: EntryId(columns.number()?),
+        session: columns.session()?,
+        speaker: columns.value()?,
+        text: columns.value()?,
+        at: moment(columns.value()?),
+        author: columns.author()?,
+    })
+}
+
+fn known(row: &Row, shelves: &[Shelf]) -> Result<Known, Trouble> {
+    let mut columns = Columns::of(row);
+    let (number, shelf): (i64, i32) = (columns.value()?, columns.value()?);
+    let audience = shelves.iter().find(|it| it.id == shelf).map(|it| it.audience.clone());
+    let session = Session {
+        id: columns.session()?,
+        audience: audience.ok_or_else(|| unreadable(&shelf.to_string()))?,
+        entries: columns.number()?,
+        began: moment(columns.value()?),
+        last: moment(columns.value()?),
+        summary: columns.value()?,
+    };
+    Ok(Known { number, shelf, session })
+}

@@ -1,0 +1,340 @@
+//! Vectors of facts in PostgreSQL. Where there is pgvector, each model has an index of its own and the
+//! database finds what is near; where not, sketches do, which stand in memory from the first search
+//! on. What other processes write and remove is seen by the numbers of the vectors.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Arc;
+
+use parking_lot::{Mutex, RwLock};
+use tollgate_core::memory::{Fact, FactId, Invalid, Scope};
+
+use super::facts;
+use super::pool::{Lease, Value};
+use super::rows::{Columns, rows_of};
+use super::schema::Vectors;
+use super::shelves::{self, ids};
+use crate::memory::sketch::{Sketch, Sketches, cosine, unit};
+use crate::memory::{Trouble, Vector};
+use crate::number::{signed, size, unsigned};
+
+/// What this process knows of the vectors in the database.
+#[derive(Default)]
+pub(super) struct Meanings {
+    /// Of each model.
+    sketches: Mutex<HashMap<i32, Arc<RwLock<Sketches>>>>,
+    /// Up to which fact all have a vector of a model.
+    complete: Mutex<HashMap<i32, i64>>,
+}
+
+/// A model, as it stands in its table.
+#[derive(Debug, Clone, Copy)]
+struct Model {
+    id: i32,
+    dimensions: i32,
+    /// It has an index of its own.
+    indexed: bool,
+}
+
+/// What is looked for, and among which.
+#[derive(Debug, Clone, Copy)]
+struct Question<'q> {
+    model: Model,
+    shelves: &'q [i32],
+    to: &'q [f32],
+    /// How many are looked at.
+    wanted: usize,
+}
+
+/// Vectors that are compared exactly: at least so many, and so many for each that is wanted.
+const COMPARED: usize = 400;
+const COMPARED_EACH: usize = 8;
+/// On shelves with no more than these, all are compared.
+const FEW: i64 = 4_000;
+/// Sketches that are read at once, and facts that are looked at for one that has no vector.
+const SLICE: i64 = 20_000;
+const FACTS_AT_ONCE: i64 = 2_000;
+/// So many the index of pgvector is asked for, as it was told to look at.
+const MOST_BY_INDEX: usize = 200;
+/// It takes no longer ones.
+const LONGEST_INDEXED: i32 = 2_000;
+/// Vectors are written one after another, so that their numbers rise in the order in which they are
+/// seen. "vectors" in ASCII.
+const LOCK: i64 = i64::from_be_bytes(*b"\0vectors");
+
+impl Meanings {
+    pub(super) async fn near(
+        &self,
+        lease: &Lease,
+        scope: &Scope,
+        (vector, most): (&Vector, usize),
+    ) -> Result<Vec<(Fact, f32)>, Trouble> {
+        let Some(to) = unit(&vector.numbers) else { return Ok(Vec::new()) };
+        let Some(model) = model(lease, &vector.model, to.len()).await? else {
+            return Ok(Vec::new());
+        };
+        let shelves = ids(&shelves::seen(lease, scope).await?);
+        let wanted = COMPARED.max(COMPARED_EACH * most);
+        let question = Question { model, shelves: &shelves, to: &to, wanted };
+        let mut exact = if is_few(lease, &question).await? {
+            compared(lease, Which::Shelves(model.id, &shelves), &to).await?.0
+        } else if model.indexed {
+            indexed(lease, &question).await?
+        } else {
+            self.sketched(lease, &question).await?
+        };
+        exact.sort_by(|one, two| two.1.total_cmp(&one.1).then(two.0.cmp(&one.0)));
+        exact.truncate(most);
+        let nearness: HashMap<u64, f32> =
+            exact.iter().map(|(fact, near)| (unsigned(*fact), *near)).collect();
+        let chosen: Vec<i64> = exact.iter().map(|(fact, _)| *fact).collect();
+        let found = facts::get(lease, &shelves, &chosen).await?;
+        let near = |fact: &Fact| nearness.get(&fact.id.0).copied().unwrap_or_default();
+        Ok(found.into_iter().map(|fact| (near(&fact), fact)).map(|(near, it)| (it, near)).collect())
+    }
+
+    async fn sketched(&self, lease: &Lease, question: &Question<'_>) -> Result<Near, Trouble> {
+        let &Question { model, shelves, to, wanted } = question;
+        let sketches = Arc::clone(self.sketches.lock().entry(model.id).or_default());
+        let places: Vec<i64> = shelves.iter().copied().map(i64::from).collect();
+        let sketch = Sketch::of(to);
+        for attempt in 0..2 {
+            refresh(lease, model, &sketches).await?;
+            let about = sketches.read().nearest(&places, &sketch, wanted);
+            let (exact, gone) = compared(lease, Which::These(&about), to).await?;
+            if gone.len() > wanted / 4 && attempt == 0 {
+                // Much was forgotten: what is near may have been hidden behind it.
+                *sketches.write() = Sketches::default();
+                continue;
+            }
+            if !gone.is_empty() {
+                sketches.write().remove(&gone);
+            }
+            return Ok(exact);
+        }
+        Ok(Vec::new())
+    }
+
+    /// The oldest first.
+    pub(super) async fn missing(
+        &self,
+        lease: &Lease,
+        model: &str,
+        most: usize,
+    ) -> Result<Vec<(FactId, String)>, Trouble> {
+        let newest = "SELECT id FROM models WHERE name = $1 ORDER BY id DESC LIMIT 1";
+        let of = lease.row(newest, &[&model]).await?;
+        let of: i32 = of.map_or(Ok(0), |row| Columns::of(&row).value())?;
+        let slice = "SELECT f.id, CASE WHEN EXISTS (
+                         SELECT FROM vectors v WHERE v.fact = f.id AND v.model = $1
+                     ) THEN NULL ELSE f.text END
+                     FROM facts f WHERE f.id > $2 ORDER BY f.id LIMIT $3";
+        let mut looked = self.complete.lock().get(&of).copied().unwrap_or_default();
+        let mut missing = Vec::new();
+        while missing.len() < most {
+            let rows = lease.rows(slice, &[&of, &looked, &FACTS_AT_ONCE]).await?;
+            for row in &rows {
+                let mut columns = Columns::of(row);
+                let (fact, text): (i64, Option<String>) = (columns.value()?, columns.value()?);
+                looked = fact;
+                missing.extend(text.map(|text| (FactId(unsigned(fact)), text)));
+            }
+            if missing.is_empty() {
+                self.complete.lock().insert(of, looked);
+            }
+            if size(rows.len()) < FACTS_AT_ONCE {
+                break;
+            }
+        }
+        missing.truncate(most);
+        Ok(missing)
+    }
+}
+
+/// Facts, and how near they are.
+type Near = Vec<(i64, f32)>;
+
+/// Of facts that are gone, none is kept.
+pub(super) async fn keep(
+    lease: &Lease,
+    name: &str,
+    vectors: &[(FactId, Vec<f32>)],
+    can: Vectors,
+) -> Result<(), Trouble> {
+    lease.rows("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
+    let mut by_length: HashMap<usize, HashMap<i64, &[f32]>> = HashMap::new();
+    for (fact, numbers) in vectors {
+        by_length.entry(numbers.len()).or_default().insert(signed(fact.0), numbers);
+    }
+    for (length, vectors) in by_length {
+        let model = model_for(lease, name, length, can).await?;
+        let facts: Vec<i64> = vectors.keys().copied().collect();
+        let insert = "INSERT INTO vectors (fact, model, shelf, numbers, sketch)
+                      SELECT id, $1, shelf, $3, $4 FROM facts WHERE id = $2 FOR KEY SHARE";
+        // Also of another length: a model that changed leaves nothing behind.
+        let remove = "DELETE FROM vectors USING models
+                      WHERE models.id = vectors.model AND models.name = $1 AND fact = ANY ($2)";
+        lease.rows(remove, &[&name, &facts]).await?;
+        for (fact, numbers) in vectors {
+            let sketch = Sketch::of(numbers).bytes();
+            let values: [Value<'_>; 4] = [&model.id, &fact, &numbers, &sketch.as_slice()];
+            lease.rows(insert, &values).await?;
+        }
+    }
+    Ok(())
+}
+
+/// Of length 1, each of them.
+pub(super) fn units(vectors: Vec<(FactId, Vec<f32>)>) -> Result<Vec<(FactId, Vec<f32>)>, Invalid> {
+    let of_length_one = |(fact, numbers): (FactId, Vec<f32>)| {
+        let numbers = unit(&numbers).ok_or_else(|| Invalid::Range {
+            field: "vector",
+            found: "no direction, or not a number".to_owned(),
+            least: "-1".to_owned(),
+            most: "1".to_owned(),
+        })?;
+        Ok((fact, numbers))
+    };
+    vectors.into_iter().map(of_length_one).collect()
+}
+
+async fn model(lease: &Lease, name: &str, length: usize) -> Result<Option<Model>, Trouble> {
+    let find = "SELECT id, dimensions, coalesce((
+                    SELECT indisvalid FROM pg_index
+                    WHERE indexrelid = to_regclass('tollgate.vectors_near_' || models.id)), false)
+                FROM models WHERE name = $1 AND dimensions = $2";
+    let length = i32::try_from(length).unwrap_or(i32::MAX);
+    let Some(row) = lease.row(find, &[&name, &length]).await? else { return Ok(None) };
+    let mut columns = Columns::of(&row);
+    let (id, dimensions) = (columns.value()?, columns.value()?);
+    Ok(Some(Model { id, dimensions, indexed: columns.value()? }))
+}
+
+async fn model_for(
+    lease: &Lease,
+    name: &str,
+    length: usize,
+    can: Vectors,
+) -> Result<Model, Trouble> {
+    let insert = "INSERT INTO models (name, dimensions) VALUES ($1, $2) ON CONFLICT DO NOTHING";
+    let dimensions = i32::try_from(length).unwrap_or(i32::MAX);
+    loop {
+        if let Some(model) = model(lease, name, length).await? {
+            return Ok(model);
+        }
+        lease.rows(insert, &[&name, &dimensions]).await?;
+        let made = model(lease, name, length).await?;
+        if let (Vectors::Indexed, Some(index)) = (can, made.and_then(index_of)) {
+            lease.rows(&index, &[]).await?;
+        }
+    }
+}
+
+/// The statement that makes a model's index.
+fn index_of(Model { id, dimensions, .. }: Model) -> Option<String> {
+    (dimensions <= LONGEST_INDEXED).then(|| {
+        format!(
+            "CREATE INDEX vectors_near_{id} ON vectors
+             USING hnsw ((numbers::vector({dimensions})) vector_cosine_ops) WHERE model = {id}"
+        )
+    })
+}
+
+async fn is_few(lease: &Lease, question: &Question<'_>) -> Result<bool, Trouble> {
+    let select = "SELECT count(*) FROM (
+                      SELECT FROM vectors WHERE model = $1 AND shelf = ANY ($2) LIMIT $3) AS found";
+    let row = lease.row(select, &[&question.model.id, &question.shelves, &(FEW + 1)]).await?;
+    Ok(row.map_or(Ok(0), |row| Columns::of(&row).value::<i64>())? <= FEW)
+}
+
+/// As pgvector finds them.
+async fn indexed(lease: &Lease, question: &Question<'_>) -> Result<Near, Trouble> {
+    let Question { model: Model { id, dimensions, .. }, shelves, to, wanted } = question;
+    // The index is only used where the model is written out.
+    let near = |order: &str| {
+        format!(
+            "SELECT fact, (1 - distance)::real FROM (
+                 SELECT fact, numbers::vector({dimensions}) <=> $1::real[]::vector({dimensions})
+                     AS distance
+                 FROM vectors WHERE model = {id} AND shelf = ANY ($2)
+                 ORDER BY {order} LIMIT $3) AS nearest"
+        )
+    };
+    let by_index = format!("numbers::vector({dimensions}) <=> $1::real[]::vector({dimensions})");
+    let most = MOST_BY_INDEX.min(*wanted);
+    let found = pairs(lease, &near(&by_index), &[to, shelves, &size(most)]).await?;
+    if found.len() == most {
+        return Ok(found);
+    }
+    // Among many that are others', too few were met: all of these shelves are compared.
+    pairs(lease, &near(&format!("({by_index}) + 0")), &[to, shelves, &size(*wanted)]).await
+}
+
+async fn pairs(lease: &Lease, select: &str, values: &[Value<'_>]) -> Result<Near, Trouble> {
+    let rows = lease.rows(select, values).await?;
+    let pair = |row: &tokio_postgres::Row| {
+        let mut columns = Columns::of(row);
+        Ok((columns.value()?, columns.value()?))
+    };
+    rows.iter().map(pair).collect()
+}
+
+/// What is new comes after what is known. What was read before time ran out is not read again.
+async fn refresh(lease: &Lease, model: Model, sketches: &RwLock<Sketches>) -> Result<(), Trouble> {
+    let select = "SELECT id, shelf, sketch FROM vectors WHERE model = $1 AND id > $2
+                  ORDER BY id LIMIT $3";
+    loop {
+        let known = signed(sketches.read().last());
+        let rows = lease.rows(select, &[&model.id, &known, &SLICE]).await?;
+        let mut sketches = sketches.write();
+        for row in &rows {
+            let mut columns = Columns::of(row);
+            let (vector, shelf) = (columns.number()?, columns.value::<i32>()?);
+            // Another may have been here meanwhile.
+            if let Some(sketch) =
+                Sketch::read(columns.value()?).filter(|_| vector > sketches.last())
+            {
+                sketches.add(vector, i64::from(shelf), sketch);
+            }
+        }
+        if size(rows.len()) < SLICE {
+            return Ok(());
+        }
+    }
+}
+
+/// Which vectors are compared.
+#[derive(Clone, Copy)]
+enum Which<'w> {
+    These(&'w [u64]),
+    /// All of a model on these.
+    Shelves(i32, &'w [i32]),
+}
+
+/// How near each of them is, by its fact; and those that are no more.
+async fn compared(
+    lease: &Lease,
+    which: Which<'_>,
+    to: &[f32],
+) -> Result<(Near, HashSet<u64>), Trouble> {
+    let (rows, mut gone) = match which {
+        Which::These(vectors) => {
+            let select = "SELECT id, fact, numbers FROM vectors WHERE id = ANY ($1)";
+            let rows = lease.rows(select, &[&rows_of(vectors)]).await?;
+            (rows, vectors.iter().copied().collect())
+        }
+        Which::Shelves(model, shelves) => {
+            let select = "SELECT id, fact, numbers FROM vectors
+                          WHERE model = $1 AND shelf = ANY ($2)";
+            (lease.rows(select, &[&model, &shelves]).await?, HashSet::new())
+        }
+    };
+    let mut exact = Vec::with_capacity(rows.len());
+    for row in &rows {
+        let mut columns = Columns::of(row);
+        let (vector, fact) = (columns.number()?, columns.value()?);
+        let numbers: Vec<f32> = columns.value()?;
+        gone.remove(&vector);
+        exact.extend(cosine(&numbers, to).map(|near| (fact, near)));
+    }
+    Ok((exact, gone))
+}
