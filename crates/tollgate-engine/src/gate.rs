@@ -391,6 +391,9 @@ impl Gate {
         // Told in there; whoever tends the meters tries once more.
         let _ = self.meters.flush().await;
         let _ = self.recorder.ledger.flush().await;
+        if let Some(mind) = &self.mind {
+            mind.settle().await;
+        }
     }
 }
 

@@ -83,6 +83,12 @@ impl Group {
         Ok(())
     }
 
+    /// Waits for those that run now.
+    pub async fn finished(&self) {
+        let mut running = std::mem::take(&mut *self.running.lock());
+        while running.join_next().await.is_some() {}
+    }
+
     pub fn abort_all(&self) {
         self.running.lock().abort_all();
     }

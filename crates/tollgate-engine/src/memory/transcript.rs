@@ -2,6 +2,7 @@
 //! so. Nobody's answer waits for it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use tollgate_core::agent::Record;
 use tollgate_core::date;
@@ -9,6 +10,9 @@ use tollgate_core::memory::{Author, Invalid, LONGEST_TEXT, NewEntry, Place, Sess
 use tollgate_core::turn::Turn;
 
 use super::Mind;
+
+/// How long the end waits for what was said last.
+const LAST_WORDS: Duration = Duration::from_secs(3);
 
 /// One turn of a conversation, as it is kept.
 #[derive(Debug, Clone, Copy)]
@@ -57,6 +61,13 @@ impl Mind {
         });
         if written.is_err() {
             tracing::warn!("what was said is not kept: too much of it waits for the disk");
+        }
+    }
+
+    /// Waits until what was said is kept, for a while.
+    pub(crate) async fn settle(&self) {
+        if tokio::time::timeout(LAST_WORDS, self.writing.finished()).await.is_err() {
+            tracing::warn!("the last that was said is not kept: the memory does not answer");
         }
     }
 
