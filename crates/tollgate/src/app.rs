@@ -192,9 +192,8 @@ pub async fn memory(config: &Config) -> Result<Memory, Failure> {
             let file = config.data.join("memory.db");
             blocking(move || Memory::open_sqlite(&file)).await
         }
-        Database::Postgres(_) => {
-            Err(Failure::failed("`database`: PostgreSQL is not there yet".to_owned()))
-        }
+        Database::Postgres(url) => Memory::connect_postgres(url.reveal())
+            .map_err(|error| Failure::failed(format!("`database`: {error}"))),
     }
 }
 
