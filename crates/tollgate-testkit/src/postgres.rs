@@ -92,7 +92,7 @@ impl Cluster {
     /// Roles, and what else every database has.
     fn furnish(&self) {
         self.run("postgres", &format!("CREATE ROLE {GATEWAY} LOGIN"));
-        let guarded = format!("CREATE ROLE guarded LOGIN PASSWORD '{PASSWORD}' IN ROLE {GATEWAY}");
+        let guarded = format!("CREATE ROLE guarded LOGIN PASSWORD '{PASSWORD}'");
         self.run("postgres", &guarded);
         let has = "SELECT count(*) FROM pg_available_extensions WHERE name = 'vector'";
         if self.run("postgres", has).trim() == "1" {

@@ -1,7 +1,7 @@
 //! Which texts become candidates of a query, by the lists of the newest texts with each of its
 //! terms; and about in how many texts a term stands. Pure, and the same for both databases.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// How far a list of the texts with one term, on one shelf, is read: the newest.
 pub(super) const NEWEST: usize = 1_000;
@@ -43,7 +43,7 @@ impl Lists {
     }
 
     /// The newest texts with a term on a shelf, by their numbers. A list shorter than [`NEWEST`] is
-    /// all of them.
+    /// all of them. A term may have several: who says something is found apart from what is said.
     pub(super) fn add(&mut self, term: usize, newest: Vec<u64>, stock: Stock) {
         if let Some(term) = self.terms.get_mut(term) {
             term.with += estimate(&newest, stock);
@@ -69,8 +69,10 @@ impl Lists {
         let mut worth: HashMap<u64, f64> = HashMap::new();
         for term in &self.terms {
             let rarity = self.rarity(term);
-            for number in &term.newest {
-                *worth.entry(*number).or_default() += rarity;
+            // One that has it in two ways has it once.
+            let having: HashSet<u64> = term.newest.iter().copied().collect();
+            for number in having {
+                *worth.entry(number).or_default() += rarity;
             }
         }
         let most = self.terms.iter().map(|term| self.rarity(term)).sum();

@@ -60,3 +60,10 @@ fn what_has_all_terms_goes_first_however_old_it_is() {
     lists.with_all(vec![5, 1]);
     assert_eq!(lists.chosen(), [5, 1, 9, 7]);
 }
+
+#[test]
+fn a_text_that_has_a_term_in_two_ways_has_it_once() {
+    let mut lists = lists(&[&[5, 3], &[3, 2]]);
+    lists.add(0, vec![5, 1], STOCK);
+    assert_eq!(lists.chosen(), [3, 2, 5, 1]);
+}

@@ -3,6 +3,8 @@
 //! shelf: from the newest drawer back, the newest things with a word are found without reading the
 //! others, however many there are. Nothing of a query's text reaches the database.
 
+use std::collections::HashSet;
+
 use tollgate_core::memory::Query;
 
 use super::pool::Lease;
@@ -69,8 +71,20 @@ fn hash(term: &str) -> i64 {
     i64::try_from(folded & WORD.unsigned_abs()).unwrap_or_default()
 }
 
+/// Who says something is another word than whom it is about: who speaks often would hide what is
+/// said of him.
+pub(super) fn said_by(term: &str) -> String {
+    format!("{term}\0says")
+}
+
 fn hashes(query: &Query) -> Vec<i64> {
     query.terms.iter().map(|term| hash(term)).collect()
+}
+
+/// The terms as words of texts, and then as words of speakers.
+fn both_hashes(query: &Query) -> Vec<i64> {
+    let speakers = query.terms.iter().map(|term| hash(&said_by(term)));
+    hashes(query).into_iter().chain(speakers).collect()
 }
 
 impl Index {
@@ -105,21 +119,32 @@ impl Index {
     ) -> Result<Lists, Trouble> {
         let mut lists = Lists::new(query.terms.len());
         shelves.iter().for_each(|shelf| lists.shelf(self.stock(shelf)));
-        let mut full = vec![0; shelves.len()];
-        for (shelf, term, newest) in self.heads(lease, shelves, query).await? {
-            full[shelf] += usize::from(newest.len() >= NEWEST);
+        let mut cut: Vec<HashSet<usize>> = vec![HashSet::new(); shelves.len()];
+        for (shelf, word, newest) in self.heads(lease, shelves, query).await? {
+            let term = word % query.terms.len();
+            if newest.len() >= NEWEST {
+                cut[shelf].insert(term);
+            }
             lists.add(term, newest, self.stock(&shelves[shelf]));
         }
-        for (shelf, full) in shelves.iter().zip(full) {
-            // Where one list is whole, whatever has all words is in it.
-            if query.terms.len() > 1 && full == query.terms.len() {
+        for (shelf, cut) in shelves.iter().zip(cut) {
+            // Where the lists of one term are whole, whatever has all words is in them.
+            if query.terms.len() > 1 && cut.len() == query.terms.len() {
                 lists.with_all(self.with_all(lease, shelf, query).await?);
             }
         }
         Ok(lists)
     }
 
-    /// The newest with each term on each shelf, by the places of both.
+    /// The terms, as words that are looked for.
+    fn hashes(self, query: &Query) -> Vec<i64> {
+        match self {
+            Self::Entries => both_hashes(query),
+            Self::Facts => hashes(query),
+        }
+    }
+
+    /// The newest with each word on each shelf, by the places of both.
     async fn heads(
         self,
         lease: &Lease,
@@ -140,7 +165,7 @@ impl Index {
         );
         let ids: Vec<i32> = shelves.iter().map(|shelf| shelf.id).collect();
         let newest: Vec<i64> = shelves.iter().map(|shelf| self.newest_drawer(shelf)).collect();
-        let words = hashes(query);
+        let words = self.hashes(query);
         let rows = lease.rows(&select, &[&ids, &newest, &words, &size(NEWEST)]).await?;
         let mut heads = Vec::with_capacity(rows.len());
         for row in &rows {
@@ -197,12 +222,12 @@ pub(super) async fn in_session(
     } else {
         (SEARCH_ONE_SESSION, Index::Entries.newest_drawer(shelf))
     };
-    let (words, most) = (hashes(query), size(NEWEST));
+    let (words, most) = (both_hashes(query), size(NEWEST));
     let values: [super::pool::Value<'_>; 5] = [&inside.session, &words, &most, &last, &shelf.id];
     let mut lists = Vec::new();
     for row in lease.rows(select, &values).await? {
         let mut columns = Columns::of(&row);
-        lists.push((place(&mut columns)?, columns.numbers()?));
+        lists.push((place(&mut columns)? % query.terms.len(), columns.numbers()?));
     }
     Ok(lists)
 }

@@ -10,7 +10,7 @@ use tollgate_core::memory::{
 };
 
 use super::pool::Lease;
-use super::postings::{Index, Inside, in_session, words};
+use super::postings::{Index, Inside, in_session, said_by, words};
 use super::rows::{Columns, rows_of, unreadable};
 use super::shelves::{self, Coming, Shelf, ids};
 use crate::memory::candidates::{Lists, Stock};
@@ -21,7 +21,7 @@ use crate::number::{signed, size, unsigned};
 const SESSIONS_UNREAD: i64 = 16;
 const ENTRIES_UNREAD: usize = 200;
 
-/// An entry and its words: those are found before anybody has to wait for it.
+/// An entry and its words, with those of its speaker: made before anybody has to wait for it.
 pub(super) struct Worded {
     entry: NewEntry,
     terms: Vec<String>,
@@ -30,11 +30,7 @@ pub(super) struct Worded {
 impl From<NewEntry> for Worded {
     fn from(entry: NewEntry) -> Self {
         let mut words = terms(&entry.text);
-        for name in terms(&entry.speaker) {
-            if !words.contains(&name) {
-                words.push(name);
-            }
-        }
+        words.extend(terms(&entry.speaker).iter().map(|name| said_by(name)));
         Self { terms: words, entry }
     }
 }

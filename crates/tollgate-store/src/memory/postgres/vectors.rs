@@ -2,7 +2,7 @@
 //! database finds what is near; where not, sketches do, which stand in memory from the first search
 //! on. What other processes write and remove is seen by the numbers of the vectors.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 
 use parking_lot::{Mutex, RwLock};
@@ -49,12 +49,12 @@ struct Question<'q> {
 const COMPARED: usize = 400;
 const COMPARED_EACH: usize = 8;
 /// On shelves with no more than these, all are compared.
-const FEW: i64 = 4_000;
+const FEW: i64 = 2_000;
 /// Sketches that are read at once, and facts that are looked at for one that has no vector.
 const SLICE: i64 = 20_000;
 const FACTS_AT_ONCE: i64 = 2_000;
-/// So many the index of pgvector is asked for, as it was told to look at.
-const MOST_BY_INDEX: usize = 200;
+/// So many the index of pgvector is asked for at least, as it was told to look at.
+const LEAST_BY_INDEX: usize = 200;
 /// It takes no longer ones.
 const LONGEST_INDEXED: i32 = 2_000;
 /// Vectors are written one after another, so that their numbers rise in the order in which they are
@@ -75,9 +75,7 @@ impl Meanings {
         let shelves = ids(&shelves::seen(lease, scope).await?);
         let wanted = COMPARED.max(COMPARED_EACH * most);
         let question = Question { model, shelves: &shelves, to: &to, wanted };
-        let mut exact = if is_few(lease, &question).await? {
-            compared(lease, Which::Shelves(model.id, &shelves), &to).await?.0
-        } else if model.indexed {
+        let mut exact = if model.indexed {
             indexed(lease, &question).await?
         } else {
             self.sketched(lease, &question).await?
@@ -100,7 +98,7 @@ impl Meanings {
         for attempt in 0..2 {
             refresh(lease, model, &sketches).await?;
             let about = sketches.read().nearest(&places, &sketch, wanted);
-            let (exact, gone) = compared(lease, Which::These(&about), to).await?;
+            let (exact, gone) = compared(lease, &about, to).await?;
             if gone.len() > wanted / 4 && attempt == 0 {
                 // Much was forgotten: what is near may have been hidden behind it.
                 *sketches.write() = Sketches::default();
@@ -161,24 +159,32 @@ pub(super) async fn keep(
     can: Vectors,
 ) -> Result<(), Trouble> {
     lease.rows("SELECT pg_advisory_xact_lock($1)", &[&LOCK]).await?;
-    let mut by_length: HashMap<usize, HashMap<i64, &[f32]>> = HashMap::new();
+    let mut by_length: HashMap<usize, BTreeMap<i64, &[f32]>> = HashMap::new();
     for (fact, numbers) in vectors {
         by_length.entry(numbers.len()).or_default().insert(signed(fact.0), numbers);
     }
     for (length, vectors) in by_length {
         let model = model_for(lease, name, length, can).await?;
         let facts: Vec<i64> = vectors.keys().copied().collect();
-        let insert = "INSERT INTO vectors (fact, model, shelf, numbers, sketch)
-                      SELECT id, $1, shelf, $3, $4 FROM facts WHERE id = $2 FOR KEY SHARE";
         // Also of another length: a model that changed leaves nothing behind.
         let remove = "DELETE FROM vectors USING models
                       WHERE models.id = vectors.model AND models.name = $1 AND fact = ANY ($2)";
         lease.rows(remove, &[&name, &facts]).await?;
-        for (fact, numbers) in vectors {
-            let sketch = Sketch::of(numbers).bytes();
-            let values: [Value<'_>; 4] = [&model.id, &fact, &numbers, &sketch.as_slice()];
-            lease.rows(insert, &values).await?;
-        }
+        let insert = "INSERT INTO vectors (fact, model, shelf, numbers, sketch)
+                      SELECT f.id, $1, f.shelf,
+                          ($3::real[])[
+                              ((new.place - 1) * $4 + 1)::integer : (new.place * $4)::integer
+                          ], new.sketch
+                      FROM unnest($2::bigint[], $5::bytea[])
+                          WITH ORDINALITY AS new (fact, sketch, place)
+                      JOIN facts f ON f.id = new.fact ORDER BY new.place
+                      FOR KEY SHARE OF f";
+        let numbers: Vec<f32> = vectors.values().copied().flatten().copied().collect();
+        let sketches: Vec<_> =
+            vectors.values().map(|numbers| Sketch::of(numbers).bytes()).collect();
+        let sketches: Vec<&[u8]> = sketches.iter().map(|it| it.as_slice()).collect();
+        let values: [Value<'_>; 5] = [&model.id, &facts, &numbers, &size(length), &sketches];
+        lease.rows(insert, &values).await?;
     }
     Ok(())
 }
@@ -249,33 +255,30 @@ async fn is_few(lease: &Lease, question: &Question<'_>) -> Result<bool, Trouble>
 /// As pgvector finds them.
 async fn indexed(lease: &Lease, question: &Question<'_>) -> Result<Near, Trouble> {
     let Question { model: Model { id, dimensions, .. }, shelves, to, wanted } = question;
-    // The index is only used where the model is written out.
+    let distance = format!("numbers::vector({dimensions}) <=> $1::real[]::vector({dimensions})");
+    // The index is only used where the model is written out, and the order is nothing more.
     let near = |order: &str| {
         format!(
-            "SELECT fact, (1 - distance)::real FROM (
-                 SELECT fact, numbers::vector({dimensions}) <=> $1::real[]::vector({dimensions})
-                     AS distance
-                 FROM vectors WHERE model = {id} AND shelf = ANY ($2)
-                 ORDER BY {order} LIMIT $3) AS nearest"
+            "SELECT ARRAY(SELECT id FROM vectors WHERE model = {id} AND shelf = ANY ($2)
+                          ORDER BY {order} LIMIT $3)"
         )
     };
-    let by_index = format!("numbers::vector({dimensions}) <=> $1::real[]::vector({dimensions})");
-    let most = MOST_BY_INDEX.min(*wanted);
-    let found = pairs(lease, &near(&by_index), &[to, shelves, &size(most)]).await?;
-    if found.len() == most {
-        return Ok(found);
+    let most = LEAST_BY_INDEX.max(wanted / COMPARED_EACH);
+    let values: [Value<'_>; 3] = [to, shelves, &size(most)];
+    let mut found = Vec::new();
+    if !is_few(lease, question).await? {
+        found = numbers(lease, &near(&distance), &values).await?;
     }
-    // Among many that are others', too few were met: all of these shelves are compared.
-    pairs(lease, &near(&format!("({by_index}) + 0")), &[to, shelves, &size(*wanted)]).await
+    // Among many that are others', too few may have been met.
+    if found.len() < most {
+        found = numbers(lease, &near(&format!("({distance}) + 0")), &values).await?;
+    }
+    Ok(compared(lease, &found, to).await?.0)
 }
 
-async fn pairs(lease: &Lease, select: &str, values: &[Value<'_>]) -> Result<Near, Trouble> {
-    let rows = lease.rows(select, values).await?;
-    let pair = |row: &tokio_postgres::Row| {
-        let mut columns = Columns::of(row);
-        Ok((columns.value()?, columns.value()?))
-    };
-    rows.iter().map(pair).collect()
+async fn numbers(lease: &Lease, select: &str, values: &[Value<'_>]) -> Result<Vec<u64>, Trouble> {
+    let row = lease.row(select, values).await?;
+    row.map_or(Ok(Vec::new()), |row| Columns::of(&row).numbers())
 }
 
 /// What is new comes after what is known. What was read before time ran out is not read again.
@@ -302,32 +305,15 @@ async fn refresh(lease: &Lease, model: Model, sketches: &RwLock<Sketches>) -> Re
     }
 }
 
-/// Which vectors are compared.
-#[derive(Clone, Copy)]
-enum Which<'w> {
-    These(&'w [u64]),
-    /// All of a model on these.
-    Shelves(i32, &'w [i32]),
-}
-
 /// How near each of them is, by its fact; and those that are no more.
 async fn compared(
     lease: &Lease,
-    which: Which<'_>,
+    vectors: &[u64],
     to: &[f32],
 ) -> Result<(Near, HashSet<u64>), Trouble> {
-    let (rows, mut gone) = match which {
-        Which::These(vectors) => {
-            let select = "SELECT id, fact, numbers FROM vectors WHERE id = ANY ($1)";
-            let rows = lease.rows(select, &[&rows_of(vectors)]).await?;
-            (rows, vectors.iter().copied().collect())
-        }
-        Which::Shelves(model, shelves) => {
-            let select = "SELECT id, fact, numbers FROM vectors
-                          WHERE model = $1 AND shelf = ANY ($2)";
-            (lease.rows(select, &[&model, &shelves]).await?, HashSet::new())
-        }
-    };
+    let select = "SELECT id, fact, numbers FROM vectors WHERE id = ANY ($1)";
+    let rows = lease.rows(select, &[&rows_of(vectors)]).await?;
+    let mut gone: HashSet<u64> = vectors.iter().copied().collect();
     let mut exact = Vec::with_capacity(rows.len());
     for row in &rows {
         let mut columns = Columns::of(row);

@@ -1,35 +1,56 @@
 //! The suite on PostgreSQL, as the system has it and with pgvector, and what only it can come to.
 
+use tollgate_testkit::postgres::{Build, Database};
+
+use super::suite::Fresh;
+use crate::memory::{Memory, Trouble};
+
+mod encrypted;
+mod together;
+mod trouble;
+
 mod plain {
-    use std::future::{Ready, ready};
+    use super::{Build, Fresh};
 
-    use tollgate_testkit::postgres::{Build, Database};
-
-    use crate::memory::Memory;
-    use crate::memory::tests::suite::Fresh;
-
-    fn fresh() -> Ready<Fresh> {
-        let database = Database::new(Build::Plain);
-        let memory = Memory::connect_postgres(&database.url).unwrap();
-        ready(Fresh::new(memory, database))
+    async fn fresh() -> Fresh {
+        super::fresh(Build::Plain).await
     }
 
     crate::memory::tests::suite::holds_for!(super::fresh);
 }
 
 mod with_vectors {
-    use std::future::{Ready, ready};
+    use super::{Build, Fresh};
 
-    use tollgate_testkit::postgres::{Build, Database};
-
-    use crate::memory::Memory;
-    use crate::memory::tests::suite::Fresh;
-
-    fn fresh() -> Ready<Fresh> {
-        let database = Database::new(Build::WithVectors);
-        let memory = Memory::connect_postgres(&database.url).unwrap();
-        ready(Fresh::new(memory, database))
+    async fn fresh() -> Fresh {
+        super::fresh(Build::WithVectors).await
     }
 
     crate::memory::tests::suite::holds_for!(super::fresh);
+}
+
+async fn fresh(build: Build) -> Fresh {
+    let database = Database::new(build);
+    Fresh::new(ready(&database.url).await, database)
+}
+
+/// A memory whose tables are there: to make them may take longer than a call may.
+async fn ready(url: &str) -> Memory {
+    let memory = Memory::connect_postgres(url).unwrap();
+    assert_eq!(answer(&memory).await, Ok(()));
+    memory
+}
+
+/// What a server says, once it had the time for it.
+async fn answer(memory: &Memory) -> Result<(), Trouble> {
+    for _ in 0..30 {
+        match memory.ping().await {
+            Err(Trouble::Slow(_)) => {}
+            Err(Trouble::Away(why)) if why.contains("did not answer") => {
+                tokio::time::sleep(std::time::Duration::from_millis(200)).await;
+            }
+            answer => return answer,
+        }
+    }
+    panic!("it never had the time for an answer");
 }

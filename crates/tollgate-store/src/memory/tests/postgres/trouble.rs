@@ -1,0 +1,236 @@
+//! R-27: the server stops, freezes, restarts, has no place left, or comes late.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::io::AsyncReadExt as _;
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+use tollgate_core::memory::EntryId;
+use tollgate_testkit::postgres::{Build, Cluster};
+
+use crate::memory::tests::suite::{WHOLE, entry, place, say, scope, session};
+use crate::memory::{Memory, Trouble};
+
+/// Every call ends by itself long before this.
+const ENDS: Duration = Duration::from_secs(3);
+/// And it is back by itself long before this.
+const BACK: Duration = Duration::from_secs(15);
+
+/// What becomes of reading and of writing, which both end in time.
+async fn tried(memory: &Memory) -> [Result<(), Trouble>; 2] {
+    let said = vec![entry("a: anybody there?", 0)];
+    let (here, eyes, id) = (place("elsewhere"), scope("elsewhere"), session("one"));
+    let write = timeout(ENDS, memory.append(&here, said)).await;
+    let read = timeout(ENDS, memory.session(&eyes, &id)).await;
+    [write.expect("writing ends").map(drop), read.expect("reading ends").map(drop)]
+}
+
+fn is_trouble(ended: &Result<(), Trouble>) -> bool {
+    matches!(ended, Err(Trouble::Away(_) | Trouble::Slow(_)))
+}
+
+async fn until_it_is_back(memory: &Memory) {
+    let back = async {
+        while tried(memory).await.iter().any(Result::is_err) {
+            sleep(Duration::from_millis(50)).await;
+        }
+    };
+    timeout(BACK, back).await.expect("it comes back by itself");
+}
+
+async fn texts_of(memory: &Memory, name: &str) -> Vec<String> {
+    let found = memory.entries(&scope("waterdeep"), &session(name), WHOLE).await.unwrap();
+    found.into_iter().map(|entry| entry.text).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn r_27_a_server_may_come_later_stop_and_come_back() {
+    let mut cluster = Cluster::start(Build::Plain);
+    let url = cluster.database("memory");
+    cluster.stop();
+    let memory = Memory::connect_postgres(&url).unwrap();
+    for _ in 0..3 {
+        let ended = tried(&memory).await;
+        assert!(ended.iter().all(is_trouble), "{ended:?}");
+    }
+    cluster.resume();
+    until_it_is_back(&memory).await;
+
+    say(&memory, &place("waterdeep"), &["one | a: kept", "one | a: this too"]).await;
+    cluster.stop();
+    let ended = tried(&memory).await;
+    assert!(ended.iter().all(is_trouble), "{ended:?}");
+    cluster.resume();
+    until_it_is_back(&memory).await;
+    assert_eq!(texts_of(&memory, "one").await, ["kept", "this too"]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn r_27_a_frozen_server_holds_nobody_up() {
+    let cluster = Cluster::start(Build::Plain);
+    let memory = Memory::connect_postgres(&cluster.database("memory")).unwrap();
+    until_it_is_back(&memory).await;
+    cluster.freeze();
+    let mut callers = JoinSet::new();
+    for _ in 0..30 {
+        let memory = memory.clone();
+        callers.spawn(async move { tried(&memory).await });
+    }
+    while let Some(ended) = callers.join_next().await {
+        let ended = ended.unwrap();
+        assert!(ended.iter().all(is_trouble), "{ended:?}");
+    }
+    cluster.thaw();
+    until_it_is_back(&memory).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn r_27_restarts_under_load_lose_nothing_that_was_acknowledged() {
+    let mut cluster = Cluster::start(Build::Plain);
+    let memory = Memory::connect_postgres(&cluster.database("memory")).unwrap();
+    until_it_is_back(&memory).await;
+    let ends = Arc::new(AtomicBool::new(false));
+    let mut writers = JoinSet::new();
+    for writer in 0..8 {
+        let (memory, ends) = (memory.clone(), Arc::clone(&ends));
+        writers.spawn(async move { acknowledged(&memory, writer, &ends).await });
+    }
+    for _ in 0..2 {
+        sleep(Duration::from_millis(300)).await;
+        cluster.stop();
+        cluster.resume();
+        until_it_is_back(&memory).await;
+    }
+    ends.store(true, Ordering::Relaxed);
+    let mut kept = 0;
+    while let Some(acknowledged) = writers.join_next().await {
+        for (id, text) in acknowledged.unwrap() {
+            let name = text.split(' ').next().unwrap();
+            let stretch = crate::memory::Stretch { after: Some(EntryId(id.0 - 1)), most: 1 };
+            let found = memory.entries(&scope("waterdeep"), &session(name), stretch).await.unwrap();
+            assert_eq!((found[0].id, &found[0].text), (id, &text));
+            kept += 1;
+        }
+    }
+    assert!(kept > 8, "{kept} were acknowledged");
+    let counts = memory.namespaces().await.unwrap();
+    let waterdeep = counts.iter().find(|(name, _)| name.as_str() == "waterdeep").unwrap().1;
+    let rows = cluster.run(
+        "memory",
+        "SELECT count(*) FROM tollgate.entries e
+        JOIN tollgate.sessions s ON s.id = e.session JOIN tollgate.shelves h ON h.id = s.shelf
+        WHERE h.namespace = 'waterdeep'",
+    );
+    assert_eq!(waterdeep.entries.to_string(), rows.trim());
+}
+
+/// Writes until it is told to end; what it was told is kept.
+async fn acknowledged(memory: &Memory, writer: usize, ends: &AtomicBool) -> Vec<(EntryId, String)> {
+    let mut kept = Vec::new();
+    for number in 0.. {
+        if ends.load(Ordering::Relaxed) {
+            break;
+        }
+        let text = format!("w{writer} says {number}");
+        let said = vec![entry(&format!("w{writer} | a: {text}"), number)];
+        match memory.append(&place("waterdeep"), said).await {
+            Ok(ids) => kept.push((ids[0], text)),
+            Err(_) => sleep(Duration::from_millis(20)).await,
+        }
+    }
+    kept
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn r_27_a_server_without_places_says_so_and_has_some_again() {
+    let mut cluster = Cluster::start(Build::Plain);
+    cluster.database("memory");
+    cluster.stop();
+    cluster.set("max_connections=12");
+    cluster.resume();
+    let url = cluster.url("memory");
+    let config: tokio_postgres::Config = url.parse().unwrap();
+    let mut others = Vec::new();
+    let mut held = JoinSet::new();
+    // Some places are for the administrator alone.
+    while let Ok((client, connection)) = config.connect(tokio_postgres::NoTls).await {
+        others.push(client);
+        held.spawn(connection);
+    }
+    let memory = Memory::connect_postgres(&url).unwrap();
+    let ended = tried(&memory).await;
+    assert!(ended.iter().all(is_trouble), "{ended:?}");
+    drop(others);
+    until_it_is_back(&memory).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn r_27_connections_that_were_ended_are_replaced() {
+    let cluster = Cluster::start(Build::Plain);
+    let memory = Memory::connect_postgres(&cluster.database("memory")).unwrap();
+    until_it_is_back(&memory).await;
+    for _ in 0..3 {
+        let end = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+                   WHERE datname = 'memory' AND pid <> pg_backend_pid()";
+        cluster.run("memory", end);
+        until_it_is_back(&memory).await;
+    }
+    let open = "SELECT count(*) FROM pg_stat_activity WHERE usename = 'gateway'";
+    let open: usize = cluster.run("postgres", open).trim().parse().unwrap();
+    assert!(open <= 8, "{open} connections are open");
+}
+
+/// Whoever listens there hangs up, or says nothing.
+async fn server_that(hangs_up: Hangs) -> (String, Arc<AtomicUsize>, JoinSet<()>) {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("postgres://gateway@{}/memory", listener.local_addr().unwrap());
+    let count = Arc::new(AtomicUsize::new(0));
+    let (counted, mut tasks) = (Arc::clone(&count), JoinSet::new());
+    tasks.spawn(async move {
+        let mut silent = Vec::new();
+        while let Ok((mut stream, _)) = listener.accept().await {
+            counted.fetch_add(1, Ordering::Relaxed);
+            match hangs_up {
+                Hangs::Up => drop(stream.read(&mut [0; 8]).await),
+                Hangs::On => silent.push(stream),
+            }
+        }
+    });
+    (url, count, tasks)
+}
+
+#[derive(Clone, Copy)]
+enum Hangs {
+    Up,
+    On,
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn r_27_it_never_connects_more_often_than_it_has_places() {
+    for hangs in [Hangs::Up, Hangs::On] {
+        let (url, count, tasks) = server_that(hangs).await;
+        let memory = Memory::connect_postgres(&url).unwrap();
+        let mut callers = JoinSet::new();
+        for _ in 0..40 {
+            let memory = memory.clone();
+            callers.spawn(async move {
+                for _ in 0..20 {
+                    assert!(tried(&memory).await.iter().all(is_trouble));
+                    sleep(Duration::from_millis(50)).await;
+                }
+            });
+        }
+        let (mut before, mut most) = (0, 0);
+        for _ in 0..2 {
+            sleep(Duration::from_secs(1)).await;
+            let now = count.load(Ordering::Relaxed);
+            (before, most) = (now, most.max(now - before));
+        }
+        assert!(most <= 8 && before > 0, "{most} of {before} within a second");
+        callers.abort_all();
+        drop(tasks);
+    }
+}
