@@ -40,6 +40,7 @@ unit: worker pgvector
 # Real SDKs, reference servers, the inspector and the conformance suite against the binary.
 interop: worker
 	cargo build --locked -p tollgate
+	cargo build --locked -p tollgate-llm --example embed
 	interop/run
 
 # Every chat front before a real, tiny model; the first time it fetches 127 MB.

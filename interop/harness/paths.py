@@ -34,3 +34,12 @@ def tollgate() -> str:
     if not built:
         raise AssertionError("there is no tollgate binary: build it, or set TOLLGATE_BIN")
     return str(max(built, key=lambda path: path.stat().st_mtime))
+
+
+def example(crate: str, name: str) -> str:
+    """The newest build of an example of ours."""
+    target = Path(os.environ.get("CARGO_TARGET_DIR", INTEROP.parent / "target"))
+    built = [path for path in (target / build / "examples" / name for build in ("release", "debug")) if path.is_file()]
+    if not built:
+        raise AssertionError(f"build it: cargo build -p {crate} --example {name}")
+    return str(max(built, key=lambda path: path.stat().st_mtime))

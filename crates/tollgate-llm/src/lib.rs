@@ -16,6 +16,7 @@ pub mod provider;
 pub mod relevance;
 pub mod routing;
 pub mod settings;
+pub mod static_model;
 pub mod tokens;
 pub mod told;
 pub mod tools;

@@ -1,12 +1,15 @@
 //! Reads the repository as text, for the tests that guard its shape; finds the worker for those
-//! that run programs, and starts PostgreSQL for those that need one.
+//! that run programs and a model for those that look for meanings, and starts PostgreSQL for those
+//! that need one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+mod embedding;
 pub mod postgres;
 mod worker;
 
+pub use embedding::embedding_model;
 pub use worker::worker;
 
 /// A file of the repository, by its path from the root.

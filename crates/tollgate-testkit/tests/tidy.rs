@@ -186,6 +186,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "told",
             "format",
             "embedding",
+            "static_model",
             "tools",
             "tokens",
             "relevance",

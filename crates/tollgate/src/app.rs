@@ -28,6 +28,10 @@ use crate::config::{self, Config, Origin};
 use crate::failure::Failure;
 use crate::gateway::events;
 
+mod embedder;
+
+pub use embedder::embedder;
+
 /// An engine that runs, and the front to it.
 pub struct App {
     running: Running,

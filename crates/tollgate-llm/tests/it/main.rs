@@ -11,5 +11,6 @@ mod reloaded;
 mod retries;
 mod secrets;
 mod stage;
+mod static_model;
 mod streams;
 mod wire;

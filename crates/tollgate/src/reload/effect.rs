@@ -3,6 +3,7 @@
 
 use tollgate_core::id::ServerId;
 use tollgate_engine::Turnover;
+use tollgate_llm::settings::{Embedding, Provider};
 use tollgate_server::operator::Effect;
 
 use crate::app;
@@ -24,7 +25,7 @@ impl Fixed {
             ("data", now.data != next.data),
             ("tls", now.tls != next.tls),
             ("database", now.settings.memory.database != next.settings.memory.database),
-            ("memory.embedding", now.embedding != next.embedding),
+            ("memory.embedding", meanings(now) != meanings(next)),
             ("limits.in_flight", now.front.in_flight != next.front.in_flight),
             ("limits.per_key", now.front.per_key != next.front.per_key),
             ("limits.memory_mb", now.front.memory != next.front.memory),
@@ -32,6 +33,17 @@ impl Fixed {
         ];
         changed.into_iter().filter(|(_, is)| *is).map(|(key, _)| key.to_owned()).collect()
     }
+}
+
+/// Where meanings of texts come from: the model, and the provider that serves it.
+fn meanings(config: &Config) -> (Option<&Embedding>, Option<&Provider>) {
+    let embedding = config.embedding.as_ref();
+    let served = match embedding {
+        Some(Embedding::Served(served)) => Some(&served.provider),
+        Some(Embedding::Local(_)) | None => None,
+    };
+    let provider = config.llm.providers.iter().find(|provider| Some(&provider.name) == served);
+    (embedding, provider)
 }
 
 /// Whether it may run at all.

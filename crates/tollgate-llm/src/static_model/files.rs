@@ -1,0 +1,62 @@
+//! Finds the two files of a model in a directory: the tokenizer and the tensors.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+/// Larger files are no such model's.
+const LARGEST: u64 = 2 << 30;
+
+pub(super) struct Files {
+    pub(super) tokenizer: PathBuf,
+    pub(super) tensors: PathBuf,
+}
+
+/// The directory itself, or the folders that WordLlama and sentence-transformers have in it.
+pub(super) fn find(directory: &Path) -> Result<Files, String> {
+    if !directory.is_dir() {
+        return Err("it is no directory".to_owned());
+    }
+    let is_tokenizer =
+        |name: &str| name == "tokenizer.json" || name.ends_with("_tokenizer_config.json");
+    let is_tensors = |name: &str| name.ends_with(".safetensors");
+    let within = |folder: &'static str| ["", folder, "0_StaticEmbedding"];
+    let tokenizer = only(directory, &within("tokenizers"), is_tokenizer);
+    let tokenizer = tokenizer?.ok_or("there is no `tokenizer.json`")?;
+    let tensors = only(directory, &within("weights"), is_tensors);
+    let tensors = tensors?.ok_or("there is no `model.safetensors`")?;
+    Ok(Files { tokenizer, tensors })
+}
+
+pub(super) fn read(path: &Path) -> Result<Vec<u8>, String> {
+    let said = |error| format!("`{}` cannot be read: {error}", path.display());
+    let size = fs::metadata(path).map_err(said)?.len();
+    if size > LARGEST {
+        return Err(format!("`{}` has {size} bytes: it is no static model", path.display()));
+    }
+    fs::read(path).map_err(said)
+}
+
+/// The first folder that has such a file, which must be the only one there.
+fn only(
+    directory: &Path,
+    folders: &[&str],
+    fits: impl Fn(&str) -> bool,
+) -> Result<Option<PathBuf>, String> {
+    for folder in folders {
+        let Ok(entries) = fs::read_dir(directory.join(folder)) else { continue };
+        let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+        let mut found: Vec<PathBuf> = paths
+            .filter(|path| path.file_name().and_then(|it| it.to_str()).is_some_and(&fits))
+            .collect();
+        found.sort();
+        match &found[..] {
+            [] => {}
+            [one] => return Ok(Some(one.clone())),
+            [one, two, ..] => {
+                let (one, two) = (one.display(), two.display());
+                return Err(format!("`{one}` and `{two}` are both there: leave one of them"));
+            }
+        }
+    }
+    Ok(None)
+}

@@ -1,0 +1,212 @@
+//! The vectors of a static model, in a file of the format `safetensors`: eight bytes with the length
+//! of a header in JSON, the header, the numbers. They stay as they are in the file, whose half-size
+//! numbers would take twice the memory otherwise.
+
+use std::ops::Range;
+
+use serde_json::Value;
+
+/// Longer headers are none.
+const LONGEST_HEADER: usize = 1 << 20;
+const MOST_DIMENSIONS: usize = 8_192;
+/// Bytes at both ends that tell two files apart, beside the header and the size.
+const SAMPLE: usize = 64 << 10;
+
+pub(super) struct Table {
+    bytes: Vec<u8>,
+    vectors: Tensor,
+    rows: usize,
+    dimensions: usize,
+    unknown: Unknown,
+    /// By token: how much it counts.
+    weights: Option<Vec<f32>>,
+    /// By token: its row, where several tokens share one.
+    rows_of: Option<Vec<usize>>,
+}
+
+/// What to do with tokens that stand for whatever the tokenizer does not know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Unknown {
+    /// As model2vec does.
+    Skipped,
+    /// As WordLlama and sentence-transformers do.
+    Counted,
+}
+
+#[derive(Debug, Clone)]
+struct Tensor {
+    kind: Kind,
+    shape: Vec<usize>,
+    at: Range<usize>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    F64,
+    F32,
+    F16,
+    Bf16,
+    I8,
+    I32,
+    I64,
+}
+
+impl Table {
+    pub(super) fn read(bytes: Vec<u8>) -> Result<Self, String> {
+        let (header, data) = header(&bytes)?;
+        let find = |name: &str| match header.get(name) {
+            Some(tensor) => Tensor::read(tensor, data..bytes.len())
+                .map(Some)
+                .map_err(|why| format!("its tensor `{name}` {why}")),
+            None => Ok(None),
+        };
+        let (vectors, unknown) = match (find("embeddings")?, find("embedding.weight")?) {
+            (Some(vectors), _) => (vectors, Unknown::Skipped),
+            (None, Some(vectors)) => (vectors, Unknown::Counted),
+            (None, None) => {
+                return Err("it has neither tensor `embeddings` nor `embedding.weight`".to_owned());
+            }
+        };
+        let &[rows, dimensions] = &vectors.shape[..] else {
+            return Err("its vectors are no table".to_owned());
+        };
+        if rows == 0 || !(1..=MOST_DIMENSIONS).contains(&dimensions) {
+            return Err(format!("its table has {rows} rows of {dimensions} numbers"));
+        }
+        if matches!(vectors.kind, Kind::I32 | Kind::I64) {
+            return Err("its vectors are of a kind that is not understood".to_owned());
+        }
+        let numbers = |tensor: Tensor| {
+            let size = tensor.kind.size();
+            bytes[tensor.at].chunks_exact(size).map(|it| tensor.kind.number(it)).collect::<Vec<_>>()
+        };
+        let weights = find("weights")?
+            .map(|tensor| numbers(tensor).into_iter().map(|it| it as f32).collect::<Vec<f32>>());
+        let rows_of = find("mapping")?
+            .map(|tensor| numbers(tensor).into_iter().map(|it| it as usize).collect::<Vec<_>>());
+        if rows_of.as_ref().is_some_and(|rows_of| rows_of.iter().any(|row| *row >= rows)) {
+            return Err("its `mapping` names rows that are not there".to_owned());
+        }
+        Ok(Self { vectors, rows, dimensions, unknown, weights, rows_of, bytes })
+    }
+
+    pub(super) fn dimensions(&self) -> usize {
+        self.dimensions
+    }
+
+    pub(super) fn unknown(&self) -> Unknown {
+        self.unknown
+    }
+
+    /// A token without a row adds nothing.
+    pub(super) fn add(&self, token: u32, sum: &mut [f32]) {
+        let Ok(token) = usize::try_from(token) else { return };
+        let row = match &self.rows_of {
+            Some(rows_of) => rows_of.get(token).copied(),
+            None => Some(token),
+        };
+        let Some(row) = row.filter(|row| *row < self.rows) else { return };
+        let weight = match &self.weights {
+            Some(weights) => weights.get(token).copied().unwrap_or(1.0),
+            None => 1.0,
+        };
+        let size = self.vectors.kind.size();
+        let start = self.vectors.at.start + row * self.dimensions * size;
+        let numbers = self.bytes[start..start + self.dimensions * size].chunks_exact(size);
+        for (sum, number) in sum.iter_mut().zip(numbers) {
+            *sum += weight * self.vectors.kind.number(number) as f32;
+        }
+    }
+}
+
+/// A part of a file by which it is told from others without reading all of it.
+pub(super) fn sample(bytes: &[u8]) -> Vec<u8> {
+    let end = bytes.len().saturating_sub(SAMPLE).max(SAMPLE.min(bytes.len()));
+    let mut sample = bytes[..SAMPLE.min(bytes.len())].to_vec();
+    sample.extend_from_slice(&bytes[end..]);
+    sample.extend_from_slice(&bytes.len().to_le_bytes());
+    sample
+}
+
+/// The header, and where the numbers begin.
+fn header(bytes: &[u8]) -> Result<(Value, usize), String> {
+    let broken = || "its tensors are in no file of the format `safetensors`".to_owned();
+    let (length, rest) = bytes.split_first_chunk::<8>().ok_or_else(broken)?;
+    let length = usize::try_from(u64::from_le_bytes(*length)).map_err(|_| broken())?;
+    let text = rest.get(..length).filter(|_| length <= LONGEST_HEADER).ok_or_else(broken)?;
+    let header = serde_json::from_slice::<Value>(text).map_err(|_| broken())?;
+    Ok((header, 8 + length))
+}
+
+impl Tensor {
+    /// `data` is where the numbers of all tensors are.
+    fn read(header: &Value, data: Range<usize>) -> Result<Self, String> {
+        let kind = match header["dtype"].as_str().unwrap_or_default() {
+            "F64" => Kind::F64,
+            "F32" => Kind::F32,
+            "F16" => Kind::F16,
+            "BF16" => Kind::Bf16,
+            "I8" => Kind::I8,
+            "I32" => Kind::I32,
+            "I64" => Kind::I64,
+            other => return Err(format!("is of kind `{other}`, which is not understood")),
+        };
+        let whole = |value: &Value| value.as_u64().and_then(|it| usize::try_from(it).ok());
+        let list = |value: &Value| value.as_array()?.iter().map(whole).collect::<Option<Vec<_>>>();
+        let shape = list(&header["shape"]).ok_or("has no shape")?;
+        let offsets = list(&header["data_offsets"]).ok_or("has no place")?;
+        let &[start, end] = &offsets[..] else { return Err("has no place".to_owned()) };
+        let length = shape.iter().try_fold(kind.size(), |all, side| all.checked_mul(*side));
+        let place = data.start.checked_add(start).zip(data.start.checked_add(end));
+        match place {
+            Some((first, last))
+                if last <= data.end && last.checked_sub(first) == length && length.is_some() =>
+            {
+                Ok(Self { kind, shape, at: first..last })
+            }
+            _ => Err("is not where the header says; is the file whole?".to_owned()),
+        }
+    }
+}
+
+impl Kind {
+    fn size(self) -> usize {
+        match self {
+            Self::F64 | Self::I64 => 8,
+            Self::F32 | Self::I32 => 4,
+            Self::F16 | Self::Bf16 => 2,
+            Self::I8 => 1,
+        }
+    }
+
+    /// The bytes are of its size; the lowest comes first.
+    fn number(self, bytes: &[u8]) -> f64 {
+        match (self, bytes) {
+            (Self::F64, &[a, b, c, d, e, f, g, h]) => f64::from_le_bytes([a, b, c, d, e, f, g, h]),
+            (Self::I64, &[a, b, c, d, e, f, g, h]) => {
+                i64::from_le_bytes([a, b, c, d, e, f, g, h]) as f64
+            }
+            (Self::F32, &[a, b, c, d]) => f32::from_le_bytes([a, b, c, d]).into(),
+            (Self::I32, &[a, b, c, d]) => i32::from_le_bytes([a, b, c, d]).into(),
+            (Self::F16, &[a, b]) => half(u16::from_le_bytes([a, b])).into(),
+            (Self::Bf16, &[a, b]) => f32::from_le_bytes([0, 0, a, b]).into(),
+            (Self::I8, &[a]) => i8::from_le_bytes([a]).into(),
+            _ => 0.0,
+        }
+    }
+}
+
+/// A number of 16 bits: sign, five bits of exponent, ten of fraction.
+fn half(bits: u16) -> f32 {
+    let (sign, exponent, fraction) =
+        (u32::from(bits >> 15) << 31, u32::from(bits >> 10) & 0x1f, u32::from(bits) & 0x3ff);
+    match exponent {
+        // Below the smallest of full precision: a multiple of 2 to the power of -24.
+        0 => f32::from_bits(sign | (fraction as f32 / 16_777_216.0).to_bits()),
+        0x1f => f32::from_bits(sign | 0x7f80_0000 | fraction << 13),
+        _ => f32::from_bits(sign | (exponent + 112) << 23 | fraction << 13),
+    }
+}
+
+#[cfg(test)]
+mod tests;

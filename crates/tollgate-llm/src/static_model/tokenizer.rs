@@ -1,0 +1,124 @@
+//! Texts as the numbers of the pieces that a model knows, by a `tokenizer.json`. Reads what static
+//! models have (pieces of words as BERT and SentencePiece make them) and says what it cannot.
+//! Names of special tokens in a text are text.
+
+use serde_json::Value;
+
+use self::bpe::Bpe;
+use self::normal::Normal;
+use self::split::Split;
+use self::unigram::Unigram;
+use self::wordpiece::WordPiece;
+
+mod bpe;
+mod normal;
+mod split;
+mod unigram;
+mod wordpiece;
+
+pub(super) struct Tokenizer {
+    normal: Vec<Normal>,
+    split: Vec<Split>,
+    model: Model,
+}
+
+enum Model {
+    Bpe(Bpe),
+    Unigram(Unigram),
+    WordPiece(WordPiece),
+}
+
+impl Tokenizer {
+    pub(super) fn read(bytes: &[u8]) -> Result<Self, String> {
+        let json = serde_json::from_slice::<Value>(bytes)
+            .map_err(|error| format!("its tokenizer is no JSON: {error}"))?;
+        let said = |why: String| format!("its tokenizer {why}");
+        let normal = steps(&json["normalizer"], "normalizers", Normal::read).map_err(said)?;
+        let split = steps(&json["pre_tokenizer"], "pretokenizers", Split::read).map_err(said)?;
+        let model = Model::read(&json["model"]).map_err(said)?;
+        Ok(Self { normal, split, model })
+    }
+
+    /// The token for what is not known.
+    pub(super) fn unknown(&self) -> Option<u32> {
+        match &self.model {
+            Model::Bpe(model) => model.unknown(),
+            Model::Unigram(model) => model.unknown(),
+            Model::WordPiece(model) => Some(model.unknown()),
+        }
+    }
+
+    pub(super) fn tokens(&self, text: &str) -> Vec<u32> {
+        let text = self.normal.iter().fold(text.to_owned(), |text, step| step.apply(&text));
+        let words = self.split.iter().fold(vec![text], |words, step| {
+            words.iter().flat_map(|word| step.apply(word)).collect()
+        });
+        let mut tokens = Vec::new();
+        for word in words.iter().filter(|word| !word.is_empty()) {
+            match &self.model {
+                Model::Bpe(model) => model.push(word, &mut tokens),
+                Model::Unigram(model) => model.push(word, &mut tokens),
+                Model::WordPiece(model) => model.push(word, &mut tokens),
+            }
+        }
+        tokens
+    }
+}
+
+impl Model {
+    fn read(json: &Value) -> Result<Self, String> {
+        // Files of the first years do not name the kind.
+        let kind = json["type"].as_str().unwrap_or(match json.get("merges") {
+            Some(_) => "BPE",
+            None => "WordPiece",
+        });
+        match kind {
+            "BPE" => Ok(Self::Bpe(Bpe::read(json)?)),
+            "Unigram" => Ok(Self::Unigram(Unigram::read(json)?)),
+            "WordPiece" => Ok(Self::WordPiece(WordPiece::read(json)?)),
+            other => Err(not_understood("model", other)),
+        }
+    }
+}
+
+/// One step, several, or none.
+fn steps<T>(
+    json: &Value,
+    list: &str,
+    read: impl Fn(&Value) -> Result<Vec<T>, String> + Copy,
+) -> Result<Vec<T>, String> {
+    if json.is_null() {
+        return Ok(Vec::new());
+    }
+    if json["type"] == "Sequence" {
+        let steps = json[list].as_array().map_or(&[][..], Vec::as_slice);
+        let steps = steps.iter().map(|step| self::steps(step, list, read));
+        return Ok(steps.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect());
+    }
+    read(json)
+}
+
+fn not_understood(what: &str, kind: &str) -> String {
+    format!(
+        "has a {what} of kind `{kind}`, which is not understood: take another model, \
+         or serve this one behind an endpoint"
+    )
+}
+
+fn text<'a>(json: &'a Value, key: &str) -> Result<&'a str, String> {
+    json[key].as_str().ok_or_else(|| format!("has no `{key}` where one is due"))
+}
+
+/// Pieces and their numbers.
+fn vocabulary(json: &Value) -> Result<std::collections::HashMap<String, u32>, String> {
+    let vocabulary = json["vocab"].as_object().ok_or("has no vocabulary")?;
+    let entry = |(piece, id): (&String, &Value)| {
+        let id = id.as_u64().and_then(|id| u32::try_from(id).ok());
+        Some((piece.clone(), id?))
+    };
+    let vocabulary = vocabulary.iter().map(entry).collect::<Option<_>>();
+    vocabulary.ok_or_else(|| "has a vocabulary without numbers".to_owned())
+}
+
+#[cfg(test)]
+mod tests;

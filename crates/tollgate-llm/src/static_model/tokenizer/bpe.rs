@@ -1,0 +1,177 @@
+//! Pieces made by pairs: characters, of which again and again the pair that was learned first
+//! becomes one piece. A text without spaces to cut at is one long word, so pairs wait in a heap.
+
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, HashMap};
+
+use serde_json::Value;
+
+use super::{not_understood, vocabulary};
+
+pub(super) struct Bpe {
+    vocabulary: HashMap<String, u32>,
+    /// Of two pieces: how early they were learned, and what they become.
+    pairs: HashMap<(u32, u32), (u32, u32)>,
+    unknown: Option<u32>,
+    /// For characters that are not known: their bytes are.
+    bytes: Option<Vec<u32>>,
+    fuses: Fuses,
+    whole: Whole,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fuses {
+    /// Unknown ones beside each other are one.
+    Unknown,
+    Nothing,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Whole {
+    /// A word that is known is not taken apart.
+    First,
+    Never,
+}
+
+/// A piece of the word, between its neighbours. One that became part of another has none.
+#[derive(Debug, Clone, Copy)]
+struct Piece {
+    token: u32,
+    before: Option<usize>,
+    after: Option<usize>,
+    gone: bool,
+}
+
+/// Two pieces that may become one: the earliest learned first, then from the left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Pair {
+    rank: u32,
+    left: usize,
+    becomes: u32,
+    tokens: (u32, u32),
+}
+
+impl Bpe {
+    pub(super) fn read(json: &Value) -> Result<Self, String> {
+        for key in ["continuing_subword_prefix", "end_of_word_suffix"] {
+            if json[key].as_str().is_some_and(|text| !text.is_empty()) {
+                return Err(not_understood("model", &format!("BPE with `{key}`")));
+            }
+        }
+        let vocabulary = vocabulary(json)?;
+        let merges = json["merges"].as_array().ok_or("has no pairs")?;
+        let mut pairs = HashMap::with_capacity(merges.len());
+        for (rank, merge) in (0..).zip(merges) {
+            let (left, right) = sides(merge).ok_or("has a pair that is none")?;
+            let id = |piece: &str| vocabulary.get(piece).copied();
+            let known = (id(left), id(right), id(&format!("{left}{right}")));
+            let (Some(left), Some(right), Some(becomes)) = known else {
+                return Err(format!("has the pair `{left} {right}`, but not its pieces"));
+            };
+            pairs.insert((left, right), (rank, becomes));
+        }
+        let byte = |byte: u8| vocabulary.get(&format!("<0x{byte:02X}>")).copied();
+        let bytes = match json["byte_fallback"].as_bool() {
+            Some(true) => (0..=255).map(byte).collect::<Option<Vec<u32>>>(),
+            _ => None,
+        };
+        let unknown = json["unk_token"].as_str().and_then(|it| vocabulary.get(it)).copied();
+        let fuses = match json["fuse_unk"].as_bool() {
+            Some(true) => Fuses::Unknown,
+            _ => Fuses::Nothing,
+        };
+        let whole = match json["ignore_merges"].as_bool() {
+            Some(true) => Whole::First,
+            _ => Whole::Never,
+        };
+        Ok(Self { vocabulary, pairs, unknown, bytes, fuses, whole })
+    }
+
+    pub(super) fn unknown(&self) -> Option<u32> {
+        self.unknown
+    }
+
+    pub(super) fn push(&self, word: &str, tokens: &mut Vec<u32>) {
+        if let (Whole::First, Some(token)) = (self.whole, self.vocabulary.get(word)) {
+            tokens.push(*token);
+            return;
+        }
+        let mut pieces = self.pieces(word);
+        let mut waiting: BinaryHeap<Reverse<Pair>> =
+            (0..pieces.len()).filter_map(|left| self.pair(&pieces, left)).map(Reverse).collect();
+        while let Some(Reverse(pair)) = waiting.pop() {
+            let Some(right) = still(&pieces, &pair) else { continue };
+            let after = pieces[right].after;
+            pieces[right].gone = true;
+            pieces[pair.left].token = pair.becomes;
+            pieces[pair.left].after = after;
+            if let Some(after) = after {
+                pieces[after].before = Some(pair.left);
+            }
+            let beside = pieces[pair.left].before.into_iter().chain([pair.left]);
+            let pairs = beside.filter_map(|left| self.pair(&pieces, left));
+            waiting.extend(pairs.map(Reverse));
+        }
+        tokens.extend(pieces.iter().filter(|piece| !piece.gone).map(|piece| piece.token));
+    }
+
+    /// One for each character, or for each byte of one that is not known.
+    fn pieces(&self, word: &str) -> Vec<Piece> {
+        let mut tokens: Vec<u32> = Vec::with_capacity(word.len());
+        let mut was_unknown = false;
+        for c in word.chars() {
+            let mut buffer = [0; 4];
+            let c = &*c.encode_utf8(&mut buffer);
+            let known = self.vocabulary.get(c).copied();
+            let is_unknown = known.is_none() && self.bytes.is_none();
+            match (known, &self.bytes, self.unknown) {
+                (Some(token), _, _) => tokens.push(token),
+                (None, Some(bytes), _) => {
+                    tokens.extend(c.bytes().map(|byte| bytes[usize::from(byte)]));
+                }
+                (None, None, Some(unknown)) => {
+                    if !(was_unknown && self.fuses == Fuses::Unknown) {
+                        tokens.push(unknown);
+                    }
+                }
+                (None, None, None) => {}
+            }
+            was_unknown = is_unknown;
+        }
+        let last = tokens.len().saturating_sub(1);
+        let piece = |(at, token): (usize, &u32)| Piece {
+            token: *token,
+            before: at.checked_sub(1),
+            after: (at < last).then_some(at + 1),
+            gone: false,
+        };
+        tokens.iter().enumerate().map(piece).collect()
+    }
+
+    fn pair(&self, pieces: &[Piece], left: usize) -> Option<Pair> {
+        let right = pieces[left].after?;
+        let tokens = (pieces[left].token, pieces[right].token);
+        let (rank, becomes) = *self.pairs.get(&tokens)?;
+        Some(Pair { rank, left, becomes, tokens })
+    }
+}
+
+/// The right one of the pair, if both are still what they were.
+fn still(pieces: &[Piece], pair: &Pair) -> Option<usize> {
+    let left = &pieces[pair.left];
+    let right = left.after?;
+    let same = !left.gone && (left.token, pieces[right].token) == pair.tokens;
+    same.then_some(right)
+}
+
+/// `a b`, or a list of the two.
+fn sides(merge: &Value) -> Option<(&str, &str)> {
+    match merge {
+        Value::String(text) => text.split_once(' '),
+        Value::Array(sides) => match &sides[..] {
+            [left, right] => Some((left.as_str()?, right.as_str()?)),
+            _ => None,
+        },
+        _ => None,
+    }
+}

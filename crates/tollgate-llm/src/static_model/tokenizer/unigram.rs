@@ -1,0 +1,89 @@
+//! Pieces as SentencePiece chooses them: of all ways to cut a word the likeliest.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+pub(super) struct Unigram {
+    /// Pieces, their numbers and how likely they are, as logarithms.
+    vocabulary: HashMap<String, (u32, f64)>,
+    unknown: Option<u32>,
+    /// Bytes of the longest piece.
+    longest: usize,
+    /// How likely it is that a character is none of the pieces.
+    unlikely: f64,
+}
+
+/// The best way up to some byte of the word.
+#[derive(Debug, Clone, Copy)]
+struct Way {
+    score: f64,
+    /// Where its last piece begins.
+    from: usize,
+    token: Option<u32>,
+}
+
+/// How much less likely than all pieces an unknown character is.
+const UNKNOWN_PENALTY: f64 = 10.0;
+
+impl Unigram {
+    pub(super) fn read(json: &Value) -> Result<Self, String> {
+        let entries = json["vocab"].as_array().ok_or("has no vocabulary")?;
+        let entry = |(id, entry): (u32, &Value)| {
+            let (piece, score) = (entry.get(0)?.as_str()?, entry.get(1)?.as_f64()?);
+            Some((piece.to_owned(), (id, score)))
+        };
+        let vocabulary = (0..).zip(entries).map(entry).collect::<Option<HashMap<_, _>>>();
+        let vocabulary = vocabulary.ok_or("has a vocabulary without numbers")?;
+        let unknown = json["unk_id"].as_u64().and_then(|id| u32::try_from(id).ok());
+        let longest = vocabulary.keys().map(String::len).max().unwrap_or_default();
+        let least = vocabulary.values().map(|(_, score)| *score).fold(0.0, f64::min);
+        Ok(Self { vocabulary, unknown, longest, unlikely: least - UNKNOWN_PENALTY })
+    }
+
+    pub(super) fn unknown(&self) -> Option<u32> {
+        self.unknown
+    }
+
+    pub(super) fn push(&self, word: &str, tokens: &mut Vec<u32>) {
+        let mut ways: Vec<Option<Way>> = vec![None; word.len() + 1];
+        ways[0] = Some(Way { score: 0.0, from: 0, token: None });
+        for (start, first) in word.char_indices() {
+            let Some(Way { score: before, .. }) = ways[start] else { continue };
+            let single = start + first.len_utf8();
+            let furthest = word.len().min(start + self.longest);
+            for end in (single..=furthest).filter(|end| word.is_char_boundary(*end)) {
+                if let Some((token, score)) = self.vocabulary.get(&word[start..end]) {
+                    offer(&mut ways[end], (before + score, start, Some(*token)));
+                }
+            }
+            if !self.vocabulary.contains_key(&word[start..single]) {
+                offer(&mut ways[single], (before + self.unlikely, start, None));
+            }
+        }
+        self.walk(&ways, tokens);
+    }
+
+    /// Back from the end; unknown ones beside each other are one.
+    fn walk(&self, ways: &[Option<Way>], tokens: &mut Vec<u32>) {
+        let first = tokens.len();
+        let mut end = ways.len() - 1;
+        let mut was_unknown = false;
+        while let Some(way) = ways[end].filter(|_| end > 0) {
+            match way.token {
+                Some(token) => tokens.push(token),
+                None if was_unknown => {}
+                None => tokens.extend(self.unknown),
+            }
+            was_unknown = way.token.is_none();
+            end = way.from;
+        }
+        tokens[first..].reverse();
+    }
+}
+
+fn offer(place: &mut Option<Way>, (score, from, token): (f64, usize, Option<u32>)) {
+    if place.is_none_or(|way| score > way.score) {
+        *place = Some(Way { score, from, token });
+    }
+}

@@ -1,0 +1,65 @@
+//! Pieces of words as BERT has them: the longest that is known first, then the longest that goes on.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::{text, vocabulary};
+
+pub(super) struct WordPiece {
+    vocabulary: HashMap<String, u32>,
+    unknown: u32,
+    /// Stands before pieces that do not begin a word.
+    going_on: String,
+    /// Characters of a word; longer ones are not known.
+    longest: usize,
+}
+
+impl WordPiece {
+    pub(super) fn read(json: &Value) -> Result<Self, String> {
+        let vocabulary = vocabulary(json)?;
+        let unknown = text(json, "unk_token")?;
+        let unknown = vocabulary.get(unknown).copied();
+        let unknown = unknown.ok_or("does not have its own unknown token")?;
+        let longest = json["max_input_chars_per_word"].as_u64().unwrap_or(100);
+        Ok(Self {
+            vocabulary,
+            unknown,
+            going_on: json["continuing_subword_prefix"].as_str().unwrap_or("##").to_owned(),
+            longest: usize::try_from(longest).unwrap_or(100),
+        })
+    }
+
+    pub(super) fn unknown(&self) -> u32 {
+        self.unknown
+    }
+
+    /// A word of which one piece is not known is not known at all.
+    pub(super) fn push(&self, word: &str, tokens: &mut Vec<u32>) {
+        if word.chars().count() > self.longest {
+            tokens.push(self.unknown);
+            return;
+        }
+        let before = tokens.len();
+        let mut start = 0;
+        let mut piece = String::new();
+        while start < word.len() {
+            let ends = word[start..].char_indices().map(|(at, c)| start + at + c.len_utf8());
+            let found = ends.rev().find_map(|end| {
+                piece.clear();
+                if start > 0 {
+                    piece.push_str(&self.going_on);
+                }
+                piece.push_str(&word[start..end]);
+                self.vocabulary.get(&piece).map(|token| (*token, end))
+            });
+            let Some((token, end)) = found else {
+                tokens.truncate(before);
+                tokens.push(self.unknown);
+                return;
+            };
+            tokens.push(token);
+            start = end;
+        }
+    }
+}
