@@ -281,11 +281,10 @@ fn now() -> Instant {
 impl From<rusqlite::Error> for Trouble {
     fn from(error: rusqlite::Error) -> Self {
         match error.sqlite_error_code() {
-            Some(
-                ErrorCode::OperationInterrupted
-                | ErrorCode::DatabaseBusy
-                | ErrorCode::DatabaseLocked,
-            ) => Self::Slow(writer::PATIENCE),
+            Some(ErrorCode::OperationInterrupted) => Self::Slow(readers::PATIENCE),
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => {
+                Self::Slow(writer::PATIENCE)
+            }
             _ => Self::Failed(error.into()),
         }
     }

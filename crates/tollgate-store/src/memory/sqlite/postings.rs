@@ -6,7 +6,7 @@ use tollgate_core::memory::Query;
 
 use super::Trouble;
 use super::shelves::Shelf;
-use crate::memory::candidates::{Lists, NEWEST, Stock};
+use crate::memory::candidates::{Lists, MOST, NEWEST, Stock};
 use crate::number::{signed, size, unsigned};
 
 /// What has words.
@@ -24,6 +24,11 @@ pub(super) struct Span {
     pub(super) last: i64,
 }
 
+/// What somebody says is less than what is said of him, and leaves room for it.
+const SPOKEN: usize = MOST / 2;
+/// How far back what has all words of a query is looked for, where each of them is common.
+const LOOKED_BACK: u64 = 200_000;
+
 pub(super) const ALL: Span = Span { first: i64::MIN, last: i64::MAX };
 
 impl Index {
@@ -37,8 +42,10 @@ impl Index {
 
     fn stock(self, shelf: &Shelf) -> Stock {
         match self {
+            Self::Entries => shelf.entries,
             Self::Facts => shelf.facts,
-            Self::Entries | Self::Entities => shelf.entries,
+            // Names are not counted.
+            Self::Entities => Stock { texts: 0, first: 0, last: 0 },
         }
     }
 
@@ -85,12 +92,34 @@ impl Index {
         for shelf in shelves {
             let stock = self.stock(shelf);
             lists.shelf(stock);
+            let mut cut = 0;
             for (at, term) in query.terms.iter().enumerate() {
-                let word = [spelled(shelf.id, term)];
-                lists.add(at, self.newest(connection, &word, (ALL, NEWEST))?, stock);
+                for (word, most) in self.spellings(shelf.id, term) {
+                    let newest = self.newest(connection, &[word], (ALL, most))?;
+                    cut += usize::from(newest.len() >= NEWEST);
+                    lists.add(at, newest, stock);
+                }
+            }
+            // Where the lists of one term are whole, whatever has all words is in them.
+            if query.terms.len() > 1 && cut == query.terms.len() {
+                let all: Vec<String> =
+                    query.terms.iter().map(|term| spelled(shelf.id, term)).collect();
+                let span = Span { first: row(stock.last.saturating_sub(LOOKED_BACK)), ..ALL };
+                lists.with_all(self.newest(connection, &all, (span, MOST))?);
             }
         }
         Ok(lists)
+    }
+
+    /// The words by which a term is found, and how far the list of each is read. Who says something
+    /// is another word than what is said.
+    pub(super) fn spellings(self, shelf: i64, term: &str) -> Vec<(String, usize)> {
+        match self {
+            Self::Entries => {
+                vec![(spelled(shelf, term), NEWEST), (said_by(shelf, term), SPOKEN)]
+            }
+            Self::Facts | Self::Entities => vec![(spelled(shelf, term), NEWEST)],
+        }
     }
 }
 
@@ -99,14 +128,22 @@ pub(super) fn spelled(shelf: i64, term: &str) -> String {
     format!("{shelf}x{term}")
 }
 
+/// A term of a speaker's name. Who speaks often would otherwise hide what is said about him.
+pub(super) fn said_by(shelf: i64, term: &str) -> String {
+    format!("{shelf}s{term}")
+}
+
 /// The words of a text, as they are added.
 pub(super) fn words(shelf: i64, terms: &[String]) -> String {
-    let mut words = String::new();
-    for term in terms {
-        words.push_str(&spelled(shelf, term));
-        words.push(' ');
-    }
-    words
+    joined(terms.iter().map(|term| spelled(shelf, term)))
+}
+
+pub(super) fn joined(words: impl Iterator<Item = String>) -> String {
+    words.fold(String::new(), |mut joined, word| {
+        joined.push_str(&word);
+        joined.push(' ');
+        joined
+    })
 }
 
 /// As it stands in a table.

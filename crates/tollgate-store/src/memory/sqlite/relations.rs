@@ -103,7 +103,7 @@ pub(super) fn snapshot(
     Ok(Some(Snapshot { entity, links, left_out }))
 }
 
-/// Of one entity, the surest first; or all, the newest first.
+/// Of one entity, the surest first; or all, by their ends.
 pub(super) fn list(
     connection: &Connection,
     scope: &Scope,

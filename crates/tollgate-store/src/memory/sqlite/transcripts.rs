@@ -10,7 +10,7 @@ use tollgate_core::memory::{
 };
 
 use super::Trouble;
-use super::postings::{Index, Span, row as number, words};
+use super::postings::{Index, Span, joined, row as number, said_by, words};
 use super::rows::session_of;
 use super::shelves::{self, Counter, Shelf, Spot, author_of};
 use crate::memory::candidates::{Lists, NEWEST, Stock};
@@ -23,7 +23,8 @@ const LOOKED_AT: usize = 4 * NEWEST;
 /// An entry and its words, with those of its speaker: made before the writer has to wait for them.
 pub(super) struct Worded {
     pub(super) entry: NewEntry,
-    terms: Vec<String>,
+    words: Vec<String>,
+    names: Vec<String>,
 }
 
 /// A session as it stands in its table.
@@ -35,13 +36,8 @@ pub(super) struct Known {
 
 impl From<NewEntry> for Worded {
     fn from(entry: NewEntry) -> Self {
-        let mut words = terms(&entry.text);
-        for name in terms(&entry.speaker) {
-            if !words.contains(&name) {
-                words.push(name);
-            }
-        }
-        Self { terms: words, entry }
+        let (words, names) = (terms(&entry.text), terms(&entry.speaker));
+        Self { entry, words, names }
     }
 }
 
@@ -53,14 +49,15 @@ pub(super) fn append(
     let spot = shelves::spot(to, place)?;
     let mut sessions: HashMap<&str, i64> = HashMap::new();
     let mut numbers = Vec::with_capacity(entries.len());
-    for Worded { entry, terms } in entries {
+    for Worded { entry, words: said, names } in entries {
         let name = entry.session.as_str();
         let session = match sessions.get(name) {
             Some(session) => *session,
             None => *sessions.entry(name).or_insert(session_for(to, spot, entry)?),
         };
         let id = insert(to, (session, spot.author), entry)?;
-        Index::Entries.add(to, id, &words(spot.shelf, terms))?;
+        let names = joined(names.iter().map(|name| said_by(spot.shelf, name)));
+        Index::Entries.add(to, id, &(words(spot.shelf, said) + &names))?;
         numbers.push(EntryId(unsigned(id)));
     }
     shelves::count(to, spot.shelf, Counter::Entries, size(entries.len()))?;
@@ -128,17 +125,19 @@ pub(super) fn with_in(
         };
         lists.shelf(stock);
         for (at, term) in query.terms.iter().enumerate() {
-            let word = [super::postings::spelled(shelf, term)];
-            let near = Index::Entries.newest(connection, &word, (known.span, LOOKED_AT))?;
-            lists.add(at, of_session(connection, known.number, near)?, stock);
+            for (word, most) in Index::Entries.spellings(shelf, term) {
+                let near = Index::Entries.newest(connection, &[word], (known.span, LOOKED_AT))?;
+                lists.add(at, of_session(connection, (known.number, most), near)?, stock);
+            }
         }
     }
     candidates(connection, &lists)
 }
 
+/// Those of one session, so many at most.
 fn of_session(
     connection: &Connection,
-    session: i64,
+    (session, most): (i64, usize),
     numbers: Vec<u64>,
 ) -> Result<Vec<u64>, Trouble> {
     let mut query = connection.prepare_cached("SELECT session FROM entries WHERE id = ?1")?;
@@ -148,7 +147,7 @@ fn of_session(
         if found == Some(session) {
             kept.push(entry);
         }
-        if kept.len() == NEWEST {
+        if kept.len() == most {
             break;
         }
     }

@@ -79,7 +79,7 @@ impl Meanings {
         let newest = "SELECT id FROM models WHERE name = ?1 ORDER BY id DESC LIMIT 1";
         let of: Option<i64> =
             connection.prepare_cached(newest)?.query_row([model], |row| row.get(0)).optional()?;
-        let Some(of) = of else { return texts_after(connection, 0, most) };
+        let Some(of) = of.filter(|_| most > 0) else { return texts_after(connection, 0, most) };
         let slice = "SELECT id, EXISTS (SELECT 1 FROM vectors WHERE fact = facts.id AND model = ?1)
                      FROM facts WHERE id > ?2 ORDER BY id LIMIT ?3";
         let mut slice = connection.prepare_cached(slice)?;

@@ -52,6 +52,7 @@ macro_rules! holds_for {
                 all_words_go_before_some_and_rare_ones_before_common
                 of_the_same_words_the_newer_go_first
                 common_words_are_found_among_very_many
+                words_that_are_all_common_are_found_together
             ]
             facts: [
                 a_fact_is_found_with_all_that_is_known_of_it

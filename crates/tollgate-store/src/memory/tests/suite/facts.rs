@@ -129,13 +129,13 @@ pub(crate) async fn facts_without_a_vector_are_told_until_they_have_one(memory: 
     let gone = FactId(elsewhere[0].0 + 1_000);
     let vectors = vec![(ids[0], vec![1.0]), (ids[2], vec![1.0]), (gone, vec![1.0])];
     memory.keep_vectors("m", vectors).await.unwrap();
+    assert_eq!(missing(0).await, []);
     assert_eq!(missing(10).await, [ids[1], elsewhere[0]]);
     memory.keep_vectors("m", vec![(ids[1], vec![1.0]), (elsewhere[0], vec![1.0])]).await.unwrap();
     assert_eq!(missing(10).await, []);
     let fifth = remember(memory, &place("waterdeep"), &["five"]).await;
     assert_eq!(missing(10).await, fifth);
     assert_eq!(memory.without_vector("other", 10).await.unwrap().len(), 5);
-    assert_eq!(missing(0).await, []);
 }
 
 pub(crate) async fn words_and_meaning_are_found_together(memory: &Memory) {

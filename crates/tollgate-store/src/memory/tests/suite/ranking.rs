@@ -49,3 +49,23 @@ pub(crate) async fn common_words_are_found_among_very_many(memory: &Memory) {
     assert!(inside.found.iter().all(|entry| entry.session == three));
     assert_eq!((inside.texts, inside.with), (357, vec![357, 0]));
 }
+
+pub(crate) async fn who_speaks_often_hides_nothing_that_is_said_of_him(memory: &Memory) {
+    let mut entries = vec![entry("Tom: Elara stole the crown.", 0)];
+    entries.extend((1..1_200).map(|at| entry(&format!("Elara: nothing happened on day {at}"), at)));
+    memory.append(&place("waterdeep"), entries).await.unwrap();
+    let found = found(memory, "waterdeep", "Elara").await;
+    assert_eq!(found[0], "Elara stole the crown.");
+    assert_eq!(found.len(), 10);
+}
+
+/// Each of two words is said all the time, and both together only long ago.
+pub(crate) async fn words_that_are_all_common_are_found_together(memory: &Memory) {
+    let mut entries = vec![entry("a: silver and gold", 0)];
+    for at in 1..1_200 {
+        entries.push(entry(&format!("a: the silver of day {at}"), at));
+        entries.push(entry(&format!("a: the gold of day {at}"), at));
+    }
+    memory.append(&place("waterdeep"), entries).await.unwrap();
+    assert_eq!(found(memory, "waterdeep", "gold silver").await[0], "silver and gold");
+}
