@@ -13,6 +13,7 @@ use tollgate_engine::servers::Readiness;
 use tollgate_engine::servers::ServerStatus;
 use tollgate_engine::upstream::{TestReport, Verdict};
 use tollgate_mcp::Revision;
+use tollgate_store::memory::Trouble;
 
 use crate::auth::Right;
 use crate::mcp::Front;
@@ -39,20 +40,23 @@ pub(crate) async fn readyz(State(front): State<Arc<Front>>) -> Response {
     };
     let memory = match front.gate.mind() {
         None => None,
-        Some(mind) => match mind.health().await {
-            Ok(()) => Some("ready".to_owned()),
-            Err(trouble) => Some(trouble.to_string()),
-        },
+        Some(mind) => Some(match mind.health().await {
+            Ok(()) => "ready",
+            Err(Trouble::Slow(_)) => "slow",
+            Err(Trouble::Away(_)) => "away",
+            Err(Trouble::Failed(_) | Trouble::Invalid(_) | Trouble::NoEntity(_)) => "failed",
+        }),
     };
     (status, Json(ReadyJson { state: ready, memory })).into_response()
 }
 
-/// A memory that is away keeps nobody from being served: only its tools fail.
+/// A memory that is away keeps nobody from being served: only its tools fail. Strangers may ask, so
+/// nothing is told of where it is.
 #[derive(Serialize)]
 struct ReadyJson {
     state: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    memory: Option<String>,
+    memory: Option<&'static str>,
 }
 
 #[derive(Serialize)]
