@@ -77,6 +77,8 @@ pub enum Trouble {
 
 /// Facts that are near in meaning are asked for beyond those that are wanted: words may tell more.
 const NEAR: usize = 40;
+/// What words count where meaning counts too: about what a fact has that only they found.
+const WORDS_ALONE: f32 = 0.4;
 /// Hits of one session.
 const OF_A_SESSION: usize = 3;
 
@@ -104,8 +106,8 @@ impl Memory {
         self.entries_like(scope, &search.query()?, search).await
     }
 
-    /// What is known: by its words and, with a vector of the question, by its meaning. Without one
-    /// what was said counts as well.
+    /// What is known: by its words and, with a vector of the question, by its meaning. What was said
+    /// counts as well, as far as no passage that was found has it.
     pub async fn search_facts(
         &self,
         scope: &Scope,
@@ -114,16 +116,16 @@ impl Memory {
     ) -> Result<Vec<Hit<Known>>, Trouble> {
         let (query, most) = (search.query()?, search.most);
         let worded = self.database.facts_with(scope, &query);
+        let said = self.entries_like(scope, &query, search);
         let Some(vector) = vector else {
-            let said = self.entries_like(scope, &query, search);
             let (worded, said) = tokio::try_join!(worded, said)?;
             return Ok(known(rank(&query, worded, search.now, most), said, most));
         };
         let near = self.database.facts_near(scope, vector, NEAR.max(2 * most));
-        let (worded, near) = tokio::try_join!(worded, near)?;
+        let (worded, near, mut said) = tokio::try_join!(worded, near, said)?;
         let worded = rank(&query, worded, search.now, most.max(NEAR));
-        let fused = fuse(&query, worded, near, most);
-        Ok(fused.into_iter().map(|hit| hit.of(Known::Fact)).collect())
+        said.iter_mut().for_each(|hit| hit.score *= WORDS_ALONE);
+        Ok(known(fuse(&query, worded, near, most), said, most))
     }
 
     /// The sessions in which something was said, those with the best first.

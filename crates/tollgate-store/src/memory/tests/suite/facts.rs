@@ -148,6 +148,10 @@ pub(crate) async fn words_and_meaning_are_found_together(memory: &Memory) {
     let asked = vector("m", &[1.0, 0.1]);
     let found = known(memory, "waterdeep", "which bridge fell?", Some(&asked)).await;
     assert_eq!(found[..2], texts[..2]);
+    // What was said a moment ago is no passage yet.
+    say(memory, &here, &["one | a: the second bridge fell too"]).await;
+    let found = known(memory, "waterdeep", "which second bridge fell?", Some(&asked)).await;
+    assert!(found[..3].contains(&"the second bridge fell too".to_owned()), "{found:?}");
     let nothing = known(memory, "elsewhere", "which bridge fell?", Some(&asked)).await;
     assert_eq!(nothing, [""; 0]);
 }
