@@ -58,7 +58,9 @@ pub(super) struct Connection {
 
 /// A connection for one piece of work, until that has to be done.
 pub(super) struct Lease {
-    connection: Object<Manager>,
+    /// Given back at the end, and not before.
+    connection: Option<Object<Manager>>,
+    runtime: Handle,
     term: Term,
     writes: bool,
 }
@@ -95,7 +97,10 @@ impl Pool {
     /// To read something.
     pub(super) async fn lease(&self, term: Term) -> Result<Lease, Trouble> {
         match timeout_at(term.until.into(), self.pool.get()).await {
-            Ok(Ok(connection)) => Ok(Lease { connection, term, writes: false }),
+            Ok(Ok(connection)) => {
+                let runtime = self.manager().runtime.clone();
+                Ok(Lease { connection: Some(connection), runtime, term, writes: false })
+            }
             Ok(Err(PoolError::Backend(trouble))) => Err(trouble),
             Ok(Err(other)) => Err(Trouble::Away(other.to_string())),
             Err(_) => match self.manager().circuit.lock().why() {
@@ -107,7 +112,8 @@ impl Pool {
 
     /// To write something, all or nothing: [`Lease::finish`] says which.
     pub(super) async fn begin(&self, term: Term) -> Result<Lease, Trouble> {
-        let lease = Lease { writes: true, ..self.lease(term).await? };
+        let mut lease = self.lease(term).await?;
+        lease.writes = true;
         let milliseconds = (term.whole - FOR_THE_WAY).as_millis();
         let begin = format!("BEGIN; SET LOCAL statement_timeout = {milliseconds}");
         lease.say(&begin, After::Midway).await?;
@@ -239,7 +245,7 @@ impl Lease {
         statement: &str,
         values: &[Value<'_>],
     ) -> Result<Vec<Row>, Trouble> {
-        let connection = &self.connection;
+        let connection = self.connection();
         connection.midway.store(true, Ordering::Release);
         let asked = async {
             let statement = connection.prepared(statement).await?;
@@ -276,8 +282,12 @@ impl Lease {
         }
     }
 
+    fn connection(&self) -> &Connection {
+        self.connection.as_deref().expect("only the end takes it")
+    }
+
     async fn say(&self, words: &str, after: After) -> Result<(), Trouble> {
-        let connection = &self.connection;
+        let connection = self.connection();
         connection.midway.store(true, Ordering::Release);
         let asked = connection.client.batch_execute(words);
         let Ok(answer) = timeout_at(self.term.until.into(), asked).await else {
@@ -285,6 +295,24 @@ impl Lease {
         };
         connection.midway.store(matches!(after, After::Midway), Ordering::Release);
         Ok(answer?)
+    }
+}
+
+impl Drop for Lease {
+    /// Who gives up in the middle of something does not cost a connection: what was asked ends by
+    /// itself, and until then nobody else gets it.
+    fn drop(&mut self) {
+        let Some(connection) = self.connection.take() else { return };
+        if !connection.midway.load(Ordering::Acquire) {
+            return;
+        }
+        let words = if self.writes { "ROLLBACK" } else { "" };
+        let ended = async move {
+            if let Ok(Ok(())) = timeout(ANSWER, connection.client.batch_execute(words)).await {
+                connection.midway.store(false, Ordering::Release);
+            }
+        };
+        self.runtime.spawn(ended);
     }
 }
 

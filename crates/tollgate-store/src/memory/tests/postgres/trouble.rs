@@ -9,9 +9,10 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
 use tollgate_core::memory::EntryId;
-use tollgate_testkit::postgres::{Build, Cluster};
+use tollgate_testkit::postgres::{Build, Cluster, Database};
 
-use crate::memory::tests::suite::{WHOLE, entry, place, say, scope, session};
+use super::{answer, ready};
+use crate::memory::tests::suite::{WHOLE, entry, place, say, scope, search, session};
 use crate::memory::{Memory, Trouble};
 
 /// Every call ends by itself long before this.
@@ -181,6 +182,29 @@ async fn r_27_connections_that_were_ended_are_replaced() {
     let open = "SELECT count(*) FROM pg_stat_activity WHERE usename = 'gateway'";
     let open: usize = cluster.run("postgres", open).trim().parse().unwrap();
     assert!(open <= 8, "{open} connections are open");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn callers_who_give_up_cost_no_connections() {
+    let database = Database::new(Build::Plain);
+    let memory = ready(&database.url).await;
+    say(&memory, &place("waterdeep"), &["one | a: the dragon sleeps"]).await;
+    let pids = "SELECT string_agg(pid::text, ' ' ORDER BY pid) FROM pg_stat_activity
+                WHERE usename = 'gateway' AND datname = current_database()";
+    let before = database.run(pids);
+    for patience in 0..60 {
+        let (eyes, here) = (scope("waterdeep"), place("waterdeep"));
+        let patience = Duration::from_micros(50 * patience);
+        let looked = search("dragon");
+        let _ = timeout(patience, memory.search_entries(&eyes, &looked)).await;
+        let _ = timeout(patience, memory.summarise(&here, &session("one"), "it sleeps")).await;
+    }
+    assert_eq!(answer(&memory).await, Ok(()));
+    let after = database.run(pids);
+    for pid in before.split_whitespace() {
+        assert!(after.contains(pid), "{before} became {after}");
+    }
+    assert_eq!(texts_of(&memory, "one").await, ["the dragon sleeps"]);
 }
 
 /// Whoever listens there hangs up, or says nothing.
