@@ -46,6 +46,9 @@ pub enum WhyNot {
     NotBelieved,
     #[error("not probed: a person has to agree to its calls; give `probe:` arguments")]
     NeedsApproval,
+    /// Any server may say so: it is called less, not more.
+    #[error("not probed: it asks somebody outside; give `probe:` arguments")]
+    Declined,
     #[error("not probed: its `probe:` arguments do not fit its schema: {0}")]
     Unfit(String),
     #[error("not probed: no arguments could be made up: {0}; give `probe:` arguments")]
@@ -85,6 +88,9 @@ pub fn of(tool: &Tool) -> Result<Probe, WhyNot> {
             Ok(()) => Ok(Probe { arguments: given.clone(), origin: Origin::Operator }),
             Err(violations) => Err(WhyNot::Unfit(first(&violations))),
         },
+        Permission::MadeUp if tool.definition.declared.probe == Some(false) => {
+            Err(WhyNot::Declined)
+        }
         Permission::MadeUp => {
             let arguments = arguments(&tool.definition.input_schema, &tool.input)?;
             Ok(Probe { arguments, origin: Origin::MadeUp })

@@ -25,9 +25,11 @@ use tollgate_mcp::client::Credentials;
 
 mod code;
 mod memory;
+mod web;
 
 pub use code::{Code, Unapproved};
 pub use memory::{Database, Memory};
+pub use web::{Search, Searcher, Web};
 
 #[derive(Debug, Clone)]
 pub struct Settings {
@@ -208,12 +210,14 @@ pub struct Builtin {
     pub tables: Option<PathBuf>,
     /// A directory of rule packs, beside the rules built in.
     pub rules: Option<PathBuf>,
+    /// `None`: there are no such tools.
+    pub web: Option<Web>,
 }
 
 impl Builtin {
     /// What needs nothing but a directory for files.
     pub fn new(files: PathBuf) -> Self {
-        Self { files, tables: None, rules: None }
+        Self { files, tables: None, rules: None, web: None }
     }
 }
 

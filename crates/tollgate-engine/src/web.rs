@@ -19,4 +19,4 @@ pub use refused::Refused;
 pub use rule::Opened;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -53,6 +53,8 @@ pub struct Declared {
     pub max: Option<Duration>,
     pub cacheable: Option<Duration>,
     pub scope: Option<Scope>,
+    /// `Some(false)`: it does not want to be called only to be measured.
+    pub probe: Option<bool>,
 }
 
 /// An argument that a client repeats as the header `Mcp-Param-{header}`.
@@ -264,7 +266,18 @@ fn declared(whole: &Map<String, Value>, findings: &mut Vec<Finding>) -> Result<D
         max: duration("dev.tollgate/latency", "maxDurationMs", 0.001),
         cacheable: duration("dev.tollgate/cache", "cacheableSeconds", 1.0),
         scope: scope(meta, findings),
+        probe: probe(meta, findings),
     })
+}
+
+fn probe(meta: &Map<String, Value>, findings: &mut Vec<Finding>) -> Option<bool> {
+    let group = "dev.tollgate/latency";
+    let said = meta.get(group)?.get("probe")?.as_bool();
+    if said.is_none() {
+        let at = format!("/_meta/{}/probe", scrub::escape(group));
+        findings.push(Finding::new(FindingKind::Ignored, &at));
+    }
+    said
 }
 
 fn scope(meta: &Map<String, Value>, findings: &mut Vec<Finding>) -> Option<Scope> {

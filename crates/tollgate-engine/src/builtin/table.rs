@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::dice::tables::Tables;
 use super::rules::book::Book;
-use super::{Server, dice, files, memory, rules};
+use super::{Server, dice, files, memory, rules, web};
 use crate::memory::Mind;
 use crate::settings::Builtin;
 
@@ -19,6 +19,9 @@ pub fn servers(settings: &Builtin, mind: Option<&Arc<Mind>>) -> Vec<Server> {
     if let Some(mind) = mind {
         servers.push(Server { name: "memory", tools: memory::tools(mind) });
         servers.push(Server { name: "sessions", tools: memory::session_tools(mind) });
+    }
+    if let Some(settings) = &settings.web {
+        servers.push(Server { name: "web", tools: web::tools(settings) });
     }
     servers
 }

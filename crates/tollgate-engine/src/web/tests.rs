@@ -24,7 +24,7 @@ use super::{Opened, Refused};
 
 /// Names with the answers that they get, one after the other; the last one stays.
 #[derive(Default)]
-pub(super) struct Names {
+pub(crate) struct Names {
     known: Mutex<HashMap<String, Vec<Vec<IpAddr>>>>,
     lookups: AtomicUsize,
 }
@@ -63,7 +63,7 @@ impl Resolve for Names {
 
 /// What a server does with a connection once it has read a request.
 #[derive(Clone)]
-pub(super) enum Script {
+pub(crate) enum Script {
     Says(Vec<u8>),
     /// The first part, then the second one again and again.
     Endless(Vec<u8>, Vec<u8>),
@@ -73,7 +73,7 @@ pub(super) enum Script {
 }
 
 /// A server on this machine.
-pub(super) struct Site {
+pub(crate) struct Site {
     port: u16,
     asked: Arc<Mutex<Vec<String>>>,
     _task: Task,
@@ -81,11 +81,11 @@ pub(super) struct Site {
 
 impl Site {
     /// By the path that is asked for.
-    pub(super) async fn start(answer: impl Fn(&str) -> Script + Send + Sync + 'static) -> Self {
+    pub(crate) async fn start(answer: impl Fn(&str) -> Script + Send + Sync + 'static) -> Self {
         Self::at("127.0.0.1:0", answer).await
     }
 
-    pub(super) async fn at(
+    pub(crate) async fn at(
         address: &str,
         answer: impl Fn(&str) -> Script + Send + Sync + 'static,
     ) -> Self {
@@ -109,12 +109,12 @@ impl Site {
         Self { port, asked, _task: task }
     }
 
-    pub(super) fn port(&self) -> u16 {
+    pub(crate) fn port(&self) -> u16 {
         self.port
     }
 
     /// The requests, whole, one for each connection.
-    pub(super) fn asked(&self) -> Vec<String> {
+    pub(crate) fn asked(&self) -> Vec<String> {
         self.asked.lock().clone()
     }
 }
@@ -169,28 +169,28 @@ fn complete(request: &[u8]) -> bool {
     body.len() >= length.unwrap_or(0)
 }
 
-pub(super) fn response(head: &str, body: impl AsRef<[u8]>) -> Script {
+pub(crate) fn response(head: &str, body: impl AsRef<[u8]>) -> Script {
     let mut bytes = format!("HTTP/1.1 {}\r\n\r\n", head.replace('\n', "\r\n")).into_bytes();
     bytes.extend_from_slice(body.as_ref());
     Script::Says(bytes)
 }
 
-pub(super) fn html(body: impl AsRef<[u8]>) -> Script {
+pub(crate) fn html(body: impl AsRef<[u8]>) -> Script {
     response("200 OK\ncontent-type: text/html", body)
 }
 
-pub(super) fn redirect(location: &str) -> Script {
+pub(crate) fn redirect(location: &str) -> Script {
     response(&format!("302 Found\nlocation: {location}\ncontent-length: 0"), "")
 }
 
 /// An egress that knows these names, with `site.example` opened at the site's port.
-pub(super) fn egress(names: &Arc<Names>, site: &Site) -> Egress {
+pub(crate) fn egress(names: &Arc<Names>, site: &Site) -> Egress {
     let opened = Opened::parse(&format!("site.example:{}", site.port())).unwrap();
     let names: Arc<Names> = Arc::clone(names);
     Egress::over(Dialer::with(names, None), &[opened])
 }
 
-pub(super) fn here() -> Arc<Names> {
+pub(crate) fn here() -> Arc<Names> {
     Names::read("site.example 127.0.0.1")
 }
 

@@ -38,6 +38,7 @@ mod server;
 mod tokens;
 mod tool;
 mod trust;
+mod web;
 
 /// How names are compared where two must not look alike: any case, `-` as `_`.
 fn folded(name: &str) -> String {
@@ -69,6 +70,7 @@ pub(super) fn check(
     let budget = budget::budget(fields, problems);
     let code = code::code(fields, problems);
     let secrets = audit::secrets(fields, problems);
+    let web = web::web(fields, problems);
     let tls = access::tls(fields);
     let memory = memory::memory(fields, problems);
     let embedding = memory::embedding(fields, problems);
@@ -86,7 +88,7 @@ pub(super) fn check(
         approvals: approvals(fields),
         budget,
         servers,
-        builtin: builtin(fields, &data),
+        builtin: Builtin { web, ..builtin(fields, &data) },
         code,
         memory: memory?,
         house,

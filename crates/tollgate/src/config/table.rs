@@ -8,6 +8,7 @@ mod code;
 mod memory;
 mod server;
 mod trust;
+mod web;
 
 use agent::{AGENT, BUDGET, KEY, MODEL, PROVIDER};
 use audit::{AUDIT, SECRETS};
@@ -16,6 +17,7 @@ use code::CODE;
 use memory::MEMORY;
 use server::SERVER;
 use trust::TRUST;
+use web::WEB;
 
 /// A place in the config with keys of its own.
 #[derive(Debug)]
@@ -320,6 +322,12 @@ const BUILTIN: Section = Section {
             PLAIN,
             "none",
             "A directory of rule packs for `search_rules` and `get_rule`, beside the rules built in",
+        ),
+        key(
+            "web",
+            Kind::Section(&WEB),
+            "no such tools",
+            "Gives the tools `fetch_page` and `search`; `{}` is enough for the first one",
         ),
     ],
     elsewhere: &[],

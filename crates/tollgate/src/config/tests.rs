@@ -16,6 +16,7 @@ mod mangled;
 mod memory;
 mod messages;
 mod secrets;
+mod web;
 
 /// Variables and files as a table.
 #[derive(Default)]

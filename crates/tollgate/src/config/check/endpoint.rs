@@ -199,7 +199,7 @@ fn client_credentials(fields: &Fields, problems: &mut Problems) -> Option<Client
     })
 }
 
-fn warn_of_open_wire(text: Marked<&str>, path: &str, problems: &mut Problems) {
+pub(super) fn warn_of_open_wire(text: Marked<&str>, path: &str, problems: &mut Problems) {
     let Ok(uri) = text.value.trim().parse::<Uri>() else { return };
     let host = uri.host().unwrap_or_default().trim_matches(['[', ']']);
     let is_local = host == "localhost"

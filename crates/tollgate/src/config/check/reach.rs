@@ -54,7 +54,7 @@ impl Known {
         if !servers.is_empty() && !pattern.contains("{server}") {
             return None;
         }
-        let mut exact: Vec<String> = shipped();
+        let mut exact: Vec<String> = shipped(top);
         exact.extend(memory::NAMES.iter().map(|&name| name.to_owned()));
         exact.extend(Means::ALL.map(|means| means.name().to_owned()));
         let mut patterns = Vec::new();
@@ -75,8 +75,10 @@ impl Known {
 }
 
 /// What the servers in process offer. Asking them for names starts nothing.
-fn shipped() -> Vec<String> {
-    let servers = table::servers(&Builtin::new(PathBuf::new()), None);
+fn shipped(top: &Fields) -> Vec<String> {
+    // What is wrong in there is said elsewhere.
+    let web = super::web::web(top, &mut Problems::default());
+    let servers = table::servers(&Builtin { web, ..Builtin::new(PathBuf::new()) }, None);
     let definitions = servers.iter().flat_map(|server| &server.tools).map(|tool| tool.definition());
     definitions.filter_map(|it| it["name"].as_str().map(str::to_owned)).collect()
 }

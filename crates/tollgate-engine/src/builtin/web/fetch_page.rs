@@ -1,0 +1,176 @@
+//! `fetch_page`: a page of the public web as text.
+//!
+//! One page for one call, because somebody asked for it: robots.txt, which is for crawlers, is not
+//! asked, and nothing is fetched that was not named. The page's own scripts are never run.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use serde_json::{Map, Value, json};
+use tollgate_core::text::shortened;
+
+use super::readable::{self, Readable};
+use super::{FOREIGN, charset, failure, seen};
+use crate::builtin::{Asker, Failure, Reply, Tool, latency_outside, text_argument};
+use crate::web::Refused;
+use crate::web::egress::{Egress, Ended, Page, Wish};
+
+/// Of HTML, over the wire and unpacked.
+const MOST_BYTES: usize = 2 << 20;
+/// Of text, in an answer.
+const MOST_CHARACTERS: usize = 20_000;
+const LONGEST_URL: usize = 4_096;
+
+const ACCEPT: &str = "text/html, application/xhtml+xml, text/markdown, text/plain;q=0.9, \
+                      application/json;q=0.9, application/xml;q=0.8, text/*;q=0.5";
+
+pub(super) struct FetchPage {
+    egress: Arc<Egress>,
+}
+
+impl FetchPage {
+    pub(super) fn new(egress: Arc<Egress>) -> Self {
+        Self { egress }
+    }
+}
+
+#[async_trait]
+impl Tool for FetchPage {
+    fn definition(&self) -> Value {
+        json!({
+            "name": "fetch_page",
+            "title": "Read a web page",
+            "description": "Gets a page from the public web and gives its title and text, up to \
+                20,000 characters, without menus and scripts. Also for plain text, Markdown, JSON \
+                and XML.",
+            "inputSchema": {
+                "type": "object",
+                "properties": {
+                    "url": {
+                        "type": "string",
+                        "description": "The whole address, for example `https://example.com/page`",
+                        "minLength": 1,
+                        "maxLength": LONGEST_URL,
+                    },
+                },
+                "required": ["url"],
+                "additionalProperties": false,
+            },
+            "outputSchema": {
+                "type": "object",
+                "properties": {
+                    "url": { "type": "string", "description": "As it was asked for" },
+                    "source": { "type": "string", "description": "Where the page was in the end" },
+                    "title": { "type": "string" },
+                    "text": { "type": "string", "description": "Written by others" },
+                    "characters": { "type": "integer", "description": "Of the whole text" },
+                    "truncated": { "type": "boolean" },
+                    "links": {
+                        "type": "array",
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "text": { "type": "string" },
+                                "url": { "type": "string" },
+                            },
+                            "required": ["text", "url"],
+                        },
+                    },
+                    "refresh": {
+                        "type": "string",
+                        "description": "Where the page wants to go on to; not followed",
+                    },
+                },
+                "required": ["url", "source", "text", "characters", "truncated", "links"],
+            },
+            "annotations": {
+                "title": "Read a web page",
+                "readOnlyHint": true,
+                "destructiveHint": false,
+                "idempotentHint": true,
+                "openWorldHint": true,
+            },
+            "_meta": latency_outside(1500, 3000),
+        })
+    }
+
+    async fn call(&self, arguments: &Map<String, Value>, asker: &Asker) -> Result<Reply, Failure> {
+        let url = text_argument(arguments, "url")?.to_owned();
+        let wish =
+            Wish { accept: ACCEPT, takes: is_text, most_bytes: MOST_BYTES, until: asker.until };
+        let page = self.egress.get(&url, &wish).await.map_err(failure)?;
+        // A large page takes a while to go through.
+        let read = tokio::task::spawn_blocking(move || read(&url, &page)).await;
+        read.map_err(|_| Failure::new("the page could not be read"))?.map_err(failure)
+    }
+}
+
+/// Empty: the server did not say, and what came decides.
+fn is_text(media_type: &str) -> bool {
+    media_type.is_empty()
+        || media_type.starts_with("text/")
+        || media_type.ends_with("+json")
+        || media_type.ends_with("+xml") && !media_type.starts_with("image/")
+        || matches!(
+            media_type,
+            "application/json" | "application/xml" | "application/markdown" | "application/yaml"
+        )
+}
+
+fn read(url: &str, page: &Page) -> Result<Reply, Refused> {
+    let content = charset::text(&page.bytes, page.charset.as_deref());
+    let content = content.ok_or_else(|| Refused::Kind("binary data".to_owned()))?;
+    let readable = match page.media_type.as_str() {
+        "text/html" | "application/xhtml+xml" => readable::read(&content, &page.url),
+        "" if content.trim_start().starts_with('<') => readable::read(&content, &page.url),
+        _ => Readable { text: content.trim().to_owned(), ..Readable::default() },
+    };
+    Ok(reply(url, page, readable))
+}
+
+fn reply(url: &str, page: &Page, readable: Readable) -> Reply {
+    let whole = seen(&readable.text);
+    let characters = whole.chars().count();
+    let text: String = whole.chars().take(MOST_CHARACTERS).collect();
+    let truncated = characters > MOST_CHARACTERS || page.ended == Ended::Cut;
+    let title = readable.title.map(|title| shortened(&seen(&title), 200));
+    let mut said = title.clone().map(|title| format!("{title}\n")).unwrap_or_default();
+    said.push_str(&format!("Source: {}\n{FOREIGN}\n\n", page.url));
+    said.push_str(if text.is_empty() { "(The page has no text that can be read.)" } else { &text });
+    said.push_str(&cut_note(characters, page.ended));
+    if let Some(to) = &readable.refresh {
+        said.push_str(&format!("\n\n[The page wants to go on to {to}, which was not followed.]"));
+    }
+    let links: Vec<Value> = readable
+        .links
+        .iter()
+        .map(|link| json!({ "text": seen(&link.text), "url": link.url }))
+        .collect();
+    let mut structured = json!({
+        "url": url,
+        "source": page.url,
+        "text": text,
+        "characters": characters,
+        "truncated": truncated,
+        "links": links,
+    });
+    if let Some(title) = title {
+        structured["title"] = title.into();
+    }
+    if let Some(to) = readable.refresh {
+        structured["refresh"] = to.into();
+    }
+    Reply { text: said, structured: Some(structured) }
+}
+
+fn cut_note(characters: usize, ended: Ended) -> String {
+    match (characters > MOST_CHARACTERS, ended) {
+        (false, Ended::Whole) => String::new(),
+        (true, Ended::Whole) => {
+            format!("\n\n[Cut: the first {MOST_CHARACTERS} of {characters} characters.]")
+        }
+        (_, Ended::Cut) => {
+            format!("\n\n[Cut: the page is larger than {} MiB.]", MOST_BYTES >> 20)
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! What of an HTML page is there to be read: title, text and links, in the order of the page.
+//!
+//! Goes through the tags one after the other and builds no tree, so that pages made to break one
+//! (a million tags within each other) cost no more than their length. Pure.
+//!
+//! Left out is what readers do not see (scripts, styles, hidden elements: a page can say things to
+//! models that no person reads) and what is around the text (navigation, header, footer, forms).
+
+use html5gum::{DefaultEmitter, Token, Tokenizer};
+use url::Url;
+
+mod element;
+mod paper;
+
+use element::{Kind, is_hidden, is_void};
+use paper::Paper;
+
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Readable {
+    pub(super) title: Option<String>,
+    /// Lines; headings and lists as in Markdown.
+    pub(super) text: String,
+    pub(super) links: Vec<Link>,
+    /// Where the page wants its reader to go on to by itself.
+    pub(super) refresh: Option<String>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Link {
+    pub(super) text: String,
+    pub(super) url: String,
+}
+
+/// A text with less in it was not all there was to read.
+const LEAST_CHARACTERS: usize = 200;
+const MOST_LINKS: usize = 40;
+const LONGEST_LINK_TEXT: usize = 120;
+const LONGEST_TITLE: usize = 300;
+const DEEPEST: usize = 512;
+
+/// `base` is where the page is.
+pub(super) fn read(html: &str, base: &str) -> Readable {
+    let usual = Reader::new(base, Picky::TextOnly).read(html);
+    if usual.text.chars().take(LEAST_CHARACTERS).count() == LEAST_CHARACTERS {
+        return usual;
+    }
+    // Some put the whole page into a form, or the text into the header.
+    let all = Reader::new(base, Picky::AllVisible).read(html);
+    if all.text.len() > 2 * usual.text.len() { all } else { usual }
+}
+
+/// The text of a few words with tags in them, on one line.
+pub(super) fn line(html: &str) -> String {
+    let read = Reader::new("", Picky::AllVisible).read(html);
+    read.text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Picky {
+    TextOnly,
+    AllVisible,
+}
+
+struct Reader {
+    picky: Picky,
+    base: Option<Url>,
+    paper: Paper,
+    open: Vec<Open>,
+    /// How many of `open` there are up to the one whose content is left out.
+    left_out_at: Option<usize>,
+    title: String,
+    links: Vec<Link>,
+    refresh: Option<String>,
+    /// Where the main part begins and ends on the paper.
+    main: Option<(usize, Option<usize>)>,
+}
+
+struct Open {
+    name: String,
+    kind: Kind,
+    /// Where its text begins, for links.
+    start: usize,
+    href: Option<String>,
+}
+
+impl Reader {
+    fn new(base: &str, picky: Picky) -> Self {
+        Self {
+            picky,
+            base: Url::parse(base).ok(),
+            paper: Paper::default(),
+            open: Vec::new(),
+            left_out_at: None,
+            title: String::new(),
+            links: Vec::new(),
+            refresh: None,
+            main: None,
+        }
+    }
+
+    fn read(mut self, html: &str) -> Readable {
+        let mut emitter = DefaultEmitter::default();
+        emitter.naively_switch_states(true);
+        for token in Tokenizer::new_with_emitter(html, emitter) {
+            let Ok(token) = token;
+            match token {
+                Token::StartTag(tag) => {
+                    let attribute = |name: &str| {
+                        let value = tag.attributes.get(name.as_bytes())?;
+                        Some(String::from_utf8_lossy(value).into_owned())
+                    };
+                    let name = String::from_utf8_lossy(&tag.name);
+                    // Only these may end where they begin.
+                    if !(tag.self_closing && matches!(&*name, "svg" | "math")) {
+                        self.start(&name, &attribute);
+                    }
+                }
+                Token::EndTag(tag) => self.end(&String::from_utf8_lossy(&tag.name)),
+                Token::String(text) => self.text(&String::from_utf8_lossy(&text)),
+                Token::Comment(_) | Token::Doctype(_) | Token::Error(_) => {}
+            }
+        }
+        self.finish()
+    }
+
+    fn start(&mut self, name: &str, attribute: &dyn Fn(&str) -> Option<String>) {
+        let kind = Kind::of(name);
+        if name == "meta" {
+            self.meta(attribute);
+        }
+        if let Some(left_out) = self.left_out_at {
+            let element = self.open.get(left_out - 1).map(|it| it.name.as_str());
+            // Nobody has to write where a paragraph ends.
+            if !(element == Some("p") && kind.ends_paragraphs()) {
+                // Only so much is followed as tells where it ends.
+                if kind.is_kept_track_of() || element == Some(name) {
+                    self.push(name, kind, None);
+                }
+                return;
+            }
+            self.open.truncate(left_out - 1);
+            self.left_out_at = None;
+        }
+        if is_void(name) || self.open.len() == DEEPEST {
+            if !kind.is_kept_track_of() {
+                self.paper.mark(kind);
+            }
+            return;
+        }
+        if kind == Kind::Link && self.open.last().is_some_and(|it| it.kind == Kind::Link) {
+            self.end("a");
+        }
+        let leave_out = is_hidden(attribute) || self.leaves_out(kind);
+        if !leave_out {
+            self.paper.mark(kind);
+            let main = kind == Kind::Main || attribute("role").as_deref() == Some("main");
+            if main && self.main.is_none() {
+                self.main = Some((self.paper.length(), None));
+            }
+        }
+        if leave_out || kind.is_kept_track_of() || kind == Kind::Link {
+            let href = (kind == Kind::Link).then(|| attribute("href")).flatten();
+            self.push(name, kind, href);
+        }
+        if leave_out {
+            self.left_out_at = Some(self.open.len());
+        }
+    }
+
+    fn leaves_out(&self, kind: Kind) -> bool {
+        let within_text =
+            || self.open.iter().any(|it| matches!(it.kind, Kind::Main | Kind::Article));
+        match kind {
+            Kind::Unseen => true,
+            Kind::Around => self.picky == Picky::TextOnly,
+            // An article's own header has its heading in it.
+            Kind::Header => self.picky == Picky::TextOnly && !within_text(),
+            _ => false,
+        }
+    }
+
+    fn push(&mut self, name: &str, kind: Kind, href: Option<String>) {
+        if self.open.len() < DEEPEST {
+            let start = self.paper.length();
+            self.open.push(Open { name: name.to_owned(), kind, start, href });
+        }
+    }
+
+    fn end(&mut self, name: &str) {
+        let kind = Kind::of(name);
+        let Some(at) = self.open.iter().rposition(|it| it.name == name) else {
+            if self.left_out_at.is_none() && !kind.is_kept_track_of() {
+                self.paper.unmark(kind);
+            }
+            return;
+        };
+        let was_left_out = self.left_out_at.is_some();
+        if self.left_out_at.is_some_and(|left_out| at < left_out) {
+            self.left_out_at = None;
+        }
+        let closed = self.open.split_off(at);
+        if was_left_out {
+            return;
+        }
+        for closed in closed.into_iter().rev() {
+            self.close(closed);
+        }
+    }
+
+    fn close(&mut self, closed: Open) {
+        self.paper.unmark(closed.kind);
+        if closed.kind == Kind::Main
+            && let Some((_, end @ None)) = &mut self.main
+        {
+            *end = Some(self.paper.length());
+        }
+        let Some(href) = closed.href else { return };
+        let text = self.paper.since(closed.start).split_whitespace().collect::<Vec<_>>().join(" ");
+        let url = self.base.as_ref().and_then(|base| base.join(href.trim()).ok());
+        let url = url.filter(|url| matches!(url.scheme(), "http" | "https"));
+        if let Some(url) = url.filter(|_| !text.is_empty() && self.links.len() < MOST_LINKS) {
+            let text = tollgate_core::text::shortened(&text, LONGEST_LINK_TEXT);
+            self.links.push(Link { text, url: url.into() });
+        }
+    }
+
+    fn text(&mut self, text: &str) {
+        if self.left_out_at.is_some() {
+            return;
+        }
+        match self.open.last().map(|it| it.kind) {
+            Some(Kind::Title) if self.title.len() < LONGEST_TITLE => self.title.push_str(text),
+            Some(Kind::Title) => {}
+            _ => self.paper.write(text),
+        }
+    }
+
+    /// `<meta http-equiv="refresh" content="5; url=…">`
+    fn meta(&mut self, attribute: &dyn Fn(&str) -> Option<String>) {
+        let is = attribute("http-equiv").is_some_and(|it| it.eq_ignore_ascii_case("refresh"));
+        let Some(content) = attribute("content").filter(|_| is && self.refresh.is_none()) else {
+            return;
+        };
+        let Some((_, to)) = content.split_once([';', ',']) else { return };
+        let to = to.trim();
+        let to = to.split_once('=').map_or(to, |(_, to)| to).trim().trim_matches(['"', '\'']);
+        let to = self.base.as_ref().and_then(|base| base.join(to).ok());
+        self.refresh = to.map(|url| tollgate_core::text::shortened(url.as_str(), 500));
+    }
+
+    fn finish(self) -> Readable {
+        let title = self.title.split_whitespace().collect::<Vec<_>>().join(" ");
+        let main = self.main.filter(|_| self.picky == Picky::TextOnly);
+        let main = main.map(|(start, end)| self.paper.between(start, end));
+        let long = |text: &&str| text.chars().take(LEAST_CHARACTERS).count() == LEAST_CHARACTERS;
+        let text = main.filter(long).unwrap_or(self.paper.since(0));
+        Readable {
+            title: (!title.is_empty()).then_some(title),
+            text: text.trim().to_owned(),
+            links: self.links,
+            refresh: self.refresh,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

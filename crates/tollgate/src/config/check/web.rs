@@ -1,0 +1,74 @@
+//! The web, as far as built-in tools may go there.
+
+use tollgate_core::secret::Secret;
+use tollgate_engine::settings::{Search, Searcher, Web};
+use tollgate_engine::web::Opened;
+
+use super::super::diagnostic::Problems;
+use super::super::raw::Fields;
+use super::endpoint::{url, warn_of_open_wire};
+
+const BRAVE: &str = "https://api.search.brave.com/res/v1/web/search";
+
+/// `None` too where something is wrong: it has been reported.
+pub(super) fn web(top: &Fields, problems: &mut Problems) -> Option<Web> {
+    let section = top.section("builtin")?.section("web")?;
+    Some(Web { search: search(section, problems), allow_private: allow_private(section, problems) })
+}
+
+fn search(section: &Fields, problems: &mut Problems) -> Option<Search> {
+    let Some(kind) = section.text("search") else {
+        // What was typed for it and is none has been reported.
+        let lonely = |key: &&str| section.has(key) && !section.has("search");
+        for key in ["url", "api_key"].into_iter().filter(lonely) {
+            let message = format!("`{key}` does nothing without `search`");
+            problems
+                .error(section.place(key), &section.path(key), message)
+                .help("add `search: searxng` or `search: brave`");
+        }
+        return None;
+    };
+    let searcher = match kind.value {
+        "brave" => Searcher::Brave,
+        _ => Searcher::Searxng,
+    };
+    let key = section.text("api_key").map(|text| text.value.trim()).filter(|key| !key.is_empty());
+    if searcher == Searcher::Brave && key.is_none() {
+        problems
+            .error(section.place("api_key"), &section.path("api_key"), "`brave` needs an `api_key`")
+            .help("like `api_key: ${BRAVE_KEY}`");
+    }
+    let url = match (section.text("url"), searcher) {
+        (Some(text), _) => {
+            if key.is_some() {
+                warn_of_open_wire(text, &section.path("url"), problems);
+            }
+            url(text, &section.path("url"), problems)?
+        }
+        (None, Searcher::Brave) => BRAVE.to_owned(),
+        (None, Searcher::Searxng) => {
+            if !section.has("url") {
+                problems
+                    .error(section.at, &section.path("url"), "`searxng` needs a `url`")
+                    .help("like `url: https://searx.example/search`");
+            }
+            return None;
+        }
+    };
+    Some(Search { searcher, url, key: key.map(Secret::new) })
+}
+
+fn allow_private(section: &Fields, problems: &mut Problems) -> Vec<Opened> {
+    let mut opened = Vec::new();
+    for text in section.texts("allow_private") {
+        match Opened::parse(text.value.trim()) {
+            Ok(place) => opened.push(place),
+            Err(wrong) => {
+                problems
+                    .error(text.at, &section.path("allow_private"), wrong)
+                    .help("like `10.0.0.5:8080`, `intranet.example` or `[fd00::5]:80`");
+            }
+        }
+    }
+    opened
+}

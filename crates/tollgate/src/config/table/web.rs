@@ -1,0 +1,29 @@
+//! What built-in tools may ask of the web.
+
+use super::{Kind, PLAIN, PLAINS, SECRET, Section, key};
+
+pub(super) const WEB: Section = Section {
+    title: "builtin.web",
+    keys: &[
+        key(
+            "search",
+            Kind::Choice(&["searxng", "brave"]),
+            "no `search`",
+            "What kind of search service `search` asks",
+        ),
+        key(
+            "url",
+            PLAIN,
+            "Brave's own",
+            "Where the search service is, like `https://searx.example/search`; may be in a private network",
+        ),
+        key("api_key", SECRET, "none", "The key of the search service; Brave needs one"),
+        key(
+            "allow_private",
+            PLAINS,
+            "none",
+            "Places that `fetch_page` may read although they are not on the public web or have another port: `10.0.0.5:8080`, `intranet.example`",
+        ),
+    ],
+    elsewhere: &[("engine", "search"), ("token", "api_key"), ("allow", "allow_private")],
+};

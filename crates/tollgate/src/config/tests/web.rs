@@ -1,0 +1,49 @@
+//! `builtin.web`.
+
+use tollgate_core::secret::Secret;
+use tollgate_engine::settings::{Search, Searcher, Web};
+use tollgate_engine::web::Opened;
+
+use super::{good, refused, report};
+
+fn web(typed: &str) -> Option<Web> {
+    good(&format!("builtin: {{ web: {typed} }}")).settings.builtin.web
+}
+
+#[test]
+fn the_tools_of_the_web_are_there_when_asked_for() {
+    assert_eq!(good("").settings.builtin.web, None);
+    assert_eq!(web("{}"), Some(Web { search: None, allow_private: Vec::new() }));
+    let searcher = Searcher::Searxng;
+    let url = "http://10.0.0.9:8888/search".to_owned();
+    let search = Some(Search { searcher, url, key: None });
+    let allow_private = ["10.0.0.5:8080", "intranet.example"].map(|it| Opened::parse(it).unwrap());
+    assert_eq!(
+        web(
+            "{ search: searxng, url: 'http://10.0.0.9:8888/search', allow_private: ['10.0.0.5:8080', intranet.example] }"
+        ),
+        Some(Web { search, allow_private: allow_private.into() })
+    );
+    let brave = web("{ search: brave, api_key: k }").unwrap().search.unwrap();
+    assert_eq!(brave.url, "https://api.search.brave.com/res/v1/web/search");
+    assert_eq!(brave.key, Some(Secret::new("k")));
+    let listed = "builtin: { web: {} }\nagents: { sage: { tools: [fetch_page] } }";
+    assert_eq!(report(listed).diagnostics, []);
+}
+
+#[test]
+fn a_web_that_cannot_be_is_refused() {
+    for (typed, expected) in [
+        ("{ search: google }", "1:27 `search` must be one of `searxng`, `brave`, not `google`"),
+        ("{ search: searxng }", "1:12 `searxng` needs a `url`"),
+        ("{ search: searxng, url: x }", "1:41 `url` must begin with http:// or https://: `x`"),
+        ("{ search: brave }", "1:12 `brave` needs an `api_key`"),
+        ("{ url: 'https://a.example' }", "1:24 `url` does nothing without `search`"),
+        ("{ api_key: k }", "1:28 `api_key` does nothing without `search`"),
+        ("{ allow_private: ['*.example'] }", "1:35 `*.example` is neither `host` nor `host:port`"),
+        ("{ allow_private: ['http://x'] }", "1:35 `http://x` is neither `host` nor `host:port`"),
+        ("{ allow_private: [10.0.0.0/8] }", "1:35 `10.0.0.0/8` is neither `host` nor `host:port`"),
+    ] {
+        refused(&format!("builtin: {{ web: {typed} }}"), expected);
+    }
+}
