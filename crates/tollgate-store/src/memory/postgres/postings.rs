@@ -15,7 +15,7 @@ use crate::memory::candidates::{Lists, NEWEST, Stock};
 use crate::number::size;
 
 /// Things in a drawer. The more, the longer a common word takes; the fewer, a rare one.
-const DRAWER: i64 = 1 << 14;
+const DRAWER: i64 = 1 << 13;
 const DRAWERS: i64 = 1 << 16;
 const BITS_OF_WORD: u32 = 28;
 const WORD: i64 = (1 << BITS_OF_WORD) - 1;
@@ -269,7 +269,7 @@ mod tests {
         let terms = ["dragon".to_owned()];
         let first = (1 << 44) + 208_511_740_i64;
         assert_eq!(words(1, 0, &terms), format!("{{{first}}}"));
-        assert_eq!(words(1, 16_384, &terms), format!("{{{}}}", first + (1 << 28)));
+        assert_eq!(words(1, 8_192, &terms), format!("{{{}}}", first + (1 << 28)));
         assert_eq!(words(1, 0, &[]), "{}");
     }
 
