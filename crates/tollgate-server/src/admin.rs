@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::extract::{Request, State};
 use axum::response::Response;
 use futures_util::stream;
+use http::{HeaderValue, header};
 use serde_json::json;
 use tokio::sync::broadcast::error::RecvError;
 
@@ -20,6 +21,7 @@ pub(crate) mod audit;
 mod calibrate;
 pub(crate) mod config;
 pub(crate) mod keys;
+pub(crate) mod memory;
 mod notice;
 mod operated;
 pub(crate) mod servers;
@@ -54,7 +56,10 @@ pub(crate) async fn events(State(front): State<Arc<Front>>, request: Request) ->
     events::response(told, front.limits.keep_alive)
 }
 
-/// The answer of a route below `/api`.
+/// The answer of a route below `/api`. Whatever stands in it, no browser takes it for a page.
 fn told(answer: Result<Response, Problem>) -> Response {
-    answer.unwrap_or_else(|problem| problem.response(Style::ProblemDetails))
+    let mut response = answer.unwrap_or_else(|problem| problem.response(Style::ProblemDetails));
+    let nosniff = HeaderValue::from_static("nosniff");
+    response.headers_mut().insert(header::X_CONTENT_TYPE_OPTIONS, nosniff);
+    response
 }

@@ -8,6 +8,8 @@ use http::{HeaderMap, StatusCode, header};
 use http_body::Body as _;
 use http_body_util::BodyExt;
 
+pub(crate) mod lines;
+
 use crate::limits::Limits;
 use crate::problem::Problem;
 

@@ -48,6 +48,10 @@ impl<'a> Fields<'a> {
         self.read_as(key, "a whole number, 0 or more", |raw| raw.get().parse().ok())
     }
 
+    pub(crate) fn fraction(&self, key: &str) -> Result<Option<f32>, Problem> {
+        self.read_as(key, "a number", |raw| serde_json::from_str(raw.get()).ok())
+    }
+
     pub(crate) fn tier(&self, key: &str) -> Result<Option<Tier>, Problem> {
         self.text(key)?.map(|text| tier(key, &text)).transpose()
     }

@@ -15,6 +15,7 @@ use tollgate_engine::gate::Gate;
 use tollgate_llm::agent::Chat;
 use tollgate_mcp::tasks::Group;
 
+use crate::admin::memory::Edits;
 use crate::auth::{Keys, Lock, Right};
 use crate::chat::Threads;
 use crate::crowd::Crowd;
@@ -57,6 +58,8 @@ pub(crate) struct Front {
     /// How short of memory we are.
     pub(crate) pressure: Pressure,
     pub(crate) crowd: Arc<Crowd>,
+    /// Entities of the memory that an admin is changing.
+    pub(crate) edits: Edits,
     /// Whether its clients can come back for what an answer has no room for.
     pub(crate) rest: Rest,
 }
@@ -71,6 +74,7 @@ impl Front {
             threads: Arc::new(Threads::new()),
             keys: Keys::new(Arc::clone(&clock), Lock::default()),
             sessions: Sessions::new(Arc::clone(&clock), &limits),
+            edits: Edits::default(),
             clock,
             survivors: Arc::new(Group::new("legacy call", limits.in_flight)),
             stop: CancellationToken::new(),

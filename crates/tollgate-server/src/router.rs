@@ -74,9 +74,35 @@ pub(crate) fn router(front: Arc<Front>) -> Router {
         .route("/healthz", get(ops::healthz))
         .route("/metrics", get(metrics::metrics))
         .route("/readyz", get(ops::readyz))
+        .merge(memory())
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
         .with_state(front)
+}
+
+/// What agents remember.
+fn memory() -> Router<Arc<Front>> {
+    use admin::memory::{self, entities, facts, relations, sessions};
+    Router::new()
+        .route("/api/memory", get(memory::overview).delete(memory::forget))
+        .route("/api/memory/entities", get(entities::list).post(entities::add))
+        .route(
+            "/api/memory/entities/{id}",
+            get(entities::one).put(entities::put).delete(entities::forget),
+        )
+        .route("/api/memory/export", get(memory::export))
+        .route("/api/memory/facts", get(facts::list).post(facts::add))
+        .route("/api/memory/facts/{id}", delete(facts::forget))
+        .route("/api/memory/import", post(memory::import))
+        .route(
+            "/api/memory/relations",
+            get(relations::list).post(relations::add).delete(relations::forget),
+        )
+        .route("/api/memory/sessions", get(sessions::list).post(sessions::append))
+        .route(
+            "/api/memory/sessions/{id}",
+            get(sessions::one).put(sessions::summarise).delete(sessions::forget),
+        )
 }
 
 /// What needs no key: nothing is told there that a stranger may not know.

@@ -12,6 +12,7 @@ use crate::output::Form;
 pub mod chat;
 pub mod code;
 pub mod convert;
+pub mod memory;
 pub mod servers;
 
 const TIERS: [&str; 3] = ["fast", "standard", "deep"];
@@ -81,6 +82,8 @@ pub enum Command {
     /// Make, list, revoke and rotate the keys of clients
     #[command(subcommand)]
     Keys(Keys),
+    /// What agents remember: look, add, search, import, export, forget
+    Memory(memory::Memory),
     /// Have a running gateway read its config again
     Reload,
     /// Speak MCP on standard input and output, for desktop clients

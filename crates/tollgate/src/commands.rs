@@ -26,6 +26,7 @@ mod conformance_client;
 mod convert;
 mod keys;
 mod mcp;
+mod memory;
 mod reload;
 mod result;
 mod serve;
@@ -116,6 +117,7 @@ async fn asked(
         Command::Approvals(wanted) => approvals::run(&wanted, &load()?, output).await,
         Command::Audit(wanted) => audit::run(&wanted, &load()?, output).await,
         Command::Keys(wanted) => keys::run(&wanted, &load()?, output).await,
+        Command::Memory(wanted) => memory::run(&wanted, &load()?, output).await,
         Command::Mcp(mcp) => mcp::run(&mcp, &load()?).await,
         Command::ConformanceClient { url } => {
             conformance_client::run(&url, output, environment).await

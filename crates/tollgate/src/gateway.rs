@@ -14,6 +14,7 @@ use crate::failure::Failure;
 mod chat;
 mod code;
 pub(crate) mod events;
+pub mod memory;
 mod remote;
 
 pub use code::{Failed, Ran};

@@ -14,3 +14,4 @@ pub mod output;
 pub mod reload;
 pub mod signals;
 pub mod telemetry;
+pub mod transcript;

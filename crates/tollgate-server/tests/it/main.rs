@@ -25,6 +25,7 @@ mod legacy;
 mod levels;
 mod limits;
 mod measuring;
+mod memory;
 mod model;
 mod modern;
 mod oversized;

@@ -58,7 +58,7 @@ impl<'a> Listener<'a> {
     }
 }
 
-/// Reads a body to its end: an event stream goes to `heard` as it comes, all else is kept.
+/// Reads a body to its end: a stream goes to `heard` as it comes, all else is kept.
 pub(crate) async fn read<B, E>(
     response: Response<B>,
     heard: &mut (dyn FnMut(&[u8]) + Send),
@@ -67,7 +67,7 @@ where
     B: Body<Data = Bytes, Error = E> + Unpin,
 {
     let (parts, mut body) = response.into_parts();
-    let streams = is_stream(&parts.headers);
+    let streams = is_endless(&parts.headers);
     let mut whole = BytesMut::new();
     while let Some(frame) = body.frame().await {
         let Ok(chunk) = frame?.into_data() else { continue };
@@ -79,7 +79,16 @@ where
     Ok(Response::from_parts(parts, whole.freeze()))
 }
 
+/// Server-sent events.
 pub(super) fn is_stream(headers: &HeaderMap) -> bool {
-    let kind = headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    kind.is_some_and(|kind| kind.starts_with("text/event-stream"))
+    kind(headers).is_some_and(|kind| kind.starts_with("text/event-stream"))
+}
+
+/// What is read as it comes, however much it is: events, or lines.
+pub(super) fn is_endless(headers: &HeaderMap) -> bool {
+    is_stream(headers) || kind(headers).is_some_and(|kind| kind.starts_with("application/x-ndjson"))
+}
+
+fn kind(headers: &HeaderMap) -> Option<&str> {
+    headers.get(header::CONTENT_TYPE).and_then(|value| value.to_str().ok())
 }

@@ -90,7 +90,11 @@ impl Remote {
         }
         let request = Request::from_parts(parts, Full::new(body));
         let response = self.client.request(request).await?;
-        let response = response.map(|body| Limited::new(body, LARGEST_ANSWER));
+        let most = match events::is_endless(response.headers()) {
+            true => usize::MAX,
+            false => LARGEST_ANSWER,
+        };
+        let response = response.map(|body| Limited::new(body, most));
         events::read(response, heard).await
     }
 }

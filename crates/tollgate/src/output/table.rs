@@ -35,6 +35,10 @@ impl Table {
         self.rows.push(cells.map(|cell| on_one_line(&clean(&cell))).collect());
     }
 
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+
     pub fn render(&self, paint: Paint, room: Room) -> String {
         let head: Vec<String> = self.head.iter().map(|&cell| cell.to_owned()).collect();
         let widths = self.widths(room);

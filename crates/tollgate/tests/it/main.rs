@@ -18,6 +18,7 @@ mod memory;
 mod no_commands;
 mod programs;
 mod reload;
+mod remember;
 mod remote;
 mod running;
 mod served;

@@ -1,0 +1,285 @@
+//! `/api/memory`: what agents remember, for whoever runs the gateway: to look at, to correct, to
+//! carry from one place to another, and to forget. Agents themselves write through their tools.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use http::request::Parts;
+use serde_json::{Value, json};
+use tollgate_core::id::AgentId;
+use tollgate_core::memory::{Audience, Author, Invalid, Name, Namespace, Place, Scope, Trust};
+use tollgate_core::text::shortened;
+use tollgate_core::turn::Principal;
+use tollgate_engine::audit::{Act, Decision};
+use tollgate_engine::gate::Gate;
+use tollgate_engine::memory::Mind;
+use tollgate_mcp::tasks;
+use tollgate_store::memory::{Counts, Forget, Trouble};
+
+use super::told;
+use crate::fields::bad;
+use crate::mcp::Front;
+use crate::ops::for_admins;
+use crate::problem::{FAULT, Problem, SAID_BACK};
+
+mod asked;
+mod edits;
+pub(crate) mod entities;
+mod export;
+pub(crate) mod facts;
+mod import;
+mod lines;
+pub(crate) mod relations;
+pub(crate) mod sessions;
+mod shown;
+
+use asked::{Asked, bad_query};
+pub(crate) use edits::Edits;
+pub(crate) use export::export;
+pub(crate) use import::import;
+
+const NO_MEMORY: Problem =
+    Problem::new(StatusCode::NOT_FOUND, "no_memory", "this gateway keeps no memory");
+
+/// Somebody who may, what they ask for, and where it is.
+struct Desk {
+    gate: Arc<Gate>,
+    mind: Arc<Mind>,
+    by: Principal,
+    asked: Asked,
+    /// As the query says, or that of whoever asks.
+    namespace: Namespace,
+    /// Through whose eyes, or for whom alone.
+    agent: Option<AgentId>,
+}
+
+impl Desk {
+    /// For those with the right `admin`. Parameters beside `namespace`, `agent` and `known` are
+    /// refused.
+    fn open(front: &Front, sent: &Parts, known: &[&str]) -> Result<Self, Problem> {
+        for_admins(front, sent)?;
+        let asked = Asked::read(&sent.uri, known)?;
+        let mind = Arc::clone(front.gate.mind().ok_or(NO_MEMORY)?);
+        let visitor = front.keys.visitor(sent)?;
+        let namespace = match asked.text("namespace")? {
+            Some(text) => Namespace::parse(text)
+                .map_err(|error| bad_query(format!("`namespace`: {error}")))?,
+            None => {
+                let tenant = visitor.grant.as_ref().and_then(|grant| grant.tenant.as_ref());
+                Namespace::of(tenant, &Name::usual())
+            }
+        };
+        let agent = asked.text("agent")?.map(agent).transpose()?;
+        let (gate, by) = (Arc::clone(&front.gate), visitor.principal);
+        Ok(Self { gate, mind, by, asked, namespace, agent })
+    }
+
+    fn scope(&self) -> Scope {
+        match &self.agent {
+            Some(agent) => Scope::of_agent(self.namespace.clone(), agent.clone()),
+            None => Scope::of_operator(self.namespace.clone()),
+        }
+    }
+
+    fn place(&self, trust: Trust) -> Place {
+        Place {
+            namespace: self.namespace.clone(),
+            audience: self.agent.clone().map_or(Audience::Shared, Audience::Only),
+            author: self.author("api", trust),
+        }
+    }
+
+    fn author(&self, via: &str, trust: Trust) -> Author {
+        Author { name: self.by.as_str().to_owned(), via: via.to_owned(), trust }
+    }
+
+    /// What is kept for an agent that is not there would wait for whoever gets that name next.
+    fn check_agent(&self) -> Result<(), Problem> {
+        let Some(agent) = &self.agent else { return Ok(()) };
+        match self.gate.agent(agent.as_str()) {
+            Ok(_) => Ok(()),
+            Err(unknown) => Err(bad_query(unknown.to_string())),
+        }
+    }
+
+    /// Into the audit trail. What could not be noted holds all the same: it is kept already.
+    async fn note(&self, outcome: &'static str, about: &str, detail: &str) {
+        let detail = format!("in {}: {detail}", self.namespace);
+        let decision = Decision::new(Act::Memory, &self.by, outcome).about(about).because(&detail);
+        let decision = match &self.agent {
+            Some(agent) => decision.agent(agent),
+            None => decision,
+        };
+        if let Err(error) = self.gate.ledger().note(decision).await {
+            tracing::warn!(%error, outcome, "what was done to the memory is not in the audit trail yet");
+        }
+    }
+}
+
+/// To its end, even when the client goes away: what was kept is also noted.
+async fn whole<T: Send + 'static>(
+    work: impl Future<Output = Result<T, Problem>> + Send + 'static,
+) -> Result<T, Problem> {
+    tasks::whole("change of the memory", work).await.unwrap_or(Err(FAULT))
+}
+
+fn agent(text: &str) -> Result<AgentId, Problem> {
+    AgentId::parse(text).map_err(|error| bad_query(format!("`agent`: {error}")))
+}
+
+/// `GET /api/memory`: the namespaces, and how much there is in each.
+pub(crate) async fn overview(State(front): State<Arc<Front>>, request: Request) -> Response {
+    let (sent, _) = request.into_parts();
+    let answered = async {
+        let desk = Desk::open(&front, &sent, &[])?;
+        let all = desk.mind.store().namespaces().await?;
+        let wanted = desk.asked.text("namespace")?.map(|_| &desk.namespace);
+        let shown = all.iter().filter(|(namespace, _)| wanted.is_none_or(|it| it == namespace));
+        let shown: Vec<Value> = shown
+            .map(|(namespace, counts)| {
+                let mut shown = counts_json(counts);
+                shown["namespace"] = json!(namespace.as_str());
+                shown
+            })
+            .collect();
+        Ok(Json(json!({ "namespaces": shown })).into_response())
+    };
+    told(answered.await)
+}
+
+/// `DELETE /api/memory`: all of one author, all transcripts before a moment, or everything.
+pub(crate) async fn forget(State(front): State<Arc<Front>>, request: Request) -> Response {
+    let (sent, _) = request.into_parts();
+    let answered = async {
+        let desk = Desk::open(&front, &sent, &["author", "before", "confirm"])?;
+        let (what, about, detail) = unwanted(&desk)?;
+        let gone = whole(async move {
+            let store = desk.mind.store();
+            let named = desk.asked.text("namespace")?.is_some();
+            if !named && desk.agent.is_some() {
+                return Err(bad_query("`agent` is one of a namespace; name that, too".to_owned()));
+            }
+            let scopes = match named {
+                true => vec![desk.scope()],
+                false => {
+                    let all = store.namespaces().await?;
+                    all.into_iter().map(|(namespace, _)| Scope::of_operator(namespace)).collect()
+                }
+            };
+            let mut gone = Counts::default();
+            for scope in &scopes {
+                gone = sum(gone, store.forget(scope, &what).await?);
+            }
+            let place = if named { String::new() } else { " (and everywhere else)".to_owned() };
+            desk.note("forgotten", &about, &format!("{detail}{place}, {}", in_words(&gone))).await;
+            Ok(gone)
+        });
+        Ok(Json(json!({ "forgotten": counts_json(&gone.await?) })).into_response())
+    };
+    told(answered.await)
+}
+
+/// What is to be forgotten, and how that is called.
+fn unwanted(desk: &Desk) -> Result<(Forget, String, String), Problem> {
+    let asked = &desk.asked;
+    match (asked.text("author")?, asked.moment("before")?, asked.text("confirm")?) {
+        (Some(author), None, None) => {
+            let what = Forget::Author(author.to_owned());
+            Ok((what, author.to_owned(), "all of this author".to_owned()))
+        }
+        (None, Some(before), None) => {
+            let text = tollgate_core::date::written(before);
+            Ok((Forget::Before(before), "transcripts".to_owned(), format!("before {text}")))
+        }
+        (None, None, Some(confirm)) => {
+            let named = asked.text("namespace")?;
+            if named != Some(confirm) || desk.agent.is_some() {
+                let detail = "everything of a namespace is forgotten with `namespace=NAME` and \
+                    `confirm=NAME`, the same name twice, and without `agent`";
+                return Err(bad_query(detail.to_owned()));
+            }
+            Ok((Forget::Everything, confirm.to_owned(), "everything".to_owned()))
+        }
+        (None, None, None) => Err(bad_query(
+            "say what: `author=NAME`, `before=TIME`, or `namespace=NAME&confirm=NAME` for \
+             everything of a namespace"
+                .to_owned(),
+        )),
+        _ => Err(bad_query("`author`, `before` and `confirm` exclude each other".to_owned())),
+    }
+}
+
+fn counts_json(counts: &Counts) -> Value {
+    json!({
+        "sessions": counts.sessions,
+        "entries": counts.entries,
+        "facts": counts.facts,
+        "entities": counts.entities,
+        "relations": counts.relations,
+    })
+}
+
+fn sum(one: Counts, two: Counts) -> Counts {
+    Counts {
+        sessions: one.sessions + two.sessions,
+        entries: one.entries + two.entries,
+        facts: one.facts + two.facts,
+        entities: one.entities + two.entities,
+        relations: one.relations + two.relations,
+    }
+}
+
+fn in_words(counts: &Counts) -> String {
+    let Counts { sessions, entries, facts, entities, relations } = counts;
+    format!(
+        "{sessions} sessions, {entries} entries, {facts} facts, {entities} entities, {relations} relations"
+    )
+}
+
+/// Nothing was there to be forgotten.
+fn gone_or(missing: Problem, gone: &Counts) -> Result<Response, Problem> {
+    match *gone == Counts::default() {
+        true => Err(missing),
+        false => Ok(Json(json!({ "forgotten": counts_json(gone) })).into_response()),
+    }
+}
+
+fn missing(code: &'static str, what: &str, name: &str) -> Problem {
+    let detail = format!("there is no {what} `{}`", shortened(name, SAID_BACK));
+    Problem::told(StatusCode::NOT_FOUND, code, detail)
+}
+
+/// Whoever names another thing in the body than in the path means one of them, and nobody knows
+/// which.
+fn check_same(path: &str, body: Option<&str>) -> Result<(), Problem> {
+    match body {
+        Some(body) if body != path => {
+            Err(bad("`id` is not the one of the path; leave it out".to_owned()))
+        }
+        _ => Ok(()),
+    }
+}
+
+impl From<Trouble> for Problem {
+    fn from(trouble: Trouble) -> Self {
+        let (status, code) = match &trouble {
+            Trouble::Invalid(invalid) => return invalid.clone().into(),
+            Trouble::NoEntity(_) => (StatusCode::NOT_FOUND, "unknown_entity"),
+            Trouble::Slow(_) | Trouble::Away(_) | Trouble::Failed(_) => {
+                let status = StatusCode::SERVICE_UNAVAILABLE;
+                return Self::told(status, "memory_unavailable", trouble.to_string())
+                    .later(std::time::Duration::from_secs(1));
+            }
+        };
+        Self::told(status, code, trouble.to_string())
+    }
+}
+
+impl From<Invalid> for Problem {
+    fn from(invalid: Invalid) -> Self {
+        bad(invalid.to_string())
+    }
+}

@@ -1,0 +1,207 @@
+//! `/api/memory/entities`: who and what there is. An entity has a version; whoever changes one that
+//! is not what they read is told.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, Request, State};
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, StatusCode, header};
+use serde_json::{Value, json};
+use tollgate_core::memory::{Entity, EntityId, NewEntity, Trust};
+use tollgate_store::memory::{Forget, Wanted};
+
+use super::asked::next;
+use super::lines::attributes;
+use super::{Desk, check_same, gone_or, in_words, missing, shown, told, whole};
+use crate::admin::config::if_match;
+use crate::body;
+use crate::fields::Fields;
+use crate::mcp::Front;
+use crate::problem::Problem;
+
+/// Of one entity, shown at once.
+const MOST_LINKS: usize = 1_000;
+const USUAL_LINKS: usize = 100;
+
+/// `GET /api/memory/entities`
+pub(crate) async fn list(State(front): State<Arc<Front>>, request: Request) -> Response {
+    let (sent, _) = request.into_parts();
+    let answered = async {
+        let desk = Desk::open(&front, &sent, &["name", "type", "limit", "skip"])?;
+        let wanted = Wanted {
+            name: desk.asked.text("name")?.map(str::to_owned),
+            kind: desk.asked.text("type")?.map(str::to_lowercase),
+        };
+        let page = desk.asked.page()?;
+        let entities = desk.mind.store().find_entities(&desk.scope(), &wanted, page).await?;
+        let next = next(page, entities.len());
+        let entities: Vec<Value> = entities.iter().map(shown::entity).collect();
+        Ok(Json(json!({ "entities": entities, "next": next })).into_response())
+    };
+    told(answered.await)
+}
+
+/// `POST /api/memory/entities`: one that is not there yet.
+pub(crate) async fn add(State(front): State<Arc<Front>>, request: Request) -> Response {
+    let (sent, body) = request.into_parts();
+    let answered = async {
+        let desk = Desk::open(&front, &sent, &[])?;
+        desk.check_agent()?;
+        let body = body::json(&sent.headers, body, &front.limits).await?;
+        let fields = Fields::read(&body, &["id", "type", "name", "attributes"])?;
+        let (kind, name) = (fields.needed_text("type")?, fields.needed_text("name")?);
+        let id = match fields.text("id")? {
+            Some(id) => EntityId::parse(&id)?,
+            None => EntityId::made_of(&kind, &name)?,
+        };
+        let entity = entity(&desk, id, &fields)?;
+        keep(front, desk, (entity, Expected::Nothing)).await
+    };
+    told(answered.await)
+}
+
+/// `PUT /api/memory/entities/{id}`: the whole of it; with `if-match` only if it is still that.
+pub(crate) async fn put(
+    State(front): State<Arc<Front>>,
+    Path(id): Path<String>,
+    request: Request,
+) -> Response {
+    let (sent, body) = request.into_parts();
+    let answered = async {
+        let desk = Desk::open(&front, &sent, &[])?;
+        desk.check_agent()?;
+        let expected = match if_match(&sent.headers)? {
+            Some(version) => Expected::Version(version),
+            None if sent.headers.contains_key(header::IF_MATCH) => Expected::Something,
+            None => Expected::Anything,
+        };
+        let body = body::json(&sent.headers, body, &front.limits).await?;
+        let fields = Fields::read(&body, &["id", "type", "name", "attributes"])?;
+        check_same(&id, fields.text("id")?.as_deref())?;
+        let entity = entity(&desk, EntityId::parse(&id)?, &fields)?;
+        keep(front, desk, (entity, expected)).await
+    };
+    told(answered.await)
+}
+
+fn entity(desk: &Desk, id: EntityId, fields: &Fields<'_>) -> Result<NewEntity, Problem> {
+    let (kind, name) = (fields.needed_text("type")?, fields.needed_text("name")?);
+    let entity = NewEntity::new(id, &kind, &name, desk.mind.now())?;
+    Ok(entity.with(attributes(fields)?)?)
+}
+
+/// What has to be there for a change to be made.
+enum Expected {
+    Anything,
+    Nothing,
+    Something,
+    Version(String),
+}
+
+impl Expected {
+    fn check(&self, found: Option<&Entity>, id: &EntityId) -> Result<(), Problem> {
+        match (self, found) {
+            (Self::Anything, _) | (Self::Nothing, None) | (Self::Something, Some(_)) => Ok(()),
+            (Self::Nothing, Some(_)) => {
+                let detail = format!("there is an entity `{id}` already; PUT changes it");
+                Err(Problem::told(StatusCode::CONFLICT, "entity_exists", detail))
+            }
+            (Self::Version(version), Some(found)) if *version == shown::version(found) => Ok(()),
+            (Self::Version(_) | Self::Something, _) => {
+                let detail = format!("`{id}` is not what it was when you read it");
+                Err(Problem::told(StatusCode::PRECONDITION_FAILED, "other_version", detail))
+            }
+        }
+    }
+}
+
+async fn keep(
+    front: Arc<Front>,
+    desk: Desk,
+    (entity, expected): (NewEntity, Expected),
+) -> Result<Response, Problem> {
+    whole(async move {
+        let id = entity.id.clone();
+        let _edit = front.edits.begin((desk.namespace.clone(), desk.agent.clone(), id.clone()))?;
+        let before = own(&desk, &id).await?;
+        expected.check(before.as_ref(), &id)?;
+        desk.mind.store().put_entities(&desk.place(Trust::Operator), vec![entity]).await?;
+        let outcome = if before.is_some() { "changed" } else { "kept" };
+        desk.note(outcome, id.as_str(), "an entity").await;
+        let after = own(&desk, &id).await?;
+        let after = after.ok_or_else(|| missing("unknown_entity", "entity", id.as_str()))?;
+        let status = if before.is_some() { StatusCode::OK } else { StatusCode::CREATED };
+        let told = json!({ "entity": shown::entity(&after) });
+        Ok(tagged((status, Json(told)).into_response(), &after))
+    })
+    .await
+}
+
+/// The one that a change in this place would replace: not another audience's of the same name.
+async fn own(desk: &Desk, id: &EntityId) -> Result<Option<Entity>, Problem> {
+    let found = desk.mind.store().snapshot(&desk.scope(), id, 0).await?;
+    let found = found.map(|snapshot| snapshot.entity);
+    Ok(found.filter(|entity| entity.audience.owner() == desk.agent.as_ref()))
+}
+
+/// `GET /api/memory/entities/{id}`: it, and all it has to do with.
+pub(crate) async fn one(
+    State(front): State<Arc<Front>>,
+    Path(id): Path<String>,
+    request: Request,
+) -> Response {
+    let (sent, _) = request.into_parts();
+    let answered = async {
+        let desk = Desk::open(&front, &sent, &["limit"])?;
+        let links = desk.asked.limit(USUAL_LINKS, MOST_LINKS)?;
+        let (scope, entity) = (desk.scope(), EntityId::parse(&id)?);
+        let found = desk.mind.store().snapshot(&scope, &entity, links).await?;
+        let found = found.ok_or_else(|| missing("unknown_entity", "entity", &id))?;
+        let relations: Vec<Value> = found.links.iter().map(shown::link).collect();
+        let told = json!({
+            "entity": shown::entity(&found.entity),
+            "relations": relations,
+            "left_out": found.left_out,
+        });
+        Ok(tagged(Json(told).into_response(), &found.entity))
+    };
+    told(answered.await)
+}
+
+/// `DELETE /api/memory/entities/{id}`, with its relations.
+pub(crate) async fn forget(
+    State(front): State<Arc<Front>>,
+    Path(id): Path<String>,
+    request: Request,
+) -> Response {
+    let (sent, _) = request.into_parts();
+    let answered = async {
+        let desk = Desk::open(&front, &sent, &[])?;
+        let version = if_match(&sent.headers)?;
+        let entity = EntityId::parse(&id)?;
+        let none = missing("unknown_entity", "entity", &id);
+        let gone = whole(async move {
+            let subject = (desk.namespace.clone(), desk.agent.clone(), entity.clone());
+            let _edit = front.edits.begin(subject)?;
+            if let Some(version) = version {
+                let found = desk.mind.store().snapshot(&desk.scope(), &entity, 0).await?;
+                let found = found.map(|snapshot| snapshot.entity);
+                Expected::Version(version).check(found.as_ref(), &entity)?;
+            }
+            let what = Forget::Entity(entity);
+            let gone = desk.mind.store().forget(&desk.scope(), &what).await?;
+            desk.note("forgotten", &id, &in_words(&gone)).await;
+            Ok(gone)
+        });
+        gone_or(none, &gone.await?)
+    };
+    told(answered.await)
+}
+
+fn tagged(mut response: Response, entity: &Entity) -> Response {
+    if let Ok(tag) = HeaderValue::from_str(&format!("\"{}\"", shown::version(entity))) {
+        response.headers_mut().insert(header::ETAG, tag);
+    }
+    response
+}

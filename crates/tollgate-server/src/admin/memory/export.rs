@@ -1,0 +1,82 @@
+//! `GET /api/memory/export`: all of a namespace, or of all of them, as JSON Lines.
+
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::response::Response;
+use bytes::Bytes;
+use futures_util::stream;
+use http::{HeaderValue, header};
+use tokio_util::sync::CancellationToken;
+use tollgate_core::memory::Scope;
+use tollgate_store::memory::{Cursor, Trouble};
+
+use super::{Desk, lines, told};
+use crate::mcp::Front;
+
+/// How far it has come.
+struct Going {
+    desk: Desk,
+    /// The last one is being written.
+    scopes: Vec<Scope>,
+    from: Option<Cursor>,
+    stop: CancellationToken,
+}
+
+pub(crate) async fn export(State(front): State<Arc<Front>>, request: Request) -> Response {
+    let (sent, _) = request.into_parts();
+    let answered = async {
+        let desk = Desk::open(&front, &sent, &[])?;
+        let mut scopes = match (desk.asked.text("namespace")?, &desk.agent) {
+            (None, None) => {
+                let all = desk.mind.store().namespaces().await?;
+                all.into_iter().map(|(namespace, _)| Scope::of_operator(namespace)).collect()
+            }
+            _ => vec![desk.scope()],
+        };
+        scopes.reverse();
+        Ok(response(Going { desk, scopes, from: None, stop: front.stop.clone() }))
+    };
+    told(answered.await)
+}
+
+/// One part after the other, so that it needs no more memory than one of them. What cannot be read
+/// any more breaks the answer off: it must not look like the end.
+fn response(going: Going) -> Response {
+    let parts = stream::try_unfold(going, |going| async move {
+        match going.stop.is_cancelled() {
+            true => Err(Trouble::Away("the gateway is stopping".to_owned())),
+            false => going.part().await,
+        }
+    });
+    let mut response = Response::new(Body::from_stream(parts));
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (header::CONTENT_TYPE, "application/x-ndjson"),
+        (header::CACHE_CONTROL, "no-store"),
+        (header::CONTENT_DISPOSITION, "attachment; filename=\"memory.jsonl\""),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    response
+}
+
+impl Going {
+    async fn part(mut self) -> Result<Option<(Bytes, Self)>, Trouble> {
+        let mut text = String::new();
+        while text.is_empty() {
+            let Some(scope) = self.scopes.last() else { return Ok(None) };
+            let (records, next) = self.desk.mind.store().export(scope, self.from).await?;
+            for record in &records {
+                text.push_str(&lines::written(&scope.namespace, record));
+                text.push('\n');
+            }
+            self.from = next;
+            if next.is_none() {
+                self.scopes.pop();
+            }
+        }
+        Ok(Some((Bytes::from(text), self)))
+    }
+}

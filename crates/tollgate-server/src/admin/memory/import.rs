@@ -1,0 +1,162 @@
+//! `POST /api/memory/import`: takes in what an export wrote, or anything in its form, line by line
+//! as it comes. What is there already is not kept twice, so that whoever was interrupted does it
+//! again.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Map, Value, json};
+use tollgate_core::memory::{Audience, Namespace, Trust};
+use tollgate_store::memory::{Counts, Import, Kept, Record};
+
+use super::lines::{self, Rule, Usual};
+use super::{Desk, counts_json, in_words, sum, told, whole};
+use crate::body::lines::Lines;
+use crate::fields::bad;
+use crate::mcp::Front;
+use crate::problem::Problem;
+
+/// Kept at once.
+const BATCH: usize = 1_000;
+/// What is known of earlier entries is dropped after so many lines, so that it has an end.
+const REMEMBERED: usize = 100_000;
+/// Namespaces of one import.
+const MOST_NAMESPACES: usize = 1_000;
+
+pub(crate) async fn import(State(front): State<Arc<Front>>, request: Request) -> Response {
+    let (sent, body) = request.into_parts();
+    let answered = async {
+        let desk = Desk::open(&front, &sent, &["dry_run"])?;
+        desk.check_agent()?;
+        let mode = if desk.asked.flag("dry_run")? { Mode::Try } else { Mode::Keep };
+        let mut lines = Lines::of(&sent.headers, body, &front.limits)?;
+        let intake = Intake::new(desk, mode)?;
+        let told = whole(async move { intake.all(&mut lines).await });
+        Ok(Json(told.await?).into_response())
+    };
+    told(answered.await)
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Mode {
+    Keep,
+    /// Only reads it and says what is wrong.
+    Try,
+}
+
+struct Intake {
+    desk: Desk,
+    mode: Mode,
+    usual: Usual,
+    imports: BTreeMap<Namespace, Import>,
+    /// Of one namespace, in their order.
+    waiting: Vec<Record>,
+    into: Namespace,
+    seen: usize,
+    /// What was in the lines, and what of it is new.
+    read: Counts,
+    kept: Counts,
+}
+
+impl Intake {
+    fn new(desk: Desk, mode: Mode) -> Result<Self, Problem> {
+        let rule = |is_said: bool| if is_said { Rule::Everything } else { Rule::LineFirst };
+        let usual = Usual {
+            namespace: desk.namespace.clone(),
+            audience: desk.agent.clone().map_or(Audience::Shared, Audience::Only),
+            namespaces: rule(desk.asked.text("namespace")?.is_some()),
+            audiences: rule(desk.agent.is_some()),
+            author: desk.author("import", Trust::Operator),
+            now: desk.mind.now(),
+        };
+        let into = desk.namespace.clone();
+        let (read, kept) = (Counts::default(), Counts::default());
+        let (imports, waiting) = (BTreeMap::new(), Vec::new());
+        Ok(Self { desk, mode, usual, imports, waiting, into, seen: 0, read, kept })
+    }
+
+    async fn all(mut self, lines: &mut Lines) -> Result<Value, Problem> {
+        let taken = self.take(lines).await;
+        // Lines that were good are kept, whatever comes after them.
+        let flushed = self.flush().await;
+        if self.kept != Counts::default() {
+            self.desk.mind.stir();
+            self.desk.note("imported", "lines", &in_words(&self.kept)).await;
+        }
+        match taken.and(flushed.map_err(|why| (lines.number(), why))) {
+            Ok(()) => Ok(json!({
+                "lines": lines.number(),
+                "read": counts_json(&self.read),
+                "kept": counts_json(&self.kept),
+                "dry_run": self.mode == Mode::Try,
+            })),
+            Err((line, why)) => Err(at_line(line, &why, &self.kept)),
+        }
+    }
+
+    async fn take(&mut self, lines: &mut Lines) -> Result<(), (u64, Problem)> {
+        loop {
+            let line = lines.next().await.map_err(|why| (lines.number() + 1, why))?;
+            let Some(line) = line else { return Ok(()) };
+            let number = lines.number();
+            let (namespace, record) = match lines::read(&line, &self.usual) {
+                Ok(read) => read,
+                Err(why) => return Err((number, why)),
+            };
+            self.read = sum(self.read, one(&record.kept));
+            if self.mode == Mode::Try {
+                continue;
+            }
+            if namespace != self.into || self.waiting.len() >= BATCH {
+                self.flush().await.map_err(|why| (number, why))?;
+                self.into = namespace;
+            }
+            self.waiting.push(record);
+        }
+    }
+
+    async fn flush(&mut self) -> Result<(), Problem> {
+        let records = std::mem::take(&mut self.waiting);
+        if records.is_empty() {
+            return Ok(());
+        }
+        self.seen += records.len();
+        if self.seen > REMEMBERED {
+            (self.seen, self.imports) = (0, BTreeMap::new());
+        }
+        if self.imports.len() >= MOST_NAMESPACES && !self.imports.contains_key(&self.into) {
+            return Err(bad(format!("an import has at most {MOST_NAMESPACES} namespaces")));
+        }
+        let store = self.desk.mind.store();
+        let import = self.imports.entry(self.into.clone());
+        let import = import.or_insert_with(|| Import::new(store, self.into.clone()));
+        self.kept = sum(self.kept, import.take(records).await?);
+        Ok(())
+    }
+}
+
+fn one(kept: &Kept) -> Counts {
+    let none = Counts::default();
+    match kept {
+        Kept::Said(_) => Counts { entries: 1, ..none },
+        Kept::Summary { .. } => Counts { sessions: 1, ..none },
+        Kept::Fact(_) => Counts { facts: 1, ..none },
+        Kept::Entity(_) => Counts { entities: 1, ..none },
+        Kept::Relation(_) => Counts { relations: 1, ..none },
+    }
+}
+
+/// Which line it is about, and what was kept before.
+fn at_line(line: u64, why: &Problem, kept: &Counts) -> Problem {
+    let detail = format!("line {line}: {}", why.detail);
+    let more =
+        Map::from_iter([("line".to_owned(), json!(line)), ("kept".to_owned(), counts_json(kept))]);
+    let told = Problem::told(why.status, why.code, detail).with(more);
+    match why.retry_after {
+        Some(pause) => told.later(pause),
+        None => told,
+    }
+}

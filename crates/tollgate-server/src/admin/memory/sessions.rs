@@ -1,0 +1,183 @@
+//! `/api/memory/sessions`: conversations, what was said in them, and what somebody says of them.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, Request, State};
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use serde_json::value::RawValue;
+use serde_json::{Value, json};
+use tollgate_core::memory::{EntryId, LONGEST_TEXT, NewEntry, SessionId, Trust, kept_text};
+use tollgate_store::memory::{Forget, MOST_AT_ONCE, Stretch};
+
+use super::asked::next;
+use super::lines::moment;
+use super::{Desk, check_same, gone_or, missing, shown, told, whole};
+use crate::body;
+use crate::fields::{Fields, bad};
+use crate::mcp::Front;
+use crate::problem::Problem;
+
+/// `GET /api/memory/sessions`: those that spoke last first; with `q`, what was said in them.
+pub(crate) async fn list(State(front): State<Arc<Front>>, request: Request) -> Response {
+    let (sent, _) = request.into_parts();
+    let answered = async {
+        let desk = Desk::open(&front, &sent, &["q", "session", "limit", "skip"])?;
+        match desk.asked.text("q")? {
+            Some(query) => search(&desk, query).await,
+            None => page(&desk).await,
+        }
+    };
+    told(answered.await)
+}
+
+async fn search(desk: &Desk, query: &str) -> Result<Response, Problem> {
+    let session = desk.asked.text("session")?.map(SessionId::parse).transpose()?;
+    if desk.asked.number("skip")?.is_some() {
+        return Err(super::bad_query("`skip` is for lists; a search gives the best".to_owned()));
+    }
+    let wanted = (session.as_ref(), desk.asked.hits()?);
+    let hits = desk.mind.search_entries(&desk.scope(), query, wanted).await?;
+    let results: Vec<Value> =
+        hits.iter().map(|hit| shown::hit(shown::entry(&hit.found), hit)).collect();
+    Ok(Json(json!({ "results": results })).into_response())
+}
+
+async fn page(desk: &Desk) -> Result<Response, Problem> {
+    if desk.asked.text("session")?.is_some() {
+        let detail = "`session` goes with `q`; one session is at `/api/memory/sessions/ID`";
+        return Err(super::bad_query(detail.to_owned()));
+    }
+    let page = desk.asked.page()?;
+    let sessions = desk.mind.store().sessions(&desk.scope(), page).await?;
+    let listed: Vec<Value> = sessions.iter().map(shown::session).collect();
+    let next = next(page, sessions.len());
+    Ok(Json(json!({ "sessions": listed, "next": next })).into_response())
+}
+
+/// `POST /api/memory/sessions`: more of what was said.
+pub(crate) async fn append(State(front): State<Arc<Front>>, request: Request) -> Response {
+    let (sent, body) = request.into_parts();
+    let answered = async {
+        let desk = Desk::open(&front, &sent, &[])?;
+        desk.check_agent()?;
+        let body = body::json(&sent.headers, body, &front.limits).await?;
+        let fields = Fields::read(&body, &["session", "entries"])?;
+        let session = SessionId::parse(&fields.needed_text("session")?)?;
+        let entries = entries(&desk, &session, &fields)?;
+        let told = whole(async move {
+            let (count, name) = (entries.len(), session.as_str().to_owned());
+            let ids = desk.mind.store().append(&desk.place(Trust::Heard), entries).await?;
+            desk.mind.stir();
+            desk.note("kept", &name, &format!("{count} entries of a session")).await;
+            let ids: Vec<u64> = ids.into_iter().map(|id| id.0).collect();
+            Ok(json!({ "session": name, "ids": ids }))
+        });
+        Ok((StatusCode::CREATED, Json(told.await?)).into_response())
+    };
+    told(answered.await)
+}
+
+fn entries(
+    desk: &Desk,
+    session: &SessionId,
+    fields: &Fields<'_>,
+) -> Result<Vec<NewEntry>, Problem> {
+    let raw = fields.raw("entries").ok_or_else(|| bad("`entries` is missing".to_owned()))?;
+    let raw: Vec<&RawValue> = serde_json::from_str(raw.get())
+        .map_err(|_| bad("`entries` must be a list of objects".to_owned()))?;
+    if raw.is_empty() || raw.len() > MOST_AT_ONCE {
+        return Err(bad(format!("`entries` has from 1 to {MOST_AT_ONCE} of them")));
+    }
+    let now = desk.mind.now();
+    let entry = |raw: &RawValue| {
+        let fields = Fields::read(raw.get().as_bytes(), &["speaker", "text", "at"])?;
+        let (speaker, text) = (fields.needed_text("speaker")?, fields.needed_text("text")?);
+        let at = moment(&fields, "at")?.unwrap_or(now);
+        Ok(NewEntry::new(session.clone(), &speaker, &text, at)?)
+    };
+    let named = |(at, raw): (usize, &RawValue)| {
+        entry(raw).map_err(|why: Problem| bad(format!("entry {}: {}", at + 1, why.detail)))
+    };
+    raw.into_iter().enumerate().map(named).collect()
+}
+
+/// `GET /api/memory/sessions/{id}`: what was said in it, from the beginning or after an entry.
+pub(crate) async fn one(
+    State(front): State<Arc<Front>>,
+    Path(id): Path<String>,
+    request: Request,
+) -> Response {
+    let (sent, _) = request.into_parts();
+    let answered = async {
+        let desk = Desk::open(&front, &sent, &["after", "limit"])?;
+        let session = SessionId::parse(&id)?;
+        let store = desk.mind.store();
+        let found = store.session(&desk.scope(), &session).await?;
+        let found = found.ok_or_else(|| unknown(&id))?;
+        let after = desk.asked.number("after")?.map(EntryId);
+        let stretch = Stretch { after, most: desk.asked.page()?.most };
+        let entries = store.entries(&desk.scope(), &session, stretch).await?;
+        let next = entries.last().filter(|_| entries.len() == stretch.most).map(|it| it.id.0);
+        let listed: Vec<Value> = entries.iter().map(shown::entry).collect();
+        let told = json!({ "session": shown::session(&found), "entries": listed, "next": next });
+        Ok(Json(told).into_response())
+    };
+    told(answered.await)
+}
+
+/// `PUT /api/memory/sessions/{id}`: a summary in somebody's words.
+pub(crate) async fn summarise(
+    State(front): State<Arc<Front>>,
+    Path(id): Path<String>,
+    request: Request,
+) -> Response {
+    let (sent, body) = request.into_parts();
+    let answered = async {
+        let desk = Desk::open(&front, &sent, &[])?;
+        let body = body::json(&sent.headers, body, &front.limits).await?;
+        let fields = Fields::read(&body, &["id", "summary"])?;
+        check_same(&id, fields.text("id")?.as_deref())?;
+        let session = SessionId::parse(&id)?;
+        let summary = kept_text("summary", &fields.needed_text("summary")?, LONGEST_TEXT)?;
+        let told = whole(async move {
+            let store = desk.mind.store();
+            let place = desk.place(Trust::Operator);
+            if !store.summarise(&place, &session, &summary).await? {
+                return Err(unknown(session.as_str()));
+            }
+            desk.note("summarised", session.as_str(), "a summary of a session").await;
+            let found = store.session(&desk.scope(), &session).await?;
+            found.map(|it| shown::session(&it)).ok_or_else(|| unknown(session.as_str()))
+        });
+        Ok(Json(told.await?).into_response())
+    };
+    told(answered.await)
+}
+
+/// `DELETE /api/memory/sessions/{id}`, with all that was said in it.
+pub(crate) async fn forget(
+    State(front): State<Arc<Front>>,
+    Path(id): Path<String>,
+    request: Request,
+) -> Response {
+    let (sent, _) = request.into_parts();
+    let answered = async {
+        let desk = Desk::open(&front, &sent, &[])?;
+        let session = SessionId::parse(&id)?;
+        let none = unknown(&id);
+        let gone = whole(async move {
+            let what = Forget::Session(session);
+            let gone = desk.mind.store().forget(&desk.scope(), &what).await?;
+            desk.note("forgotten", &id, &super::in_words(&gone)).await;
+            Ok(gone)
+        });
+        gone_or(none, &gone.await?)
+    };
+    told(answered.await)
+}
+
+fn unknown(id: &str) -> Problem {
+    missing("unknown_session", "session", id)
+}

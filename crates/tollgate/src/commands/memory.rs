@@ -1,0 +1,230 @@
+//! `tollgate memory`: what agents remember, for whoever runs the gateway. Asks the gateway that
+//! runs; without one, one in this process that starts no servers.
+
+use http::Method;
+use serde_json::{Map, Value, json};
+
+use super::tools::{items, text};
+use crate::cli::memory::{Command, Entity, Fact, Forget, Memory, Relation, Search};
+use crate::config::Config;
+use crate::failure::Failure;
+use crate::gateway::Gateway;
+use crate::gateway::memory::path;
+use crate::output::{Form, Output, Table, clean};
+
+mod export;
+mod import;
+mod show;
+
+pub(super) async fn run(wanted: &Memory, config: &Config, output: Output) -> Result<(), Failure> {
+    if let Command::Backup { file } = &wanted.command {
+        return export::backup(file, config, output).await;
+    }
+    let gateway = Gateway::open_store(config).await?;
+    let done = Session { gateway: &gateway, wanted, output }.run().await;
+    gateway.close().await;
+    done
+}
+
+/// One command, and whom it asks.
+struct Session<'s> {
+    gateway: &'s Gateway,
+    wanted: &'s Memory,
+    output: Output,
+}
+
+impl Session<'_> {
+    async fn run(&self) -> Result<(), Failure> {
+        match &self.wanted.command {
+            Command::Namespaces => self.namespaces().await,
+            Command::Add(fact) => self.add(fact).await,
+            Command::AddEntity(entity) => self.add_entity(entity).await,
+            Command::Relate(relation) => self.relate(relation).await,
+            Command::Search(search) => self.search(search).await,
+            Command::Show { id } => show::run(self, id).await,
+            Command::Sessions { limit } => self.sessions(*limit).await,
+            Command::Import(files) => import::run(self, files).await,
+            Command::Export { out } => export::run(self, out.as_deref()).await,
+            Command::Forget(what) => self.forget(what).await,
+            Command::Backup { .. } => unreachable!("run before"),
+        }
+    }
+
+    /// What every request says: which memory, and through whose eyes.
+    fn query(&self) -> Vec<(&'static str, String)> {
+        let Memory { namespace, agent, .. } = self.wanted;
+        let pairs = [("namespace", namespace), ("agent", agent)];
+        pairs.into_iter().filter_map(|(key, value)| Some((key, value.clone()?))).collect()
+    }
+
+    fn with(&self, more: &[(&'static str, String)]) -> Vec<(&'static str, String)> {
+        let mut query = self.query();
+        query.extend_from_slice(more);
+        query
+    }
+
+    /// What was done, in words or as it was answered.
+    fn say(&self, words: &str, answer: &Value) {
+        match self.output.form {
+            Form::Json => self.output.json(answer),
+            Form::Text => self.output.line(&clean(words)),
+        }
+    }
+
+    async fn namespaces(&self) -> Result<(), Failure> {
+        let found = self.gateway.remembered("", &self.query()).await?;
+        let mut table =
+            Table::new(&["NAMESPACE", "SESSIONS", "ENTRIES", "FACTS", "ENTITIES", "RELATIONS"]);
+        for namespace in items(&found, "namespaces") {
+            let counts = ["sessions", "entries", "facts", "entities", "relations"];
+            let mut row = vec![text(namespace, "namespace")];
+            row.extend(counts.iter().map(|key| namespace[*key].to_string()));
+            table.row(row);
+        }
+        self.list(&found, &table, "nothing is remembered yet");
+        Ok(())
+    }
+
+    fn list(&self, found: &Value, table: &Table, nothing: &str) {
+        match self.output.form {
+            Form::Json => self.output.json(found),
+            Form::Text if table.is_empty() => self.output.note(nothing),
+            Form::Text => self.output.table(table),
+        }
+    }
+
+    async fn add(&self, fact: &Fact) -> Result<(), Failure> {
+        let Fact { text, about, topic, session } = fact;
+        let body = given([
+            ("text", json!(text)),
+            ("about", json!(about)),
+            ("topic", json!(topic)),
+            ("session", json!(session)),
+        ]);
+        let kept = self.gateway.remember(Method::POST, ("/facts", &self.query()), &body).await?;
+        self.say(&format!("remembered as fact {}", kept["id"]), &kept);
+        Ok(())
+    }
+
+    async fn add_entity(&self, entity: &Entity) -> Result<(), Failure> {
+        let Entity { kind, name, attributes, id, replace } = entity;
+        let body = given([
+            ("id", json!(id)),
+            ("type", json!(kind)),
+            ("name", json!(name)),
+            ("attributes", pairs(attributes)?),
+        ]);
+        let query = self.query();
+        let kept = match (replace, id) {
+            (false, _) => self.gateway.remember(Method::POST, ("/entities", &query), &body).await,
+            (true, Some(id)) => {
+                let path = path("entities", id);
+                self.gateway.remember(Method::PUT, (&path, &query), &body).await
+            }
+            (true, None) => {
+                let message = "`--replace` needs `--id`, so that nothing else is replaced";
+                Err(Failure::Usage(message.to_owned()))
+            }
+        };
+        let kept = kept?;
+        self.say(&format!("remembered as `{}`", text(&kept["entity"], "id")), &kept);
+        Ok(())
+    }
+
+    async fn relate(&self, relation: &Relation) -> Result<(), Failure> {
+        let Relation { source, kind, target, attributes, confidence, session } = relation;
+        let body = given([
+            ("source", json!(source)),
+            ("type", json!(kind)),
+            ("target", json!(target)),
+            ("attributes", pairs(attributes)?),
+            ("confidence", json!(confidence)),
+            ("session", json!(session)),
+        ]);
+        let kept =
+            self.gateway.remember(Method::POST, ("/relations", &self.query()), &body).await?;
+        let parts = ["source", "type", "target"].map(|part| text(&kept, part));
+        self.say(&format!("remembered: {}", parts.join(" ")), &kept);
+        Ok(())
+    }
+
+    async fn search(&self, search: &Search) -> Result<(), Failure> {
+        let limit = ("limit", search.limit.to_string());
+        if search.entities {
+            let query = self.with(&[("name", search.query.clone()), limit]);
+            let found = self.gateway.remembered("/entities", &query).await?;
+            self.list(&found, &show::entities(items(&found, "entities")), "nobody is called so");
+            return Ok(());
+        }
+        let mut query = self.with(&[("q", search.query.clone()), limit]);
+        query.extend(search.session.clone().map(|session| ("session", session)));
+        let only_said = search.sessions || search.session.is_some();
+        let list = if only_said { "/sessions" } else { "/facts" };
+        let found = self.gateway.remembered(list, &query).await?;
+        self.list(&found, &show::hits(items(&found, "results")), "nothing like that is remembered");
+        Ok(())
+    }
+
+    async fn sessions(&self, limit: u32) -> Result<(), Failure> {
+        let query = self.with(&[("limit", limit.to_string())]);
+        let found = self.gateway.remembered("/sessions", &query).await?;
+        let mut table = Table::new(&["SESSION", "ENTRIES", "BEGAN", "LAST", "FOR", "SUMMARY"]);
+        for session in items(&found, "sessions") {
+            let summary = session["summary"].as_str().unwrap_or("–");
+            table.row(vec![
+                text(session, "id"),
+                session["entries"].to_string(),
+                show::day(session, "began"),
+                show::day(session, "last"),
+                session["agent"].as_str().unwrap_or("all").to_owned(),
+                summary.lines().next().unwrap_or_default().to_owned(),
+            ]);
+        }
+        self.list(&found, &table, "there are no sessions");
+        Ok(())
+    }
+
+    async fn forget(&self, forget: &Forget) -> Result<(), Failure> {
+        let what = &forget.what;
+        let (place, more) = if let Some(session) = &what.session {
+            (path("sessions", session), None)
+        } else if let Some(entity) = &what.entity {
+            (path("entities", entity), None)
+        } else if let Some(fact) = &what.fact {
+            (path("facts", &fact.to_string()), None)
+        } else if let Some(author) = &what.author {
+            (String::new(), Some(("author", author.clone())))
+        } else if let Some(before) = &what.before {
+            (String::new(), Some(("before", before.clone())))
+        } else {
+            let namespace = self.wanted.namespace.clone().unwrap_or_default();
+            (String::new(), Some(("confirm", namespace)))
+        };
+        let query = self.with(more.as_slice());
+        let gone = self.gateway.forget(&place, &query).await?;
+        self.say(&format!("forgotten: {}", show::counted(&gone["forgotten"])), &gone);
+        Ok(())
+    }
+}
+
+/// Only what was given.
+fn given<const N: usize>(fields: [(&str, Value); N]) -> Value {
+    let said = fields.into_iter().filter(|(_, value)| !value.is_null());
+    Value::Object(said.map(|(key, value)| (key.to_owned(), value)).collect())
+}
+
+/// `age=41 trade=smuggler`: what reads as JSON is that, all else is text.
+fn pairs(typed: &[String]) -> Result<Value, Failure> {
+    let mut pairs = Map::new();
+    for pair in typed {
+        let (key, value) =
+            pair.split_once('=').filter(|(key, _)| !key.is_empty()).ok_or_else(|| {
+                Failure::Usage(format!("`{pair}` is not KEY=VALUE, such as `trade=smuggler`"))
+            })?;
+        let value = serde_json::from_str(value).unwrap_or_else(|_| json!(value));
+        if pairs.insert(key.to_owned(), value).is_some() {
+            return Err(Failure::Usage(format!("`{key}` stands twice")));
+        }
+    }
+    Ok(if pairs.is_empty() { Value::Null } else { Value::Object(pairs) })
+}

@@ -1,0 +1,257 @@
+//! `tollgate memory import`: files of others become lines of ours, and lines go to the gateway in
+//! requests of a size that it takes. Twice does no harm, so whoever was interrupted does it again.
+
+use std::fs;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::Path;
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use bytes::Bytes;
+use serde_json::{Value, json};
+use tollgate_core::date;
+use tollgate_engine::clock::{Clock as _, SystemClock};
+
+use super::{Session, show};
+use crate::cli::memory::{Format, Import};
+use crate::failure::Failure;
+use crate::output::{Form, clean};
+use crate::transcript::{self, Transcript, date_in};
+
+/// Of one request.
+const BATCH_BYTES: usize = 1 << 20;
+const BATCH_LINES: usize = 2_000;
+/// Bytes of a transcript; of lines there may be any number.
+const LARGEST: u64 = 64 << 20;
+/// Bytes of one line of a file.
+const LONGEST: u64 = 2 << 20;
+const COUNTED: [&str; 5] = ["sessions", "entries", "facts", "entities", "relations"];
+
+pub(super) async fn run(session: &Session<'_>, wanted: &Import) -> Result<(), Failure> {
+    if wanted.session.is_some() && wanted.files.len() > 1 {
+        let message = "`--session` is for one file; others are named by their own names";
+        return Err(Failure::Usage(message.to_owned()));
+    }
+    let mut told = Vec::new();
+    for file in &wanted.files {
+        let mut intake = Intake::new(session, file, wanted);
+        match intake.format()? {
+            Format::Jsonl => intake.lines().await?,
+            Format::Text => intake.transcript(transcript::Form::Text).await?,
+            Format::Json => intake.transcript(transcript::Form::Json).await?,
+            Format::Vtt | Format::Srt => intake.transcript(transcript::Form::Captions).await?,
+        }
+        if session.output.form == Form::Text {
+            session.output.line(&clean(&intake.sentence()));
+        }
+        told.push(intake.told());
+    }
+    if session.output.form == Form::Json {
+        session.output.json(&json!({ "files": told, "dry_run": wanted.dry_run }));
+    }
+    Ok(())
+}
+
+/// One file on its way.
+struct Intake<'i> {
+    session: &'i Session<'i>,
+    file: &'i Path,
+    wanted: &'i Import,
+    batch: String,
+    /// Of each line in the batch, where it stands in the file.
+    places: Vec<u64>,
+    read: Value,
+    kept: Value,
+    /// Of a transcript.
+    named: Option<(String, SystemTime)>,
+}
+
+impl<'i> Intake<'i> {
+    fn new(session: &'i Session<'i>, file: &'i Path, wanted: &'i Import) -> Self {
+        let (read, kept) = (json!({}), json!({}));
+        let (batch, places) = (String::new(), Vec::new());
+        Self { session, file, wanted, batch, places, read, kept, named: None }
+    }
+
+    fn is_standard_input(&self) -> bool {
+        self.file == Path::new("-")
+    }
+
+    fn format(&self) -> Result<Format, Failure> {
+        let ending = self.file.extension().map(|it| it.to_string_lossy().to_lowercase());
+        match (self.wanted.format, ending.as_deref()) {
+            (Some(format), _) => Ok(format),
+            (None, Some("jsonl" | "ndjson")) => Ok(Format::Jsonl),
+            (None, Some("json")) => Ok(Format::Json),
+            (None, Some("vtt")) => Ok(Format::Vtt),
+            (None, Some("srt")) => Ok(Format::Srt),
+            (None, _) if self.is_standard_input() => {
+                let message = "what comes by standard input needs `--format`";
+                Err(Failure::Usage(message.to_owned()))
+            }
+            (None, _) => Ok(Format::Text),
+        }
+    }
+
+    fn open(&self) -> Result<Box<dyn Read>, Failure> {
+        if self.is_standard_input() {
+            return Ok(Box::new(io::stdin()));
+        }
+        let opened = fs::File::open(self.file).map_err(|error| self.wrong(None, &error))?;
+        Ok(Box::new(opened))
+    }
+
+    /// `FILE:LINE: why`
+    fn wrong(&self, line: Option<u64>, why: &dyn std::fmt::Display) -> Failure {
+        let file = self.file.display();
+        Failure::failed(match line.filter(|line| *line > 0) {
+            Some(line) => format!("{file}:{line}: {why}"),
+            None => format!("{file}: {why}"),
+        })
+    }
+
+    async fn lines(&mut self) -> Result<(), Failure> {
+        if self.wanted.session.is_some() || self.wanted.date.is_some() {
+            let message =
+                "lines have their own sessions and times: leave `--session` and `--date` out";
+            return Err(Failure::Usage(message.to_owned()));
+        }
+        let mut reader = BufReader::new(self.open()?);
+        for number in 1.. {
+            let mut line = Vec::new();
+            let read = reader.by_ref().take(LONGEST).read_until(b'\n', &mut line);
+            if read.map_err(|error| self.wrong(Some(number), &error))? == 0 {
+                break;
+            }
+            let text = std::str::from_utf8(&line)
+                .map_err(|_| self.wrong(Some(number), &"it is not UTF-8"))?;
+            if text.len() as u64 == LONGEST {
+                return Err(self.wrong(Some(number), &"the line is too long"));
+            }
+            let text = text.strip_prefix('\u{feff}').unwrap_or(text).trim();
+            if !text.is_empty() {
+                self.push(number, text).await?;
+            }
+        }
+        self.flush().await
+    }
+
+    async fn transcript(&mut self, form: transcript::Form) -> Result<(), Failure> {
+        let mut text = String::new();
+        let read = self.open()?.take(LARGEST + 1).read_to_string(&mut text);
+        let size = read.map_err(|error| self.wrong(None, &error))?;
+        if size as u64 > LARGEST {
+            return Err(self.wrong(None, &"it has more than 64 MiB; cut it into parts"));
+        }
+        let found = transcript::read(form, &text);
+        let found = found.map_err(|bad| self.wrong(bad.line, &bad))?;
+        let id = self.session_id()?;
+        let began = self.began(&found)?;
+        for (number, line) in found.lines(&id, began) {
+            self.push(number, &line.to_string()).await?;
+        }
+        self.named = Some((id, began));
+        self.flush().await
+    }
+
+    fn session_id(&self) -> Result<String, Failure> {
+        if let Some(session) = &self.wanted.session {
+            return Ok(session.clone());
+        }
+        if self.is_standard_input() {
+            let message = "what comes by standard input needs `--session`";
+            return Err(Failure::Usage(message.to_owned()));
+        }
+        let stem = self.file.file_stem().unwrap_or_default();
+        Ok(stem.to_string_lossy().into_owned())
+    }
+
+    /// The same whenever the file is read, so that nothing is kept twice.
+    fn began(&self, found: &Transcript) -> Result<SystemTime, Failure> {
+        if let Some(typed) = &self.wanted.date {
+            return date::parse(typed).ok_or_else(|| {
+                let message = "`--date` is like `2026-01-05` or `2026-01-05T19:00:00Z`";
+                Failure::Usage(message.to_owned())
+            });
+        }
+        let named = || self.file.file_name().and_then(|name| date_in(&name.to_string_lossy()));
+        Ok(found.date.or_else(named).unwrap_or_else(|| {
+            let changed = fs::metadata(self.file).and_then(|it| it.modified());
+            day_of(changed.unwrap_or_else(|_| SystemClock.wall()))
+        }))
+    }
+
+    async fn push(&mut self, number: u64, line: &str) -> Result<(), Failure> {
+        let is_full = self.places.len() >= BATCH_LINES
+            || !self.batch.is_empty() && self.batch.len() + line.len() > BATCH_BYTES;
+        if is_full {
+            self.flush().await?;
+        }
+        self.batch.push_str(line);
+        self.batch.push('\n');
+        self.places.push(number);
+        Ok(())
+    }
+
+    async fn flush(&mut self) -> Result<(), Failure> {
+        if self.places.is_empty() {
+            return Ok(());
+        }
+        let (batch, places) = (std::mem::take(&mut self.batch), std::mem::take(&mut self.places));
+        let mut query = self.session.query();
+        if self.wanted.dry_run {
+            query.push(("dry_run", "true".to_owned()));
+        }
+        match self.session.gateway.import(&query, Bytes::from(batch)).await? {
+            Ok(taken) => {
+                add(&mut self.read, &taken["read"]);
+                add(&mut self.kept, &taken["kept"]);
+                Ok(())
+            }
+            Err(untaken) => {
+                let index =
+                    untaken.line.and_then(|line| usize::try_from(line).ok()?.checked_sub(1));
+                let place = index.and_then(|index| places.get(index).copied());
+                Err(self.wrong(place, &untaken.why))
+            }
+        }
+    }
+
+    fn sentence(&self) -> String {
+        let file = self.file.display();
+        let read = show::counted(&self.read);
+        let place = match &self.named {
+            Some((session, began)) => {
+                format!(" of session `{session}`, from {}", date::written(*began))
+            }
+            None => String::new(),
+        };
+        let kept = match (self.wanted.dry_run, self.kept == self.read) {
+            (true, _) => "; nothing was kept".to_owned(),
+            (false, true) => String::new(),
+            (false, false) => format!("; new: {}", show::counted(&self.kept)),
+        };
+        format!("{file}: {read}{place}{kept}")
+    }
+
+    fn told(&self) -> Value {
+        let mut told = json!({ "file": self.file, "read": self.read, "kept": self.kept });
+        if let Some((session, began)) = &self.named {
+            told["session"] = json!(session);
+            told["began"] = json!(date::written(*began));
+        }
+        told
+    }
+}
+
+fn add(sum: &mut Value, more: &Value) {
+    for key in COUNTED {
+        let both = sum[key].as_u64().unwrap_or(0) + more[key].as_u64().unwrap_or(0);
+        sum[key] = json!(both);
+    }
+}
+
+/// Its beginning.
+fn day_of(time: SystemTime) -> SystemTime {
+    let written = date::written(time);
+    written.get(..10).and_then(date::parse).unwrap_or(UNIX_EPOCH)
+}

@@ -1,0 +1,141 @@
+//! Transcripts that others wrote, in the forms that they come in. Pure: what becomes of them is for
+//! the command that reads them.
+
+use std::time::{Duration, SystemTime};
+
+use serde_json::{Value, json};
+use tollgate_core::date;
+
+mod captions;
+mod json;
+mod text;
+
+/// What was said, in its order.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Transcript {
+    /// When it began, if it says so.
+    pub date: Option<SystemTime>,
+    pub said: Vec<Said>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Said {
+    pub speaker: String,
+    pub text: String,
+    pub when: When,
+    /// Where it stands in the file, from 1.
+    pub line: u64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum When {
+    At(SystemTime),
+    /// So long after the beginning.
+    After(Duration),
+    /// After what was said before.
+    Next,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    Text,
+    Json,
+    /// WebVTT and SRT.
+    Captions,
+}
+
+/// Why it cannot be read.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{why}")]
+pub struct Unreadable {
+    /// From 1; `None`: it is about the whole.
+    pub line: Option<u64>,
+    pub why: String,
+}
+
+/// Between two things that were said, where nobody wrote down when.
+const PAUSE: Duration = Duration::from_secs(1);
+
+pub fn read(form: Form, text: &str) -> Result<Transcript, Unreadable> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let found = match form {
+        Form::Text => text::read(text),
+        Form::Json => json::read(text)?,
+        Form::Captions => captions::read(text)?,
+    };
+    match found.said.is_empty() {
+        true => Err(Unreadable { line: None, why: "nobody says anything in it".to_owned() }),
+        false => Ok(found),
+    }
+}
+
+impl Transcript {
+    /// As the gateway takes it, with the line that each came from.
+    pub fn lines(&self, session: &str, began: SystemTime) -> Vec<(u64, Value)> {
+        let mut last: Option<SystemTime> = None;
+        let line = |said: &Said| {
+            let at = match (said.when, last) {
+                (When::At(at), _) => at,
+                (When::After(after), _) => began + after,
+                (When::Next, Some(last)) => last + PAUSE,
+                (When::Next, None) => began,
+            };
+            last = Some(at);
+            let line = json!({
+                "kind": "entry",
+                "session": session,
+                "speaker": said.speaker,
+                "text": said.text,
+                "at": date::written_exactly(at),
+            });
+            (said.line, line)
+        };
+        self.said.iter().map(line).collect()
+    }
+}
+
+/// `2026-01-05` or `20260105` somewhere in a name or a heading.
+pub fn date_in(text: &str) -> Option<SystemTime> {
+    let digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    let bytes = text.as_bytes();
+    let starts = (0..bytes.len())
+        .filter(|at| text.is_char_boundary(*at) && (*at == 0 || !bytes[*at - 1].is_ascii_digit()));
+    starts
+        .filter_map(|at| {
+            let rest = &text[at..];
+            let dashed = rest.get(..10).and_then(date::parse);
+            let plain = || {
+                let day = rest.get(..8).filter(|day| digits(day))?;
+                date::parse(&format!("{}-{}-{}", &day[..4], &day[4..6], &day[6..]))
+            };
+            let (found, len) = dashed.map(|found| (found, 10)).or_else(|| Some((plain()?, 8)))?;
+            let goes_on = rest.as_bytes().get(len).is_some_and(u8::is_ascii_digit);
+            (!goes_on).then_some(found)
+        })
+        .next()
+}
+
+/// `1:02:03.250`, `02:03`, `02:03,250`
+fn clock(text: &str) -> Option<Duration> {
+    let (whole, fraction) = match text.split_once(['.', ',']) {
+        Some((whole, fraction)) => (whole, fraction),
+        None => (text, "0"),
+    };
+    let is_number = |part: &str| {
+        (1..=4).contains(&part.len()) && part.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    let parts: Vec<&str> = whole.split(':').collect();
+    if !(2..=3).contains(&parts.len()) || !parts.iter().all(|it| is_number(it)) {
+        return None;
+    }
+    if !is_number(fraction) || fraction.len() > 3 {
+        return None;
+    }
+    let seconds =
+        parts.iter().try_fold(0_u64, |sum, part| Some(sum * 60 + part.parse::<u64>().ok()?));
+    let thousandths = format!("{fraction:0<3}").parse().ok()?;
+    Some(Duration::from_secs(seconds?) + Duration::from_millis(thousandths))
+}
+
+#[cfg(test)]
+mod tests;

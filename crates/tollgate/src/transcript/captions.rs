@@ -1,0 +1,77 @@
+//! WebVTT and SRT: blocks with a line of times, then what is said. `<v Name>` or `Name:` says by
+//! whom.
+
+use super::text::spoken;
+use super::{Said, Transcript, Unreadable, When, clock, date_in};
+
+const SOMEBODY: &str = "Speaker";
+
+pub(super) fn read(text: &str) -> Result<Transcript, Unreadable> {
+    let mut found = Transcript::default();
+    let mut block: Vec<(u64, &str)> = Vec::new();
+    for (line, number) in text.lines().chain([""]).zip(1..) {
+        if !line.trim().is_empty() {
+            block.push((number, line.trim()));
+            continue;
+        }
+        let lines = std::mem::take(&mut block);
+        match cue(&lines)? {
+            Some(said) => found.said.push(said),
+            None => {
+                let head = lines.iter().map(|(_, line)| *line);
+                found.date = found.date.or_else(|| head.into_iter().find_map(date_in));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// `None`: a heading, a note or a style.
+fn cue(lines: &[(u64, &str)]) -> Result<Option<Said>, Unreadable> {
+    let Some(at) = lines.iter().take(2).position(|(_, line)| line.contains("-->")) else {
+        return Ok(None);
+    };
+    let (line, times) = lines[at];
+    let start = times.split("-->").next().unwrap_or_default().trim();
+    let after = clock(start).ok_or_else(|| Unreadable {
+        line: Some(line),
+        why: format!("`{start}` is no time; it is like 00:01:02.500"),
+    })?;
+    let text: Vec<&str> = lines[at + 1..].iter().map(|(_, line)| *line).collect();
+    let text = text.join(" ");
+    let voice = voice(&text);
+    let plain = plain(&text);
+    let (speaker, text) = match (voice, spoken(&plain)) {
+        (Some(voice), _) => (voice, plain.as_str()),
+        (None, Some((speaker, text))) => (speaker, text),
+        (None, None) => (SOMEBODY, plain.as_str()),
+    };
+    let said =
+        Said { speaker: speaker.to_owned(), text: text.to_owned(), when: When::After(after), line };
+    Ok((!said.text.is_empty()).then_some(said))
+}
+
+/// `<v Mira>` or `<v.loud Mira>`
+fn voice(text: &str) -> Option<&str> {
+    let tag = text.split_once("<v")?.1.split_once('>')?.0;
+    let name = tag.split_once(char::is_whitespace)?.1.trim();
+    (!name.is_empty()).then_some(name)
+}
+
+/// Without tags, and with the characters that stand for others.
+fn plain(text: &str) -> String {
+    let mut plain = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, tag)) = rest.split_once('<') {
+        plain.push_str(before);
+        let Some((_, after)) = tag.split_once('>') else {
+            plain.push('<');
+            rest = tag;
+            continue;
+        };
+        rest = after;
+    }
+    plain.push_str(rest);
+    let spelt = [("&lt;", "<"), ("&gt;", ">"), ("&nbsp;", " "), ("&quot;", "\""), ("&amp;", "&")];
+    spelt.iter().fold(plain, |text, (from, to)| text.replace(from, to)).trim().to_owned()
+}

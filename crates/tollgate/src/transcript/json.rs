@@ -1,0 +1,96 @@
+//! A list of objects, as speech recognisers and chats write them: who, what, and perhaps when.
+//! What else stands in them is left alone.
+
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde_json::{Map, Value};
+use tollgate_core::date;
+
+use super::{Said, Transcript, Unreadable, When};
+
+const LISTS: &[&str] = &["entries", "transcript", "messages", "segments", "utterances"];
+const SPEAKERS: &[&str] = &["speaker", "role", "name", "speaker_name", "user"];
+const TEXTS: &[&str] = &["text", "content", "message", "transcript"];
+const TIMES: &[&str] = &["at", "time", "timestamp", "start", "created_at"];
+const DATES: &[&str] = &["date", "began", "start_time", "created_at"];
+/// From here on a number counts from 1970, below it from the beginning.
+const EPOCH: f64 = 100_000_000.0;
+
+pub(super) fn read(text: &str) -> Result<Transcript, Unreadable> {
+    let bad = |line, why: String| Unreadable { line, why };
+    let value: Value = serde_json::from_str(text).map_err(|error| {
+        let line = u64::try_from(error.line()).ok();
+        bad(line, format!("not JSON: {error}"))
+    })?;
+    let none = Map::new();
+    let about = value.as_object().unwrap_or(&none);
+    let list = match &value {
+        Value::Array(list) => list,
+        _ => first(about, LISTS).and_then(Value::as_array).ok_or_else(|| {
+            let lists = LISTS.join("`, `");
+            bad(None, format!("it is neither a list nor an object with one: `{lists}`"))
+        })?,
+    };
+    let date = first(about, DATES).and_then(Value::as_str).and_then(date::parse);
+    let mut said = Vec::new();
+    for (item, number) in list.iter().zip(1..) {
+        let said_here = one(item).map_err(|why| bad(None, format!("entry {number}: {why}")))?;
+        said.extend(said_here);
+    }
+    Ok(Transcript { date, said })
+}
+
+/// `None`: nothing is said in it.
+fn one(item: &Value) -> Result<Option<Said>, String> {
+    let fields = item.as_object().ok_or("it is not an object")?;
+    let text = match first(fields, TEXTS) {
+        Some(Value::String(text)) => text.clone(),
+        // What chats write: parts, of which some are texts.
+        Some(Value::Array(parts)) => {
+            let texts = parts.iter().filter_map(|part| part["text"].as_str());
+            texts.collect::<Vec<_>>().join(" ")
+        }
+        Some(Value::Null) => String::new(),
+        _ => return Err(format!("it has none of `{}`", TEXTS.join("`, `"))),
+    };
+    let speaker = match first(fields, SPEAKERS) {
+        Some(Value::String(speaker)) if !speaker.trim().is_empty() => speaker.clone(),
+        Some(Value::Number(number)) => format!("Speaker {number}"),
+        _ => return Err(format!("it has none of `{}`", SPEAKERS.join("`, `"))),
+    };
+    let when = when(first(fields, TIMES))?;
+    let is_said = !text.trim().is_empty();
+    Ok(is_said.then_some(Said { speaker, text, when, line: 0 }))
+}
+
+fn first<'f>(fields: &'f Map<String, Value>, names: &[&str]) -> Option<&'f Value> {
+    names.iter().find_map(|name| fields.get(*name))
+}
+
+fn when(value: Option<&Value>) -> Result<When, String> {
+    let wrong = |value: &Value| format!("`{value}` is no time");
+    match value {
+        None | Some(Value::Null) => Ok(When::Next),
+        Some(value @ Value::String(text)) => match (date::parse(text), super::clock(text)) {
+            (Some(at), _) => Ok(When::At(at)),
+            (None, Some(after)) => Ok(When::After(after)),
+            (None, None) => Err(wrong(value)),
+        },
+        Some(value) => {
+            let seconds = value.as_f64().ok_or_else(|| wrong(value))?;
+            // Milliseconds, of whoever counts in those.
+            let seconds = if seconds >= EPOCH * 1_000.0 { seconds / 1_000.0 } else { seconds };
+            let span = Duration::try_from_secs_f64(seconds).map_err(|_| wrong(value))?;
+            let at = UNIX_EPOCH.checked_add(span).filter(|at| *at < year_10000());
+            match (seconds >= EPOCH, at) {
+                (_, None) => Err(wrong(value)),
+                (true, Some(at)) => Ok(When::At(at)),
+                (false, Some(_)) => Ok(When::After(span)),
+            }
+        }
+    }
+}
+
+fn year_10000() -> SystemTime {
+    UNIX_EPOCH + Duration::from_secs(253_402_300_800)
+}

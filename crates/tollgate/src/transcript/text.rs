@@ -1,0 +1,87 @@
+//! Plain text: `Speaker: text`. A line without a speaker goes on with what was said before; after
+//! an empty line it is the narrator's. Headings and rules (`#`, `---`) are not said.
+
+use std::time::Duration;
+
+use super::{Said, Transcript, When, clock, date_in};
+
+/// Longer ones are no names.
+const LONGEST_NAME: usize = 48;
+const MOST_WORDS: usize = 5;
+const NARRATOR: &str = "Narrator";
+
+pub(super) fn read(text: &str) -> Transcript {
+    let mut found = Transcript::default();
+    let mut is_new_paragraph = true;
+    for (line, number) in text.lines().zip(1..) {
+        let line = line.trim();
+        if line.is_empty() || is_rule(line) {
+            is_new_paragraph = true;
+            continue;
+        }
+        if line.starts_with('#') {
+            found.date = found.date.or_else(|| date_in(line));
+            is_new_paragraph = true;
+            continue;
+        }
+        let (after, rest) = stamped(line);
+        let when = after.map_or(When::Next, When::After);
+        let said = |speaker: &str, text: &str| Said {
+            speaker: speaker.to_owned(),
+            text: text.to_owned(),
+            when,
+            line: number,
+        };
+        match (spoken(rest), found.said.last_mut()) {
+            (Some(("Date", when)), None) => found.date = found.date.or_else(|| date_in(when)),
+            (Some((speaker, text)), _) => found.said.push(said(speaker, text)),
+            (None, Some(last)) if !is_new_paragraph && after.is_none() => {
+                if !last.text.is_empty() {
+                    last.text.push(' ');
+                }
+                last.text.push_str(rest);
+            }
+            (None, _) => found.said.push(said(NARRATOR, rest)),
+        }
+        is_new_paragraph = false;
+    }
+    found.said.retain(|said| !said.text.is_empty());
+    found
+}
+
+/// `---`, `***`, `===`
+fn is_rule(line: &str) -> bool {
+    line.len() >= 3 && ["-", "*", "=", "_"].iter().any(|sign| line.replace(sign, "").is_empty())
+}
+
+/// `[00:12:30] Mira: …`, and the rest of the line.
+fn stamped(line: &str) -> (Option<Duration>, &str) {
+    let bracketed = [('[', ']'), ('(', ')')].iter().find_map(|(open, close)| {
+        let (stamp, rest) = line.strip_prefix(*open)?.split_once(*close)?;
+        Some((clock(stamp)?, rest))
+    });
+    let bare = || {
+        let (stamp, rest) = line.split_once(' ')?;
+        Some((clock(stamp)?, rest))
+    };
+    match bracketed.or_else(bare) {
+        Some((after, rest)) => (Some(after), rest.trim_start()),
+        None => (None, line),
+    }
+}
+
+/// The speaker and what they say; `None`: a line of somebody's text that happens to have a colon.
+pub(super) fn spoken(line: &str) -> Option<(&str, &str)> {
+    let (name, text) = line.split_once(':')?;
+    // Markdown: `**Mira:** …` and `**Mira**: …`.
+    let bare = name.trim_matches(['*', '_']).trim();
+    let is_name = !bare.is_empty()
+        && bare.chars().count() <= LONGEST_NAME
+        && bare.split_whitespace().count() <= MOST_WORDS
+        && bare.starts_with(char::is_alphanumeric)
+        && !bare.contains(['.', '!', '?', ',', ';', '"', '“'])
+        && !text.starts_with("//");
+    let text = text.trim_start();
+    let text = if name.starts_with("**") { text.trim_start_matches('*') } else { text };
+    is_name.then(|| (bare, text.trim()))
+}
