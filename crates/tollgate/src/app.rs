@@ -52,9 +52,18 @@ impl App {
         let observers: Vec<Box<dyn Observer>> = vec![Box::new(Log)];
         let launcher = Launcher::own(private(config));
         let memory = Some(Arc::new(memory(config).await?));
+        let embedder = embedder(config).await?;
         let store = Some(store);
-        let parts =
-            Parts { observers, store, memory, ledger, upkeep, launcher, ..Parts::default() };
+        let parts = Parts {
+            observers,
+            store,
+            memory,
+            embedder,
+            ledger,
+            upkeep,
+            launcher,
+            ..Parts::default()
+        };
         let running = tollgate_engine::start(&config.settings, parts)
             .map_err(|error| Failure::failed(error.to_string()))?;
         let options = Options {

@@ -38,6 +38,8 @@ mod rest;
 
 /// Somebody waits for the answer to a question, and can do without.
 const QUESTION: Duration = Duration::from_millis(1_500);
+/// A question that was given up after this was not answered, and not merely cancelled.
+const SLOW: Duration = Duration::from_millis(250);
 /// Bytes of a text that are sent, until a server says that it takes less.
 const LONGEST: usize = 16 << 10;
 /// A text is not cut below this.
@@ -209,11 +211,13 @@ impl Served {
         let now = self.clock.now();
         self.rest.check(now)?;
         let until = now + QUESTION;
+        let mut waiting = Waiting { served: self, since: now, answered: false };
         let asked = self.all(texts, Purpose::Question, Some(until));
         let asked = timeout_at(until.into(), asked).await.unwrap_or_else(|_| {
             let what = format!("did not answer within {}", Span(QUESTION));
             Err(EmbedError::away(self.label.of_model(&what)))
         });
+        waiting.answered = true;
         if let Err(EmbedError::Away { why, again }) = &asked {
             self.rest.begin(self.clock.now(), why, *again);
         }
@@ -233,6 +237,25 @@ impl Served {
         }
         self.rest.end();
         Ok(vectors)
+    }
+}
+
+/// A question on its way. Whoever asked may give it up sooner than it is given up here.
+struct Waiting<'s> {
+    served: &'s Served,
+    since: Instant,
+    answered: bool,
+}
+
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        let Served { clock, rest, label, .. } = self.served;
+        let now = clock.now();
+        let waited = now.saturating_duration_since(self.since);
+        if !self.answered && waited >= SLOW {
+            let what = format!("did not answer within {}", Span(waited));
+            rest.missed(now, &label.of_model(&what));
+        }
     }
 }
 

@@ -232,6 +232,22 @@ async fn a_question_is_not_waited_for_and_the_next_one_not_asked() {
 }
 
 #[tokio::test]
+async fn whoever_gives_questions_up_is_not_kept_waiting_for_ever() {
+    let fake = Fake::start(vec![vec![Act::Hang]]).await;
+    let embedder = at(&fake);
+    let question = texts(&["who?"]);
+    for _ in 0..3 {
+        let asked = embedder.embed(&question, Purpose::Question);
+        let given_up = tokio::time::timeout(Duration::from_millis(300), asked).await;
+        assert!(given_up.is_err(), "{given_up:?}");
+    }
+    let asked = embedder.embed(&question, Purpose::Question);
+    let told = tokio::time::timeout(Duration::from_millis(300), asked).await;
+    assert!(matches!(told, Ok(Err(EmbedError::Away { .. }))), "{told:?}");
+    assert_eq!(fake.seen().len(), 3);
+}
+
+#[tokio::test]
 async fn an_empty_text_is_not_sent() {
     let fake = Fake::start(vec![answer(&[&[1.0]])]).await;
     for purpose in [Purpose::Passage, Purpose::Question] {

@@ -14,6 +14,7 @@ mod fake;
 mod in_process;
 mod keys;
 mod login;
+mod meaning;
 mod memory;
 mod no_commands;
 mod programs;

@@ -1,5 +1,6 @@
 //! Lets questions alone for a moment after one that got no answer: each would wait for nothing.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
@@ -10,9 +11,13 @@ const REST: Duration = Duration::from_secs(3);
 /// Not longer, whatever it says.
 const LONGEST: Duration = Duration::from_secs(60);
 
+/// Questions in a row that others gave up before there is a rest.
+const MOST_MISSED: u32 = 3;
+
 #[derive(Default)]
 pub(super) struct Rest {
     resting: Mutex<Option<Resting>>,
+    missed: AtomicU32,
 }
 
 struct Resting {
@@ -39,7 +44,15 @@ impl Rest {
         }
     }
 
+    /// A question was given up.
+    pub(super) fn missed(&self, now: Instant, why: &str) {
+        if self.missed.fetch_add(1, Ordering::Relaxed) + 1 >= MOST_MISSED {
+            self.begin(now, why, None);
+        }
+    }
+
     pub(super) fn end(&self) {
+        self.missed.store(0, Ordering::Relaxed);
         if self.resting.lock().take().is_some() {
             tracing::info!("the memory is searched by meaning again");
         }
