@@ -3,7 +3,8 @@
 //!
 //! `tollgate-bench [--quick] [P1 P3 …]`; the gateway is `TOLLGATE_BIN`, or the `tollgate` that
 //! lies beside this program. `tollgate-bench tokens` counts what a large catalogue costs a model,
-//! `tollgate-bench code-tokens` what code mode saves of that.
+//! `tollgate-bench code-tokens` what code mode saves of that. `tollgate-bench memory [--full]
+//! [sqlite|postgresql|pgvector]` measures the memory alone, with a million entries if that is said.
 #![expect(clippy::print_stdout, reason = "a table is what this program is for")]
 #![expect(clippy::print_stderr, reason = "progress and mistakes are told on standard error")]
 
@@ -16,6 +17,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 mod bare;
+mod campaign;
 mod chat;
 mod clock;
 mod code_tokens;
@@ -37,9 +39,10 @@ mod upstream;
 mod wicked;
 mod wire;
 
+use campaign::{Campaign, Volume};
 use config::Scratch;
 use machine::Machine;
-use scenario::{ALL, Bench, Figure, Pace};
+use scenario::{ALL, Bench, Database, Figure, Pace};
 use serve::Handler;
 use stdio_echo::Manner;
 use table::{Row, Verdict};
@@ -57,6 +60,10 @@ fn main() -> ExitCode {
             let ways = tokens::ways().map_err(Trouble::from);
             ways.map(|ways| print!("{}", tokens::render(&ways)))
         }
+        ["memory", words @ ..] => match Memories::read(words) {
+            Some(wish) => return wish.measure(),
+            None => return usage(),
+        },
         ["code-tokens", ids @ ..] => code_tokens::run(ids).map(|table| print!("{table}")),
         ["stdio-echo"] => stdio_echo::run(Manner::Answers).map_err(Trouble::from),
         ["stdio-echo", "--hang"] => stdio_echo::run(Manner::Hangs).map_err(Trouble::from),
@@ -94,6 +101,7 @@ fn main() -> ExitCode {
 fn usage() -> ExitCode {
     let known: Vec<&str> = ALL.iter().map(|figure| figure.id()).collect();
     eprintln!("usage: tollgate-bench [--quick] [{}]", known.join("|"));
+    eprintln!("       tollgate-bench memory [--full] [sqlite|postgresql|pgvector]");
     ExitCode::from(2)
 }
 
@@ -112,6 +120,54 @@ fn serve_on_socket<F: Future<Output = ()>>(
         serve(listener).await;
         Ok(())
     })
+}
+
+/// Which memories are measured alone, and how full they are.
+struct Memories {
+    databases: Vec<Database>,
+    volume: Volume,
+}
+
+impl Memories {
+    fn read(words: &[&str]) -> Option<Self> {
+        let mut wish = Self { databases: Vec::new(), volume: Volume::SMALL };
+        for word in words {
+            if *word == "--full" {
+                wish.volume = Volume::FULL;
+            } else {
+                let named = |it: &Database| it.name().eq_ignore_ascii_case(word);
+                wish.databases.push(Database::ALL.into_iter().find(named)?);
+            }
+        }
+        if wish.databases.is_empty() {
+            wish.databases.extend(Database::ALL);
+        }
+        Some(wish)
+    }
+
+    /// As long as it takes.
+    fn measure(&self) -> ExitCode {
+        let machine = Machine::look();
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+        let rows = runtime.map_err(Trouble::from).and_then(|it| {
+            it.block_on(async {
+                let campaign = Campaign::new(self.volume);
+                let mut rows = Vec::new();
+                for database in &self.databases {
+                    let began = clock::now();
+                    let scratch = Scratch::new()?;
+                    match scenario::memory(&scratch, &campaign, *database).await {
+                        Ok(measured) => rows.extend(measured),
+                        Err(trouble) => rows.push(Row::failed("M", &trouble.to_string())),
+                    }
+                    let took = (clock::now() - began).as_secs_f64();
+                    eprintln!("{} took {took:.1} s", database.name());
+                }
+                Ok(rows)
+            })
+        });
+        report(&machine, rows)
+    }
 }
 
 /// What the command line asks for.
@@ -143,6 +199,10 @@ fn measure(wish: &Wish) -> ExitCode {
     let machine = Machine::look();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let rows = runtime.map_err(Trouble::from).and_then(|it| it.block_on(run(wish)));
+    report(&machine, rows)
+}
+
+fn report(machine: &Machine, rows: Result<Vec<Row>, Trouble>) -> ExitCode {
     let rows = match rows {
         Ok(rows) => rows,
         Err(trouble) => {
@@ -156,7 +216,7 @@ fn measure(wish: &Wish) -> ExitCode {
     if cfg!(debug_assertions) {
         println!("this program was built without optimisation: the figures mean nothing");
     }
-    if let Err(error) = write(&machine, &rows) {
+    if let Err(error) = write(machine, &rows) {
         eprintln!("tollgate-bench: cannot write {RESULTS}: {error}");
         return ExitCode::FAILURE;
     }

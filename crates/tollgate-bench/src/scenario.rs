@@ -28,16 +28,19 @@ mod memory;
 mod pipes;
 mod programs;
 mod rate;
+mod recall;
 mod saved;
 mod start;
 mod throughput;
 mod wall;
 
+pub(crate) use recall::{Database, rows as memory};
+
 /// How long servers may take to come up, thousands of tools among them.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The figures of the targets that can be measured so far, in the order in which they run.
-pub(crate) const ALL: [Figure; 16] = [
+pub(crate) const ALL: [Figure; 17] = [
     Figure::P1,
     Figure::P2,
     Figure::P3,
@@ -54,6 +57,7 @@ pub(crate) const ALL: [Figure; 16] = [
     Figure::P15,
     Figure::P16,
     Figure::P17,
+    Figure::M,
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,6 +78,8 @@ pub(crate) enum Figure {
     P15,
     P16,
     P17,
+    /// M1 to M5: what is measured in one memory, which takes long to fill.
+    M,
 }
 
 impl Figure {
@@ -95,6 +101,7 @@ impl Figure {
             Self::P15 => "P15",
             Self::P16 => "P16",
             Self::P17 => "P17",
+            Self::M => "M",
         }
     }
 
@@ -120,6 +127,7 @@ impl Figure {
                 Ok(rows)
             }
             Self::P17 => binary::measure(bench),
+            Self::M => recall::measure(bench).await,
         }
     }
 }

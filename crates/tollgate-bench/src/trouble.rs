@@ -20,6 +20,14 @@ pub(crate) enum Trouble {
     Process(String),
     #[error("{0}")]
     TooLong(#[from] TooLong),
+    #[error("{0}")]
+    Memory(#[from] tollgate_store::memory::Trouble),
+}
+
+impl From<tollgate_core::memory::Invalid> for Trouble {
+    fn from(invalid: tollgate_core::memory::Invalid) -> Self {
+        Self::Memory(invalid.into())
+    }
 }
 
 impl Trouble {

@@ -37,7 +37,15 @@ const CRATES: &[(&str, &[&str])] = &[
     ),
     (
         "tollgate-bench",
-        &["tollgate-core", "tollgate-mcp", "tollgate-engine", "tollgate-llm", "tollgate-sandbox"],
+        &[
+            "tollgate-core",
+            "tollgate-mcp",
+            "tollgate-store",
+            "tollgate-engine",
+            "tollgate-llm",
+            "tollgate-sandbox",
+            "tollgate-testkit",
+        ],
     ),
     ("tollgate-testkit", &[]),
 ];
