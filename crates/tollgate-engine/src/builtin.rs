@@ -13,6 +13,7 @@ pub(crate) mod backend;
 pub mod dice;
 pub mod document;
 pub mod files;
+pub mod images;
 pub mod memory;
 pub mod rules;
 pub mod table;

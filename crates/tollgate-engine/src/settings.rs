@@ -24,10 +24,12 @@ use tollgate_mcp::Revision;
 use tollgate_mcp::client::Credentials;
 
 mod code;
+mod images;
 mod memory;
 mod web;
 
 pub use code::{Code, Unapproved};
+pub use images::Images;
 pub use memory::{Database, Memory};
 pub use web::{Search, Searcher, Web};
 
@@ -212,12 +214,14 @@ pub struct Builtin {
     pub rules: Option<PathBuf>,
     /// `None`: there are no such tools.
     pub web: Option<Web>,
+    /// `None`: there are no such tools.
+    pub images: Option<Images>,
 }
 
 impl Builtin {
     /// What needs nothing but a directory for files.
     pub fn new(files: PathBuf) -> Self {
-        Self { files, tables: None, rules: None, web: None }
+        Self { files, tables: None, rules: None, web: None, images: None }
     }
 }
 

@@ -19,14 +19,41 @@ mod sandbox;
 
 pub use overlap::overlaps;
 
-/// The directory is made when something is first written to it.
-pub fn tools(base: &Path) -> Vec<Box<dyn Tool>> {
-    tools_within(base, Quota::DEFAULT)
+/// The directory that files are in, for all tools that have to do with them: what it holds is
+/// counted once. Made when something is first written to it.
+pub fn folder(base: &Path) -> Folder {
+    Folder::within(base, Quota::DEFAULT)
 }
 
-fn tools_within(base: &Path, quota: Quota) -> Vec<Box<dyn Tool>> {
-    let sandbox = Arc::new(Sandbox::new(base.to_owned(), quota));
-    vec![Box::new(WriteFile { sandbox: Arc::clone(&sandbox) }), Box::new(ReadFile { sandbox })]
+pub fn tools(folder: &Folder) -> Vec<Box<dyn Tool>> {
+    let sandbox = &folder.0;
+    vec![
+        Box::new(WriteFile { sandbox: Arc::clone(sandbox) }),
+        Box::new(ReadFile { sandbox: Arc::clone(sandbox) }),
+    ]
+}
+
+#[derive(Clone)]
+pub struct Folder(Arc<Sandbox>);
+
+impl Folder {
+    fn within(base: &Path, quota: Quota) -> Self {
+        Self(Arc::new(Sandbox::new(base.to_owned(), quota)))
+    }
+
+    /// Saves what another tool made; it may be larger than what `write_file` takes.
+    pub(super) async fn save(
+        &self,
+        path: &str,
+        content: Vec<u8>,
+        most_bytes: usize,
+    ) -> Result<(), Failure> {
+        let path =
+            RelativePath::parse(path).map_err(|invalid| Failure::new(invalid.to_string()))?;
+        let sandbox = Arc::clone(&self.0);
+        let write = move || sandbox.write_up_to(&path, &content, most_bytes as u64);
+        blocking(write).await.map(drop)
+    }
 }
 
 struct WriteFile {

@@ -4,16 +4,17 @@ use std::sync::Arc;
 
 use super::dice::tables::Tables;
 use super::rules::book::Book;
-use super::{Server, dice, files, memory, rules, web};
+use super::{Server, dice, files, images, memory, rules, web};
 use crate::memory::Mind;
 use crate::settings::Builtin;
 
 /// Reads the user's tables; a file that cannot be used is left out with a warning. Without a mind
 /// there are no tools for it.
 pub fn servers(settings: &Builtin, mind: Option<&Arc<Mind>>) -> Vec<Server> {
+    let folder = files::folder(&settings.files);
     let mut servers = vec![
         Server { name: "dice", tools: dice::tools(tables(settings), &dice::thread_random()) },
-        Server { name: "files", tools: files::tools(&settings.files) },
+        Server { name: "files", tools: files::tools(&folder) },
         Server { name: "rules", tools: rules::tools(&book(settings)) },
     ];
     if let Some(mind) = mind {
@@ -22,6 +23,9 @@ pub fn servers(settings: &Builtin, mind: Option<&Arc<Mind>>) -> Vec<Server> {
     }
     if let Some(settings) = &settings.web {
         servers.push(Server { name: "web", tools: web::tools(settings) });
+    }
+    if let Some(settings) = &settings.images {
+        servers.push(Server { name: "images", tools: images::tools(settings, folder) });
     }
     servers
 }

@@ -65,6 +65,7 @@ impl Resolve for Names {
 #[derive(Clone)]
 pub(crate) enum Script {
     Says(Vec<u8>),
+    Late(Duration, Vec<u8>),
     /// The first part, then the second one again and again.
     Endless(Vec<u8>, Vec<u8>),
     /// A byte a second.
@@ -140,6 +141,10 @@ async fn visit(
         Script::Says(bytes) => {
             let _ = stream.write_all(&bytes).await;
             let _ = stream.shutdown().await;
+        }
+        Script::Late(time, bytes) => {
+            tokio::time::sleep(time).await;
+            let _ = stream.write_all(&bytes).await;
         }
         Script::Endless(first, again) => {
             let mut well = stream.write_all(&first).await;

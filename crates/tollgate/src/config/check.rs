@@ -28,6 +28,7 @@ mod command;
 mod endpoint;
 mod hosts;
 mod house;
+mod images;
 pub(super) mod later;
 mod memory;
 pub(super) mod model;
@@ -71,6 +72,7 @@ pub(super) fn check(
     let code = code::code(fields, problems);
     let secrets = audit::secrets(fields, problems);
     let web = web::web(fields, problems);
+    let images = images::images(fields, &providers, problems);
     let tls = access::tls(fields);
     let memory = memory::memory(fields, problems);
     let embedding = memory::embedding(fields, problems);
@@ -88,7 +90,7 @@ pub(super) fn check(
         approvals: approvals(fields),
         budget,
         servers,
-        builtin: Builtin { web, ..builtin(fields, &data) },
+        builtin: Builtin { web, images, ..builtin(fields, &data) },
         code,
         memory: memory?,
         house,

@@ -17,7 +17,7 @@ use code::CODE;
 use memory::MEMORY;
 use server::SERVER;
 use trust::TRUST;
-use web::WEB;
+use web::{IMAGES, WEB};
 
 /// A place in the config with keys of its own.
 #[derive(Debug)]
@@ -328,6 +328,12 @@ const BUILTIN: Section = Section {
             Kind::Section(&WEB),
             "no such tools",
             "Gives the tools `fetch_page` and `search`; `{}` is enough for the first one",
+        ),
+        key(
+            "images",
+            Kind::Section(&IMAGES),
+            "no such tool",
+            "Gives the tool `generate_image`; its files are in `files`",
         ),
     ],
     elsewhere: &[],

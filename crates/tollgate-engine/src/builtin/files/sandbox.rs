@@ -48,8 +48,21 @@ impl Sandbox {
         path: &RelativePath,
         content: &[u8],
     ) -> Result<Written, SandboxError> {
-        self.replace(path, content)
-            .map_err(|problem| SandboxError { path: path.to_string(), problem })
+        self.write_up_to(path, content, self.quota.file_bytes)
+    }
+
+    /// The same, with another limit for this one file.
+    pub(crate) fn write_up_to(
+        &self,
+        path: &RelativePath,
+        content: &[u8],
+        most_bytes: u64,
+    ) -> Result<Written, SandboxError> {
+        let written = match content.len() as u64 <= most_bytes {
+            true => self.replace(path, content),
+            false => Err(Problem::TooLarge { most: most_bytes }),
+        };
+        written.map_err(|problem| SandboxError { path: path.to_string(), problem })
     }
 
     fn read_text(&self, path: &RelativePath) -> Result<String, Problem> {
@@ -77,9 +90,6 @@ impl Sandbox {
     }
 
     fn replace(&self, path: &RelativePath, content: &[u8]) -> Result<Written, Problem> {
-        if content.len() as u64 > self.quota.file_bytes {
-            return Err(self.too_large());
-        }
         let mut usage = self.usage.lock();
         DirBuilder::new().recursive(true).mode(0o700).create(&self.base)?;
         let base = self.open_base()?;

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde_json::{Value, json};
 
 use super::quota::Quota;
-use super::{tools, tools_within};
+use super::{Folder, folder, tools};
 use crate::builtin::scratch::Scratch;
 use crate::builtin::{Asker, Failure, Reply, Tool};
 
@@ -31,7 +31,7 @@ impl World {
         let scratch = Scratch::new();
         fs::create_dir(scratch.path().join("outside")).unwrap();
         fs::write(scratch.path().join("outside/secret.txt"), SECRET).unwrap();
-        let tools = tools_within(&scratch.path().join("base"), quota);
+        let tools = tools(&Folder::within(&scratch.path().join("base"), quota));
         Self { scratch, tools }
     }
 
@@ -155,7 +155,7 @@ async fn arguments_that_are_missing_are_named() {
 #[test]
 fn definitions_declare_latency_and_hints() {
     let world = World::new();
-    let [write, read] = &tools(&world.base())[..] else { panic!("two tools") };
+    let [write, read] = &tools(&folder(&world.base()))[..] else { panic!("two tools") };
     for tool in [write, read] {
         assert_eq!(
             tool.definition()["_meta"]["dev.tollgate/latency"],

@@ -77,8 +77,11 @@ impl Known {
 /// What the servers in process offer. Asking them for names starts nothing.
 fn shipped(top: &Fields) -> Vec<String> {
     // What is wrong in there is said elsewhere.
-    let web = super::web::web(top, &mut Problems::default());
-    let servers = table::servers(&Builtin { web, ..Builtin::new(PathBuf::new()) }, None);
+    let mut unheard = Problems::default();
+    let web = super::web::web(top, &mut unheard);
+    let providers = super::model::providers(top, &mut unheard);
+    let images = super::images::images(top, &providers, &mut unheard);
+    let servers = table::servers(&Builtin { web, images, ..Builtin::new(PathBuf::new()) }, None);
     let definitions = servers.iter().flat_map(|server| &server.tools).map(|tool| tool.definition());
     definitions.filter_map(|it| it["name"].as_str().map(str::to_owned)).collect()
 }

@@ -1,6 +1,6 @@
 //! What built-in tools may ask of the web.
 
-use super::{Kind, PLAIN, PLAINS, SECRET, Section, key};
+use super::{Kind, PLAIN, PLAINS, SECRET, Section, key, required};
 
 pub(super) const WEB: Section = Section {
     title: "builtin.web",
@@ -26,4 +26,18 @@ pub(super) const WEB: Section = Section {
         ),
     ],
     elsewhere: &[("engine", "search"), ("token", "api_key"), ("allow", "allow_private")],
+};
+
+pub(super) const IMAGES: Section = Section {
+    title: "builtin.images",
+    keys: &[
+        required(
+            "provider",
+            PLAIN,
+            "One of `providers`, of kind `openai`: its address and its key are used",
+        ),
+        required("model", PLAIN, "What the provider calls it, like `gpt-image-1`"),
+        key("size", PLAIN, "the service's own", "Like `1024x1024`"),
+    ],
+    elsewhere: &[],
 };

@@ -1,7 +1,7 @@
-//! `builtin.web`.
+//! `builtin.web` and `builtin.images`.
 
 use tollgate_core::secret::Secret;
-use tollgate_engine::settings::{Search, Searcher, Web};
+use tollgate_engine::settings::{Images, Search, Searcher, Web};
 use tollgate_engine::web::Opened;
 
 use super::{good, refused, report};
@@ -45,5 +45,38 @@ fn a_web_that_cannot_be_is_refused() {
         ("{ allow_private: [10.0.0.0/8] }", "1:35 `10.0.0.0/8` is neither `host` nor `host:port`"),
     ] {
         refused(&format!("builtin: {{ web: {typed} }}"), expected);
+    }
+}
+
+const PROVIDERS: &str = "providers: { a: { kind: openai, api_key: k, base_url: 'http://10.0.0.9:8080/v1/' }, b: { kind: openai }, c: { kind: anthropic } }\n";
+
+#[test]
+fn pictures_come_from_a_provider() {
+    let images = |typed: &str| {
+        good(&format!("{PROVIDERS}builtin: {{ images: {typed} }}")).settings.builtin.images
+    };
+    assert_eq!(good(PROVIDERS).settings.builtin.images, None);
+    assert_eq!(
+        images("{ provider: a, model: painter, size: 512x512 }"),
+        Some(Images {
+            base_url: "http://10.0.0.9:8080/v1".to_owned(),
+            key: Some(Secret::new("k")),
+            headers: Vec::new(),
+            model: "painter".to_owned(),
+            size: Some("512x512".to_owned()),
+        })
+    );
+    let usual = images("{ provider: b, model: m }").unwrap();
+    assert_eq!(usual.base_url, "https://api.openai.com/v1");
+}
+
+#[test]
+fn pictures_from_nowhere_are_refused() {
+    for (typed, expected) in [
+        ("{ provider: x, model: m }", "2:32 there is no provider `x`"),
+        ("{ provider: c, model: m }", "2:32 `c` makes no pictures"),
+        ("{ provider: a, model: ' ' }", "2:42 `model` is empty"),
+    ] {
+        refused(&format!("{PROVIDERS}builtin: {{ images: {typed} }}"), expected);
     }
 }

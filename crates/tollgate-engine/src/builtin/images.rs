@@ -1,0 +1,183 @@
+//! The server `images`: `generate_image` has a picture made and puts it into the folder of `files`.
+//!
+//! Pictures take longer than most turns. Whoever cannot wait is told where the picture will be, and
+//! it is finished beside the calls: bounded in number and in time.
+
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::{Map, Value, json};
+use tokio::sync::oneshot;
+use tollgate_mcp::tasks::Group;
+
+use super::files::Folder;
+use super::{Asker, Failure, Reply, Tool, latency_outside, text_argument};
+use crate::settings::Images;
+
+mod name;
+mod picture;
+mod service;
+
+use service::Service;
+
+/// Pictures in the making.
+const AT_ONCE: usize = 8;
+/// The answer must still get home.
+const MARGIN: Duration = Duration::from_millis(150);
+const LONGEST_PROMPT: usize = 4_000;
+const LONGEST_STYLE: usize = 200;
+
+pub fn tools(settings: &Images, folder: Folder) -> Vec<Box<dyn Tool>> {
+    let studio = Arc::new(Studio { service: Service::new(settings), folder });
+    vec![Box::new(GenerateImage { studio, painting: OnceLock::new() })]
+}
+
+struct GenerateImage {
+    studio: Arc<Studio>,
+    /// Made when it is first needed: there is a runtime then.
+    painting: OnceLock<Group>,
+}
+
+struct Studio {
+    service: Service,
+    folder: Folder,
+}
+
+struct Saved {
+    path: String,
+    media_type: &'static str,
+    bytes: usize,
+}
+
+impl Studio {
+    /// Has it made and saved, under `name` and the ending that fits.
+    async fn paint(&self, prompt: &str, name: &str) -> Result<Saved, Failure> {
+        let content = self.service.picture(prompt).await.map_err(Failure::new)?;
+        let kind = picture::Kind::of(&content).ok_or_else(|| {
+            Failure::new("the image service gave something that is no picture; try again")
+        })?;
+        let path = format!("{name}.{}", kind.ending());
+        let bytes = content.len();
+        self.folder.save(&path, content, service::LARGEST_PICTURE).await?;
+        Ok(Saved { path, media_type: kind.media_type(), bytes })
+    }
+}
+
+#[async_trait]
+impl Tool for GenerateImage {
+    fn definition(&self) -> Value {
+        json!({
+            "name": "generate_image",
+            "title": "Make a picture",
+            "description": "Has a picture made from a description and saves it as a file. Says \
+                where it is, or, if it takes longer, where it will be.",
+            "inputSchema": {
+                "type": "object",
+                "properties": {
+                    "prompt": {
+                        "type": "string",
+                        "description": "What is to be seen",
+                        "minLength": 1,
+                        "maxLength": LONGEST_PROMPT,
+                    },
+                    "style": {
+                        "type": "string",
+                        "description": "How it should look, for example `watercolour`",
+                        "maxLength": LONGEST_STYLE,
+                    },
+                },
+                "required": ["prompt"],
+                "additionalProperties": false,
+            },
+            "outputSchema": {
+                "type": "object",
+                "properties": {
+                    "status": { "type": "string", "enum": ["done", "pending"] },
+                    "path": {
+                        "type": "string",
+                        "description": "In the folder of `files`; while pending without its ending",
+                    },
+                    "mime_type": { "type": "string" },
+                    "bytes": { "type": "integer", "minimum": 0 },
+                },
+                "required": ["status", "path"],
+            },
+            "annotations": {
+                "title": "Make a picture",
+                "readOnlyHint": false,
+                "destructiveHint": false,
+                "idempotentHint": false,
+                "openWorldHint": true,
+            },
+            "_meta": latency_outside(3000, 4000),
+        })
+    }
+
+    async fn call(&self, arguments: &Map<String, Value>, asker: &Asker) -> Result<Reply, Failure> {
+        let prompt = text_argument(arguments, "prompt")?.trim();
+        if prompt.is_empty() {
+            return Err(Failure::new("`prompt` is empty: say what is to be seen"));
+        }
+        let style = arguments.get("style").and_then(Value::as_str).map(str::trim);
+        let asked = match style.filter(|style| !style.is_empty()) {
+            Some(style) => format!("{prompt}\n\nStyle: {style}"),
+            None => prompt.to_owned(),
+        };
+        let name = name::of(prompt, rand::random());
+        let (tell, told) = oneshot::channel();
+        let (studio, path) = (Arc::clone(&self.studio), name.clone());
+        let painting = self.painting.get_or_init(|| Group::new("picture", AT_ONCE));
+        let started = painting.spawn(async move {
+            let painted = studio.paint(&asked, &path).await;
+            if let Err(Err(failure)) = tell.send(painted) {
+                tracing::warn!(path, reason = failure.message, "a picture could not be made");
+            }
+        });
+        started
+            .map_err(|_| Failure::new("too many pictures are being made; try again in a minute"))?;
+        match wait(told, asker).await {
+            Some(Ok(painted)) => painted.map(|saved| done(&saved)),
+            Some(Err(_)) => Err(Failure::new("the picture could not be made; try again")),
+            None => Ok(pending(&name)),
+        }
+    }
+}
+
+type Painted = Result<Result<Saved, Failure>, oneshot::error::RecvError>;
+
+/// `None`: the asker has no more time.
+async fn wait(told: oneshot::Receiver<Result<Saved, Failure>>, asker: &Asker) -> Option<Painted> {
+    let Some(until) = asker.until else { return Some(told.await) };
+    let latest = until.checked_sub(MARGIN).unwrap_or(until);
+    tokio::time::timeout_at(latest.into(), told).await.ok()
+}
+
+fn done(saved: &Saved) -> Reply {
+    Reply {
+        text: format!(
+            "The picture is in the file `{}`, {} kB.",
+            saved.path,
+            saved.bytes.div_ceil(1000)
+        ),
+        structured: Some(json!({
+            "status": "done",
+            "path": saved.path,
+            "mime_type": saved.media_type,
+            "bytes": saved.bytes,
+        })),
+    }
+}
+
+fn pending(name: &str) -> Reply {
+    Reply {
+        text: format!(
+            "The picture is still being made. It will be in the file `{name}`, with the ending of \
+             its kind, within two minutes. Do not ask for it again."
+        ),
+        structured: Some(json!({ "status": "pending", "path": name })),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,22 @@
+//! What the file of a picture is called: words of its description, and a number that no other has.
+//! Pure.
+
+const LONGEST: usize = 40;
+
+/// Without an ending.
+pub(super) fn of(prompt: &str, number: u64) -> String {
+    let mut words = String::new();
+    for letter in prompt.chars().flat_map(char::to_lowercase) {
+        match letter {
+            'a'..='z' | '0'..='9' => words.push(letter),
+            _ if words.ends_with('-') || words.is_empty() => {}
+            _ => words.push('-'),
+        }
+        if words.len() == LONGEST {
+            break;
+        }
+    }
+    let words = words.trim_end_matches('-');
+    let words = if words.is_empty() { "picture" } else { words };
+    format!("images/{words}-{number:016x}")
+}

@@ -1,0 +1,143 @@
+//! Asks the image service of the operator's: `POST /images/generations`, as many speak it.
+
+use std::time::Duration;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use bytes::Bytes;
+use http::header::{AUTHORIZATION, CONTENT_TYPE};
+use http::{HeaderName, HeaderValue, Method, Request, Response};
+use http_body_util::Full;
+use serde::Deserialize;
+use serde_json::json;
+use tollgate_core::secret::Secret;
+use tollgate_core::text::shortened;
+
+use crate::clock::{Clock as _, SystemClock};
+use crate::settings::Images;
+use crate::web::fetch::{Bounds, Fetch};
+
+pub(super) const LARGEST_PICTURE: usize = 16 << 20;
+/// As base64, and a little around it.
+const LARGEST_ANSWER: usize = LARGEST_PICTURE / 3 * 4 + (64 << 10);
+/// For the answer and the picture that it leads to.
+const PATIENCE: Duration = Duration::from_secs(120);
+
+pub(super) struct Service {
+    settings: Images,
+}
+
+#[derive(Deserialize)]
+struct Answer {
+    data: Vec<One>,
+}
+
+#[derive(Deserialize)]
+struct One {
+    b64_json: Option<String>,
+    url: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Complaint {
+    error: Explained,
+}
+
+#[derive(Deserialize)]
+struct Explained {
+    message: String,
+}
+
+impl Service {
+    pub(super) fn new(settings: &Images) -> Self {
+        Self { settings: settings.clone() }
+    }
+
+    /// The bytes of one picture, whatever they are.
+    pub(super) async fn picture(&self, prompt: &str) -> Result<Vec<u8>, String> {
+        let url = format!("{}/images/generations", self.settings.base_url);
+        let fetch = Fetch::new(&url)?;
+        let until = SystemClock.now() + PATIENCE;
+        let bounds = Bounds { until, most_bytes: LARGEST_ANSWER };
+        let response = fetch
+            .exchange_within(&url, self.request(prompt)?, bounds)
+            .await
+            .map_err(|refused| format!("the image service cannot be asked: {refused}"))?;
+        self.judge(&response)?;
+        let answer: Answer = serde_json::from_slice(response.body())
+            .map_err(|_| "the image service did not answer with a picture".to_owned())?;
+        match answer.data.into_iter().next() {
+            Some(One { b64_json: Some(text), .. }) => STANDARD
+                .decode(text.trim())
+                .map_err(|_| "the image service gave a picture that cannot be unpacked".to_owned()),
+            Some(One { url: Some(url), .. }) => {
+                // Without the key: it is for the service, not for where pictures lie.
+                let request = Request::new(Full::default());
+                let bounds = Bounds { until, most_bytes: LARGEST_PICTURE };
+                let response = fetch.exchange_within(&url, request, bounds).await;
+                let response = response
+                    .map_err(|refused| format!("the picture cannot be fetched: {refused}"))?;
+                match response.status() {
+                    status if status.is_success() => Ok(response.into_body().to_vec()),
+                    status => {
+                        Err(format!("the picture cannot be fetched: status {}", status.as_u16()))
+                    }
+                }
+            }
+            _ => Err("the image service answered without a picture".to_owned()),
+        }
+    }
+
+    fn request(&self, prompt: &str) -> Result<Request<Full<Bytes>>, String> {
+        let mut body = json!({ "model": self.settings.model, "prompt": prompt, "n": 1 });
+        if let Some(size) = &self.settings.size {
+            body["size"] = size.as_str().into();
+        }
+        let mut request = Request::new(Full::new(Bytes::from(body.to_string())));
+        *request.method_mut() = Method::POST;
+        let headers = request.headers_mut();
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let key = self.settings.key.iter();
+        let key = key.map(|key| (AUTHORIZATION, format!("Bearer {}", key.reveal().trim())));
+        let others = self.settings.headers.iter().filter_map(|(name, value)| {
+            Some((HeaderName::try_from(name).ok()?, value.reveal().to_owned()))
+        });
+        for (name, value) in key.chain(others) {
+            let unfit = |_| format!("`{name}` of the image service cannot be sent");
+            let mut value = HeaderValue::try_from(value).map_err(unfit)?;
+            value.set_sensitive(true);
+            headers.insert(name, value);
+        }
+        Ok(request)
+    }
+
+    fn judge(&self, response: &Response<Bytes>) -> Result<(), String> {
+        let operator = "whoever runs the gateway must check";
+        let words = match response.status().as_u16() {
+            200..=299 => return Ok(()),
+            401 | 403 => format!("refuses the key; {operator} the provider of `builtin.images`"),
+            404 => format!("knows no such model; {operator} `builtin.images`"),
+            429 => "wants fewer requests; try again later".to_owned(),
+            300..=399 => format!("has moved; {operator} the `base_url` of its provider"),
+            400..=499 => match self.complaint(response.body()) {
+                Some(message) => format!("refuses this picture: {message}"),
+                None => "refuses this picture; describe another one".to_owned(),
+            },
+            status => format!("answered with status {status}; try again later"),
+        };
+        Err(format!("the image service {words}"))
+    }
+
+    /// What it says of its reasons, without any secret.
+    fn complaint(&self, body: &[u8]) -> Option<String> {
+        let complaint: Complaint = serde_json::from_slice(body).ok()?;
+        let mut message: String =
+            complaint.error.message.chars().filter(|letter| !letter.is_control()).collect();
+        let headers = self.settings.headers.iter().map(|(_, value)| value);
+        let secrets = self.settings.key.iter().chain(headers).map(Secret::reveal);
+        for secret in secrets.filter(|secret| !secret.is_empty()) {
+            message = message.replace(secret, "***");
+        }
+        Some(shortened(&message, 300))
+    }
+}

@@ -1,0 +1,49 @@
+//! Where pictures come from.
+
+use tollgate_engine::settings::Images;
+use tollgate_llm::settings::{Provider, ProviderKind};
+
+use super::super::diagnostic::Problems;
+use super::super::raw::Fields;
+use super::unknown_name;
+
+/// Of providers that say nothing else.
+const USUAL: &str = "https://api.openai.com/v1";
+
+/// `None` too where something is wrong: it has been reported.
+pub(super) fn images(
+    top: &Fields,
+    providers: &[Provider],
+    problems: &mut Problems,
+) -> Option<Images> {
+    let section = top.section("builtin")?.section("images")?;
+    let size = section.text("size").map(|text| text.value.trim()).filter(|size| !size.is_empty());
+    let model = section.text("model")?;
+    if model.value.trim().is_empty() {
+        problems
+            .error(model.at, &section.path("model"), "`model` is empty")
+            .help("what the provider calls it, like `gpt-image-1`");
+    }
+    let named = section.text("provider")?;
+    let path = section.path("provider");
+    let Some(provider) = providers.iter().find(|provider| provider.name == named.value) else {
+        let known: Vec<&str> = providers.iter().map(|provider| provider.name.as_str()).collect();
+        unknown_name(named, (&path, "provider"), &known, problems);
+        return None;
+    };
+    if provider.kind != ProviderKind::OpenAi {
+        let message = format!("`{}` makes no pictures", named.value);
+        problems
+            .error(named.at, &path, message)
+            .help("a provider of kind `openai` does: every compatible API is one");
+        return None;
+    }
+    let base_url = provider.base_url.as_deref().unwrap_or(USUAL);
+    Some(Images {
+        base_url: base_url.trim_end_matches('/').to_owned(),
+        key: provider.api_key.clone(),
+        headers: provider.headers.clone(),
+        model: model.value.trim().to_owned(),
+        size: size.map(str::to_owned),
+    })
+}
