@@ -11,7 +11,7 @@ use super::pool::Lease;
 use super::rows::Columns;
 use super::shelves::Shelf;
 use crate::memory::Trouble;
-use crate::memory::candidates::{Lists, NEWEST, Stock};
+use crate::memory::candidates::{Lists, MOST, NEWEST, Stock};
 use crate::number::size;
 
 /// Things in a drawer. The more, the longer a common word takes; the fewer, a rare one.
@@ -21,6 +21,8 @@ const BITS_OF_WORD: u32 = 28;
 const WORD: i64 = (1 << BITS_OF_WORD) - 1;
 const BITS_OF_DRAWER: u32 = 16;
 
+/// How far the list of a speaker's entries is read: there has to be room for what is said of him.
+const SPOKEN: usize = MOST / 2;
 /// Drawers that are searched for what has all of many common words.
 const DRAWERS_WITH_ALL: i64 = 16;
 /// Things with all words of a query.
@@ -122,13 +124,13 @@ impl Index {
         let mut cut: Vec<HashSet<usize>> = vec![HashSet::new(); shelves.len()];
         for (shelf, word, newest) in self.heads(lease, shelves, query).await? {
             let term = word % query.terms.len();
-            if newest.len() >= NEWEST {
+            if word == term && newest.len() >= NEWEST {
                 cut[shelf].insert(term);
             }
             lists.add(term, newest, self.stock(&shelves[shelf]));
         }
         for (shelf, cut) in shelves.iter().zip(cut) {
-            // Where the lists of one term are whole, whatever has all words is in them.
+            // Where the list of one term is whole, whatever has all words is in it.
             if query.terms.len() > 1 && cut.len() == query.terms.len() {
                 lists.with_all(self.with_all(lease, shelf, query).await?);
             }
@@ -156,17 +158,19 @@ impl Index {
                  SELECT h.id FROM generate_series(s.newest, 0, -1) AS drawer
                  CROSS JOIN LATERAL (
                      SELECT id FROM {table} WHERE words @> ARRAY[{key}]
-                     ORDER BY id + 0 DESC LIMIT $4
-                 ) h LIMIT $4)
+                     ORDER BY id + 0 DESC LIMIT t.most
+                 ) h LIMIT t.most)
              FROM unnest($1::integer[], $2::bigint[]) WITH ORDINALITY AS s (id, newest, place),
-                  unnest($3::bigint[]) WITH ORDINALITY AS t (word, place)",
+                  unnest($3::bigint[], $4::bigint[]) WITH ORDINALITY AS t (word, most, place)",
             table = self.table(),
             key = KEY,
         );
         let ids: Vec<i32> = shelves.iter().map(|shelf| shelf.id).collect();
         let newest: Vec<i64> = shelves.iter().map(|shelf| self.newest_drawer(shelf)).collect();
         let words = self.hashes(query);
-        let rows = lease.rows(&select, &[&ids, &newest, &words, &size(NEWEST)]).await?;
+        let most = |word: usize| size(if word < query.terms.len() { NEWEST } else { SPOKEN });
+        let most: Vec<i64> = (0..words.len()).map(most).collect();
+        let rows = lease.rows(&select, &[&ids, &newest, &words, &most]).await?;
         let mut heads = Vec::with_capacity(rows.len());
         for row in &rows {
             let mut columns = Columns::of(row);
@@ -227,7 +231,11 @@ pub(super) async fn in_session(
     let mut lists = Vec::new();
     for row in lease.rows(select, &values).await? {
         let mut columns = Columns::of(&row);
-        lists.push((place(&mut columns)? % query.terms.len(), columns.numbers()?));
+        let (word, mut newest) = (place(&mut columns)?, columns.numbers()?);
+        if word >= query.terms.len() {
+            newest.truncate(SPOKEN);
+        }
+        lists.push((word % query.terms.len(), newest));
     }
     Ok(lists)
 }

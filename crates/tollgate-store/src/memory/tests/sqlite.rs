@@ -12,9 +12,3 @@ fn fresh() -> Ready<Fresh> {
 }
 
 super::suite::holds_for!(super::fresh);
-
-#[tokio::test]
-async fn who_speaks_often_hides_nothing_that_is_said_of_him() {
-    let fresh = fresh().await;
-    super::suite::ranking::who_speaks_often_hides_nothing_that_is_said_of_him(&fresh.memory).await;
-}

@@ -53,6 +53,7 @@ macro_rules! holds_for {
                 of_the_same_words_the_newer_go_first
                 common_words_are_found_among_very_many
                 words_that_are_all_common_are_found_together
+                who_speaks_often_hides_nothing_that_is_said_of_him
             ]
             facts: [
                 a_fact_is_found_with_all_that_is_known_of_it
