@@ -9,7 +9,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::{Duration, SystemTime};
 
 use super::snippet::{Match, snippet};
-use super::words::words;
+use super::words::{Starts, words_with};
 use super::{Candidates, Entry, Fact, Hit, Query, Trust};
 
 /// Something with a text that can be looked for.
@@ -144,6 +144,7 @@ struct Wanted<'q> {
     rarity: Vec<f32>,
     /// Terms that a text has to have to have all.
     needed: Vec<usize>,
+    starts: Starts,
 }
 
 impl<'q> Wanted<'q> {
@@ -175,7 +176,8 @@ impl<'q> Wanted<'q> {
             };
             phrases.push(phrase.iter().map(place).collect());
         }
-        Self { query, stems, phrases, rarity, needed: Vec::new() }
+        let starts = Starts::of(&stems);
+        Self { query, stems, phrases, rarity, needed: Vec::new(), starts }
     }
 
     fn fit(&self, reading: &Reading, average: f32) -> Fit {
@@ -260,8 +262,9 @@ impl Reading {
     fn read(&mut self, text: &str, wanted: &Wanted<'_>, share: usize) {
         self.is_cut = text.len() > share;
         let text = &text[..text.floor_char_boundary(share)];
-        words(text, &mut |word| {
-            self.words = word.place + 1;
+        // About as many as there are: most of them are not even looked at.
+        self.words = text.len() / 6 + 1;
+        words_with(text, &wanted.starts, &mut |word| {
             let Some(stem) = wanted.stems.iter().position(|it| *it == word.stem) else { return };
             if self.places[stem].last() == Some(&word.place) {
                 return;

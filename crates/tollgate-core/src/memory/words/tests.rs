@@ -1,6 +1,6 @@
 use proptest::prelude::*;
 
-use super::{LONGEST, MOST, folded, terms, words};
+use super::{LONGEST, MOST, Starts, folded, terms, words, words_with};
 
 fn check(text: &str, expected: &str) {
     assert_eq!(terms(text).join(" "), expected, "{text}");
@@ -107,6 +107,21 @@ proptest! {
         once.sort();
         once.dedup();
         prop_assert_eq!(once.len(), found.len());
+    }
+
+    #[test]
+    fn words_that_are_looked_for_are_not_passed_over(text in "(?s)([a-cA-Cé' ]{0,4}|.{0,3}){0,40}") {
+        let mut all = Vec::new();
+        words(&text, &mut |word| all.push((word.place, word.stem.to_owned(), word.at)));
+        for (_, wanted, _) in &all {
+            let mut some = Vec::new();
+            words_with(&text, &Starts::of(&[wanted]), &mut |word| {
+                some.push((word.place, word.stem.to_owned(), word.at));
+            });
+            some.retain(|it| it.1 == *wanted);
+            let expected: Vec<_> = all.iter().filter(|it| it.1 == *wanted).cloned().collect();
+            prop_assert_eq!(some, expected);
+        }
     }
 
     #[test]
