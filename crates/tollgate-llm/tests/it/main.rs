@@ -7,6 +7,7 @@ mod dialects;
 mod embeddings;
 mod fake;
 mod passing;
+mod recall;
 mod reloaded;
 mod retries;
 mod secrets;
