@@ -138,7 +138,7 @@ fn eventually_answers(gateway: &Gateway, (fact, question): (&str, &str)) {
 }
 
 #[test]
-fn r_25_meanings_are_found_while_a_model_is_there_and_words_always() {
+fn meanings_are_found_while_a_model_is_there_and_words_always() {
     let model = static_model::open(&embedding_model()).unwrap();
     let endpoint = Endpoint::start(&model, 0);
     let port = endpoint.address.port();
