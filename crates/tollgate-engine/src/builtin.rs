@@ -1,6 +1,7 @@
 //! Tools that run in this process. A tool is a definition and a handler; `table` lists the
 //! servers that ship. Called by the executor only, after the gate let the call through.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use async_trait::async_trait;
@@ -9,13 +10,18 @@ use tollgate_core::id::AgentId;
 use tollgate_core::memory::{Audience, Name, Namespace, Scope};
 use tollgate_core::turn::{Principal, Turn};
 
+use crate::memory::Mind;
+use crate::notices::Notices;
+
 pub(crate) mod backend;
 pub mod dice;
 pub mod document;
 pub mod files;
 pub mod images;
 pub mod memory;
+pub mod music;
 pub mod rules;
+pub mod stamp;
 pub mod table;
 pub mod web;
 
@@ -84,6 +90,14 @@ impl Failure {
 pub struct Server {
     pub name: &'static str,
     pub tools: Vec<Box<dyn Tool>>,
+}
+
+/// What tools in process have of the engine around them. It outlasts the settings they are made by.
+#[derive(Clone, Default)]
+pub struct Surroundings {
+    pub(crate) mind: Option<Arc<Mind>>,
+    pub(crate) notices: Notices,
+    pub(crate) playing: music::Playing,
 }
 
 /// A text among the arguments; for tools whose schema asks for it.

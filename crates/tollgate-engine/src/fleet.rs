@@ -13,8 +13,9 @@ use tollgate_core::tool::{Approval, Override, Reach};
 
 use crate::backend::Backend;
 use crate::builtin;
+use crate::builtin::Surroundings;
 use crate::builtin::backend::BuiltinBackend;
-use crate::memory::Mind;
+use crate::builtin::stamp::Stamp;
 use crate::settings::{Builtin, Server, Settings};
 use crate::upstream::{Context, Upstream};
 use crate::watches::Watched;
@@ -25,9 +26,10 @@ const PROGRAM_TIMEOUT: Duration = Duration::from_secs(3_600);
 
 pub(crate) struct Fleet {
     context: Context,
-    mind: Option<Arc<Mind>>,
-    /// What the residents that ship were made by.
+    /// What the residents that ship were made by, and how their files stood.
     builtin: Builtin,
+    stamp: Stamp,
+    around: Surroundings,
     /// Those that ship, then those that an embedding program brought.
     residents: Vec<Resident>,
     /// What runs programs; a resident where there is code mode.
@@ -41,7 +43,7 @@ pub(crate) struct Residents {
     pub(crate) brought: Vec<builtin::Server>,
     /// What runs programs.
     pub(crate) programs: Arc<dyn Backend>,
-    pub(crate) mind: Option<Arc<Mind>>,
+    pub(crate) around: Surroundings,
 }
 
 /// A server in this process.
@@ -60,6 +62,22 @@ enum Made {
     Code,
 }
 
+/// The residents that ship, and what they were made by.
+pub(crate) struct Shipped {
+    builtin: Builtin,
+    stamp: Stamp,
+    servers: Vec<builtin::Server>,
+}
+
+impl Shipped {
+    fn read(settings: &Builtin, around: &Surroundings) -> Self {
+        // Before the files are read: what changes meanwhile is seen the next time.
+        let stamp = Stamp::of(settings);
+        let servers = builtin::table::servers(settings, around);
+        Self { builtin: settings.clone(), stamp, servers }
+    }
+}
+
 /// What became of the servers, by their ids.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Turnover {
@@ -73,33 +91,50 @@ pub struct Turnover {
 impl Fleet {
     /// Residents only: [`Fleet::launch`] starts the others.
     pub(crate) fn new(context: Context, settings: &Settings, residents: Residents) -> Self {
-        let Residents { brought, programs, mind } = residents;
-        let shipped = builtin::table::servers(&settings.builtin, mind.as_ref());
-        let shipped = shipped.into_iter().map(|it| Resident::new(it, Made::Shipped));
+        let Residents { brought, programs, around } = residents;
+        let Shipped { builtin, stamp, servers } = Shipped::read(&settings.builtin, &around);
+        let shipped = servers.into_iter().map(|it| Resident::new(it, Made::Shipped));
         let brought = brought.into_iter().map(|it| Resident::new(it, Made::Brought));
         let code = settings.has_code_mode().then(|| Resident::code(&programs));
         Self {
             context,
-            mind,
-            builtin: settings.builtin.clone(),
+            builtin,
+            stamp,
+            around,
             residents: shipped.chain(brought).chain(code).collect(),
             programs,
             upstreams: Vec::new(),
         }
     }
 
-    /// Makes those residents again whose settings changed.
-    pub(crate) fn refurnish(&mut self, settings: &Settings) {
+    /// Those residents that would be others by these settings, or by how their files stand now;
+    /// `None`: all stay as they are. Files are read where it holds up nobody.
+    pub(crate) async fn renewed(&self, settings: &Builtin) -> Option<Shipped> {
+        let known = (self.builtin == *settings).then(|| self.stamp.clone());
+        let (settings, around) = (settings.clone(), self.around.clone());
+        let renewed = tokio::task::spawn_blocking(move || match known {
+            Some(known) if known == Stamp::of(&settings) => None,
+            _ => Some(Shipped::read(&settings, &around)),
+        });
+        renewed.await.ok().flatten()
+    }
+
+    /// How the files of built-in tools stand, if they changed since they were read.
+    pub(crate) async fn changed_files(&self) -> Option<Stamp> {
+        let settings = self.builtin.clone();
+        let stamp = tokio::task::spawn_blocking(move || Stamp::of(&settings)).await.ok()?;
+        (stamp != self.stamp).then_some(stamp)
+    }
+
+    /// Puts residents in the place of those that were.
+    pub(crate) fn refurnish(&mut self, settings: &Settings, renewed: Option<Shipped>) {
         self.residents.retain(|it| it.origin != Made::Code);
         if settings.has_code_mode() {
             self.residents.push(Resident::code(&self.programs));
         }
-        if self.builtin == settings.builtin {
-            return;
-        }
-        self.builtin = settings.builtin.clone();
-        let shipped = builtin::table::servers(&settings.builtin, self.mind.as_ref());
-        let shipped = shipped.into_iter().map(|it| Resident::new(it, Made::Shipped));
+        let Some(Shipped { builtin, stamp, servers }) = renewed else { return };
+        (self.builtin, self.stamp) = (builtin, stamp);
+        let shipped = servers.into_iter().map(|it| Resident::new(it, Made::Shipped));
         let stay = self.residents.drain(..).filter(|it| it.origin != Made::Shipped);
         self.residents = shipped.chain(stay).collect();
     }

@@ -1,16 +1,18 @@
 //! What the gate tells whoever listens, beside the answers to calls: slow calls, late results,
-//! calls that wait for leave, tools that moved to another tier or are doubted, a new config.
+//! calls that wait for leave, tools that moved to another tier or are doubted, a new config, music.
 //!
 //! A listener that falls behind misses some.
 
 use std::sync::Arc;
 use std::time::SystemTime;
 
+use serde_json::Value;
 use tokio::sync::broadcast;
 use tollgate_core::approval::{ApprovalId, Ending, Why};
 use tollgate_core::budget::Tier;
 use tollgate_core::call::Status;
 use tollgate_core::id::{AgentId, ExposedName, ToolId};
+use tollgate_core::memory::Namespace;
 use tollgate_core::tool::ContentHash;
 use tollgate_core::turn::Principal;
 
@@ -35,6 +37,8 @@ pub enum Notice {
     Doubted { tool: ToolId, exposed: ExposedName, verdict: &'static str, reason: String },
     /// A person accepted or rejected a definition.
     Judged { tool: ToolId, hash: ContentHash, decision: &'static str, by: Arc<str> },
+    /// Music is to be played (a track, and for which mood), or to stop.
+    Music { namespace: Namespace, principal: Principal, played: Option<(Value, String)> },
 }
 
 /// Whose call a notice is about.
@@ -58,9 +62,9 @@ impl Default for Notices {
 }
 
 impl Notices {
-    pub(crate) fn tell(&self, notice: Notice) {
-        // Nobody listening is fine.
-        let _ = self.0.send(Arc::new(notice));
+    /// How many listen; nobody is fine.
+    pub(crate) fn tell(&self, notice: Notice) -> usize {
+        self.0.send(Arc::new(notice)).unwrap_or(0)
     }
 
     pub(crate) fn listen(&self) -> broadcast::Receiver<Arc<Notice>> {

@@ -216,12 +216,23 @@ pub struct Builtin {
     pub web: Option<Web>,
     /// `None`: there are no such tools.
     pub images: Option<Images>,
+    /// `None`: there are no tools for music.
+    pub music: Option<Music>,
+}
+
+/// Music that others play.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Music {
+    /// The file that lists the tracks.
+    pub library: PathBuf,
+    /// Where events are sent by POST, beside those who listen. Such URLs often hold a token.
+    pub webhook: Option<Secret>,
 }
 
 impl Builtin {
     /// What needs nothing but a directory for files.
     pub fn new(files: PathBuf) -> Self {
-        Self { files, tables: None, rules: None, web: None, images: None }
+        Self { files, tables: None, rules: None, web: None, images: None, music: None }
     }
 }
 

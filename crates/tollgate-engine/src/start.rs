@@ -12,6 +12,8 @@ use tollgate_store::memory::Memory;
 
 use crate::audit::Ledger;
 use crate::builtin;
+use crate::builtin::Surroundings;
+use crate::builtin::stamp::Stamp;
 use crate::calibration::{self, Habit, Upkeep};
 use crate::charter::Charter;
 use crate::clock::{Clock, SystemClock};
@@ -107,7 +109,11 @@ pub fn start(settings: &Settings, parts: Parts) -> Result<Running, StartError> {
     let residents = Residents {
         brought: parts.tools,
         programs: Arc::<CodeBackend>::clone(&programs),
-        mind: mind.clone(),
+        around: Surroundings {
+            mind: mind.clone(),
+            notices: notices.clone(),
+            ..Surroundings::default()
+        },
     };
     let mut fleet = Fleet::new(context, settings, residents);
     let (registry, mut keeper) = registry::registry(
@@ -172,7 +178,8 @@ impl Running {
     ) -> Turnover {
         let mut fleet = self.fleet.lock().await;
         let (gate, servers) = (&self.gate, &settings.servers[..]);
-        fleet.refurnish(settings);
+        let renewed = fleet.renewed(&settings.builtin).await;
+        fleet.refurnish(settings, renewed);
         gate.meters.go_by(settings.budget.standing);
         gate.furnish(settings);
         gate.ledger().reconfigure(&settings.audit);
@@ -198,6 +205,12 @@ impl Running {
             self.end(upstream);
         }
         turnover
+    }
+
+    /// How the files of built-in tools stand, if they changed since they were read;
+    /// [`Running::reconfigure`] reads them again.
+    pub async fn changed_files(&self) -> Option<Stamp> {
+        self.fleet.lock().await.changed_files().await
     }
 
     /// One that cannot be waited for is killed by being dropped.

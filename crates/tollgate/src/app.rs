@@ -10,6 +10,7 @@ use http::{Request, Response};
 use tollgate_core::secret::Secret;
 use tollgate_engine::audit::Ledger;
 use tollgate_engine::builtin::files;
+use tollgate_engine::builtin::stamp::Stamp;
 use tollgate_engine::calibration::Upkeep;
 use tollgate_engine::clock::SystemClock;
 use tollgate_engine::confine::{self, Launcher};
@@ -92,6 +93,11 @@ impl App {
             }
         };
         self.running.reconfigure(&config.settings, swapped).await
+    }
+
+    /// How the files of built-in tools stand, if they changed since they were read.
+    pub async fn changed_files(&self) -> Option<Stamp> {
+        self.running.changed_files().await
     }
 
     pub fn gate(&self) -> &Arc<Gate> {

@@ -62,6 +62,7 @@ pub fn start(app: Arc<App>, loaded: Loaded, request: Request) -> (Task, Arc<Hand
         desk: Desk::new(app, (loaded.config, loaded.version), origin),
         handle: Arc::clone(&handle),
         doubts: Doubts::default(),
+        unrest: Doubts::default(),
     };
     (tasks::spawn("config", keeper.run(heard)), handle)
 }
@@ -71,6 +72,8 @@ struct Keeper {
     watch: Watch,
     handle: Arc<Handle>,
     doubts: Doubts,
+    /// About files of built-in tools.
+    unrest: Doubts,
 }
 
 /// A file that was bad when it was looked at may only be half written.
@@ -138,7 +141,7 @@ impl Keeper {
     /// Looks whether the file changed. Gives the pause after which to look again.
     async fn look(&mut self) -> Option<Pin<Box<Sleep>>> {
         match self.desk.look().await {
-            Found::Same => {}
+            Found::Same => return self.look_at_files().await,
             Found::Good(loaded) => {
                 self.doubts = Doubts::default();
                 drop(self.apply("file", loaded).await);
@@ -152,6 +155,22 @@ impl Keeper {
                 drop(self.refuse("file", &report).await);
             }
         }
+        None
+    }
+
+    /// Tables, rules and music that changed are read again once their files are left alone.
+    async fn look_at_files(&mut self) -> Option<Pin<Box<Sleep>>> {
+        let Some(stamp) = self.desk.changed_files().await else {
+            self.unrest = Doubts::default();
+            return None;
+        };
+        if self.unrest.again(&stamp) {
+            return Some(Box::pin(sleep(DEBOUNCE)));
+        }
+        self.unrest = Doubts::default();
+        let effect = self.desk.refurnish().await;
+        let report = serde_json::Value::Null;
+        drop(self.tell("files of built-in tools", Outcome::Applied(effect), report).await);
         None
     }
 

@@ -6,18 +6,18 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use serde_json::{Map, Value, json};
 
+use super::document::shown;
 use super::{Asker, Failure, Reply, Tool};
 use roll::Extra;
-use tables::Tables;
+use tables::{Found, Tables};
 
+mod entry;
 mod expression;
 mod parse;
 mod roll;
 mod speech;
-mod table_file;
+pub(crate) mod table_file;
 pub mod tables;
-
-pub use table_file::Broken;
 
 /// Gives a number from 1 up to its argument, each as likely as the others.
 pub type Random = Arc<dyn Fn(u32) -> u32 + Send + Sync>;
@@ -120,7 +120,7 @@ impl Tool for RollTable {
         json!({
             "name": "roll_table",
             "title": "Roll on a table",
-            "description": "Rolls on a named random table and says which entry came up.",
+            "description": "Rolls on a named random table, and the dice in the entry that came up.",
             "inputSchema": {
                 "type": "object",
                 "properties": {
@@ -138,7 +138,19 @@ impl Tool for RollTable {
                 "properties": {
                     "table": { "type": "string" },
                     "roll": { "type": "integer", "minimum": 1 },
-                    "result": { "type": "string" },
+                    "result": { "type": "string", "description": "The entry, its dice rolled" },
+                    "dice": {
+                        "type": "array",
+                        "description": "The dice in the entry, and what they came to",
+                        "items": {
+                            "type": "object",
+                            "properties": {
+                                "expression": { "type": "string" },
+                                "total": { "type": "integer" },
+                            },
+                            "required": ["expression", "total"],
+                        },
+                    },
                 },
                 "required": ["table", "roll", "result"],
             },
@@ -149,27 +161,26 @@ impl Tool for RollTable {
 
     async fn call(&self, arguments: &Map<String, Value>, _: &Asker) -> Result<Reply, Failure> {
         let name = super::text_argument(arguments, "table_name")?;
-        let table = self.tables.get(name).ok_or_else(|| self.unknown(name))?;
-        let roll = (self.random)(table.sides());
-        let result = table.entry(roll);
-        Ok(Reply {
-            text: format!("{}, {roll}: {result}", name.replace('_', " ")),
-            structured: Some(json!({ "table": name, "roll": roll, "result": result })),
-        })
+        let found = self.tables.roll(name, &mut |sides| (self.random)(sides));
+        let Found { roll, result, dice } = found.ok_or_else(|| self.unknown(name))?;
+        let text = format!("{}, {roll}: {result}", name.replace('_', " "));
+        let mut structured = json!({ "table": name, "roll": roll, "result": result });
+        if !dice.is_empty() {
+            let dice =
+                dice.into_iter().map(|(said, total)| json!({ "expression": said, "total": total }));
+            structured["dice"] = dice.collect();
+        }
+        Ok(Reply { text, structured: Some(structured) })
     }
 }
 
 impl RollTable {
     fn unknown(&self, name: &str) -> Failure {
-        let shown: String = name.chars().take(MOST_SHOWN).collect();
         let known: Vec<String> = self.tables.names().map(|name| format!("`{name}`")).collect();
         let known = known.join(", ");
-        Failure::new(format!("there is no table `{}`; use one of {known}", shown.escape_debug()))
+        Failure::new(format!("there is no table `{}`; use one of {known}", shown(name)))
     }
 }
-
-/// Characters of an unknown name that are worth repeating.
-const MOST_SHOWN: usize = 64;
 
 /// A roll changes nothing, but no two are alike.
 fn annotations(title: &str) -> Value {

@@ -125,7 +125,17 @@ impl Node {
         Ok(Fields { line: self.line, pairs })
     }
 
-    fn list(&self, key: &str) -> Result<&[Self], Wrong> {
+    /// Keys of the user's own, and what stands behind them.
+    pub(crate) fn entries(&self, key: &str) -> Result<&[(String, Self)], Wrong> {
+        match &self.data {
+            Data::Map(pairs) => Ok(pairs),
+            Data::Nothing | Data::Scalar(_) | Data::List(_) => {
+                Err(Wrong::at(self.line, format!("`{key}` must have keys")))
+            }
+        }
+    }
+
+    pub(crate) fn list(&self, key: &str) -> Result<&[Self], Wrong> {
         match &self.data {
             Data::List(items) => Ok(items),
             Data::Nothing => Ok(&[]),
@@ -177,6 +187,13 @@ impl<'n> Fields<'n> {
     pub(crate) fn required(&self, key: &str, most_bytes: usize) -> Result<&'n str, Wrong> {
         let missing = || Wrong::at(self.line, format!("`{key}` is missing"));
         self.text(key, most_bytes)?.ok_or_else(missing)
+    }
+
+    pub(crate) fn whole(&self, key: &str) -> Result<Option<u32>, Wrong> {
+        let Some(node) = self.get(key) else { return Ok(None) };
+        let number = node.text(key, 16)?.parse().ok();
+        let wrong = || Wrong::at(node.line, format!("`{key}` must be a whole number"));
+        number.map(Some).ok_or_else(wrong)
     }
 }
 

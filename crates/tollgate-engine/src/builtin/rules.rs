@@ -12,7 +12,7 @@ use book::Book;
 use pack::Rule;
 
 pub mod book;
-mod pack;
+pub(crate) mod pack;
 
 /// Rules in one answer, and the bytes of each that are worth reading before it is asked for.
 const MOST_FOUND: usize = 5;

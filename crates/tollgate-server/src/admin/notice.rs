@@ -72,6 +72,16 @@ pub(super) fn event(notice: &Notice) -> Event {
             };
             Event::new("judged", &judged)
         }
+        Notice::Music { namespace, principal, played } => {
+            let music = Music {
+                action: if played.is_some() { "play" } else { "stop" },
+                namespace: namespace.as_str(),
+                by: principal.as_str(),
+                mood: played.as_ref().map(|(_, mood)| mood.as_str()),
+                track: played.as_ref().map(|(track, _)| track),
+            };
+            Event::new("music", &music)
+        }
     }
 }
 
@@ -94,6 +104,17 @@ impl<'a> From<&'a Call> for CallJson<'a> {
             tool: call.tool.tool.as_str(),
         }
     }
+}
+
+#[derive(Serialize)]
+struct Music<'a> {
+    action: &'static str,
+    namespace: &'a str,
+    by: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mood: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    track: Option<&'a serde_json::Value>,
 }
 
 #[derive(Serialize)]
@@ -168,7 +189,27 @@ struct Judged<'a> {
 mod tests {
     use tollgate_core::budget::Tier;
     use tollgate_core::id::{ServerId, ToolId, ToolName};
+    use tollgate_core::memory::Namespace;
+    use tollgate_core::turn::Principal;
     use tollgate_engine::notices::Notice;
+
+    #[test]
+    fn music_is_told_with_its_track() {
+        let namespace = Namespace::parse("waterdeep").unwrap();
+        let principal = Principal::named("key:bard");
+        let played = Some((serde_json::json!({ "title": "Drums" }), "battle".to_owned()));
+        for (played, expected) in [
+            (
+                played,
+                r#"{"action":"play","namespace":"waterdeep","by":"key:bard","mood":"battle","track":{"title":"Drums"}}"#,
+            ),
+            (None, r#"{"action":"stop","namespace":"waterdeep","by":"key:bard"}"#),
+        ] {
+            let (namespace, principal) = (namespace.clone(), principal.clone());
+            let event = super::event(&Notice::Music { namespace, principal, played });
+            assert_eq!((event.name, event.data.as_str()), ("music", expected));
+        }
+    }
 
     #[test]
     fn a_tool_that_moved_is_told_with_the_reason() {

@@ -19,7 +19,7 @@ use tollgate_core::id::AgentId;
 use tollgate_core::json::Object;
 use tollgate_core::policy::Refusal;
 use tollgate_core::turn::{Grant, Principal};
-use tollgate_engine::builtin::{self, Failure, Reply, Tool, table};
+use tollgate_engine::builtin::{self, Failure, Reply, Surroundings, Tool, table};
 use tollgate_engine::calibration::Upkeep;
 use tollgate_engine::caller::{self, CallError, Caller};
 use tollgate_engine::gate::{Asked, Gate};
@@ -101,7 +101,8 @@ impl Tool for Recording {
 
 /// The tools that come along in any case.
 fn shipped() -> Vec<Fact> {
-    let servers = table::servers(&Builtin::new(std::path::PathBuf::new()), None);
+    let servers =
+        table::servers(&Builtin::new(std::path::PathBuf::new()), &Surroundings::default());
     let fact = |server: &str, tool: &dyn Tool| {
         let definition = tool.definition();
         let name = definition["name"].as_str().unwrap().to_owned();

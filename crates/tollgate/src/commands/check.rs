@@ -1,11 +1,12 @@
 //! `tollgate check`: all mistakes of a config, or that there are none.
 
 use serde_json::json;
+use tollgate_engine::builtin::table;
 
 use crate::cli::{Check, Options};
 use crate::config::{self, Config, Environment, Origin, Request};
 use crate::failure::Failure;
-use crate::output::{Form, Output, counted};
+use crate::output::{Form, Output, clean, counted};
 
 pub(super) fn run(
     check: &Check,
@@ -26,14 +27,23 @@ pub(super) fn run(
             let mut report = loaded.report.to_json();
             report["servers"] = json!(loaded.config.settings.servers.len());
             report["agents"] = json!(loaded.config.settings.agents.len());
+            report["left_out"] = json!(left_out(&loaded.config));
             output.json(&report);
         }
         Form::Text => {
             output.report(&loaded.report);
+            for flaw in left_out(&loaded.config) {
+                output.note(&format!("warning: left out: {}", clean(&flaw)));
+            }
             output.line(&summary(&loaded.config));
         }
     }
     Ok(())
+}
+
+/// What built-in tools cannot use of the files that the config names. It stops nothing.
+fn left_out(config: &Config) -> Vec<String> {
+    table::flaws(&config.settings.builtin).iter().map(ToString::to_string).collect()
 }
 
 fn summary(config: &Config) -> String {

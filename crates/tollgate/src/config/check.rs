@@ -23,6 +23,7 @@ pub(super) mod access;
 pub(super) mod agent;
 mod audit;
 mod budget;
+mod builtin;
 mod code;
 mod command;
 mod endpoint;
@@ -70,8 +71,8 @@ pub(super) fn check(
     code::warn_of_turns_too_short(fields, (&agents, &house), problems);
     let budget = budget::budget(fields, problems);
     let code = code::code(fields, problems);
+    let builtin = builtin::builtin(fields, &data, problems);
     let secrets = audit::secrets(fields, problems);
-    let web = web::web(fields, problems);
     let images = images::images(fields, &providers, problems);
     let tls = access::tls(fields);
     let memory = memory::memory(fields, problems);
@@ -90,7 +91,7 @@ pub(super) fn check(
         approvals: approvals(fields),
         budget,
         servers,
-        builtin: Builtin { web, images, ..builtin(fields, &data) },
+        builtin: Builtin { images, ..builtin },
         code,
         memory: memory?,
         house,
@@ -161,18 +162,6 @@ fn data(fields: &Fields, request: &Request, problems: &mut Problems) -> PathBuf 
         problems.error(place, "data", "`data` is empty").help("name a directory, or leave it out");
     }
     path
-}
-
-fn builtin(fields: &Fields, data: &std::path::Path) -> Builtin {
-    let path = |key: &str| {
-        let section = fields.section("builtin")?;
-        section.text(key).map(|text| PathBuf::from(text.value))
-    };
-    Builtin {
-        tables: path("tables"),
-        rules: path("rules"),
-        ..Builtin::new(path("files").unwrap_or_else(|| data.join("files")))
-    }
 }
 
 fn names(fields: &Fields, problems: &mut Problems) -> Option<NamePattern> {

@@ -4,6 +4,7 @@
 mod agent;
 mod audit;
 mod auth;
+mod builtin;
 mod code;
 mod memory;
 mod server;
@@ -13,11 +14,11 @@ mod web;
 use agent::{AGENT, BUDGET, KEY, MODEL, PROVIDER};
 use audit::{AUDIT, SECRETS};
 use auth::AUTH;
+use builtin::BUILTIN;
 use code::CODE;
 use memory::MEMORY;
 use server::SERVER;
 use trust::TRUST;
-use web::{IMAGES, WEB};
 
 /// A place in the config with keys of its own.
 #[derive(Debug)]
@@ -302,38 +303,6 @@ const APPROVALS: Section = Section {
             whole(1, 10_000, "calls"),
             "256",
             "Calls that wait at the same time; one principal has at most half of them",
-        ),
-    ],
-    elsewhere: &[],
-};
-
-const BUILTIN: Section = Section {
-    title: "builtin",
-    keys: &[
-        key(
-            "files",
-            PLAIN,
-            "`files` in the data directory",
-            "The directory that `read_file` and `write_file` cannot leave",
-        ),
-        key("tables", PLAIN, "none", "A directory of tables for `roll_table`"),
-        key(
-            "rules",
-            PLAIN,
-            "none",
-            "A directory of rule packs for `search_rules` and `get_rule`, beside the rules built in",
-        ),
-        key(
-            "web",
-            Kind::Section(&WEB),
-            "no such tools",
-            "Gives the tools `fetch_page` and `search`; `{}` is enough for the first one",
-        ),
-        key(
-            "images",
-            Kind::Section(&IMAGES),
-            "no such tool",
-            "Gives the tool `generate_image`; its files are in `files`",
         ),
     ],
     elsewhere: &[],

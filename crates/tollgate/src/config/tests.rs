@@ -9,6 +9,7 @@ use super::{Config, Environment, Loaded, Paint, Report, Request, load_text};
 
 mod access;
 mod bad_input;
+mod builtin;
 mod code;
 mod files;
 mod good;

@@ -88,6 +88,17 @@ impl Desk {
         Ok(effect)
     }
 
+    /// How the files of built-in tools stand, if they changed since they were read.
+    pub(super) async fn changed_files(&self) -> Option<String> {
+        self.app.changed_files().await.map(|stamp| format!("{stamp:?}"))
+    }
+
+    /// Goes on by the same config, with all that it refers to read again.
+    pub(super) async fn refurnish(&self) -> Effect {
+        let turnover = self.app.reconfigure(&self.now).await;
+        effect::of(turnover, self.fixed.waiting(&self.now))
+    }
+
     pub(super) async fn change(&mut self, order: Order) -> Result<Made, Refused> {
         let (origin, masks, mode) = (self.origin.clone(), Arc::clone(&self.masks), order.mode);
         let draft = beside(move || change::draft(&origin, &masks, &order)).await??;

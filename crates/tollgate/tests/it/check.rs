@@ -52,6 +52,25 @@ fn a_bad_config_ends_with_two_and_says_all_that_is_wrong() {
 }
 
 #[test]
+fn what_built_in_tools_cannot_use_is_told_and_stops_nothing() {
+    let folder = TempDir::new().unwrap();
+    let write = |name: &str, text: &str| fs::write(folder.path().join(name), text).unwrap();
+    write("tollgate.yaml", "builtin: { tables: ., rules: nowhere }\n");
+    write("inns.txt", "1: The Owl\nThe Cat\n");
+    let run = tollgate(folder.path(), &["check"]);
+    assert_eq!(run.code, Some(0), "{}", run.stderr);
+    for expected in [
+        "warning: left out: `./inns.txt`, line 2: there is no range, though other lines have one",
+        "warning: left out: `nowhere`: No such file or directory",
+    ] {
+        assert!(run.stderr.contains(expected), "{}", run.stderr);
+    }
+    let run = tollgate(folder.path(), &["check", "--json"]);
+    let report: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(report["left_out"].as_array().unwrap().len(), 3, "{report}");
+}
+
+#[test]
 fn the_schema_and_the_manual_are_printed() {
     let folder = TempDir::new().unwrap();
     let run = tollgate(folder.path(), &["check", "--schema"]);

@@ -247,3 +247,41 @@ fn an_agent_that_is_gone_fails_no_call_of_the_others() {
     assert_eq!(reload(&served)["outcome"], "applied");
     assert_eq!((call("a"), call("b")), (200, 404));
 }
+
+#[test]
+fn tables_rules_and_music_are_read_again_when_their_files_change() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("tollgate.yaml");
+    let config = "builtin: { tables: ./t, rules: ./r, music: { library: ./m.yaml } }\n";
+    fs::write(&file, config).unwrap();
+    fs::create_dir(folder.path().join("t")).unwrap();
+    let served = Served::on(folder, file);
+    let inside = |name: &str| served.folder.path().join(name);
+    let call = |name: &str, arguments: Value| {
+        let body = json!({ "name": name, "arguments": arguments }).to_string();
+        served.line().send("POST /v1/tools/execute", &[], &body).json().to_string()
+    };
+    let inn = || call("roll_table", json!({ "table_name": "inns" }));
+    assert!(inn().contains("expected one of"), "{}", inn());
+    assert!(served.log().contains("m.yaml`: No such file"), "{}", served.log());
+
+    fs::write(inside("t/inns.txt"), "The Owl\n").unwrap();
+    let said = served.wait_for(|said| said["applied"] == 1);
+    assert_eq!(said["last"]["by"], "files of built-in tools");
+    assert!(inn().contains("The Owl"), "{}", inn());
+
+    fs::create_dir(inside("r")).unwrap();
+    let pack = "system: house\nrules: [{ id: house-hats, name: Hats, text: No hats inside. }]\n";
+    fs::write(inside("r/house.yaml"), pack).unwrap();
+    fs::write(inside("m.yaml"), "tracks: [{ title: Drums, file: d.ogg, moods: battle }]\n")
+        .unwrap();
+    served.wait_for(|_| call("get_rule", json!({ "id": "house-hats" })).contains("No hats inside"));
+    served
+        .wait_for(|_| call("play_track", json!({ "mood": "x" })).contains("there is for: battle"));
+
+    // A file that is wrong takes away what was in it, and nothing else.
+    fs::write(inside("r/house.yaml"), "rules: [").unwrap();
+    served.wait_for(|_| call("get_rule", json!({ "id": "house-hats" })).contains("no rule"));
+    assert!(served.log().contains("house.yaml`, line"), "{}", served.log());
+    assert!(inn().contains("The Owl"));
+}

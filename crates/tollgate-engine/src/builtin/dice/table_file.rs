@@ -1,125 +1,102 @@
 //! Reads random tables from files. `NAME.txt` has one entry per line, blank lines and lines with
-//! `#` left out; either no line or every line starts with its range (`1-4: …`, `5: …`).
-//! `NAME.json` is a list of texts or of `{"text": …, "weight": …}`.
+//! `#` left out; either no line or every line starts with its range (`1-4: …`, `5: …`, `96-00: …`).
+//! `NAME.yaml` and `NAME.json` are lists of texts or of `{text, weight}`.
 
 use std::collections::BTreeMap;
-use std::fs::File;
-use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
-use serde::Deserialize;
-
 use super::tables::{Entry, Table};
+use crate::builtin::document::{self, Data, Flaw, Node, Wrong};
 
+/// Endings of the files that are read; others may lie beside them.
+pub(crate) const ENDINGS: &[&str] = &["txt", "yaml", "yml", "json"];
 const MOST_TABLES: usize = 200;
 const MOST_ENTRIES: usize = 1_000;
 const MOST_FILE_BYTES: u64 = 256 * 1024;
 const MOST_TEXT_BYTES: usize = 2_000;
 const MOST_NAME_BYTES: usize = 64;
 
-/// A table file, or a whole directory, that was left out.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("table file `{}` is left out: {problem}", path.display())]
-pub struct Broken {
+/// A table as it was read, and where each entry stands.
+pub(super) struct Read {
     pub path: PathBuf,
-    pub problem: String,
+    pub table: Table,
+    pub lines: Vec<usize>,
 }
 
 /// All tables of a directory by name, and what could not be used. Other files are ignored.
-pub(crate) fn read_directory(directory: &Path) -> (BTreeMap<String, Table>, Vec<Broken>) {
-    let (mut tables, mut broken) = (BTreeMap::new(), Vec::new());
-    let paths = match table_paths(directory) {
+pub(super) fn read_directory(directory: &Path) -> (BTreeMap<String, Read>, Vec<Flaw>) {
+    let (mut tables, mut flaws) = (BTreeMap::new(), Vec::new());
+    let paths = match document::files(directory, ENDINGS) {
         Ok(paths) => paths,
-        Err(error) => {
-            broken.push(Broken { path: directory.to_owned(), problem: error.to_string() });
-            return (tables, broken);
-        }
+        Err(flaw) => return (tables, vec![flaw]),
     };
     for path in paths {
         let read = name(&path).and_then(|name| {
             if tables.contains_key(&name) {
-                return Err(format!("there is already a table `{name}`"));
+                return Err(Wrong::all(format!("there is already a table `{name}`")));
             }
             if tables.len() == MOST_TABLES {
-                return Err(format!("there are already {MOST_TABLES} tables"));
+                return Err(Wrong::all(format!("there are already {MOST_TABLES} tables")));
             }
-            Ok((name, read_file(&path)?))
+            let (table, lines) = read_file(&path)?;
+            Ok((name, Read { path: path.clone(), table, lines }))
         });
         match read {
             Ok((name, table)) => {
                 tables.insert(name, table);
             }
-            Err(problem) => broken.push(Broken { path, problem }),
+            Err(wrong) => flaws.push(wrong.of(&path)),
         }
     }
-    (tables, broken)
+    (tables, flaws)
 }
 
-/// In the order of their names, so that it does not depend on the file system which one wins.
-fn table_paths(directory: &Path) -> std::io::Result<Vec<PathBuf>> {
-    let mut paths = Vec::new();
-    for entry in directory.read_dir()? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|ending| ending == "txt" || ending == "json") {
-            paths.push(path);
-        }
-    }
-    paths.sort();
-    Ok(paths)
-}
-
-fn name(path: &Path) -> Result<String, String> {
+fn name(path: &Path) -> Result<String, Wrong> {
     let name = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-    let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_';
-    if name.is_empty() || name.len() > MOST_NAME_BYTES || !name.bytes().all(plain) {
-        return Err(format!(
-            "its name must be up to {MOST_NAME_BYTES} of the signs a-z, 0-9 and `_`"
-        ));
+    if name.is_empty() || name.len() > MOST_NAME_BYTES || !name.bytes().all(is_plain) {
+        let problem =
+            format!("its name must be up to {MOST_NAME_BYTES} of the signs a-z, 0-9 and `_`");
+        return Err(Wrong::all(problem));
     }
     Ok(name.to_owned())
 }
 
-fn read_file(path: &Path) -> Result<Table, String> {
-    if !path.metadata().map_err(|error| error.to_string())?.is_file() {
-        return Err("it is not a regular file".to_owned());
+/// What names of tables are made of.
+pub(super) fn is_plain(byte: u8) -> bool {
+    byte.is_ascii_lowercase() || byte.is_ascii_digit() || byte == b'_'
+}
+
+type Lines = (Table, Vec<usize>);
+
+fn read_file(path: &Path) -> Result<Lines, Wrong> {
+    if path.extension().is_some_and(|ending| ending == "txt") {
+        return read_lines(&document::text(path, MOST_FILE_BYTES)?);
     }
-    let file = File::open(path).map_err(|error| error.to_string())?;
-    let mut text = String::new();
-    file.take(MOST_FILE_BYTES + 1).read_to_string(&mut text).map_err(|error| error.to_string())?;
-    if text.len() as u64 > MOST_FILE_BYTES {
-        return Err(format!("it is larger than {MOST_FILE_BYTES} bytes"));
+    read_list(&document::read(path, MOST_FILE_BYTES)?)
+}
+
+pub(super) fn read_list(node: &Node) -> Result<Lines, Wrong> {
+    let Data::List(items) = &node.data else {
+        return Err(Wrong::at(node.line, "a table is a list of entries"));
+    };
+    let mut entries = Vec::new();
+    for item in items {
+        let (text, weight) = match &item.data {
+            Data::Map(_) => {
+                let fields = item.fields(&["text", "weight"])?;
+                (fields.required("text", MOST_TEXT_BYTES)?, fields.whole("weight")?.unwrap_or(1))
+            }
+            Data::Nothing | Data::Scalar(_) | Data::List(_) => {
+                (item.text("text", MOST_TEXT_BYTES)?, 1)
+            }
+        };
+        entries.push((item.line, weight, text));
     }
-    if path.extension().is_some_and(|ending| ending == "json") {
-        read_json(&text)
-    } else {
-        read_lines(&text)
-    }
+    table(&entries)
 }
 
-#[derive(Deserialize)]
-#[serde(untagged, expecting = "an entry is a text or {\"text\": …, \"weight\": …}")]
-enum RawEntry {
-    Plain(String),
-    Weighted(RawWeighted),
-}
-
-#[derive(Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RawWeighted {
-    text: String,
-    weight: u32,
-}
-
-pub(crate) fn read_json(text: &str) -> Result<Table, String> {
-    let entries: Vec<RawEntry> = serde_json::from_str(text).map_err(|error| error.to_string())?;
-    let entries = entries.into_iter().map(|entry| match entry {
-        RawEntry::Plain(text) => Entry { weight: 1, text },
-        RawEntry::Weighted(RawWeighted { text, weight }) => Entry { weight, text },
-    });
-    checked(entries.collect())
-}
-
-pub(crate) fn read_lines(text: &str) -> Result<Table, String> {
+pub(super) fn read_lines(text: &str) -> Result<Lines, Wrong> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let lines: Vec<(usize, &str)> = text
         .lines()
         .enumerate()
@@ -131,36 +108,46 @@ pub(crate) fn read_lines(text: &str) -> Result<Table, String> {
     let mut next = 1_u32;
     for (number, line) in lines {
         if !ranged {
-            entries.push(Entry { weight: 1, text: line.to_owned() });
+            entries.push((number, 1, line));
             continue;
         }
-        let (first, last, text) = range(line)
-            .ok_or_else(|| format!("line {number} has no range, though other lines have one"))?;
+        let missing = || Wrong::at(number, "there is no range, though other lines have one");
+        let (first, last, text) = range(line).ok_or_else(missing)?;
         if first != next || last < first || last == u32::MAX {
-            return Err(format!("line {number}: the range must start at {next}"));
+            return Err(Wrong::at(number, format!("the range must start at {next}")));
         }
         next = last + 1;
-        entries.push(Entry { weight: last - first + 1, text: text.to_owned() });
+        entries.push((number, last - first + 1, text));
     }
-    checked(entries)
+    table(&entries)
 }
 
-/// `3-5: text` or `3: text`.
+/// `3-5: text` or `3: text`; on percentile dice `00` is the hundred.
 fn range(line: &str) -> Option<(u32, u32, &str)> {
     let (range, text) = line.split_once(':')?;
-    let (first, last) = range.split_once('-').unwrap_or((range, range));
-    Some((first.trim().parse().ok()?, last.trim().parse().ok()?, text.trim()))
+    let (first, last) = range.split_once(['-', '–']).unwrap_or((range, range));
+    let number = |text: &str| match text.trim() {
+        "00" => Some(100),
+        digits => digits.parse().ok(),
+    };
+    Some((number(first)?, number(last)?, text.trim()))
 }
 
-fn checked(entries: Vec<Entry>) -> Result<Table, String> {
+fn table(entries: &[(usize, u32, &str)]) -> Result<Lines, Wrong> {
     if entries.is_empty() || entries.len() > MOST_ENTRIES {
-        return Err(format!("a table has 1 to {MOST_ENTRIES} entries"));
+        return Err(Wrong::all(format!("a table has 1 to {MOST_ENTRIES} entries")));
     }
-    let unfit = |entry: &Entry| entry.text.trim().is_empty() || entry.text.len() > MOST_TEXT_BYTES;
-    if let Some(at) = entries.iter().position(unfit) {
-        return Err(format!("entry {} must have 1 to {MOST_TEXT_BYTES} bytes of text", at + 1));
+    let unfit =
+        |(_, _, text): &&(usize, u32, &str)| text.trim().is_empty() || text.len() > MOST_TEXT_BYTES;
+    if let Some((line, ..)) = entries.iter().find(unfit) {
+        let problem = format!("an entry must have 1 to {MOST_TEXT_BYTES} bytes of text");
+        return Err(Wrong::at(*line, problem));
     }
-    Table::new(entries).ok_or_else(|| "every weight must be at least 1 and not huge".to_owned())
+    let lines = entries.iter().map(|(line, ..)| *line).collect();
+    let entries = entries.iter().map(|(_, weight, text)| Entry::new(*weight, text)).collect();
+    let table = Table::new(entries)
+        .ok_or_else(|| Wrong::all("every weight must be at least 1 and not huge"))?;
+    Ok((table, lines))
 }
 
 #[cfg(test)]

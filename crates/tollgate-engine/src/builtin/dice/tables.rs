@@ -1,10 +1,14 @@
 //! Random tables by name: those that ship and those found in a directory. Called by the
-//! `roll_table` tool and by wiring; rolls nothing itself.
+//! `roll_table` tool and by wiring. Chance comes in as an argument.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use super::table_file::{self, Broken};
+use super::entry::Piece;
+use super::{roll, table_file};
+use crate::builtin::document::{Flaw, Wrong};
+
+pub use super::entry::Entry;
 
 const SHIPPED: &[(&str, &str)] = &[
     ("random_encounter", include_str!("tables/random_encounter.txt")),
@@ -12,28 +16,69 @@ const SHIPPED: &[(&str, &str)] = &[
     ("wild_magic", include_str!("tables/wild_magic.txt")),
 ];
 
+/// How deep entries may send on to other tables, and how many dice and tables one answer may need:
+/// a table may lead back to itself.
+const DEEPEST: usize = 5;
+const MOST_INNER: usize = 50;
+const MOST_RESULT_BYTES: usize = 16 * 1024;
+
 /// All tables that can be rolled on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tables {
     by_name: BTreeMap<String, Table>,
 }
 
+/// What came up.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Found {
+    pub roll: u32,
+    /// With all dice in it rolled.
+    pub result: String,
+    /// Those dice, as they stand in the entry, and what they came to.
+    pub dice: Vec<(String, i64)>,
+}
+
 impl Tables {
     pub fn shipped() -> Self {
         let read = |(name, text): &(&str, &str)| {
-            let table = table_file::read_lines(text).expect("the tables that ship are sound");
+            let read = table_file::read_lines(text);
+            let (table, _) = read.expect("the tables that ship are sound");
             ((*name).to_owned(), table)
         };
         Self { by_name: SHIPPED.iter().map(read).collect() }
     }
 
     /// The shipped tables and those of a directory, which win where both have a name.
-    /// A file that cannot be used is left out and reported.
-    pub fn with_directory(directory: &Path) -> (Self, Vec<Broken>) {
+    /// What cannot be used is left out and reported.
+    pub fn with_directory(directory: &Path) -> (Self, Vec<Flaw>) {
         let mut tables = Self::shipped();
-        let (found, broken) = table_file::read_directory(directory);
-        tables.by_name.extend(found);
-        (tables, broken)
+        let (found, mut flaws) = table_file::read_directory(directory);
+        for (name, read) in &found {
+            tables.by_name.insert(name.clone(), read.table.clone());
+        }
+        for read in found.values() {
+            for (entry, line) in read.table.entries.iter().zip(&read.lines) {
+                let unknown = entry.pieces().iter().filter_map(|piece| tables.unknown(piece));
+                flaws.extend(unknown.map(|problem| Wrong::at(*line, problem).of(&read.path)));
+            }
+        }
+        (tables, flaws)
+    }
+
+    /// One table alone, called `it`.
+    #[cfg(test)]
+    pub(super) fn of(table: Table) -> Self {
+        Self { by_name: [("it".to_owned(), table)].into() }
+    }
+
+    /// What is wrong with a part of an entry.
+    fn unknown(&self, piece: &Piece) -> Option<String> {
+        let said = match piece {
+            Piece::Table(name) if self.by_name.contains_key(name) => return None,
+            Piece::Table(said) | Piece::Neither(said) => said,
+            Piece::Text(_) | Piece::Dice { .. } => return None,
+        };
+        Some(format!("`{{{said}}}` is neither dice nor a table; it is read out as it stands"))
     }
 
     pub fn get(&self, name: &str) -> Option<&Table> {
@@ -43,18 +88,61 @@ impl Tables {
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.by_name.keys().map(String::as_str)
     }
+
+    /// Rolls on a table, and all that its entry asks for. `None`: there is no such table.
+    pub fn roll(&self, name: &str, random: &mut dyn FnMut(u32) -> u32) -> Option<Found> {
+        let table = self.get(name)?;
+        let roll = random(table.sides());
+        let mut rolling = Rolling { tables: self, random, left: MOST_INNER, dice: Vec::new() };
+        let mut result = String::new();
+        rolling.say(table.entry(roll), 0, &mut result);
+        Some(Found { roll, result, dice: rolling.dice })
+    }
+}
+
+struct Rolling<'t> {
+    tables: &'t Tables,
+    random: &'t mut dyn FnMut(u32) -> u32,
+    /// Dice and tables that may still be rolled.
+    left: usize,
+    dice: Vec<(String, i64)>,
+}
+
+impl Rolling<'_> {
+    fn say(&mut self, entry: &Entry, depth: usize, out: &mut String) {
+        for piece in entry.pieces() {
+            match piece {
+                Piece::Text(text) => out.push_str(text),
+                Piece::Neither(said) => out.push_str(&format!("{{{said}}}")),
+                Piece::Dice { said, expression } if self.left > 0 => {
+                    self.left -= 1;
+                    let total = roll::roll(expression, self.random).total;
+                    out.push_str(&total.to_string());
+                    self.dice.push((said.clone(), total));
+                }
+                Piece::Dice { said, .. } => out.push_str(said),
+                Piece::Table(name) => match self.tables.get(name) {
+                    Some(_) if self.is_over(depth, out) => out.push('…'),
+                    Some(table) => {
+                        self.left -= 1;
+                        let roll = (self.random)(table.sides());
+                        self.say(table.entry(roll), depth + 1, out);
+                    }
+                    None => out.push_str(&format!("{{{name}}}")),
+                },
+            }
+        }
+    }
+
+    fn is_over(&self, depth: usize, out: &str) -> bool {
+        self.left == 0 || depth == DEEPEST || out.len() > MOST_RESULT_BYTES
+    }
 }
 
 /// Invariant: at least one entry, every weight at least 1, and the weights add up to a `u32`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Table {
     entries: Vec<Entry>,
-}
-
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
-    pub weight: u32,
-    pub text: String,
 }
 
 impl Table {
@@ -75,13 +163,13 @@ impl Table {
     ///
     /// # Panics
     /// If the roll is not within 1 and [`Table::sides`].
-    pub fn entry(&self, roll: u32) -> &str {
+    pub fn entry(&self, roll: u32) -> &Entry {
         let mut top = 0;
         let hit = self.entries.iter().find(|entry| {
             top += entry.weight;
             (1..=top).contains(&roll)
         });
-        &hit.expect("a roll is between 1 and the sides").text
+        hit.expect("a roll is between 1 and the sides")
     }
 }
 

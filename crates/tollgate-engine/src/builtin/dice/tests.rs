@@ -103,6 +103,18 @@ async fn a_table_says_its_name_the_roll_and_the_entry() {
 }
 
 #[tokio::test]
+async fn dice_in_an_entry_are_rolled_and_told() {
+    let arguments = json!({ "table_name": "random_encounter" });
+    let reply = call("roll_table", &falling(&[5, 3]), arguments).await.unwrap();
+    assert_eq!(
+        reply.text,
+        "random encounter, 5: 4 wolves follow at a distance, and close in once the light goes."
+    );
+    let dice = &reply.structured.unwrap()["dice"];
+    assert_eq!(*dice, json!([{ "expression": "1d6+1", "total": 4 }]));
+}
+
+#[tokio::test]
 async fn an_argument_that_is_missing_is_named() {
     let failure = call("roll", &falling(&[]), json!({})).await.unwrap_err();
     assert_eq!(failure.message, "`expression` must be given, as a string");

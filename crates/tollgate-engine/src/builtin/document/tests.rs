@@ -100,6 +100,12 @@ fn keys_and_kinds_are_checked() {
     ] {
         assert_eq!(told(&fields.required(key, 9).unwrap_err()), expected);
     }
+    assert_eq!(fields.whole("d").unwrap(), Some(12));
+    assert_eq!(fields.whole("f").unwrap(), None);
+    let wrong = fields.whole("e").unwrap_err();
+    assert_eq!(told(&wrong), "`f`, line 5: `e` must be a whole number");
+    let wrong = fields.get("d").unwrap().entries("d").unwrap_err();
+    assert_eq!(told(&wrong), "`f`, line 4: `d` must have keys");
     let wrong = fields.list("d").unwrap_err();
     assert_eq!(told(&wrong), "`f`, line 4: `d` must be a list");
 }

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use crate::builtin::document::{self, Fields, Flaw, Node, Wrong};
 
 /// Endings of the files that are read; others may lie beside them.
-const ENDINGS: &[&str] = &["yaml", "yml", "json"];
+pub(crate) const ENDINGS: &[&str] = &["yaml", "yml", "json"];
 const MOST_FILES: usize = 200;
 const MOST_FILE_BYTES: u64 = 1024 * 1024;
 const MOST_TEXT_BYTES: usize = 8_000;

@@ -2,16 +2,17 @@
 
 use std::fs;
 
-use super::servers;
+use super::{flaws, servers};
+use crate::builtin::Surroundings;
 use crate::builtin::scratch::Scratch;
-use crate::settings::Builtin;
+use crate::settings::{Builtin, Music};
 
 #[test]
 fn servers_ship_with_their_tools() {
     let scratch = Scratch::new();
     let settings = Builtin::new(scratch.path().join("files"));
     let mut shown = Vec::new();
-    for server in servers(&settings, None) {
+    for server in servers(&settings, &Surroundings::default()) {
         for tool in &server.tools {
             let definition = tool.definition();
             shown.push(format!("{}/{}", server.name, definition["name"].as_str().unwrap()));
@@ -40,7 +41,7 @@ fn tables_of_the_user_are_offered() {
         tables: Some(scratch.path().to_owned()),
         ..Builtin::new(scratch.path().join("files"))
     };
-    let roll_table = servers(&settings, None)[0].tools[1].definition();
+    let roll_table = servers(&settings, &Surroundings::default())[0].tools[1].definition();
     let names = roll_table["inputSchema"]["properties"]["table_name"]["enum"].clone();
     assert_eq!(
         names,
@@ -58,9 +59,24 @@ fn rules_of_the_user_are_offered() {
         rules: Some(scratch.path().to_owned()),
         ..Builtin::new(scratch.path().join("files"))
     };
-    let servers = servers(&settings, None);
+    let servers = servers(&settings, &Surroundings::default());
     let rules = servers.iter().find(|server| server.name == "rules").unwrap();
     let definition = rules.tools[0].definition();
     let about = definition["inputSchema"]["properties"]["system"]["description"].as_str().unwrap();
     assert!(about.ends_with("There are: dnd5e, pf2e"), "{about}");
+}
+
+#[test]
+fn music_is_offered_once_there_is_a_library() {
+    let scratch = Scratch::new();
+    let library = scratch.path().join("music.yaml");
+    let settings = Builtin {
+        music: Some(Music { library: library.clone(), webhook: None }),
+        ..Builtin::new(scratch.path().join("files"))
+    };
+    let offered = servers(&settings, &Surroundings::default());
+    assert_eq!(offered.last().unwrap().name, "music");
+    assert_eq!(flaws(&settings).len(), 1, "there is no file");
+    fs::write(&library, "tracks: [{ title: a, file: b, moods: c }]").unwrap();
+    assert_eq!(flaws(&settings), []);
 }

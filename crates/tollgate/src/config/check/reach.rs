@@ -5,17 +5,27 @@ use std::path::PathBuf;
 
 use tollgate_core::code::Means;
 use tollgate_core::glob::Glob;
-use tollgate_engine::builtin::{memory, table};
+use tollgate_engine::builtin::{Surroundings, memory, table};
 use tollgate_engine::settings::Builtin;
 
 use super::super::diagnostic::Problems;
 use super::super::raw::Fields;
 use super::super::suggest::nearest;
+use super::super::wording::last;
+
+/// Built-in tools that are there only with their section.
+const NEEDING: &[(&str, &str)] =
+    &[("play_track", "builtin.music"), ("stop_music", "builtin.music")];
 
 pub(super) fn warn_of_names_nobody_has(top: &Fields, problems: &mut Problems) {
     let Some(known) = Known::of(top) else { return };
     for (section, key) in lists(top) {
         for listed in section.texts(key).into_iter().filter(|it| !known.has(it.value)) {
+            if let Some((_, needed)) = NEEDING.iter().find(|(name, _)| *name == listed.value) {
+                let message = format!("there is no `{}` without `{needed}`", listed.value);
+                problems.warning(listed.at, &section.path(key), message);
+                continue;
+            }
             let message = format!("no tool can be called `{}`", listed.value);
             let found = problems.warning(listed.at, &section.path(key), message);
             let near = nearest(listed.value, known.exact.iter().map(String::as_str));
@@ -55,6 +65,9 @@ impl Known {
             return None;
         }
         let mut exact: Vec<String> = shipped(top);
+        let is_there = |section: &str| top.section("builtin").is_some_and(|it| it.has(section));
+        let needing = NEEDING.iter().filter(|(_, section)| is_there(last(section)));
+        exact.extend(needing.map(|(name, _)| (*name).to_owned()));
         exact.extend(memory::NAMES.iter().map(|&name| name.to_owned()));
         exact.extend(Means::ALL.map(|means| means.name().to_owned()));
         let mut patterns = Vec::new();
@@ -81,7 +94,10 @@ fn shipped(top: &Fields) -> Vec<String> {
     let web = super::web::web(top, &mut unheard);
     let providers = super::model::providers(top, &mut unheard);
     let images = super::images::images(top, &providers, &mut unheard);
-    let servers = table::servers(&Builtin { web, images, ..Builtin::new(PathBuf::new()) }, None);
+    let servers = table::servers(
+        &Builtin { web, images, ..Builtin::new(PathBuf::new()) },
+        &Surroundings::default(),
+    );
     let definitions = servers.iter().flat_map(|server| &server.tools).map(|tool| tool.definition());
     definitions.filter_map(|it| it["name"].as_str().map(str::to_owned)).collect()
 }

@@ -168,6 +168,10 @@ keys: [{ name: k, key: 0123456789abcdef, rate_limit: 3/s }]
 fn only_names_that_ship_or_will_are_taken_for_built_in() {
     let names = "[roll, roll_table, read_file, write_file, search_rules]";
     assert_eq!(report(&format!("agents: {{ a: {{ tools: {names} }} }}")).diagnostics, []);
+    let music = "agents: { a: { tools: [play_track, stop_music] } }";
+    let found = report(music);
+    assert_eq!(found.diagnostics[0].message, "there is no `play_track` without `builtin.music`");
+    assert_eq!(report(&format!("{music}\nbuiltin: {{ music: {{ library: m }} }}")).diagnostics, []);
     let found = report("agents: { a: { tools: [generate_image] } }");
     assert_eq!(found.diagnostics[0].message, "no tool can be called `generate_image`");
 }

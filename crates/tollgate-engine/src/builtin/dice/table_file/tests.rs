@@ -2,12 +2,31 @@
 
 use std::fs;
 
-use super::{read_directory, read_json, read_lines};
+use super::{Lines, Wrong, read_directory, read_list};
 use crate::builtin::dice::tables::{Table, Tables};
+use crate::builtin::document;
 use crate::builtin::scratch::Scratch;
 
-fn shown(table: &Table) -> Vec<&str> {
-    (1..=table.sides()).map(|roll| table.entry(roll)).collect()
+/// What each roll gives.
+fn shown(table: &Table) -> Vec<String> {
+    let found = |roll: u32| Tables::of(table.clone()).roll("it", &mut |_| roll).unwrap().result;
+    (1..=table.sides()).map(found).collect()
+}
+
+fn read_lines(text: &str) -> Result<Table, String> {
+    told(super::read_lines(text))
+}
+
+fn read_yaml(text: &str) -> Result<Table, String> {
+    told(document::yaml(text).and_then(|node| read_list(&node)))
+}
+
+fn told(read: Result<Lines, Wrong>) -> Result<Table, String> {
+    let told = |wrong: Wrong| match wrong.line {
+        Some(line) => format!("line {line}: {}", wrong.problem),
+        None => wrong.problem,
+    };
+    read.map(|(table, _)| table).map_err(told)
 }
 
 #[test]
@@ -28,10 +47,10 @@ fn ranges_must_cover_every_roll_once() {
         ("1-2: a\n4: b", "line 2: the range must start at 3"),
         ("1-2: a\n2: b", "line 2: the range must start at 3"),
         ("0: a", "line 1: the range must start at 1"),
-        ("1: a\nb", "line 2 has no range, though other lines have one"),
+        ("1: a\nb", "line 2: there is no range, though other lines have one"),
         ("1-4294967295: a", "line 1: the range must start at 1"),
         ("", "a table has 1 to 1000 entries"),
-        ("1:", "entry 1 must have 1 to 2000 bytes of text"),
+        ("1:", "line 1: an entry must have 1 to 2000 bytes of text"),
     ] {
         assert_eq!(read_lines(text).unwrap_err(), problem, "{text}");
     }
@@ -39,13 +58,27 @@ fn ranges_must_cover_every_roll_once() {
 }
 
 #[test]
-fn json_entries_are_texts_with_or_without_weight() {
-    let table = read_json(r#"["a", {"text": "b", "weight": 2}]"#).unwrap();
-    assert_eq!(shown(&table), ["a", "b", "b"]);
-    for text in ["{}", "[1]", r#"[{"text": "a"}]"#, r#"[{"text": "a", "weight": 0}]"#, "[]"] {
-        assert!(read_json(text).is_err(), "{text}");
+fn percentile_tables_end_with_00() {
+    let table = read_lines("\u{feff}01–98: rain\n99-00: snow\n").unwrap();
+    assert_eq!(table.sides(), 100);
+    assert_eq!(shown(&table)[97..], ["rain", "snow", "snow"]);
+}
+
+#[test]
+fn lists_hold_texts_with_or_without_weight() {
+    let table = read_yaml("- a\n- { text: b, weight: 2 }\n- { text: c }\n- 7\n").unwrap();
+    assert_eq!(shown(&table), ["a", "b", "b", "c", "7"]);
+    for (text, problem) in [
+        ("{}", "line 1: a table is a list of entries"),
+        ("[]", "a table has 1 to 1000 entries"),
+        ("- a\n- [b]", "line 2: `text` must be a text"),
+        ("- { text: a, weight: x }", "line 1: `weight` must be a whole number"),
+        ("- { text: a, weight: 0 }", "every weight must be at least 1 and not huge"),
+        ("- a\n- { txet: a }", "line 2: there is no key `txet`; did you mean `text`?"),
+        ("- { weight: 1 }", "line 1: `text` is missing"),
+    ] {
+        assert_eq!(read_yaml(text).unwrap_err(), problem, "{text}");
     }
-    assert!(read_json(&"[".repeat(100_000)).is_err());
 }
 
 #[test]
@@ -54,7 +87,7 @@ fn a_directory_adds_tables_and_reports_what_it_leaves_out() {
     let write = |name: &str, text: &str| fs::write(scratch.path().join(name), text).unwrap();
     write("taverns.txt", "The Broken Oar\n");
     write("taverns.json", r#"["The Owl"]"#);
-    write("weather.json", r#"["rain"]"#);
+    write("weather.yaml", "- rain in {taverns}\n- '{2d} drops'\n- '{nowhere}'\n");
     write("wild_magic.txt", "nothing happens\n");
     write("notes.md", "not a table");
     write("Bad Name.txt", "x\n");
@@ -62,23 +95,32 @@ fn a_directory_adds_tables_and_reports_what_it_leaves_out() {
     write("huge.txt", &"x\n".repeat(200_000));
     fs::create_dir(scratch.path().join("folder.txt")).unwrap();
 
-    let (tables, broken) = Tables::with_directory(scratch.path());
+    let (tables, flaws) = Tables::with_directory(scratch.path());
     let names: Vec<&str> = tables.names().collect();
     assert_eq!(names, ["random_encounter", "taverns", "treasure_hoard", "weather", "wild_magic"]);
     assert_eq!(shown(tables.get("taverns").unwrap()), ["The Owl"]);
     assert_eq!(shown(tables.get("wild_magic").unwrap()), ["nothing happens"]);
-    let left_out: Vec<String> = broken
-        .iter()
-        .map(|broken| broken.path.file_name().unwrap().to_string_lossy().into_owned())
-        .collect();
-    assert_eq!(left_out, ["Bad Name.txt", "empty.txt", "folder.txt", "huge.txt", "taverns.txt"]);
-    assert!(broken[4].to_string().ends_with("there is already a table `taverns`"));
+    let folder = format!("`{}/", scratch.path().display());
+    let told: Vec<String> =
+        flaws.iter().map(|flaw| flaw.to_string().replace(&folder, "")).collect();
+    assert_eq!(
+        told,
+        [
+            "Bad Name.txt`: its name must be up to 64 of the signs a-z, 0-9 and `_`",
+            "empty.txt`: a table has 1 to 1000 entries",
+            "folder.txt`: it is not a regular file",
+            "huge.txt`: it is larger than 262144 bytes",
+            "taverns.txt`: there is already a table `taverns`",
+            "weather.yaml`, line 2: `{2d}` is neither dice nor a table; it is read out as it stands",
+            "weather.yaml`, line 3: `{nowhere}` is neither dice nor a table; it is read out as it stands",
+        ]
+    );
 }
 
 #[test]
 fn a_directory_that_is_not_there_is_reported() {
     let scratch = Scratch::new();
-    let (tables, broken) = read_directory(&scratch.path().join("nowhere"));
+    let (tables, flaws) = read_directory(&scratch.path().join("nowhere"));
     assert!(tables.is_empty());
-    assert_eq!(broken.len(), 1);
+    assert_eq!(flaws.len(), 1);
 }

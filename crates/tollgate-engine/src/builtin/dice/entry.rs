@@ -1,0 +1,68 @@
+//! One entry of a random table: its text, with the dice and tables in it. `{2d6} wolves` rolls the
+//! dice, `{taverns}` rolls on that table; all else is text.
+
+use super::expression::Expression;
+use super::{parse, table_file};
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    pub weight: u32,
+    pieces: Vec<Piece>,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Piece {
+    Text(String),
+    Dice {
+        said: String,
+        expression: Expression,
+    },
+    /// A table, if there is one of that name.
+    Table(String),
+    /// In braces, but nothing that could be rolled.
+    Neither(String),
+}
+
+impl Entry {
+    pub fn new(weight: u32, text: &str) -> Self {
+        let mut pieces = Vec::new();
+        let mut rest = text.trim();
+        while let Some((before, inside, after)) = braces(rest) {
+            if !before.is_empty() {
+                pieces.push(Piece::Text(before.to_owned()));
+            }
+            pieces.push(piece(inside));
+            rest = after;
+        }
+        if !rest.is_empty() {
+            pieces.push(Piece::Text(rest.to_owned()));
+        }
+        Self { weight, pieces }
+    }
+
+    pub(super) fn pieces(&self) -> &[Piece] {
+        &self.pieces
+    }
+}
+
+/// What stands before, in and behind the first pair of braces.
+fn braces(text: &str) -> Option<(&str, &str, &str)> {
+    let (before, rest) = text.split_once('{')?;
+    let (inside, after) = rest.split_once('}')?;
+    Some((before, inside, after))
+}
+
+fn piece(inside: &str) -> Piece {
+    let said = inside.trim();
+    // A table may be called `d6`: names of dice win.
+    match parse::parse(said) {
+        Ok(expression) => Piece::Dice { said: said.to_owned(), expression },
+        Err(_) if !said.is_empty() && said.bytes().all(table_file::is_plain) => {
+            Piece::Table(said.to_owned())
+        }
+        Err(_) => Piece::Neither(inside.to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

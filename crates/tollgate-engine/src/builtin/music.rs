@@ -1,0 +1,243 @@
+//! The server `music`: `play_track` picks a track for a mood, `stop_music` ends it. Nothing is played
+//! here: whoever listens (a page, a player, a bot) is told by `/api/events` and by a webhook.
+//!
+//! What plays is kept for each namespace, beyond the life of one library.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use serde_json::{Map, Value, json};
+use tollgate_core::memory::Namespace;
+
+use super::dice::Random;
+use super::document::shown;
+use super::{Asker, Failure, Reply, Tool};
+use crate::notices::{Notice, Notices};
+use library::{Library, Track};
+use webhook::{Told, Webhook};
+
+pub mod library;
+mod moods;
+pub(crate) mod webhook;
+
+const MOST_MOOD_CHARACTERS: usize = 200;
+/// Moods that are worth listing to a model.
+const MOST_LISTED: usize = 40;
+
+/// What plays, by namespace.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Playing(Arc<Mutex<HashMap<Namespace, Arc<Track>>>>);
+
+/// What the tools work with.
+pub(crate) struct Stage {
+    pub(crate) library: Result<Library, String>,
+    pub(crate) webhook: Option<Webhook>,
+    pub(crate) playing: Playing,
+    pub(crate) notices: Notices,
+    pub(crate) random: Random,
+}
+
+pub(crate) fn tools(stage: Stage) -> Vec<Box<dyn Tool>> {
+    let stage = Arc::new(stage);
+    vec![Box::new(PlayTrack(Arc::clone(&stage))), Box::new(StopMusic(stage))]
+}
+
+struct PlayTrack(Arc<Stage>);
+
+#[async_trait]
+impl Tool for PlayTrack {
+    fn definition(&self) -> Value {
+        let moods: Vec<&str> = self.0.library.iter().flat_map(Library::moods).collect();
+        let listed = moods[..moods.len().min(MOST_LISTED)].join(", ");
+        json!({
+            "name": "play_track",
+            "title": "Play music",
+            "description": "Plays a track that fits a mood, in place of the one that plays now.",
+            "inputSchema": {
+                "type": "object",
+                "properties": {
+                    "mood": {
+                        "type": "string",
+                        "description": format!("The mood or scene. There is music for: {listed}"),
+                        "examples": moods.first().into_iter().collect::<Vec<_>>(),
+                        "minLength": 1,
+                        "maxLength": MOST_MOOD_CHARACTERS,
+                    },
+                },
+                "required": ["mood"],
+                "additionalProperties": false,
+            },
+            "outputSchema": {
+                "type": "object",
+                "properties": {
+                    "track": track_schema(),
+                    "mood": { "type": "string", "description": "The mood that it was picked for" },
+                    "listeners": {
+                        "type": "integer",
+                        "description": "How many were told on the stream of events",
+                    },
+                    "webhook": { "type": "string", "enum": ["none", "told", "pending", "failed"] },
+                },
+                "required": ["track", "mood", "listeners", "webhook"],
+            },
+            "annotations": annotations("Play music"),
+            "_meta": super::latency(50, 200),
+        })
+    }
+
+    async fn call(&self, arguments: &Map<String, Value>, asker: &Asker) -> Result<Reply, Failure> {
+        let stage = &*self.0;
+        let asked = super::text_argument(arguments, "mood")?.trim();
+        let library = stage.library.as_ref().map_err(Failure::new)?;
+        let namespace = &asker.scope.namespace;
+        let last = stage.playing.0.lock().get(namespace).cloned();
+        let pick = library.pick(asked, last.as_deref(), &stage.random);
+        let (track, mood) = pick.ok_or_else(|| {
+            let moods: Vec<&str> = library.moods().take(MOST_LISTED).collect();
+            let moods = moods.join(", ");
+            Failure::new(format!("there is no music for `{}`; there is for: {moods}", shown(asked)))
+        })?;
+        let spread = stage.spread(asker, Some((&track, &mood))).await?;
+        stage.playing.0.lock().insert(namespace.clone(), Arc::clone(&track));
+        let mut structured = spread.as_json();
+        structured["track"] = track.as_json();
+        structured["mood"] = json!(mood);
+        Ok(Reply {
+            text: format!("Playing “{}”, for the mood {mood}.", track.title),
+            structured: Some(structured),
+        })
+    }
+}
+
+struct StopMusic(Arc<Stage>);
+
+#[async_trait]
+impl Tool for StopMusic {
+    fn definition(&self) -> Value {
+        json!({
+            "name": "stop_music",
+            "title": "Stop the music",
+            "description": "Stops the music that plays.",
+            "inputSchema": { "type": "object", "properties": {}, "additionalProperties": false },
+            "outputSchema": {
+                "type": "object",
+                "properties": {
+                    "stopped": track_schema(),
+                    "listeners": { "type": "integer" },
+                    "webhook": { "type": "string", "enum": ["none", "told", "pending", "failed"] },
+                },
+                "required": ["listeners", "webhook"],
+            },
+            "annotations": annotations("Stop the music"),
+            "_meta": super::latency(50, 200),
+        })
+    }
+
+    async fn call(&self, _: &Map<String, Value>, asker: &Asker) -> Result<Reply, Failure> {
+        let stage = &*self.0;
+        // A player may go on though this process does not know of it any more: it is told in any case.
+        let spread = stage.spread(asker, None).await?;
+        let stopped = stage.playing.0.lock().remove(&asker.scope.namespace);
+        let mut structured = spread.as_json();
+        let text = match stopped {
+            Some(track) => {
+                structured["stopped"] = track.as_json();
+                format!("Stopped “{}”.", track.title)
+            }
+            None => "Nothing was playing.".to_owned(),
+        };
+        Ok(Reply { text, structured: Some(structured) })
+    }
+}
+
+/// Who was told.
+struct Spread {
+    listeners: usize,
+    webhook: Option<Told>,
+}
+
+impl Spread {
+    fn as_json(&self) -> Value {
+        let webhook = match &self.webhook {
+            None => "none",
+            Some(Told::Yes) => "told",
+            Some(Told::Pending) => "pending",
+            Some(Told::No(_)) => "failed",
+        };
+        json!({ "listeners": self.listeners, "webhook": webhook })
+    }
+}
+
+impl Stage {
+    /// Tells everybody. Fails only if there is nobody who could be told.
+    async fn spread(
+        &self,
+        asker: &Asker,
+        played: Option<(&Arc<Track>, &str)>,
+    ) -> Result<Spread, Failure> {
+        let listeners = self.notices.tell(Notice::Music {
+            namespace: asker.scope.namespace.clone(),
+            principal: asker.principal.clone(),
+            played: played.map(|(track, mood)| (track.as_json(), mood.to_owned())),
+        });
+        let webhook = match &self.webhook {
+            None => None,
+            Some(webhook) => Some(webhook.tell(event(asker, played)).await),
+        };
+        match (&webhook, listeners) {
+            (None, 0) => Err(Failure::new(
+                "nobody plays the music: no player listens to `/api/events`, and the config names no \
+                 `builtin.music.webhook`",
+            )),
+            (Some(Told::No(why)), 0) => {
+                Err(Failure::new(format!("no player could be told: the webhook failed: {why}")))
+            }
+            _ => Ok(Spread { listeners, webhook }),
+        }
+    }
+}
+
+/// What the webhook is sent.
+fn event(asker: &Asker, played: Option<(&Arc<Track>, &str)>) -> Value {
+    let (namespace, by) = (asker.scope.namespace.as_str(), asker.principal.as_str());
+    match played {
+        Some((track, mood)) => json!({
+            "event": "play",
+            "namespace": namespace,
+            "by": by,
+            "mood": mood,
+            "track": track.as_json(),
+        }),
+        None => json!({ "event": "stop", "namespace": namespace, "by": by }),
+    }
+}
+
+fn track_schema() -> Value {
+    json!({
+        "type": "object",
+        "properties": {
+            "title": { "type": "string" },
+            "file": { "type": "string" },
+            "url": { "type": "string" },
+            "moods": { "type": "array", "items": { "type": "string" } },
+            "length_s": { "type": "integer" },
+        },
+        "required": ["title", "moods"],
+    })
+}
+
+/// Other music can be played afterwards: nothing is lost. The room hears it, so it is no mere look.
+fn annotations(title: &str) -> Value {
+    json!({
+        "title": title,
+        "readOnlyHint": false,
+        "destructiveHint": false,
+        "idempotentHint": false,
+        "openWorldHint": true,
+    })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,224 @@
+//! The tracks of a library file, and which of them fits a mood. Reads the file once; chance comes in
+//! as an argument, so that tests decide what is picked.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+use tollgate_core::relevance::{Index, Query, Subject};
+
+use super::moods;
+use crate::builtin::dice::Random;
+use crate::builtin::document::{self, Flaw, Node, Wrong};
+
+const MOST_FILE_BYTES: u64 = 4 * 1024 * 1024;
+const MOST_TRACKS: usize = 10_000;
+const MOST_TITLE_BYTES: usize = 200;
+const MOST_PLACE_BYTES: usize = 2_000;
+const MOST_MOOD_BYTES: usize = 64;
+const MOST_MOODS: usize = 32;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Track {
+    pub title: String,
+    pub place: Place,
+    /// In small letters.
+    pub moods: Vec<String>,
+    pub seconds: Option<u32>,
+}
+
+/// Where a player finds it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// As the library has it: it is the player's file.
+    File(String),
+    Url(String),
+}
+
+impl Track {
+    pub(super) fn as_json(&self) -> Value {
+        let (key, place) = match &self.place {
+            Place::File(place) => ("file", place),
+            Place::Url(place) => ("url", place),
+        };
+        let mut json = json!({ "title": self.title, key: place, "moods": self.moods });
+        if let Some(seconds) = self.seconds {
+            json["length_s"] = json!(seconds);
+        }
+        json
+    }
+}
+
+/// Invariant: there is a track. The index has the moods in the same order.
+#[derive(Debug)]
+pub struct Library {
+    tracks: Vec<Arc<Track>>,
+    moods: Vec<Mood>,
+    index: Index,
+}
+
+#[derive(Debug)]
+struct Mood {
+    name: String,
+    /// Other words for it.
+    also: Vec<String>,
+}
+
+impl Library {
+    /// What is wrong with a track is reported, and the track left out; `Err` if nothing is left.
+    pub fn read(path: &Path) -> (Result<Self, String>, Vec<Flaw>) {
+        let read = document::read(path, MOST_FILE_BYTES).and_then(|node| library(&node));
+        match read {
+            Ok((library, wrong)) => {
+                (Ok(library), wrong.into_iter().map(|wrong| wrong.of(path)).collect())
+            }
+            Err(wrong) => {
+                let flaw = wrong.of(path);
+                (Err(format!("the music library cannot be used: {flaw}")), vec![flaw])
+            }
+        }
+    }
+
+    pub fn moods(&self) -> impl Iterator<Item = &str> {
+        self.moods.iter().map(|mood| mood.name.as_str())
+    }
+
+    /// A track for a mood, and the mood of the library that was understood. Not the last one again,
+    /// if there is another.
+    pub(super) fn pick(
+        &self,
+        asked: &str,
+        last: Option<&Track>,
+        random: &Random,
+    ) -> Option<(Arc<Track>, String)> {
+        let query = self.index.corrected(&Query::new(asked));
+        let meant: Vec<&Mood> =
+            self.index.best(&query, self.moods.len()).iter().map(|at| &self.moods[*at]).collect();
+        let named: Vec<&Mood> =
+            meant.iter().copied().filter(|mood| mood.is_named(&query)).collect();
+        let wanted = if named.is_empty() { meant } else { named };
+        let fits = |track: &Arc<Track>| {
+            wanted.iter().filter(|mood| track.moods.contains(&mood.name)).count()
+        };
+        let most = self.tracks.iter().map(fits).max().filter(|most| *most > 0)?;
+        let mut fitting: Vec<&Arc<Track>> =
+            self.tracks.iter().filter(|track| fits(track) == most).collect();
+        // Of tracks that fit equally well, those for what was named best.
+        if let Some(mood) = wanted.iter().find(|mood| fitting.iter().any(|it| it.has(mood))) {
+            fitting.retain(|track| track.has(mood));
+        }
+        if fitting.len() > 1 {
+            fitting.retain(|track| Some(&***track) != last);
+        }
+        let sides = u32::try_from(fitting.len()).unwrap_or(u32::MAX);
+        let track = fitting[random(sides) as usize - 1];
+        let mood = wanted.iter().find(|mood| track.has(mood))?;
+        Some((Arc::clone(track), mood.name.clone()))
+    }
+}
+
+impl Track {
+    fn has(&self, mood: &Mood) -> bool {
+        self.moods.contains(&mood.name)
+    }
+}
+
+impl Mood {
+    fn is_named(&self, query: &Query) -> bool {
+        query.names(&self.name) > 0 || self.also.iter().any(|word| query.names(word) > 0)
+    }
+}
+
+fn library(node: &Node) -> Result<(Library, Vec<Wrong>), Wrong> {
+    let fields = node.fields(&["tracks", "moods"])?;
+    let (mut tracks, mut wrong) = (Vec::new(), Vec::new());
+    for node in fields.list("tracks")? {
+        match track(node) {
+            Ok(_) if tracks.len() == MOST_TRACKS => {
+                wrong.push(Wrong::at(
+                    node.line,
+                    format!("more than {MOST_TRACKS} tracks are not read"),
+                ));
+                break;
+            }
+            Ok(track) => tracks.push(Arc::new(track)),
+            Err(found) => wrong.push(found),
+        }
+    }
+    if tracks.is_empty() {
+        let none = Wrong::at(fields.line, "there are no `tracks` in it");
+        return Err(wrong.into_iter().next().unwrap_or(none));
+    }
+    let mut also = usual_words(&tracks);
+    if let Some(node) = fields.get("moods") {
+        for (mood, words) in node.entries("moods")? {
+            match also.get_mut(&mood.trim().to_lowercase()) {
+                Some(known) => known.extend(words_of(words, mood)?),
+                None => {
+                    let problem = format!("no track has the mood `{}`", document::shown(mood));
+                    wrong.push(Wrong::at(words.line, problem));
+                }
+            }
+        }
+    }
+    let moods: Vec<Mood> = also.into_iter().map(|(name, also)| Mood { name, also }).collect();
+    let titles: Vec<String> = moods.iter().map(|mood| mood.also.join(" ")).collect();
+    let index = Index::new(moods.iter().zip(&titles).map(|(mood, also)| Subject {
+        name: &mood.name,
+        title: Some(also),
+        description: None,
+        parameters: None,
+    }));
+    Ok((Library { tracks, moods, index }, wrong))
+}
+
+/// The moods of all tracks, and what everybody else calls them.
+fn usual_words(tracks: &[Arc<Track>]) -> BTreeMap<String, Vec<String>> {
+    let moods = tracks.iter().flat_map(|track| &track.moods);
+    let words =
+        |mood: &String| moods::alike(mood).filter(|word| word != mood).map(str::to_owned).collect();
+    moods.map(|mood| (mood.clone(), words(mood))).collect()
+}
+
+fn track(node: &Node) -> Result<Track, Wrong> {
+    let fields = node.fields(&["title", "file", "url", "moods", "length_s"])?;
+    let file = fields.text("file", MOST_PLACE_BYTES)?;
+    let url = fields.text("url", MOST_PLACE_BYTES)?;
+    let place = match (file, url) {
+        (Some(file), None) => Place::File(file.to_owned()),
+        (None, Some(url)) if ["http://", "https://"].iter().any(|it| url.starts_with(it)) => {
+            Place::Url(url.to_owned())
+        }
+        (None, Some(_)) => {
+            return Err(Wrong::at(node.line, "`url` must begin with http:// or https://"));
+        }
+        _ => return Err(Wrong::at(node.line, "a track has either `file` or `url`")),
+    };
+    let moods = match fields.get("moods") {
+        Some(moods) => words_of(moods, "moods")?,
+        None => return Err(Wrong::at(node.line, "`moods` is missing")),
+    };
+    let seconds = fields.whole("length_s")?;
+    Ok(Track {
+        title: fields.required("title", MOST_TITLE_BYTES)?.to_owned(),
+        place,
+        moods,
+        seconds,
+    })
+}
+
+/// One word or a list of them, in small letters.
+fn words_of(node: &Node, key: &str) -> Result<Vec<String>, Wrong> {
+    let nodes = match &node.data {
+        document::Data::Scalar(_) => std::slice::from_ref(node),
+        _ => node.list(key)?,
+    };
+    if nodes.is_empty() || nodes.len() > MOST_MOODS {
+        return Err(Wrong::at(node.line, format!("`{key}` has 1 to {MOST_MOODS} words")));
+    }
+    nodes.iter().map(|node| Ok(node.text(key, MOST_MOOD_BYTES)?.to_lowercase())).collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,63 @@
+//! How the files stand that built-in tools were made from. Two stamps differ once a file was written,
+//! added or taken away; nothing is read for it.
+
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use super::dice::table_file;
+use super::document;
+use super::rules::pack;
+use crate::settings::Builtin;
+
+/// More files than any directory is read for.
+const MOST_FILES: usize = 1_000;
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stamp(Vec<(PathBuf, State)>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+enum State {
+    /// Size, number, and when it last changed in any way, to the nanosecond.
+    File {
+        bytes: u64,
+        inode: u64,
+        changed: (i64, i64),
+    },
+    Missing(std::io::ErrorKind),
+}
+
+impl Stamp {
+    /// Asks the disk: for threads that may wait.
+    pub fn of(settings: &Builtin) -> Self {
+        let mut paths = Vec::new();
+        for (directory, endings) in
+            [(&settings.tables, table_file::ENDINGS), (&settings.rules, pack::ENDINGS)]
+        {
+            let Some(directory) = directory else { continue };
+            paths.push(directory.clone());
+            let files = document::files(directory, endings).unwrap_or_default();
+            paths.extend(files.into_iter().take(MOST_FILES));
+        }
+        paths.extend(settings.music.iter().map(|music| music.library.clone()));
+        Self(paths.into_iter().map(|path| (path.clone(), State::of(&path))).collect())
+    }
+}
+
+impl State {
+    fn of(path: &Path) -> Self {
+        match path.metadata() {
+            Ok(found) if found.is_dir() => {
+                Self::File { bytes: 0, inode: found.ino(), changed: (0, 0) }
+            }
+            Ok(found) => Self::File {
+                bytes: found.len(),
+                inode: found.ino(),
+                changed: (found.ctime(), found.ctime_nsec()),
+            },
+            Err(error) => Self::Missing(error.kind()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

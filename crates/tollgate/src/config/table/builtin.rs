@@ -1,0 +1,56 @@
+//! The keys of the built-in tools: where they may work, and what they are given.
+
+use super::web::{IMAGES, WEB};
+use super::{Kind, PLAIN, SECRET, Section, key, required};
+
+pub(super) const BUILTIN: Section = Section {
+    title: "builtin",
+    keys: &[
+        key(
+            "files",
+            PLAIN,
+            "`files` in the data directory",
+            "The directory that `read_file` and `write_file` cannot leave",
+        ),
+        key("tables", PLAIN, "none", "A directory of tables for `roll_table`"),
+        key(
+            "rules",
+            PLAIN,
+            "none",
+            "A directory of rule packs for `search_rules` and `get_rule`, beside the rules built in",
+        ),
+        key(
+            "web",
+            Kind::Section(&WEB),
+            "no such tools",
+            "Gives the tools `fetch_page` and `search`; `{}` is enough for the first one",
+        ),
+        key(
+            "images",
+            Kind::Section(&IMAGES),
+            "no such tool",
+            "Gives the tool `generate_image`; its files are in `files`",
+        ),
+        key(
+            "music",
+            Kind::Section(&MUSIC),
+            "none: there is no `play_track`",
+            "What `play_track` and `stop_music` play, and who is told",
+        ),
+    ],
+    elsewhere: &[],
+};
+
+const MUSIC: Section = Section {
+    title: "builtin.music",
+    keys: &[
+        required("library", PLAIN, "The file that lists the tracks, YAML or JSON"),
+        key(
+            "webhook",
+            SECRET,
+            "none: those who listen to `/api/events` are told",
+            "A URL that is sent every event by POST",
+        ),
+    ],
+    elsewhere: &[("tracks", "write them into a file, and its path as `library:`")],
+};
