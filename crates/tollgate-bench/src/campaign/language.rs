@@ -64,7 +64,7 @@ impl Language {
 
     /// A name that is often heard.
     pub(crate) fn famous(&self, random: &mut Random) -> &str {
-        &self.names[random.below(50)]
+        &self.names[random.below(12)]
     }
 
     /// A word that says something.
@@ -74,7 +74,7 @@ impl Language {
 
     /// A word that many texts have, though not all.
     pub(crate) fn usual(&self, random: &mut Random) -> &str {
-        &self.words[100 + random.below(400)]
+        &self.words[100 + random.below(200)]
     }
 
     /// A name that is used once.
