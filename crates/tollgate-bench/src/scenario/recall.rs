@@ -49,7 +49,8 @@ pub(crate) async fn rows(
 ) -> Result<Vec<Row>, Trouble> {
     let kept = Kept::open(database, scratch).await?;
     let filled = Filled::fill(campaign, &kept.memory).await?;
-    let times = if campaign.volume == Volume::FULL { MANY } else { FEW };
+    let is_full = campaign.volume == Volume::FULL;
+    let times = (campaign.volume.entries / 100).min(if is_full { MANY } else { FEW });
     let searches = filled.searches(times).await?;
     let entities = filled.entities(times).await?;
     let summaries = filled.summaries(times).await?;
