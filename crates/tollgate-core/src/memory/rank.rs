@@ -35,6 +35,9 @@ const NEAR: usize = 4;
 /// What is new counts so much more than what is old, and after how long half of that.
 const NEW: f32 = 0.1;
 const HALF_LIFE: Duration = Duration::from_secs(28 * 24 * 60 * 60);
+/// What is left of the worth of an agent's own words, and of a question.
+const REPEATED: f32 = 0.4;
+const ASKED: f32 = 0.7;
 /// Words in more than this part of all texts need not be in a text that has all that was asked for.
 const COMMON: f32 = 0.3;
 /// Bytes read of all candidates together, and of one at least.
@@ -42,7 +45,7 @@ const READ: usize = 2 << 20;
 const READ_OF_ONE: usize = 8 << 10;
 
 /// The best first, `most` at most; of those with the same words only the best. Scores are from 0 to
-/// 1; above one half are those that have every word.
+/// 1; above one half are only those that have every word.
 pub fn rank<T: Passage>(
     query: &Query,
     candidates: Candidates<T>,
@@ -113,7 +116,18 @@ fn worth<T: Passage>(passage: &T, fit: Fit, now: SystemTime) -> f32 {
         Trust::Operator => 0.02,
     };
     let most = 1.0 + NEW + 0.02;
-    base + 0.5 * fit * (1.0 + NEW * newness + trust) / most
+    (base + 0.5 * fit * (1.0 + NEW * newness + trust) / most) * news(passage)
+}
+
+/// What was said in a conversation tells less where it repeats or asks: an agent says what it was
+/// told, and whoever asked the same before did not know it either.
+fn news<T: Passage>(passage: &T) -> f32 {
+    match (passage.speaker(), passage.trust()) {
+        (None, _) => 1.0,
+        (Some(_), Trust::Agent) => REPEATED,
+        (Some(_), _) if passage.text().trim_end().ends_with(['?', '？']) => ASKED,
+        (Some(_), _) => 1.0,
+    }
 }
 
 /// The same words of the same speaker are the same.

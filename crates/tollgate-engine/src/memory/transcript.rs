@@ -43,21 +43,25 @@ impl Mind {
                 return;
             }
         };
-        let place = Place {
+        let place = |trust| Place {
             namespace: turn.scope().namespace,
             audience: turn.audience(),
             author: Author {
                 name: turn.principal.as_str().to_owned(),
                 via: said.via.to_owned(),
-                trust: Trust::Heard,
+                trust,
             },
         };
+        let entries: Vec<(Place, NewEntry)> =
+            entries.into_iter().map(|(trust, entry)| (place(trust), entry)).collect();
         let mind = Arc::clone(self);
         let written = self.writing.spawn(async move {
-            match mind.store.append(&place, entries).await {
-                Ok(_) => mind.stir(),
-                Err(error) => tracing::warn!(%error, "what was said is not kept"),
+            for (place, entry) in entries {
+                if let Err(error) = mind.store.append(&place, vec![entry]).await {
+                    tracing::warn!(%error, "what was said is not kept");
+                }
             }
+            mind.stir();
         });
         if written.is_err() {
             tracing::warn!("what was said is not kept: too much of it waits for the disk");
@@ -71,7 +75,8 @@ impl Mind {
         }
     }
 
-    fn entries(&self, turn: &Turn, said: &Said<'_>) -> Result<Vec<NewEntry>, Invalid> {
+    /// What people say is heard; what an agent says, a model wrote.
+    fn entries(&self, turn: &Turn, said: &Said<'_>) -> Result<Vec<(Trust, NewEntry)>, Invalid> {
         let now = self.now();
         let principal = turn.principal.as_str();
         let session = match said.conversation {
@@ -79,11 +84,14 @@ impl Mind {
             None => SessionId::parse(&format!("{principal}-{}", &date::written(now)[..10]))?,
         };
         let speaker = said.speaker.unwrap_or(principal);
-        let lines = [(speaker, said.heard), (turn.view.agent.as_str(), said.answered)];
-        let spoken = lines.into_iter().filter(|(_, text)| !text.trim().is_empty());
-        let kept = spoken.map(|(speaker, text)| {
+        let lines = [
+            (Trust::Heard, speaker, said.heard),
+            (Trust::Agent, turn.view.agent.as_str(), said.answered),
+        ];
+        let spoken = lines.into_iter().filter(|(_, _, text)| !text.trim().is_empty());
+        let kept = spoken.map(|(trust, speaker, text)| {
             let text = &text[..text.floor_char_boundary(LONGEST_TEXT)];
-            NewEntry::new(session.clone(), speaker, text, now)
+            Ok((trust, NewEntry::new(session.clone(), speaker, text, now)?))
         });
         kept.collect()
     }

@@ -193,3 +193,14 @@ fn every_hit_is_shown_with_what_was_looked_for() {
     assert_eq!(hits[0].snippet, "the **Silver** **Key**");
     assert_eq!(query.terms, terms("Silver Key"));
 }
+
+#[test]
+fn what_repeats_or_asks_comes_after_what_tells() {
+    let said = |text: &str, trust| Note { speaker: Some("Mira"), trust, days: 0, ..note(text) };
+    let told = Note { days: 200, ..said("the key is under the third step", Trust::Heard) };
+    let asked = said("where is the key under the third step?", Trust::Heard);
+    let repeated = said("you told me that the key is under the third step", Trust::Agent);
+    let expected = [told.text.clone(), asked.text.clone(), repeated.text.clone()];
+    let notes = vec![repeated, asked, told];
+    assert_eq!(order("key third step", notes), expected);
+}
