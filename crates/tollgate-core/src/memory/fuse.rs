@@ -13,7 +13,7 @@ const WORDS: f32 = 0.5;
 /// How far apart the nearest and the farthest have to be for the meaning to tell them apart.
 const SPREAD: f32 = 0.15;
 
-/// `worded` as [`super::rank`] gives it, `near` with the cosine of the angle. The best first.
+/// `worded` as [`super::rank()`] gives it, `near` with the cosine of the angle. The best first.
 pub fn fuse(
     query: &Query,
     worded: Vec<Hit<Fact>>,

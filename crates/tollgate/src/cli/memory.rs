@@ -113,7 +113,7 @@ pub struct Search {
     /// Only what was said
     #[arg(long, conflicts_with_all = ["facts", "entities"])]
     pub sessions: bool,
-    /// Facts, and what was said where no model finds them by meaning [default]
+    /// Facts, and what was said where no model finds them by meaning; looked for unless something else is said
     #[arg(long, conflicts_with = "entities")]
     pub facts: bool,
     /// Only entities, by their names
