@@ -115,8 +115,8 @@ fn latency(estimated: u32, longest: u32) -> Value {
     })
 }
 
-/// The same, for a tool that asks somebody outside: nobody does so only to measure it, unless the
-/// operator says with what.
+/// The same, for a tool that asks somebody else, on the net or in a database: nobody does so only to
+/// measure it, unless the operator says with what.
 fn latency_outside(estimated: u32, longest: u32) -> Value {
     let mut meta = latency(estimated, longest);
     meta["dev.tollgate/latency"]["probe"] = false.into();

@@ -9,7 +9,7 @@ use tollgate_core::text::shortened;
 use tollgate_store::memory::{Page, Wanted};
 
 use super::{LONGEST_SHOWN, looks, text};
-use crate::builtin::{Asker, Failure, Reply, Tool, latency, text_argument};
+use crate::builtin::{Asker, Failure, Reply, Tool, latency_outside, text_argument};
 use crate::memory::Mind;
 
 /// Found at once; whoever wants others says a name.
@@ -68,7 +68,7 @@ impl Tool for QueryEntities {
                 "required": ["entities", "more"],
             },
             "annotations": looks("Find people, places and things"),
-            "_meta": latency(50, 200),
+            "_meta": latency_outside(50, 200),
         })
     }
 
@@ -124,7 +124,7 @@ impl Tool for GetSummary {
                 "required": ["entity", "relations", "left_out"],
             },
             "annotations": looks("All about one of them"),
-            "_meta": latency(80, 300),
+            "_meta": latency_outside(80, 300),
         })
     }
 

@@ -11,7 +11,7 @@ use tollgate_store::memory::Known;
 
 use super::sessions::said;
 use super::{LONGEST_SHOWN, USUAL_HITS, adds, entities, looks, place, query_property, text};
-use crate::builtin::{Asker, Failure, Reply, Tool, latency, text_argument};
+use crate::builtin::{Asker, Failure, Reply, Tool, latency_outside, text_argument};
 use crate::memory::Mind;
 
 /// Characters of something to be remembered: a fact, not a book.
@@ -72,7 +72,7 @@ impl Tool for SearchFacts {
                 "required": ["results"],
             },
             "annotations": looks("Search what is known"),
-            "_meta": latency(200, 800),
+            "_meta": latency_outside(200, 800),
         })
     }
 
@@ -161,7 +161,7 @@ impl Tool for Remember {
                 "required": ["fact_id"],
             },
             "annotations": adds("Remember a fact"),
-            "_meta": latency(50, 300),
+            "_meta": latency_outside(50, 300),
         })
     }
 

@@ -11,7 +11,7 @@ use tollgate_store::memory::{Page, Recalled, Stretch};
 
 use super::sessions::said;
 use super::{LONGEST_SHOWN, USUAL_HITS, looks, query_property};
-use crate::builtin::{Asker, Failure, Reply, Tool, latency, text_argument};
+use crate::builtin::{Asker, Failure, Reply, Tool, latency_outside, text_argument};
 use crate::memory::Mind;
 
 /// Entries that a summary is made of; of a longer conversation the beginning and the end.
@@ -57,7 +57,7 @@ impl Tool for GetSessionSummary {
                 "required": ["session_id", "began", "last", "entries", "summary", "written"],
             },
             "annotations": looks("Sum up a session"),
-            "_meta": latency(100, 300),
+            "_meta": latency_outside(100, 300),
         })
     }
 
@@ -134,7 +134,7 @@ impl Tool for SearchHistory {
                 "required": ["sessions"],
             },
             "annotations": looks("Search the history"),
-            "_meta": latency(100, 300),
+            "_meta": latency_outside(100, 300),
         })
     }
 

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use tollgate_core::memory::{EntityId, LONGEST_NAME, NewEntity, NewRelation, Provenance};
 
 use super::{adds, entities, place, session, text};
-use crate::builtin::{Asker, Failure, Reply, Tool, latency, text_argument};
+use crate::builtin::{Asker, Failure, Reply, Tool, latency_outside, text_argument};
 use crate::memory::Mind;
 
 /// What somebody is of whom nothing else was said.
@@ -60,7 +60,7 @@ impl Tool for Relate {
                 "required": ["source_id", "target_id", "added"],
             },
             "annotations": adds("Relate two entities"),
-            "_meta": latency(50, 300),
+            "_meta": latency_outside(50, 300),
         })
     }
 

@@ -9,7 +9,7 @@ use tollgate_core::memory::{Entry, Hit};
 use tollgate_core::text::shortened;
 
 use super::{LONGEST_SHOWN, USUAL_HITS, looks, query_property, session};
-use crate::builtin::{Asker, Failure, Reply, Tool, latency, text_argument};
+use crate::builtin::{Asker, Failure, Reply, Tool, latency_outside, text_argument};
 use crate::memory::Mind;
 
 pub(super) struct SearchSessions(pub(super) Arc<Mind>);
@@ -57,7 +57,7 @@ impl Tool for SearchSessions {
                 "required": ["results"],
             },
             "annotations": looks("Search what was said"),
-            "_meta": latency(100, 500),
+            "_meta": latency_outside(100, 500),
         })
     }
 

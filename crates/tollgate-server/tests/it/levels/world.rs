@@ -45,6 +45,8 @@ pub(super) fn facts(dice: &mut Dice, shipped: &[Fact]) -> Vec<Fact> {
     for server in &SERVERS[..count] {
         for own in OWN {
             let exposed = match dice.below(9) {
+                // In every world at least one name is wanted twice.
+                _ if *own == OWN[0] => (*own).to_owned(),
                 0 | 1 => (*own).to_owned(),
                 2 => format!("{}_{own}", server.replace('-', "_")),
                 _ => continue,
