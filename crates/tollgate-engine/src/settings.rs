@@ -23,11 +23,13 @@ use tollgate_core::trust::Policy;
 use tollgate_mcp::Revision;
 use tollgate_mcp::client::Credentials;
 
+mod builtin;
 mod code;
 mod images;
 mod memory;
 mod web;
 
+pub use builtin::{Builtin, Music};
 pub use code::{Code, Unapproved};
 pub use images::Images;
 pub use memory::{Database, Memory};
@@ -200,39 +202,6 @@ impl Default for Secrets {
     fn default() -> Self {
         let (arguments, results) = (MaskedArguments::Passed, MaskedResults::Passed);
         Self { arguments, results, patterns: Vec::new() }
-    }
-}
-
-/// Where the built-in tools may work.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Builtin {
-    /// The directory that `read_file` and `write_file` cannot leave.
-    pub files: PathBuf,
-    /// A directory of tables for `roll_table`, beside the ones built in.
-    pub tables: Option<PathBuf>,
-    /// A directory of rule packs, beside the rules built in.
-    pub rules: Option<PathBuf>,
-    /// `None`: there are no such tools.
-    pub web: Option<Web>,
-    /// `None`: there are no such tools.
-    pub images: Option<Images>,
-    /// `None`: there are no tools for music.
-    pub music: Option<Music>,
-}
-
-/// Music that others play.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Music {
-    /// The file that lists the tracks.
-    pub library: PathBuf,
-    /// Where events are sent by POST, beside those who listen. Such URLs often hold a token.
-    pub webhook: Option<Secret>,
-}
-
-impl Builtin {
-    /// What needs nothing but a directory for files.
-    pub fn new(files: PathBuf) -> Self {
-        Self { files, tables: None, rules: None, web: None, images: None, music: None }
     }
 }
 
