@@ -9,7 +9,7 @@ import urllib.request
 import pytest
 
 from harness.gateway import Gateway, clean_environment
-from harness.postgres import Postgres, programs
+from harness.postgres import Postgres
 
 TRANSCRIPT = """# Session 1 (2026-01-05)
 
@@ -27,8 +27,6 @@ AGENTS = {
 
 @pytest.fixture(scope="module")
 def postgres():
-    if not programs():
-        pytest.skip("PostgreSQL is not installed")
     running = Postgres()
     yield running
     running.stop()
