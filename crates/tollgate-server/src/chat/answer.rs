@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use axum::response::Response;
-use tollgate_core::agent::Wish;
+use tollgate_core::agent::{Recall, Wish};
 use tollgate_core::selector::{Form, Utterance};
 use tollgate_core::template::{self, Values};
 use tollgate_core::turn::Turn;
@@ -125,7 +125,8 @@ async fn recalled(
     request: &Request,
     prompt: Option<String>,
 ) -> Option<String> {
-    let Some(mind) = front.gate.mind() else { return prompt };
+    let recalls = turn.view.memory.recall == Recall::On;
+    let Some(mind) = front.gate.mind().filter(|_| recalls) else { return prompt };
     let text = request.utterance();
     let recalled = mind.recall(turn, &Heard { conversation, text: &text }).await;
     match (recalled.and_then(|it| it.note()), prompt) {

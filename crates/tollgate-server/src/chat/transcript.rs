@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use tollgate_core::agent::Record;
 use tollgate_core::turn::Turn;
 use tollgate_engine::memory::{Mind, Said};
 use tollgate_llm::agent::Answer;
@@ -20,8 +21,11 @@ pub(super) struct Transcript {
 }
 
 impl Transcript {
-    /// `None`: there is no memory to keep it in.
+    /// `None`: there is no memory to keep it in, or the agent keeps nothing.
     pub(super) fn begin(front: &Front, turn: &Turn, request: &Request) -> Option<Self> {
+        if turn.view.memory.record == Record::Nothing {
+            return None;
+        }
         let mind = Arc::clone(front.gate.mind()?);
         // After the result of a tool that the client ran, the user has said nothing new.
         let is_new = request.messages.last().is_some_and(|last| last.role == Role::User);
