@@ -69,6 +69,8 @@ pub struct Terms {
     pub slow: Option<SlowResponse>,
     pub attempts: Attempts,
     pub reach: Reach,
+    /// In live sessions.
+    pub delivery: Delivery,
 }
 
 /// By which way a model comes to a tool.
@@ -81,6 +83,20 @@ pub enum Reach {
     Code,
     /// It is one of the means of code mode: listed where something is called in code.
     Means,
+}
+
+/// Whether a live model waits for a result, and what it does with one that comes while it talks on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Delivery {
+    /// It waits.
+    #[default]
+    Wait,
+    /// It talks on, and speaks of the result when nobody speaks.
+    WhenIdle,
+    /// It talks on, and breaks off for the result.
+    Interrupt,
+    /// It talks on, and knows the result from then on.
+    Silent,
 }
 
 /// Whose a kept answer is.
@@ -147,6 +163,7 @@ pub struct Override {
     pub hedge: Option<bool>,
     /// What calls do to the world; annotations then say nothing of it.
     pub effect: Option<Effect>,
+    pub delivery: Option<Delivery>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]

@@ -13,6 +13,7 @@ pub mod format;
 pub mod mode;
 pub mod offline;
 pub mod provider;
+pub mod realtime;
 pub mod relevance;
 pub mod routing;
 pub mod settings;

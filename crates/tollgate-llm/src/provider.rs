@@ -134,7 +134,10 @@ fn served(provider: &settings::Provider, earlier: Option<&Models>) -> Result<Ser
     let settings::Provider { name, kind, .. } = provider;
     let remote = match kind {
         ProviderKind::Offline => None,
-        ProviderKind::OpenAi | ProviderKind::Anthropic | ProviderKind::Gemini => {
+        ProviderKind::OpenAi
+        | ProviderKind::Anthropic
+        | ProviderKind::Gemini
+        | ProviderKind::Deepgram => {
             let earlier = earlier.into_iter().flat_map(|models| &models.providers);
             let mut kept = earlier.filter_map(|served| served.remote.as_ref());
             match kept.find(|remote| remote.settings == *provider) {
@@ -150,7 +153,10 @@ fn served(provider: &settings::Provider, earlier: Option<&Models>) -> Result<Ser
 fn unlisted(provider: &Served, id: &str) -> settings::Model {
     let known = match provider.kind {
         ProviderKind::Offline => settings::Model::offline(),
-        ProviderKind::OpenAi | ProviderKind::Anthropic | ProviderKind::Gemini => settings::Model {
+        ProviderKind::OpenAi
+        | ProviderKind::Anthropic
+        | ProviderKind::Gemini
+        | ProviderKind::Deepgram => settings::Model {
             context_window: UNKNOWN_WINDOW,
             max_output: UNKNOWN_OUTPUT,
             ..settings::Model::offline()

@@ -56,6 +56,8 @@ pub enum ProviderKind {
     OpenAi,
     Anthropic,
     Gemini,
+    /// Live sessions only.
+    Deepgram,
     /// Built in: no key, no network.
     Offline,
 }
@@ -113,11 +115,13 @@ pub struct ServedEmbedding {
     pub question_prefix: String,
 }
 
-/// Which of its dialects an OpenAI-like provider is spoken to in.
+/// In which of its dialects a provider is spoken to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Api {
     Chat,
     Responses,
+    /// Live sessions, of whatever provider; nothing else.
+    Realtime,
 }
 
 /// How a model is given tools.

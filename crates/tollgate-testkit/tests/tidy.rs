@@ -57,6 +57,7 @@ const LIBRARIES: &[(&str, &[&str])] = &[
     ("rusqlite", &["tollgate-store"]),
     ("tokio-postgres", &["tollgate-store"]),
     ("starlark", &["tollgate-worker"]),
+    ("tokio-tungstenite", &["tollgate-llm", "tollgate-server", "tollgate-bench"]),
     (
         "tokio",
         &[
@@ -206,6 +207,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "provider",
             "turn",
             "agent",
+            "realtime",
         ],
     ),
 ];

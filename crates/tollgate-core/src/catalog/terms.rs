@@ -31,6 +31,7 @@ pub(super) fn terms(rules: &Rules, said: &Override, definition: &Definition) -> 
             _ => Attempts::One,
         },
         reach: rules.reach,
+        delivery: said.delivery.unwrap_or_default(),
     }
 }
 

@@ -8,6 +8,7 @@ use crate::settings::{Provider, ProviderKind};
 
 const OPENAI: &str = "https://api.openai.com/v1";
 const ANTHROPIC: &str = "https://api.anthropic.com";
+const DEEPGRAM: &str = "https://agent.deepgram.com/v1";
 const GEMINI: &str = "https://generativelanguage.googleapis.com";
 
 /// What all of a provider's URLs begin with.
@@ -30,6 +31,7 @@ pub(super) fn base(provider: &Provider) -> Result<Base, String> {
     let usual = match provider.kind {
         ProviderKind::Anthropic => ANTHROPIC,
         ProviderKind::Gemini => GEMINI,
+        ProviderKind::Deepgram => DEEPGRAM,
         ProviderKind::OpenAi | ProviderKind::Offline => OPENAI,
     };
     let url = provider.base_url.as_deref().unwrap_or(usual);

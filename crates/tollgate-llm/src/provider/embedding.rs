@@ -75,7 +75,9 @@ impl Served {
         let (wire, dialect) = match remote.settings.kind {
             ProviderKind::OpenAi => (Wire::OpenAi, Dialect::OpenAiChat),
             ProviderKind::Gemini => (Wire::Gemini, Dialect::Gemini),
-            ProviderKind::Anthropic | ProviderKind::Offline => return Err(without(provider)),
+            ProviderKind::Anthropic | ProviderKind::Deepgram | ProviderKind::Offline => {
+                return Err(without(provider));
+            }
         };
         let url = address::embeddings(&remote.base, dialect, model)
             .map_err(|why| format!("embedding model `{model}`: {why}"))?;

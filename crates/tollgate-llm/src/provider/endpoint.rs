@@ -73,10 +73,8 @@ impl Endpoint {
         let dialect = match (remote.settings.kind, model.api) {
             (ProviderKind::Anthropic, _) => Dialect::Anthropic,
             (ProviderKind::Gemini, _) => Dialect::Gemini,
-            (ProviderKind::OpenAi | ProviderKind::Offline, Api::Chat) => Dialect::OpenAiChat,
-            (ProviderKind::OpenAi | ProviderKind::Offline, Api::Responses) => {
-                Dialect::OpenAiResponses
-            }
+            (_, Api::Responses) => Dialect::OpenAiResponses,
+            (_, Api::Chat | Api::Realtime) => Dialect::OpenAiChat,
         };
         let said = |why: String| format!("model `{}`: {why}", model.name);
         let format = format::of(dialect);

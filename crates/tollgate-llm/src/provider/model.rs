@@ -14,7 +14,7 @@ use crate::conversation::{Request, Response};
 use crate::dialect::Dialect;
 use crate::failure::{Failure, Kind};
 use crate::offline;
-use crate::settings;
+use crate::settings::{self, Api, ProviderKind};
 
 pub struct Model {
     pub settings: settings::Model,
@@ -25,6 +25,8 @@ pub struct Model {
 enum Place {
     InProcess,
     Remote(Box<Endpoint>),
+    /// For live sessions only.
+    Live(Arc<Remote>),
 }
 
 /// What came of one attempt, and what the provider's dialect had no words for.
@@ -43,14 +45,24 @@ impl Model {
         remote: Arc<Remote>,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, String> {
-        let place = Place::Remote(Box::new(Endpoint::new(&settings, remote)?));
+        let is_live =
+            settings.api == Api::Realtime || remote.settings.kind == ProviderKind::Deepgram;
+        let place = match is_live {
+            true => Place::Live(remote),
+            false => Place::Remote(Box::new(Endpoint::new(&settings, remote)?)),
+        };
         Ok(Self { settings, place, clock })
     }
 
-    /// In which it is spoken to. `None`: it is in process.
+    /// Whether it can be asked nothing but live sessions.
+    pub fn is_live(&self) -> bool {
+        matches!(self.place, Place::Live(_))
+    }
+
+    /// In which it is chatted with. `None`: it is in process, or for live sessions.
     pub fn dialect(&self) -> Option<Dialect> {
         match &self.place {
-            Place::InProcess => None,
+            Place::InProcess | Place::Live(_) => None,
             Place::Remote(endpoint) => Some(endpoint.dialect()),
         }
     }
@@ -76,13 +88,14 @@ impl Model {
                 let message = format!("model `{}` is in process", self.settings.name);
                 Err(AskError::never(Failure::new(Kind::Internal, message)))
             }
+            Place::Live(_) => Err(self.only_live()),
         }
     }
 
     /// Further attempts after one that failed.
     pub(super) fn retries(&self) -> u32 {
         match &self.place {
-            Place::InProcess => 0,
+            Place::InProcess | Place::Live(_) => 0,
             Place::Remote(endpoint) => endpoint.retries(),
         }
     }
@@ -94,6 +107,7 @@ impl Model {
                 Ok(Answered { answer, lost: Vec::new() })
             }
             Place::Remote(endpoint) => endpoint.ask(request, self.clock.wall()).await,
+            Place::Live(_) => Err(self.only_live()),
         }
     }
 
@@ -108,6 +122,15 @@ impl Model {
                 Ok(Answered { answer, lost: Vec::new() })
             }
             Place::Remote(endpoint) => endpoint.stream(request, self.clock.wall()).await,
+            Place::Live(_) => Err(self.only_live()),
         }
+    }
+
+    fn only_live(&self) -> AskError {
+        let message = format!(
+            "model `{}` is for live sessions (`GET /v1/realtime`); chats need another",
+            self.settings.name
+        );
+        AskError::never(Failure::invalid("model", message))
     }
 }

@@ -105,6 +105,7 @@ fn headers(settings: &Provider) -> Result<HeaderMap, String> {
             ProviderKind::Gemini => {
                 (HeaderName::from_static("x-goog-api-key"), key.reveal().to_owned())
             }
+            ProviderKind::Deepgram => (header::AUTHORIZATION, format!("Token {}", key.reveal())),
             ProviderKind::OpenAi | ProviderKind::Offline => {
                 (header::AUTHORIZATION, format!("Bearer {}", key.reveal()))
             }

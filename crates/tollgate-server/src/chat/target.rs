@@ -60,13 +60,15 @@ impl Target {
 }
 
 fn chain(agent: &Agent, models: &Models) -> Result<Vec<Arc<Model>>, Failure> {
-    let chain: Vec<Arc<Model>> =
+    let known: Vec<Arc<Model>> =
         agent.persona.models.iter().filter_map(|name| models.find(name)).collect();
+    let missing = match known.is_empty() {
+        true => format!("none of the models of `{}` is there any more", agent.id),
+        false => format!("all models of `{}` are for live sessions (`GET /v1/realtime`)", agent.id),
+    };
+    let chain: Vec<Arc<Model>> = known.into_iter().filter(|model| !model.is_live()).collect();
     match chain.is_empty() {
-        true => Err(Failure::new(
-            Kind::UnknownModel,
-            format!("none of the models of `{}` is there any more", agent.id),
-        )),
+        true => Err(Failure::new(Kind::UnknownModel, missing)),
         false => Ok(chain),
     }
 }

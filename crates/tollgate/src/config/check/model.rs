@@ -22,6 +22,7 @@ pub(crate) fn providers(top: &Fields, problems: &mut Problems) -> Vec<Provider> 
             kind: match fields.text("kind").map(|text| text.value) {
                 Some("anthropic") => ProviderKind::Anthropic,
                 Some("gemini") => ProviderKind::Gemini,
+                Some("deepgram") => ProviderKind::Deepgram,
                 Some("offline") => ProviderKind::Offline,
                 _ => ProviderKind::OpenAi,
             },
@@ -80,6 +81,7 @@ pub(crate) fn models(top: &Fields, problems: &mut Problems) -> Vec<Model> {
             },
             api: match fields.text("api").map(|text| text.value) {
                 Some("responses") => Api::Responses,
+                Some("realtime") => Api::Realtime,
                 _ => Api::Chat,
             },
         });

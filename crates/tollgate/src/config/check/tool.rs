@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use tollgate_core::id::{ExposedName, ToolName};
-use tollgate_core::tool::{Approval, Effect, Override, Speech};
+use tollgate_core::tool::{Approval, Delivery, Effect, Override, Speech};
 
 use super::super::diagnostic::Problems;
 use super::super::raw::{Fields, Marked};
@@ -34,12 +34,22 @@ fn one(fields: &Fields, problems: &mut Problems) -> Override {
         hedge: fields.flag("hedge"),
         rate_limit: rate_limit(fields, problems),
         effect: effect(fields),
+        delivery: delivery(fields),
         approval: fields.text("approval").map(|text| match text.value {
             "always" => Approval::Always,
             "never" => Approval::Never,
             _ => Approval::Auto,
         }),
     }
+}
+
+fn delivery(fields: &Fields) -> Option<Delivery> {
+    fields.text("delivery").map(|text| match text.value {
+        "when_idle" => Delivery::WhenIdle,
+        "interrupt" => Delivery::Interrupt,
+        "silent" => Delivery::Silent,
+        _ => Delivery::Wait,
+    })
 }
 
 fn effect(fields: &Fields) -> Option<Effect> {

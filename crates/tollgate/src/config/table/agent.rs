@@ -92,8 +92,8 @@ pub(super) const PROVIDER: Section = Section {
     keys: &[
         required(
             "kind",
-            Kind::Choice(&["openai", "anthropic", "gemini", "offline"]),
-            "`openai` is every compatible API, `offline` the small model built in",
+            Kind::Choice(&["openai", "anthropic", "gemini", "deepgram", "offline"]),
+            "`openai` is every compatible API, `deepgram` its voice agent, `offline` the small model built in",
         ),
         key("base_url", PLAIN, "the vendor's", "Where the API begins"),
         key("api_key", SECRET, "none", "Sent as the API wants it"),
@@ -123,9 +123,9 @@ pub(super) const MODEL: Section = Section {
         key("id", PLAIN, "the name", "What the provider calls it"),
         key(
             "api",
-            Kind::Choice(&["chat", "responses"]),
+            Kind::Choice(&["chat", "responses", "realtime"]),
             "chat",
-            "Which of the two APIs of a provider of kind `openai` is used",
+            "Which API of its provider is used: `responses` of kind `openai`; `realtime` for live sessions",
         ),
         key(
             "context_window",

@@ -315,6 +315,12 @@ const TOOL: Section = Section {
             "Send a second attempt when the first is slower than usual; for idempotent tools",
         ),
         key(
+            "delivery",
+            Kind::Choice(&["wait", "when_idle", "interrupt", "silent"]),
+            "wait",
+            "In live sessions: whether the model waits for the result or talks on, and what then",
+        ),
+        key(
             "rate_limit",
             PLAIN,
             "none",

@@ -1,0 +1,20 @@
+//! Live speech sessions: a client talks to a realtime model, and Tollgate stands between them, adds
+//! its tools, runs their calls under the budget of the turn and keeps everything else as it is.
+//!
+//! What an event means and what has to be sent, in which order, is decided by one pure machine per
+//! provider ([`RealtimeDialect`]); everything that is the same for all of them (tiers, budgets,
+//! calls, the two sockets) is around it.
+
+pub mod deepgram;
+pub mod events;
+pub mod gemini;
+pub mod glance;
+pub mod gpt_live;
+pub mod live;
+pub mod openai;
+
+pub use events::{
+    Action, Answer, Answered, Call, CloseWith, Declared, Fate, Form, Frame, News, Offer, Opening,
+    RealtimeDialect, Routing, Step, TurnEvent,
+};
+pub use live::Live;

@@ -1,0 +1,84 @@
+//! The realtime protocols that there are, and what each can take. A new one is a variant and its
+//! lines in these tables.
+
+use std::fmt;
+
+use tollgate_core::shaping::Caps;
+
+use super::deepgram::Deepgram;
+use super::events::{Opening, RealtimeDialect};
+use super::gemini::Gemini;
+use super::gpt_live::GptLive;
+use super::openai::OpenAi;
+use crate::settings::ProviderKind;
+use crate::tools::Form;
+
+/// A protocol of live sessions; client and provider of a session speak the same.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Live {
+    /// OpenAI Realtime, and everybody who speaks like it.
+    OpenAi,
+    /// A second connection to a call that runs elsewhere (WebRTC, SIP).
+    OpenAiSideband,
+    /// OpenAI's full-duplex sessions, which delegate.
+    GptLive,
+    /// `BidiGenerateContent`.
+    Gemini,
+    /// Voice Agent.
+    Deepgram,
+}
+
+impl Live {
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::OpenAi => "openai-realtime",
+            Self::OpenAiSideband => "openai-sideband",
+            Self::GptLive => "gpt-live",
+            Self::Gemini => "gemini-live",
+            Self::Deepgram => "deepgram",
+        }
+    }
+
+    /// The kind of provider that speaks it.
+    pub fn provider(self) -> ProviderKind {
+        match self {
+            Self::OpenAi | Self::OpenAiSideband | Self::GptLive => ProviderKind::OpenAi,
+            Self::Gemini => ProviderKind::Gemini,
+            Self::Deepgram => ProviderKind::Deepgram,
+        }
+    }
+
+    /// In which tools are declared.
+    pub fn form(self) -> Form {
+        match self {
+            Self::OpenAi | Self::OpenAiSideband | Self::Deepgram => Form::OpenAiRealtime,
+            Self::GptLive => Form::OpenAiResponses,
+            Self::Gemini => Form::GeminiLive,
+        }
+    }
+
+    /// How much of a result it stands.
+    pub fn caps(self) -> Caps {
+        match self {
+            Self::OpenAi | Self::OpenAiSideband | Self::GptLive => Caps::openai_realtime(),
+            Self::Gemini => Caps::gemini_live(),
+            Self::Deepgram => Caps::deepgram(),
+        }
+    }
+
+    pub fn machine(self, opening: Opening) -> Box<dyn RealtimeDialect> {
+        match self {
+            Self::OpenAi => Box::new(OpenAi::new(opening)),
+            Self::OpenAiSideband => Box::new(OpenAi::sideband(opening)),
+            Self::GptLive => Box::new(GptLive::new(opening)),
+            Self::Gemini => Box::new(Gemini::new(opening)),
+            Self::Deepgram => Box::new(Deepgram::new(opening)),
+        }
+    }
+}
+
+impl fmt::Display for Live {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
