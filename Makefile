@@ -1,5 +1,5 @@
 # One command for each thing. `make test` is what CI runs.
-.PHONY: run build worker test bench pgvector lint unit interop e2e-llm setup
+.PHONY: run build worker test bench pgvector lint unit interop e2e-llm demo-voice setup
 
 # nextest where it is installed; plain `cargo test` runs the same tests.
 TESTS := $(shell cargo nextest --version >/dev/null 2>&1 && echo "nextest run" || echo "test --quiet")
@@ -47,6 +47,11 @@ interop: worker
 e2e-llm: worker
 	cargo build --locked -p tollgate
 	interop/run-llm
+
+# A spoken conversation through the gateway, recorded and listened to; the first time it fetches 400 MB.
+demo-voice:
+	cargo build --locked -p tollgate
+	interop/run-voice
 
 bench: build
 	cargo run --release --locked -p tollgate-bench
