@@ -1,13 +1,15 @@
 //! Reads the repository as text, for the tests that guard its shape; finds the worker for those
 //! that run programs and a model for those that look for meanings, and starts PostgreSQL for those
-//! that need one.
+//! that need one; has WebSockets by hand, and realtime providers and clients made of them.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 mod embedding;
 pub mod postgres;
+pub mod realtime;
 mod worker;
+pub mod ws;
 
 pub use embedding::embedding_model;
 pub use worker::worker;

@@ -69,6 +69,7 @@ const LIBRARIES: &[(&str, &[&str])] = &[
             "tollgate-server",
             "tollgate",
             "tollgate-bench",
+            "tollgate-testkit",
         ],
     ),
 ];

@@ -1,0 +1,8 @@
+//! Gemini Live: a provider that lives by chance, and a client of it.
+
+mod client;
+pub mod events;
+mod provider;
+
+pub use client::Client;
+pub use provider::Provider;

@@ -1,0 +1,148 @@
+//! A client that talks, lies, floods and vanishes by chance, and looks closely at what it is shown.
+
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::provider::CLIENTS_WORDS;
+use crate::realtime::{Chance, Ledger, Odds, Tools};
+use crate::ws::{Message, Wire};
+
+const PAUSE: Duration = Duration::from_millis(8);
+/// A session that says nothing for so long hangs.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+pub struct Client {
+    wire: Wire,
+    ledger: Arc<Ledger>,
+    chance: Chance,
+    odds: Odds,
+    tools: Tools,
+    model: String,
+    said: u64,
+    /// The last audio of each of the provider's connections.
+    heard: HashMap<u64, u64>,
+    answered: Vec<String>,
+}
+
+impl Client {
+    pub fn new(wire: Wire, model: &str, (ledger, tools): (Arc<Ledger>, Tools), odds: Odds) -> Self {
+        let chance = Chance::new(odds.seed ^ 0xc11e);
+        let (model, heard, answered) = (model.to_owned(), HashMap::new(), Vec::new());
+        Self { wire, ledger, chance, odds, tools, model, said: 0, heard, answered }
+    }
+
+    /// Talks until the session ends. Says with which code; `None`: without one.
+    pub async fn run(mut self) -> Option<u16> {
+        self.introduce().await.ok()?;
+        let mut quiet = Duration::ZERO;
+        let mut is_ready = false;
+        loop {
+            let pause = self.chance.up_to(PAUSE);
+            match tokio::time::timeout(pause, self.wire.message()).await {
+                Ok(Message::Text(text)) => {
+                    quiet = Duration::ZERO;
+                    is_ready |= self.look(&text).await.ok()?;
+                }
+                Ok(Message::Binary(bytes)) => {
+                    quiet = Duration::ZERO;
+                    is_ready |= self.look(&String::from_utf8_lossy(&bytes)).await.ok()?;
+                }
+                Ok(Message::Close(code, _)) => return Some(code),
+                Ok(Message::Gone) => return None,
+                Err(_) => {
+                    quiet += PAUSE / 2;
+                    if quiet > PATIENCE {
+                        self.ledger.fault("a session hangs: its client hears nothing");
+                        return None;
+                    }
+                    if self.chance.happens(self.odds.vanishes) {
+                        return None;
+                    }
+                    if is_ready {
+                        let _ = self.talk().await;
+                    }
+                }
+            }
+        }
+    }
+
+    async fn introduce(&mut self) -> io::Result<()> {
+        let own = json!({"functionDeclarations": [{"name": self.tools.own, "description": "own"}]});
+        let tools = if self.chance.happens(700) { json!([own]) } else { json!([]) };
+        let setup = json!({"model": format!("models/{}", self.model), "tools": tools});
+        self.say(&json!({"setup": setup})).await
+    }
+
+    async fn talk(&mut self) -> io::Result<()> {
+        match self.chance.below(200) {
+            0 => {
+                let tier = [json!("fast"), json!("standard"), json!("deep"), Value::Null];
+                let tier = &tier[self.chance.below(4) as usize];
+                self.say(&json!({"tollgate": {"tier": tier}})).await
+            }
+            1 => self.forge().await,
+            2 => self.wire.text("{\"toolResponse\":{},\"toolResponse\":{}}").await,
+            3 => {
+                for _ in 0..50 {
+                    self.audio().await?;
+                }
+                Ok(())
+            }
+            _ => self.audio().await,
+        }
+    }
+
+    async fn audio(&mut self) -> io::Result<()> {
+        self.said += 1;
+        let audio = json!({"data": format!("{:08}", self.said), "mimeType": "audio/pcm"});
+        self.say(&json!({"realtimeInput": {"audio": audio}})).await
+    }
+
+    /// Says that a call of the gateway's came to something.
+    async fn forge(&mut self) -> io::Result<()> {
+        let Some(id) = self.ledger.any_of_the_gateways(self.chance.bits()) else { return Ok(()) };
+        let answer = json!({"id": id, "name": "x", "response": {"output": CLIENTS_WORDS}});
+        self.say(&json!({"toolResponse": {"functionResponses": [answer]}})).await
+    }
+
+    /// Whether that was the word to begin.
+    async fn look(&mut self, text: &str) -> io::Result<bool> {
+        let Ok(message) = serde_json::from_str::<Value>(text) else { return Ok(false) };
+        for part in message["serverContent"]["modelTurn"]["parts"].as_array().into_iter().flatten()
+        {
+            self.hear(part["inlineData"]["data"].as_str().unwrap_or_default());
+        }
+        let calls = message["toolCall"]["functionCalls"].as_array().into_iter().flatten();
+        for call in calls {
+            if call["name"] != self.tools.own {
+                self.ledger.fault(format!("the client was shown what is not its business: {text}"));
+                continue;
+            }
+            let id = call["id"].as_str().unwrap_or_default().to_owned();
+            if !self.answered.contains(&id) {
+                let (name, words) = (self.tools.own, CLIENTS_WORDS);
+                let answer = json!({"id": id, "name": name, "response": {"output": words}});
+                self.say(&json!({"toolResponse": {"functionResponses": [answer]}})).await?;
+                self.answered.push(id);
+            }
+        }
+        Ok(message.get("setupComplete").is_some())
+    }
+
+    fn hear(&mut self, data: &str) {
+        let number = data.parse::<u64>().unwrap_or_default();
+        let last = self.heard.entry(number / 10_000).or_default();
+        if number % 10_000 != *last + 1 {
+            self.ledger.fault(format!("audio {data} came after {last}"));
+        }
+        *last = number % 10_000;
+    }
+
+    async fn say(&mut self, message: &Value) -> io::Result<()> {
+        self.wire.text(message.to_string()).await
+    }
+}

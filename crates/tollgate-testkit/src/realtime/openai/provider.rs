@@ -1,0 +1,251 @@
+//! A provider that has turns, calls tools, is interrupted and breaks by chance, and is as strict
+//! as the real one about what it is sent.
+
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use self::turns::Step;
+use super::events;
+use crate::realtime::{Chance, Ledger, Odds, Runner, Tools};
+use crate::ws::{Frame, Message, Wire};
+
+mod turns;
+
+/// Between two things that it says, at most.
+const PAUSE: Duration = Duration::from_millis(2);
+/// How long it waits for the last answers before it hangs up.
+const PATIENCE: Duration = Duration::from_secs(10);
+const QUIET: Duration = Duration::from_millis(150);
+/// What the client of this kit says to calls of its own.
+pub(super) const CLIENTS_WORDS: &str = "the client did it";
+pub struct Provider {
+    wire: Wire,
+    ledger: Arc<Ledger>,
+    chance: Chance,
+    odds: Odds,
+    tools: Tools,
+    /// Before all ids, so that they are unique in the run.
+    name: String,
+    ids: u64,
+    declared: Value,
+    last_item: Option<String>,
+    said: u64,
+    heard: u64,
+    active: Option<Active>,
+    script: VecDeque<Step>,
+    /// Calls whose response is over, by id: whether they are the client's.
+    open: BTreeMap<String, Runner>,
+    /// Ids that somebody put into the conversation by hand.
+    told: BTreeSet<String>,
+    ended: Ending,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    Not,
+    /// It has no more turns.
+    Tired,
+    Over,
+}
+
+/// A response that is being given.
+struct Active {
+    id: String,
+    output: Vec<Value>,
+    calls: Vec<(String, Runner)>,
+}
+
+impl Provider {
+    pub fn new(
+        wire: Wire,
+        name: String,
+        (ledger, tools): (Arc<Ledger>, Tools),
+        odds: Odds,
+    ) -> Self {
+        Self {
+            wire,
+            ledger,
+            chance: Chance::new(odds.seed),
+            odds,
+            tools,
+            name,
+            ids: 0,
+            declared: json!([]),
+            last_item: None,
+            said: 0,
+            heard: 0,
+            active: None,
+            script: VecDeque::new(),
+            open: BTreeMap::new(),
+            told: BTreeSet::new(),
+            ended: Ending::Not,
+        }
+    }
+
+    /// Holds the session to its end.
+    pub async fn run(mut self) {
+        let _ = self.live().await;
+        // Whoever is gone answers nothing.
+        for id in self
+            .open
+            .keys()
+            .chain(self.active.iter().flat_map(|it| it.calls.iter().map(|it| &it.0)))
+        {
+            self.ledger.excuse(id);
+        }
+    }
+
+    async fn live(&mut self) -> io::Result<()> {
+        self.say(events::session("session.created", &json!([]), "")).await?;
+        let mut quiet = Duration::ZERO;
+        while self.ended != Ending::Over {
+            let pause = self.chance.up_to(PAUSE);
+            match tokio::time::timeout(pause, self.wire.message()).await {
+                Ok(Message::Text(text)) => {
+                    quiet = Duration::ZERO;
+                    self.take(&text).await?;
+                }
+                Ok(Message::Binary(_)) => self.ledger.fault("binary came to the provider"),
+                Ok(Message::Close(..) | Message::Gone) => return Ok(()),
+                Err(_) => {
+                    quiet += PAUSE / 2;
+                    self.go_on(quiet).await?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Says the next thing; when there is none, thinks of a new turn or ends.
+    async fn go_on(&mut self, quiet: Duration) -> io::Result<()> {
+        if let Some(step) = self.script.pop_front() {
+            return self.step(step).await;
+        }
+        if self.active.is_some() {
+            return Ok(());
+        }
+        match self.ended {
+            Ending::Not if self.odds.turns == 0 => self.ended = Ending::Tired,
+            // Most callers wait for the answer; some do not.
+            Ending::Not if self.open.is_empty() || self.chance.happens(20) => {
+                self.odds.turns -= 1;
+                self.plan_turn();
+            }
+            Ending::Not if quiet > PATIENCE => self.ended = Ending::Tired,
+            Ending::Not => {}
+            Ending::Tired => {
+                let is_done = self.open.is_empty() && quiet > QUIET;
+                if is_done || quiet > PATIENCE {
+                    self.close(1000).await;
+                }
+            }
+            Ending::Over => {}
+        }
+        Ok(())
+    }
+
+    /// What somebody sent, as the real one takes it.
+    async fn take(&mut self, text: &str) -> io::Result<()> {
+        let Ok(event) = serde_json::from_str::<Value>(text) else {
+            self.ledger.fault(format!("the provider was sent what is no JSON: {text:.100}"));
+            return Ok(());
+        };
+        match event["type"].as_str().unwrap_or_default() {
+            "session.update" => {
+                if let Some(tools) = event["session"].get("tools") {
+                    self.declared = tools.clone();
+                }
+                let words = event["session"]["instructions"].as_str().unwrap_or_default();
+                self.say(events::session("session.updated", &self.declared.clone(), words)).await
+            }
+            "input_audio_buffer.append" => {
+                self.heard += 1;
+                if event["audio"] != format!("{:08}", self.heard) {
+                    self.ledger.fault(format!("{}: audio is not in order: {text}", self.name));
+                }
+                Ok(())
+            }
+            "conversation.item.create" => self.take_item(event["item"].clone()).await,
+            "response.create" if self.active.is_some() => {
+                let code = "conversation_already_has_active_response";
+                self.say(events::error(code, "one at a time")).await
+            }
+            "response.create" => self.respond().await,
+            "response.cancel" if self.active.is_none() => {
+                self.say(events::error("response_cancel_not_active", "nothing to cancel")).await
+            }
+            "response.cancel" => self.cut().await,
+            other => {
+                self.ledger.fault(format!("the provider was sent {other:?}"));
+                self.say(events::error("invalid_value", "unknown event")).await
+            }
+        }
+    }
+
+    async fn take_item(&mut self, mut item: Value) -> io::Result<()> {
+        let id = item["call_id"].as_str().unwrap_or_default().to_owned();
+        match item["type"].as_str().unwrap_or_default() {
+            "function_call" => {
+                self.told.insert(id);
+            }
+            "function_call_output" if self.told.remove(&id) => {}
+            "function_call_output" => {
+                let output = item["output"].as_str().unwrap_or_default();
+                self.check_answer(&id, output);
+                if self.open.remove(&id).is_none() && !self.ledger.is_answered(&id) {
+                    return self.say(events::error("invalid_tool_call_id", &id)).await;
+                }
+                self.ledger.answered(&id, output);
+            }
+            _ => {}
+        }
+        if item.get("id").is_none() {
+            item["id"] = json!(self.id("item"));
+        }
+        item["status"] = json!("completed");
+        self.add(&item, &["added", "done"]).await
+    }
+
+    fn check_answer(&self, id: &str, output: &str) {
+        let is_active = |active: &Active| active.calls.iter().any(|(call, _)| call == id);
+        if self.active.as_ref().is_some_and(is_active) {
+            self.ledger.fault(format!("{id} was answered before its response was done"));
+        }
+        let is_clients = self.open.get(id) == Some(&Runner::Client);
+        if self.open.contains_key(id) && is_clients != (output == CLIENTS_WORDS) {
+            self.ledger.fault(format!("{id} was answered by the wrong one: {output:.100}"));
+        }
+    }
+
+    /// Puts an item at the end of the conversation, or says that it is done.
+    async fn add(&mut self, item: &Value, kinds: &[&str]) -> io::Result<()> {
+        for kind in kinds {
+            let before = self.last_item.clone().filter(|before| *before != item["id"]);
+            self.say(events::item(kind, item, before.as_deref())).await?;
+        }
+        if kinds.contains(&"added") {
+            self.last_item = item["id"].as_str().map(str::to_owned);
+        }
+        Ok(())
+    }
+
+    async fn say(&mut self, mut event: Value) -> io::Result<()> {
+        event["event_id"] = json!(self.id("event"));
+        self.wire.text(event.to_string()).await
+    }
+
+    async fn close(&mut self, code: u16) {
+        self.ended = Ending::Over;
+        let _ = self.wire.send(&Frame::close(code, "the provider ends it")).await;
+        let _ = tokio::time::timeout(QUIET, self.wire.message()).await;
+    }
+
+    fn id(&mut self, kind: &str) -> String {
+        self.ids += 1;
+        format!("{kind}_{}_{}", self.name, self.ids)
+    }
+}

@@ -1,0 +1,255 @@
+//! What the provider says of its own accord: turns, responses, calls, interruptions, nonsense.
+
+use std::collections::VecDeque;
+use std::io;
+
+use serde_json::{Value, json};
+
+use super::super::events;
+use super::{Active, Ending, Provider};
+use crate::realtime::{Due, Runner};
+use crate::ws::{BINARY, Frame};
+
+const WORDS: &[&str] = &[
+    "hello",
+    "roll for me",
+    "please search for it",
+    "what are the rules",
+    "take your time and explain everything",
+    "stop",
+];
+
+pub(super) enum Step {
+    SpeechStarted(String),
+    Turn(String),
+    Respond,
+    /// Of the response with this id, if it is still given.
+    Of(String, Piece),
+    Close(u16),
+    Break,
+    Garbage,
+    Unknown(usize),
+}
+
+pub(super) enum Piece {
+    Audio,
+    CallAdded,
+    CallDone,
+    Done,
+}
+
+impl Provider {
+    pub(super) fn plan_turn(&mut self) {
+        self.ledger.turn();
+        let item = self.id("item");
+        self.script.push_back(Step::SpeechStarted(item.clone()));
+        self.script.push_back(Step::Turn(item));
+        self.script.push_back(Step::Respond);
+        if self.chance.happens(self.odds.unknown) {
+            let count = self.chance.below(40) as usize;
+            self.script.push_back(Step::Unknown(count));
+        }
+        if self.chance.happens(self.odds.garbage) {
+            self.script.push_back(Step::Garbage);
+        }
+        if self.chance.happens(self.odds.breaks) {
+            let code = [1000, 1001, 1008, 1011, 1012, 4000][self.chance.below(6) as usize];
+            let step = if self.chance.happens(500) { Step::Close(code) } else { Step::Break };
+            self.script.push_back(step);
+        }
+    }
+
+    pub(super) async fn step(&mut self, step: Step) -> io::Result<()> {
+        match step {
+            Step::SpeechStarted(item) => {
+                self.say(events::speech_started(&item)).await?;
+                self.cut().await
+            }
+            Step::Turn(item) => self.hear_turn(&item).await,
+            Step::Respond if self.active.is_none() => self.respond().await,
+            Step::Respond => Ok(()),
+            Step::Of(response, piece) => {
+                let active = self.active.take_if(|active| active.id == response);
+                match active {
+                    Some(active) => self.piece(active, piece).await,
+                    None => Ok(()),
+                }
+            }
+            Step::Close(code) => {
+                self.close(code).await;
+                Ok(())
+            }
+            Step::Break => {
+                self.ended = Ending::Over;
+                Ok(())
+            }
+            Step::Garbage => self.garbage().await,
+            Step::Unknown(count) => {
+                for _ in 0..count {
+                    self.say(json!({"type": "rate_limits.updated", "rate_limits": []})).await?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    async fn hear_turn(&mut self, item: &str) -> io::Result<()> {
+        let before = self.last_item.clone();
+        self.say(events::speech_stopped(item)).await?;
+        self.say(events::committed(item, before.as_deref())).await?;
+        self.add(&events::message(item, "user", "completed"), &["added", "done"]).await?;
+        let words = self.chance.pick(WORDS);
+        for event in events::heard(item, words) {
+            self.say(event).await?;
+        }
+        Ok(())
+    }
+
+    /// Begins a response: speech, calls, or both; it may be interrupted anywhere.
+    pub(super) async fn respond(&mut self) -> io::Result<()> {
+        let id = self.id("resp");
+        self.say(events::response("created", &id, "in_progress", &[])).await?;
+        self.active = Some(Active { id: id.clone(), output: Vec::new(), calls: Vec::new() });
+        let mut pieces = Vec::new();
+        for _ in 0..self.chance.below(4) {
+            pieces.push(Piece::Audio);
+        }
+        if self.ended == Ending::Not && self.chance.happens(self.odds.calls) {
+            for _ in 0..=self.chance.below(3) {
+                pieces.extend([Piece::CallAdded, Piece::CallDone]);
+            }
+        }
+        pieces.push(Piece::Done);
+        let interrupted = self.ended == Ending::Not && self.chance.happens(self.odds.barge_ins);
+        let cut = self.chance.below(pieces.len() as u64) as usize;
+        let mut steps = VecDeque::new();
+        for (at, piece) in pieces.into_iter().enumerate() {
+            if interrupted && at == cut {
+                let item = self.id("item");
+                self.ledger.turn();
+                steps.extend([Step::SpeechStarted(item.clone()), Step::Turn(item), Step::Respond]);
+            }
+            steps.push_back(Step::Of(id.clone(), piece));
+        }
+        steps.append(&mut self.script);
+        self.script = steps;
+        Ok(())
+    }
+
+    async fn piece(&mut self, mut active: Active, piece: Piece) -> io::Result<()> {
+        let index = active.output.len();
+        match piece {
+            Piece::Audio => {
+                if active.output.is_empty() {
+                    let item = events::message(&self.id("item"), "assistant", "in_progress");
+                    self.say(events::output_item("added", &active.id, 0, &item)).await?;
+                    self.add(&item, &["added"]).await?;
+                    active.output.push(item);
+                }
+                let item = active.output[0]["id"].as_str().unwrap_or_default().to_owned();
+                self.said += 1;
+                let audio = format!("{:08}", self.said);
+                self.say(events::audio(&active.id, &item, &audio)).await?;
+            }
+            Piece::CallAdded => {
+                let (call, runner) = self.new_call();
+                self.say(events::output_item("added", &active.id, index, &call)).await?;
+                self.add(&call, &["added"]).await?;
+                let id = call["call_id"].as_str().unwrap_or_default().to_owned();
+                active.output.push(call);
+                active.calls.push((id, runner));
+            }
+            Piece::CallDone => self.call_done(&mut active).await?,
+            Piece::Done => return self.finish(active, "completed").await,
+        }
+        self.active = Some(active);
+        Ok(())
+    }
+
+    async fn call_done(&mut self, active: &mut Active) -> io::Result<()> {
+        let index = active.output.len() - 1;
+        let Some((id, runner)) = active.calls.last().cloned() else { return Ok(()) };
+        let call = &mut active.output[index];
+        call["status"] = json!("completed");
+        let call = call.clone();
+        for event in events::arguments(&active.id, &call, index) {
+            self.say(event).await?;
+        }
+        self.ledger.called(&id, runner, Due::Once);
+        self.add(&call, &["done"]).await?;
+        self.say(events::output_item("done", &active.id, index, &call)).await?;
+        if self.chance.happens(self.odds.repeats) {
+            self.say(events::output_item("done", &active.id, index, &call)).await?;
+        }
+        Ok(())
+    }
+
+    fn new_call(&mut self) -> (Value, Runner) {
+        let (id, item) = (self.id("call"), self.id("item"));
+        let own = self.tools.own;
+        let has_own =
+            self.declared.as_array().is_some_and(|all| all.iter().any(|it| it["name"] == own));
+        let (name, runner) = match self.chance.below(10) {
+            0..5 => (self.chance.pick(self.tools.reads), Runner::Reads),
+            5..8 => (self.chance.pick(self.tools.writes), Runner::Writes),
+            8 if has_own => (own, Runner::Client),
+            _ => ("nobody_has_this", Runner::Nobody),
+        };
+        let arguments = match self.chance.below(20) {
+            0 => "{\"token\":".to_owned(),
+            1 => "[]".to_owned(),
+            _ => json!({"token": id, "ms": self.chance.below(self.odds.slowest_ms)}).to_string(),
+        };
+        (events::call(&item, &id, name, &arguments), runner)
+    }
+
+    /// Ends the response that is given before its time, if there is one.
+    pub(super) async fn cut(&mut self) -> io::Result<()> {
+        let Some(mut active) = self.active.take() else { return Ok(()) };
+        if let Some(call) = active.output.last_mut().filter(|it| it["status"] == "in_progress") {
+            call["status"] = json!("incomplete");
+            let (call, index) = (call.clone(), active.output.len() - 1);
+            if call["type"] == "function_call" {
+                // The real one says this although nothing was finished.
+                for event in events::arguments(&active.id, &call, index) {
+                    self.say(event).await?;
+                }
+                active.calls.pop();
+            }
+            self.add(&call, &["done"]).await?;
+            self.say(events::output_item("done", &active.id, index, &call)).await?;
+        }
+        self.finish(active, "cancelled").await
+    }
+
+    async fn finish(&mut self, mut active: Active, status: &str) -> io::Result<()> {
+        for item in &mut active.output {
+            if item["status"] == "in_progress" {
+                item["status"] = json!("completed");
+                let item = item.clone();
+                self.add(&item, &["done"]).await?;
+                self.say(events::output_item("done", &active.id, 0, &item)).await?;
+            }
+        }
+        for (id, runner) in active.calls {
+            if status == "completed" {
+                self.ledger.confirm(&id);
+            }
+            self.open.insert(id, runner);
+        }
+        self.say(events::response("done", &active.id, status, &active.output)).await
+    }
+
+    /// What no provider should say.
+    async fn garbage(&mut self) -> io::Result<()> {
+        let huge = format!("{{\"type\":\"huge\",\"x\":\"{}\"}}", "x".repeat(self.odds.huge));
+        let frame = match self.chance.below(5) {
+            0 => Frame::text("{not json"),
+            1 => Frame::text("[1,2,3]"),
+            2 => Frame::text("{\"type\":\"response.done\"}"),
+            3 => Frame::new(BINARY, vec![0, 159, 146, 150]),
+            _ => Frame::text(&huge),
+        };
+        self.wire.send(&frame).await
+    }
+}

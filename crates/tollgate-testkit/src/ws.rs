@@ -1,0 +1,149 @@
+//! WebSockets by hand, both ends: frames as they stand on the wire, right ones and wrong ones.
+//! For tests that have to say what no library would.
+
+use std::io;
+use std::net::SocketAddr;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+
+mod frame;
+mod handshake;
+
+pub use frame::{BINARY, CLOSE, CONTINUATION, Frame, PING, PONG, TEXT};
+pub use handshake::{Asked, Refused, accept_key};
+
+/// One end of a connection.
+#[derive(Debug)]
+pub struct Wire {
+    stream: TcpStream,
+    read: Vec<u8>,
+    role: Role,
+    /// The pieces of a message that is not whole yet.
+    pieces: Option<(u8, Vec<u8>)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// Masks what it sends.
+    Client,
+    Server,
+}
+
+/// A whole message, or the end of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Message {
+    Text(String),
+    Binary(Vec<u8>),
+    /// 1005: it named no code.
+    Close(u16, String),
+    /// The connection ended without a word.
+    Gone,
+}
+
+impl Wire {
+    /// Opens a socket at `path`. Headers are lines without their end.
+    ///
+    /// # Errors
+    /// What the server says instead of 101.
+    pub async fn dial(
+        address: SocketAddr,
+        path: &str,
+        headers: &[String],
+    ) -> Result<Self, Refused> {
+        handshake::dial(address, path, headers).await
+    }
+
+    /// Bytes as they are.
+    ///
+    /// # Errors
+    /// When the other end is gone.
+    pub async fn write(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.stream.write_all(bytes).await
+    }
+
+    /// # Errors
+    /// When the other end is gone.
+    pub async fn send(&mut self, frame: &Frame) -> io::Result<()> {
+        self.write(&frame.bytes(self.role)).await
+    }
+
+    /// # Errors
+    /// When the other end is gone.
+    pub async fn text(&mut self, text: impl AsRef<str> + Send) -> io::Result<()> {
+        self.send(&Frame::text(text.as_ref())).await
+    }
+
+    /// The next frame, whatever it is; `None` at the end of the connection. Nothing is lost when
+    /// the future is dropped.
+    pub async fn frame(&mut self) -> Option<Frame> {
+        loop {
+            if let Some((frame, length)) = Frame::parse(&self.read) {
+                self.read.drain(..length);
+                return Some(frame);
+            }
+            match self.stream.read_buf(&mut self.read).await {
+                Ok(1..) => {}
+                Ok(0) | Err(_) => return None,
+            }
+        }
+    }
+
+    /// The next whole message. Pings are answered, pongs passed over. Nothing is lost when the
+    /// future is dropped.
+    pub async fn message(&mut self) -> Message {
+        loop {
+            let Some(frame) = self.frame().await else { return Message::Gone };
+            match frame.opcode {
+                PING => {
+                    let _ = self.send(&Frame::new(PONG, frame.payload)).await;
+                }
+                PONG => {}
+                CLOSE => return closed(&frame.payload),
+                CONTINUATION => {
+                    let Some((_, pieces)) = &mut self.pieces else { return Message::Gone };
+                    pieces.extend_from_slice(&frame.payload);
+                }
+                opcode => self.pieces = Some((opcode, frame.payload)),
+            }
+            if frame.fin
+                && frame.opcode < CLOSE
+                && let Some((opcode, payload)) = self.pieces.take()
+            {
+                return match opcode {
+                    TEXT => Message::Text(String::from_utf8_lossy(&payload).into_owned()),
+                    _ => Message::Binary(payload),
+                };
+            }
+        }
+    }
+
+    /// Says goodbye, and reads until the connection ends.
+    pub async fn close(mut self, code: u16, reason: &str) {
+        if self.send(&Frame::close(code, reason)).await.is_ok() {
+            while !matches!(self.message().await, Message::Close(..) | Message::Gone) {}
+        }
+    }
+
+    /// Whether the other end closed the connection as well.
+    pub async fn is_over(&mut self) -> bool {
+        self.frame().await.is_none()
+    }
+
+    pub fn stream(&self) -> &TcpStream {
+        &self.stream
+    }
+}
+
+fn closed(payload: &[u8]) -> Message {
+    match payload {
+        [one, two, reason @ ..] => {
+            let reason = String::from_utf8_lossy(reason).into_owned();
+            Message::Close(u16::from_be_bytes([*one, *two]), reason)
+        }
+        _ => Message::Close(1005, String::new()),
+    }
+}
+
+#[cfg(test)]
+mod tests;
