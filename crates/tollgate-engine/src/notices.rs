@@ -1,10 +1,10 @@
-//! What the gate tells whoever listens, beside the answers to calls: slow calls, late results,
-//! calls that wait for leave, tools that moved to another tier or are doubted, a new config, music.
+//! What the gate tells whoever listens, beside the answers to calls.
 //!
-//! A listener that falls behind misses some.
+//! Slow calls, late results, calls that wait for leave, tools that moved to another tier or are
+//! doubted, a new config, music, live sessions. A listener that falls behind misses some.
 
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use serde_json::Value;
 use tokio::sync::broadcast;
@@ -39,6 +39,59 @@ pub enum Notice {
     Judged { tool: ToolId, hash: ContentHash, decision: &'static str, by: Arc<str> },
     /// Music is to be played (a track, and for which mood), or to stop.
     Music { namespace: Namespace, principal: Principal, played: Option<(Value, String)> },
+    /// A live session began, had a turn, or ended.
+    Live { session: Arc<LiveSession>, event: LiveEvent },
+}
+
+/// A speech session that goes through the gateway.
+#[derive(Debug)]
+pub struct LiveSession {
+    pub id: String,
+    pub principal: Principal,
+    pub agent: AgentId,
+    pub dialect: &'static str,
+    pub model: String,
+}
+
+#[derive(Debug, Clone)]
+pub enum LiveEvent {
+    Opened,
+    /// From now on it has this tier; `None`: no budget.
+    Tier {
+        tier: Option<Tier>,
+        reason: String,
+    },
+    Turn(LiveTurn),
+    Closed {
+        code: u16,
+        reason: String,
+    },
+}
+
+/// What one turn of a live session came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct LiveTurn {
+    /// From the end of what the caller said to the end of the answer.
+    pub took: Duration,
+    /// Of that with tools.
+    pub tools: Duration,
+    pub calls: u32,
+    /// Calls that were not done when the time of the turn was over.
+    pub missed: u32,
+    /// Words for slow calls that were said.
+    pub announced: u32,
+    pub cancelled: u32,
+    /// Results of earlier turns that came in this one.
+    pub late: u32,
+    /// Whether the caller broke it off.
+    pub ending: LiveEnding,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum LiveEnding {
+    #[default]
+    Whole,
+    Interrupted,
 }
 
 /// Whose call a notice is about.

@@ -18,6 +18,7 @@ mod endpoint;
 mod forwarded;
 mod hint;
 mod label;
+mod live;
 mod model;
 mod opened;
 mod pass;
@@ -30,6 +31,7 @@ pub use answering::Answering;
 pub use ask_error::{Again, AskError};
 pub use chain::{Chain, Reached};
 pub use forwarded::carry;
+pub use live::{Socket, socket_config};
 pub use model::Model;
 pub use pass::{Passed, PassedBody, PassedError};
 

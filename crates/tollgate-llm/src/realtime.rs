@@ -5,16 +5,28 @@
 //! provider ([`RealtimeDialect`]); everything that is the same for all of them (tiers, budgets,
 //! calls, the two sockets) is around it.
 
+mod answers;
+mod calls;
 pub mod deepgram;
+mod drive;
 pub mod events;
 pub mod gemini;
 pub mod glance;
 pub mod gpt_live;
+mod hall;
+mod ledger;
 pub mod live;
 pub mod openai;
+mod purse;
+mod session;
+mod sway;
+mod visit;
+pub mod wire;
 
 pub use events::{
     Action, Answer, Answered, Call, CloseWith, Declared, Fate, Form, Frame, News, Offer, Opening,
     RealtimeDialect, Routing, Step, TurnEvent,
 };
+pub use hall::{Hall, NotGiven, Order, Shown, Sockets, Standing, Sums};
 pub use live::Live;
+pub use visit::{OverrideRight, Party, Place, Visit};

@@ -1,7 +1,9 @@
 //! HTTP to one place: pooled connections, a pool for each lane, no redirects.
-//! Used by the client of MCP servers and by whoever asks providers of models. Knows no credentials.
+//!
+//! And connections of one's own, for what becomes something else than HTTP. Used by the client of MCP servers and by whoever asks providers of models. Knows no credentials.
 
 use std::error::Error;
+use std::future::poll_fn;
 use std::sync::OnceLock;
 use std::time::Duration;
 
@@ -9,12 +11,14 @@ use bytes::Bytes;
 use http::{Request, Response, Uri};
 use http_body_util::Full;
 use hyper::body::Incoming;
-use hyper_rustls::{ConfigBuilderExt, HttpsConnector, HttpsConnectorBuilder};
+use hyper_rustls::{ConfigBuilderExt, HttpsConnector, HttpsConnectorBuilder, MaybeHttpsStream};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
-use hyper_util::rt::{TokioExecutor, TokioTimer};
+use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use rustls::crypto::ring;
 use rustls::{ClientConfig, ConfigBuilder, RootCertStore, WantsVerifier};
+use tokio::net::TcpStream;
+use tower_service::Service;
 
 use crate::lane::PerLane;
 
@@ -28,6 +32,9 @@ const KEEP_ALIVE_EVERY: Duration = Duration::from_secs(3);
 const KEEP_ALIVE_TRIES: u32 = 3;
 
 type HttpClient = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
+
+/// A connection that nobody else uses, secured if the URL says so.
+pub type Line = TokioIo<MaybeHttpsStream<TokioIo<TcpStream>>>;
 
 /// Connections to one place, kept for the next request.
 pub struct Pool {
@@ -71,6 +78,18 @@ impl Pool {
             true => Failed::Unreachable(explain(&error)),
             false => Failed::Broken(explain(&error)),
         })
+    }
+
+    /// A connection to where `url` is, on which nothing was said yet.
+    pub async fn connect(&self, url: &Uri) -> Result<Line, Failed> {
+        let mut connector = self.connector.clone();
+        let connected = async {
+            poll_fn(|context| connector.poll_ready(context)).await?;
+            connector.call(url.clone()).await
+        };
+        let unreachable =
+            |error: Box<dyn Error + Send + Sync>| Failed::Unreachable(explain(error.as_ref()));
+        connected.await.map(TokioIo::new).map_err(unreachable)
     }
 
     fn client(&self) -> &HttpClient {

@@ -64,6 +64,20 @@ pub(super) fn endpoint(
     url(format!("{before}{path}"), asked.as_deref())
 }
 
+/// For a live session. `path` begins with a slash; what it asks stands in `query`.
+pub(super) fn socket(base: &Base, path: &str, query: &[(&str, &str)]) -> Result<Uri, String> {
+    let Base { before, query: own, .. } = base;
+    // These paths say the version themselves.
+    let before = match (path.starts_with("/ws/"), before.rsplit_once('/')) {
+        (true, Some((rest, _))) if versioned(before, "v1beta").is_empty() => rest,
+        _ => before,
+    };
+    let pairs = query.iter().map(|(key, value)| format!("{key}={}", encoded(value)));
+    let asked: Vec<String> = own.iter().cloned().chain(pairs).collect();
+    let asked = (!asked.is_empty()).then(|| asked.join("&"));
+    url(format!("{before}{path}"), asked.as_deref())
+}
+
 /// For texts to be embedded by the model of this id.
 pub(super) fn embeddings(base: &Base, dialect: Dialect, id: &str) -> Result<Uri, String> {
     let Base { before, query, .. } = base;

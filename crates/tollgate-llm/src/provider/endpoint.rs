@@ -85,6 +85,10 @@ impl Endpoint {
         Ok(Self { remote, format, id: model.id.clone(), whole, streamed, label })
     }
 
+    pub(super) fn remote(&self) -> &Remote {
+        &self.remote
+    }
+
     pub(super) fn dialect(&self) -> Dialect {
         self.format.dialect()
     }

@@ -54,6 +54,20 @@ impl Model {
         Ok(Self { settings, place, clock })
     }
 
+    /// The provider that serves it. `None`: it is in process.
+    pub(super) fn provider(&self) -> Option<&Remote> {
+        match &self.place {
+            Place::InProcess => None,
+            Place::Remote(endpoint) => Some(endpoint.remote()),
+            Place::Live(remote) => Some(remote),
+        }
+    }
+
+    /// Of which kind its provider is. `None`: it is in process.
+    pub fn provider_kind(&self) -> Option<ProviderKind> {
+        self.provider().map(|remote| remote.settings.kind)
+    }
+
     /// Whether it can be asked nothing but live sessions.
     pub fn is_live(&self) -> bool {
         matches!(self.place, Place::Live(_))

@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri, h
 use http_body_util::Full;
 use hyper::body::Incoming;
 use tollgate_mcp::tasks::Group;
-use tollgate_mcp::web::{Failed, Pool};
+use tollgate_mcp::web::{Failed, Line, Pool};
 
 use super::address::{self, Base};
 use super::forwarded;
@@ -61,6 +61,16 @@ impl Remote {
         headers.clone_from(&self.headers);
         forwarded::add(headers, more);
         self.pool.send(request).await
+    }
+
+    /// A connection of its own to where `url` is.
+    pub(super) async fn connect(&self, url: &Uri) -> Result<Line, Failed> {
+        self.pool.connect(url).await
+    }
+
+    /// What every request says, the key among it.
+    pub(super) fn headers(&self) -> &HeaderMap {
+        &self.headers
     }
 
     pub(super) async fn slot(&self) -> Result<Slot, Failure> {

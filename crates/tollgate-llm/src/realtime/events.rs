@@ -17,10 +17,10 @@ use tollgate_core::tool::{Delivery, Effect};
 /// protocol demands, and never one that is the client's.
 pub trait RealtimeDialect: Send {
     /// A message of the client's, and what becomes of it.
-    fn from_client(&mut self, frame: Frame<'_>, now: Instant) -> Step;
+    fn client_said(&mut self, frame: Frame<'_>, now: Instant) -> Step;
 
     /// A message of the provider's, and what becomes of it.
-    fn from_provider(&mut self, frame: Frame<'_>, now: Instant) -> Step;
+    fn provider_said(&mut self, frame: Frame<'_>, now: Instant) -> Step;
 
     /// Something of the gateway's own.
     fn news(&mut self, news: News, now: Instant) -> Vec<Action>;

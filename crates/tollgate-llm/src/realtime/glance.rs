@@ -34,8 +34,9 @@ pub fn string<'a>(text: &'a str, key: &str) -> Glance<'a> {
     if walked { found } else { Glance::Unclear }
 }
 
-/// Calls `found` with each top-level key and the text of its value, until it says `false`. `false` if
-/// this is no object. Keys with escapes are not decoded: `"type"` in disguise is shown to nobody as
+/// Calls `found` with each top-level key and the text of its value, until it says `false`.
+///
+/// `false` if this is no object. Keys with escapes are not decoded: `"type"` in disguise is shown to nobody as
 /// `type`, so such an object counts as none.
 pub fn each<'a>(text: &'a str, mut found: impl FnMut(&'a str, &'a str) -> bool) -> bool {
     let bytes = text.as_bytes();

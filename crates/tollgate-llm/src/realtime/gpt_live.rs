@@ -15,11 +15,11 @@ impl GptLive {
 }
 
 impl RealtimeDialect for GptLive {
-    fn from_client(&mut self, _frame: Frame<'_>, _now: Instant) -> Step {
+    fn client_said(&mut self, _frame: Frame<'_>, _now: Instant) -> Step {
         Step::forward()
     }
 
-    fn from_provider(&mut self, _frame: Frame<'_>, _now: Instant) -> Step {
+    fn provider_said(&mut self, _frame: Frame<'_>, _now: Instant) -> Step {
         Step::forward()
     }
 

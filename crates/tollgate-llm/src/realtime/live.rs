@@ -15,6 +15,7 @@ use crate::tools::Form;
 
 /// A protocol of live sessions; client and provider of a session speak the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(clippy::enum_variant_names, reason = "the vendor calls it so")]
 pub enum Live {
     /// OpenAI Realtime, and everybody who speaks like it.
     OpenAi,

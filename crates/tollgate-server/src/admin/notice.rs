@@ -8,6 +8,8 @@ use tollgate_engine::notices::{Call, Notice};
 
 use crate::events::Event;
 
+mod live;
+
 pub(super) fn event(notice: &Notice) -> Event {
     match notice {
         Notice::Slow { call, message } => {
@@ -82,6 +84,7 @@ pub(super) fn event(notice: &Notice) -> Event {
             };
             Event::new("music", &music)
         }
+        Notice::Live { session, event } => live::event(session, event),
     }
 }
 

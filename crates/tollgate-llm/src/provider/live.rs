@@ -1,0 +1,115 @@
+//! A socket to a provider, for a live session with one of its models. What is said on it is others'
+//! business.
+
+use std::time::Duration;
+
+use http::{HeaderValue, Request, StatusCode, header};
+use tokio_tungstenite::tungstenite::handshake::client::generate_key;
+use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
+use tokio_tungstenite::tungstenite::{self, error};
+use tokio_tungstenite::{WebSocketStream, client_async_with_config};
+use tollgate_mcp::web::{Failed, Line};
+
+use super::address;
+use super::label::Label;
+use super::model::Model;
+use super::remote::Remote;
+use crate::failure::{Failure, Kind};
+
+/// To a provider.
+pub type Socket = WebSocketStream<Line>;
+
+/// Until the provider has taken the session.
+const HANDSHAKE: Duration = Duration::from_secs(10);
+
+/// Pictures come in one message; audio of a session is never as long.
+const LONGEST_MESSAGE: usize = 16 << 20;
+
+/// For both sides of a session: little memory for each, every message sent at once.
+pub fn socket_config() -> WebSocketConfig {
+    WebSocketConfig::default()
+        .read_buffer_size(4 << 10)
+        .write_buffer_size(0)
+        .max_message_size(Some(LONGEST_MESSAGE))
+        .max_frame_size(Some(LONGEST_MESSAGE))
+}
+
+impl Model {
+    /// Connects to where the model's provider holds live sessions.
+    pub async fn connect(&self, path: &str, query: &[(&str, &str)]) -> Result<Socket, Failure> {
+        let Some(remote) = self.provider() else {
+            let message = format!("model `{}` holds no live sessions", self.settings.name);
+            return Err(Failure::invalid("model", message));
+        };
+        let label = Label::new(&remote.settings, &self.settings.id);
+        let connecting = connect(remote, &label, (path, query));
+        match tokio::time::timeout(HANDSHAKE, connecting).await {
+            Ok(connected) => connected,
+            Err(_) => {
+                let what = format!("took no session within {} s", HANDSHAKE.as_secs());
+                Err(Failure::new(Kind::Timeout, label.of_provider(&what)))
+            }
+        }
+    }
+}
+
+async fn connect(
+    remote: &Remote,
+    label: &Label,
+    (path, query): (&str, &[(&str, &str)]),
+) -> Result<Socket, Failure> {
+    let failed = |what: String| Failure::new(Kind::Provider, label.of_provider(&what));
+    let url = address::socket(&remote.base, path, query).map_err(failed)?;
+    let line = remote.connect(&url).await.map_err(|error| {
+        let (Failed::Unreachable(why) | Failed::Broken(why)) = error;
+        failed(format!("cannot be reached: {}", label.quoted(&why)))
+    })?;
+    let mut request = Request::new(());
+    let host = url.authority().map(|it| it.as_str().to_owned()).unwrap_or_default();
+    *request.uri_mut() = url;
+    let headers = request.headers_mut();
+    headers.clone_from(remote.headers());
+    headers.remove(header::CONTENT_TYPE);
+    let host = HeaderValue::try_from(host).map_err(|_| failed("has no host".to_owned()))?;
+    let key = HeaderValue::try_from(generate_key());
+    headers.insert(header::SEC_WEBSOCKET_KEY, key.expect("base64 can be sent"));
+    headers.insert(header::HOST, host);
+    headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
+    headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
+    headers.insert(header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
+    let shaken = client_async_with_config(request, line, Some(socket_config())).await;
+    shaken.map(|(socket, _)| socket).map_err(|error| refused(label, error))
+}
+
+fn refused(label: &Label, error: tungstenite::Error) -> Failure {
+    let tungstenite::Error::Http(response) = error else {
+        let what = match &error {
+            tungstenite::Error::Protocol(error::ProtocolError::HandshakeIncomplete) => {
+                "broke the connection off".to_owned()
+            }
+            other => format!("takes no session: {}", label.quoted(&other.to_string())),
+        };
+        return Failure::new(Kind::Provider, label.of_provider(&what));
+    };
+    let status = response.status();
+    let kind = match status {
+        StatusCode::TOO_MANY_REQUESTS => Kind::RateLimited,
+        StatusCode::NOT_FOUND => Kind::UnknownModel,
+        StatusCode::SERVICE_UNAVAILABLE => Kind::Overloaded,
+        StatusCode::BAD_REQUEST => Kind::Invalid,
+        _ => Kind::Provider,
+    };
+    let what = match status {
+        // Its own words like to repeat the key.
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => format!(
+            "refuses the gateway's key (HTTP {}): check `providers.{}.api_key`",
+            status.as_u16(),
+            label.provider
+        ),
+        _ => {
+            let words = response.body().as_deref().map(String::from_utf8_lossy).unwrap_or_default();
+            format!("takes no session: HTTP {} {}", status.as_u16(), label.quoted(&words))
+        }
+    };
+    Failure::new(kind, label.of_model(what.trim_end()))
+}

@@ -1,0 +1,43 @@
+//! The outcome of a call as a live model reads it: a small JSON object, within what the dialect
+//! stands. Tool text is data in it, never anything else. Pure.
+
+use serde_json::{Map, Value};
+use tollgate_core::call::{Extent, Outcome, Retry, Status};
+use tollgate_core::shaping::{self, Caps};
+use tollgate_core::tool::Speech;
+
+/// For a call that was stopped, or never ran.
+pub(super) const CANCELLED: &str =
+    r#"{"status":"cancelled","message":"This was not done: the caller went on.","retryable":true}"#;
+
+pub(super) fn written(outcome: &Outcome, speech: &Speech, caps: &Caps) -> String {
+    let data = shaping::data(outcome);
+    let message = shaping::message(speech, outcome, &data, caps.wording);
+    let mut said = Map::new();
+    said.insert("status".to_owned(), outcome.status.as_str().into());
+    let is_said_already = data.as_str() == Some(message.as_str()) || data.is_null();
+    said.insert("message".to_owned(), message.into());
+    let text = data.to_string();
+    let fits = text.len() <= caps.result_bytes();
+    if fits && !is_said_already && outcome.status != Status::Pending {
+        said.insert("data".to_owned(), data);
+    }
+    match &outcome.retry {
+        Retry::Pointless if outcome.status == Status::Ok => {}
+        Retry::Pointless => drop(said.insert("retryable".to_owned(), false.into())),
+        // Of what comes by itself nobody has to ask again.
+        Retry::Sensible { .. } if outcome.status == Status::Pending => {
+            said.insert("retryable".to_owned(), false.into());
+        }
+        Retry::Sensible { hint, .. } => {
+            said.insert("retryable".to_owned(), true.into());
+            if let Some(hint) = hint {
+                said.insert("retry_hint".to_owned(), hint.as_str().into());
+            }
+        }
+    }
+    if outcome.extent == Extent::Cut || !fits {
+        said.insert("truncated".to_owned(), true.into());
+    }
+    Value::Object(said).to_string()
+}

@@ -1,0 +1,276 @@
+//! The turns of a session: which tier they have, what they come to, who answers the deep ones, and
+//! what is remembered of them.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use futures_util::FutureExt;
+use tollgate_core::agent::Wish;
+use tollgate_core::budget::Tier;
+use tollgate_core::selector::{self, Utterance};
+use tollgate_core::text::shortened;
+use tollgate_engine::gate::Spoke;
+use tollgate_engine::memory::{Heard, Said};
+use tollgate_engine::notices::{LiveEnding, LiveEvent, LiveTurn};
+
+use super::super::events::{Form, News, Routing, TurnEvent};
+use super::super::hall::Hall;
+use super::super::purse::Purse;
+use super::super::sway::Sway;
+use super::super::visit::{Party, Visit};
+use super::{Came, Session};
+use crate::agent::{Acting, Order};
+use crate::conversation::{Delivery, Message, Options, Part, Request, Role, ToolChoice};
+use crate::extra::Extra;
+use crate::provider::Model;
+
+/// Of one utterance no more chooses the tier, and no more is kept.
+const LONGEST_UTTERANCE: usize = 16 << 10;
+/// Lines of the talk that another model gets to read.
+const MOST_LINES: usize = 40;
+/// A caller waits no longer for an answer of another model.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// What another model is told beside the agent's prompt.
+const SPOKEN: &str = "Your answer is spoken to the caller, not read: a few plain sentences, without \
+                      lists, markup or links.";
+
+/// Where the session stands in its turns.
+pub(super) struct Course {
+    /// `None`: the agent has no budget.
+    sway: Option<Sway>,
+    insisted: Option<Tier>,
+    began: Option<Instant>,
+    /// Of the turn that runs.
+    pub(super) number: u64,
+    pub(super) purse: Purse,
+    pub(super) figures: LiveTurn,
+}
+
+impl Course {
+    pub(super) fn begin(visit: &Visit) -> Self {
+        // Nothing was said yet: as for the first turn of a conversation.
+        let first = visit.agent.ceiling.map(|ceiling| ceiling.min(Tier::Standard));
+        Self {
+            sway: first.map(Sway::at),
+            insisted: visit.tier,
+            began: None,
+            number: 0,
+            purse: Purse::default(),
+            figures: LiveTurn::default(),
+        }
+    }
+
+    pub(super) fn wish(&self, party: &Party) -> Wish {
+        match (self.insisted, &self.sway) {
+            (Some(tier), _) => party.insisting(tier),
+            (None, Some(sway)) => Wish::Selected(sway.tier()),
+            (None, None) => Wish::Ceiling,
+        }
+    }
+
+    pub(super) fn is_in_turn(&self) -> bool {
+        self.began.is_some()
+    }
+}
+
+/// What was said, in words.
+#[derive(Default)]
+pub(super) struct Talk {
+    lines: VecDeque<(Role, String)>,
+    /// In this turn, by the caller and by the agent.
+    heard: String,
+    said: String,
+}
+
+impl Talk {
+    fn hear(&mut self, text: &str) {
+        join(&mut self.heard, text);
+        self.keep(Role::User, text);
+    }
+
+    pub(super) fn say(&mut self, text: &str) {
+        join(&mut self.said, text);
+        self.keep(Role::Assistant, text);
+    }
+
+    fn keep(&mut self, role: Role, text: &str) {
+        if text.trim().is_empty() {
+            return;
+        }
+        if self.lines.len() == MOST_LINES {
+            self.lines.pop_front();
+        }
+        self.lines.push_back((role, shortened(text, LONGEST_UTTERANCE)));
+    }
+}
+
+fn join(kept: &mut String, text: &str) {
+    if kept.len() + text.len() < LONGEST_UTTERANCE {
+        if !kept.is_empty() {
+            kept.push(' ');
+        }
+        kept.push_str(text.trim());
+    }
+}
+
+impl Session {
+    pub(super) fn heard(&mut self, text: &str, form: Form, now: Instant) {
+        let text = &text[..text.floor_char_boundary(LONGEST_UTTERANCE)];
+        if form == Form::Final {
+            self.talk.hear(text);
+        } else {
+            self.look_ahead(text);
+        }
+        let spoke = Spoke {
+            principal: &self.visit.party.principal,
+            agent: Some(&self.visit.party.agent),
+            conversation: Some(&self.conversation),
+            utterance: Utterance {
+                text,
+                form: match form {
+                    Form::Partial => selector::Form::Partial,
+                    Form::Final => selector::Form::Final,
+                },
+                queue_depth: self.visit.queue_depth,
+                forced: self.course.insisted,
+            },
+        };
+        let Ok(choice) = self.hall.gate.choose(&spoke) else { return };
+        let moved = self.course.sway.as_mut().is_some_and(|sway| sway.heard(choice.tier, form));
+        if moved && self.course.insisted.is_none() {
+            self.show_tier(choice.reason.to_string());
+            self.refresh(now);
+        }
+        let is_deep = choice.tier == Tier::Deep && form == Form::Final;
+        if is_deep && Self::routing(&self.hall, &self.visit) == Routing::Cascaded {
+            self.news(News::Route, now);
+            self.delegate();
+        }
+    }
+
+    /// Somebody wants this tier, or that what is said decides again.
+    pub(super) fn insist(&mut self, tier: Option<Tier>, by: &str, now: Instant) {
+        self.course.insisted = tier;
+        let reason = match tier {
+            Some(tier) => format!("{by} insists on `{tier}`"),
+            None => format!("{by} lets what is said decide"),
+        };
+        self.show_tier(reason.clone());
+        self.refresh(now);
+        let tier = self.tier();
+        self.news(News::Tier { tier, reason }, now);
+    }
+
+    pub(super) fn turned(&mut self, event: TurnEvent, now: Instant) {
+        match event {
+            TurnEvent::Began => {
+                if self.course.is_in_turn() {
+                    self.end_turn(LiveEnding::Whole, now);
+                }
+                self.course.began = Some(now);
+            }
+            TurnEvent::Interrupted => self.end_turn(LiveEnding::Interrupted, now),
+            TurnEvent::Ended => self.end_turn(LiveEnding::Whole, now),
+        }
+    }
+
+    pub(super) fn end_turn(&mut self, ending: LiveEnding, now: Instant) {
+        let Some(began) = self.course.began.take() else { return };
+        let tools = self.course.purse.spent(now);
+        let took = now.saturating_duration_since(began);
+        let figures = std::mem::take(&mut self.course.figures);
+        self.course.purse = Purse::default();
+        self.course.number += 1;
+        self.hall.had_turn(&self.facts, LiveTurn { took, tools, ending, ..figures });
+        self.keep_talk();
+    }
+
+    /// Has another model answer what was said.
+    pub(super) fn delegate(&mut self) {
+        let chain = chain(&self.hall, &self.visit);
+        let asked = self.visit.party.asked(self.course.wish(&self.visit.party));
+        let (Ok(turn), false) = (self.hall.gate.turn(asked), chain.is_empty()) else {
+            let why = "there is no other model to answer".to_owned();
+            self.running.push(async { Came::Spoken(Err(why)) }.boxed());
+            return;
+        };
+        let prompt = match &self.prompt {
+            Some(prompt) => format!("{prompt}\n\n{SPOKEN}"),
+            None => SPOKEN.to_owned(),
+        };
+        let lines = self.talk.lines.iter();
+        let request = Request {
+            model: self.visit.agent.id.to_string(),
+            messages: lines.map(|(role, text)| Message::text(*role, text)).collect(),
+            tools: Vec::new(),
+            tool_choice: ToolChoice::Unsaid,
+            options: Options::default(),
+            delivery: Delivery::Whole,
+            extra: Extra::none(),
+        };
+        let acting = Acting { agent: self.visit.agent.clone(), turn, prompt: Some(prompt) };
+        let order = Order { request, acting: Some(acting), chain };
+        let chat = Arc::clone(&self.hall.chat);
+        let answered = async move {
+            let prepared = chat.prepare(order).map_err(|failure| failure.to_string())?;
+            let answer = tokio::time::timeout(PATIENCE, prepared.run(None)).await;
+            let answer = answer.map_err(|_| "no answer came in time".to_owned())?;
+            let answer = answer.map_err(|failure| failure.to_string())?;
+            let texts: Vec<&str> = answer.response.parts.iter().filter_map(Part::as_text).collect();
+            match texts.join("\n").trim() {
+                "" => Err("the answer has no words".to_owned()),
+                text => Ok(text.to_owned()),
+            }
+        };
+        self.running.push(answered.map(Came::Spoken).boxed());
+    }
+
+    pub(super) fn show_tier(&mut self, reason: String) {
+        let (tier, tools) = (self.tier(), self.offer.tools.len());
+        self.hall.stands(&self.facts, |standing| {
+            standing.tier = tier;
+            standing.reason.clone_from(&reason);
+            standing.tools = tools;
+        });
+        self.hall.tell(&self.facts, LiveEvent::Tier { tier, reason });
+    }
+
+    /// What the session really has; `None`: no budget.
+    fn tier(&self) -> Option<Tier> {
+        self.visit.agent.budget(self.course.wish(&self.visit.party))
+    }
+
+    fn look_ahead(&self, text: &str) {
+        let asked = self.visit.party.asked(self.course.wish(&self.visit.party));
+        if let (Some(mind), Ok(turn)) = (self.hall.gate.mind(), self.hall.gate.turn(asked)) {
+            mind.look_ahead(&turn, &Heard { conversation: Some(&self.conversation), text });
+        }
+    }
+
+    fn keep_talk(&mut self) {
+        let (heard, said) =
+            (std::mem::take(&mut self.talk.heard), std::mem::take(&mut self.talk.said));
+        let asked = self.visit.party.asked(self.course.wish(&self.visit.party));
+        let (Some(mind), Ok(turn)) = (self.hall.gate.mind(), self.hall.gate.turn(asked)) else {
+            return;
+        };
+        let said = Said {
+            conversation: Some(&self.conversation),
+            speaker: self.visit.variables.get("caller_name").map(String::as_str),
+            heard: &heard,
+            answered: &said,
+            via: "realtime",
+        };
+        mind.record(&turn, &said);
+    }
+}
+
+/// The agent's models for chats, in its order of preference.
+pub(super) fn chain(hall: &Hall, visit: &Visit) -> Vec<Arc<Model>> {
+    let models = hall.chat.models();
+    let named = visit.agent.persona.models.iter().filter_map(|name| models.find(name));
+    let is_other =
+        |model: &Arc<Model>| !model.is_live() && model.settings.name != visit.model.settings.name;
+    named.filter(is_other).collect()
+}

@@ -1,0 +1,137 @@
+//! Who comes to talk, with which agent, to which model: all that is decided before a live session
+//! begins. Made by the fronts.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use futures_util::FutureExt;
+use futures_util::future::BoxFuture;
+use tollgate_core::agent::{Agent, Wish};
+use tollgate_core::budget::Tier;
+use tollgate_core::filter::Narrow;
+use tollgate_core::turn::{Grant, Principal};
+use tollgate_engine::gate::Asked;
+
+use super::live::Live;
+use crate::failure::Failure;
+use crate::provider::{Model, Socket};
+
+/// On whose behalf.
+#[derive(Debug, Clone)]
+pub struct Party {
+    pub principal: Principal,
+    /// `None`: nothing of its own limits the principal.
+    pub grant: Option<Arc<Grant>>,
+    pub agent: Arc<str>,
+    /// What the request itself takes away.
+    pub narrow: Narrow,
+    pub override_right: OverrideRight,
+}
+
+/// Whether a tier above the agent's ceiling may be insisted on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum OverrideRight {
+    Held,
+    Lacking,
+}
+
+impl Party {
+    pub(super) fn asked(&self, budget: Wish) -> Asked<'_> {
+        Asked {
+            principal: self.principal.clone(),
+            grant: self.grant.clone(),
+            agent: Some(&self.agent),
+            budget,
+            narrow: Some(&self.narrow).filter(|narrow| !narrow.is_nothing()),
+        }
+    }
+
+    /// The wish of somebody who insists.
+    pub(super) fn insisting(&self, tier: Tier) -> Wish {
+        match self.override_right {
+            OverrideRight::Held => Wish::Override(tier),
+            OverrideRight::Lacking => Wish::Selected(tier),
+        }
+    }
+}
+
+/// One session that is to be.
+pub struct Visit {
+    pub party: Party,
+    pub agent: Agent,
+    pub live: Live,
+    pub model: Arc<Model>,
+    pub place: Place,
+    /// Insisted on from the start.
+    pub tier: Option<Tier>,
+    /// As the caller names it; without a name the session is a conversation of its own.
+    pub conversation: Option<String>,
+    /// Turns that wait behind those of this session.
+    pub queue_depth: u32,
+    /// Of the prompt.
+    pub variables: BTreeMap<String, String>,
+}
+
+/// Where at the provider.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// A session of one's own.
+    New,
+    /// One that there is: a call (sideband) or a session (GPT-Live).
+    Attached(String),
+    /// The version that a Gemini client asks for, such as `v1beta`.
+    Version(String),
+}
+
+impl Visit {
+    /// Connects to the provider.
+    pub async fn dial(&self) -> Result<Socket, Failure> {
+        self.dialled().await
+    }
+
+    /// The same for later: it keeps nothing of the visit.
+    pub(super) fn dialled(&self) -> BoxFuture<'static, Result<Socket, Failure>> {
+        let (model, path, query) = (Arc::clone(&self.model), self.path(), self.query());
+        async move {
+            let query: Vec<(&str, &str)> =
+                query.iter().map(|(key, value)| (*key, value.as_str())).collect();
+            model.connect(&path, &query).await
+        }
+        .boxed()
+    }
+
+    fn path(&self) -> String {
+        match (self.live, &self.place) {
+            (Live::OpenAi | Live::OpenAiSideband, _) => "/realtime".to_owned(),
+            (Live::GptLive, Place::Attached(session)) => {
+                format!("/live/sessions/{}/attach", segment(session))
+            }
+            (Live::GptLive, _) => "/live/sessions".to_owned(),
+            (Live::Deepgram, _) => "/agent/converse".to_owned(),
+            (Live::Gemini, place) => {
+                let version = match place {
+                    Place::Version(version) => segment(version),
+                    Place::New | Place::Attached(_) => "v1beta".to_owned(),
+                };
+                let service = "GenerativeService.BidiGenerateContent";
+                format!("/ws/google.ai.generativelanguage.{version}.{service}")
+            }
+        }
+    }
+
+    fn query(&self) -> Vec<(&'static str, String)> {
+        match (self.live, &self.place) {
+            (Live::OpenAiSideband, Place::Attached(call)) => vec![("call_id", call.clone())],
+            (Live::OpenAi | Live::OpenAiSideband, _) => {
+                vec![("model", self.model.settings.id.clone())]
+            }
+            (Live::GptLive | Live::Deepgram | Live::Gemini, _) => Vec::new(),
+        }
+    }
+}
+
+/// Signs that could lead elsewhere are left out of a path.
+fn segment(text: &str) -> String {
+    let is_plain = |sign: &char| sign.is_ascii_alphanumeric() || matches!(sign, '_' | '-');
+    text.chars().filter(is_plain).take(200).collect()
+}

@@ -1,0 +1,206 @@
+//! One side of a live session: a WebSocket, and what waits to be sent on it. Knows no dialect.
+
+use std::collections::VecDeque;
+use std::pin::Pin;
+use std::task::{Context, Poll, ready};
+use std::time::{Duration, Instant};
+
+use futures_util::{Sink, Stream};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio_tungstenite::WebSocketStream;
+use tokio_tungstenite::tungstenite::protocol::CloseFrame;
+use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
+use tokio_tungstenite::tungstenite::{Error, Message};
+
+use super::events::CloseWith;
+pub use crate::provider::socket_config as config;
+
+/// Of what waits for a side that does not read; then the other side waits, too.
+const MOST_WAITING: usize = 256 << 10;
+/// A side that takes nothing for so long is given up.
+const STUCK: Duration = Duration::from_secs(30);
+const PING_EVERY: Duration = Duration::from_secs(25);
+/// A side that says nothing for so long, not even to pings, is gone.
+const SILENCE: Duration = Duration::from_secs(80);
+/// Pings between two looks at the clock, at most.
+const MOST_PINGS: u32 = 1_000;
+
+/// Codes of RFC 6455 that we send ourselves.
+pub(super) mod code {
+    pub(crate) const NORMAL: u16 = 1000;
+    pub(crate) const GOING_AWAY: u16 = 1001;
+    pub(super) const PROTOCOL: u16 = 1002;
+    pub(super) const BAD_TEXT: u16 = 1007;
+    pub(crate) const POLICY: u16 = 1008;
+    pub(super) const TOO_BIG: u16 = 1009;
+    pub(crate) const FAULT: u16 = 1011;
+    pub(crate) const TRY_LATER: u16 = 1013;
+}
+
+pub(super) struct Side<S> {
+    socket: WebSocketStream<S>,
+    waiting: VecDeque<Message>,
+    waiting_bytes: usize,
+    /// Whether something may still be on its way out.
+    is_dirty: bool,
+    heard: Instant,
+    moved: Instant,
+    pinged: Instant,
+    pings: u32,
+}
+
+/// What came from a side.
+#[derive(Debug)]
+pub(super) enum Got {
+    /// Text or binary.
+    Message(Message),
+    /// It said goodbye.
+    Closed(CloseWith),
+    /// It is gone, or says what cannot be understood: this is what it is told.
+    Broken(CloseWith),
+}
+
+impl<S: AsyncRead + AsyncWrite + Unpin> Side<S> {
+    pub(super) fn new(socket: WebSocketStream<S>, now: Instant) -> Self {
+        Self {
+            socket,
+            waiting: VecDeque::new(),
+            waiting_bytes: 0,
+            is_dirty: false,
+            heard: now,
+            moved: now,
+            pinged: now,
+            pings: 0,
+        }
+    }
+
+    pub(super) fn send(&mut self, message: Message) {
+        self.waiting_bytes += message.len();
+        self.waiting.push_back(message);
+    }
+
+    /// Whether there is no room for what the other side says.
+    pub(super) fn is_full(&self) -> bool {
+        self.waiting_bytes > MOST_WAITING
+    }
+
+    /// Sends what waits. Ready only when the side is broken.
+    pub(super) fn poll_send(&mut self, context: &mut Context<'_>, now: Instant) -> Poll<Error> {
+        while !self.waiting.is_empty() {
+            if let Err(error) = ready!(Pin::new(&mut self.socket).poll_ready(context)) {
+                return Poll::Ready(error);
+            }
+            let Some(message) = self.waiting.pop_front() else { break };
+            self.waiting_bytes -= message.len();
+            self.moved = now;
+            self.is_dirty = true;
+            if let Err(error) = Pin::new(&mut self.socket).start_send(message) {
+                return Poll::Ready(error);
+            }
+        }
+        if self.is_dirty {
+            match ready!(Pin::new(&mut self.socket).poll_flush(context)) {
+                Ok(()) => {
+                    self.is_dirty = false;
+                    self.moved = now;
+                }
+                Err(error) => return Poll::Ready(error),
+            }
+        }
+        Poll::Pending
+    }
+
+    pub(super) fn poll_receive(&mut self, context: &mut Context<'_>, now: Instant) -> Poll<Got> {
+        loop {
+            let got = ready!(Pin::new(&mut self.socket).poll_next(context));
+            self.heard = now;
+            return Poll::Ready(match got {
+                Some(Ok(message @ (Message::Text(_) | Message::Binary(_)))) => {
+                    Got::Message(message)
+                }
+                Some(Ok(Message::Close(frame))) => Got::Closed(said(frame)),
+                Some(Ok(Message::Ping(_))) => {
+                    self.pings += 1;
+                    if self.pings > MOST_PINGS {
+                        return Poll::Ready(broken(code::POLICY, "too many pings"));
+                    }
+                    continue;
+                }
+                Some(Ok(Message::Pong(_) | Message::Frame(_))) => continue,
+                Some(Err(error)) => misunderstood(&error),
+                None => broken(code::FAULT, "the connection broke"),
+            });
+        }
+    }
+
+    /// Looks after a quiet side; says what is wrong with it.
+    pub(super) fn look(&mut self, now: Instant) -> Option<CloseWith> {
+        self.pings = 0;
+        let is_waiting = self.is_dirty || !self.waiting.is_empty();
+        if is_waiting && now.saturating_duration_since(self.moved) > STUCK {
+            return Some(close(code::TRY_LATER, "too slow to take what it is sent"));
+        }
+        if now.saturating_duration_since(self.heard) > SILENCE {
+            return Some(close(code::GOING_AWAY, "silent for too long"));
+        }
+        let is_quiet = now.saturating_duration_since(self.heard) >= PING_EVERY;
+        if is_quiet && now.saturating_duration_since(self.pinged) >= PING_EVERY {
+            self.pinged = now;
+            self.send(Message::Ping(Default::default()));
+        }
+        None
+    }
+
+    /// Says goodbye and waits for the other's, until `limit` at most.
+    pub(super) async fn leave(mut self, with: CloseWith, limit: Duration) {
+        // What was to be said before goes out before.
+        self.send(Message::Close(Some(frame(&with))));
+        let leaving = std::future::poll_fn(|context| {
+            let now = self.heard;
+            if self.poll_send(context, now).is_ready() {
+                return Poll::Ready(());
+            }
+            while let Poll::Ready(got) = self.poll_receive(context, now) {
+                if !matches!(got, Got::Message(_)) {
+                    return Poll::Ready(());
+                }
+            }
+            Poll::Pending
+        });
+        let _ = tokio::time::timeout(limit, leaving).await;
+        // The last of it, such as the answer to a goodbye.
+        let _ = tokio::time::timeout(limit, futures_util::SinkExt::close(&mut self.socket)).await;
+    }
+}
+
+pub(super) fn close(code: u16, reason: impl Into<String>) -> CloseWith {
+    CloseWith { code, reason: reason.into() }
+}
+
+fn broken(code: u16, reason: &str) -> Got {
+    Got::Broken(close(code, reason))
+}
+
+fn said(frame: Option<CloseFrame>) -> CloseWith {
+    frame.map_or_else(
+        || close(code::NORMAL, ""),
+        |frame| CloseWith { code: frame.code.into(), reason: frame.reason.as_str().to_owned() },
+    )
+}
+
+/// Codes that may not be sent become one that may; reasons are cut to what fits.
+fn frame(with: &CloseWith) -> CloseFrame {
+    let code = CloseCode::from(with.code);
+    let code = if code.is_allowed() { code } else { CloseCode::from(code::FAULT) };
+    let reason = &with.reason[..with.reason.floor_char_boundary(123)];
+    CloseFrame { code, reason: reason.into() }
+}
+
+fn misunderstood(error: &Error) -> Got {
+    match error {
+        Error::Capacity(_) => broken(code::TOO_BIG, "a message is too large"),
+        Error::Utf8(_) => broken(code::BAD_TEXT, "a text is not UTF-8"),
+        Error::Protocol(violation) => Got::Broken(close(code::PROTOCOL, violation.to_string())),
+        _ => broken(code::FAULT, "the connection broke"),
+    }
+}
