@@ -17,11 +17,16 @@ mod hall;
 mod ledger;
 pub mod live;
 pub mod openai;
+mod owed;
+mod pieces;
 mod purse;
 mod session;
 mod sway;
+#[cfg(test)]
+mod transcript;
 mod visit;
 pub mod wire;
+mod wish;
 
 pub use events::{
     Action, Answer, Answered, Call, CloseWith, Declared, Fate, Form, Frame, News, Offer, Opening,

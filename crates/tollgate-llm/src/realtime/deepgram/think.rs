@@ -1,0 +1,217 @@
+//! The `think` block of a Deepgram session: the client's, and ours merged into it. It can only be
+//! replaced whole, so the client's is kept for the next change of ours.
+
+use std::collections::HashSet;
+
+use serde_json::{Map, Value, json};
+use tollgate_core::tool::Effect;
+
+use crate::realtime::events::Offer;
+
+/// Which provider has a model, where a client does not say.
+const PROVIDERS: &[(&str, &str)] = &[
+    ("gpt-", "open_ai"),
+    ("claude-", "anthropic"),
+    ("gemini-", "google"),
+    ("openai/gpt-oss", "groq"),
+    ("anthropic/", "aws_bedrock"),
+    ("think-fast", "deepgram"),
+    ("phonellm", "deepgram"),
+];
+
+#[derive(Debug)]
+pub(super) struct Think {
+    /// The model of the session, as Deepgram calls it. Empty: whatever the client says.
+    model: String,
+    /// As the client calls it.
+    asked: Option<String>,
+    client: Client,
+    /// The names of the client's functions, now and before its last change.
+    names: HashSet<String>,
+    former: HashSet<String>,
+    /// As the provider has it.
+    sent: Value,
+}
+
+/// What the client has set.
+#[derive(Debug)]
+enum Client {
+    Nothing,
+    /// An agent that is kept at Deepgram: what it thinks with is not known here, so nothing can be
+    /// merged into it.
+    Elsewhere,
+    /// One block or several, the later ones for when the first fails.
+    Here(Value),
+}
+
+/// A change of the client's, with ours in it.
+#[derive(Debug)]
+pub(super) struct Set {
+    pub(super) merged: Value,
+    /// The models of blocks that are not in it: they are not the session's.
+    pub(super) left_out: Vec<String>,
+}
+
+impl Think {
+    pub(super) fn new(model: &str) -> Self {
+        Self {
+            model: model.to_owned(),
+            asked: None,
+            client: Client::Nothing,
+            names: HashSet::new(),
+            former: HashSet::new(),
+            sent: Value::Null,
+        }
+    }
+
+    pub(super) fn set_elsewhere(&mut self) {
+        self.client = Client::Elsewhere;
+    }
+
+    /// Takes over what the client sets. A session has one model: `Err` names another one that the
+    /// client wants, and then all stays as it was.
+    pub(super) fn set(&mut self, think: Value, offer: &Offer) -> Result<Set, String> {
+        let asked = self.asked.clone().or_else(|| model_of(&think));
+        let mut left_out = Vec::new();
+        let mut settled = |mut block: Value| match settle(&mut block, &self.model, asked.as_deref())
+        {
+            Ok(()) => Some(block),
+            Err(named) => {
+                left_out.push(named);
+                None
+            }
+        };
+        let think = match think {
+            Value::Array(blocks) => {
+                let blocks: Vec<Value> = blocks.into_iter().filter_map(&mut settled).collect();
+                (!blocks.is_empty()).then_some(Value::Array(blocks))
+            }
+            block => settled(block),
+        };
+        let Some(think) = think else { return Err(left_out.pop().unwrap_or_default()) };
+        self.asked = asked;
+        let names = blocks(&think).iter().flat_map(functions).filter_map(name_of).collect();
+        self.former = std::mem::replace(&mut self.names, names);
+        self.sent = self.merged(&think, offer);
+        self.client = Client::Here(think);
+        Ok(Set { merged: self.sent.clone(), left_out })
+    }
+
+    /// The client adds to its prompt; the provider does so by itself.
+    pub(super) fn add_to_prompt(&mut self, more: &str) {
+        let Client::Here(think) = &mut self.client else { return };
+        for block in blocks_mut(think).chain(blocks_mut(&mut self.sent)) {
+            let prompt = match block.get("prompt").and_then(Value::as_str) {
+                Some(before) => format!("{before}\n{more}"),
+                None => more.to_owned(),
+            };
+            block.insert("prompt".to_owned(), prompt.into());
+        }
+    }
+
+    /// The block with this offer in it, and it counts as sent. `None` if the provider has it already,
+    /// or cannot be given it.
+    pub(super) fn offering(&mut self, offer: &Offer) -> Option<Value> {
+        let Client::Here(client) = &self.client else { return None };
+        let merged = self.merged(client, offer);
+        if merged == self.sent {
+            return None;
+        }
+        self.sent = merged.clone();
+        Some(merged)
+    }
+
+    fn merged(&self, client: &Value, offer: &Offer) -> Value {
+        let mut merged = client.clone();
+        for block in blocks_mut(&mut merged) {
+            let own = offer.tools.iter().filter(|tool| !self.names.contains(&tool.name));
+            let declared: Vec<Value> = own.map(|it| declared(&it.definition, it.effect)).collect();
+            extend(block, declared);
+            if let Some(prompt) = &offer.prompt {
+                let prompt = match block.get("prompt").and_then(Value::as_str) {
+                    Some(theirs) if !theirs.is_empty() => format!("{prompt}\n\n{theirs}"),
+                    _ => prompt.to_string(),
+                };
+                block.insert("prompt".to_owned(), prompt.into());
+            }
+        }
+        merged
+    }
+
+    /// A name that the client declared is the client's. One that it does not have any more can still
+    /// be called by a model that has not heard of the change.
+    pub(super) fn is_clients(&self, name: &str, offer: &Offer) -> bool {
+        let is_offered = || offer.tools.iter().any(|tool| tool.name == name);
+        self.names.contains(name)
+            || matches!(self.client, Client::Elsewhere)
+            || (self.former.contains(name) && !is_offered())
+    }
+}
+
+/// The model that the first block asks for.
+pub(super) fn model_of(think: &Value) -> Option<String> {
+    let model = blocks(think).first()?.get("provider")?.get("model")?.as_str()?;
+    Some(model.to_owned())
+}
+
+/// Makes the model of a block the session's, or says which other one it names.
+fn settle(block: &mut Value, model: &str, asked: Option<&str>) -> Result<(), String> {
+    let Some(block) = block.as_object_mut().filter(|_| !model.is_empty()) else { return Ok(()) };
+    let provider = block.entry("provider").or_insert_with(|| json!({}));
+    let Some(provider) = provider.as_object_mut() else { return Ok(()) };
+    match provider.get("model").and_then(Value::as_str) {
+        Some(named) if named == model => return Ok(()),
+        Some(named) if Some(named) != asked => return Err(named.to_owned()),
+        Some(_) | None => {}
+    }
+    let known = PROVIDERS.iter().find(|(prefix, _)| model.starts_with(prefix));
+    if let Some((_, provider_type)) = known {
+        provider.insert("type".to_owned(), (*provider_type).into());
+    }
+    provider.insert("model".to_owned(), model.into());
+    Ok(())
+}
+
+/// A tool of ours without an `endpoint`, so that its calls come to us. One that changes something
+/// waits until the caller's turn is certain.
+fn declared(definition: &Value, effect: Effect) -> Value {
+    let mut function = definition.as_object().cloned().unwrap_or_default();
+    function.shift_remove("type");
+    if effect != Effect::ReadOnly {
+        function.insert("defer_until_eot".to_owned(), true.into());
+    }
+    Value::Object(function)
+}
+
+fn extend(block: &mut Map<String, Value>, declared: Vec<Value>) {
+    match block.get_mut("functions").and_then(Value::as_array_mut) {
+        Some(functions) => functions.extend(declared),
+        None if declared.is_empty() => {}
+        None => {
+            block.insert("functions".to_owned(), declared.into());
+        }
+    }
+}
+
+fn blocks(think: &Value) -> &[Value] {
+    match think {
+        Value::Array(blocks) => blocks,
+        _ => std::slice::from_ref(think),
+    }
+}
+
+fn blocks_mut(think: &mut Value) -> impl Iterator<Item = &mut Map<String, Value>> {
+    let blocks = match think {
+        Value::Array(blocks) => blocks.as_mut_slice(),
+        _ => std::slice::from_mut(think),
+    };
+    blocks.iter_mut().filter_map(Value::as_object_mut)
+}
+
+fn functions(block: &Value) -> impl Iterator<Item = &Value> {
+    block.get("functions").and_then(Value::as_array).into_iter().flatten()
+}
+
+fn name_of(function: &Value) -> Option<String> {
+    function.get("name").and_then(Value::as_str).map(str::to_owned)
+}

@@ -1,0 +1,54 @@
+//! What a client says to Tollgate itself, between its messages to the model, in dialects whose
+//! messages have a `type`: which tier it wishes for, and the answer to that.
+//!
+//! Called by the machines. Knows nothing of how tiers are chosen.
+
+use serde_json::json;
+use tollgate_core::budget::Tier;
+use tollgate_core::json::Object;
+
+/// The `type` of such messages.
+pub(super) const TYPE: &str = "tollgate.tier";
+
+/// The tier that a message wishes for; `None`: what is said decides. `Err` says what is wrong with it.
+pub(super) fn tier(text: &str) -> Result<Option<Tier>, String> {
+    let message = Object::parse(text).map_err(|error| format!("`{TYPE}` is not read: {error}"))?;
+    let Some(value) = message.get("tier") else {
+        return Err(format!("`{TYPE}` has no `tier`: say `fast`, `standard`, `deep` or null"));
+    };
+    if value.get() == "null" {
+        return Ok(None);
+    }
+    let named = message.string("tier").as_deref().and_then(Tier::parse);
+    named.map(Some).ok_or_else(|| {
+        format!("`tier` of `{TYPE}` is unknown: say `fast`, `standard`, `deep` or null")
+    })
+}
+
+/// Which tier holds now, and why.
+pub(super) fn told(tier: Option<Tier>, reason: &str) -> String {
+    json!({"type": TYPE, "tier": tier.map(Tier::as_str), "reason": reason}).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use tollgate_core::budget::Tier;
+
+    use super::tier;
+
+    #[test]
+    fn a_wish_names_a_tier_or_none_and_all_else_is_told_back() {
+        for (text, expected) in [
+            (r#"{"type":"tollgate.tier","tier":"deep"}"#, Ok(Some(Tier::Deep))),
+            (r#"{"tier":null}"#, Ok(None)),
+        ] {
+            assert_eq!(tier(text), expected, "{text}");
+        }
+        for text in
+            [r#"{}"#, r#"{"tier":"FAST"}"#, r#"{"tier":3}"#, r#"{"tier":"fast","tier":"deep"}"#]
+        {
+            let refused = tier(text).expect_err(text);
+            assert!(refused.contains("tollgate.tier"), "{refused}");
+        }
+    }
+}
