@@ -24,6 +24,7 @@ mod rest;
 mod router;
 mod serve;
 mod standing;
+pub mod tls;
 mod variables;
 mod who;
 

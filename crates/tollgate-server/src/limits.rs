@@ -14,6 +14,8 @@ pub struct Limits {
     pub headers: usize,
     /// Also how long an idle connection is kept.
     pub header_timeout: Duration,
+    /// Of TLS, from the first byte to the last.
+    pub handshake_timeout: Duration,
     /// How long a client may refuse to take bytes.
     pub write_timeout: Duration,
     pub connections: usize,
@@ -47,6 +49,7 @@ impl Default for Limits {
             header_bytes: 64 << 10,
             headers: 128,
             header_timeout: Duration::from_secs(10),
+            handshake_timeout: Duration::from_secs(10),
             write_timeout: Duration::from_secs(30),
             connections: 4096,
             sessions: 10_000,

@@ -7,7 +7,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use axum::Router;
 use axum::body::Body;
 use axum::response::Response;
@@ -17,6 +17,7 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::MissedTickBehavior;
@@ -38,9 +39,11 @@ use crate::operator::Operator;
 use crate::pressure::{LOOK, Level};
 use crate::problem::{FAULT, Problem, Style};
 use crate::router;
+use crate::tls::Identity;
 
 mod in_process;
 mod lanes;
+mod secure;
 mod stall;
 
 use lanes::Lanes;
@@ -73,6 +76,8 @@ struct App {
     guard: ArcSwap<Guard>,
     router: Router,
     front: Arc<Front>,
+    /// With one, it is HTTPS that is served. Exchanged while connections come in.
+    tls: ArcSwapOption<Identity>,
 }
 
 /// How often idle sessions are looked for.
@@ -97,7 +102,8 @@ impl Server {
         let front = Arc::new(front);
         let router = router::router(Arc::clone(&front));
         let guard = ArcSwap::from_pointee(Guard::new(&options.hosts));
-        let server = Self { app: Arc::new(App { guard, router, front }) };
+        let tls = ArcSwapOption::empty();
+        let server = Self { app: Arc::new(App { guard, router, front, tls }) };
         server.set_access(options.keys.clone(), options.auth.clone());
         Ok(server)
     }
@@ -117,6 +123,11 @@ impl Server {
     /// Replaces the names under which clients may ask.
     pub fn set_hosts(&self, hosts: &[String]) {
         self.app.guard.store(Arc::new(Guard::new(hosts)));
+    }
+
+    /// With one, connections from now on are served over TLS as this; else in plain.
+    pub fn set_identity(&self, identity: Option<Identity>) {
+        self.app.tls.store(identity.map(Arc::new));
     }
 
     /// Gives the admin routes their way to the config. Once; a second one is not listened to.
@@ -197,7 +208,24 @@ async fn connection(app: Arc<App>, stream: TcpStream, stop: CancellationToken) {
     // Without it, events wait for the acknowledgement of the one before.
     let _ = stream.set_nodelay(true);
     let limits = &app.front.limits;
-    let io = TokioIo::new(stall::Stalling::new(stream, limits.write_timeout));
+    let Some(identity) = app.tls.load_full() else {
+        let stream = stall::Stalling::new(stream, limits.write_timeout);
+        return serve_on(app, stream, stop).await;
+    };
+    let shaken = tokio::select! {
+        shaken = secure::shake(stream, identity.config(), limits) => shaken,
+        () = stop.cancelled() => None,
+    };
+    if let Some(stream) = shaken {
+        serve_on(app, stream, stop).await;
+    }
+}
+
+async fn serve_on<S>(app: Arc<App>, stream: S, stop: CancellationToken)
+where
+    S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
+{
+    let limits = &app.front.limits;
     let handler = Arc::clone(&app);
     let service = service_fn(move |request| answer(Arc::clone(&handler), request));
     let serving = http1::Builder::new()
@@ -205,7 +233,7 @@ async fn connection(app: Arc<App>, stream: TcpStream, stop: CancellationToken) {
         .header_read_timeout(limits.header_timeout)
         .max_headers(limits.headers)
         .max_buf_size(limits.header_bytes)
-        .serve_connection(io, service);
+        .serve_connection(TokioIo::new(stream), service);
     let mut serving = std::pin::pin!(serving);
     let ended = tokio::select! {
         ended = &mut serving => ended,

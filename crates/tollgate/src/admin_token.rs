@@ -1,19 +1,14 @@
 //! The token that opens everything: a file in the data directory that only this user can read. Made
 //! at the first start; whoever can read it could change every other file of ours as well.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
+use std::io;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::OFlags;
 use tollgate_core::secret::Secret;
 use tollgate_server::secret::{self, Checked, Kind};
 
 use crate::failure::Failure;
-
-/// A token is much shorter.
-const LONGEST: u64 = 1_024;
+use crate::private_file;
 
 /// The token of this data directory, made if there is none.
 pub fn obtain(data: &Path) -> Result<Secret, Failure> {
@@ -30,23 +25,9 @@ pub fn obtain(data: &Path) -> Result<Secret, Failure> {
     read(data).and_then(|token| token.ok_or_else(gone)).map_err(unusable)
 }
 
-/// `None`: there is none yet. A file that others can read is closed to them.
+/// `None`: there is none yet.
 pub fn read(data: &Path) -> io::Result<Option<Secret>> {
-    let mut options = OpenOptions::new();
-    let flags = i32::try_from(OFlags::NOFOLLOW.bits()).unwrap_or_default();
-    let opened = match options.read(true).custom_flags(flags).open(file(data)) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        opened => opened?,
-    };
-    let found = opened.metadata()?;
-    if !found.is_file() {
-        return Err(io::Error::other("it is not a regular file"));
-    }
-    if found.permissions().mode() & 0o077 != 0 {
-        opened.set_permissions(fs::Permissions::from_mode(0o600))?;
-    }
-    let mut text = String::new();
-    opened.take(LONGEST).read_to_string(&mut text)?;
+    let Some(text) = private_file::read(&file(data))? else { return Ok(None) };
     match secret::check(text.trim()) {
         Checked::Sound => Ok(Some(Secret::new(text.trim()))),
         Checked::Mistyped | Checked::Foreign => {
@@ -55,26 +36,10 @@ pub fn read(data: &Path) -> io::Result<Option<Secret>> {
     }
 }
 
-/// Written beside and then linked: the file is there whole or not at all, and never replaced.
 fn make(data: &Path) -> io::Result<()> {
     let none = || io::Error::other("the system has no randomness");
     let token = secret::make(Kind::Admin).ok_or_else(none)?;
-    let beside = data.join(format!("admin.token.{}", std::process::id()));
-    // One that a crash left behind may be another's.
-    match fs::remove_file(&beside) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut options = OpenOptions::new();
-    let mut written = options.write(true).create_new(true).mode(0o600).open(&beside)?;
-    written.write_all(format!("{}\n", token.reveal()).as_bytes())?;
-    written.sync_all()?;
-    let linked = fs::hard_link(&beside, file(data));
-    fs::remove_file(&beside)?;
-    match linked {
-        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => Err(error),
-        _ => Ok(()),
-    }
+    private_file::make(&file(data), &format!("{}\n", token.reveal()))
 }
 
 fn file(data: &Path) -> PathBuf {

@@ -7,10 +7,10 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Request, Response};
+use parking_lot::Mutex;
 use tollgate_core::secret::Secret;
 use tollgate_engine::audit::Ledger;
 use tollgate_engine::builtin::files;
-use tollgate_engine::builtin::stamp::Stamp;
 use tollgate_engine::calibration::Upkeep;
 use tollgate_engine::clock::SystemClock;
 use tollgate_engine::confine::{self, Launcher};
@@ -25,12 +25,14 @@ use tollgate_store::memory::Memory;
 use tollgate_store::{OpenError, Store};
 
 use crate::admin_token;
-use crate::config::{self, Config, Origin};
+use crate::config::{self, Config, Origin, Tls};
 use crate::failure::Failure;
 use crate::gateway::events;
 
+mod certificate;
 mod embedder;
 
+use certificate::Stamp;
 pub use embedder::embedder;
 
 /// An engine that runs, and the front to it.
@@ -39,6 +41,7 @@ pub struct App {
     pub server: Server,
     /// Opens everything.
     pub admin: Secret,
+    certificate: Mutex<Stamp>,
 }
 
 impl App {
@@ -79,7 +82,7 @@ impl App {
         let server = Server::new(Arc::clone(&running.gate), &options).map_err(Failure::failed)?;
         let reading = server.clone();
         blocking(move || reading.read_keys()).await?;
-        Ok(Self { running, server, admin })
+        Ok(Self { running, server, admin, certificate: Mutex::default() })
     }
 
     /// Goes on by another config. What needs a new start stays as it was.
@@ -95,14 +98,32 @@ impl App {
         self.running.reconfigure(&config.settings, swapped).await
     }
 
-    /// How the files of built-in tools stand, if they changed since they were read.
-    pub async fn changed_files(&self) -> Option<Stamp> {
-        self.running.changed_files().await
+    /// Shows the certificate that the config names, from now on. Fails, and changes nothing, if it
+    /// cannot be used.
+    pub async fn certify(&self, config: &Config) -> Result<(), Failure> {
+        *self.certificate.lock() = Stamp::of(config).await;
+        self.server.set_identity(certificate::obtain(config).await?);
+        Ok(())
+    }
+
+    /// How the files stand that the config names, and the certificate, if they are not what they were
+    /// when they were read.
+    pub async fn changed_files(&self) -> Option<String> {
+        if let Some(stamp) = self.running.changed_files().await {
+            return Some(format!("{stamp:?}"));
+        }
+        let certificate = self.certificate.lock().clone();
+        certificate.outdated().await
     }
 
     pub fn gate(&self) -> &Arc<Gate> {
         &self.running.gate
     }
+}
+
+/// Whether there is a certificate to serve with, where one is wanted.
+pub async fn certifiable(config: &Config) -> Result<(), Failure> {
+    certificate::obtain(config).await.map(drop)
 }
 
 /// The keys of the config, as the front knows them.
@@ -234,6 +255,9 @@ fn private(config: &Config) -> Vec<PathBuf> {
     if let Origin::File(file) = &config.origin {
         private.push(file.clone());
     }
+    if let Some(Tls::Files { key, .. }) = &config.tls {
+        private.push(key.clone());
+    }
     private
 }
 
@@ -243,14 +267,9 @@ fn prepare(config: &Config) -> Result<(), Failure> {
     fit(config)
 }
 
-/// Whether it can run as it is meant: this version does all that restricts somebody, and the
-/// sandbox of the file tools holds none of our own files.
+/// Whether it can run as it is meant: the models can be asked, and the sandbox of the file tools
+/// holds none of our own files.
 pub fn fit(config: &Config) -> Result<(), Failure> {
-    if !config.unenforced.is_empty() {
-        let keys = config.unenforced.join("`, `");
-        let why = format!("not enforced by this version: `{keys}`; take it out of the config");
-        return Err(Failure::failed(why));
-    }
     // Proven before anything is touched.
     Models::new(&config.llm, Arc::new(SystemClock), None).map_err(Failure::failed)?;
     let ours = private(config);

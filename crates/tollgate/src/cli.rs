@@ -49,7 +49,7 @@ pub struct Options {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run the gateway
-    Serve,
+    Serve(Serve),
     /// Check a config without starting anything
     Check(Check),
     /// List the tools that an agent sees, how fast they are, and why they are in their tier
@@ -96,6 +96,13 @@ pub enum Command {
     /// The client role of the MCP conformance suite
     #[command(hide = true)]
     ConformanceClient { url: String },
+}
+
+#[derive(Debug, Clone, Copy, Default, Args)]
+pub struct Serve {
+    /// Serve HTTPS, with a certificate that a CA of this data directory signs
+    #[arg(long)]
+    pub tls: bool,
 }
 
 #[derive(Debug, Args)]
@@ -445,6 +452,7 @@ impl Options {
             file: path(&self.config),
             listen: self.listen.clone().filter(|text| !text.is_empty()),
             data: path(&self.data),
+            tls: false,
         }
     }
 }

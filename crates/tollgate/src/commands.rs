@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use tokio::runtime::Builder;
 
-use crate::cli::{Cli, Command, Options, Servers, Telemetry};
+use crate::cli::{Cli, Command, Options, Serve, Servers, Telemetry};
 use crate::config::{self, Config, Environment};
 use crate::failure::Failure;
 use crate::logging::{self, Reader};
@@ -36,7 +36,7 @@ mod tier;
 mod tools;
 
 pub fn run(cli: Cli, output: Output, environment: &dyn Environment) -> Result<(), Failure> {
-    let command = match cli.command.unwrap_or(Command::Serve) {
+    let command = match cli.command.unwrap_or(Command::Serve(Serve::default())) {
         Command::Check(check) => return check::run(&check, &cli.options, (output, environment)),
         Command::Completions { shell } => {
             completions::run(shell, output);
@@ -50,7 +50,7 @@ pub fn run(cli: Cli, output: Output, environment: &dyn Environment) -> Result<()
         command => command,
     };
     let reader = match command {
-        Command::Serve | Command::Mcp(_) => Reader::Operator,
+        Command::Serve(_) | Command::Mcp(_) => Reader::Operator,
         _ => Reader::Asker,
     };
     logging::start(reader, environment);
@@ -59,7 +59,7 @@ pub fn run(cli: Cli, output: Output, environment: &dyn Environment) -> Result<()
         .build()
         .map_err(|error| Failure::failed(format!("cannot start: {error}")))?;
     let done = runtime.block_on(async {
-        let serves = matches!(command, Command::Serve);
+        let serves = matches!(command, Command::Serve(_));
         let talks = matches!(command, Command::Chat(_));
         let asked = asked(command, &cli.options, (output, environment));
         if serves {
@@ -91,10 +91,11 @@ async fn asked(
 ) -> Result<(), Failure> {
     let load = || load(options, output, environment);
     match command {
-        Command::Serve => {
-            let loaded = config::load(&options.request(), environment)?;
+        Command::Serve(wanted) => {
+            let request = config::Request { tls: wanted.tls, ..options.request() };
+            let loaded = config::load(&request, environment)?;
             output.report(&loaded.report);
-            serve::run(loaded, options.request(), output).await
+            serve::run(loaded, request, output).await
         }
         Command::Reload => reload::run(&load()?, output).await,
         Command::Tools(tools) => tools::run(&tools, &load()?, output).await,

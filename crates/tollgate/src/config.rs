@@ -61,6 +61,7 @@ pub struct Config {
     pub settings: Settings,
     /// How much of it strangers may use.
     pub front: tollgate_server::Limits,
+    /// Without it, plain HTTP is served.
     pub tls: Option<Tls>,
     pub redis: Option<Secret>,
     /// Always has `offline`, the small model built in.
@@ -71,8 +72,6 @@ pub struct Config {
     pub keys: Vec<Key>,
     /// Whose tokens let in, too.
     pub auth: Option<Auth>,
-    /// Keys of the file that restrict and that this version cannot hold: nothing starts with them.
-    pub unenforced: Vec<String>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -88,6 +87,8 @@ pub struct Request {
     pub file: Option<PathBuf>,
     pub listen: Option<String>,
     pub data: Option<PathBuf>,
+    /// Serve HTTPS by the local CA.
+    pub tls: bool,
 }
 
 /// A good config, and what is odd about it (warnings only).

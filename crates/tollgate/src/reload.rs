@@ -72,7 +72,7 @@ struct Keeper {
     watch: Watch,
     handle: Arc<Handle>,
     doubts: Doubts,
-    /// About files of built-in tools.
+    /// About files that the config names.
     unrest: Doubts,
 }
 
@@ -158,7 +158,8 @@ impl Keeper {
         None
     }
 
-    /// Tables, rules and music that changed are read again once their files are left alone.
+    /// Tables, rules, music and certificates that changed are read again once their files are left
+    /// alone.
     async fn look_at_files(&mut self) -> Option<Pin<Box<Sleep>>> {
         let Some(stamp) = self.desk.changed_files().await else {
             self.unrest = Doubts::default();
@@ -168,9 +169,13 @@ impl Keeper {
             return Some(Box::pin(sleep(DEBOUNCE)));
         }
         self.unrest = Doubts::default();
-        let effect = self.desk.refurnish().await;
-        let report = serde_json::Value::Null;
-        drop(self.tell("files of built-in tools", Outcome::Applied(effect), report).await);
+        const BY: &str = "files that the config names";
+        match self.desk.refurnish().await {
+            Ok(effect) => {
+                drop(self.tell(BY, Outcome::Applied(effect), serde_json::Value::Null).await);
+            }
+            Err(report) => drop(self.refuse(BY, &report).await),
+        }
         None
     }
 

@@ -35,6 +35,7 @@ mod plain;
 mod remembered;
 mod results;
 mod rights;
+mod secured;
 mod security;
 mod sockets;
 mod stage;

@@ -31,6 +31,7 @@ use tollgate_mcp::tasks::{self, Task};
 use tollgate_mcp::{Revision, header};
 use tollgate_server::keyring::Keyring;
 use tollgate_server::operator::Operator;
+use tollgate_server::tls::Identity;
 use tollgate_server::{Fingerprint, Key, Limits, Options, Rights, Server, oidc};
 use tollgate_store::Store;
 use tollgate_store::memory::Memory;
@@ -79,6 +80,8 @@ pub(crate) struct Setup {
     pub(crate) names: NamePattern,
     pub(crate) models: tollgate_llm::settings::Settings,
     pub(crate) memory: Remembers,
+    /// Served over TLS as whom.
+    pub(crate) tls: Option<Identity>,
 }
 
 /// Whether there is a memory, in the stage's own directory.
@@ -146,6 +149,7 @@ impl Stage {
             models: setup.models,
         };
         let server = Server::new(Arc::clone(&gate), &options).unwrap();
+        server.set_identity(setup.tls);
         let front = server.clone();
         if let Some(operator) = setup.operator {
             server.operated_by(operator);

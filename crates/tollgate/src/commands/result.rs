@@ -13,7 +13,7 @@ pub(super) async fn run(page: &Page, config: &Config, output: Output) -> Result<
     // A gateway of this process would have made no call yet.
     let Some(remote) = Remote::find(config).await else {
         let why = format!(
-            "no gateway runs at http://{}, and a result stays with the one that made the call",
+            "no gateway runs at {}, and a result stays with the one that made the call",
             config.listen
         );
         return Err(Failure::failed(why));

@@ -7,8 +7,9 @@ use tokio_util::sync::CancellationToken;
 use tollgate_engine::calibration::Upkeep;
 
 use crate::app::{self, App};
-use crate::config::{Loaded, Request};
+use crate::config::{Config, Loaded, Request, Tls};
 use crate::failure::Failure;
+use crate::local_ca;
 use crate::output::Output;
 use crate::reload;
 use crate::signals::{Attended, told_to_end};
@@ -25,16 +26,25 @@ pub(super) async fn run(loaded: Loaded, request: Request, output: Output) -> Res
     })?;
     let address = listener.local_addr().unwrap_or(config.listen);
     let app = Arc::new(App::start(config, Upkeep::ByItself).await?);
+    app.certify(config).await?;
+    let url = match &config.tls {
+        None => format!("http://{address}"),
+        Some(_) => format!("https://{address}"),
+    };
+    let trusting = trusting(config);
     let (reloader, handle) = reload::start(Arc::clone(&app), loaded, request);
     app.server.operated_by(handle);
     let stop = CancellationToken::new();
     let serving = app.server.serve(listener, stop.clone());
     let ready = async {
         app.gate().settled().await;
-        output.note(&format!("tollgate is ready on http://{address}"));
+        output.note(&format!("tollgate is ready on {url}"));
         if app.server.is_open() {
             // What is behind the `#` stays in the browser: no server logs it.
-            output.note(&format!("admin: http://{address}/#token={}", app.admin.reveal()));
+            output.note(&format!("admin: {url}/#token={}", app.admin.reveal()));
+        }
+        if let Some(trusting) = trusting {
+            output.note(&trusting);
         }
         std::future::pending::<()>().await;
     };
@@ -59,4 +69,14 @@ pub(super) async fn run(loaded: Loaded, request: Request, output: Output) -> Res
     drop(reloader);
     app.gate().stop().await;
     Ok(())
+}
+
+/// What makes clients of this machine trust the local CA, ready to be pasted into a shell.
+fn trusting(config: &Config) -> Option<String> {
+    let Some(Tls::Local) = &config.tls else { return None };
+    let file = local_ca::file(&config.data);
+    let file = std::path::absolute(&file).unwrap_or(file).display().to_string();
+    let file = shell_words::quote(&file);
+    let words = "so that clients of this shell trust it";
+    Some(format!("export NODE_EXTRA_CA_CERTS={file} SSL_CERT_FILE={file}  # {words}"))
 }

@@ -74,7 +74,7 @@ pub(super) fn check(
     let builtin = builtin::builtin(fields, &data, problems);
     let secrets = audit::secrets(fields, problems);
     let images = images::images(fields, &providers, problems);
-    let tls = access::tls(fields);
+    let tls = access::tls(fields, request, problems);
     let memory = memory::memory(fields, problems);
     let embedding = memory::embedding(fields, problems);
     let redis = access::redis(fields, problems);
@@ -111,7 +111,6 @@ pub(super) fn check(
         embedding,
         keys,
         auth,
-        unenforced: later::unenforced(fields),
     })
 }
 

@@ -122,7 +122,12 @@ pub(super) const TOP: Section = Section {
         ),
         key("environment", PLAIN, "default", "Measurements are kept per environment"),
         key("data", PLAIN, "./.tollgate", "Directory for what outlasts the process; created"),
-        key("tls", Kind::Section(&TLS), "plain HTTP", "Serve HTTPS with this certificate"),
+        key(
+            "tls",
+            Kind::Section(&TLS),
+            "plain HTTP",
+            "Serve HTTPS with this certificate; both files are read again when they change. `tollgate serve --tls` makes one instead",
+        ),
         key(
             "database",
             SECRET,
@@ -241,7 +246,7 @@ const DENY: Key = key("deny", PLAINS, "[]", "Exposed names and globs; wins over 
 const TLS: Section = Section {
     title: "tls",
     keys: &[
-        required("cert", PLAIN, "PEM file with the certificate chain"),
+        required("cert", PLAIN, "PEM file with the certificate chain, the server's own first"),
         required("key", PLAIN, "PEM file with the private key"),
     ],
     elsewhere: &[],

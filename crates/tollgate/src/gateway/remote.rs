@@ -3,19 +3,23 @@
 use std::error::Error;
 use std::iter::successors;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, Uri, header};
 use http_body_util::{Full, Limited};
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
+use rustls::crypto::ring;
+use rustls::{ClientConfig, RootCertStore};
 use serde_json::Value;
 use tollgate_core::secret::Secret;
 use tollgate_server::Right;
 
-use super::events;
+use super::{events, trust};
 use crate::admin_token;
 use crate::config::{Config, Key, Proof};
 use crate::failure::Failure;
@@ -27,7 +31,8 @@ const PATIENCE: Duration = Duration::from_secs(3_700);
 const LARGEST_ANSWER: usize = 64 * 1024 * 1024;
 
 pub struct Remote {
-    client: Client<HttpConnector, Full<Bytes>>,
+    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    scheme: &'static str,
     address: SocketAddr,
     key: Option<Secret>,
 }
@@ -36,17 +41,52 @@ impl Remote {
     /// The gateway at the configured address, if there is one. Others that answer there are not
     /// told our key.
     pub async fn find(config: &Config) -> Option<Self> {
-        if config.tls.is_some() || config.listen.port() == 0 {
+        if config.listen.port() == 0 {
             return None;
         }
-        let client = Client::builder(TokioExecutor::new()).build_http();
-        let remote = Self { client, address: reachable(config.listen), key: None };
+        let plain = match config.tls {
+            None => Self::plain(config.listen).known().await,
+            Some(_) => None,
+        };
+        let found = match plain {
+            Some(found) => Some(found),
+            None => Self::secure(config)?.known().await,
+        };
+        found.map(|remote| Self { key: key(config), ..remote })
+    }
+
+    fn plain(listen: SocketAddr) -> Self {
+        // Nothing is asked over TLS by it, so nobody needs to be trusted.
+        let tls = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_protocol_versions(rustls::DEFAULT_VERSIONS)
+            .expect("the provider has the versions that are its default")
+            .with_root_certificates(RootCertStore::empty())
+            .with_no_client_auth();
+        Self { scheme: "http", ..Self::over(tls, listen) }
+    }
+
+    fn secure(config: &Config) -> Option<Self> {
+        trust::of(config).map(|tls| Self::over(tls, config.listen))
+    }
+
+    fn over(tls: ClientConfig, listen: SocketAddr) -> Self {
+        let connector = HttpsConnectorBuilder::new()
+            .with_tls_config(tls)
+            .https_or_http()
+            .enable_http1()
+            .build();
+        let client = Client::builder(TokioExecutor::new()).build(connector);
+        Self { client, scheme: "https", address: reachable(listen), key: None }
+    }
+
+    /// Itself, if it is a gateway of ours that answers.
+    async fn known(self) -> Option<Self> {
         let request = Request::get("/healthz").body(Bytes::new()).ok()?;
         let answer =
-            tokio::time::timeout(LOOK, remote.exchange(request, &mut |_| ())).await.ok()?.ok()?;
+            tokio::time::timeout(LOOK, self.exchange(request, &mut |_| ())).await.ok()?.ok()?;
         let said: Value = serde_json::from_slice(answer.body()).ok()?;
         said.get("tollgate")?;
-        Some(Self { key: key(config), ..remote })
+        Some(self)
     }
 
     pub async fn send(&self, request: Request<Bytes>) -> Result<Response<Bytes>, Failure> {
@@ -72,7 +112,7 @@ impl Remote {
 
     fn url(&self, request: &Request<Bytes>) -> String {
         let path = request.uri().path_and_query().map_or("/", |it| it.as_str());
-        format!("http://{}{path}", self.address)
+        format!("{}://{}{path}", self.scheme, self.address)
     }
 
     async fn exchange(

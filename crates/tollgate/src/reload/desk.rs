@@ -79,7 +79,10 @@ impl Desk {
     /// Goes on by a config that was proved.
     pub(super) async fn apply(&mut self, candidate: Candidate) -> Result<Effect, Report> {
         let Candidate { config, version, .. } = candidate;
-        effect::admit(&self.origin.path().display().to_string(), &config)?;
+        let name = self.origin.path().display().to_string();
+        effect::admit(&name, &config).await?;
+        let certified = self.app.certify(&config).await;
+        certified.map_err(|why| Report::about(&name, why.to_string()))?;
         let turnover = self.app.reconfigure(&config).await;
         let effect = effect::of(turnover, self.fixed.waiting(&config));
         self.origin.became_file();
@@ -88,15 +91,18 @@ impl Desk {
         Ok(effect)
     }
 
-    /// How the files of built-in tools stand, if they changed since they were read.
+    /// How the files stand that the config names, if they changed since they were read.
     pub(super) async fn changed_files(&self) -> Option<String> {
-        self.app.changed_files().await.map(|stamp| format!("{stamp:?}"))
+        self.app.changed_files().await
     }
 
     /// Goes on by the same config, with all that it refers to read again.
-    pub(super) async fn refurnish(&self) -> Effect {
+    pub(super) async fn refurnish(&self) -> Result<Effect, Report> {
+        let certified = self.app.certify(&self.now).await;
         let turnover = self.app.reconfigure(&self.now).await;
-        effect::of(turnover, self.fixed.waiting(&self.now))
+        let name = self.origin.path().display().to_string();
+        certified.map_err(|why| Report::about(&name, why.to_string()))?;
+        Ok(effect::of(turnover, self.fixed.waiting(&self.now)))
     }
 
     pub(super) async fn change(&mut self, order: Order) -> Result<Made, Refused> {
@@ -104,7 +110,7 @@ impl Desk {
         let draft = beside(move || change::draft(&origin, &masks, &order)).await??;
         let next = &draft.candidate.config;
         let name = self.origin.path().display().to_string();
-        effect::admit(&name, next).map_err(Trouble::from)?;
+        effect::admit(&name, next).await.map_err(Trouble::from)?;
         let (diff, report) = (draft.diff.clone(), draft.candidate.report.to_json());
         let version = draft.candidate.version.as_str().to_owned();
         let told = |effect: Effect| Changed { version, diff, report, effect };

@@ -8,6 +8,7 @@ use tollgate_server::operator::Effect;
 
 use crate::app;
 use crate::config::{Config, Report};
+use crate::failure::Failure;
 
 /// What cannot change while the gateway runs.
 pub(super) struct Fixed(Config);
@@ -23,7 +24,6 @@ impl Fixed {
         let changed = [
             ("listen", now.listen != next.listen),
             ("data", now.data != next.data),
-            ("tls", now.tls != next.tls),
             ("database", now.settings.memory.database != next.settings.memory.database),
             ("memory.embedding", meanings(now) != meanings(next)),
             ("limits.in_flight", now.front.in_flight != next.front.in_flight),
@@ -47,8 +47,10 @@ fn meanings(config: &Config) -> (Option<&Embedding>, Option<&Provider>) {
 }
 
 /// Whether it may run at all.
-pub(super) fn admit(file: &str, next: &Config) -> Result<(), Report> {
-    app::fit(next).map_err(|why| Report::about(file, why.to_string()))
+pub(super) async fn admit(file: &str, next: &Config) -> Result<(), Report> {
+    let about = |why: Failure| Report::about(file, why.to_string());
+    app::fit(next).map_err(about)?;
+    app::certifiable(next).await.map_err(about)
 }
 
 pub(super) fn of(turnover: Turnover, needs_restart: Vec<String>) -> Effect {

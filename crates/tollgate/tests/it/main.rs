@@ -22,6 +22,7 @@ mod reload;
 mod remember;
 mod remote;
 mod running;
+mod secured;
 mod served;
 mod telemetry;
 mod trusting;

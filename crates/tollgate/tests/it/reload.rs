@@ -267,7 +267,7 @@ fn tables_rules_and_music_are_read_again_when_their_files_change() {
 
     fs::write(inside("t/inns.txt"), "The Owl\n").unwrap();
     let said = served.wait_for(|said| said["applied"] == 1);
-    assert_eq!(said["last"]["by"], "files of built-in tools");
+    assert_eq!(said["last"]["by"], "files that the config names");
     assert!(inn().contains("The Owl"), "{}", inn());
 
     fs::create_dir(inside("r")).unwrap();

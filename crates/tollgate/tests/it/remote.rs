@@ -308,7 +308,7 @@ fn results_stay_with_a_gateway_that_runs() {
     assert_eq!(run.code, Some(1));
     assert_eq!(
         run.stderr,
-        "error: no gateway runs at http://127.0.0.1:1, and a result stays with the one that made the call\n"
+        "error: no gateway runs at 127.0.0.1:1, and a result stays with the one that made the call\n"
     );
 }
 

@@ -17,16 +17,21 @@ use super::super::diagnostic::{Place, Problems};
 use super::super::raw::Fields;
 use super::memory::tenant;
 use super::rate::rate_limit;
-use super::{is_new, unknown_name};
+use super::{absolute, is_new, unknown_name};
 
 const USUAL_PORT: u16 = 8655;
 /// Shorter keys can be guessed.
 const SHORT_KEY: usize = 16;
 
+/// Where the certificate comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tls {
-    pub cert: PathBuf,
-    pub key: PathBuf,
+pub enum Tls {
+    Files {
+        cert: PathBuf,
+        key: PathBuf,
+    },
+    /// A CA in the data directory, for clients that are told to trust it.
+    Local,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,10 +107,16 @@ fn address(text: &str) -> Option<SocketAddr> {
     }
 }
 
-pub(crate) fn tls(top: &Fields) -> Option<Tls> {
-    let tls = top.section("tls")?;
-    let path = |key: &str| tls.text(key).map(|text| PathBuf::from(text.value));
-    Some(Tls { cert: path("cert")?, key: path("key")? })
+pub(crate) fn tls(top: &Fields, request: &Request, problems: &mut Problems) -> Option<Tls> {
+    let Some(tls) = top.section("tls") else { return request.tls.then_some(Tls::Local) };
+    if request.tls {
+        problems
+            .error(Place::Flag("--tls"), "tls", "`--tls` and `tls` exclude each other")
+            .help("`--tls` makes a certificate; `tls` of the config names one");
+    }
+    let mut path = |key: &str| absolute(tls.text(key)?, &tls.path(key), problems);
+    let (cert, key) = (path("cert"), path("key"));
+    Some(Tls::Files { cert: cert?, key: key? })
 }
 
 pub(crate) fn redis(top: &Fields, problems: &mut Problems) -> Option<Secret> {

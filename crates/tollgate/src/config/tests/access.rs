@@ -138,10 +138,9 @@ fn agents_leave_the_paths_of_operators_alone() {
 }
 
 #[test]
-fn what_is_not_enforced_stops_the_start_and_what_does_nothing_is_said() {
+fn what_does_nothing_is_said() {
     let text = "
 redis: redis://127.0.0.1:1
-tls: { cert: a.pem, key: b.pem }
 servers:
   a:
     command: x
@@ -152,15 +151,9 @@ agents:
   sage: { tools: [roll], prompt: Hello, rate_limit: 2/s, code_mode: true }
 keys: [{ name: k, key: 0123456789abcdef, rate_limit: 3/s }]
 ";
-    let restricting = ["tls"];
-    assert_eq!(good(text).unenforced, restricting);
     let found = report(text);
-    let mut warned: Vec<&str> = found.diagnostics.iter().map(|it| it.message.as_str()).collect();
-    let idle: Vec<&str> = warned.extract_if(.., |it| it.contains("without effect")).collect();
-    assert_eq!(idle, ["without effect in this version: `redis`"]);
-    let mut named: Vec<&str> = warned.iter().filter_map(|it| it.split('`').nth(1)).collect();
-    named.sort_unstable();
-    assert_eq!(named, restricting);
+    let warned: Vec<&str> = found.diagnostics.iter().map(|it| it.message.as_str()).collect();
+    assert_eq!(warned, ["without effect in this version: `redis`"]);
     assert_eq!(report("").diagnostics, [], "nobody typed the embedded default");
 }
 

@@ -18,7 +18,7 @@ use tollgate_mcp::Revision;
 use tollgate_server::{Right, Role};
 
 use super::super::diagnostic::Problems;
-use super::super::{Paint, Request, Severity, json, load_text, manual, schema, tree};
+use super::super::{Paint, Request, Severity, Tls, json, load_text, manual, schema, tree};
 use super::{Fake, good, load, load_with, report};
 
 const EXAMPLE: &str = include_str!("../../../../../docs/tollgate.example.yaml");
@@ -55,7 +55,8 @@ fn the_example_of_the_documentation_is_read() {
         odd.clone().all(|it| it.severity == Severity::Warning && it.message.contains("version"))
     );
     let config = loaded.config;
-    assert_eq!(config.unenforced, ["tls"]);
+    let (cert, key) = ("/etc/tollgate/cert.pem".into(), "/etc/tollgate/key.pem".into());
+    assert_eq!(config.tls, Some(Tls::Files { cert, key }));
     assert_eq!(config.hosts, ["tollgate.example.com", "127.0.0.1"]);
     let settings = &config.settings;
     assert_eq!(settings.environment, "production");
@@ -344,6 +345,7 @@ fn flags_win_over_the_file() {
         file: None,
         listen: Some("127.0.0.1:1".to_owned()),
         data: Some(PathBuf::from("/d")),
+        tls: false,
     };
     let text = b"listen: 127.0.0.1:2\ndata: /e\n";
     let config =

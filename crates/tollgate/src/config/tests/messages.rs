@@ -431,7 +431,7 @@ error: `kind` is missing
    |
  3 |   p: {}
    |   ^
-   = `providers.p` needs it: `openai` is every compatible API, `offline` the small model built in
+   = `providers.p` needs it: `openai` is every compatible API, `deepgram` its voice agent, `offline` the small model built in
 
 error: `name` is missing
  --> t.yaml:5:5
@@ -828,7 +828,7 @@ error: unknown key `hegde`
  6 |       u: { hegde: true }
    |            ^^^^^
    = did you mean `hedge`?
-   = known here: expose_as, description, speech_field, speech_template, estimated_duration_ms, max_duration_ms, idempotent, cacheable_seconds, probe, hedge, rate_limit, effect, approval
+   = known here: expose_as, description, speech_field, speech_template, estimated_duration_ms, max_duration_ms, idempotent, cacheable_seconds, probe, hedge, delivery, rate_limit, effect, approval
 
 1 error, 2 warnings in t.yaml
 "#,

@@ -1,0 +1,66 @@
+//! The handshake before a connection is served over TLS: bounded in time, on the connection's own
+//! task. Whoever speaks plain HTTP is told so, and let go.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use rustls::ServerConfig;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::server::TlsStream;
+
+use super::stall::Stalling;
+use crate::limits::Limits;
+
+/// The first byte of every TLS connection: a record of the handshake.
+const HANDSHAKE: u8 = 22;
+/// Of what somebody sends in plain, so much is read: a connection that is closed on unread bytes may
+/// lose the answer.
+const HEARD: u64 = 64 << 10;
+
+const PLAIN: &[u8] = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\
+    content-type: text/plain\r\ncontent-length: 44\r\n\r\n\
+    this port speaks HTTPS: use https:// or wss\n";
+
+/// `None`: there is nothing to serve.
+pub(super) async fn shake(
+    stream: TcpStream,
+    config: Arc<ServerConfig>,
+    limits: &Limits,
+) -> Option<TlsStream<Stalling<TcpStream>>> {
+    let shaken = greet(stream, config, limits.write_timeout);
+    match tokio::time::timeout(limits.handshake_timeout, shaken).await {
+        Ok(Ok(stream)) => Some(stream),
+        Ok(Err(error)) => {
+            tracing::debug!(%error, "a handshake failed");
+            None
+        }
+        Err(_) => {
+            tracing::debug!("a handshake took too long");
+            None
+        }
+    }
+}
+
+async fn greet(
+    mut stream: TcpStream,
+    config: Arc<ServerConfig>,
+    write_timeout: Duration,
+) -> io::Result<TlsStream<Stalling<TcpStream>>> {
+    let mut first = [0];
+    match stream.peek(&mut first).await? {
+        0 => Err(io::ErrorKind::UnexpectedEof.into()),
+        _ if first[0] == HANDSHAKE => {
+            let stream = Stalling::new(stream, write_timeout);
+            TlsAcceptor::from(config).accept(stream).await
+        }
+        _ => {
+            stream.write_all(PLAIN).await?;
+            stream.shutdown().await?;
+            tokio::io::copy(&mut stream.take(HEARD), &mut tokio::io::sink()).await?;
+            Err(io::Error::other("it was plain HTTP"))
+        }
+    }
+}

@@ -1,0 +1,93 @@
+//! The certificate and key by which clients know this server: read once, checked, ready to be used.
+//! Knows nothing of connections; whoever runs the server says where the files are.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use rustls::crypto::ring;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer};
+use rustls::{Error, ServerConfig};
+
+/// A chain of certificates is much shorter.
+const LONGEST: u64 = 1 << 20;
+
+/// Who this server is.
+#[derive(Clone)]
+pub struct Identity {
+    config: Arc<ServerConfig>,
+}
+
+/// Why it cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum BadIdentity {
+    #[error("cannot read `{}`: {why}", file.display())]
+    Unreadable { file: PathBuf, why: io::Error },
+    #[error("`{}` holds no certificate in PEM form", .0.display())]
+    NoCertificate(PathBuf),
+    #[error("`{}` holds no private key in PEM form", .0.display())]
+    NoKey(PathBuf),
+    #[error(
+        "the key in `{}` is not that of the certificate in `{}`",
+        key.display(),
+        cert.display()
+    )]
+    Mismatch { cert: PathBuf, key: PathBuf },
+    #[error("the certificate in `{}` cannot be used: {why}", file.display())]
+    Unusable { file: PathBuf, why: Error },
+}
+
+impl Identity {
+    /// From PEM files: the chain, the server's own certificate first, and its key. May block.
+    pub fn read(cert: &Path, key: &Path) -> Result<Self, BadIdentity> {
+        let chain: Vec<_> = CertificateDer::pem_slice_iter(&bytes_of(cert)?)
+            .collect::<Result<_, _>>()
+            .map_err(|_| BadIdentity::NoCertificate(cert.to_owned()))?;
+        if chain.is_empty() {
+            return Err(BadIdentity::NoCertificate(cert.to_owned()));
+        }
+        let secret = PrivateKeyDer::from_pem_slice(&bytes_of(key)?)
+            .map_err(|_| BadIdentity::NoKey(key.to_owned()))?;
+        Self::new(chain, secret).map_err(|why| match why {
+            Error::InconsistentKeys(_) => {
+                BadIdentity::Mismatch { cert: cert.to_owned(), key: key.to_owned() }
+            }
+            why => BadIdentity::Unusable { file: cert.to_owned(), why },
+        })
+    }
+
+    /// Of a chain and the key of its first certificate.
+    pub fn new(
+        chain: Vec<CertificateDer<'static>>,
+        key: PrivateKeyDer<'static>,
+    ) -> Result<Self, Error> {
+        let mut config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()?
+            .with_no_client_auth()
+            .with_single_cert(chain, key)?;
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(Self { config: Arc::new(config) })
+    }
+
+    pub(crate) fn config(&self) -> Arc<ServerConfig> {
+        Arc::clone(&self.config)
+    }
+}
+
+fn bytes_of(file: &Path) -> Result<Vec<u8>, BadIdentity> {
+    let read = || {
+        // A pipe would let wait for ever.
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::other("it is not a regular file"));
+        }
+        let mut bytes = Vec::new();
+        File::open(file)?.take(LONGEST).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    read().map_err(|why| BadIdentity::Unreadable { file: file.to_owned(), why })
+}
+
+#[cfg(test)]
+mod tests;

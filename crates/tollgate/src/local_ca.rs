@@ -1,0 +1,135 @@
+//! A certificate authority of this installation alone, for `serve --tls`: kept in the data directory
+//! across starts, so that whoever trusts it once trusts every certificate it signs. The server's own
+//! certificate is made anew at each start and never written down.
+
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use rcgen::{
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
+    Issuer, KeyPair, KeyUsagePurpose, date_time_ymd,
+};
+use ring::digest;
+use rustls::pki_types::pem::PemObject as _;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use tollgate_server::tls::Identity;
+
+use crate::failure::Failure;
+use crate::private_file;
+
+const DAY: Duration = Duration::from_secs(24 * 60 * 60);
+/// Clocks of clients may be behind.
+const BEFORE: Duration = DAY.saturating_mul(2);
+/// A certificate of the server's. It is renewed long before.
+const LEAF: Duration = DAY.saturating_mul(90);
+/// After which a new certificate is made for a server that runs.
+pub const RENEWED_AFTER: Duration = DAY.saturating_mul(30);
+/// Nobody has to trust a new one in the lifetime of an installation.
+const AUTHORITY: Duration = DAY.saturating_mul(30 * 365);
+
+pub struct LocalCa {
+    issuer: Issuer<'static, KeyPair>,
+}
+
+/// What clients must trust.
+pub fn file(data: &Path) -> PathBuf {
+    data.join("tls").join("ca.pem")
+}
+
+fn key_file(data: &Path) -> PathBuf {
+    data.join("tls").join("ca.key")
+}
+
+impl LocalCa {
+    /// That of this data directory, made if there is none. May block.
+    pub fn obtain(data: &Path, now: SystemTime) -> Result<Self, Failure> {
+        let (cert, secret) = (file(data), key_file(data));
+        let unusable = |file: &Path, why: String| {
+            Failure::failed(format!("cannot use the local CA in `{}`: {why}", file.display()))
+        };
+        let directory = data.join("tls");
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(&directory);
+        made.map_err(|error| unusable(&directory, error.to_string()))?;
+        let key = kept(&secret, || Ok(KeyPair::generate()?.serialize_pem()));
+        let key = key.and_then(|pem| KeyPair::from_pem(&pem).map_err(damaged));
+        let key = key.map_err(|error| unusable(&secret, error.to_string()))?;
+        let pem = kept(&cert, || Ok(params(&key, now).self_signed(&key)?.pem()));
+        let fits = pem.and_then(|pem| fits(&pem, &key));
+        fits.map_err(|error| unusable(&cert, error.to_string()))?;
+        Ok(Self { issuer: Issuer::new(params(&key, now), key) })
+    }
+
+    /// A certificate for a server that is known by these names and addresses.
+    pub fn sign(&self, names: &[String], now: SystemTime) -> Result<Identity, Failure> {
+        let failed = |error: rcgen::Error| {
+            Failure::failed(format!("cannot make a certificate for {}: {error}", names.join(", ")))
+        };
+        let bare = names.iter().map(|name| name.trim_matches(['[', ']']).to_owned());
+        let mut params = CertificateParams::new(bare.collect::<Vec<_>>()).map_err(failed)?;
+        params.distinguished_name = called("tollgate".to_owned());
+        params.use_authority_key_identifier_extension = true;
+        params.key_usages = vec![KeyUsagePurpose::DigitalSignature];
+        params.extended_key_usages = vec![ExtendedKeyUsagePurpose::ServerAuth];
+        last(&mut params, now, LEAF);
+        let key = KeyPair::generate().map_err(failed)?;
+        let certificate = params.signed_by(&key, &self.issuer).map_err(failed)?;
+        let secret = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
+        Identity::new(vec![certificate.der().clone()], secret)
+            .map_err(|error| Failure::failed(format!("cannot use a new certificate: {error}")))
+    }
+}
+
+/// What is in the file, made if there is none. Another process may make it first; what is in the
+/// file counts.
+fn kept(file: &Path, make: impl FnOnce() -> Result<String, rcgen::Error>) -> io::Result<String> {
+    if let Some(text) = private_file::read(file)? {
+        return Ok(text);
+    }
+    private_file::make(file, &make().map_err(io::Error::other)?)?;
+    let gone = || io::Error::other("it is gone as soon as it is made");
+    private_file::read(file)?.ok_or_else(gone)
+}
+
+fn damaged(_: rcgen::Error) -> io::Error {
+    io::Error::other("it holds no whole key; delete `ca.key` and `ca.pem`, and new ones are made")
+}
+
+/// Whether the certificate is that of the key: clients that trust it would refuse ours otherwise.
+fn fits(pem: &str, key: &KeyPair) -> io::Result<()> {
+    let whole = CertificateDer::from_pem_slice(pem.as_bytes()).ok().and_then(|certificate| {
+        let secret = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(key.serialize_der()));
+        Identity::new(vec![certificate], secret).ok()
+    });
+    let why = "it is not the certificate of the key beside it; delete both, and new ones are made";
+    whole.map(drop).ok_or_else(|| io::Error::other(why))
+}
+
+/// The same for the same key, but for the dates: what it signs names it, whenever that is.
+fn params(key: &KeyPair, now: SystemTime) -> CertificateParams {
+    let mut params = CertificateParams::default();
+    let print = digest::digest(&digest::SHA256, key.public_key_raw());
+    let print: String = print.as_ref().iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    params.distinguished_name = called(format!("tollgate local CA {print}"));
+    params.is_ca = IsCa::Ca(BasicConstraints::Constrained(0));
+    params.key_usages = vec![KeyUsagePurpose::KeyCertSign, KeyUsagePurpose::CrlSign];
+    last(&mut params, now, AUTHORITY);
+    params
+}
+
+fn called(name: String) -> DistinguishedName {
+    let mut called = DistinguishedName::new();
+    called.push(DnType::CommonName, name);
+    called
+}
+
+fn last(params: &mut CertificateParams, now: SystemTime, length: Duration) {
+    let now = date_time_ymd(1970, 1, 1) + now.duration_since(UNIX_EPOCH).unwrap_or_default();
+    params.not_before = now - BEFORE;
+    params.not_after = now + length;
+}
+
+#[cfg(test)]
+mod tests;
