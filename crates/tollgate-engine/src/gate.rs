@@ -350,6 +350,12 @@ impl Gate {
         Ok(charter.agents[charter.find(Some(name))?].clone())
     }
 
+    /// The one that is meant where none is named.
+    pub fn default_agent(&self) -> Result<Agent, UnknownAgent> {
+        let charter = &self.registry.current().charter;
+        Ok(charter.agents[charter.find(None)?].clone())
+    }
+
     pub fn servers(&self) -> Vec<ServerStatus> {
         self.servers.statuses()
     }

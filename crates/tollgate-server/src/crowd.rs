@@ -23,18 +23,40 @@ use crate::problem::Problem;
 /// Most requests are over by then.
 const SOON: Duration = Duration::from_secs(1);
 
-const TOO_MANY: Problem = Problem::new(
-    StatusCode::SERVICE_UNAVAILABLE,
-    "too_busy",
-    "as many requests are being answered as there may be; try again in a moment",
-)
-.later(SOON);
-
 pub(crate) struct Crowd {
+    of: Guests,
     most: usize,
     all: AtomicUsize,
     /// Of keys that have any.
     by_key: Mutex<HashMap<Principal, u32>>,
+}
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Guests {
+    Requests,
+    LiveSessions,
+}
+
+impl Guests {
+    fn too_many(self, most: usize) -> Problem {
+        let detail = match self {
+            Self::Requests => {
+                "as many requests are being answered as there may be; try again in a moment"
+                    .to_owned()
+            }
+            Self::LiveSessions => format!("there may be {most} live sessions, and there are"),
+        };
+        Problem::told(StatusCode::SERVICE_UNAVAILABLE, "too_busy", detail).later(SOON)
+    }
+
+    fn too_many_of_one(self, most: u32) -> Problem {
+        let detail = match self {
+            Self::Requests => format!("{most} requests of this key are being answered already"),
+            Self::LiveSessions => format!("this key may have {most} live sessions, and has them"),
+        };
+        Problem::told(StatusCode::TOO_MANY_REQUESTS, "too_many_at_once", detail).later(SOON)
+    }
 }
 
 /// Whose request it is, and how many of them there may be.
@@ -54,9 +76,12 @@ pub(crate) struct Place {
 pub(crate) struct Listening;
 
 impl Crowd {
-    pub(crate) fn new(limits: &Limits) -> Arc<Self> {
-        let by_key = Mutex::default();
-        Arc::new(Self { most: limits.in_flight, all: AtomicUsize::new(0), by_key })
+    pub(crate) fn new(of: Guests, limits: &Limits) -> Arc<Self> {
+        let most = match of {
+            Guests::Requests => limits.in_flight,
+            Guests::LiveSessions => limits.live_sessions,
+        };
+        Arc::new(Self { of, most, all: AtomicUsize::new(0), by_key: Mutex::default() })
     }
 
     pub(crate) fn inside(&self) -> usize {
@@ -67,15 +92,13 @@ impl Crowd {
     pub(crate) fn enter(self: &Arc<Self>, share: Option<Share>) -> Result<Place, Problem> {
         let room = |count: usize| (count < self.most).then_some(count + 1);
         let order = Ordering::Relaxed;
-        self.all.fetch_update(order, order, room).map_err(|_| TOO_MANY)?;
+        self.all.fetch_update(order, order, room).map_err(|_| self.of.too_many(self.most))?;
         let mut place = Place { crowd: Arc::clone(self), key: None };
         if let Some(Share { principal, most }) = share {
             let mut by_key = self.by_key.lock();
             let count = by_key.entry(principal.clone()).or_insert(0);
             if *count >= most {
-                let detail = format!("{most} requests of this key are being answered already");
-                let status = StatusCode::TOO_MANY_REQUESTS;
-                return Err(Problem::told(status, "too_many_at_once", detail).later(SOON));
+                return Err(self.of.too_many_of_one(most));
             }
             *count += 1;
             drop(by_key);

@@ -12,6 +12,7 @@ mod fields;
 mod filters;
 mod guard;
 mod limits;
+mod live;
 mod mcp;
 mod metrics;
 pub mod operator;

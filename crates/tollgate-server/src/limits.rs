@@ -31,6 +31,10 @@ pub struct Limits {
     pub in_flight: usize,
     /// Of the first, those of one key that says nothing of its own.
     pub per_key: u32,
+    /// Speech sessions that are held at the same time.
+    pub live_sessions: usize,
+    /// Of them, those of one key.
+    pub live_per_key: u32,
     pub memory: Memory,
     /// How often a silent event stream shows that it lives.
     pub keep_alive: Duration,
@@ -58,6 +62,8 @@ impl Default for Limits {
             batch: 100,
             in_flight: 1024,
             per_key: 64,
+            live_sessions: 2_000,
+            live_per_key: 1_000,
             memory: Memory::unlimited(),
             keep_alive: Duration::from_secs(15),
             drain: Duration::from_secs(30),

@@ -13,12 +13,13 @@ use tollgate_engine::caller::Rest;
 use tollgate_engine::clock::Clock;
 use tollgate_engine::gate::Gate;
 use tollgate_llm::agent::Chat;
+use tollgate_llm::realtime::Hall;
 use tollgate_mcp::tasks::Group;
 
 use crate::admin::memory::Edits;
 use crate::auth::{Keys, Lock, Right};
 use crate::chat::Threads;
-use crate::crowd::Crowd;
+use crate::crowd::{Crowd, Guests};
 use crate::filters;
 use crate::limits::Limits;
 use crate::operator::Operator;
@@ -58,6 +59,9 @@ pub(crate) struct Front {
     /// How short of memory we are.
     pub(crate) pressure: Pressure,
     pub(crate) crowd: Arc<Crowd>,
+    /// Where live sessions are held, and how many.
+    pub(crate) hall: Arc<Hall>,
+    pub(crate) live: Arc<Crowd>,
     /// Entities of the memory that an admin is changing.
     pub(crate) edits: Edits,
     /// Whether its clients can come back for what an answer has no room for.
@@ -67,10 +71,12 @@ pub(crate) struct Front {
 impl Front {
     /// Must be called within a runtime.
     pub(crate) fn new(gate: Arc<Gate>, clock: Arc<dyn Clock>, limits: Limits) -> Self {
-        let chat = Chat::offline(Arc::clone(&gate), Arc::clone(&clock));
+        let chat = Arc::new(Chat::offline(Arc::clone(&gate), Arc::clone(&clock)));
+        let hall = Hall::new(Arc::clone(&gate), Arc::clone(&chat), Arc::clone(&clock));
         Self {
             gate,
-            chat: Arc::new(chat),
+            chat,
+            hall: Arc::new(hall),
             threads: Arc::new(Threads::new()),
             keys: Keys::new(Arc::clone(&clock), Lock::default()),
             sessions: Sessions::new(Arc::clone(&clock), &limits),
@@ -81,7 +87,8 @@ impl Front {
             operator: OnceLock::new(),
             rest: Rest::Readable,
             pressure: Pressure::new(limits.memory.clone()),
-            crowd: Crowd::new(&limits),
+            crowd: Crowd::new(Guests::Requests, &limits),
+            live: Crowd::new(Guests::LiveSessions, &limits),
             limits,
         }
     }

@@ -11,7 +11,7 @@ use http::StatusCode;
 use crate::auth::oidc::resource;
 use crate::mcp::{self, Front};
 use crate::problem::{Problem, Style};
-use crate::{admin, chat, metrics, ops, page, rest};
+use crate::{admin, chat, live, metrics, ops, page, rest};
 
 pub(crate) fn router(front: Arc<Front>) -> Router {
     Router::new()
@@ -32,6 +32,12 @@ pub(crate) fn router(front: Arc<Front>) -> Router {
         .route("/v1/models/{*call}", get(chat::one).post(chat::generate))
         .route("/v1beta/models/{*call}", post(chat::generate))
         .route("/v1alpha/models/{*call}", post(chat::generate))
+        .route("/v1/realtime", get(live::openai))
+        .route("/v1/live/sessions", get(live::gpt_live))
+        .route("/v1/live/sessions/{id}/attach", get(live::attach))
+        .route("/v1/agent/converse", get(live::deepgram))
+        .route("/ws/{service}", get(live::gemini))
+        .route("//ws/{service}", get(live::gemini))
         .route("/v1/tier", post(rest::tier))
         .route("/v1/tools", get(rest::tools))
         .route("/v1/tools/execute", post(rest::execute))

@@ -34,6 +34,7 @@ use crate::auth::{self, Fingerprint, Key, Keys, Lock, Visitor, tending};
 use crate::crowd::{Place, Share};
 use crate::guard::Guard;
 use crate::limits::Limits;
+use crate::live::{self, Handover};
 use crate::mcp::Front;
 use crate::operator::Operator;
 use crate::pressure::{LOOK, Level};
@@ -226,14 +227,19 @@ where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let limits = &app.front.limits;
-    let handler = Arc::clone(&app);
-    let service = service_fn(move |request| answer(Arc::clone(&handler), request));
+    let (handler, handover) = (Arc::clone(&app), Handover::default());
+    let given = handover.clone();
+    let service = service_fn(move |mut request: Request<Incoming>| {
+        request.extensions_mut().insert(given.clone());
+        answer(Arc::clone(&handler), request)
+    });
     let serving = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.header_timeout)
         .max_headers(limits.headers)
         .max_buf_size(limits.header_bytes)
-        .serve_connection(TokioIo::new(stream), service);
+        .serve_connection(TokioIo::new(stream), service)
+        .with_upgrades();
     let mut serving = std::pin::pin!(serving);
     let ended = tokio::select! {
         ended = &mut serving => ended,
@@ -245,6 +251,10 @@ where
     if let Err(error) = ended {
         tracing::debug!(%error, "a connection ended early");
     }
+    // A live session keeps the connection's place, and its lane.
+    if let Some(session) = handover.take() {
+        session.await;
+    }
 }
 
 async fn answer(app: Arc<App>, request: Request<Incoming>) -> Result<Response, Infallible> {
@@ -252,6 +262,9 @@ async fn answer(app: Arc<App>, request: Request<Incoming>) -> Result<Response, I
     let (mut parts, body) = request.into_parts();
     if let Err(problem) = app.guard.load().check(&parts) {
         return Ok(closing(problem.response(style)));
+    }
+    if let Err(problem) = live::bring_key(&mut parts) {
+        return Ok(problem.response(style));
     }
     if let Err(problem) = auth::refuse_keys_in_query(&parts.uri) {
         return Ok(problem.response(style));

@@ -3,10 +3,11 @@
 
 use std::fmt;
 
+use tollgate_core::json;
 use tollgate_core::shaping::Caps;
 
 use super::deepgram::Deepgram;
-use super::events::{Opening, RealtimeDialect};
+use super::events::{Frame, Opening, RealtimeDialect};
 use super::gemini::Gemini;
 use super::gpt_live::GptLive;
 use super::openai::OpenAi;
@@ -65,6 +66,22 @@ impl Live {
             Self::Gemini => Caps::gemini_live(),
             Self::Deepgram => Caps::deepgram(),
         }
+    }
+
+    /// The model that a client names in its first message; `None`: it names none, or not there.
+    pub fn asked_model(self, first: Frame<'_>) -> Option<String> {
+        let place = match self {
+            Self::Gemini => "/setup/model",
+            Self::GptLive => "/session/model",
+            Self::Deepgram => "/agent/think/provider/model",
+            Self::OpenAi | Self::OpenAiSideband => return None,
+        };
+        let text = match first {
+            Frame::Text(text) => text,
+            Frame::Binary(bytes) => std::str::from_utf8(bytes).ok()?,
+        };
+        let named = json::value(text).ok()?.pointer(place)?.as_str()?.to_owned();
+        Some(named.strip_prefix("models/").map(str::to_owned).unwrap_or(named))
     }
 
     pub fn machine(self, opening: Opening) -> Box<dyn RealtimeDialect> {

@@ -3,7 +3,7 @@
 use super::*;
 
 fn crowd(in_flight: usize) -> Arc<Crowd> {
-    Crowd::new(&Limits { in_flight, ..Limits::default() })
+    Crowd::new(Guests::Requests, &Limits { in_flight, ..Limits::default() })
 }
 
 fn share(name: &str, most: u32) -> Option<Share> {

@@ -1,0 +1,151 @@
+//! Live speech sessions over WebSocket, each in its provider's own protocol: lets somebody in, finds
+//! out whom they want to talk to, and hands both sockets on. Decides nothing that is said.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, Request, State};
+use axum::response::Response;
+use http::StatusCode;
+use http::request::Parts;
+use tollgate_core::turn::Principal;
+use tollgate_llm::realtime::{Live, Place};
+
+use crate::crowd::Share;
+use crate::fields::parameter;
+use crate::mcp::Front;
+use crate::problem::{Problem, Style};
+use crate::who::Who;
+
+mod handshake;
+mod key;
+mod session;
+mod target;
+
+pub(crate) use key::bring_key;
+pub(crate) use session::Handover;
+
+use handshake::Handshake;
+use session::Knock;
+
+/// `GET /v1/realtime?model=…&agent=…`, or `?call_id=…` for a call that runs elsewhere.
+pub(crate) async fn openai(State(front): State<Arc<Front>>, request: Request) -> Response {
+    let (live, place) = match parameter(request.uri(), "call_id") {
+        Some(call) => (Live::OpenAiSideband, Place::Attached(call)),
+        None => (Live::OpenAi, Place::New),
+    };
+    open(front, request, (live, place)).await
+}
+
+pub(crate) async fn gpt_live(State(front): State<Arc<Front>>, request: Request) -> Response {
+    open(front, request, (Live::GptLive, Place::New)).await
+}
+
+pub(crate) async fn attach(
+    State(front): State<Arc<Front>>,
+    Path(session): Path<String>,
+    request: Request,
+) -> Response {
+    open(front, request, (Live::GptLive, Place::Attached(session))).await
+}
+
+pub(crate) async fn deepgram(State(front): State<Arc<Front>>, request: Request) -> Response {
+    open(front, request, (Live::Deepgram, Place::New)).await
+}
+
+/// `/ws/google.ai.generativelanguage.{version}.GenerativeService.BidiGenerateContent`.
+pub(crate) async fn gemini(
+    State(front): State<Arc<Front>>,
+    Path(service): Path<String>,
+    request: Request,
+) -> Response {
+    match version(&service) {
+        Some(version) => {
+            let place = Place::Version(version.to_owned());
+            open(front, request, (Live::Gemini, place)).await
+        }
+        None => {
+            let detail = "live sessions of Gemini are at \
+                          `/ws/google.ai.generativelanguage.v1beta.GenerativeService.\
+                          BidiGenerateContent`";
+            Problem::new(StatusCode::NOT_FOUND, "not_found", detail).response(Style::Gemini)
+        }
+    }
+}
+
+fn version(service: &str) -> Option<&str> {
+    let rest = service.strip_prefix("google.ai.generativelanguage.")?;
+    let (version, method) = rest.split_once('.')?;
+    let is_known = matches!(
+        method,
+        "GenerativeService.BidiGenerateContent"
+            | "GenerativeService.BidiGenerateContentConstrained"
+    );
+    let is_version =
+        version.starts_with('v') && version.bytes().all(|byte| byte.is_ascii_alphanumeric());
+    (is_known && is_version).then_some(version)
+}
+
+/// In whose words somebody is turned away.
+fn style(live: Live) -> Style {
+    match live {
+        Live::Gemini => Style::Gemini,
+        Live::OpenAi | Live::OpenAiSideband | Live::GptLive | Live::Deepgram => Style::OpenAi,
+    }
+}
+
+async fn open(front: Arc<Front>, request: Request, (live, place): (Live, Place)) -> Response {
+    match admitted(&front, request, (live, place)).await {
+        Ok(response) => response,
+        Err(problem) => problem.response(style(live)),
+    }
+}
+
+async fn admitted(
+    front: &Arc<Front>,
+    mut request: Request,
+    (live, place): (Live, Place),
+) -> Result<Response, Problem> {
+    let shake = Handshake::read(request.method(), request.headers())?;
+    let upgrade = hyper::upgrade::on(&mut request);
+    let (sent, _) = request.into_parts();
+    let handover = sent.extensions.get::<Handover>().cloned().ok_or(NO_SOCKET)?;
+    front.pressure.take_stream()?;
+    let who = target::who(front, &sent)?;
+    let seat = front.live.enter(share(front, &who))?;
+    let knock = Knock::new(front, &sent, (who, live, place))?;
+    let session = match live {
+        // The model is in the URL: whoever cannot be served is told in HTTP.
+        Live::OpenAi | Live::OpenAiSideband => {
+            let visit = knock.visit(parameter(&sent.uri, "model").as_deref())?;
+            let provider = visit.dial().await.map_err(target::problem)?;
+            session::known(Arc::clone(front), knock, (visit, provider))
+        }
+        Live::GptLive | Live::Deepgram | Live::Gemini => session::unknown(Arc::clone(front), knock),
+    };
+    let response = shake.response(&sent);
+    handover.give(async move {
+        match upgrade.await {
+            Ok(upgraded) => session(upgraded).await,
+            Err(error) => tracing::debug!(%error, "a connection did not become a socket"),
+        }
+        drop(seat);
+    });
+    Ok(response)
+}
+
+/// Whoever comes without a key is everybody on this machine.
+fn share(front: &Front, who: &Who) -> Option<Share> {
+    let is_key = who.principal != Principal::local();
+    is_key.then(|| Share { principal: who.principal.clone(), most: front.limits.live_per_key })
+}
+
+const NO_SOCKET: Problem = Problem::new(
+    StatusCode::NOT_IMPLEMENTED,
+    "no_socket",
+    "live sessions need a connection of their own",
+);
+
+/// What of the request a session goes by.
+fn conversation(sent: &Parts) -> Result<Option<String>, Problem> {
+    Ok(crate::who::header(sent, "x-tollgate-conversation")?.map(str::to_owned))
+}
