@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use http::{HeaderValue, Request, StatusCode, header};
+use http::{HeaderValue, Request, StatusCode, Uri, header};
 use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{self, error};
@@ -66,7 +66,7 @@ async fn connect(
     })?;
     let mut request = Request::new(());
     let host = url.authority().map(|it| it.as_str().to_owned()).unwrap_or_default();
-    *request.uri_mut() = url;
+    *request.uri_mut() = of_sockets(url).map_err(|error| failed(format!("has no URL: {error}")))?;
     let headers = request.headers_mut();
     headers.clone_from(remote.headers());
     headers.remove(header::CONTENT_TYPE);
@@ -79,6 +79,14 @@ async fn connect(
     headers.insert(header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
     let shaken = client_async_with_config(request, line, Some(socket_config())).await;
     shaken.map(|(socket, _)| socket).map_err(|error| refused(label, error))
+}
+
+/// The library that opens sockets knows their URLs only.
+fn of_sockets(url: Uri) -> Result<Uri, http::Error> {
+    let mut parts = url.into_parts();
+    let is_secure = parts.scheme == Some(http::uri::Scheme::HTTPS);
+    parts.scheme = Some(if is_secure { "wss".parse()? } else { "ws".parse()? });
+    Ok(Uri::from_parts(parts)?)
 }
 
 fn refused(label: &Label, error: tungstenite::Error) -> Failure {
