@@ -24,12 +24,6 @@ use super::glance::{self, Glance};
 use super::owed::{Due, Owed};
 use super::wish;
 
-/// The model that a client's first message asks for.
-pub fn asked_model(first: &str) -> Option<String> {
-    let message = json::value(first).ok().filter(|it| it["type"] == "Settings")?;
-    think::model_of(message.get("agent")?.get("think")?)
-}
-
 pub struct Deepgram {
     opening: Opening,
     think: Think,

@@ -237,6 +237,11 @@ impl Drop for Seat {
 impl Live {
     /// Whether the provider can be kept from answering a turn that another model answers.
     pub(super) fn can_route(self) -> bool {
-        matches!(self, Self::OpenAi | Self::GptLive)
+        self == Self::OpenAi
+    }
+
+    /// Whether the provider itself leaves turns to another model.
+    pub(super) fn can_delegate(self) -> bool {
+        self == Self::GptLive
     }
 }

@@ -70,17 +70,19 @@ impl Live {
 
     /// The model that a client names in its first message; `None`: it names none, or not there.
     pub fn asked_model(self, first: Frame<'_>) -> Option<String> {
-        let place = match self {
-            Self::Gemini => "/setup/model",
-            Self::GptLive => "/session/model",
-            Self::Deepgram => "/agent/think/provider/model",
-            Self::OpenAi | Self::OpenAiSideband => return None,
+        let places: &[&str] = match self {
+            Self::Gemini => &["/setup/model"],
+            Self::GptLive => &["/session/model"],
+            // The first of several is the one; the others are for when it fails.
+            Self::Deepgram => &["/agent/think/provider/model", "/agent/think/0/provider/model"],
+            Self::OpenAi | Self::OpenAiSideband => &[],
         };
         let text = match first {
             Frame::Text(text) => text,
             Frame::Binary(bytes) => std::str::from_utf8(bytes).ok()?,
         };
-        let named = json::value(text).ok()?.pointer(place)?.as_str()?.to_owned();
+        let first = json::value(text).ok().filter(|_| !places.is_empty())?;
+        let named = places.iter().find_map(|place| first.pointer(place))?.as_str()?.to_owned();
         Some(named.strip_prefix("models/").map(str::to_owned).unwrap_or(named))
     }
 
@@ -98,5 +100,27 @@ impl Live {
 impl fmt::Display for Live {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Live;
+    use crate::realtime::events::Frame;
+
+    #[test]
+    fn the_first_message_names_the_model() {
+        for (live, first, expected) in [
+            (Live::Gemini, r#"{"setup":{"model":"models/m"}}"#, Some("m")),
+            (Live::GptLive, r#"{"session":{"model":"m"}}"#, Some("m")),
+            (Live::GptLive, r#"{"session":{}}"#, None),
+            (Live::Deepgram, r#"{"agent":{"think":{"provider":{"model":"m"}}}}"#, Some("m")),
+            (Live::Deepgram, r#"{"agent":{"think":[{"provider":{"model":"m"}},{}]}}"#, Some("m")),
+            (Live::Deepgram, r#"{"agent":"id"}"#, None),
+            (Live::OpenAi, r#"{"session":{"model":"m"}}"#, None),
+            (Live::Gemini, "garbage", None),
+        ] {
+            assert_eq!(live.asked_model(Frame::Text(first)).as_deref(), expected, "{first}");
+        }
     }
 }

@@ -268,10 +268,10 @@ impl Session {
         }
     }
 
-    /// Deep turns go to another model where the agent has one and the dialect can wait for it.
+    /// Turns can go to another model where the agent has one and the dialect can wait for it.
     fn routing(hall: &Hall, visit: &Visit) -> Routing {
         let has_chain = !turns::chain(hall, visit).is_empty();
-        match has_chain && visit.live.can_route() {
+        match has_chain && (visit.live.can_route() || visit.live.can_delegate()) {
             true => Routing::Cascaded,
             false => Routing::Native,
         }

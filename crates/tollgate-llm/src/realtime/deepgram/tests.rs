@@ -8,7 +8,7 @@ use rand::seq::IndexedRandom;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
 
-use super::{Deepgram, asked_model};
+use super::Deepgram;
 use crate::realtime::transcript::{self, told};
 
 #[track_caller]
@@ -499,23 +499,6 @@ fn b_ws_11_what_two_readers_could_read_differently_is_told_back() {
           turn began
         "#,
     );
-}
-
-#[test]
-fn the_first_message_names_the_model() {
-    for (first, expected) in [
-        (
-            r#"{"type":"Settings","agent":{"think":{"provider":{"type":"open_ai","model":"m"}}}}"#,
-            Some("m"),
-        ),
-        (r#"{"type":"Settings","agent":{"think":[{"provider":{"model":"m"}},{}]}}"#, Some("m")),
-        (r#"{"type":"Settings","agent":{"think":{}}}"#, None),
-        (r#"{"type":"Settings","agent":"id"}"#, None),
-        (r#"{"type":"UpdateThink","agent":{"think":{"provider":{"model":"m"}}}}"#, None),
-        ("garbage", None),
-    ] {
-        assert_eq!(asked_model(first).as_deref(), expected, "{first}");
-    }
 }
 
 /// What happened to the calls of a long conversation.

@@ -143,7 +143,10 @@ impl Session {
             self.refresh(now);
         }
         let is_deep = choice.tier == Tier::Deep && form == Form::Final;
-        if is_deep && Self::routing(&self.hall, &self.visit) == Routing::Cascaded {
+        if is_deep
+            && self.visit.live.can_route()
+            && Self::routing(&self.hall, &self.visit) == Routing::Cascaded
+        {
             self.news(News::Route, now);
             self.delegate();
         }

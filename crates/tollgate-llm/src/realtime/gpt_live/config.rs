@@ -1,0 +1,220 @@
+//! The configuration of a GPT-Live session: the client's, ours merged into it, and ours taken out
+//! again where the provider tells it back. Tools belong to the backend model that the voice
+//! delegates to; only what concerns it can change while the session runs.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use crate::realtime::events::Offer;
+
+/// Who does what the voice delegates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Delegation {
+    /// Whoever holds the socket.
+    #[default]
+    Client,
+    /// A model at the provider: the only one that calls tools.
+    Responses,
+    /// Something else at the provider.
+    Other,
+}
+
+#[derive(Debug, Default)]
+pub(super) struct Config {
+    pub(super) delegation: Delegation,
+    /// The client's own, as it last set them.
+    tools: Vec<Value>,
+    instructions: Option<String>,
+    names: HashSet<String>,
+    /// The names of its tools before its last change: calls of them may still come.
+    former: HashSet<String>,
+    /// What of ours the provider has.
+    declared: Vec<Value>,
+    prompt: Option<Arc<str>>,
+}
+
+impl Config {
+    /// Merges ours into the `session` of `session.start`.
+    pub(super) fn start(&mut self, session: &mut Map<String, Value>, offer: &Offer) {
+        self.read(session);
+        self.declared = self.ours(offer);
+        self.prompt.clone_from(&offer.prompt);
+        if let Some(prompt) = &offer.prompt {
+            let theirs = session.get("instructions").and_then(Value::as_str);
+            session.insert("instructions".to_owned(), joined(prompt, theirs).into());
+        }
+        if let Some(backend) = backend_mut(session) {
+            self.merge(backend);
+        }
+    }
+
+    /// Merges ours into the `session` of an update of the client's. `false` if it touches nothing
+    /// of ours.
+    pub(super) fn update(&mut self, session: &mut Map<String, Value>, offer: &Offer) -> bool {
+        let Some(backend) = backend_mut(session) else { return false };
+        let touches = ["tools", "instructions"].iter().any(|key| backend.contains_key(*key));
+        if touches {
+            self.take_over(backend);
+            let (has_tools, has_instructions) =
+                (backend.contains_key("tools"), backend.contains_key("instructions"));
+            if has_tools {
+                self.declared = self.ours(offer);
+            }
+            self.merge(backend);
+            // What it leaves out stays as the provider has it.
+            if !has_tools {
+                backend.shift_remove("tools");
+            }
+            if !has_instructions {
+                backend.shift_remove("instructions");
+            }
+        }
+        touches
+    }
+
+    /// A session that somebody else began, as the provider tells it. Tools that are like ours were
+    /// left there by us.
+    pub(super) fn learn(&mut self, session: &mut Map<String, Value>, offer: &Offer) {
+        let is_ours = |tool: &Value| {
+            let is_same = |key: &str, ours: &Value| ours.get(key) == tool.get(key);
+            let mut offered = offer.tools.iter().map(|it| &it.definition);
+            offered.any(|ours| is_same("name", ours) && is_same("description", ours))
+        };
+        if let Some(backend) = backend_mut(session)
+            && let Some(tools) = backend.get_mut("tools").and_then(Value::as_array_mut)
+        {
+            tools.retain(|tool| !is_ours(tool));
+        }
+        self.read(session);
+    }
+
+    fn read(&mut self, session: &mut Map<String, Value>) {
+        let kind = session.get("delegation").and_then(|it| it.get("type")).and_then(Value::as_str);
+        self.delegation = match kind {
+            None | Some("client") => Delegation::Client,
+            Some("responses") => Delegation::Responses,
+            Some(_) => Delegation::Other,
+        };
+        if let Some(backend) = backend_mut(session) {
+            self.take_over(backend);
+        }
+    }
+
+    /// The `session` of an update that offers this, if the provider has not got it.
+    pub(super) fn offering(&mut self, offer: &Offer) -> Option<Value> {
+        if self.delegation != Delegation::Responses {
+            return None;
+        }
+        let declared = self.ours(offer);
+        let (same_tools, same_prompt) = (declared == self.declared, offer.prompt == self.prompt);
+        if same_tools && same_prompt {
+            return None;
+        }
+        self.declared = declared;
+        self.prompt.clone_from(&offer.prompt);
+        let mut backend = Map::new();
+        self.merge(&mut backend);
+        if same_tools {
+            backend.shift_remove("tools");
+        }
+        if same_prompt {
+            backend.shift_remove("instructions");
+        } else {
+            backend.entry("instructions").or_insert_with(|| "".into());
+        }
+        Some(json!({"delegation": {"type": "responses", "responses": backend}}))
+    }
+
+    /// Takes ours out of a `session` that goes to the client. `false` if there is nothing of ours.
+    pub(super) fn hide(&self, session: &mut Map<String, Value>) -> bool {
+        let mut hidden = self.hide_prompt(session);
+        if let Some(backend) = backend_mut(session) {
+            hidden |= self.hide_prompt(backend);
+            if let Some(tools) = backend.get_mut("tools").and_then(Value::as_array_mut) {
+                let before = tools.len();
+                tools.retain(|tool| {
+                    let is_ours = |ours: &Value| ours.get("name") == tool.get("name");
+                    tool["type"] != "function" || !self.declared.iter().any(is_ours)
+                });
+                hidden |= tools.len() != before;
+            }
+        }
+        hidden
+    }
+
+    /// A name that the client declared is the client's.
+    pub(super) fn is_clients(&self, name: &str) -> bool {
+        let is_declared = || self.declared.iter().any(|tool| tool["name"] == name);
+        self.names.contains(name) || (self.former.contains(name) && !is_declared())
+    }
+
+    fn take_over(&mut self, backend: &Map<String, Value>) {
+        if let Some(tools) = backend.get("tools") {
+            self.tools = tools.as_array().cloned().unwrap_or_default();
+            let mut names = HashSet::new();
+            collect(&self.tools, &mut names);
+            self.former = std::mem::replace(&mut self.names, names);
+            // What the client has itself now is not ours any more.
+            let names = &self.names;
+            self.declared
+                .retain(|tool| !tool["name"].as_str().is_some_and(|it| names.contains(it)));
+        }
+        if let Some(instructions) = backend.get("instructions") {
+            self.instructions = instructions.as_str().map(str::to_owned);
+        }
+    }
+
+    fn merge(&self, backend: &mut Map<String, Value>) {
+        if !self.tools.is_empty() || !self.declared.is_empty() || backend.contains_key("tools") {
+            let tools: Vec<Value> = self.tools.iter().chain(&self.declared).cloned().collect();
+            backend.insert("tools".to_owned(), tools.into());
+        }
+        let theirs = self.instructions.as_deref();
+        let instructions = match &self.prompt {
+            Some(prompt) => Some(joined(prompt, theirs)),
+            None => theirs.map(str::to_owned),
+        };
+        if let Some(instructions) = instructions {
+            backend.insert("instructions".to_owned(), instructions.into());
+        }
+    }
+
+    fn ours(&self, offer: &Offer) -> Vec<Value> {
+        let own = offer.tools.iter().filter(|tool| !self.names.contains(&tool.name));
+        own.map(|tool| tool.definition.clone()).collect()
+    }
+
+    fn hide_prompt(&self, holder: &mut Map<String, Value>) -> bool {
+        let Some(prompt) = &self.prompt else { return false };
+        let Some(said) = holder.get("instructions").and_then(Value::as_str) else { return false };
+        let Some(rest) = said.strip_prefix(&**prompt) else { return false };
+        let theirs = rest.strip_prefix("\n\n").map_or(Value::Null, Value::from);
+        holder.insert("instructions".to_owned(), theirs);
+        true
+    }
+}
+
+fn joined(prompt: &str, theirs: Option<&str>) -> String {
+    match theirs {
+        Some(theirs) if !theirs.is_empty() => format!("{prompt}\n\n{theirs}"),
+        _ => prompt.to_owned(),
+    }
+}
+
+fn backend_mut(session: &mut Map<String, Value>) -> Option<&mut Map<String, Value>> {
+    session.get_mut("delegation")?.get_mut("responses")?.as_object_mut()
+}
+
+/// Names of tools, also of those in groups.
+fn collect(tools: &[Value], names: &mut HashSet<String>) {
+    for tool in tools {
+        if let Some(name) = tool.get("name").and_then(Value::as_str) {
+            names.insert(name.to_owned());
+        }
+        if let Some(grouped) = tool.get("tools").and_then(Value::as_array) {
+            collect(grouped, names);
+        }
+    }
+}
