@@ -1,41 +1,146 @@
-//! OpenAi.
+//! OpenAI Realtime (the GA form), and everybody who speaks like it: our tools among the client's, our
+//! calls run and answered in the order that the protocol wants, and nothing of it visible.
+//!
+//! What the client says is in `client`, what the provider says in `provider` and `responses`, what of
+//! ours is sent and when in `deliver`; these decide. The other files keep what they decide by.
 
+mod calls;
+mod client;
+mod config;
+mod deliver;
+mod floor;
+mod items;
+mod owed;
+mod provider;
+mod responses;
+mod wire;
+
+use std::collections::{HashMap, HashSet};
 use std::time::Instant;
 
-use super::events::{Action, Frame, News, Opening, RealtimeDialect, Step};
+use self::calls::Calls;
+use self::config::{Config, Seat};
+use self::floor::Floor;
+use self::items::Items;
+use self::owed::Owed;
+use self::wire::Post;
+use super::events::{Action, Fate, Frame, News, Opening, RealtimeDialect, Step};
+use super::glance::{self, Glance};
 
 pub struct OpenAi {
-    opening: Opening,
+    post: Post,
+    config: Config,
+    items: Items,
+    calls: Calls,
+    floor: Floor,
+    owed: Owed,
+    /// What the caller is saying, by item.
+    heard: HashMap<String, String>,
+    /// What was said beside the conversation: no item of it can be spoken of.
+    aside_items: HashSet<String>,
+    /// Calls that the client wrote into the history.
+    written: HashSet<String>,
+    first: First,
+}
+
+/// Whether the provider has said anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum First {
+    Awaited,
+    Seen,
 }
 
 impl OpenAi {
     pub fn new(opening: Opening) -> Self {
-        Self { opening }
+        Self::at(Seat::Holder, opening)
     }
 
     /// On a call that somebody else holds.
     pub fn sideband(opening: Opening) -> Self {
-        Self::new(opening)
+        Self::at(Seat::Sideband, opening)
+    }
+
+    fn at(seat: Seat, opening: Opening) -> Self {
+        Self {
+            post: Post::default(),
+            config: Config::new(seat, opening.offer),
+            items: Items::default(),
+            calls: Calls::default(),
+            floor: Floor::default(),
+            owed: Owed::default(),
+            heard: HashMap::new(),
+            aside_items: HashSet::new(),
+            written: HashSet::new(),
+            first: First::Awaited,
+        }
+    }
+
+    /// Our tools, before anything else is asked for. On somebody else's call they are added to what
+    /// is there, which has to be known first.
+    fn declare_before(&mut self, step: Step, text: &str, now: Instant) -> Step {
+        if self.config.is_declared() || self.config.seat() == Seat::Sideband {
+            return step;
+        }
+        let Some(ours) = self.config.declare(&mut self.post, now) else { return step };
+        let message = match step.fate {
+            Fate::Forward => Some(Action::ToProvider(text.to_owned())),
+            Fate::Replace(text) => Some(Action::ToProvider(text)),
+            Fate::Swallow => None,
+        };
+        Step::swallow().and([Action::ToProvider(ours)]).and(message).and(step.actions)
     }
 }
 
 impl RealtimeDialect for OpenAi {
-    fn client_said(&mut self, _frame: Frame<'_>, _now: Instant) -> Step {
-        Step::forward()
-    }
-
-    fn provider_said(&mut self, _frame: Frame<'_>, _now: Instant) -> Step {
-        Step::forward()
-    }
-
-    fn news(&mut self, news: News, _now: Instant) -> Vec<Action> {
-        if let News::Offer(offer) = news {
-            self.opening.offer = offer;
+    fn client_said(&mut self, frame: Frame<'_>, now: Instant) -> Step {
+        let Frame::Text(text) = frame else { return self.refuse_binary() };
+        match glance::string(text, "type") {
+            Glance::Is(kind) => {
+                let step = self.client_says(kind, text, now);
+                self.declare_before(step, text, now)
+            }
+            Glance::Missing => Step::forward(),
+            Glance::Unclear => self.refuse_unclear(),
         }
-        Vec::new()
+    }
+
+    fn provider_said(&mut self, frame: Frame<'_>, now: Instant) -> Step {
+        let Frame::Text(text) = frame else { return Step::forward() };
+        let Glance::Is(kind) = glance::string(text, "type") else { return Step::forward() };
+        let step = self.provider_says(kind, text, now);
+        if self.first == First::Seen {
+            return step;
+        }
+        self.first = First::Seen;
+        self.post.season(text);
+        step.and(self.declare_first(kind, now))
+    }
+
+    fn news(&mut self, news: News, now: Instant) -> Vec<Action> {
+        let mut out = Vec::new();
+        match news {
+            News::Offer(offer) => {
+                self.config.offer(offer, now);
+                self.declare_due(now, &mut out);
+            }
+            News::Answer(answer) => self.answer(answer, now, &mut out),
+            News::Slow { id, message } => self.announce(&id, &message, &mut out),
+            News::Route => self.route(&mut out),
+            News::Speak(words) => self.speak(words, now, &mut out),
+            News::Tier { tier, reason } => {
+                let tier = tier.map(|tier| tier.as_str());
+                out.push(Action::ToClient(wire::tier(&mut self.post, tier, &reason)));
+            }
+            News::Time => {
+                self.declare_due(now, &mut out);
+                self.owed.time_passes(now);
+                self.settle(now, &mut out);
+            }
+        }
+        out
     }
 
     fn wakes(&self) -> Option<Instant> {
-        None
+        [self.config.due(), self.owed.wakes()].into_iter().flatten().min()
     }
 }

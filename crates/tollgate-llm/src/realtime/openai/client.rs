@@ -1,0 +1,237 @@
+//! What the client says: its tools and instructions are joined with ours, what it asks of the model
+//! waits for our answers where it must, and it cannot speak for us.
+
+use std::time::Instant;
+
+use serde_json::{Map, Value};
+use tollgate_core::budget::Tier;
+use tollgate_core::json::{self, Malformed, Object};
+
+use super::OpenAi;
+use super::config::named;
+use super::floor::{Asked, Ending, Kind, Want, Whose};
+use super::owed::{Deep, Held};
+use super::wire::Refusal;
+use crate::realtime::events::{Action, Form, Step};
+
+impl OpenAi {
+    pub(super) fn client_says(&mut self, kind: &str, text: &str, now: Instant) -> Step {
+        let handled = match kind {
+            "session.update" => self.client_updates(text),
+            "response.create" => self.client_asks(text),
+            "response.cancel" => self.client_cancels(text, now),
+            "conversation.item.create" => self.client_writes(text, now),
+            "conversation.item.delete"
+            | "conversation.item.retrieve"
+            | "conversation.item.truncate" => self.client_points(kind, text),
+            kind if kind.starts_with("tollgate.") => self.client_means_us(kind, text),
+            _ => return Step::forward(),
+        };
+        handled.unwrap_or_else(|malformed| {
+            let message = format!("the event could not be read: {malformed}");
+            self.refuse(&Refusal { code: "invalid_json", message, param: None }, None)
+        })
+    }
+
+    pub(super) fn refuse_binary(&mut self) -> Step {
+        let message = "events are text; send JSON as a text message".to_owned();
+        self.refuse(&Refusal { code: "invalid_event", message, param: None }, None)
+    }
+
+    pub(super) fn refuse_unclear(&mut self) -> Step {
+        let message = "an event is one JSON object with one plain `type`".to_owned();
+        self.refuse(&Refusal { code: "invalid_event", message, param: Some("type") }, None)
+    }
+
+    fn refuse(&mut self, refusal: &Refusal<'_>, event_id: Option<&str>) -> Step {
+        let text = refusal.text(&mut self.post, event_id);
+        Step::swallow().and([Action::ToClient(text)])
+    }
+
+    fn client_updates(&mut self, text: &str) -> Result<Step, Malformed> {
+        let mut message = Object::parse(text)?;
+        self.config.client_update(&mut message, &mut self.post)?;
+        Ok(Step::replace(message.to_text()))
+    }
+
+    fn client_asks(&mut self, text: &str) -> Result<Step, Malformed> {
+        let mut message = Object::parse(text)?;
+        let response = message.get("response").map(|raw| json::value(raw.get())).transpose()?;
+        let mut response = match response {
+            Some(Value::Object(response)) => response,
+            Some(_) | None => Map::new(),
+        };
+        let kind = match response.get("conversation").and_then(Value::as_str) {
+            Some("none") => Kind::Aside,
+            Some(_) | None => Kind::Conversation,
+        };
+        let changed = match kind {
+            Kind::Aside => self.config.client_aside(&mut response),
+            Kind::Conversation => self.config.client_response(&mut response),
+        };
+        if kind == Kind::Conversation && self.must_hold() {
+            return Ok(self.hold(&message, response));
+        }
+        let is_named = message.contains("event_id");
+        let event_id = named(&mut message, &mut self.post);
+        if changed {
+            message.set("response", json::raw_value(&response.into()));
+        }
+        let want = match kind {
+            Kind::Aside => Want::Nothing,
+            Kind::Conversation => self.owed.take(),
+        };
+        if kind == Kind::Conversation {
+            self.owed.client_went_on();
+        }
+        self.floor.ask(Asked { event_id, whose: Whose::Others, kind, want });
+        if changed || !is_named {
+            return Ok(Step::replace(message.to_text()));
+        }
+        Ok(Step::forward())
+    }
+
+    /// While answers of ours are under way that the model has to know first, or it was asked for
+    /// something that the client knows nothing of.
+    fn must_hold(&self) -> bool {
+        self.owed.deep != Deep::No
+            || self.calls.any_waiting()
+            || self.floor.our_aside().is_some()
+            || self.floor.has_asked(Whose::Ours, Kind::Conversation)
+            || self.floor.has_asked(Whose::Ours, Kind::Aside)
+    }
+
+    fn hold(&mut self, message: &Object<'_>, response: Map<String, Value>) -> Step {
+        let event_id = message.string("event_id").map(String::from);
+        if self.owed.held.is_some() {
+            let message =
+                "Conversation already has an active response in progress. Wait until the \
+                response is finished before creating a new one."
+                    .to_owned();
+            let code = "conversation_already_has_active_response";
+            let refusal = Refusal { code, message, param: None };
+            return self.refuse(&refusal, event_id.as_deref());
+        }
+        self.owed.client_went_on();
+        self.owed.held = Some(Held { event_id, response });
+        Step::swallow()
+    }
+
+    fn client_cancels(&mut self, text: &str, now: Instant) -> Result<Step, Malformed> {
+        let message = Object::parse(text)?;
+        let of = message.string("response_id");
+        let mut out = Vec::new();
+        if of.as_deref().is_some_and(|id| self.floor.aside(id).is_some()) {
+            return Ok(Step::forward());
+        }
+        self.owed.held = None;
+        if let Some(ours) = self.floor.our_aside().map(str::to_owned) {
+            out.push(Action::ToProvider(self.post.cancel(&ours)));
+        }
+        match self.floor.active_mut() {
+            Some(active) => active.ending = Ending::Client,
+            None => self.interrupted(&mut out),
+        }
+        self.settle(now, &mut out);
+        Ok(Step::forward().and(out))
+    }
+
+    fn client_writes(&mut self, text: &str, now: Instant) -> Result<Step, Malformed> {
+        let mut message = Object::parse(text)?;
+        let item = message.get("item").map(|raw| Object::parse(raw.get())).transpose()?;
+        let Some(item) = item else { return Ok(Step::forward()) };
+        let kind = item.string("type").map(String::from).unwrap_or_default();
+        let call_id = item.string("call_id").map(String::from).unwrap_or_default();
+        let mut out = Vec::new();
+        match kind.as_str() {
+            "function_call_output" | "function_call" if self.calls.knows(&call_id) => {
+                let event_id = message.string("event_id").map(String::from);
+                let refusal = Refusal {
+                    code: "invalid_tool_call_id",
+                    message: format!("Tool call ID '{call_id}' not found in conversation."),
+                    param: Some("item.call_id"),
+                };
+                return Ok(self.refuse(&refusal, event_id.as_deref()));
+            }
+            "function_call_output" => self.owed.client_answered(&call_id, now),
+            "function_call" => {
+                let id = item.string("id").map(String::from);
+                self.written.extend([Some(call_id), id].into_iter().flatten());
+            }
+            "message" if item.string("role").as_deref() == Some("user") => {
+                if self.calls.any_waiting() || self.owed.deep != Deep::No {
+                    self.interrupted(&mut out);
+                }
+                out.extend(typed(&item).map(|text| Action::Heard { text, form: Form::Final }));
+            }
+            _ => {}
+        }
+        let after = message.string("previous_item_id").map(String::from);
+        let end = after.as_deref().map(|after| self.items.end_of(after));
+        let step = match (after.as_deref(), end) {
+            (Some(after), Some(end)) if after != end => {
+                message.set_string("previous_item_id", end);
+                Step::replace(message.to_text())
+            }
+            _ => Step::forward(),
+        };
+        Ok(step.and(out))
+    }
+
+    fn client_points(&mut self, kind: &str, text: &str) -> Result<Step, Malformed> {
+        let message = Object::parse(text)?;
+        let Some(item_id) = message.string("item_id") else { return Ok(Step::forward()) };
+        if self.aside_items.contains(&*item_id) && kind == "conversation.item.truncate" {
+            return Ok(Step::swallow());
+        }
+        if !self.items.is_hidden(&item_id) {
+            return Ok(Step::forward());
+        }
+        let code = match kind {
+            "conversation.item.delete" => "item_delete_invalid_item_id",
+            "conversation.item.truncate" => "item_truncate_invalid_item_id",
+            _ => "item_retrieve_invalid_item_id",
+        };
+        let refusal = Refusal {
+            code,
+            message: format!("Item with item_id not found: {item_id}"),
+            param: Some("item_id"),
+        };
+        Ok(self.refuse(&refusal, message.string("event_id").as_deref()))
+    }
+
+    fn client_means_us(&mut self, kind: &str, text: &str) -> Result<Step, Malformed> {
+        let message = Object::parse(text)?;
+        let event_id = message.string("event_id");
+        let refusal = match (kind, message.get("tier").map(|raw| raw.get())) {
+            ("tollgate.tier", Some("null")) => {
+                return Ok(Step::swallow().and([Action::Tier(None)]));
+            }
+            ("tollgate.tier", _) => {
+                let tier = message.string("tier").and_then(|name| Tier::parse(&name));
+                if let Some(tier) = tier {
+                    return Ok(Step::swallow().and([Action::Tier(Some(tier))]));
+                }
+                Refusal {
+                    code: "invalid_value",
+                    message: "`tier` is fast, standard, deep or null".to_owned(),
+                    param: Some("tier"),
+                }
+            }
+            _ => Refusal {
+                code: "invalid_event",
+                message: format!("there is no event `{kind}`; there is `tollgate.tier`"),
+                param: Some("type"),
+            },
+        };
+        Ok(self.refuse(&refusal, event_id.as_deref()))
+    }
+}
+
+/// What a message says in writing.
+fn typed(item: &Object<'_>) -> Option<String> {
+    let content = json::value(item.get("content")?.get()).ok()?;
+    let parts = content.as_array()?.iter().filter(|part| part["type"] == "input_text");
+    let texts: Vec<&str> = parts.filter_map(|part| part["text"].as_str()).collect();
+    (!texts.is_empty()).then(|| texts.join("\n"))
+}

@@ -1,0 +1,429 @@
+//! The session's configuration as three sides see it: the client's own tools and instructions, what
+//! we add to them, and what the provider was told. Merges on the way there, strips on the way back.
+
+use std::collections::{HashSet, VecDeque};
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value, json};
+use tollgate_core::json::{self, Malformed, Object};
+use tollgate_core::tool::Delivery;
+
+use super::wire::{Post, Purpose};
+use crate::realtime::events::Offer;
+
+/// Changes of the offer within this time become one update.
+const DEBOUNCE: Duration = Duration::from_millis(250);
+
+/// Of a provider that answers no updates, no more are remembered.
+const OUTSTANDING: usize = 64;
+
+pub(super) struct Config {
+    seat: Seat,
+    kind: Kind,
+    offer: Offer,
+    /// What the provider was told of ours last.
+    told: Option<Told>,
+    client: Client,
+    /// What the provider itself tells the model where nobody tells it anything.
+    default_instructions: Option<String>,
+    /// Updates that the provider has not answered; oldest first.
+    updates: VecDeque<Update>,
+    /// Names that we declared at any time.
+    ours: HashSet<String>,
+    /// Names that the client declared at any time.
+    theirs: HashSet<String>,
+    /// Names that the client declared for one response only.
+    borrowed: HashSet<String>,
+    last: Option<Instant>,
+    due: Option<Instant>,
+}
+
+/// How we are connected to the conversation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Seat {
+    /// By the connection that made it.
+    Holder,
+    /// Beside the one that made it, and whose configuration it has.
+    Sideband,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Conversation,
+    /// There is no model that could call anything.
+    Transcription,
+}
+
+#[derive(Debug, Clone, PartialEq, Default)]
+struct Told {
+    tools: Vec<Value>,
+    prompt: Option<String>,
+}
+
+#[derive(Debug, Clone, Default, PartialEq)]
+struct Client {
+    tools: Vec<Value>,
+    instructions: Option<String>,
+}
+
+enum Update {
+    Ours,
+    Clients { event_id: String, before: Client },
+}
+
+/// What the client is told of the provider's answer to an update.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Echo {
+    Nothing,
+    AsItIs,
+    Instead(String),
+}
+
+impl Config {
+    pub(super) fn new(seat: Seat, offer: Offer) -> Self {
+        Self {
+            seat,
+            kind: Kind::Conversation,
+            offer,
+            told: None,
+            client: Client::default(),
+            default_instructions: None,
+            updates: VecDeque::new(),
+            ours: HashSet::new(),
+            theirs: HashSet::new(),
+            borrowed: HashSet::new(),
+            last: None,
+            due: None,
+        }
+    }
+
+    pub(super) fn seat(&self) -> Seat {
+        self.seat
+    }
+
+    pub(super) fn is_declared(&self) -> bool {
+        self.told.is_some()
+    }
+
+    /// Whether a call by this name is for the client to answer. A name that it gave up is still its
+    /// own, unless we offer it now: a call may be under way.
+    pub(super) fn is_clients(&self, name: &str) -> bool {
+        self.client.declares(name)
+            || self.borrowed.contains(name)
+            || (self.theirs.contains(name) && !self.offers(name))
+    }
+
+    pub(super) fn delivery(&self, name: &str) -> Delivery {
+        let tool = self.offer.tools.iter().find(|tool| tool.name == name);
+        tool.map_or_else(Delivery::default, |tool| tool.delivery)
+    }
+
+    /// As whom the model speaks, as far as it was told.
+    pub(super) fn manner(&self) -> Option<String> {
+        self.joined(self.client.instructions.as_deref())
+    }
+
+    // === towards the provider ===
+
+    /// Our tools and prompt, if the provider does not have them as they are now.
+    pub(super) fn declare(&mut self, post: &mut Post, now: Instant) -> Option<String> {
+        self.due = None;
+        if self.kind == Kind::Transcription {
+            return None;
+        }
+        let wanted = self.wanted();
+        let before = self.told.replace(wanted.clone());
+        if before.as_ref() == Some(&wanted) {
+            return None;
+        }
+        let had_nothing = before.as_ref().is_none_or(Told::is_empty);
+        if had_nothing && wanted.is_empty() {
+            return None;
+        }
+        let mut session = Map::new();
+        session.insert("type".to_owned(), json!("realtime"));
+        session.insert("tools".to_owned(), self.merged(&self.client.tools).into());
+        if before.and_then(|told| told.prompt) != wanted.prompt {
+            let instructions = self.manner().or_else(|| self.default_instructions.clone());
+            session.insert("instructions".to_owned(), instructions.unwrap_or_default().into());
+        }
+        self.last = Some(now);
+        Some(self.update(post, &session.into()))
+    }
+
+    /// An update of nothing: its answer says how the session is.
+    pub(super) fn inquire(&mut self, post: &mut Post) -> String {
+        self.update(post, &json!({ "type": "realtime" }))
+    }
+
+    fn update(&mut self, post: &mut Post, session: &Value) -> String {
+        self.ours.extend(self.offer.tools.iter().map(|tool| tool.name.clone()));
+        self.outstanding(Update::Ours);
+        let id = post.id(Purpose::Update);
+        json!({ "type": "session.update", "event_id": id, "session": session }).to_string()
+    }
+
+    /// At once, unless there was a change just before.
+    pub(super) fn offer(&mut self, offer: Offer, now: Instant) {
+        self.offer = offer;
+        let earliest = self.last.map_or(now, |last| last + DEBOUNCE);
+        if self.told.is_some() {
+            self.due = Some(self.due.unwrap_or(earliest).max(now));
+        }
+    }
+
+    pub(super) fn due(&self) -> Option<Instant> {
+        self.due
+    }
+
+    /// The client's update, with what is ours.
+    pub(super) fn client_update(
+        &mut self,
+        message: &mut Object<'_>,
+        post: &mut Post,
+    ) -> Result<(), Malformed> {
+        let before = self.client.clone();
+        let session = message.get("session").map(|raw| json::value(raw.get())).transpose()?;
+        if let Some(Value::Object(mut session)) = session {
+            if session.get("type").and_then(Value::as_str) == Some("transcription") {
+                self.kind = Kind::Transcription;
+            } else if self.take_from_client(&mut session) {
+                message.set("session", json::raw_value(&session.into()));
+            }
+        }
+        let event_id = named(message, post);
+        self.outstanding(Update::Clients { event_id, before });
+        Ok(())
+    }
+
+    fn outstanding(&mut self, update: Update) {
+        if self.updates.len() == OUTSTANDING {
+            self.updates.pop_front();
+        }
+        self.updates.push_back(update);
+    }
+
+    /// `true` if something of ours was put in.
+    fn take_from_client(&mut self, session: &mut Map<String, Value>) -> bool {
+        let mut changed = false;
+        if let Some(Value::Array(tools)) = session.get("tools") {
+            self.client.tools.clone_from(tools);
+            self.theirs.extend(tools.iter().filter_map(name_of).map(str::to_owned));
+            let wanted = self.wanted();
+            if !wanted.tools.is_empty() {
+                let merged = self.merged(&self.client.tools);
+                session.insert("tools".to_owned(), merged.into());
+                changed = true;
+            }
+            self.told.get_or_insert_default().tools = wanted.tools;
+        }
+        if let Some(Value::String(text)) = session.get("instructions") {
+            self.client.instructions = Some(text.clone());
+            if self.offer.prompt.is_some() {
+                let joined = self.joined(Some(text)).unwrap_or_default();
+                session.insert("instructions".to_owned(), joined.into());
+                changed = true;
+            }
+            self.told.get_or_insert_default().prompt = self.wanted().prompt;
+        }
+        changed
+    }
+
+    /// What the client asks of one response, with what is ours; `true` if something is.
+    pub(super) fn client_response(&mut self, response: &mut Map<String, Value>) -> bool {
+        let mut changed = false;
+        if let Some(Value::Array(tools)) = response.get("tools")
+            && !tools.is_empty()
+        {
+            self.borrowed.extend(tools.iter().filter_map(name_of).map(str::to_owned));
+            let merged = self.merged(tools);
+            response.insert("tools".to_owned(), merged.into());
+            changed = true;
+        }
+        if let Some(Value::String(text)) = response.get("instructions")
+            && self.offer.prompt.is_some()
+        {
+            let joined = self.joined(Some(text)).unwrap_or_default();
+            response.insert("instructions".to_owned(), joined.into());
+            changed = true;
+        }
+        changed
+    }
+
+    /// One that is not in the conversation must not call us: no answer could be sent.
+    pub(super) fn client_aside(&mut self, response: &mut Map<String, Value>) -> bool {
+        if let Some(Value::Array(tools)) = response.get("tools") {
+            self.borrowed.extend(tools.iter().filter_map(name_of).map(str::to_owned));
+            return false;
+        }
+        let callable = self.told.as_ref().is_some_and(|told| !told.tools.is_empty());
+        if callable {
+            response.insert("tools".to_owned(), self.client.tools.clone().into());
+        }
+        callable
+    }
+
+    /// No response is left that a name was borrowed for.
+    pub(super) fn give_back(&mut self) {
+        self.borrowed.clear();
+    }
+
+    // === from the provider ===
+
+    /// How the session is at its beginning.
+    pub(super) fn created(&mut self, session: &Map<String, Value>) {
+        if session.get("type").and_then(Value::as_str) == Some("transcription") {
+            self.kind = Kind::Transcription;
+        }
+        match self.client.tools.is_empty() {
+            true => self.adopt(session),
+            false => self.adopt_instructions(session),
+        }
+    }
+
+    /// The provider's answer to the oldest update.
+    pub(super) fn updated(&mut self, mut message: Object<'_>) -> Echo {
+        let answered = self.updates.pop_front();
+        let session = message.get("session").and_then(|raw| json::value(raw.get()).ok());
+        let Some(Value::Object(mut session)) = session else { return Echo::AsItIs };
+        if self.seat == Seat::Sideband && self.updates.is_empty() {
+            self.adopt(&session);
+        }
+        if matches!(answered, Some(Update::Ours)) {
+            return Echo::Nothing;
+        }
+        if !self.strip(&mut session) {
+            return Echo::AsItIs;
+        }
+        message.set("session", json::raw_value(&session.into()));
+        Echo::Instead(message.to_text())
+    }
+
+    /// An update was refused: nothing of it holds.
+    pub(super) fn refused(&mut self, event_id: &str, purpose: Option<Purpose>) {
+        let at = self.updates.iter().position(|update| match update {
+            Update::Ours => purpose == Some(Purpose::Update),
+            Update::Clients { event_id: known, .. } => known == event_id,
+        });
+        match at.and_then(|at| self.updates.remove(at)) {
+            Some(Update::Ours) => self.told = Some(Told::default()),
+            Some(Update::Clients { before, .. }) => self.client = before,
+            None => {}
+        }
+    }
+
+    /// On a call that somebody else configures, whatever is not ours is theirs.
+    fn adopt(&mut self, session: &Map<String, Value>) {
+        if let Some(Value::Array(tools)) = session.get("tools") {
+            let foreign = |tool: &&Value| name_of(tool).is_none_or(|name| !self.is_ours(name));
+            self.client.tools = tools.iter().filter(foreign).cloned().collect();
+            let names = self.client.tools.iter().filter_map(name_of).map(str::to_owned);
+            self.theirs.extend(names.collect::<Vec<_>>());
+            self.notice_loss(tools);
+        }
+        self.adopt_instructions(session);
+    }
+
+    fn adopt_instructions(&mut self, session: &Map<String, Value>) {
+        if let Some(Value::String(text)) = session.get("instructions") {
+            let text = self.without_prompt(text).unwrap_or(text).to_owned();
+            match self.seat {
+                Seat::Holder => self.default_instructions = Some(text),
+                Seat::Sideband => self.client.instructions = (!text.is_empty()).then_some(text),
+            }
+        }
+    }
+
+    /// The other side's update may have thrown our tools out.
+    fn notice_loss(&mut self, tools: &[Value]) {
+        let Some(told) = &mut self.told else { return };
+        let is_there = |ours: &Value| tools.iter().any(|tool| name_of(tool) == name_of(ours));
+        if !told.tools.iter().all(is_there) {
+            told.tools.clear();
+            self.due = self.last.map(|last| last + DEBOUNCE).or(self.due);
+        }
+    }
+
+    /// Takes out what is ours; `false` if nothing was.
+    fn strip(&self, session: &mut Map<String, Value>) -> bool {
+        let mut changed = false;
+        if let Some(Value::Array(tools)) = session.get_mut("tools") {
+            let before = tools.len();
+            tools.retain(|tool| name_of(tool).is_none_or(|name| !self.is_ours(name)));
+            changed = tools.len() != before;
+        }
+        if let Some(Value::String(text)) = session.get("instructions")
+            && let Some(rest) = self.without_prompt(text)
+        {
+            let shown = match rest {
+                "" => self.default_instructions.clone().unwrap_or_default(),
+                rest => rest.to_owned(),
+            };
+            session.insert("instructions".to_owned(), shown.into());
+            changed = true;
+        }
+        changed
+    }
+
+    fn is_ours(&self, name: &str) -> bool {
+        self.ours.contains(name) && !self.client.declares(name)
+    }
+
+    fn offers(&self, name: &str) -> bool {
+        self.offer.tools.iter().any(|tool| tool.name == name)
+    }
+
+    fn wanted(&self) -> Told {
+        let ours = self.offer.tools.iter().filter(|tool| !self.client.declares(&tool.name));
+        Told {
+            tools: ours.map(|tool| tool.definition.clone()).collect(),
+            prompt: self.offer.prompt.as_deref().map(str::to_owned),
+        }
+    }
+
+    /// The client's tools, and ours behind them; a name of its own is the client's.
+    fn merged(&self, clients: &[Value]) -> Vec<Value> {
+        let is_taken = |name: &str| clients.iter().any(|tool| name_of(tool) == Some(name));
+        let ours = self.offer.tools.iter().filter(|tool| !is_taken(&tool.name));
+        clients.iter().chain(ours.map(|tool| &tool.definition)).cloned().collect()
+    }
+
+    fn joined(&self, instructions: Option<&str>) -> Option<String> {
+        let parts = [self.offer.prompt.as_deref(), instructions];
+        let parts: Vec<&str> =
+            parts.into_iter().flatten().filter(|part| !part.is_empty()).collect();
+        (!parts.is_empty()).then(|| parts.join("\n\n"))
+    }
+
+    fn without_prompt<'t>(&self, text: &'t str) -> Option<&'t str> {
+        let prompt = self.told.as_ref()?.prompt.as_deref()?;
+        let rest = text.strip_prefix(prompt)?;
+        Some(rest.strip_prefix("\n\n").unwrap_or(rest))
+    }
+}
+
+impl Told {
+    fn is_empty(&self) -> bool {
+        self.tools.is_empty() && self.prompt.is_none()
+    }
+}
+
+impl Client {
+    fn declares(&self, name: &str) -> bool {
+        self.tools.iter().any(|tool| name_of(tool) == Some(name))
+    }
+}
+
+fn name_of(tool: &Value) -> Option<&str> {
+    tool.get("name").and_then(Value::as_str)
+}
+
+/// The message's name, by which an error calls it; one of ours if the client gave none.
+pub(super) fn named(message: &mut Object<'_>, post: &mut Post) -> String {
+    if let Some(id) = message.string("event_id") {
+        return id.into_owned();
+    }
+    let id = post.id(Purpose::ClientUnnamed);
+    message.set_string("event_id", &id);
+    id
+}

@@ -1,0 +1,75 @@
+//! The conversation's items in their order, and which of them the client does not see. Nothing that
+//! the client is told may point to one of those.
+
+use std::collections::HashSet;
+
+/// Nobody points further back.
+const REMEMBERED: usize = 1024;
+
+#[derive(Default)]
+pub(super) struct Items {
+    order: Vec<String>,
+    hidden: HashSet<String>,
+}
+
+/// Where a new item stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Place<'a> {
+    First,
+    After(&'a str),
+    Last,
+}
+
+impl Items {
+    pub(super) fn put(&mut self, id: &str, place: Place<'_>) {
+        if self.order.iter().rev().any(|known| known == id) {
+            return;
+        }
+        let at = match place {
+            Place::First => 0,
+            Place::After(before) => self.position(before).map_or(self.order.len(), |at| at + 1),
+            Place::Last => self.order.len(),
+        };
+        self.order.insert(at, id.to_owned());
+        if self.order.len() > REMEMBERED {
+            let oldest = self.order.remove(0);
+            self.hidden.remove(&oldest);
+        }
+    }
+
+    pub(super) fn hide(&mut self, id: &str) {
+        self.hidden.insert(id.to_owned());
+    }
+
+    pub(super) fn is_hidden(&self, id: &str) -> bool {
+        self.hidden.contains(id)
+    }
+
+    pub(super) fn none_hidden(&self) -> bool {
+        self.hidden.is_empty()
+    }
+
+    pub(super) fn remove(&mut self, id: &str) {
+        self.order.retain(|known| known != id);
+        self.hidden.remove(id);
+    }
+
+    /// The item itself if the client sees it, else the nearest before it that it does see.
+    pub(super) fn seen_at_or_before<'s>(&'s self, id: &'s str) -> Option<&'s str> {
+        if !self.is_hidden(id) {
+            return Some(id);
+        }
+        let at = self.position(id)?;
+        self.order[..at].iter().rev().map(String::as_str).find(|id| !self.is_hidden(id))
+    }
+
+    /// What stands directly behind the item for the client stands behind this one for the provider.
+    pub(super) fn end_of<'s>(&'s self, id: &'s str) -> &'s str {
+        let behind = self.position(id).map_or(&[][..], |at| &self.order[at + 1..]);
+        behind.iter().map(String::as_str).take_while(|id| self.is_hidden(id)).last().unwrap_or(id)
+    }
+
+    fn position(&self, id: &str) -> Option<usize> {
+        self.order.iter().rposition(|known| known == id)
+    }
+}

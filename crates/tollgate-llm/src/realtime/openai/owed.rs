@@ -1,0 +1,163 @@
+//! What is still to be asked of the model: a word about our answers, another model's words, the
+//! client's own request that had to wait. Knows when it must wait longer; asks for nothing itself.
+
+use std::collections::HashSet;
+use std::time::{Duration, Instant};
+
+use serde_json::{Map, Value};
+
+use super::calls::Then;
+use super::floor::Want;
+
+/// So long the client may take to answer its own calls before ours are spoken of without them.
+const FOR_CLIENTS_CALLS: Duration = Duration::from_secs(5);
+
+/// So long after its last answer it may ask for the response itself, as most do.
+const FOR_CLIENTS_REQUEST: Duration = Duration::from_millis(500);
+
+/// After a refusal by a response that we know nothing of.
+const AFTER_REFUSAL: Duration = Duration::from_secs(1);
+
+#[derive(Default)]
+pub(super) struct Owed {
+    pub(super) want: Want,
+    pub(super) urgency: Urgency,
+    pub(super) deep: Deep,
+    /// The client's request for a response, which waits for our answers.
+    pub(super) held: Option<Held>,
+    /// Calls whose answers the provider has not confirmed, and that are to be spoken of.
+    unseen: HashSet<String>,
+    /// The client's own calls that it has not answered.
+    clients: HashSet<String>,
+    patience: Option<Instant>,
+    retry: Option<Instant>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Urgency {
+    #[default]
+    WhenIdle,
+    BreakOff,
+}
+
+/// Whether another model answers this turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Deep {
+    #[default]
+    No,
+    Awaited,
+    /// The words are with the provider; the model has not begun to say them.
+    Given,
+}
+
+pub(super) struct Held {
+    /// The client's name for it, if it gave one.
+    pub(super) event_id: Option<String>,
+    pub(super) response: Map<String, Value>,
+}
+
+impl Owed {
+    pub(super) fn posted(&mut self, call_id: &str, then: Then, now: Instant) {
+        match then {
+            Then::Nothing => return,
+            Then::Speak => {}
+            Then::BreakOff => self.urgency = Urgency::BreakOff,
+        }
+        self.unseen.insert(call_id.to_owned());
+        self.wants_reply();
+        if !self.clients.is_empty() && self.patience.is_none() {
+            self.patience = Some(now + FOR_CLIENTS_CALLS);
+        }
+    }
+
+    pub(super) fn wants_reply(&mut self) {
+        if self.want == Want::Nothing {
+            self.want = Want::Reply;
+        }
+    }
+
+    /// The provider has the answer.
+    pub(super) fn seen(&mut self, call_id: &str) {
+        self.unseen.remove(call_id);
+    }
+
+    pub(super) fn unseen(&self) -> HashSet<String> {
+        self.unseen.clone()
+    }
+
+    /// A response began that knows all answers.
+    pub(super) fn told(&mut self) {
+        self.unseen.clear();
+        self.urgency = Urgency::WhenIdle;
+        if self.want == Want::Reply {
+            self.want = Want::Nothing;
+        }
+    }
+
+    /// The caller has taken the turn: nothing is owed for the one before.
+    pub(super) fn drop_all(&mut self) {
+        self.want = Want::Nothing;
+        self.urgency = Urgency::WhenIdle;
+        self.deep = Deep::No;
+        self.patience = None;
+        self.retry = None;
+    }
+
+    pub(super) fn take(&mut self) -> Want {
+        self.urgency = Urgency::WhenIdle;
+        self.patience = None;
+        self.retry = None;
+        std::mem::take(&mut self.want)
+    }
+
+    /// Nothing of the session's is outstanding.
+    pub(super) fn is_nothing(&self) -> bool {
+        self.want == Want::Nothing
+            && self.deep == Deep::No
+            && self.held.is_none()
+            && self.clients.is_empty()
+    }
+
+    pub(super) fn client_called(&mut self, call_id: &str) {
+        self.clients.insert(call_id.to_owned());
+    }
+
+    pub(super) fn client_answered(&mut self, call_id: &str, now: Instant) {
+        if self.clients.remove(call_id) && self.clients.is_empty() {
+            self.patience = Some(now + FOR_CLIENTS_REQUEST);
+        }
+    }
+
+    /// The client goes on, whatever it left unanswered.
+    pub(super) fn client_went_on(&mut self) {
+        self.clients.clear();
+        self.patience = None;
+    }
+
+    pub(super) fn refused(&mut self, now: Instant) {
+        self.retry = Some(now + AFTER_REFUSAL);
+    }
+
+    pub(super) fn response_ended(&mut self) {
+        self.retry = None;
+    }
+
+    /// What was waited for until now did not come.
+    pub(super) fn time_passes(&mut self, now: Instant) {
+        self.retry = self.retry.filter(|until| now < *until);
+        self.patience = self.patience.filter(|until| now < *until);
+    }
+
+    pub(super) fn must_wait(&self, now: Instant) -> bool {
+        let ahead = |until: Option<Instant>| until.is_some_and(|until| now < until);
+        ahead(self.retry) || (self.held.is_none() && ahead(self.patience))
+    }
+
+    /// When [`Owed::must_wait`] may say something else.
+    pub(super) fn wakes(&self) -> Option<Instant> {
+        if self.want == Want::Nothing && self.held.is_none() {
+            return None;
+        }
+        self.retry.max(self.patience)
+    }
+}

@@ -1,0 +1,242 @@
+//! What the provider says, apart from its responses: the session, the caller's words, the
+//! conversation's items, errors. What is ours of it the client does not see.
+
+use std::time::Instant;
+
+use serde_json::Value;
+use tollgate_core::json::{self, Object};
+
+use super::OpenAi;
+use super::config::Echo;
+use super::deliver::Heed;
+use super::floor::{Caller, Playback};
+use super::items::Place;
+use super::owed::Deep;
+use crate::realtime::events::{Action, Fate, Form, Step};
+use crate::realtime::glance::{self, Glance};
+
+/// Of one utterance; what is longer is no speech.
+const HEARD_BYTES: usize = 64 << 10;
+/// Utterances whose words are still coming.
+const HEARD_AT_ONCE: usize = 64;
+
+impl OpenAi {
+    pub(super) fn provider_says(&mut self, kind: &str, text: &str, now: Instant) -> Step {
+        let mut out = Vec::new();
+        let fate = match kind {
+            "response.created" => self.response_created(text, &mut out),
+            "response.done" => self.response_done(text, now, &mut out),
+            "response.output_item.added" => self.item_began(text),
+            "response.output_item.done" => self.item_done(text, &mut out),
+            "response.function_call_arguments.delta" | "response.function_call_arguments.done" => {
+                self.arguments(text)
+            }
+            "response.output_audio_transcript.done"
+            | "response.output_text.done"
+            | "response.audio_transcript.done"
+            | "response.text.done" => self.said(text, &mut out),
+            kind if kind.starts_with("response.") => self.of_response(text),
+            "conversation.item.added" | "conversation.item.created" => {
+                self.item_added(text, &mut out)
+            }
+            "conversation.item.done" | "conversation.item.retrieved" => self.item_told(text),
+            "conversation.item.deleted" | "conversation.item.truncated" => {
+                self.item_changed(kind, text)
+            }
+            "conversation.item.input_audio_transcription.delta"
+            | "conversation.item.input_audio_transcription.completed"
+            | "conversation.item.input_audio_transcription.failed" => {
+                self.transcribed(kind, text, &mut out);
+                Fate::Forward
+            }
+            "input_audio_buffer.speech_started"
+            | "input_audio_buffer.speech_stopped"
+            | "input_audio_buffer.cleared" => {
+                self.caller_speaks(kind, now, &mut out);
+                Fate::Forward
+            }
+            "input_audio_buffer.committed" => self.committed(text, now, &mut out),
+            "output_audio_buffer.started" => self.playback(Playback::Playing),
+            "output_audio_buffer.stopped" | "output_audio_buffer.cleared" => {
+                self.playback(Playback::Silent)
+            }
+            "session.created" => self.session_created(text),
+            "session.updated" => self.session_updated(text, now, &mut out),
+            "error" => self.error(text, now, &mut out),
+            _ => Fate::Forward,
+        };
+        Step { fate, actions: out }
+    }
+
+    fn session_created(&mut self, text: &str) -> Fate {
+        if let Ok(message) = Object::parse(text)
+            && let Some(session) = message.get("session")
+            && let Ok(Value::Object(session)) = json::value(session.get())
+        {
+            self.config.created(&session);
+        }
+        Fate::Forward
+    }
+
+    fn session_updated(&mut self, text: &str, now: Instant, out: &mut Vec<Action>) -> Fate {
+        let Ok(message) = Object::parse(text) else { return Fate::Forward };
+        let echo = self.config.updated(message);
+        if !self.config.is_declared() {
+            out.extend(self.config.declare(&mut self.post, now).map(Action::ToProvider));
+        }
+        self.declare_due(now, out);
+        match echo {
+            Echo::Nothing => Fate::Swallow,
+            Echo::AsItIs => Fate::Forward,
+            Echo::Instead(text) => Fate::Replace(text),
+        }
+    }
+
+    fn error(&mut self, text: &str, now: Instant, out: &mut Vec<Action>) -> Fate {
+        let Ok(mut message) = Object::parse(text) else { return Fate::Forward };
+        let Some(mut error) = message.object("error").map(Object::into_owned) else {
+            return Fate::Forward;
+        };
+        match self.refused(&error, now, out) {
+            Heed::Not => Fate::Swallow,
+            Heed::AsItIs => Fate::Forward,
+            Heed::Unnamed => {
+                error.set("event_id", json::raw_value(&Value::Null));
+                message.set("error", error.to_raw());
+                Fate::Replace(message.to_text())
+            }
+        }
+    }
+
+    // === the caller ===
+
+    fn caller_speaks(&mut self, kind: &str, now: Instant, out: &mut Vec<Action>) {
+        if kind != "input_audio_buffer.speech_started" {
+            self.floor.set_caller(Caller::Silent);
+            self.settle(now, out);
+            return;
+        }
+        self.floor.set_caller(Caller::Speaking);
+        // The provider's own turn detection ends only what is in the conversation.
+        if let Some(ours) = self.floor.our_aside().map(str::to_owned) {
+            out.push(Action::ToProvider(self.post.cancel(&ours)));
+        }
+    }
+
+    fn committed(&mut self, text: &str, now: Instant, out: &mut Vec<Action>) -> Fate {
+        self.floor.set_caller(Caller::Silent);
+        if self.calls.any_waiting() || self.owed.deep != Deep::No {
+            self.interrupted(out);
+        }
+        self.owed.drop_all();
+        out.extend(self.floor.turn_taken().into_iter().map(Action::Turn));
+        self.settle(now, out);
+        self.without_hidden_neighbour(text)
+    }
+
+    fn transcribed(&mut self, kind: &str, text: &str, out: &mut Vec<Action>) {
+        let Ok(message) = Object::parse(text) else { return };
+        let Some(item) = message.string("item_id") else { return };
+        let before = self.heard.remove(&*item);
+        if let Some(transcript) =
+            message.string("transcript").filter(|_| kind.ends_with("completed"))
+        {
+            out.push(Action::Heard { text: transcript.into_owned(), form: Form::Final });
+        } else if let Some(delta) = message.string("delta") {
+            let text = before.unwrap_or_default() + &delta;
+            if text.len() <= HEARD_BYTES && self.heard.len() < HEARD_AT_ONCE {
+                self.heard.insert(item.into_owned(), text.clone());
+            }
+            out.push(Action::Heard { text, form: Form::Partial });
+        }
+    }
+
+    fn playback(&mut self, playback: Playback) -> Fate {
+        self.floor.set_playback(playback);
+        Fate::Forward
+    }
+
+    // === items of the conversation ===
+
+    fn item_added(&mut self, text: &str, out: &mut Vec<Action>) -> Fate {
+        let Ok(message) = Object::parse(text) else { return Fate::Forward };
+        let Some(item) = message.object("item") else { return Fate::Forward };
+        let Some(id) = item.string("id") else { return Fate::Forward };
+        let previous = message.string("previous_item_id");
+        let place = match (&previous, message.contains("previous_item_id")) {
+            (Some(before), _) => Place::After(before),
+            (None, true) => Place::First,
+            (None, false) => Place::Last,
+        };
+        self.items.put(&id, place);
+        if let Some(call_id) = item.string("call_id").filter(|id| self.calls.knows(id))
+            && item.string("type").as_deref() == Some("function_call_output")
+        {
+            self.owed.seen(&call_id);
+            if self.calls.answered_elsewhere(&call_id) {
+                out.push(Action::Cancel(call_id.into_owned()));
+            }
+        }
+        if self.is_ours(&item) {
+            self.items.hide(&id);
+            return Fate::Swallow;
+        }
+        self.without_hidden_neighbour(text)
+    }
+
+    fn item_told(&mut self, text: &str) -> Fate {
+        let Ok(message) = Object::parse(text) else { return Fate::Forward };
+        let Some(item) = message.object("item") else { return Fate::Forward };
+        let is_hidden = item.string("id").is_some_and(|id| self.items.is_hidden(&id));
+        if is_hidden || self.is_ours(&item) {
+            return Fate::Swallow;
+        }
+        self.without_hidden_neighbour(text)
+    }
+
+    fn item_changed(&mut self, kind: &str, text: &str) -> Fate {
+        let Glance::Is(id) = glance::string(text, "item_id") else { return Fate::Forward };
+        let is_hidden = self.items.is_hidden(id);
+        if kind == "conversation.item.deleted" {
+            self.items.remove(id);
+        }
+        if is_hidden { Fate::Swallow } else { Fate::Forward }
+    }
+
+    /// A call that the client does not know, its answer, or what a hidden response says.
+    pub(super) fn is_ours(&self, item: &Object<'_>) -> bool {
+        let call_id = item.string("call_id").unwrap_or_default();
+        if self.calls.knows(&call_id) {
+            return true;
+        }
+        let id = item.string("id").unwrap_or_default();
+        match item.string("type").as_deref() {
+            Some("function_call") => {
+                let is_written = self.written.contains(&*call_id) || self.written.contains(&*id);
+                let name = item.string("name").unwrap_or_default();
+                !is_written && !self.config.is_clients(&name)
+            }
+            Some("message") => {
+                self.floor.hidden().is_some() && item.string("role").as_deref() == Some("assistant")
+            }
+            _ => false,
+        }
+    }
+
+    /// What the client is told must not point to what it does not see.
+    fn without_hidden_neighbour(&self, text: &str) -> Fate {
+        if self.items.none_hidden() {
+            return Fate::Forward;
+        }
+        let Ok(mut message) = Object::parse(text) else { return Fate::Forward };
+        let Some(before) = message.string("previous_item_id").map(String::from) else {
+            return Fate::Forward;
+        };
+        let seen = self.items.seen_at_or_before(&before);
+        if seen == Some(&*before) {
+            return Fate::Forward;
+        }
+        message.set("previous_item_id", json::raw_value(&seen.map_or(Value::Null, Value::from)));
+        Fate::Replace(message.to_text())
+    }
+}
