@@ -1,0 +1,251 @@
+//! What a client configured, and the gateway's share in it: `setup` and `contextUpdate`. Called by
+//! the machine; knows nothing of calls and connections.
+
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use serde_json::{Map, Value, json};
+use tollgate_core::json::{self, Malformed};
+
+use super::family::Family;
+use crate::realtime::events::Offer;
+
+/// The client's own `setup`, as it is now.
+#[derive(Debug, Clone)]
+pub(super) struct Config {
+    setup: Map<String, Value>,
+    /// Functions that it declares.
+    names: HashSet<String>,
+}
+
+/// Who asked for handles to resume the session by, and so gets to see them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Resumption {
+    Ours,
+    Clients,
+}
+
+/// What a session shows of an offer.
+#[derive(Debug, Clone)]
+pub(super) struct Share {
+    declarations: Vec<Value>,
+    prompt: Option<String>,
+}
+
+impl Config {
+    pub(super) fn read(setup: &str) -> Result<Self, Malformed> {
+        let mut setup = object(setup)?;
+        respell(&mut setup, "systemInstruction", "system_instruction")?;
+        respell(&mut setup, "sessionResumption", "session_resumption")?;
+        let names = names(setup.get("tools"))?;
+        Ok(Self { setup, names })
+    }
+
+    /// Whether a call by this name is for the client.
+    pub(super) fn is_clients(&self, name: &str) -> bool {
+        self.names.contains(name)
+    }
+
+    pub(super) fn resumption(&self) -> Resumption {
+        match self.setup.get("sessionResumption") {
+            None | Some(Value::Null) => Resumption::Ours,
+            Some(_) => Resumption::Clients,
+        }
+    }
+
+    /// Names of the client's win over the gateway's.
+    pub(super) fn share(&self, offer: &Offer, family: Family) -> Share {
+        let ours = offer.tools.iter().filter(|tool| !self.is_clients(&tool.name));
+        let declarations = ours.map(|tool| {
+            let mut declaration = tool.definition.clone();
+            if let (Some(fields), Some(behavior)) =
+                (declaration.as_object_mut(), family.behavior(tool.delivery))
+            {
+                fields.insert("behavior".to_owned(), behavior.into());
+            }
+            declaration
+        });
+        let prompt = offer.prompt.as_deref().filter(|prompt| !prompt.trim().is_empty());
+        Share { declarations: declarations.collect(), prompt: prompt.map(str::to_owned) }
+    }
+
+    /// The message that opens a session, or resumes it.
+    pub(super) fn opening(&self, model: &str, share: &Share, handle: Option<&str>) -> String {
+        let mut setup = self.setup.clone();
+        setup.insert("model".to_owned(), model.into());
+        let tools = share.tools(setup.remove("tools"));
+        if !tools.is_empty() {
+            setup.insert("tools".to_owned(), tools.into());
+        }
+        if let Some(instruction) = share.instruction(setup.get("systemInstruction")) {
+            setup.insert("systemInstruction".to_owned(), instruction);
+        }
+        let resumption = setup.entry("sessionResumption").or_insert_with(|| json!({}));
+        if resumption.is_null() {
+            *resumption = json!({});
+        }
+        if let (Some(handle), Some(fields)) = (handle, resumption.as_object_mut()) {
+            fields.insert("handle".to_owned(), handle.into());
+        }
+        json!({"setup": setup}).to_string()
+    }
+
+    /// A client's own `contextUpdate`: what it says counts from now on.
+    pub(super) fn update(&mut self, update: &str) -> Result<Updated, Malformed> {
+        let mut update = object(update)?;
+        respell(&mut update, "systemInstruction", "system_instruction")?;
+        let mut updated = Updated { fields: update.clone(), ..Updated::default() };
+        if let Some(instruction) = update.remove("systemInstruction") {
+            self.setup.insert("systemInstruction".to_owned(), instruction);
+            updated.instruction = Changed::Yes;
+        }
+        if let Some(Value::Object(mut wrapper)) = update.remove("tools") {
+            let tools = wrapper.remove("tools").unwrap_or_else(|| json!([]));
+            self.names = names(Some(&tools))?;
+            self.setup.insert("tools".to_owned(), tools);
+            updated.tools = Changed::Yes;
+        }
+        Ok(updated)
+    }
+
+    /// That update with the gateway's share in it; what else it says stays.
+    pub(super) fn merged(&self, updated: &Updated, share: &Share) -> String {
+        let mut fields = updated.fields.clone();
+        if updated.tools == Changed::Yes {
+            fields.insert("tools".to_owned(), json!({"tools": self.tools(share)}));
+        }
+        if let (Changed::Yes, Some(instruction)) = (updated.instruction, self.instruction(share)) {
+            fields.insert("systemInstruction".to_owned(), instruction);
+        }
+        json!({"contextUpdate": fields}).to_string()
+    }
+
+    /// The gateway's own `contextUpdate`.
+    pub(super) fn renewed(&self, share: &Share, prompt: Changed) -> String {
+        let mut fields = json!({"tools": {"tools": self.tools(share)}});
+        if prompt == Changed::Yes {
+            let nothing = || json!({"parts": []});
+            fields["systemInstruction"] = self.instruction(share).unwrap_or_else(nothing);
+        }
+        json!({"contextUpdate": fields}).to_string()
+    }
+
+    fn tools(&self, share: &Share) -> Vec<Value> {
+        share.tools(self.setup.get("tools").cloned())
+    }
+
+    fn instruction(&self, share: &Share) -> Option<Value> {
+        share.instruction(self.setup.get("systemInstruction"))
+    }
+}
+
+/// What a client's update touches.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Updated {
+    fields: Map<String, Value>,
+    tools: Changed,
+    instruction: Changed,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Changed {
+    Yes,
+    #[default]
+    No,
+}
+
+/// A share by its traces, to know another one from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Shown {
+    tools: u64,
+    prompt: u64,
+}
+
+impl Shown {
+    /// After an update that carried only some of the other.
+    pub(super) fn after(self, updated: &Updated, other: Self) -> Self {
+        let carried = |changed, new, old| if changed == Changed::Yes { new } else { old };
+        Self {
+            tools: carried(updated.tools, other.tools, self.tools),
+            prompt: carried(updated.instruction, other.prompt, self.prompt),
+        }
+    }
+
+    pub(super) fn prompt_changed(self, other: Self) -> Changed {
+        if self.prompt == other.prompt { Changed::No } else { Changed::Yes }
+    }
+}
+
+impl Share {
+    pub(super) fn shown(&self) -> Shown {
+        let declared: Vec<String> = self.declarations.iter().map(Value::to_string).collect();
+        Shown { tools: trace(&declared), prompt: trace(&self.prompt) }
+    }
+
+    /// The client's tools, and one entry more for those of the gateway.
+    fn tools(&self, clients: Option<Value>) -> Vec<Value> {
+        let mut tools = match clients {
+            Some(Value::Array(tools)) => tools,
+            _ => Vec::new(),
+        };
+        if !self.declarations.is_empty() {
+            tools.push(json!({"functionDeclarations": self.declarations}));
+        }
+        tools
+    }
+
+    /// The prompt as the first part before the client's own: each part is a paragraph.
+    fn instruction(&self, clients: Option<&Value>) -> Option<Value> {
+        let clients = clients.filter(|it| !it.is_null());
+        let Some(prompt) = &self.prompt else { return clients.cloned() };
+        let first = json!({"text": prompt});
+        let mut instruction = match clients {
+            Some(Value::Object(content)) => content.clone(),
+            Some(Value::String(text)) => {
+                return Some(json!({"parts": [first, {"text": text}]}));
+            }
+            _ => Map::new(),
+        };
+        let mut parts = vec![first];
+        if let Some(Value::Array(theirs)) = instruction.remove("parts") {
+            parts.extend(theirs);
+        }
+        instruction.insert("parts".to_owned(), parts.into());
+        Some(instruction.into())
+    }
+}
+
+fn trace(it: &impl Hash) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    it.hash(&mut hasher);
+    hasher.finish()
+}
+
+fn object(text: &str) -> Result<Map<String, Value>, Malformed> {
+    match json::value(text)? {
+        Value::Object(fields) => Ok(fields),
+        _ => Err(Malformed::NotThis("expected an object".to_owned())),
+    }
+}
+
+fn respell(fields: &mut Map<String, Value>, camel: &str, snake: &str) -> Result<(), Malformed> {
+    let Some(value) = fields.shift_remove(snake) else { return Ok(()) };
+    match fields.insert(camel.to_owned(), value) {
+        Some(_) => Err(Malformed::Duplicate { key: camel.to_owned() }),
+        None => Ok(()),
+    }
+}
+
+fn names(tools: Option<&Value>) -> Result<HashSet<String>, Malformed> {
+    let tools = match tools {
+        None | Some(Value::Null) => &[][..],
+        Some(Value::Array(tools)) => tools,
+        Some(_) => return Err(Malformed::NotThis("`tools` has to be a list".to_owned())),
+    };
+    let lists = tools.iter().flat_map(|tool| {
+        let spellings = ["functionDeclarations", "function_declarations"];
+        spellings.into_iter().filter_map(|key| tool.get(key)?.as_array())
+    });
+    let names = lists.flatten().filter_map(|function| function.get("name")?.as_str());
+    Ok(names.map(str::to_owned).collect())
+}

@@ -1,0 +1,141 @@
+//! The connection to the provider: whether it stands, how its session is resumed on another, and
+//! when that has to be. Called by the machine; knows nothing of what is said on it.
+
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+
+/// Before the end that a provider announced, so that the new connection stands in time.
+const MARGIN: Duration = Duration::from_secs(1);
+
+/// Where a provider does not say how soon it ends.
+const UNSAID: Duration = Duration::from_secs(5);
+
+#[derive(Debug, Default)]
+pub(super) struct Link {
+    state: State,
+    /// The newest there is.
+    handle: Option<String>,
+    /// Whether it holds all that was said.
+    whole: Whole,
+    /// When this connection has to be left.
+    leave: Option<Instant>,
+    /// Whether a new one is wanted for its setup.
+    renew: Renew,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum State {
+    /// Before the provider has taken the setup.
+    #[default]
+    Fresh,
+    Stands,
+    /// A new connection, before the provider has taken its setup.
+    Resuming,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Whole {
+    Yes,
+    #[default]
+    No,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Renew {
+    Wanted,
+    #[default]
+    No,
+}
+
+/// What it means that a provider has taken the setup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Taken {
+    First,
+    Again,
+}
+
+/// Whether the session could be left at this moment without losing a word.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Moment {
+    Good,
+    Bad,
+}
+
+impl Link {
+    pub(super) fn taken(&mut self) -> Taken {
+        let taken = if self.state == State::Resuming { Taken::Again } else { Taken::First };
+        self.state = State::Stands;
+        taken
+    }
+
+    pub(super) fn stands(&self) -> bool {
+        self.state == State::Stands
+    }
+
+    /// A `sessionResumptionUpdate`.
+    pub(super) fn resumable(&mut self, update: &str) {
+        let update: Value = serde_json::from_str(update).unwrap_or_default();
+        let handle = update.get("newHandle").and_then(Value::as_str).filter(|it| !it.is_empty());
+        let resumable = update.get("resumable").and_then(Value::as_bool) == Some(true);
+        self.whole = if resumable && handle.is_some() { Whole::Yes } else { Whole::No };
+        if resumable && let Some(handle) = handle {
+            self.handle = Some(handle.to_owned());
+        }
+    }
+
+    /// Something was said that the handle does not hold.
+    pub(super) fn outdated(&mut self) {
+        self.whole = Whole::No;
+    }
+
+    /// A `goAway`: `false` if there is nothing to resume by.
+    pub(super) fn leaves(&mut self, go_away: &str, now: Instant) -> bool {
+        if self.handle.is_none() {
+            return false;
+        }
+        let left = time_left(go_away).unwrap_or(UNSAID);
+        self.leave = Some(now + left.saturating_sub(MARGIN));
+        true
+    }
+
+    pub(super) fn renew(&mut self) {
+        self.renew = Renew::Wanted;
+    }
+
+    pub(super) fn keep(&mut self) {
+        self.renew = Renew::No;
+    }
+
+    /// Whether a better moment is waited for.
+    pub(super) fn waits(&self) -> bool {
+        self.stands() && (self.leave.is_some() || self.renew == Renew::Wanted)
+    }
+
+    pub(super) fn wakes(&self) -> Option<Instant> {
+        self.leave.filter(|_| self.stands())
+    }
+
+    /// The handle to go on by, if the connection is to be left now.
+    pub(super) fn leave(&mut self, moment: Moment, now: Instant) -> Option<String> {
+        if !self.waits() {
+            return None;
+        }
+        let good = moment == Moment::Good && self.whole == Whole::Yes;
+        let must = self.leave.is_some_and(|leave| leave <= now);
+        if !good && !must {
+            return None;
+        }
+        let handle = self.handle.clone()?;
+        let state = State::Resuming;
+        *self = Self { state, handle: Some(handle.clone()), ..Self::default() };
+        Some(handle)
+    }
+}
+
+/// A duration as the protocol writes it: `"9.5s"`.
+fn time_left(go_away: &str) -> Option<Duration> {
+    let go_away: Value = serde_json::from_str(go_away).ok()?;
+    let seconds = go_away.get("timeLeft")?.as_str()?.strip_suffix('s')?.parse().ok()?;
+    Duration::try_from_secs_f64(seconds).ok()
+}

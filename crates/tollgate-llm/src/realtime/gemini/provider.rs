@@ -1,0 +1,134 @@
+//! What a provider says, and what a client gets to see of it. A part of the machine.
+
+use std::time::Instant;
+
+use serde_json::value::RawValue;
+use tollgate_core::json::{Object, raw_value};
+
+use super::Gemini;
+use super::calls::Made;
+use super::config::Resumption;
+use super::link::Taken;
+use super::talk::{Content, Ending};
+use super::wire::{self, Edits, Told};
+use crate::realtime::events::{Action, Call, TurnEvent};
+
+impl Gemini {
+    pub(super) fn told(&mut self, told: &Told<'_>, edits: &mut Edits, now: Instant) -> Vec<Action> {
+        let mut actions = Vec::new();
+        if told.setup_complete.is_some() && self.link.taken() == Taken::Again {
+            edits.push(("setupComplete", None));
+            actions.push(Action::Reconnected);
+            actions.extend(std::mem::take(&mut self.unsent).into_iter().map(Action::ToProvider));
+        }
+        if let Some(update) = told.resumption {
+            self.link.resumable(update);
+            if self.config.as_ref().is_some_and(|it| it.resumption() == Resumption::Ours) {
+                edits.push(("sessionResumptionUpdate", None));
+            }
+        }
+        if let Some(content) = told.content {
+            actions.extend(self.content(&Content::read(content), now));
+        }
+        if let Some(calls) = told.calls {
+            actions.extend(self.called(calls, edits, now));
+        }
+        if let Some(cancellation) = told.cancellation {
+            actions.extend(self.withdrawn(cancellation, edits));
+        }
+        if let Some(go_away) = told.go_away
+            && self.link.leaves(go_away, now)
+        {
+            edits.push(("goAway", None));
+        }
+        actions
+    }
+
+    fn content(&mut self, content: &Content<'_>, now: Instant) -> Vec<Action> {
+        let waits = self.calls.hold_the_model();
+        let ending = if waits { Ending::Waits } else { Ending::Ends };
+        let mut actions = self.talk.content(content, ending, now);
+        if self.talk.is_open() {
+            self.link.outdated();
+        }
+        if content.is_interrupted() {
+            actions.extend(self.talk.end(TurnEvent::Interrupted));
+            actions.extend(self.calls.interrupted(now));
+        }
+        actions
+    }
+
+    /// Splits a batch: the client's stay in the message, the gateway's are run.
+    fn called(&mut self, calls: &str, edits: &mut Edits, now: Instant) -> Vec<Action> {
+        let Ok(batch) = Object::parse(calls) else { return Vec::new() };
+        let listed = batch.get("functionCalls").map(wire::items);
+        let Some(Ok(listed)) = listed else { return Vec::new() };
+        let mut actions = self.talk.begin();
+        self.link.outdated();
+        let mut clients: Vec<&RawValue> = Vec::new();
+        let before = listed.len();
+        for call in listed {
+            match self.own_call(call, now) {
+                Own::Run(call) => actions.push(Action::Run(call)),
+                Own::Again => (),
+                Own::No => clients.push(call),
+            }
+        }
+        if clients.len() == before {
+            return actions;
+        }
+        if clients.is_empty() {
+            edits.push(("toolCall", None));
+        } else {
+            let mut rest = batch.clone();
+            rest.set("functionCalls", wire::list(clients));
+            edits.push(("toolCall", Some(rest.to_raw())));
+        }
+        actions
+    }
+
+    fn own_call(&mut self, call: &RawValue, now: Instant) -> Own {
+        let Ok(call) = Object::parse(call.get()) else { return Own::No };
+        let name = call.string("name").unwrap_or_default();
+        let id = call.string("id");
+        if self.config.as_ref().is_some_and(|it| it.is_clients(&name)) {
+            if let Some(id) = &id {
+                self.calls.clients(id, &name);
+            }
+            return Own::No;
+        }
+        let declared = self.offer.tools.iter().find(|tool| tool.name == *name);
+        let delivery = declared.map(|tool| tool.delivery);
+        let meanwhile = self.family.meanwhile(delivery);
+        let made = Made { id: id.as_deref(), name: &name, delivery, meanwhile };
+        let Some(id) = self.calls.made(&made, now) else { return Own::Again };
+        let arguments = call.get("args").map_or("{}", RawValue::get).to_owned();
+        Own::Run(Call { id, name: name.into_owned(), arguments })
+    }
+
+    fn withdrawn(&mut self, cancellation: &str, edits: &mut Edits) -> Vec<Action> {
+        let Ok(cancellation) = Object::parse(cancellation) else { return Vec::new() };
+        let ids = cancellation.get("ids").map(|ids| serde_json::from_str(ids.get()));
+        let Some(Ok::<Vec<String>, _>(ids)) = ids else { return Vec::new() };
+        let ids: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let (cancels, others) = self.calls.withdrawn(&ids);
+        if others.is_empty() && !ids.is_empty() {
+            edits.push(("toolCallCancellation", None));
+        } else if others.len() < ids.len() {
+            let mut rest = cancellation.clone();
+            rest.set("ids", raw_value(&others.into()));
+            edits.push(("toolCallCancellation", Some(rest.to_raw())));
+        }
+        let mut actions = self.talk.end(TurnEvent::Interrupted);
+        actions.extend(cancels);
+        actions
+    }
+}
+
+/// Whose a call is.
+enum Own {
+    Run(Call),
+    /// One that runs already, or has run.
+    Again,
+    No,
+}

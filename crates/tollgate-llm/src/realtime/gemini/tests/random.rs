@@ -1,0 +1,335 @@
+//! Whatever happens, in whatever order: the rules hold.
+
+use std::collections::{HashMap, HashSet};
+use std::time::Duration;
+
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use tollgate_core::tool::Delivery;
+
+use super::{Script, offer, offer_of};
+use crate::realtime::events::{Action, Answer, Answered, Fate, Frame, News, RealtimeDialect, Step};
+
+/// Something that can happen at any time. Numbers choose among what there is.
+#[derive(Debug, Clone)]
+enum Event {
+    Calls(Vec<u8>),
+    TakeBack(u8),
+    Interrupted,
+    TurnComplete,
+    Speech,
+    Resumable,
+    GoAway,
+    SetupComplete,
+    Answer(u8, u8),
+    ClientAnswers(u8),
+    ClientForges(u8),
+    ClientWrites,
+    Offer(u8),
+    Wait(u16),
+}
+
+fn events() -> impl Strategy<Value = Vec<Event>> {
+    let event = prop_oneof![
+        4 => prop::collection::vec(any::<u8>(), 1..4).prop_map(Event::Calls),
+        2 => any::<u8>().prop_map(Event::TakeBack),
+        1 => Just(Event::Interrupted),
+        2 => Just(Event::TurnComplete),
+        1 => Just(Event::Speech),
+        2 => Just(Event::Resumable),
+        1 => Just(Event::GoAway),
+        3 => Just(Event::SetupComplete),
+        6 => (any::<u8>(), any::<u8>()).prop_map(|(which, how)| Event::Answer(which, how)),
+        1 => any::<u8>().prop_map(Event::ClientAnswers),
+        1 => any::<u8>().prop_map(Event::ClientForges),
+        1 => Just(Event::ClientWrites),
+        1 => any::<u8>().prop_map(Event::Offer),
+        4 => (0_u16..3_000).prop_map(Event::Wait),
+    ];
+    prop::collection::vec(event, 0..120)
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Told {
+    Nothing,
+    Pending,
+    All,
+}
+
+/// What the world around the machine knows, to judge it by.
+struct World {
+    script: Script,
+    made: u32,
+    /// Ours that run or are pending, in order.
+    running: Vec<(String, Told)>,
+    theirs: Vec<String>,
+    ours: HashSet<String>,
+    /// Taken back, or made on a connection that is gone.
+    unanswerable: HashSet<String>,
+    answered: HashMap<String, Told>,
+    resuming: bool,
+}
+
+impl World {
+    fn new(model: &str) -> Self {
+        Self {
+            script: Script::resumable(model),
+            made: 0,
+            running: Vec::new(),
+            theirs: Vec::new(),
+            ours: HashSet::new(),
+            unanswerable: HashSet::new(),
+            answered: HashMap::new(),
+            resuming: false,
+        }
+    }
+
+    fn happen(&mut self, event: &Event) {
+        match event {
+            Event::Calls(names) => self.calls(names),
+            Event::TakeBack(which) => self.take_back(*which),
+            Event::Interrupted => self.told(&json!({"serverContent": {"interrupted": true}})),
+            Event::TurnComplete => self.told(&json!({"serverContent": {"turnComplete": true}})),
+            Event::Speech => {
+                self.told(&json!({"serverContent": {"inputTranscription": {"text": "word "}}}));
+            }
+            Event::Resumable => {
+                let update = json!({"newHandle": "h", "resumable": true});
+                self.told(&json!({"sessionResumptionUpdate": update}));
+            }
+            Event::GoAway => self.told(&json!({"goAway": {"timeLeft": "3s"}})),
+            Event::SetupComplete if self.resuming => self.told(&json!({"setupComplete": {}})),
+            Event::SetupComplete => (),
+            Event::Answer(which, how) => self.answer(*which, *how),
+            Event::ClientAnswers(which) => {
+                if let Some(at) = pick(self.theirs.len(), *which) {
+                    let id = self.theirs.remove(at);
+                    self.client_answers(&id, "lights");
+                }
+            }
+            Event::ClientForges(which) => {
+                if let Some(at) = pick(self.running.len(), *which) {
+                    let id = self.running[at].0.clone();
+                    self.client_answers(&id, "roll");
+                }
+            }
+            Event::ClientWrites => {
+                self.asked(&json!({"realtimeInput": {"text": "Hello."}}));
+            }
+            Event::Offer(0..128) => self.news(News::Offer(offer())),
+            Event::Offer(_) => self.news(News::Offer(offer_of("weather", "Be brief."))),
+            Event::Wait(ms) => self.wait(u64::from(*ms)),
+        }
+    }
+
+    fn calls(&mut self, names: &[u8]) {
+        if self.resuming {
+            return;
+        }
+        let mut calls = Vec::new();
+        for name in names {
+            self.made += 1;
+            let id = format!("f{}", self.made);
+            let name = ["roll", "search", "note", "nobody", "lights"][usize::from(name % 5)];
+            calls.push(json!({"id": id, "name": name, "args": {}}));
+            match name {
+                "lights" => self.theirs.push(id),
+                _ => {
+                    self.ours.insert(id);
+                }
+            }
+        }
+        self.told(&json!({"toolCall": {"functionCalls": calls}}));
+    }
+
+    fn take_back(&mut self, which: u8) {
+        if self.resuming {
+            return;
+        }
+        if let Some(at) = pick(self.running.len(), which) {
+            let id = self.running[at].0.clone();
+            self.unanswerable.insert(id.clone());
+            self.told(&json!({"toolCallCancellation": {"ids": [id]}}));
+        }
+    }
+
+    fn answer(&mut self, which: u8, how: u8) {
+        let Some(at) = pick(self.running.len(), which) else { return };
+        let (id, told) = self.running[at].clone();
+        let answered = match (told, how % 3) {
+            (Told::Pending, _) => Answered::Late,
+            (_, 0) => Answered::Pending,
+            (_, 1) => Answered::Cancelled,
+            _ => Answered::Done,
+        };
+        match answered {
+            Answered::Pending => self.running[at].1 = Told::Pending,
+            _ => drop(self.running.remove(at)),
+        }
+        let outcome = json!({"status": "ok", "message": "a word"}).to_string();
+        let delivery = [Delivery::Wait, Delivery::WhenIdle, Delivery::Interrupt, Delivery::Silent]
+            [usize::from(how % 4)];
+        self.news(News::Answer(Answer { id, answered, outcome, delivery }));
+    }
+
+    fn client_answers(&mut self, id: &str, name: &str) {
+        let response = json!({"id": id, "name": name, "response": {"output": "theirs"}});
+        self.asked(&json!({"toolResponse": {"functionResponses": [response]}}));
+    }
+
+    fn wait(&mut self, ms: u64) {
+        let until = self.script.now + Duration::from_millis(ms);
+        while let Some(wake) = self.script.machine.wakes().filter(|wake| *wake <= until) {
+            self.script.now = self.script.now.max(wake);
+            self.news(News::Time);
+        }
+        self.script.now = until;
+    }
+
+    fn told(&mut self, message: &Value) {
+        // What an old connection still says is not heard.
+        if self.resuming && message.get("setupComplete").is_none() {
+            return;
+        }
+        let text = message.to_string();
+        let step = self.script.machine.provider_said(Frame::Text(&text), self.script.now);
+        let seen = match step.fate {
+            Fate::Forward => Some(text),
+            Fate::Replace(text) => Some(text),
+            Fate::Swallow => None,
+        };
+        if let Some(seen) = seen {
+            self.seen_by_client(&seen);
+        }
+        self.done(step.actions);
+    }
+
+    fn asked(&mut self, message: &Value) {
+        if self.resuming {
+            return;
+        }
+        let text = message.to_string();
+        let Step { fate, actions } =
+            self.script.machine.client_said(Frame::Text(&text), self.script.now);
+        match fate {
+            Fate::Forward => self.seen_by_provider(&text, Who::Client),
+            Fate::Replace(text) => self.seen_by_provider(&text, Who::Client),
+            Fate::Swallow => (),
+        }
+        self.done(actions);
+    }
+
+    fn news(&mut self, news: News) {
+        let actions = self.script.machine.news(news, self.script.now);
+        self.done(actions);
+    }
+
+    fn done(&mut self, actions: Vec<Action>) {
+        for action in actions {
+            match action {
+                Action::Run(call) => {
+                    assert!(self.ours.contains(&call.id), "only ours are run: {call:?}");
+                    assert!(self.running.iter().all(|(id, _)| *id != call.id), "once: {call:?}");
+                    self.running.push((call.id, Told::Nothing));
+                }
+                Action::ToClient(text) => self.seen_by_client(&text),
+                Action::ToProvider(text) => self.seen_by_provider(&text, Who::Gateway),
+                Action::Reconnect(first) => {
+                    assert!(!self.resuming, "one at a time");
+                    assert_eq!(first.len(), 1);
+                    self.resuming = true;
+                    self.unanswerable.extend(self.ours.iter().cloned());
+                    self.theirs.clear();
+                }
+                Action::Reconnected => self.resuming = false,
+                Action::Close(close) => panic!("{close:?}"),
+                _ => (),
+            }
+        }
+    }
+
+    fn seen_by_client(&self, text: &str) {
+        for hidden in
+            ["weather", "\"roll\"", "\"search\"", "\"note\"", "nobody", "newHandle", "goAway"]
+        {
+            assert!(!text.contains(hidden), "{hidden} is visible: {text}");
+        }
+        let message: Value = serde_json::from_str(text).unwrap();
+        let ids = message.pointer("/toolCallCancellation/ids").and_then(Value::as_array);
+        for id in ids.into_iter().flatten() {
+            assert!(!self.ours.contains(id.as_str().unwrap()), "{text}");
+        }
+    }
+
+    fn seen_by_provider(&mut self, text: &str, who: Who) {
+        assert!(!self.resuming, "not ready: {text}");
+        let message: Value = serde_json::from_str(text).unwrap();
+        let responses = message.pointer("/toolResponse/functionResponses");
+        for response in responses.and_then(Value::as_array).into_iter().flatten() {
+            let id = response["id"].as_str().unwrap();
+            if who == Who::Client {
+                assert!(!self.ours.contains(id), "forged: {text}");
+                continue;
+            }
+            assert!(!self.unanswerable.contains(id), "taken back: {text}");
+            let now = match response.get("willContinue") {
+                Some(Value::Bool(true)) => Told::Pending,
+                _ => Told::All,
+            };
+            let before = self.answered.insert(id.to_owned(), now);
+            let before = before.unwrap_or(Told::Nothing);
+            assert!(
+                before == Told::Nothing || (before == Told::Pending && now == Told::All),
+                "twice: {text}"
+            );
+        }
+    }
+
+    /// Everything that runs comes to its end; then every call must have had its answer.
+    fn finish(mut self) {
+        self.wait(10_000);
+        self.happen(&Event::SetupComplete);
+        while !self.running.is_empty() {
+            self.answer(0, 2);
+            self.wait(300);
+            self.happen(&Event::SetupComplete);
+        }
+        self.wait(10_000);
+        for id in &self.ours {
+            let told = self.answered.get(id).copied().unwrap_or(Told::Nothing);
+            let excused = self.unanswerable.contains(id);
+            assert!(excused || told == Told::All, "{id} is {told:?}");
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Who {
+    Client,
+    Gateway,
+}
+
+fn pick(among: usize, which: u8) -> Option<usize> {
+    (among > 0).then(|| usize::from(which) % among)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn every_call_is_answered_once_none_that_was_taken_back_and_nothing_of_ours_is_seen(
+        model in prop::sample::select(vec![
+            "gemini-2.5-flash-live",
+            "gemini-3.1-flash-live-preview",
+            "gemini-3.8-live",
+            "gemini-3.8-live-extended-thinking",
+        ]),
+        events in events(),
+    ) {
+        let mut world = World::new(model);
+        for event in &events {
+            world.happen(event);
+        }
+        world.finish();
+    }
+}
