@@ -6,6 +6,7 @@
 //! calls, the two sockets) is around it.
 
 mod answers;
+pub mod bridge;
 mod calls;
 pub mod deepgram;
 mod drive;
@@ -21,6 +22,7 @@ mod owed;
 mod pieces;
 mod purse;
 mod session;
+mod shown;
 mod sway;
 #[cfg(test)]
 mod transcript;

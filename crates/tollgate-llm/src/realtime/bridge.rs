@@ -1,0 +1,315 @@
+//! Tools for hosts that hold live sessions of their own: declares an agent's tools to a session and
+//! runs the calls that come back.
+//!
+//! Called by programs that embed Tollgate. Knows nothing of sockets or protocols; every call goes
+//! through the gate and is checked against the view of the tier that holds when it comes.
+
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use parking_lot::Mutex;
+use serde_json::Value;
+use tokio::sync::{Mutex as Turnstile, watch};
+use tollgate_core::agent::Wish;
+use tollgate_core::budget::Tier;
+use tollgate_core::call::{Outcome, Status};
+use tollgate_core::shaping;
+use tollgate_core::tool::{Delivery, Speech};
+use tollgate_core::turn::{Principal, Turn};
+use tollgate_engine::gate::{Asked, Gate, UnknownAgent};
+use tollgate_mcp::tasks::{self, Group, Task};
+
+use super::answers;
+use super::calls::{self, Errand};
+use super::events::Call;
+use super::live::Live;
+use super::shown::shown;
+
+/// A call takes no longer, unless something else is said.
+const TIMEOUT: Duration = Duration::from_secs(30);
+/// Changes of the catalogue within this time are declared together.
+const SETTLING: Duration = Duration::from_millis(250);
+/// Results of pending calls that are waited for at once.
+const MOST_LATE: usize = 64;
+
+/// What a session of a host's own says when it does not take tools.
+pub type Trouble = Box<dyn std::error::Error + Send + Sync>;
+
+/// A live session that a host holds itself.
+#[async_trait]
+pub trait Session: Send + Sync {
+    /// Declares these tools to the model, instead of all that were declared before.
+    async fn set_tools(&self, tools: Vec<Value>) -> Result<(), Trouble>;
+
+    /// From now on the model's calls go to this handler. Called once, before tools are declared.
+    fn on_tool_call(&self, handler: Handler);
+
+    /// What its model speaks: the form of definitions, and how much of a result it stands.
+    fn live(&self) -> Live {
+        Live::OpenAi
+    }
+
+    /// A call takes long; these words may be said meanwhile.
+    fn slow(&self, _call: &Call, _message: &str) {}
+
+    /// What came of a call that was answered as pending.
+    fn late(&self, _call: &Call, _reply: Reply) {}
+}
+
+/// Runs the calls of a session. Side by side, as many as come.
+#[derive(Clone)]
+pub struct Handler(Weak<Core>);
+
+/// What came of a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reply {
+    pub status: Status,
+    /// For the model: a JSON object, `{status, message, data, …}`, within what its session stands.
+    pub outcome: String,
+}
+
+/// An agent's tools in a session. Dropping it closes it.
+pub struct Bridge {
+    core: Arc<Core>,
+    _following: Task,
+}
+
+/// Why a session has not got its tools.
+#[derive(Debug, thiserror::Error)]
+pub enum BridgeError {
+    #[error(transparent)]
+    UnknownAgent(#[from] UnknownAgent),
+    #[error("the session does not take the tools: {0}")]
+    Refused(#[source] Trouble),
+    #[error("the bridge is closed")]
+    Closed,
+}
+
+struct Core {
+    gate: Arc<Gate>,
+    session: Arc<dyn Session>,
+    agent: Arc<str>,
+    live: Live,
+    terms: Mutex<Terms>,
+    /// What the session has; `None`: that is not known. Held while it is told something else: one
+    /// change at a time.
+    declared: Turnstile<Option<Vec<Value>>>,
+    phase: watch::Sender<Phase>,
+    /// Those that wait for results of pending calls.
+    late: Group,
+}
+
+#[derive(Debug, Clone)]
+struct Terms {
+    tier: Tier,
+    timeout: Duration,
+    principal: Principal,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Open,
+    Closed,
+}
+
+impl Bridge {
+    /// Declares what the agent has at this tier, and has the session's calls run.
+    pub async fn new(
+        gate: Arc<Gate>,
+        session: Arc<dyn Session>,
+        agent: &str,
+        tier: Tier,
+    ) -> Result<Self, BridgeError> {
+        let live = session.live();
+        let terms = Terms { tier, timeout: TIMEOUT, principal: Principal::local() };
+        let core = Arc::new(Core {
+            agent: agent.into(),
+            live,
+            terms: Mutex::new(terms),
+            declared: Turnstile::new(None),
+            phase: watch::Sender::new(Phase::Open),
+            late: Group::new("late results of a bridge", MOST_LATE),
+            gate,
+            session,
+        });
+        // Looked at before the first declaration: no change falls in between.
+        let changes = core.gate.changes();
+        let tools = core.tools(tier)?;
+        core.session.on_tool_call(Handler(Arc::downgrade(&core)));
+        core.declare(&mut *core.declared.lock().await, tools).await?;
+        let following = tasks::spawn("bridge", follow(Arc::downgrade(&core), changes));
+        Ok(Self { core, _following: following })
+    }
+
+    /// How long a call may take, whatever the tier; 30 s if nothing is said.
+    #[must_use]
+    pub fn with_timeout(self, timeout: Duration) -> Self {
+        self.core.terms.lock().timeout = timeout;
+        self
+    }
+
+    /// On whose behalf calls are made: the trail names it, and its limits hold.
+    #[must_use]
+    pub fn with_principal(self, principal: Principal) -> Self {
+        self.core.terms.lock().principal = principal;
+        self
+    }
+
+    pub fn tier(&self) -> Tier {
+        self.core.terms.lock().tier
+    }
+
+    /// Another tier holds: for calls from now on, and for what is declared, if that differs. If the
+    /// session does not take it, all stays as it was.
+    pub async fn update_tier(&self, tier: Tier) -> Result<(), BridgeError> {
+        let mut declared = self.core.declared.lock().await;
+        if self.core.is_closed() {
+            return Err(BridgeError::Closed);
+        }
+        let tools = self.core.tools(tier)?;
+        // Before the session hears of it: what is declared can be called at once.
+        let before = std::mem::replace(&mut self.core.terms.lock().tier, tier);
+        let done = self.core.declare(&mut declared, tools).await;
+        if done.is_err() {
+            self.core.terms.lock().tier = before;
+        }
+        done
+    }
+
+    /// No call begins any more, those that run are cancelled, and the session has no tools of ours.
+    pub async fn close(&self) {
+        self.core.phase.send_replace(Phase::Closed);
+        let mut declared = self.core.declared.lock().await;
+        // A session that is gone itself has none anyway.
+        let _ = self.core.declare(&mut declared, Vec::new()).await;
+    }
+}
+
+impl Drop for Bridge {
+    fn drop(&mut self) {
+        self.core.phase.send_replace(Phase::Closed);
+    }
+}
+
+impl Handler {
+    /// Runs one call. Dropping the future cancels it at its server.
+    pub async fn call(&self, call: Call) -> Reply {
+        let Some(core) = self.0.upgrade() else { return closed() };
+        let mut phase = core.phase.subscribe();
+        tokio::select! {
+            biased;
+            _ = phase.wait_for(|phase| *phase == Phase::Closed) => closed(),
+            reply = core.run(call) => reply,
+        }
+    }
+}
+
+impl Core {
+    fn is_closed(&self) -> bool {
+        *self.phase.borrow() == Phase::Closed
+    }
+
+    fn turn(&self, tier: Tier) -> Result<Turn, UnknownAgent> {
+        let principal = self.terms.lock().principal.clone();
+        let agent = Some(&*self.agent);
+        self.gate.turn(Asked { agent, budget: Wish::Selected(tier), ..Asked::by(principal) })
+    }
+
+    /// The definitions of what the agent has at a tier.
+    fn tools(&self, tier: Tier) -> Result<Vec<Value>, UnknownAgent> {
+        let (agent, turn) = (self.gate.agent(&self.agent)?, self.turn(tier)?);
+        let shown = shown(&agent, &turn, self.live);
+        Ok(shown.into_iter().map(|tool| tool.definition).collect())
+    }
+
+    async fn declare(
+        &self,
+        declared: &mut Option<Vec<Value>>,
+        tools: Vec<Value>,
+    ) -> Result<(), BridgeError> {
+        if declared.as_ref() == Some(&tools) {
+            return Ok(());
+        }
+        // Whoever waits may give up, or the session fail half-way: then it is told again.
+        *declared = None;
+        self.session.set_tools(tools.clone()).await.map_err(BridgeError::Refused)?;
+        *declared = Some(tools);
+        Ok(())
+    }
+
+    async fn run(&self, call: Call) -> Reply {
+        let Terms { tier, timeout, principal } = self.terms.lock().clone();
+        let turn = match self.turn(tier) {
+            Ok(turn) => turn,
+            Err(unknown) => return refused(&unknown.to_string()),
+        };
+        let (form, caps) = (self.live.form(), self.live.caps());
+        let tool = calls::meant(&turn, &call, form);
+        let delivery = tool.as_ref().map_or(Delivery::Wait, |tool| tool.terms.delivery);
+        // For what comes whenever it comes only its own limits hold.
+        let deadline = turn.deadline.filter(|_| delivery == Delivery::Wait);
+        let gate = Arc::clone(&self.gate);
+        let errand = Errand { gate, turn: Turn { deadline, ..turn }, form, caps };
+        let running = errand.run(&call, |message| self.session.slow(&call, &message));
+        let outcome = tokio::time::timeout(timeout, running).await.unwrap_or_else(|_| {
+            let message = format!("`{}` did not answer within {timeout:?}", call.name);
+            shaping::failure(Status::Timeout, &message, timeout)
+        });
+        let speech = calls::speech(tool.as_ref());
+        let reply = self.reply(&outcome, &speech);
+        self.await_late(call, (principal, outcome, speech));
+        reply
+    }
+
+    fn reply(&self, outcome: &Outcome, speech: &Speech) -> Reply {
+        let text = answers::written(outcome, speech, &self.live.caps());
+        Reply { status: outcome.status, outcome: text }
+    }
+
+    /// Tells the session what comes of a call that is pending.
+    fn await_late(&self, call: Call, (principal, outcome, speech): (Principal, Outcome, Speech)) {
+        let (Status::Pending, Some(handle)) = (outcome.status, outcome.handle) else { return };
+        let (gate, session) = (Arc::clone(&self.gate), Arc::clone(&self.session));
+        let (phase, caps) = (self.phase.subscribe(), self.live.caps());
+        let waiting = async move {
+            let Some(outcome) = calls::landed(gate, principal, handle).await else { return };
+            if *phase.borrow() == Phase::Open {
+                let text = answers::written(&outcome, &speech, &caps);
+                session.late(&call, Reply { status: outcome.status, outcome: text });
+            }
+        };
+        if self.late.spawn(waiting).is_err() {
+            tracing::warn!("a late result is not told: {MOST_LATE} are waited for already");
+        }
+    }
+}
+
+/// Declares again whenever the catalogue changes what the agent has.
+async fn follow(core: Weak<Core>, mut changes: watch::Receiver<u64>) {
+    while changes.changed().await.is_ok() {
+        tokio::time::sleep(SETTLING).await;
+        changes.mark_unchanged();
+        let Some(core) = core.upgrade() else { return };
+        let mut declared = core.declared.lock().await;
+        if core.is_closed() {
+            return;
+        }
+        let tier = core.terms.lock().tier;
+        // An agent that was taken away has nothing any more.
+        let tools = core.tools(tier).unwrap_or_default();
+        if let Err(error) = core.declare(&mut declared, tools).await {
+            tracing::warn!(agent = %core.agent, %error, "a session keeps the tools it had");
+        }
+    }
+}
+
+fn closed() -> Reply {
+    refused("the session is closed")
+}
+
+fn refused(message: &str) -> Reply {
+    let outcome = shaping::failure(Status::Denied, message, Duration::ZERO);
+    let text = answers::written(&outcome, &Speech::default(), &Live::OpenAi.caps());
+    Reply { status: Status::Denied, outcome: text }
+}
