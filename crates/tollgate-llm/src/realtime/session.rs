@@ -17,7 +17,7 @@ use tollgate_core::tool::{Delivery, Tool};
 use tollgate_engine::notices::LiveSession;
 
 use super::events::{
-    Action, Call, CloseWith, Fate, Frame, News, Offer, Opening, RealtimeDialect, Routing, Step,
+    Action, Call, CloseWith, Fate, Frame, News, Offer, Opening, RealtimeDialect, Step,
 };
 use super::hall::{Hall, Order};
 use super::ledger::Ledger;
@@ -112,14 +112,14 @@ impl Session {
         let values = Values { request: &visit.variables, agent: &visit.agent, call_id: &facts.id };
         let prompt = visit.agent.persona.prompt.as_ref();
         let prompt = prompt.map(|prompt| template::render(prompt, &values).into());
-        let course = Course::begin(&visit);
+        let course = Course::begin(&hall, &visit);
         let turn = hall.gate.turn(visit.party.asked(course.wish(&visit.party)));
         let turn = turn.map_err(|unknown| close(code::POLICY, unknown.to_string()))?;
         let offer = offers::offer(&visit, &turn, prompt.clone());
         let opening = Opening {
             offer: offer.clone(),
             model: visit.model.settings.id.clone(),
-            routing: Self::routing(&hall, &visit),
+            routing: course.routing(&hall, &visit),
         };
         let mut session = Self {
             conversation: visit.conversation.clone().unwrap_or_else(|| facts.id.clone()),
@@ -224,7 +224,7 @@ impl Session {
             Inner::Came(Came::Late(late)) => self.landed(late, now),
             Inner::Came(Came::Spoken(said)) => {
                 if let Ok(text) = &said {
-                    self.talk.say(text);
+                    self.talk.give(text);
                 }
                 self.news(News::Speak(said), now);
             }
@@ -265,15 +265,6 @@ impl Session {
             Action::Reconnect(first) => self.outbox.push_back(Out::Reconnect(first)),
             Action::Reconnected => self.outbox.push_back(Out::Reconnected),
             Action::Close(with) => self.outbox.push_back(Out::Close(with)),
-        }
-    }
-
-    /// Turns can go to another model where the agent has one and the dialect can wait for it.
-    fn routing(hall: &Hall, visit: &Visit) -> Routing {
-        let has_chain = !turns::chain(hall, visit).is_empty();
-        match has_chain && (visit.live.can_route() || visit.live.can_delegate()) {
-            true => Routing::Cascaded,
-            false => Routing::Native,
         }
     }
 }

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
-use tollgate_core::agent::Wish;
+use tollgate_core::agent::{Engine, Wish};
 use tollgate_core::budget::Tier;
-use tollgate_core::selector::{self, Utterance};
+use tollgate_core::selector::{self, Choice, Utterance};
 use tollgate_core::text::shortened;
 use tollgate_engine::gate::Spoke;
 use tollgate_engine::memory::{Heard, Said};
@@ -24,6 +24,7 @@ use crate::agent::{Acting, Order};
 use crate::conversation::{Delivery, Message, Options, Part, Request, Role, ToolChoice};
 use crate::extra::Extra;
 use crate::provider::Model;
+use crate::routing::{self, Route};
 
 /// Of one utterance no more chooses the tier, and no more is kept.
 const LONGEST_UTTERANCE: usize = 16 << 10;
@@ -35,8 +36,13 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const SPOKEN: &str = "Your answer is spoken to the caller, not read: a few plain sentences, without \
                       lists, markup or links.";
 
+/// Above it, turns that need tools go to the other model, where there is one.
+const REALTIME_CEILING: Tier = Tier::Standard;
+
 /// Where the session stands in its turns.
 pub(super) struct Course {
+    /// `None`: the realtime model answers all of them.
+    ceiling: Option<Tier>,
     /// `None`: the agent has no budget.
     sway: Option<Sway>,
     insisted: Option<Tier>,
@@ -48,10 +54,13 @@ pub(super) struct Course {
 }
 
 impl Course {
-    pub(super) fn begin(visit: &Visit) -> Self {
+    pub(super) fn begin(hall: &Hall, visit: &Visit) -> Self {
+        let is_speech = visit.agent.persona.engine == Engine::SpeechToSpeech;
+        let routes = is_speech && visit.live.can_route() && !chain(hall, visit).is_empty();
         // Nothing was said yet: as for the first turn of a conversation.
         let first = visit.agent.ceiling.map(|ceiling| ceiling.min(Tier::Standard));
         Self {
+            ceiling: routes.then_some(REALTIME_CEILING),
             sway: first.map(Sway::at),
             insisted: visit.tier,
             began: None,
@@ -61,11 +70,30 @@ impl Course {
         }
     }
 
+    /// Of the realtime model.
     pub(super) fn wish(&self, party: &Party) -> Wish {
+        let most = self.ceiling.unwrap_or(Tier::Deep);
+        match (self.insisted, &self.sway) {
+            (Some(tier), _) => party.insisting(tier.min(most)),
+            (None, Some(sway)) => Wish::Selected(sway.tier().min(most)),
+            (None, None) => self.ceiling.map_or(Wish::Ceiling, Wish::Selected),
+        }
+    }
+
+    /// Of whoever answers in its place.
+    fn wish_beyond(&self, party: &Party) -> Wish {
         match (self.insisted, &self.sway) {
             (Some(tier), _) => party.insisting(tier),
             (None, Some(sway)) => Wish::Selected(sway.tier()),
             (None, None) => Wish::Ceiling,
+        }
+    }
+
+    pub(super) fn routing(&self, hall: &Hall, visit: &Visit) -> Routing {
+        let delegates = visit.live.can_delegate() && !chain(hall, visit).is_empty();
+        match self.ceiling.is_some() || delegates {
+            true => Routing::Cascaded,
+            false => Routing::Native,
         }
     }
 
@@ -81,6 +109,7 @@ pub(super) struct Talk {
     /// In this turn, by the caller and by the agent.
     heard: String,
     said: String,
+    given: Option<String>,
 }
 
 impl Talk {
@@ -90,8 +119,21 @@ impl Talk {
     }
 
     pub(super) fn say(&mut self, text: &str) {
+        self.given = None;
         join(&mut self.said, text);
         self.keep(Role::Assistant, text);
+    }
+
+    /// Another model's words, kept as said if nobody hears that they were.
+    pub(super) fn give(&mut self, text: &str) {
+        self.given = Some(text.to_owned());
+    }
+
+    fn taken(&mut self) -> (String, String) {
+        if let Some(given) = self.given.take() {
+            self.say(&given);
+        }
+        (std::mem::take(&mut self.heard), std::mem::take(&mut self.said))
     }
 
     fn keep(&mut self, role: Role, text: &str) {
@@ -142,11 +184,26 @@ impl Session {
             self.show_tier(choice.reason.to_string());
             self.refresh(now);
         }
-        let is_deep = choice.tier == Tier::Deep && form == Form::Final;
-        if is_deep
-            && self.visit.live.can_route()
-            && Self::routing(&self.hall, &self.visit) == Routing::Cascaded
-        {
+        if form == Form::Final {
+            self.route(&choice, now);
+        }
+    }
+
+    /// A turn that needs tools which the realtime model cannot wait for goes to the other one.
+    fn route(&mut self, choice: &Choice, now: Instant) {
+        let Some(ceiling) = self.course.ceiling else { return };
+        let party = &self.visit.party;
+        let turn = |wish| self.hall.gate.turn(party.asked(wish));
+        let (Ok(here), Ok(beyond)) =
+            (turn(self.course.wish(party)), turn(self.course.wish_beyond(party)))
+        else {
+            return;
+        };
+        let names = beyond.view.tools().iter().map(|tool| tool.exposed.as_str());
+        let slower: Vec<&str> = names.filter(|name| here.view.tool(name).is_none()).collect();
+        let spoken = routing::Spoken { choice, ceiling, slower: &slower };
+        if let Route::Cascaded { why } = routing::route(&spoken) {
+            self.show_tier(why.to_string());
             self.news(News::Route, now);
             self.delegate();
         }
@@ -192,7 +249,7 @@ impl Session {
     /// Has another model answer what was said.
     pub(super) fn delegate(&mut self) {
         let chain = chain(&self.hall, &self.visit);
-        let asked = self.visit.party.asked(self.course.wish(&self.visit.party));
+        let asked = self.visit.party.asked(self.course.wish_beyond(&self.visit.party));
         let (Ok(turn), false) = (self.hall.gate.turn(asked), chain.is_empty()) else {
             let why = "there is no other model to answer".to_owned();
             self.running.push(async { Came::Spoken(Err(why)) }.boxed());
@@ -252,8 +309,7 @@ impl Session {
     }
 
     fn keep_talk(&mut self) {
-        let (heard, said) =
-            (std::mem::take(&mut self.talk.heard), std::mem::take(&mut self.talk.said));
+        let (heard, said) = self.talk.taken();
         let asked = self.visit.party.asked(self.course.wish(&self.visit.party));
         let (Some(mind), Ok(turn)) = (self.hall.gate.mind(), self.hall.gate.turn(asked)) else {
             return;
