@@ -57,7 +57,7 @@ impl Style {
             Self::JsonRpc
         } else if path == "/v1/messages" || path.starts_with("/v1/messages/") {
             Self::Anthropic
-        } else if chat::is_gemini(path) {
+        } else if chat::is_gemini(path) || path.trim_start_matches('/').starts_with("ws/") {
             Self::Gemini
         } else if path == "/v1" || path.starts_with("/v1/") {
             Self::OpenAi

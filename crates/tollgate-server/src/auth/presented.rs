@@ -62,7 +62,10 @@ fn single<'h>(headers: &'h HeaderMap, name: &str) -> Result<Option<&'h [u8]>, Pr
     }
 }
 
+/// `Bearer KEY`, or `Token KEY` as clients of Deepgram and of Gemini's live sessions send it.
 fn bearer(value: &[u8]) -> Option<&[u8]> {
-    let (scheme, key) = value.split_at_checked(7)?;
-    scheme.eq_ignore_ascii_case(b"bearer ").then(|| key.trim_ascii())
+    let at = value.iter().position(|byte| *byte == b' ')?;
+    let (scheme, key) = value.split_at(at);
+    let is_known = [&b"bearer"[..], b"token"].iter().any(|it| scheme.eq_ignore_ascii_case(it));
+    is_known.then(|| key.trim_ascii())
 }
