@@ -77,17 +77,11 @@ impl OpenAi {
 
     /// Our tools, before anything else is asked for. On somebody else's call they are added to what
     /// is there, which has to be known first.
-    fn declare_before(&mut self, step: Step, text: &str, now: Instant) -> Step {
+    fn declare_before(&mut self, now: Instant) -> Option<String> {
         if self.config.is_declared() || self.config.seat() == Seat::Sideband {
-            return step;
+            return None;
         }
-        let Some(ours) = self.config.declare(&mut self.post, now) else { return step };
-        let message = match step.fate {
-            Fate::Forward => Some(Action::ToProvider(text.to_owned())),
-            Fate::Replace(text) => Some(Action::ToProvider(text)),
-            Fate::Swallow => None,
-        };
-        Step::swallow().and([Action::ToProvider(ours)]).and(message).and(step.actions)
+        self.config.declare(&mut self.post, now)
     }
 }
 
@@ -96,8 +90,12 @@ impl RealtimeDialect for OpenAi {
         let Frame::Text(text) = frame else { return self.refuse_binary() };
         match glance::string(text, "type") {
             Glance::Is(kind) => {
+                let before = self.declare_before(now);
                 let step = self.client_says(kind, text, now);
-                self.declare_before(step, text, now)
+                match before {
+                    Some(ours) => after(ours, step, text),
+                    None => step,
+                }
             }
             Glance::Missing => Step::forward(),
             Glance::Unclear => self.refuse_unclear(),
@@ -144,3 +142,16 @@ impl RealtimeDialect for OpenAi {
         [self.config.due(), self.owed.wakes()].into_iter().flatten().min()
     }
 }
+
+/// The same step, with a message of ours before the client's.
+fn after(ours: String, step: Step, text: &str) -> Step {
+    let message = match step.fate {
+        Fate::Forward => Some(Action::ToProvider(text.to_owned())),
+        Fate::Replace(text) => Some(Action::ToProvider(text)),
+        Fate::Swallow => None,
+    };
+    Step::swallow().and([Action::ToProvider(ours)]).and(message).and(step.actions)
+}
+
+#[cfg(test)]
+mod tests;

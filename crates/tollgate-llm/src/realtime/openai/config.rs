@@ -54,7 +54,7 @@ enum Kind {
     Transcription,
 }
 
-#[derive(Debug, Clone, PartialEq, Default)]
+#[derive(Debug, Clone, Default, PartialEq)]
 struct Told {
     tools: Vec<Value>,
     prompt: Option<String>,

@@ -202,7 +202,7 @@ impl OpenAi {
                 Want::Reply | Want::Nothing => {}
             }
             if self.floor.active().is_none() {
-                self.owed.refused(now);
+                self.owed.give_way(now);
             }
         }
         let heed = match purpose {

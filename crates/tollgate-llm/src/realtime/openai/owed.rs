@@ -15,8 +15,8 @@ const FOR_CLIENTS_CALLS: Duration = Duration::from_secs(5);
 /// So long after its last answer it may ask for the response itself, as most do.
 const FOR_CLIENTS_REQUEST: Duration = Duration::from_millis(500);
 
-/// After a refusal by a response that we know nothing of.
-const AFTER_REFUSAL: Duration = Duration::from_secs(1);
+/// For a response that is said to be there and that we have not seen begin.
+const FOR_OTHERS: Duration = Duration::from_secs(1);
 
 #[derive(Default)]
 pub(super) struct Owed {
@@ -27,6 +27,8 @@ pub(super) struct Owed {
     pub(super) held: Option<Held>,
     /// Calls whose answers the provider has not confirmed, and that are to be spoken of.
     unseen: HashSet<String>,
+    /// Whether the provider confirms items at all.
+    confirms: bool,
     /// The client's own calls that it has not answered.
     clients: HashSet<String>,
     patience: Option<Instant>,
@@ -81,8 +83,14 @@ impl Owed {
         self.unseen.remove(call_id);
     }
 
+    pub(super) fn confirms(&mut self) {
+        self.confirms = true;
+    }
+
+    /// What a response that begins now cannot know. Of a provider that confirms nothing it is taken
+    /// to know what was sent.
     pub(super) fn unseen(&self) -> HashSet<String> {
-        self.unseen.clone()
+        if self.confirms { self.unseen.clone() } else { HashSet::new() }
     }
 
     /// A response began that knows all answers.
@@ -134,8 +142,9 @@ impl Owed {
         self.patience = None;
     }
 
-    pub(super) fn refused(&mut self, now: Instant) {
-        self.retry = Some(now + AFTER_REFUSAL);
+    /// Somebody else's response must be about to begin.
+    pub(super) fn give_way(&mut self, now: Instant) {
+        self.retry = Some(now + FOR_OTHERS);
     }
 
     pub(super) fn response_ended(&mut self) {

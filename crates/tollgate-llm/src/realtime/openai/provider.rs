@@ -113,6 +113,10 @@ impl OpenAi {
     fn caller_speaks(&mut self, kind: &str, now: Instant, out: &mut Vec<Action>) {
         if kind != "input_audio_buffer.speech_started" {
             self.floor.set_caller(Caller::Silent);
+            if kind == "input_audio_buffer.speech_stopped" {
+                // What was said is committed next, and most often answered.
+                self.owed.give_way(now);
+            }
             self.settle(now, out);
             return;
         }
@@ -169,6 +173,7 @@ impl OpenAi {
             (None, false) => Place::Last,
         };
         self.items.put(&id, place);
+        self.owed.confirms();
         if let Some(call_id) = item.string("call_id").filter(|id| self.calls.knows(id))
             && item.string("type").as_deref() == Some("function_call_output")
         {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use tollgate_core::json::{self, Object};
 
 use super::OpenAi;
-use super::calls::Made;
+use super::calls::{Due, Made};
 use super::floor::{Ending, Kind, Response, Sight, Want, Whose};
 use super::owed::Deep;
 use super::wire::{self, MARK};
@@ -46,8 +46,8 @@ impl OpenAi {
             return shown(message, response, Hides::Nothing);
         }
         let missed = self.owed.unseen();
-        let says_words = asked.as_ref().is_some_and(|asked| asked.want == Want::Words);
-        if whose == Whose::Ours || says_words {
+        let want = asked.as_ref().map(|asked| asked.want).unwrap_or_default();
+        if whose == Whose::Ours || want == Want::Words {
             self.owed.deep = Deep::No;
         }
         if whose == Whose::Ours || missed.is_empty() {
@@ -59,8 +59,8 @@ impl OpenAi {
             false => Sight::Shown,
         };
         let missed = if whose == Whose::Ours { Default::default() } else { missed };
-        let ending = Ending::Nobody;
-        self.floor.begin(Response { id, sight, ending, missed, items: Vec::new() });
+        let (ending, items) = (Ending::Nobody, Vec::new());
+        self.floor.begin(Response { id, sight, ending, want, missed, items });
         if must_end {
             self.stop_active(out);
         }
@@ -93,16 +93,12 @@ impl OpenAi {
             self.settle(now, out);
             return Fate::Swallow;
         }
-        let status = response.get("status").and_then(Value::as_str).unwrap_or("completed");
-        let verdict = match status {
-            "completed" => Verdict::Stands,
-            _ => Verdict::Falls,
-        };
         let by_us = ended.as_ref().is_some_and(|ended| ended.ending == Ending::Us);
-        let is_taken = status == "cancelled" && !by_us;
-        self.take_calls((&id, verdict), &response, out);
-        self.close_calls((&id, verdict), now, out);
-        if is_taken {
+        self.take_calls(&id, &response, out);
+        for due in self.close_calls(&id, verdict(&response), out) {
+            self.post_due(due, now, out);
+        }
+        if response.get("status").is_some_and(|status| status == "cancelled") && !by_us {
             self.interrupted(out);
         } else if ended.is_some_and(|ended| !ended.missed.is_empty()) {
             self.owed.wants_reply();
@@ -217,29 +213,25 @@ impl OpenAi {
     }
 
     /// Calls of a response that is over and that nobody told before, and the client's own.
-    fn take_calls(
-        &mut self,
-        (response_id, verdict): (&str, Verdict),
-        response: &Map<String, Value>,
-        out: &mut Vec<Action>,
-    ) {
+    fn take_calls(&mut self, id: &str, response: &Map<String, Value>, out: &mut Vec<Action>) {
         for item in calls_in(response) {
             let text = |key| item.get(key).and_then(Value::as_str).unwrap_or_default();
-            let is_whole = matches!(text("status"), "completed" | "");
-            let verdict = if is_whole { verdict } else { Verdict::Falls };
-            let (id, name, arguments) = (text("call_id"), text("name"), text("arguments"));
-            if self.config.is_clients(name) && !self.calls.knows(id) {
-                if verdict == Verdict::Stands {
-                    self.owed.client_called(id);
-                }
-            } else {
-                self.take_call(response_id, &Told { id, name, arguments, verdict }, out);
+            let verdict = match verdict(item) {
+                Verdict::Stands => verdict(response),
+                Verdict::Falls => Verdict::Falls,
+            };
+            let (call_id, name, arguments) = (text("call_id"), text("name"), text("arguments"));
+            if !self.config.is_clients(name) || self.calls.knows(call_id) {
+                self.take_call(id, &Told { id: call_id, name, arguments, verdict }, out);
+            } else if verdict == Verdict::Stands {
+                self.owed.client_called(call_id);
             }
         }
     }
 
-    fn close_calls(&mut self, (id, verdict): (&str, Verdict), now: Instant, out: &mut Vec<Action>) {
-        let due = match verdict {
+    /// Its response is over: what of it may be answered now.
+    fn close_calls(&mut self, id: &str, verdict: Verdict, out: &mut Vec<Action>) -> Vec<Due> {
+        match verdict {
             Verdict::Stands => {
                 let (standing, due) = self.calls.stand(id);
                 out.extend((!standing.is_empty()).then_some(Action::Confirm(standing)));
@@ -250,9 +242,6 @@ impl OpenAi {
                 out.extend(running.into_iter().map(Action::Cancel));
                 due
             }
-        };
-        for due in due {
-            self.post_due(due, now, out);
         }
     }
 
@@ -274,9 +263,12 @@ impl OpenAi {
         if self.floor.is_hidden(&response_id) {
             return Fate::Swallow;
         }
+        // Another model's words are known already.
+        let is_known = self.floor.active().is_some_and(|active| active.want == Want::Words);
         let words = message.string("transcript").or_else(|| message.string("text"));
         if let Some(words) = words.filter(|words| !words.is_empty())
             && self.floor.aside(&response_id).is_none()
+            && !is_known
         {
             out.push(Action::Said(words.into_owned()));
         }
@@ -308,6 +300,14 @@ fn response_of(text: &str) -> Option<(Object<'_>, Map<String, Value>)> {
         return None;
     };
     Some((message, response))
+}
+
+/// Of a response or an item; where nothing is said it is whole.
+fn verdict(of: &Map<String, Value>) -> Verdict {
+    match of.get("status").and_then(Value::as_str) {
+        Some("completed") | None => Verdict::Stands,
+        Some(_) => Verdict::Falls,
+    }
 }
 
 fn calls_in(response: &Map<String, Value>) -> Vec<&Map<String, Value>> {

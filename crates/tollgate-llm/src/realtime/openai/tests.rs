@@ -1,0 +1,11 @@
+//! Conversations as transcripts: what each side says, and what must come of it.
+
+mod barge;
+mod client;
+mod deep;
+mod delivery;
+mod order;
+mod random;
+mod script;
+mod session;
+mod sideband;

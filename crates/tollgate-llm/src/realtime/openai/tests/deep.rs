@@ -1,0 +1,150 @@
+//! Turns that another model answers, and this one only speaks.
+
+use serde_json::json;
+
+use super::script::*;
+use crate::realtime::events::News;
+
+fn speak(words: &str) -> Says {
+    Says::News(News::Speak(Ok(words.to_owned())))
+}
+
+fn route() -> Says {
+    Says::News(News::Route)
+}
+
+/// `said` without the id of the call, which differs from session to session.
+fn without_id(said: &str) -> String {
+    let words = said.split(' ').map(|word| match word.starts_with("call_tg") {
+        true => "ID",
+        false => word,
+    });
+    words.collect::<Vec<_>>().join(" ")
+}
+
+const GIVEN: &str = "provider: function_call ID answer \
+                     | provider: function_call_output ID {\"status\":\"ok\",\"answer\":\"It is late.\"}";
+
+#[test]
+fn the_words_come_as_data_and_are_spoken_without_tools() {
+    let mut talk = Talk::with("roll");
+    talk.check([(speech("committed"), "passes | turn began"), (route(), "")]);
+    let said = talk.says(speak("It is late."));
+    let create = "provider: create tg-5 tool_choice=none instructions=The newest function ";
+    assert_eq!(without_id(&said), format!("{GIVEN} | {create}"));
+    talk.check([
+        (created_by_us("r1", "tg-5"), "client: response.created \"r1\" [] null"),
+        (
+            provider(json!({ "type": "response.output_audio_transcript.done", "response_id": "r1", "transcript": "It is late." })),
+            "passes",
+        ),
+        (done("r1", "completed", ""), "passes | turn ended"),
+    ]);
+}
+
+#[test]
+fn a_response_that_begins_by_itself_is_ended_and_never_shown() {
+    let mut talk = Talk::with("roll");
+    let message = json!({ "id": "m1", "type": "message", "role": "assistant", "content": [] });
+    talk.check([
+        (speech("committed"), "passes | turn began"),
+        (route(), ""),
+        (created("r1"), "provider: response.cancel \"r1\""),
+        (
+            provider(json!({ "type": "response.output_item.added", "response_id": "r1", "item": message })),
+            "",
+        ),
+        (item_added(&message, None), ""),
+        (provider(json!({ "type": "response.output_audio.delta", "response_id": "r1", "delta": "AAAA" })), ""),
+        (
+            provider(json!({ "type": "response.output_audio_transcript.done", "response_id": "r1", "transcript": "Hm" })),
+            "",
+        ),
+        (item_done("r1", "c1:roll"), ""),
+    ]);
+    let said = talk.says(speak("It is late."));
+    assert_eq!(without_id(&said), GIVEN);
+    talk.check([
+        (
+            done("r1", "cancelled", "c1:roll"),
+            "provider: conversation.item.delete \"m1\" | provider: conversation.item.delete \"item_c1\" \
+             | provider: create tg-8 tool_choice=none instructions=The newest function ",
+        ),
+        (
+            provider(json!({ "type": "conversation.item.deleted", "item_id": "m1" })),
+            "",
+        ),
+        (created_by_us("r2", "tg-8"), "client: response.created \"r2\" [] null"),
+        (done("r2", "completed", ""), "passes | turn ended"),
+        (created("r3"), "passes | turn began"),
+    ]);
+}
+
+#[test]
+fn a_response_that_was_heard_already_is_ended_in_sight() {
+    let mut talk = Talk::with("roll");
+    talk.check([
+        (speech("committed"), "passes | turn began"),
+        (created("r1"), "passes"),
+        (item_done("r1", "c1:roll"), "run c1 roll"),
+        (route(), "provider: response.cancel \"r1\""),
+        (done("r1", "cancelled", "c1:roll"), "client: response.done \"r1\" [] null | stop c1"),
+    ]);
+    let said = talk.says(speak("It is late."));
+    assert!(without_id(&said).starts_with(GIVEN), "{said}");
+    assert!(said.ends_with("tool_choice=none instructions=The newest function "), "{said}");
+}
+
+#[test]
+fn a_request_of_the_clients_becomes_the_one_that_speaks() {
+    let mut talk = Talk::with("roll");
+    talk.check([
+        (typed("think carefully"), "passes | hears think carefully"),
+        (route(), ""),
+        (create(), ""),
+    ]);
+    let said = talk.says(speak("It is late."));
+    let create = "provider: create mine tool_choice=none instructions=The newest function ";
+    assert_eq!(without_id(&said), format!("{GIVEN} | {create}"));
+    talk.check([
+        (created("r1"), "passes | turn began"),
+        (done("r1", "completed", ""), "passes | turn ended"),
+    ]);
+}
+
+#[test]
+fn without_words_the_model_helps_itself() {
+    Talk::with("roll").check([
+        (speech("committed"), "passes | turn began"),
+        (route(), ""),
+        (Says::News(News::Speak(Err("no model".to_owned()))), "provider: create tg-2"),
+        (created_by_us("r1", "tg-2"), "client: response.created \"r1\" [] null"),
+    ]);
+}
+
+#[test]
+fn a_race_against_turn_detection_is_won_in_the_end() {
+    let mut talk = Talk::with("roll");
+    talk.says(speech("committed"));
+    talk.says(route());
+    talk.says(speak("It is late."));
+    talk.check([
+        (created("r1"), "provider: response.cancel \"r1\""),
+        (error("tg-5", "conversation_already_has_active_response"), ""),
+        (
+            done("r1", "cancelled", ""),
+            "provider: create tg-7 tool_choice=none instructions=The newest function ",
+        ),
+    ]);
+}
+
+#[test]
+fn words_for_a_turn_that_the_caller_took_are_not_spoken() {
+    Talk::with("roll").check([
+        (speech("committed"), "passes | turn began"),
+        (route(), ""),
+        (speech("committed"), "passes | turn interrupted | turn began"),
+        (speak("It is late."), ""),
+        (created("r1"), "passes"),
+    ]);
+}

@@ -1,0 +1,537 @@
+//! Everything at once, in any order: a provider that keeps its own rules, a client and a gate that do
+//! as chance wants. Whatever happens, each call of ours is answered once, after its response; nothing
+//! is asked for while something is under way; and the client sees nothing of it.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+
+use proptest::collection::vec;
+use proptest::prelude::*;
+use serde_json::{Value, json};
+use tollgate_core::tool::Delivery;
+
+use super::script::{Talk, function, offer};
+use crate::realtime::events::{
+    Action, Answer, Answered, Fate, Frame, News, RealtimeDialect, Step, TurnEvent,
+};
+
+const TOOLS: &str = "ours_wait ours_idle:idle ours_interrupt:interrupt ours_silent:silent";
+
+struct World {
+    talk: Talk,
+    server: Server,
+    gate: Gate,
+    client: Client,
+    /// On the way.
+    to_machine: VecDeque<Value>,
+    to_server: VecDeque<Value>,
+    turn: Option<TurnEvent>,
+    /// The response that the machine has seen begin and not end.
+    begun: Option<String>,
+}
+
+/// The provider, with its rules.
+#[derive(Default)]
+struct Server {
+    count: u32,
+    active: Option<Response>,
+    aside: Option<Response>,
+    items: Vec<String>,
+    /// Calls in the conversation, and whether their response is over, and their answers.
+    calls: HashMap<String, Call>,
+    speaks: bool,
+}
+
+struct Response {
+    id: String,
+    metadata: Value,
+    output: Vec<Value>,
+}
+
+struct Call {
+    name: String,
+    over: bool,
+    answers: u32,
+}
+
+/// The session around the machine.
+#[derive(Default)]
+struct Gate {
+    running: Vec<(String, Delivery)>,
+    pending: Vec<(String, Delivery)>,
+    ran: HashSet<String>,
+    routed: bool,
+}
+
+#[derive(Default)]
+struct Client {
+    seen: HashSet<String>,
+    responses: HashSet<String>,
+    open_calls: Vec<String>,
+}
+
+impl World {
+    fn new() -> Self {
+        let mut world = Self {
+            talk: Talk::fresh(TOOLS),
+            server: Server::default(),
+            gate: Gate::default(),
+            client: Client::default(),
+            to_machine: VecDeque::new(),
+            to_server: VecDeque::new(),
+            turn: None,
+            begun: None,
+        };
+        world.emit(
+            json!({ "type": "session.created", "session": { "type": "realtime", "tools": [] } }),
+        );
+        world.client_says(json!({ "type": "session.update", "session": {
+            "type": "realtime", "tools": [function("theirs")] } }));
+        world
+    }
+
+    fn step(&mut self, choice: u16) {
+        let extra = usize::from(choice / 32);
+        match choice % 32 {
+            0..=6 => self.deliver(),
+            7..=11 => self.serve(),
+            12 => self.server_hears(),
+            13 => self.server_commits(),
+            14 | 15 => self.server_calls(extra),
+            16 | 17 => self.server_finishes("completed"),
+            18 => self.server_finishes(["incomplete", "failed"][extra % 2]),
+            19..=21 => self.gate_answers(extra),
+            22 => self.gate_lands(extra),
+            23 => self.client_says(json!({ "type": "conversation.item.create", "item": {
+                "type": "message", "role": "user", "content": [{ "type": "input_text", "text": "hm" }] } })),
+            24 => self.client_says(json!({ "type": "response.create" })),
+            25 => self.client_says(json!({ "type": "response.cancel" })),
+            26 | 27 => self.client_answers(),
+            28 => self.pass(100 * (extra as u64 + 1)),
+            29 => {
+                if let Some((id, _)) = self.gate.running.first().cloned() {
+                    self.news(News::Slow { id, message: "One moment.".into() });
+                }
+            }
+            30 => self.gate_routes(extra),
+            _ => {
+                let tools = ["ours_wait", TOOLS][extra % 2];
+                self.news(News::Offer(offer(tools)));
+            }
+        }
+    }
+
+    // === the wires ===
+
+    fn deliver(&mut self) {
+        let Some(event) = self.to_machine.pop_front() else { return };
+        let writes = !event["response"]["conversation_id"].is_null();
+        match event["type"].as_str() {
+            Some("response.created") if writes => {
+                self.begun = event["response"]["id"].as_str().map(str::to_owned);
+            }
+            Some("response.done") if writes => self.begun = None,
+            _ => {}
+        }
+        let text = event.to_string();
+        let now = self.talk.now;
+        let step = self.talk.machine.provider_said(Frame::Text(&text), now);
+        let Step { fate, actions } = step;
+        match fate {
+            Fate::Forward => self.client_hears(&text),
+            Fate::Replace(text) => self.client_hears(&text),
+            Fate::Swallow => {}
+        }
+        self.act(actions);
+    }
+
+    fn client_says(&mut self, event: Value) {
+        let text = event.to_string();
+        let now = self.talk.now;
+        let Step { fate, actions } = self.talk.machine.client_said(Frame::Text(&text), now);
+        match fate {
+            Fate::Forward => self.to_server.push_back(event),
+            Fate::Replace(text) => self.to_server.push_back(serde_json::from_str(&text).unwrap()),
+            Fate::Swallow => {}
+        }
+        self.act(actions);
+    }
+
+    fn news(&mut self, news: News) {
+        let now = self.talk.now;
+        let actions = self.talk.machine.news(news, now);
+        self.act(actions);
+    }
+
+    fn pass(&mut self, ms: u64) {
+        self.talk.now += std::time::Duration::from_millis(ms);
+        if self.talk.machine.wakes().is_some_and(|at| at <= self.talk.now) {
+            self.news(News::Time);
+        }
+    }
+
+    fn act(&mut self, actions: Vec<Action>) {
+        for action in actions {
+            match action {
+                Action::ToClient(text) => self.client_hears(&text),
+                Action::ToProvider(text) => {
+                    let event: Value = serde_json::from_str(&text).unwrap();
+                    let is_ours =
+                        event["event_id"].as_str().is_some_and(|id| id.starts_with("tg-"));
+                    let writes = event["response"]["conversation"] != "none";
+                    if event["type"] == "response.create" && is_ours && writes {
+                        assert_eq!(self.begun, None, "asked while a response was under way");
+                    }
+                    self.to_server.push_back(event);
+                }
+                Action::Run(call) => {
+                    assert!(call.name.starts_with("ours"), "ran {}", call.name);
+                    assert!(self.gate.ran.insert(call.id.clone()), "ran {} twice", call.id);
+                    self.gate.running.push((call.id, delivery(&call.name)));
+                }
+                Action::Cancel(id) => self.gate_cancels(&id),
+                Action::Turn(event) => self.turns(event),
+                _ => {}
+            }
+        }
+    }
+
+    fn turns(&mut self, event: TurnEvent) {
+        let is_open = self.turn == Some(TurnEvent::Began);
+        assert_eq!(event == TurnEvent::Began, !is_open, "{event:?} after {:?}", self.turn);
+        self.turn = Some(event);
+    }
+
+    // === the client ===
+
+    fn client_hears(&mut self, text: &str) {
+        for ours in ["ours_", "tollgate", "\"tg-", "call_tg"] {
+            assert!(!text.contains(ours), "the client sees {text}");
+        }
+        let event: Value = serde_json::from_str(text).unwrap();
+        if let Some(before) = event["previous_item_id"].as_str() {
+            assert!(self.client.seen.contains(before), "points to what is not there: {text}");
+        }
+        let id = event["response"]["id"].as_str().unwrap_or_default().to_owned();
+        match event["type"].as_str().unwrap() {
+            "conversation.item.added" => {
+                self.client.seen.insert(event["item"]["id"].as_str().unwrap().to_owned());
+            }
+            "response.created" => assert!(self.client.responses.insert(id)),
+            "response.done" => {
+                assert!(self.client.responses.remove(&id), "an end without a beginning: {text}");
+                for item in event["response"]["output"].as_array().unwrap() {
+                    if item["type"] == "function_call" && event["response"]["status"] == "completed"
+                    {
+                        self.client.open_calls.push(item["call_id"].as_str().unwrap().to_owned());
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn client_answers(&mut self) {
+        let Some(call_id) = self.client.open_calls.pop() else { return };
+        self.client_says(json!({ "type": "conversation.item.create", "item": {
+            "type": "function_call_output", "call_id": call_id, "output": "{}" } }));
+        if self.client.open_calls.is_empty() {
+            self.client_says(json!({ "type": "response.create" }));
+        }
+    }
+
+    // === the gate ===
+
+    fn gate_answers(&mut self, extra: usize) {
+        if self.gate.running.is_empty() {
+            return;
+        }
+        let at = extra % self.gate.running.len();
+        let (id, delivery) = self.gate.running.remove(at);
+        let answered = match (extra / 4 % 4, delivery) {
+            (0, Delivery::Wait) => {
+                self.gate.pending.push((id.clone(), delivery));
+                Answered::Pending
+            }
+            _ => Answered::Done,
+        };
+        self.answer(id, answered, delivery);
+    }
+
+    fn gate_lands(&mut self, extra: usize) {
+        if self.gate.pending.is_empty() {
+            return;
+        }
+        let at = extra % self.gate.pending.len();
+        let (id, delivery) = self.gate.pending.remove(at);
+        self.answer(id, Answered::Late, delivery);
+    }
+
+    fn gate_cancels(&mut self, id: &str) {
+        let Some(at) = self.gate.running.iter().position(|(known, _)| known == id) else { return };
+        // Every other one cannot be stopped, and ends later.
+        if at % 2 == 0 {
+            let (id, delivery) = self.gate.running.remove(at);
+            self.answer(id, Answered::Cancelled, delivery);
+        }
+    }
+
+    fn gate_routes(&mut self, extra: usize) {
+        let is_open = self.turn == Some(TurnEvent::Began);
+        if self.gate.routed {
+            self.gate.routed = false;
+            let words =
+                if extra.is_multiple_of(3) { Err("no".to_owned()) } else { Ok("words".to_owned()) };
+            self.news(News::Speak(words));
+        } else if is_open {
+            self.gate.routed = true;
+            self.news(News::Route);
+        }
+    }
+
+    fn answer(&mut self, id: String, answered: Answered, delivery: Delivery) {
+        self.news(News::Answer(Answer { id, answered, outcome: "{}".to_owned(), delivery }));
+    }
+
+    // === the provider ===
+
+    fn emit(&mut self, event: Value) {
+        self.to_machine.push_back(event);
+    }
+
+    fn fresh(&mut self, prefix: &str) -> String {
+        self.server.count += 1;
+        format!("{prefix}_{}", self.server.count)
+    }
+
+    fn refuse(&mut self, event: &Value, code: &str) {
+        let error = json!({ "code": code, "message": code, "event_id": event["event_id"] });
+        self.emit(json!({ "type": "error", "error": error }));
+    }
+
+    fn serve(&mut self) {
+        let Some(event) = self.to_server.pop_front() else { return };
+        match event["type"].as_str().unwrap() {
+            "session.update" => {
+                self.emit(json!({ "type": "session.updated", "session": event["session"] }));
+            }
+            "conversation.item.create" => self.server_takes(&event),
+            "conversation.item.delete" => {
+                let id = event["item_id"].as_str().unwrap();
+                self.server.items.retain(|known| known != id);
+                let id = id.to_owned();
+                self.server.calls.retain(|call, _| format!("item_{call}") != id);
+                self.emit(json!({ "type": "conversation.item.deleted", "item_id": id }));
+            }
+            "response.create" => self.server_asked(&event),
+            "response.cancel" => self.server_cancels(&event),
+            other => panic!("the provider knows no {other}"),
+        }
+    }
+
+    fn server_takes(&mut self, event: &Value) {
+        let mut item = event["item"].clone();
+        let call_id = item["call_id"].as_str().unwrap_or_default().to_owned();
+        match item["type"].as_str().unwrap() {
+            "function_call" => {
+                let name = item["name"].as_str().unwrap().to_owned();
+                self.server.calls.insert(call_id, Call { name, over: true, answers: 0 });
+            }
+            "function_call_output" => {
+                let call = self.server.calls.get_mut(&call_id);
+                let call = call.unwrap_or_else(|| panic!("an answer for {call_id}: no such call"));
+                assert!(call.over, "{call_id} was answered before its response was over");
+                call.answers += 1;
+                assert_eq!(call.answers, 1, "{call_id} was answered twice");
+            }
+            _ => {}
+        }
+        let id = self.fresh("item");
+        item["id"] = json!(id);
+        self.server_adds(&item);
+    }
+
+    fn server_adds(&mut self, item: &Value) {
+        let previous = self.server.items.last().cloned();
+        self.server.items.push(item["id"].as_str().unwrap().to_owned());
+        self.emit(json!({ "type": "conversation.item.added", "previous_item_id": previous, "item": item }));
+    }
+
+    fn server_asked(&mut self, event: &Value) {
+        let aside = event["response"]["conversation"] == "none";
+        if !aside && self.server.active.is_some() {
+            return self.refuse(event, "conversation_already_has_active_response");
+        }
+        let metadata = event["response"]["metadata"].clone();
+        self.server_begins(&metadata, aside.then_some(()));
+    }
+
+    fn server_begins(&mut self, metadata: &Value, aside: Option<()>) {
+        let id = self.fresh("resp");
+        let response = Response { id: id.clone(), metadata: metadata.clone(), output: Vec::new() };
+        let conversation = match aside {
+            Some(()) => {
+                self.server.aside = Some(response);
+                Value::Null
+            }
+            None => {
+                self.server.active = Some(response);
+                json!("conv")
+            }
+        };
+        self.emit(json!({ "type": "response.created", "response": { "id": id,
+            "status": "in_progress", "conversation_id": conversation, "metadata": metadata,
+            "output": [] } }));
+    }
+
+    fn server_cancels(&mut self, event: &Value) {
+        let of = event["response_id"].as_str();
+        let is_it = |response: &Option<Response>| {
+            response.as_ref().is_some_and(|it| of.is_none_or(|id| id == it.id))
+        };
+        if of.is_some() && is_it(&self.server.aside) {
+            self.end_aside("cancelled");
+        } else if is_it(&self.server.active) {
+            self.server_ends("cancelled", "client_cancelled");
+        } else {
+            self.refuse(event, "response_cancel_not_active");
+        }
+    }
+
+    fn server_hears(&mut self) {
+        if self.server.speaks {
+            return;
+        }
+        self.server.speaks = true;
+        self.emit(json!({ "type": "input_audio_buffer.speech_started", "item_id": "u" }));
+        self.server_ends("cancelled", "turn_detected");
+    }
+
+    fn server_commits(&mut self) {
+        if !std::mem::take(&mut self.server.speaks) {
+            return;
+        }
+        self.emit(json!({ "type": "input_audio_buffer.speech_stopped", "item_id": "u" }));
+        let id = self.fresh("user");
+        let previous = self.server.items.last().cloned();
+        self.emit(json!({ "type": "input_audio_buffer.committed", "item_id": id, "previous_item_id": previous }));
+        self.server_adds(&json!({ "id": id, "type": "message", "role": "user" }));
+        self.server_ends("cancelled", "turn_detected");
+        self.server_begins(&Value::Null, None);
+    }
+
+    fn server_calls(&mut self, extra: usize) {
+        let names = [
+            "ours_wait",
+            "ours_wait",
+            "ours_idle",
+            "ours_interrupt",
+            "ours_silent",
+            "theirs",
+            "nobodys_ours",
+        ];
+        let name = match names[extra % names.len()] {
+            "nobodys_ours" => "ours_unknown",
+            name => name,
+        };
+        let call_id = self.fresh("call");
+        let Some(active) = &mut self.server.active else { return };
+        let status = if (extra / 8).is_multiple_of(4) { "incomplete" } else { "completed" };
+        let item = json!({ "id": format!("item_{call_id}"), "type": "function_call", "name": name,
+            "call_id": call_id, "arguments": "{}", "status": status });
+        active.output.push(item.clone());
+        let response_id = active.id.clone();
+        let call = Call { name: name.to_owned(), over: false, answers: 0 };
+        self.server.calls.insert(call_id, call);
+        let mut begun = item.clone();
+        begun["status"] = json!("in_progress");
+        let of = |kind: &str, item: &Value| json!({ "type": kind, "response_id": response_id, "output_index": 0, "item": item });
+        let (added, done) =
+            (of("response.output_item.added", &begun), of("response.output_item.done", &item));
+        self.emit(added);
+        self.server_adds(&begun);
+        self.emit(done);
+    }
+
+    fn server_finishes(&mut self, status: &str) {
+        self.end_aside("completed");
+        self.server_ends(status, "");
+    }
+
+    fn end_aside(&mut self, status: &str) {
+        if let Some(Response { id, metadata, .. }) = self.server.aside.take() {
+            self.emit(json!({ "type": "response.done", "response": { "id": id, "status": status,
+                "conversation_id": null, "metadata": metadata, "output": [] } }));
+        }
+    }
+
+    fn server_ends(&mut self, status: &str, reason: &str) {
+        let Some(response) = self.server.active.take() else { return };
+        for item in &response.output {
+            if let Some(call) = self.server.calls.get_mut(item["call_id"].as_str().unwrap()) {
+                call.over = true;
+            }
+        }
+        self.emit(json!({ "type": "response.done", "response": { "id": response.id,
+            "status": status, "status_details": { "reason": reason }, "conversation_id": "conv",
+            "metadata": response.metadata, "output": response.output } }));
+    }
+
+    // === the end ===
+
+    fn settle(&mut self) {
+        for _ in 0..400 {
+            while !self.to_server.is_empty() {
+                self.serve();
+            }
+            while !self.to_machine.is_empty() {
+                self.deliver();
+            }
+            self.server_commits();
+            self.server_finishes("completed");
+            self.gate_answers(7);
+            self.gate_lands(0);
+            self.client_answers();
+            if self.gate.routed {
+                self.gate_routes(1);
+            }
+            self.pass(1000);
+        }
+    }
+
+    fn check(&self) {
+        for (id, call) in &self.server.calls {
+            let is_ours = call.name.starts_with("ours") || id.starts_with("call_tg");
+            let expected = if is_ours { 1 } else { call.answers };
+            assert_eq!(call.answers, expected, "{id} {}", call.name);
+        }
+        assert!(self.talk.machine.owed.is_nothing(), "something is still owed");
+        assert!(self.client.responses.is_empty(), "a response never ended");
+        assert_ne!(self.turn, Some(TurnEvent::Began), "a turn never ended");
+        assert!(self.gate.running.is_empty());
+    }
+}
+
+fn delivery(name: &str) -> Delivery {
+    match name {
+        "ours_idle" => Delivery::WhenIdle,
+        "ours_interrupt" => Delivery::Interrupt,
+        "ours_silent" => Delivery::Silent,
+        _ => Delivery::Wait,
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 256, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn whatever_happens_each_call_is_answered_once_and_the_client_sees_nothing_of_it(
+        choices in vec(0_u16..2048, 1..300),
+    ) {
+        let mut world = World::new();
+        for choice in choices {
+            world.step(choice);
+        }
+        world.settle();
+        world.check();
+    }
+}
