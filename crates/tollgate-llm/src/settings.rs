@@ -13,6 +13,18 @@ pub struct Settings {
     pub models: Vec<Model>,
 }
 
+impl Settings {
+    /// Whether there is such a model, and it can be asked nothing but live sessions.
+    pub fn is_live(&self, name: &str) -> bool {
+        let model = self.models.iter().find(|model| model.name == name);
+        model.is_some_and(|model| {
+            let provider =
+                self.providers.iter().find(|it| Some(&it.name) == model.provider.as_ref());
+            provider.is_some_and(|provider| model.is_live_at(provider.kind))
+        })
+    }
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Provider {
     pub name: String,
@@ -89,6 +101,11 @@ impl Model {
             tool_mode: ToolMode::Native,
             api: Api::Chat,
         }
+    }
+
+    /// Whether a provider of this kind can be asked nothing but live sessions for it.
+    pub(crate) fn is_live_at(&self, kind: ProviderKind) -> bool {
+        self.api == Api::Realtime || kind == ProviderKind::Deepgram
     }
 }
 

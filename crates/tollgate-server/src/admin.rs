@@ -25,13 +25,15 @@ pub(crate) mod memory;
 mod notice;
 mod operated;
 pub(crate) mod servers;
+pub(crate) mod sessions;
 mod telemetry;
 pub(crate) mod tools;
 
 pub(crate) use calibrate::calibrate;
 pub(crate) use telemetry::telemetry;
 
-/// `GET /api/events`: slow calls, late results, tools that moved or are doubted, from now on.
+/// `GET /api/events`: slow calls, late results, live sessions, tools that moved or are doubted, from
+/// now on.
 pub(crate) async fn events(State(front): State<Arc<Front>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     if let Err(problem) = for_observers(&front, &sent) {

@@ -96,7 +96,7 @@ fn style(live: Live) -> Style {
 async fn open(front: Arc<Front>, request: Request, (live, place): (Live, Place)) -> Response {
     match admitted(&front, request, (live, place)).await {
         Ok(response) => response,
-        Err(problem) => problem.response(style(live)),
+        Err(problem) => handshake::asking(problem.response(style(live))),
     }
 }
 

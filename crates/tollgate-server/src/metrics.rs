@@ -1,13 +1,14 @@
 //! `GET /metrics`: how the gateway stands, as Prometheus reads it. Only what is known anyway is
 //! written down when somebody asks; nothing is counted for it on the path of a call.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::response::{IntoResponse, Response};
 use http::header::CONTENT_TYPE;
 use tollgate_engine::upstream;
+use tollgate_llm::realtime::Sums;
 
 use crate::mcp::Front;
 use crate::ops::for_observers;
@@ -40,6 +41,7 @@ fn written(front: &Front) -> String {
     text.sample("", count(front.gate.approvals().waiting().len()));
     text.family("tollgate_requests_in_flight", "gauge", "Requests that are being answered.");
     text.sample("", count(front.crowd.inside()));
+    live(&mut text, &front.hall.sums());
     let catalog = front.gate.catalog();
     text.family("tollgate_tools", "gauge", "Tools, by whether anybody can see them.");
     text.sample("state=\"served\"", count(catalog.tools.len()));
@@ -60,6 +62,60 @@ fn written(front: &Front) -> String {
     text.out
 }
 
+/// Of sessions by their dialects. Tool seconds by turn seconds are the tools' share of the turns.
+fn live(text: &mut Text, sums: &[(&'static str, Sums)]) {
+    type Figure = fn(&Sums) -> f64;
+    #[expect(clippy::cast_precision_loss, reason = "nobody counts so far")]
+    const FIGURES: &[(&str, &str, &str, Figure)] = &[
+        ("tollgate_live_sessions", "gauge", "Live sessions that are held.", |it| it.open as f64),
+        ("tollgate_live_sessions_total", "counter", "Live sessions.", |it| it.sessions as f64),
+        ("tollgate_live_turns_total", "counter", "Their turns.", |it| it.turns as f64),
+        (
+            "tollgate_live_interrupted_turns_total",
+            "counter",
+            "Turns that the caller broke off.",
+            |it| it.interrupted as f64,
+        ),
+        ("tollgate_live_turn_seconds_total", "counter", "How long the turns took.", |it| {
+            it.took.as_secs_f64()
+        }),
+        ("tollgate_live_tool_seconds_total", "counter", "Of that, with tools.", |it| {
+            it.tools.as_secs_f64()
+        }),
+        ("tollgate_live_calls_total", "counter", "Tool calls in turns.", |it| it.calls as f64),
+        (
+            "tollgate_live_budget_misses_total",
+            "counter",
+            "Calls that were not done when the time of their turn was over.",
+            |it| it.missed as f64,
+        ),
+        (
+            "tollgate_live_announcements_total",
+            "counter",
+            "Words for slow calls that were said.",
+            |it| it.announced as f64,
+        ),
+        (
+            "tollgate_live_cancellations_total",
+            "counter",
+            "Calls that nobody waited for any more.",
+            |it| it.cancelled as f64,
+        ),
+        (
+            "tollgate_live_late_results_total",
+            "counter",
+            "Results that came after their turn.",
+            |it| it.late as f64,
+        ),
+    ];
+    for (name, kind, help, figure) in FIGURES {
+        text.family(name, kind, help);
+        for (dialect, sums) in sums {
+            text.sample(&format!("dialect=\"{dialect}\""), figure(sums));
+        }
+    }
+}
+
 fn count(number: usize) -> u64 {
     u64::try_from(number).unwrap_or(u64::MAX)
 }
@@ -77,7 +133,7 @@ impl Text {
     }
 
     /// `labels` hold no text of strangers: ids of servers have no signs that need escaping.
-    fn sample(&mut self, labels: &str, value: u64) {
+    fn sample(&mut self, labels: &str, value: impl Display) {
         let name = self.name;
         let _ = match labels {
             "" => writeln!(self.out, "{name} {value}"),

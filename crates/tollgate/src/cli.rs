@@ -14,6 +14,7 @@ pub mod code;
 pub mod convert;
 pub mod memory;
 pub mod servers;
+pub mod sessions;
 
 const TIERS: [&str; 3] = ["fast", "standard", "deep"];
 const RIGHTS: [&str; 5] = ["execute", "override_tier", "approve", "observe", "admin"];
@@ -79,6 +80,8 @@ pub enum Command {
     /// Decide on calls that wait for a person's leave
     #[command(subcommand)]
     Approvals(Approvals),
+    /// Look at live speech sessions, close them, give them another tier
+    Sessions(sessions::Sessions),
     /// Make, list, revoke and rotate the keys of clients
     #[command(subcommand)]
     Keys(Keys),

@@ -31,6 +31,7 @@ mod reload;
 mod result;
 mod serve;
 mod servers;
+mod sessions;
 mod telemetry;
 mod tier;
 mod tools;
@@ -116,6 +117,7 @@ async fn asked(
         }
         Command::Servers(Servers::Look(servers)) => servers::run(&servers, &load()?, output).await,
         Command::Approvals(wanted) => approvals::run(&wanted, &load()?, output).await,
+        Command::Sessions(wanted) => sessions::run(&wanted, &load()?, output).await,
         Command::Audit(wanted) => audit::run(&wanted, &load()?, output).await,
         Command::Keys(wanted) => keys::run(&wanted, &load()?, output).await,
         Command::Memory(wanted) => memory::run(&wanted, &load()?, output).await,

@@ -16,6 +16,7 @@ mod code;
 pub(crate) mod events;
 pub mod memory;
 mod remote;
+mod sessions;
 mod trust;
 
 pub use code::{Failed, Ran};

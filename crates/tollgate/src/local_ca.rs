@@ -1,6 +1,7 @@
-//! A certificate authority of this installation alone, for `serve --tls`: kept in the data directory
-//! across starts, so that whoever trusts it once trusts every certificate it signs. The server's own
-//! certificate is made anew at each start and never written down.
+//! A certificate authority of this installation alone, for `serve --tls`.
+//!
+//! It is kept in the data directory across starts, so that whoever trusts it once trusts every
+//! certificate it signs. The server's own is made anew at each start and never written down.
 
 use std::fs::DirBuilder;
 use std::io;

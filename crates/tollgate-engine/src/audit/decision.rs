@@ -23,6 +23,8 @@ pub enum Act {
     Server,
     /// Something was put into the memory, or taken out of it, by whoever runs the gateway.
     Memory,
+    /// A live session was closed or given a tier by whoever runs the gateway.
+    Session,
     /// Someone showed who they are, or could not.
     Login,
     /// A request was turned away before it was a call.
@@ -34,13 +36,14 @@ pub enum Act {
 }
 
 impl Act {
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Approval,
         Self::Key,
         Self::Reload,
         Self::Pin,
         Self::Server,
         Self::Memory,
+        Self::Session,
         Self::Login,
         Self::Refused,
         Self::Retention,
@@ -55,6 +58,7 @@ impl Act {
             Self::Pin => "pin",
             Self::Server => "server",
             Self::Memory => "memory",
+            Self::Session => "session",
             Self::Login => "login",
             Self::Refused => "refused",
             Self::Retention => "retention",

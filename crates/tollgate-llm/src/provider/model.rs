@@ -14,7 +14,7 @@ use crate::conversation::{Request, Response};
 use crate::dialect::Dialect;
 use crate::failure::{Failure, Kind};
 use crate::offline;
-use crate::settings::{self, Api, ProviderKind};
+use crate::settings::{self, ProviderKind};
 
 pub struct Model {
     pub settings: settings::Model,
@@ -45,9 +45,7 @@ impl Model {
         remote: Arc<Remote>,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, String> {
-        let is_live =
-            settings.api == Api::Realtime || remote.settings.kind == ProviderKind::Deepgram;
-        let place = match is_live {
+        let place = match settings.is_live_at(remote.settings.kind) {
             true => Place::Live(remote),
             false => Place::Remote(Box::new(Endpoint::new(&settings, remote)?)),
         };

@@ -59,6 +59,17 @@ impl Handshake {
     }
 }
 
+/// Says to whoever speaks plain HTTP, or an older WebSocket, what is spoken here (RFC 6455, 4.4).
+pub(super) fn asking(mut response: Response) -> Response {
+    if response.status() == StatusCode::UPGRADE_REQUIRED {
+        let headers = response.headers_mut();
+        headers.insert(header::CONNECTION, HeaderValue::from_static("Upgrade"));
+        headers.insert(header::UPGRADE, HeaderValue::from_static("websocket"));
+        headers.insert(header::SEC_WEBSOCKET_VERSION, HeaderValue::from_static("13"));
+    }
+    response
+}
+
 /// The sub-protocol that goes with the way in which a key was sent.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Agreed(pub(super) &'static str);

@@ -1,6 +1,7 @@
 //! The key of whoever opens a socket. Browsers cannot set headers there, so providers take it from
 //! elsewhere; here it is brought to where all keys are, before anybody looks or logs.
 
+use axum::extract::Query;
 use http::request::Parts;
 use http::{HeaderValue, StatusCode, Uri, header};
 
@@ -80,8 +81,7 @@ fn from_query(parts: &mut Parts) -> Result<Vec<String>, Problem> {
     let Some(query) = parts.uri.query() else { return Ok(Vec::new()) };
     let is_key = |pair: &&str| IN_QUERY.contains(&pair.split('=').next().unwrap_or_default());
     let (keys, rest): (Vec<&str>, Vec<&str>) = query.split('&').partition(is_key);
-    let keys: Vec<String> =
-        keys.iter().filter_map(|pair| Some(pair.split_once('=')?.1.to_owned())).collect();
+    let keys = keys.into_iter().filter_map(value).collect::<Vec<String>>();
     let path = parts.uri.path().to_owned();
     let target = if rest.is_empty() { path } else { format!("{path}?{}", rest.join("&")) };
     let malformed =
@@ -92,6 +92,13 @@ fn from_query(parts: &mut Parts) -> Result<Vec<String>, Problem> {
         Problem::new(StatusCode::BAD_REQUEST, "bad_query", "the query is malformed")
     })?;
     Ok(keys.into_iter().filter(|key| !key.is_empty()).collect())
+}
+
+/// What stands behind the `=`, decoded.
+fn value(pair: &str) -> Option<String> {
+    let uri = format!("/?{pair}").parse().ok()?;
+    let Query(mut pairs) = Query::<Vec<(String, String)>>::try_from_uri(&uri).ok()?;
+    pairs.pop().map(|(_, value)| value)
 }
 
 #[cfg(test)]

@@ -61,8 +61,9 @@ pub(super) fn check(
     let servers = server::servers(fields, problems);
     let names = names(fields, problems);
     let providers = model::providers(fields, problems);
-    let models = model::models(fields, problems);
-    let agents = agent::agents(fields, &models, problems);
+    let models = model::models(fields, &providers, problems);
+    let llm = tollgate_llm::settings::Settings { providers, models };
+    let agents = agent::agents(fields, &llm, problems);
     let default_agent = default_agent(fields, &agents, problems);
     reach::warn_of_names_nobody_has(fields, problems);
     let environment = environment(fields);
@@ -73,7 +74,7 @@ pub(super) fn check(
     let code = code::code(fields, problems);
     let builtin = builtin::builtin(fields, &data, problems);
     let secrets = audit::secrets(fields, problems);
-    let images = images::images(fields, &providers, problems);
+    let images = images::images(fields, &llm.providers, problems);
     let tls = access::tls(fields, request, problems);
     let memory = memory::memory(fields, problems);
     let embedding = memory::embedding(fields, problems);
@@ -107,7 +108,7 @@ pub(super) fn check(
         front: front(fields),
         tls,
         redis,
-        llm: tollgate_llm::settings::Settings { providers, models },
+        llm,
         embedding,
         keys,
         auth,
@@ -123,11 +124,20 @@ fn front(fields: &Fields) -> tollgate_server::Limits {
     let usual = tollgate_server::Limits::default();
     let section = fields.section("limits");
     let whole = |key: &str| section.and_then(|limits| limits.whole(key)).map(|it| it.value);
+    let many = |key: &str, usual: usize| {
+        whole(key).map_or(usual, |most| usize::try_from(most).unwrap_or(usize::MAX))
+    };
+    let some = |key: &str, usual: u32| {
+        whole(key).map_or(usual, |most| u32::try_from(most).unwrap_or(u32::MAX))
+    };
+    let live_sessions = many("live_sessions", usual.live_sessions);
     tollgate_server::Limits {
-        in_flight: whole("in_flight")
-            .map_or(usual.in_flight, |most| usize::try_from(most).unwrap_or(usize::MAX)),
-        per_key: whole("per_key")
-            .map_or(usual.per_key, |most| u32::try_from(most).unwrap_or(u32::MAX)),
+        in_flight: many("in_flight", usual.in_flight),
+        per_key: some("per_key", usual.per_key),
+        live_sessions,
+        live_per_key: some("live_per_key", usual.live_per_key),
+        // Each session holds one; all that they leave are for requests.
+        connections: usual.connections.max(live_sessions.saturating_add(usual.in_flight)),
         memory: match whole("memory_mb") {
             None | Some(0) => Memory::of_control_group(),
             Some(megabytes) => Memory::limited(megabytes << 20),

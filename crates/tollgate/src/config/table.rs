@@ -285,10 +285,22 @@ const LIMITS: Section = Section {
             "Of those, requests of one key; more get 429",
         ),
         key(
+            "live_sessions",
+            whole(1, 1_000_000, "sessions"),
+            "2000",
+            "Live speech sessions that are held at the same time; more get 503",
+        ),
+        key(
+            "live_per_key",
+            whole(1, 1_000_000, "sessions"),
+            "1000",
+            "Of those, sessions of one key; more get 429",
+        ),
+        key(
             "memory_mb",
             whole(0, 1_048_576, "megabytes"),
             "0: what the control group allows, if anything",
-            "At 80 % of it idle sessions end and no streams begin, at 90 % requests get 503, at 95 % connections are refused",
+            "At 80 % of it idle sessions end and no streams and live sessions begin, at 90 % requests get 503, at 95 % connections are refused",
         ),
     ],
     elsewhere: &[],

@@ -13,6 +13,7 @@ mod builtin;
 mod code;
 mod files;
 mod good;
+mod live;
 mod mangled;
 mod memory;
 mod messages;

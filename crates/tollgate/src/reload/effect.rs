@@ -28,6 +28,8 @@ impl Fixed {
             ("memory.embedding", meanings(now) != meanings(next)),
             ("limits.in_flight", now.front.in_flight != next.front.in_flight),
             ("limits.per_key", now.front.per_key != next.front.per_key),
+            ("limits.live_sessions", now.front.live_sessions != next.front.live_sessions),
+            ("limits.live_per_key", now.front.live_per_key != next.front.live_per_key),
             ("limits.memory_mb", now.front.memory != next.front.memory),
             ("environment", now.settings.environment != next.settings.environment),
         ];

@@ -32,6 +32,14 @@ fn b_ws_10_a_key_in_a_sub_protocol_is_brought_to_where_keys_are() {
 }
 
 #[test]
+fn a_key_of_the_url_is_decoded() {
+    check(&format!("{GEMINI}?key=a%2Bb%2F"), &[], Ok(Some("Bearer a+b/")));
+    check(&format!("{GEMINI}?key=a&access_token=b"), &[], Err("two_keys"));
+    check(&format!("{GEMINI}?key=%0a"), &[], Err("two_keys"));
+    check(&format!("{GEMINI}?key="), &[], Ok(None));
+}
+
+#[test]
 fn a_key_that_is_sent_twice_must_be_the_same() {
     let protocol = ("sec-websocket-protocol", "openai-insecure-api-key.sk-1");
     let same = [protocol, ("authorization", "Bearer sk-1")];

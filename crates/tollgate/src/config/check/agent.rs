@@ -6,7 +6,7 @@ use tollgate_core::agent::{Agent, Engine, MixedResponse, OFFLINE, Persona, ToolS
 use tollgate_core::budget::Tier;
 use tollgate_core::glob::Glob;
 use tollgate_core::id::AgentId;
-use tollgate_llm::settings::Model;
+use tollgate_llm::settings::Settings;
 
 use super::super::diagnostic::Problems;
 use super::super::raw::{Fields, Marked};
@@ -17,7 +17,7 @@ use super::{budget, is_new, memory, unknown_name};
 const RESERVED: &[&str] = &["status", "test"];
 
 /// At least one: a config without agents has the implicit one.
-pub(crate) fn agents(top: &Fields, models: &[Model], problems: &mut Problems) -> Vec<Agent> {
+pub(crate) fn agents(top: &Fields, llm: &Settings, problems: &mut Problems) -> Vec<Agent> {
     if top.named("agents").is_empty() {
         return vec![Agent::implicit()];
     }
@@ -26,7 +26,7 @@ pub(crate) fn agents(top: &Fields, models: &[Model], problems: &mut Problems) ->
     for (name, fields) in top.named("agents") {
         let is_new = is_new(&mut seen, (&fields.path, "agent"), name, problems);
         let agent = agent(name, fields, problems);
-        let persona = persona(fields, models, problems);
+        let persona = persona(fields, llm, problems);
         let whole = agent.zip(persona).filter(|_| is_new);
         agents.extend(whole.map(|(agent, persona)| Agent { persona, ..agent }));
     }
@@ -84,8 +84,8 @@ fn concurrent(fields: &Fields) -> Option<u32> {
     Some(u32::try_from(most.value).expect("the table says at most 10000"))
 }
 
-fn persona(fields: &Fields, models: &[Model], problems: &mut Problems) -> Option<Persona> {
-    let known: Vec<&str> = models.iter().map(|model| model.name.as_str()).collect();
+fn persona(fields: &Fields, llm: &Settings, problems: &mut Problems) -> Option<Persona> {
+    let known: Vec<&str> = llm.models.iter().map(|model| model.name.as_str()).collect();
     let mut chosen = Vec::new();
     for model in fields.texts("models") {
         if !known.contains(&model.value) {
@@ -95,6 +95,15 @@ fn persona(fields: &Fields, models: &[Model], problems: &mut Problems) -> Option
     }
     if chosen.is_empty() {
         chosen.push(OFFLINE.to_owned());
+    }
+    let engine = engine(fields, llm, problems)?;
+    // The model built in stands in for every other one.
+    let can_speak = |model: &String| model == OFFLINE || llm.is_live(model);
+    if engine == Engine::SpeechToSpeech && !chosen.iter().any(can_speak) {
+        let message = "`engine: s2s` needs a model for live sessions";
+        problems
+            .error(fields.place("engine"), &fields.path("engine"), message)
+            .help("one with `api: realtime` in `models`; chats and deep turns use the others");
     }
     let whole = |key: &str, default: u32| {
         fields.whole(key).map_or(default, |it| u32::try_from(it.value).unwrap_or(u32::MAX))
@@ -106,7 +115,7 @@ fn persona(fields: &Fields, models: &[Model], problems: &mut Problems) -> Option
         prompt: text("prompt"),
         greeting: text("greeting"),
         models: chosen,
-        engine: engine(fields, &known, problems)?,
+        engine,
         max_depth: whole("max_depth", 10),
         max_tools: whole("max_tools", 64),
         pinned_tools: globs(fields, "pinned_tools"),
@@ -124,12 +133,19 @@ fn persona(fields: &Fields, models: &[Model], problems: &mut Problems) -> Option
     })
 }
 
-fn engine(fields: &Fields, models: &[&str], problems: &mut Problems) -> Option<Engine> {
+fn engine(fields: &Fields, llm: &Settings, problems: &mut Problems) -> Option<Engine> {
     let opener = fields.text("opener_model");
+    let known: Vec<&str> = llm.models.iter().map(|model| model.name.as_str()).collect();
     if let Some(opener) = opener
-        && !models.contains(&opener.value)
+        && !known.contains(&opener.value)
     {
-        unknown_name(opener, (&fields.path("opener_model"), "model"), models, problems);
+        unknown_name(opener, (&fields.path("opener_model"), "model"), &known, problems);
+    }
+    if let Some(opener) = opener.filter(|opener| llm.is_live(opener.value)) {
+        let message = format!("`{}` is for live sessions, and cannot open a chat", opener.value);
+        problems
+            .error(opener.at, &fields.path("opener_model"), message)
+            .help("a fast model without `api: realtime`");
     }
     match (fields.text("engine").map(|text| text.value), opener) {
         (Some("sentence_cascade"), Some(opener)) => {

@@ -48,17 +48,17 @@ fn patience(fields: &Fields) -> Patience {
     }
 }
 
-pub(crate) fn models(top: &Fields, problems: &mut Problems) -> Vec<Model> {
-    let providers: Vec<&str> =
-        top.named("providers").iter().map(|(name, _)| name.value.as_str()).collect();
+pub(crate) fn models(top: &Fields, providers: &[Provider], problems: &mut Problems) -> Vec<Model> {
+    let known: Vec<&str> = providers.iter().map(|provider| provider.name.as_str()).collect();
     let mut models = Vec::new();
     for (name, fields) in top.named("models") {
         let provider = fields.text("provider");
         if let Some(provider) = provider
-            && !providers.contains(&provider.value)
+            && !known.contains(&provider.value)
         {
-            unknown_name(provider, (&fields.path("provider"), "provider"), &providers, problems);
+            unknown_name(provider, (&fields.path("provider"), "provider"), &known, problems);
         }
+        let served = provider.and_then(|named| providers.iter().find(|it| it.name == named.value));
         let window = small(fields, "context_window").unwrap_or(8_192);
         let max_output = small(fields, "max_output").unwrap_or((window / 4).min(4_096));
         if max_output >= window {
@@ -79,17 +79,36 @@ pub(crate) fn models(top: &Fields, problems: &mut Problems) -> Vec<Model> {
                 Some("schema") => ToolMode::Schema,
                 _ => ToolMode::Auto,
             },
-            api: match fields.text("api").map(|text| text.value) {
-                Some("responses") => Api::Responses,
-                Some("realtime") => Api::Realtime,
-                _ => Api::Chat,
-            },
+            api: api(fields, served, problems),
         });
     }
     if models.iter().all(|model| model.name != OFFLINE) {
         models.push(Model::offline());
     }
     models
+}
+
+/// Which of its provider's APIs, if that has it.
+fn api(fields: &Fields, served: Option<&Provider>, problems: &mut Problems) -> Api {
+    let api = match fields.text("api").map(|text| text.value) {
+        Some("responses") => Api::Responses,
+        Some("realtime") => Api::Realtime,
+        _ => Api::Chat,
+    };
+    let help = match (api, served.map(|provider| provider.kind)) {
+        (Api::Realtime, Some(ProviderKind::Anthropic | ProviderKind::Offline)) => {
+            "live sessions are for providers of kind `openai`, `gemini` and `deepgram`"
+        }
+        (Api::Chat | Api::Responses, Some(ProviderKind::Deepgram)) if fields.has("api") => {
+            "providers of kind `deepgram` have live sessions only: leave `api` out"
+        }
+        _ => return api,
+    };
+    if let (Some(named), Some(served)) = (fields.text("api"), served) {
+        let message = format!("provider `{}` has no API `{}`", served.name, named.value);
+        problems.error(named.at, &fields.path("api"), message).help(help);
+    }
+    api
 }
 
 fn small(fields: &Fields, key: &str) -> Option<u32> {

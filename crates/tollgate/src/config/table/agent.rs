@@ -160,7 +160,7 @@ pub(super) const AGENT: Section = Section {
             "engine",
             Kind::Choice(&["cascaded", "sentence_cascade", "s2s"]),
             "cascaded",
-            "How a turn is answered",
+            "How a turn is answered. `s2s`: in live sessions by a realtime model, which must be among `models`; deep turns go to the first one that is none, where there is one",
         ),
         key("opener_model", PLAIN, "none", "Speaks the first sentence; for `sentence_cascade`"),
         key(

@@ -1,0 +1,131 @@
+//! `/api/sessions`: live sessions that are held, and what whoever runs the gateway wants of one.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Path, Request, State};
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use http::request::Parts;
+use serde::Serialize;
+use serde_json::json;
+use tollgate_core::budget::Tier;
+use tollgate_core::date;
+use tollgate_core::text::shortened;
+use tollgate_engine::audit::{Act, Decision};
+use tollgate_llm::realtime::{NotGiven, Order, Shown};
+
+use super::told;
+use crate::body;
+use crate::fields::{Fields, check_query};
+use crate::mcp::Front;
+use crate::ops::{for_admins, for_observers};
+use crate::problem::{Problem, SAID_BACK};
+
+pub(crate) async fn list(State(front): State<Arc<Front>>, request: Request) -> Response {
+    let (sent, _) = request.into_parts();
+    let answered = async {
+        for_observers(&front, &sent)?;
+        check_query(&sent.uri, &[])?;
+        let held = front.hall.sessions();
+        let sessions: Vec<SessionJson<'_>> = held.iter().map(SessionJson::from).collect();
+        Ok(Json(json!({ "sessions": sessions })).into_response())
+    };
+    told(answered.await)
+}
+
+pub(crate) async fn close(
+    State(front): State<Arc<Front>>,
+    Path(id): Path<String>,
+    request: Request,
+) -> Response {
+    let (sent, _) = request.into_parts();
+    let answered = async {
+        for_admins(&front, &sent)?;
+        check_query(&sent.uri, &[])?;
+        give(&front, &sent, (&id, Order::Close)).await?;
+        Ok(StatusCode::NO_CONTENT.into_response())
+    };
+    told(answered.await)
+}
+
+pub(crate) async fn tier(
+    State(front): State<Arc<Front>>,
+    Path(id): Path<String>,
+    request: Request,
+) -> Response {
+    let (sent, body) = request.into_parts();
+    let answered = async {
+        for_admins(&front, &sent)?;
+        check_query(&sent.uri, &[])?;
+        let body = body::json(&sent.headers, body, &front.limits).await?;
+        let tier = Fields::read(&body, &["tier"])?.tier("tier")?;
+        give(&front, &sent, (&id, Order::Tier(tier))).await?;
+        Ok(Json(json!({ "id": id, "tier": tier.map(Tier::as_str) })).into_response())
+    };
+    told(answered.await)
+}
+
+/// Has it done, and notes who wanted it. What could not be noted holds all the same.
+async fn give(front: &Front, sent: &Parts, (id, order): (&str, Order)) -> Result<(), Problem> {
+    let by = front.keys.visitor(sent)?.principal;
+    front.hall.order(id, order).map_err(|why| not_given(why, id))?;
+    let (outcome, detail) = match order {
+        Order::Close => ("closed", "by command".to_owned()),
+        Order::Tier(Some(tier)) => ("tier", format!("`{tier}` from now on")),
+        Order::Tier(None) => ("tier", "what is said decides again".to_owned()),
+    };
+    let decision = Decision::new(Act::Session, &by, outcome).about(id).because(&detail);
+    if let Err(error) = front.gate.ledger().note(decision).await {
+        tracing::warn!(%error, session = id, outcome, "what was done to a session is not in the audit trail yet");
+    }
+    Ok(())
+}
+
+fn not_given(why: NotGiven, id: &str) -> Problem {
+    match why {
+        NotGiven::Unknown => {
+            let detail = format!("there is no live session `{}`", shortened(id, SAID_BACK));
+            Problem::told(StatusCode::NOT_FOUND, "unknown_session", detail)
+        }
+        NotGiven::Busy => {
+            let status = StatusCode::SERVICE_UNAVAILABLE;
+            Problem::told(status, "session_busy", why.to_string())
+        }
+    }
+}
+
+#[derive(Serialize)]
+struct SessionJson<'a> {
+    id: &'a str,
+    principal: &'a str,
+    agent: &'a str,
+    dialect: &'static str,
+    model: &'a str,
+    /// `null`: without a budget.
+    tier: Option<&'static str>,
+    tier_reason: &'a str,
+    tools: usize,
+    since: String,
+    turns: u64,
+    calls: u64,
+}
+
+impl<'a> From<&'a Shown> for SessionJson<'a> {
+    fn from(shown: &'a Shown) -> Self {
+        let Shown { session, since, standing } = shown;
+        Self {
+            id: &session.id,
+            principal: session.principal.as_str(),
+            agent: session.agent.as_str(),
+            dialect: session.dialect,
+            model: &session.model,
+            tier: standing.tier.map(Tier::as_str),
+            tier_reason: &standing.reason,
+            tools: standing.tools,
+            since: date::written(*since),
+            turns: standing.turns,
+            calls: standing.calls,
+        }
+    }
+}

@@ -1,0 +1,24 @@
+//! The commands about live sessions, as typed.
+
+use clap::{Args, Subcommand};
+
+#[derive(Debug, Args)]
+pub struct Sessions {
+    #[command(subcommand)]
+    pub command: Option<Command>,
+}
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Those that are held [what happens without a command]
+    List,
+    /// End one
+    Close { id: String },
+    /// Insist on a latency budget for one
+    Tier {
+        id: String,
+        /// `auto`: what is said decides again
+        #[arg(value_parser = ["fast", "standard", "deep", "auto"])]
+        tier: String,
+    },
+}

@@ -1,0 +1,106 @@
+//! Models for live sessions, and who can speak by them.
+
+use tollgate_core::agent::Engine;
+
+use super::{check, good, mistakes, refused};
+
+const PROVIDERS: &str = "
+providers:
+  oa: { kind: openai, api_key: k }
+  cl: { kind: anthropic, api_key: k }
+  ge: { kind: gemini, api_key: k }
+  dg: { kind: deepgram, api_key: k }
+  demo: { kind: offline }
+";
+
+#[test]
+fn agents_that_speak_have_a_model_that_can() {
+    let with = |models: &str, agent: &str| {
+        format!(
+            "{PROVIDERS}models: {{ {models} }}\nagents: {{ a: {{ tools: [roll], {agent} }} }}\n"
+        )
+    };
+    for (models, agent) in [
+        ("voice: { provider: oa, api: realtime }", "engine: s2s, models: [voice]"),
+        (
+            "voice: { provider: ge, api: realtime }, chat: { provider: oa }",
+            "engine: s2s, models: [chat, voice]",
+        ),
+        ("voice: { provider: dg }", "engine: s2s, models: [voice]"),
+        // The model built in stands in for every other one.
+        ("chat: { provider: oa }", "engine: s2s"),
+        ("chat: { provider: oa }", "engine: s2s, models: [offline]"),
+        // Only live sessions, without a word of an engine.
+        ("voice: { provider: oa, api: realtime }", "models: [voice]"),
+    ] {
+        assert_eq!(mistakes(&with(models, agent)), [""; 0], "{models} {agent}");
+    }
+    let config = good(&with("voice: { provider: dg }", "engine: s2s, models: [voice]"));
+    assert_eq!(config.settings.agents[0].persona.engine, Engine::SpeechToSpeech);
+    assert!(config.llm.is_live("voice"));
+    refused(
+        &with("chat: { provider: oa }", "engine: s2s, models: [chat]"),
+        "9:39 `engine: s2s` needs a model for live sessions",
+    );
+    refused(
+        &with(
+            "voice: { provider: oa, api: realtime }, chat: { provider: oa }",
+            "models: [chat], engine: sentence_cascade, opener_model: voice",
+        ),
+        "9:87 `voice` is for live sessions, and cannot open a chat",
+    );
+}
+
+#[test]
+fn a_provider_has_the_api_that_is_asked_of_it() {
+    check(
+        "
+providers: { cl: { kind: anthropic, api_key: k }, demo: { kind: offline }, dg: { kind: deepgram, api_key: k } }
+models:
+  a: { provider: cl, api: realtime }
+  b: { provider: demo, api: realtime }
+  c: { provider: dg, api: chat }
+",
+        "
+error: provider `cl` has no API `realtime`
+ --> t.yaml:3:27
+   |
+ 3 |   a: { provider: cl, api: realtime }
+   |                           ^^^^^^^^
+   = live sessions are for providers of kind `openai`, `gemini` and `deepgram`
+
+error: provider `demo` has no API `realtime`
+ --> t.yaml:4:29
+   |
+ 4 |   b: { provider: demo, api: realtime }
+   |                             ^^^^^^^^
+   = live sessions are for providers of kind `openai`, `gemini` and `deepgram`
+
+error: provider `dg` has no API `chat`
+ --> t.yaml:5:27
+   |
+ 5 |   c: { provider: dg, api: chat }
+   |                           ^^^^
+   = providers of kind `deepgram` have live sessions only: leave `api` out
+
+3 errors in t.yaml
+",
+    );
+    assert_eq!(
+        mistakes(&format!("{PROVIDERS}models: {{ a: {{ provider: dg, api: realtime }} }}\n")),
+        [""; 0]
+    );
+}
+
+#[test]
+fn live_sessions_have_limits_and_connections_enough() {
+    let front = good("limits: { live_sessions: 9000, live_per_key: 7 }").front;
+    assert_eq!((front.live_sessions, front.live_per_key), (9_000, 7));
+    assert!(front.connections > 9_000, "{}", front.connections);
+    let usual = good("environment: a").front;
+    assert_eq!((usual.live_sessions, usual.connections), (2_000, 4_096));
+    refused(
+        "limits: { live_sessions: 0 }",
+        "1:26 `live_sessions` must be a whole number from 1 to 1000000 sessions, not `0`",
+    );
+}

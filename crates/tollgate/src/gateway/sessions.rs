@@ -1,0 +1,27 @@
+//! What is asked about live sessions.
+
+use http::Method;
+use serde_json::{Value, json};
+
+use super::{Gateway, escaped, request, understood};
+use crate::failure::Failure;
+
+impl Gateway {
+    /// `GET /api/sessions`
+    pub async fn sessions(&self) -> Result<Value, Failure> {
+        self.get("/api/sessions").await
+    }
+
+    /// `DELETE /api/sessions/{id}`
+    pub async fn close_session(&self, id: &str) -> Result<(), Failure> {
+        let request = request(Method::DELETE, &format!("/api/sessions/{}", escaped(id)), None)?;
+        let response = self.exchange(request).await?;
+        if response.status().is_success() { Ok(()) } else { understood(&response).map(drop) }
+    }
+
+    /// `POST /api/sessions/{id}/tier`; `None`: what is said decides again.
+    pub async fn session_tier(&self, id: &str, tier: Option<&str>) -> Result<Value, Failure> {
+        let path = format!("/api/sessions/{}/tier", escaped(id));
+        self.ask(request(Method::POST, &path, Some(&json!({ "tier": tier })))?).await
+    }
+}
