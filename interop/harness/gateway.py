@@ -28,14 +28,14 @@ def clean_environment() -> dict[str, str]:
 
 
 class Gateway:
-    def __init__(self, folder: Path, config: dict):
+    def __init__(self, folder: Path, config: dict, *flags: str):
         path = write_config(folder, config)
         self.data = folder / "data"
         # For commands to this gateway; they need its address besides.
         self.command = [tollgate(), "--config", str(path), "--data", str(self.data)]
-        command = [*self.command, "serve", "--listen", f"127.0.0.1:{free_port()}"]
+        command = [*self.command, "serve", "--listen", f"127.0.0.1:{free_port()}", *flags]
         self.process = Process(
-            command, r"tollgate is ready on (http://\S+)", limit_s=30, cwd=folder, env=clean_environment()
+            command, r"tollgate is ready on (https?://\S+)", limit_s=30, cwd=folder, env=clean_environment()
         )
         self.url = self.process.found.group(1).rstrip("/")
 

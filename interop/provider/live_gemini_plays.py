@@ -1,0 +1,145 @@
+"""What the fake Live models do when it is their turn, by name."""
+
+import json
+import threading
+import time
+
+LOOK_UP = ("pace_look_up", {"key": "moon"})
+WRITE = ("pace_write_down", {"text": "milk"})
+WEATHER = ("pace_weather", {"city": "Rome"})
+LIGHTS = ("lights", {"on": True})
+
+
+def told(session, *responses: dict) -> None:
+    session.say(" ".join(json.dumps(response) for response in responses))
+
+
+def echo(session, heard: str) -> None:
+    session.say(f"You said: {heard}")
+    session.end()
+
+
+def tool(session, heard: str) -> None:
+    """Calls once and tells the result; and what comes of it later, if it comes as text."""
+    if heard.startswith("[tool result]"):
+        session.say(heard)
+    else:
+        told(session, *session.answers(session.call(LOOK_UP)))
+    session.end()
+
+
+def aside(session, heard: str) -> None:
+    """Calls once and talks on: the result is another turn."""
+    [id] = session.call(WEATHER)
+    session.say("One moment.")
+    session.end()
+    told(session, *session.answers([id]))
+    session.end()
+
+
+def large(session, heard: str) -> None:
+    told(session, *session.answers(session.call(("pace_look_up", {"key": "moon " * 20_000}))))
+    session.end()
+
+
+def mixed(session, heard: str) -> None:
+    told(session, *session.answers(session.call(LOOK_UP, LIGHTS)))
+    session.end()
+
+
+def sweep(session, heard: str) -> None:
+    """Asks again for as long as the result is empty."""
+    for _ in range(5):
+        [response] = session.answers(session.call(LOOK_UP))
+        if any(response.values()):
+            break
+    told(session, response)
+    session.end()
+
+
+def cancel(session, heard: str) -> None:
+    """The caller speaks into it: all calls are taken back, and then the turn is over."""
+    if heard != "Look it up.":
+        return echo(session, heard)
+    ids = session.call(LOOK_UP, LIGHTS)
+    time.sleep(0.5)
+    session.withdraw(*ids)
+    session.content(interrupted=True)
+    session.content(turnComplete=True)
+    return session.offer_handle()
+
+
+def interrupt(session, heard: str) -> None:
+    """The caller speaks into it, and nothing is taken back: the call is still to be answered."""
+    if heard != "Look it up.":
+        return echo(session, heard)
+    ids = session.call(LOOK_UP)
+    time.sleep(0.3)
+    session.content(interrupted=True)
+    told(session, *session.answers(ids))
+    return session.end()
+
+
+def hasty(session, heard: str) -> None:
+    """A write that is taken back before anybody could mean it."""
+    if heard != "Write it down.":
+        return echo(session, heard)
+    ids = session.call(WRITE)
+    time.sleep(0.05)
+    session.content(interrupted=True)
+    session.withdraw(*ids)
+    session.content(turnComplete=True)
+    return session.offer_handle()
+
+
+def write(session, heard: str) -> None:
+    told(session, *session.answers(session.call(WRITE)))
+    session.end()
+
+
+def unknown(session, heard: str) -> None:
+    """A function that nobody has, and one call twice."""
+    ids = session.call(("pace_launch", {}))
+    again = {"id": ids[0], "name": "pace_launch", "args": {}}
+    session.send(toolCall={"functionCalls": [again]})
+    told(session, *session.answers(ids))
+    session.end()
+
+
+def leave(session, heard: str) -> None:
+    """Says that it will end, and ends."""
+    echo(session, heard)
+    if len(session.provider.sessions) == 1:
+        session.send(goAway={"timeLeft": "4s"})
+        threading.Timer(4, session.close, (1001, "the time is over")).start()
+
+
+def leave_in_call(session, heard: str) -> None:
+    """Ends while a call is open; its answer comes as text on the next connection."""
+    if len(session.provider.sessions) > 1:
+        session.say(heard)
+        return session.end()
+    session.offer_handle()
+    session.call(LOOK_UP)
+    session.send(goAway={"timeLeft": "1.5s"})
+    time.sleep(1.5)
+    return session.close(1001, "the time is over")
+
+
+def crash(session, heard: str) -> None:
+    session.call(LOOK_UP)
+    session.close(1011, "Internal error encountered.")
+
+
+def tools(session, heard: str) -> None:
+    """Says what it can call when it has thought about it."""
+    time.sleep(1)
+    session.say(" ".join(sorted(session.declared())))
+    session.end()
+
+
+NAMED = {
+    "echo": echo, "tool": tool, "aside": aside, "large": large, "mixed": mixed, "sweep": sweep, "cancel": cancel, "interrupt": interrupt,
+    "hasty": hasty, "write": write, "unknown": unknown, "leave": leave, "leave-in-call": leave_in_call,
+    "crash": crash, "tools": tools,
+}  # fmt: skip

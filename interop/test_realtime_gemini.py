@@ -1,0 +1,311 @@
+"""Gemini Live through the gateway: the official clients, a provider as strict as Google's, tools of a real MCP server
+beside the client's own."""
+
+import json
+import os
+import re
+import ssl
+import urllib.request
+
+import pytest
+
+from harness import talks
+from harness.gateway import Gateway
+from harness.paths import program
+from harness.process import wait_for
+from harness.talks import Talk
+from provider import live_gemini_plays
+from provider.live_gemini import GeminiLive
+
+KEY = "key-of-the-client-0123456789"
+SECRET = "secret-of-google-0123456789"
+FAMILIES = {
+    "2.5": "gemini-2.5-flash-native-audio",
+    "3.1": "gemini-3.1-flash-live",
+    "3.8": "gemini-3.8-live",
+    "thinking": "gemini-3.8-live-extended-thinking",
+}
+LIGHTS = {
+    "tools": [
+        {"functionDeclarations": [
+            {"name": "lights", "parameters": {"type": "OBJECT", "properties": {"on": {"type": "BOOLEAN"}}}}
+        ]}
+    ],
+    "responseModalities": ["AUDIO"],
+}  # fmt: skip
+ANSWERS = {"lights": {"output": "they are on"}}
+LISTENS = {"inputAudioTranscription": {}, "outputAudioTranscription": {}}
+# What a client may see of a session in which everything else is the gateway's.
+PLAIN = {"setup_complete", "server_content", "usage_metadata"}
+EITHER = pytest.mark.parametrize("client", talks.CLIENTS.values(), ids=talks.CLIENTS)
+EVERY = pytest.mark.parametrize("family", FAMILIES)
+
+
+def models() -> dict:
+    return {
+        f"{family}-{play}": {"provider": "google", "api": "realtime", "id": f"{name}--{play}"}
+        for family, name in FAMILIES.items()
+        for play in live_gemini_plays.NAMED
+    }
+
+
+def agents() -> dict:
+    common = {"tools": ["*_*"], "auto_execute": ["*_*"], "prompt": "You speak with {caller_name}."}
+    return {"caller": {**common, "budget_tier": "deep", "models": list(models())}}
+
+
+class Line:
+    """A gateway with the provider behind it and the pace of its tools in hand."""
+
+    def __init__(self, folder):
+        self.folder, self.provider = folder, GeminiLive()
+        self.pace = folder / "pace.json"
+        self.set()
+        entry = {
+            "transport": "stdio",
+            "command": [*program("servers", "pace"), "--pace", str(self.pace)],
+            "trusted": True,
+            "calibrate": False,
+            "tools": {
+                "look_up": {"estimated_duration_ms": 50},
+                "weather": {"estimated_duration_ms": 50, "delivery": "when_idle"},
+                "write_down": {"estimated_duration_ms": 50, "approval": "never"},
+            },
+        }
+        slow = {**entry, "allow": ["weather"], "tools": {"weather": {"estimated_duration_ms": 2500}}}
+        config = {
+            "servers": {"pace": entry, "slow": slow},
+            "budget": {"min_samples": 100},
+            "providers": {"google": {"kind": "gemini", "base_url": self.provider.url, "api_key": SECRET}},
+            "models": models(),
+            "agents": agents(),
+            "default_agent": "caller",
+            "keys": [{"name": "app", "key": KEY, "role": "caller", "rights": ["execute", "override_tier"]}],
+        }
+        self.gateway = Gateway(folder, config, "--tls")
+        self.ca = folder / "data" / "tls" / "ca.pem"
+        wait_for("tools", lambda: {"pace_look_up", "slow_weather"} <= self.tools(), 20)
+
+    def tools(self) -> set[str]:
+        trust = ssl.create_default_context(cafile=self.ca)
+        request = urllib.request.Request(f"{self.gateway.url}/v1/tools", headers={"authorization": f"Bearer {KEY}"})
+        with urllib.request.urlopen(request, timeout=10, context=trust) as answer:
+            return set(re.findall(r'"name": ?"(\w+)"', answer.read().decode()))
+
+    def set(self, **paces) -> None:
+        beside = self.pace.with_suffix(".new")
+        beside.write_text(json.dumps(paces))
+        beside.rename(self.pace)
+
+    def count(self, tool: str, what: str = "calls") -> int:
+        file = self.folder / f"{tool}.{what}"
+        return int(file.read_text()) if file.exists() else 0
+
+    def talk(self, client, model: str, *steps, **more) -> talks.Heard:
+        more.setdefault("config", LIGHTS)
+        return client(self.gateway.url, KEY, Talk(model, list(steps), answers=ANSWERS, **more))
+
+    def stop(self) -> None:
+        self.gateway.stop()
+        self.provider.stop()
+
+
+@pytest.fixture(scope="module")
+def started(tmp_path_factory):
+    line = Line(tmp_path_factory.mktemp("gemini"))
+    before = os.environ.get("SSL_CERT_FILE")
+    os.environ["SSL_CERT_FILE"] = str(line.ca)
+    try:
+        yield line
+    finally:
+        del os.environ["SSL_CERT_FILE"]
+        if before is not None:
+            os.environ["SSL_CERT_FILE"] = before
+        line.stop()
+
+
+@pytest.fixture
+def line(started):
+    started.set()
+    started.provider.sessions.clear()
+    started.provider.keys.clear()
+    return started
+
+
+def say(text: str, turns: int = 1) -> dict:
+    return {"say": text, "turns": turns}
+
+
+def check_hidden(heard: talks.Heard) -> None:
+    assert set(heard.kinds) <= PLAIN, heard.kinds
+    assert (heard.calls, heard.closed) == ([], None)
+
+
+def declaring(**declaration) -> dict:
+    return {"tools": [{"functionDeclarations": [{"name": "lights", **declaration}]}]}
+
+
+@pytest.mark.parametrize(
+    ("model", "config", "answer", "closed"),
+    [
+        ("3.8-live--mixed", declaring(), {"output": "on"}, None),
+        ("3.8-live--mixed", declaring(), {"output": "on" * 20_000}, 1011),
+        ("3.8-live--echo", declaring(parameters={"type": "OBJECT", "required": []}), {}, 1008),
+        ("3.1-live--echo", declaring(behavior="NON_BLOCKING"), {}, 1007),
+        ("3.8-live--echo", declaring(name="1 light"), {}, 1007),
+    ],
+)
+def test_the_provider_alone_takes_what_googles_takes(started, model, config, answer, closed):
+    """Without the gateway; the Python client would insist on TLS."""
+    alone = GeminiLive()
+    talk = Talk(f"gemini-{model}", [say("Hello?")], config, {"lights": answer, "pace_look_up": {"output": "none"}})
+    try:
+        heard = talks.javascript(alone.url, "any", talk)
+        assert (heard.closed and heard.closed[0]) == closed, heard
+    finally:
+        alone.stop()
+
+
+@EITHER
+@EVERY
+def test_a_tool_of_the_gateway_is_called_and_the_client_sees_only_the_answer(line, client, family):
+    heard = line.talk(client, f"{family}-tool", say("Look it up."))
+    assert "moon: nothing special" in heard.turns[0].text, heard
+    check_hidden(heard)
+    [session] = line.provider.sessions
+    assert {"lights", "pace_look_up", "pace_write_down"} <= set(session.declared())
+    assert session.setup["model"] == f"models/{FAMILIES[family]}--tool"
+    assert session.instruction["parts"][0]["text"] == "You speak with there."
+    assert line.provider.keys == [SECRET], "the provider never sees the client's key"
+
+
+@EITHER
+@EVERY
+def test_a_batch_of_both_is_split(line, client, family):
+    heard = line.talk(client, f"{family}-mixed", say("Light, and look it up."))
+    assert heard.calls == [{"name": "lights", "args": {"on": True}}]
+    assert "moon: nothing special" in heard.turns[0].text and "they are on" in heard.turns[0].text
+    assert heard.closed is None
+
+
+@EITHER
+@pytest.mark.parametrize("family", ["2.5", "3.8", "thinking"])
+def test_a_model_talks_on_beside_a_tool_that_it_need_not_wait_for(line, client, family):
+    line.set(weather={"ms": 700})
+    heard = line.talk(client, f"{family}-aside", say("How is the weather?", turns=2))
+    assert heard.texts[0] == "One moment."
+    assert "Rome: rain" in heard.texts[1]
+    check_hidden(heard)
+    [answers] = line.provider.sessions[-1].calls.answers.values()
+    assert [answer["scheduling"] for answer in answers] == ["WHEN_IDLE"] * len(answers)
+
+
+@EITHER
+@pytest.mark.parametrize("family", ["2.5", "3.1", "3.8"])
+def test_calls_that_are_taken_back_are_stopped_and_never_answered(line, client, family):
+    line.set(look_up={"ms": 3000})
+    before = line.count("look_up", "cancelled")
+    config = {"config": LIGHTS}
+    talk = Talk(f"{family}-cancel", [say("Look it up."), say("Hello?")], **config)
+    heard = client(line.gateway.url, KEY, talk)
+    assert heard.turns[0].interrupted and heard.texts[1] == "You said: Hello?"
+    assert [call["name"] for call in heard.calls] == ["lights"]
+    assert len(heard.cancelled) == 1, "only the client's own"
+    assert line.provider.sessions[-1].calls.answers == {}
+    wait_for("cancelled", lambda: line.count("look_up", "cancelled") == before + 1, 5)
+
+
+@EITHER
+@pytest.mark.parametrize("family", ["2.5", "3.1", "3.8"])
+def test_a_call_that_was_only_interrupted_is_answered(line, client, family):
+    line.set(look_up={"ms": 3000})
+    heard = line.talk(client, f"{family}-interrupt", say("Look it up."))
+    assert heard.turns[0].interrupted and "cancel" in heard.turns[0].text, heard
+    check_hidden(heard)
+
+
+@EITHER
+def test_a_write_that_nobody_meant_is_not_done_and_one_that_stands_is_done_once(line, client):
+    before = line.count("write_down")
+    heard = line.talk(client, "3.8-hasty", say("Write it down."), say("Hello?"))
+    assert heard.texts[1] == "You said: Hello?"
+    assert line.count("write_down") == before
+    heard = line.talk(client, "3.8-write", say("Write it down."))
+    assert "written" in heard.texts[0]
+    assert line.count("write_down") == before + 1
+
+
+@EITHER
+def test_a_function_that_nobody_has_is_refused_in_words(line, client):
+    heard = line.talk(client, "3.8-unknown", say("Launch."))
+    assert "error" in heard.texts[0] and "pace_launch" in heard.texts[0], heard
+    check_hidden(heard)
+
+
+@EITHER
+def test_s_31_a_result_is_never_so_large_that_the_provider_closes(line, client):
+    heard = line.talk(client, "3.8-large", say("Look it up."))
+    assert len(heard.texts[0]) < 10_000
+    check_hidden(heard)
+
+
+@EITHER
+@pytest.mark.parametrize("family", ["2.5", "3.1", "3.8"])
+def test_what_took_too_long_is_told_when_it_is_there(line, client, family):
+    line.set(look_up={"ms": 4500})
+    heard = line.talk(client, f"{family}-tool", say("Look it up.", turns=2))
+    assert "pending" in heard.texts[0], heard
+    assert "moon: nothing special" in heard.texts[1]
+    check_hidden(heard)
+
+
+@EITHER
+def test_a_provider_that_leaves_is_not_noticed(line, client):
+    heard = line.talk(client, "3.8-leave", say("One."), {"turns": 0}, say("Two."))
+    assert heard.texts == ["You said: One.", "You said: Two."]
+    check_hidden(heard)
+    wait_for("another connection", lambda: len(line.provider.sessions) == 2, 10)
+    assert line.provider.sessions[1].setup["sessionResumption"]["handle"].startswith("handle-")
+
+
+@EITHER
+@pytest.mark.parametrize("family", ["2.5", "3.1", "3.8"])
+def test_a_call_outlives_its_connection(line, client, family):
+    line.set(look_up={"ms": 1200})
+    heard = line.talk(client, f"{family}-leave-in-call", say("Look it up.", turns=2))
+    assert heard.turns[0].interrupted, "the turn went with its connection"
+    assert "moon: nothing special" in heard.texts[1], heard
+    check_hidden(heard)
+
+
+@EITHER
+@pytest.mark.parametrize("family", ["2.5", "3.1", "3.8"])
+def test_other_tools_come_with_another_tier(line, client, family):
+    config = {**LIGHTS, **LISTENS}
+    steps = [{"audio": "Hello there."}, {"audio": "Now think carefully about it."}, {"audio": "So, what is there?"}]
+    heard = line.talk(client, f"{family}-tools", *steps, config=config)
+    assert heard.turns[1].input == "Now think carefully about it."
+    assert "slow_weather" not in heard.texts[0] and "pace_look_up" in heard.texts[0]
+    # Older models know it from the next turn on.
+    assert "slow_weather" in heard.texts[1 if family == "3.8" else 2], heard
+    assert heard.turns[0].transcript == heard.texts[0]
+    check_hidden(heard)
+    assert all("lights" in session.declared() for session in line.provider.sessions)
+    assert len(line.provider.sessions) == (1 if family == "3.8" else 2)
+
+
+@EITHER
+def test_the_end_of_a_provider_is_told_as_it_was(line, client):
+    heard = line.talk(client, "3.8-crash", say("Look it up."))
+    assert heard.closed[0] == 1011 and "Internal error" in heard.closed[1], heard
+
+
+def test_an_answer_to_a_call_that_is_not_the_clients_never_reaches_the_provider(line):
+    line.set(look_up={"ms": 1000})
+    first = next(line.provider.numbers) + 1
+    forged = {"id": f"function-call-{first}", "name": "pace_look_up", "response": {"output": "forged"}}
+    heard = line.talk(talks.python, "3.8-mixed", say("Both."), forged=forged)
+    assert heard.closed[0] == 400, "the client is told"
+    answers = line.provider.sessions[-1].calls.answers
+    assert "forged" not in json.dumps(answers)
+    assert any("they are on" in json.dumps(answer) for answer in answers.values())
