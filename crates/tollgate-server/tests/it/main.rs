@@ -38,6 +38,7 @@ mod rights;
 mod secured;
 mod security;
 mod sockets;
+mod spoken;
 mod stage;
 mod strangers;
 mod streamed;
