@@ -220,7 +220,7 @@ impl Core {
     fn tools(&self, tier: Tier) -> Result<Vec<Value>, UnknownAgent> {
         let (agent, turn) = (self.gate.agent(&self.agent)?, self.turn(tier)?);
         let shown = shown(&agent, &turn, self.live);
-        Ok(shown.into_iter().map(|tool| tool.definition).collect())
+        Ok(shown.into_iter().map(|tool| Arc::unwrap_or_clone(tool.definition)).collect())
     }
 
     async fn declare(

@@ -60,8 +60,8 @@ pub struct Offer {
 pub struct Declared {
     /// As the model calls it.
     pub name: String,
-    /// In the dialect's own form.
-    pub definition: Value,
+    /// In the dialect's own form; shared by all sessions that have it.
+    pub definition: Arc<Value>,
     pub delivery: Delivery,
     pub effect: Effect,
 }

@@ -29,7 +29,7 @@ pub(super) fn shown(agent: &Agent, turn: &Turn, live: Live) -> Vec<Declared> {
         let offered = tools::offered(tool, form);
         Declared {
             name: offered.function.name.clone(),
-            definition: offered.definition(form),
+            definition: offered.shared_definition(form),
             delivery: tool.terms.delivery,
             effect: tool.terms.effect,
         }

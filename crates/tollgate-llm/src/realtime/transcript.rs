@@ -93,6 +93,7 @@ fn declared(name: &str) -> Declared {
     };
     let definition =
         json!({"type": "function", "name": name, "description": format!("does {name}")});
+    let definition = Arc::new(definition);
     Declared { name: name.to_owned(), definition, delivery: Delivery::Wait, effect }
 }
 

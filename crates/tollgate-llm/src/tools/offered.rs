@@ -1,7 +1,7 @@
 //! A tool of the catalogue as a model is offered it. Asked for every tool of every turn, so each is
 //! made once per form and kept.
 
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 use quick_cache::sync::Cache;
 use serde_json::{Map, Value, json};
@@ -30,12 +30,18 @@ pub struct Offered {
     renames: Renames,
     /// By which it was made.
     description: Option<String>,
+    shared: OnceLock<Arc<Value>>,
 }
 
 impl Offered {
     /// As requests and listings of this form hold it: the one that it was made for.
     pub fn definition(&self, form: Form) -> Value {
         definition::write(&self.function, form, Map::new())
+    }
+
+    /// The same, made once and shared.
+    pub fn shared_definition(&self, form: Form) -> Arc<Value> {
+        Arc::clone(self.shared.get_or_init(|| Arc::new(self.definition(form))))
     }
 
     /// Arguments that a model sent, in the tool's own names.
@@ -104,6 +110,7 @@ fn made(tool: &Tool, form: Form) -> Offered {
         lost,
         renames,
         description: tool.description.clone(),
+        shared: OnceLock::new(),
     }
 }
 

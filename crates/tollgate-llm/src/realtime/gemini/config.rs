@@ -57,7 +57,7 @@ impl Config {
     pub(super) fn share(&self, offer: &Offer, family: Family) -> Share {
         let ours = offer.tools.iter().filter(|tool| !self.is_clients(&tool.name));
         let declarations = ours.map(|tool| {
-            let mut declaration = tool.definition.clone();
+            let mut declaration = Value::clone(&tool.definition);
             if let (Some(fields), Some(behavior)) =
                 (declaration.as_object_mut(), family.behavior(tool.delivery))
             {

@@ -127,7 +127,7 @@ impl Script {
 }
 
 fn tool(name: &str, delivery: Delivery) -> Declared {
-    let definition = json!({"name": name});
+    let definition = Arc::new(json!({"name": name}));
     Declared { name: name.to_owned(), definition, delivery, effect: Effect::ReadOnly }
 }
 

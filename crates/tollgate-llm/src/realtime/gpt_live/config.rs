@@ -79,7 +79,7 @@ impl Config {
     pub(super) fn learn(&mut self, session: &mut Map<String, Value>, offer: &Offer) {
         let is_ours = |tool: &Value| {
             let is_same = |key: &str, ours: &Value| ours.get(key) == tool.get(key);
-            let mut offered = offer.tools.iter().map(|it| &it.definition);
+            let mut offered = offer.tools.iter().map(|it| &*it.definition);
             offered.any(|ours| is_same("name", ours) && is_same("description", ours))
         };
         if let Some(backend) = backend_mut(session)
@@ -183,7 +183,7 @@ impl Config {
 
     fn ours(&self, offer: &Offer) -> Vec<Value> {
         let own = offer.tools.iter().filter(|tool| !self.names.contains(&tool.name));
-        own.map(|tool| tool.definition.clone()).collect()
+        own.map(|tool| Value::clone(&tool.definition)).collect()
     }
 
     fn hide_prompt(&self, holder: &mut Map<String, Value>) -> bool {

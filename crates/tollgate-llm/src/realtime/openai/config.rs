@@ -2,6 +2,7 @@
 //! we add to them, and what the provider was told. Merges on the way there, strips on the way back.
 
 use std::collections::{HashSet, VecDeque};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use serde_json::{Map, Value, json};
@@ -56,7 +57,7 @@ enum Kind {
 
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Told {
-    tools: Vec<Value>,
+    tools: Vec<Arc<Value>>,
     prompt: Option<String>,
 }
 
@@ -337,7 +338,7 @@ impl Config {
     /// The other side's update may have thrown our tools out.
     fn notice_loss(&mut self, tools: &[Value]) {
         let Some(told) = &mut self.told else { return };
-        let is_there = |ours: &Value| tools.iter().any(|tool| name_of(tool) == name_of(ours));
+        let is_there = |ours: &Arc<Value>| tools.iter().any(|tool| name_of(tool) == name_of(ours));
         if !told.tools.iter().all(is_there) {
             told.tools.clear();
             self.due = self.last.map(|last| last + DEBOUNCE).or(self.due);
@@ -376,7 +377,7 @@ impl Config {
     fn wanted(&self) -> Told {
         let ours = self.offer.tools.iter().filter(|tool| !self.client.declares(&tool.name));
         Told {
-            tools: ours.map(|tool| tool.definition.clone()).collect(),
+            tools: ours.map(|tool| Arc::clone(&tool.definition)).collect(),
             prompt: self.offer.prompt.as_deref().map(str::to_owned),
         }
     }
@@ -385,7 +386,8 @@ impl Config {
     fn merged(&self, clients: &[Value]) -> Vec<Value> {
         let is_taken = |name: &str| clients.iter().any(|tool| name_of(tool) == Some(name));
         let ours = self.offer.tools.iter().filter(|tool| !is_taken(&tool.name));
-        clients.iter().chain(ours.map(|tool| &tool.definition)).cloned().collect()
+        let ours = ours.map(|tool| Value::clone(&tool.definition));
+        clients.iter().cloned().chain(ours).collect()
     }
 
     fn joined(&self, instructions: Option<&str>) -> Option<String> {

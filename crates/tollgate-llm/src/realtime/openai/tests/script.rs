@@ -94,7 +94,7 @@ pub(super) fn offer(tools: &str) -> Offer {
         };
         Declared {
             name: name.to_owned(),
-            definition: function(name),
+            definition: Arc::new(function(name)),
             delivery,
             effect: Effect::ReadOnly,
         }
