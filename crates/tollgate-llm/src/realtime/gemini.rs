@@ -218,7 +218,7 @@ impl Gemini {
     fn settled(&mut self, now: Instant) -> Vec<Action> {
         let mut actions = Vec::new();
         if self.link.waits() {
-            let good = self.talk.is_idle(now) && !self.calls.are_open();
+            let good = self.talk.is_idle(now) && !self.calls.are_open(now);
             let moment = if good { Moment::Good } else { Moment::Bad };
             if let Some(handle) = self.link.leave(moment, now) {
                 actions.extend(self.reconnected(&handle));

@@ -18,6 +18,9 @@ pub(super) const QUIET: Duration = Duration::from_millis(200);
 /// Ids that are remembered after their call is over, so that nobody answers or makes it again.
 const REMEMBERED: usize = 512;
 
+/// A client that has not answered for so long will not: nobody waits for it.
+const UNANSWERED: Duration = Duration::from_secs(60);
+
 #[derive(Debug, Default)]
 pub(super) struct Calls {
     open: Vec<Open>,
@@ -65,6 +68,7 @@ enum Stage {
 struct Theirs {
     id: String,
     name: String,
+    made: Instant,
     connection: Connection,
 }
 
@@ -228,10 +232,11 @@ impl Calls {
     }
 
     /// Whether an answer is owed on this connection.
-    pub(super) fn are_open(&self) -> bool {
+    pub(super) fn are_open(&self, now: Instant) -> bool {
         let ours = |call: &Open| matches!(call.stage, Stage::Running | Stage::Interrupted { .. });
-        self.open.iter().any(ours)
-            || self.clients.iter().any(|it| it.connection == Connection::This)
+        let theirs =
+            |call: &Theirs| call.connection == Connection::This && now < call.made + UNANSWERED;
+        self.open.iter().any(ours) || self.clients.iter().any(theirs)
     }
 
     /// The connection is gone, and with it every call that was made on it.
@@ -257,17 +262,18 @@ impl Calls {
         }
     }
 
-    pub(super) fn clients(&mut self, id: &str, name: &str) {
-        if self.clients.len() < REMEMBERED {
-            let (id, name) = (id.to_owned(), name.to_owned());
-            self.clients.push(Theirs { id, name, connection: Connection::This });
+    pub(super) fn clients(&mut self, id: &str, name: &str, made: Instant) {
+        if self.clients.len() == REMEMBERED {
+            self.clients.remove(0);
         }
+        let (id, name) = (id.to_owned(), name.to_owned());
+        self.clients.push(Theirs { id, name, made, connection: Connection::This });
     }
 
     /// The client answers a call of its own. Gives the name of one that was lost.
     pub(super) fn answered_by_client(&mut self, id: &str) -> Option<String> {
         let at = self.clients.iter().position(|call| call.id == id)?;
-        let call = self.clients.swap_remove(at);
+        let call = self.clients.remove(at);
         (call.connection == Connection::Gone).then_some(call.name)
     }
 

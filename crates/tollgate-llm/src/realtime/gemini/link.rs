@@ -11,6 +11,9 @@ const MARGIN: Duration = Duration::from_secs(1);
 /// Where a provider does not say how soon it ends.
 const UNSAID: Duration = Duration::from_secs(5);
 
+/// More than any provider means.
+const LONGEST: Duration = Duration::from_secs(3_600);
+
 #[derive(Debug, Default)]
 pub(super) struct Link {
     state: State,
@@ -94,7 +97,7 @@ impl Link {
         if self.handle.is_none() {
             return false;
         }
-        let left = time_left(go_away).unwrap_or(UNSAID);
+        let left = time_left(go_away).unwrap_or(UNSAID).min(LONGEST);
         self.leave = Some(now + left.saturating_sub(MARGIN));
         true
     }

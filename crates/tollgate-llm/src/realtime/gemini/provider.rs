@@ -48,7 +48,7 @@ impl Gemini {
         let waits = self.calls.hold_the_model();
         let ending = if waits { Ending::Waits } else { Ending::Ends };
         let mut actions = self.talk.content(content, ending, now);
-        if self.talk.is_open() {
+        if self.talk.is_open() || content.is_heard() {
             self.link.outdated();
         }
         if content.is_interrupted() {
@@ -93,7 +93,7 @@ impl Gemini {
         let id = call.string("id");
         if self.config.as_ref().is_some_and(|it| it.is_clients(&name)) {
             if let Some(id) = &id {
-                self.calls.clients(id, &name);
+                self.calls.clients(id, &name, now);
             }
             return Own::No;
         }

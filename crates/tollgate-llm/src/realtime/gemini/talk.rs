@@ -72,6 +72,11 @@ impl<'a> Content<'a> {
         it
     }
 
+    /// Whether it has words of the caller's.
+    pub(super) fn is_heard(&self) -> bool {
+        self.heard.is_some() || self.interim.is_some()
+    }
+
     pub(super) fn is_interrupted(&self) -> bool {
         self.interrupted == Some("true")
     }

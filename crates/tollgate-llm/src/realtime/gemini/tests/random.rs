@@ -313,8 +313,47 @@ fn pick(among: usize, which: u8) -> Option<usize> {
     (among > 0).then(|| usize::from(which) % among)
 }
 
+/// Messages that are nearly right.
+const NEARLY: &[&str] = &[
+    r#"{"toolCall":{"functionCalls":[{"id":"f1","name":"roll","args":{"ü":[1,{"a":"\u00e9"}]}},7,null]}}"#,
+    r#"{"toolCallCancellation":{"ids":["f1",7]},"usageMetadata":{}}"#,
+    r#"{"serverContent":{"inputTranscription":{"text":"Grüße, 世界","finished":1},"interrupted":"true"}}"#,
+    r#"{"serverContent":{"modelTurn":{"parts":[{"text":"é"},{"inlineData":"x"}]},"turnComplete":true}}"#,
+    r#"{"sessionResumptionUpdate":{"newHandle":7,"resumable":true},"goAway":{"timeLeft":"9.s"}}"#,
+    r#"{"setup":{"model":"models/é","tools":[{"functionDeclarations":[{"name":7},{"name":"x"}]}]}}"#,
+    r#"{"toolResponse":{"functionResponses":[{"id":"f1","response":"é"},[]]}}"#,
+    r#"{"clientContent":{"turns":{"parts":[{"text":"é"}]},"turnComplete":true}}"#,
+    r#"{"contextUpdate":{"tools":{"tools":[{"functionDeclarations":{}}]},"systemInstruction":"é"}}"#,
+    r#"{"realtimeInput":{"text":"\ud800","activityStart":{}}}"#,
+    r#"{"tollgate":{"tier":["é"]}}"#,
+];
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
+
+    #[test]
+    fn b_ws_bytes_that_mean_nothing_hurt_nobody(
+        messages in prop::collection::vec(
+            (prop::sample::select(NEARLY), any::<prop::sample::Index>(), any::<u8>(), any::<bool>()),
+            1..20,
+        ),
+        cut in any::<bool>(),
+    ) {
+        let mut script = Script::resumable("gemini-3.8-live");
+        for (message, place, byte, by_client) in messages {
+            let mut bytes = message.as_bytes().to_vec();
+            let at = place.index(bytes.len());
+            if cut { bytes.truncate(at) } else { bytes[at] = byte }
+            let frame = Frame::Binary(&bytes);
+            let step = match by_client {
+                true => script.machine.client_said(frame, script.now),
+                false => script.machine.provider_said(frame, script.now),
+            };
+            let closes = step.actions.iter().any(|action| matches!(action, Action::Close(_)));
+            prop_assert!(!closes, "{message}");
+            script.wait(100);
+        }
+    }
 
     #[test]
     fn every_call_is_answered_once_none_that_was_taken_back_and_nothing_of_ours_is_seen(

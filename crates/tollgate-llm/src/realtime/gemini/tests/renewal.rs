@@ -91,6 +91,38 @@ fn a_handle_from_before_the_last_turn_is_not_used() {
 }
 
 #[test]
+fn words_that_no_turn_has_answered_are_not_lost() {
+    let mut script = Script::resumable(OLD);
+    script.provider(r#"{"serverContent":{"inputTranscription":{"text":"Roll","finished":true}}}"#);
+    script.news(other());
+    assert_eq!(script.wait(5_000), [""; 0], "the handle is older than they are");
+    assert_eq!(script.provider(RESUMABLE).len(), 1);
+}
+
+#[test]
+fn a_client_that_never_answers_is_not_waited_for() {
+    let mut script = Script::resumable(OLD);
+    script.calls(&["f1 lights"]);
+    script.provider(r#"{"serverContent":{"turnComplete":true}}"#);
+    script.provider(RESUMABLE);
+    script.news(other());
+    assert_eq!(script.wait(59_000), [""; 0]);
+    script.wait(1_000);
+    assert_eq!(script.client(r#"{"realtimeInput":{"audio":{}}}"#).len(), 2);
+}
+
+#[test]
+fn an_end_that_is_far_away_is_an_end() {
+    for left in ["1e18s", "-5s", "NaNs", "soon", ""] {
+        let mut script = Script::resumable(NEW);
+        script.provider(r#"{"serverContent":{"modelTurn":{"parts":[{"text":"Hi."}]}}}"#);
+        script.provider(&format!(r#"{{"goAway":{{"timeLeft":"{left}"}}}}"#));
+        let said = script.wait(3_600_000);
+        assert!(said.iter().any(|line| line.starts_with("reconnect ")), "{left}: {said:?}");
+    }
+}
+
+#[test]
 fn an_offer_that_went_back_needs_no_connection() {
     let mut script = Script::resumable(OLD);
     script.client(r#"{"realtimeInput":{"activityStart":{}}}"#);
