@@ -22,6 +22,8 @@ use crate::provider::Socket;
 
 /// How often quiet sides are looked after.
 const LOOK: Duration = Duration::from_secs(5);
+/// However often a machine wants to be woken.
+const BETWEEN_WAKES: Duration = Duration::from_millis(5);
 /// Until a side that was told goodbye has to be gone.
 const GOODBYE: Duration = Duration::from_secs(2);
 
@@ -35,6 +37,8 @@ struct Driver<S> {
     look: Interval,
     /// When the machine wants to be woken.
     wake: Option<(Instant, Pin<Box<Sleep>>)>,
+    /// When it last was.
+    woken: Instant,
     turn: Whose,
 }
 
@@ -85,6 +89,7 @@ where
     let mut look = tokio::time::interval(LOOK);
     look.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let changes = changed(session.hall().gate.changes());
+    let woken = session.now();
     let mut driver = Driver {
         session,
         client,
@@ -94,6 +99,7 @@ where
         changes,
         look,
         wake: None,
+        woken,
         turn: Whose::Client,
     };
     if let Some(first) = first {
@@ -157,7 +163,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Driver<S> {
                     self.session.refresh(now);
                 }
                 Happening::Wake => {
-                    self.wake = None;
+                    (self.wake, self.woken) = (None, now);
                     self.session.time(now);
                 }
                 Happening::Look => {
@@ -235,7 +241,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Driver<S> {
     fn set_alarm(&mut self) {
         let wanted = self.session.wakes();
         if self.wake.as_ref().map(|(at, _)| *at) != wanted {
-            self.wake = wanted.map(|at| (at, Box::pin(tokio::time::sleep_until(at.into()))));
+            // A machine that wants the same time again and again must not keep the thread busy.
+            let earliest = self.woken + BETWEEN_WAKES;
+            let sleep = |at: Instant| tokio::time::sleep_until(at.max(earliest).into());
+            self.wake = wanted.map(|at| (at, Box::pin(sleep(at))));
         }
     }
 
