@@ -356,9 +356,9 @@ impl Config {
         if let Some(Value::String(text)) = session.get("instructions")
             && let Some(rest) = self.without_prompt(text)
         {
-            let shown = match rest {
-                "" => self.default_instructions.clone().unwrap_or_default(),
-                rest => rest.to_owned(),
+            let shown = match (rest, &self.client.instructions) {
+                ("", None) => self.default_instructions.clone().unwrap_or_default(),
+                (rest, _) => rest.to_owned(),
             };
             session.insert("instructions".to_owned(), shown.into());
             changed = true;

@@ -1,0 +1,393 @@
+"""OpenAI Realtime (GA) on a port, as strict as OpenAI's servers: one response in the conversation at a time, answers only
+to calls that are in it. The name of a model says what it plays: `gpt-realtime-2.1--mixed` (see live_openai_plays.py).
+What it hears as audio is the text that the bytes spell; a sentence ends the caller's turn. Every event in either
+direction is held against the types of the official client."""
+
+import base64
+import itertools
+import json
+import re
+import threading
+from urllib.parse import parse_qs, urlsplit
+
+from openai.types.realtime.realtime_client_event_param import RealtimeClientEventParam
+from openai.types.realtime.realtime_server_event import RealtimeServerEvent
+from pydantic import TypeAdapter
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.server import ServerConnection, serve
+
+from fronts import params
+from provider import live_openai_plays as plays
+
+NAME = re.compile(r"^[A-Za-z0-9_-]{1,64}$")
+ACTIVE = "conversation_already_has_active_response"
+SERVER = TypeAdapter(RealtimeServerEvent)
+LIMIT_S = 20
+
+
+class Refused(Exception):
+    """An event that gets an error: code and message."""
+
+
+class Response:
+    """One that runs, in a thread of its own. What plays are written with."""
+
+    def __init__(self, session: "Session", asked: dict, why: str):
+        self.session, self.asked, self.why = session, asked, why
+        self.id = session.fresh("resp")
+        self.aside = asked.get("conversation") == "none"
+        self.output: list[dict] = []
+        self.stopped: str | None = None
+        """Why it was cancelled."""
+
+    def object(self, status: str) -> dict:
+        details = {"type": status, **({"reason": self.stopped} if self.stopped else {})}
+        return {
+            "object": "realtime.response", "id": self.id, "status": status, "output": list(self.output),
+            "status_details": None if status == "in_progress" else details, "output_modalities": ["audio"],
+            "conversation_id": None if self.aside else "conv_1", "metadata": self.asked.get("metadata"),
+            "usage": None, "max_output_tokens": "inf",
+        }  # fmt: skip
+
+    @property
+    def tools(self) -> list[str]:
+        found = self.asked.get("tools", self.session.config["tools"])
+        return [] if self.asked.get("tool_choice") == "none" else [tool["name"] for tool in found]
+
+    def send(self, kind: str, **fields) -> None:
+        self.session.send(f"response.{kind}", response_id=self.id, **fields)
+
+    def check(self) -> None:
+        if self.stopped:
+            raise Stopped
+
+    def pause(self, seconds: float) -> None:
+        """Ends early if the response is cancelled."""
+        self.session.wait(lambda: self.stopped, seconds)
+        self.check()
+
+    def begin(self, item: dict) -> dict:
+        item = {"id": self.session.fresh("item"), "object": "realtime.item", "status": "in_progress", **item}
+        self.send("output_item.added", output_index=len(self.output), item=item)
+        if not self.aside:
+            self.session.add(item)
+        self.output.append(item)
+        return item
+
+    def end(self, item: dict, status: str = "completed") -> None:
+        item["status"] = status
+        self.send("output_item.done", output_index=self.output.index(item), item=item)
+        if not self.aside:
+            self.session.send("conversation.item.done", item=item, previous_item_id=self.session.before(item["id"]))
+
+    def say(self, text: str, seconds: float = 0) -> None:
+        item = self.begin({"type": "message", "role": "assistant", "content": []})
+        place = {"item_id": item["id"], "output_index": self.output.index(item), "content_index": 0}
+        self.send("content_part.added", part={"type": "audio", "transcript": ""}, **place)
+        said = ""
+        try:
+            for word in re.findall(r"\S+\s*", text):
+                self.check()
+                self.send("output_audio_transcript.delta", delta=word, **place)
+                self.send("output_audio.delta", delta=base64.b64encode(word.encode()).decode(), **place)
+                said += word
+                if seconds:
+                    self.pause(seconds)
+        finally:
+            self.send("output_audio.done", **place)
+            self.send("output_audio_transcript.done", transcript=said, **place)
+            self.send("content_part.done", part={"type": "audio", "transcript": said}, **place)
+            item["content"] = [{"type": "output_audio", "transcript": said}]
+            self.end(item, "incomplete" if self.stopped else "completed")
+
+    def call(self, name: str, arguments: dict | str, call_id: str = "", status: str = "completed") -> str:
+        text = arguments if isinstance(arguments, str) else json.dumps(arguments)
+        call_id = call_id or self.session.fresh("call")
+        item = self.begin({"type": "function_call", "call_id": call_id, "name": name, "arguments": ""})
+        place = {"item_id": item["id"], "output_index": self.output.index(item), "call_id": call_id}
+        half = len(text) // 2
+        for part in (text[:half], text[half:]):
+            self.send("function_call_arguments.delta", delta=part, **place)
+        self.send("function_call_arguments.done", arguments=text, name=name, **place)
+        item["arguments"] = text
+        self.end(item, status)
+        return call_id
+
+
+class Stopped(Exception):
+    """The response was cancelled."""
+
+
+class Session:
+    """One connection."""
+
+    def __init__(self, provider: "OpenAiLive", socket: ServerConnection, model: str):
+        self.provider, self.socket, self.model = provider, socket, model
+        self.play = plays.NAMED[model.partition("--")[2] or "echo"]
+        self.config = {
+            "type": "realtime", "object": "realtime.session", "id": self.fresh("sess"), "model": model,
+            "instructions": "Be helpful.", "tools": [], "tool_choice": "auto", "output_modalities": ["audio"],
+            "audio": {"input": {"format": {"type": "audio/pcm", "rate": 24000}, "transcription": None,
+                "turn_detection": {"type": "server_vad", "create_response": True, "interrupt_response": True}},
+                "output": {"format": {"type": "audio/pcm", "rate": 24000}, "voice": "marin", "speed": 1.0}},
+        }  # fmt: skip
+        self.items: list[dict] = []
+        self.received: list[dict] = []
+        self.refused: list[str] = []
+        """Codes of the errors that were sent."""
+        self.calls: dict[str, str] = {}
+        """Call ids in the conversation -> whose response is over, `open` or `over`."""
+        self.answers: dict[str, list[str]] = {}
+        self.active: Response | None = None
+        self.asides: list[Response] = []
+        self.audio = b""
+        self.speaking: str | None = None
+        self.closed = False
+        self.lock = threading.RLock()
+        self.changed = threading.Condition(self.lock)
+
+    def fresh(self, prefix: str) -> str:
+        return f"{prefix}_{next(self.provider.numbers):06}"
+
+    def send(self, kind: str, **fields) -> None:
+        event = {"type": kind, "event_id": self.fresh("event"), **fields}
+        SERVER.validate_python(event)
+        with self.lock:
+            try:
+                self.socket.send(json.dumps(event))
+            except ConnectionClosed:
+                self.closed = True
+            self.changed.notify_all()
+
+    def wait(self, test, seconds: float = LIMIT_S) -> bool:
+        with self.changed:
+            return bool(self.changed.wait_for(lambda: self.closed or test(), seconds))
+
+    # The conversation.
+
+    def before(self, id: str) -> str | None:
+        at = next(at for at, item in enumerate(self.items) if item["id"] == id)
+        return self.items[at - 1]["id"] if at else None
+
+    def add(self, item: dict, after: str | None = None) -> None:
+        with self.lock:
+            at = next((at + 1 for at, known in enumerate(self.items) if known["id"] == after), len(self.items))
+            self.items.insert(0 if after == "root" else at, item)
+            if item["type"] == "function_call":
+                self.calls.setdefault(item["call_id"], "open" if item["status"] == "in_progress" else "over")
+        self.send("conversation.item.added", item=item, previous_item_id=self.before(item["id"]))
+
+    def outputs(self) -> list[str]:
+        """What tools said since the caller spoke last."""
+        found = []
+        for item in self.items:
+            if item["type"] == "message" and item["role"] == "user":
+                found = []
+            if item["type"] == "function_call_output":
+                found.append(item["output"])
+        return found
+
+    def said(self) -> str:
+        users = [item for item in self.items if item["type"] == "message" and item["role"] == "user"]
+        parts = users[-1]["content"] if users else []
+        return "".join(part.get("text") or part.get("transcript") or "" for part in parts)
+
+    # Responses.
+
+    def respond(self, asked: dict, why: str) -> Response:
+        with self.lock:
+            response = Response(self, asked, why)
+            if response.aside:
+                self.asides.append(response)
+            elif self.active:
+                raise Refused(ACTIVE, f"Conversation already has an active response in progress: {self.active.id}.")
+            else:
+                self.active = response
+            self.send("response.created", response=response.object("in_progress"))
+        threading.Thread(target=self.run, args=(response,), daemon=True).start()
+        return response
+
+    def run(self, response: Response) -> None:
+        status = "completed"
+        try:
+            play = plays.announce if response.aside else self.play
+            status = play(self, response) or status
+        except Stopped:
+            status = "cancelled"
+        except ConnectionClosed:
+            return
+        with self.lock:
+            for item in response.output:
+                if item["type"] == "function_call":
+                    self.calls[item["call_id"]] = "over"
+            if self.active is response:
+                self.active = None
+            elif response in self.asides:
+                self.asides.remove(response)
+            self.send("response.done", response=response.object("cancelled" if response.stopped else status))
+
+    def stop(self, reason: str, id: str | None = None) -> bool:
+        with self.changed:
+            asides = [response for response in self.asides if response.id == id]
+            found = asides[0] if asides else self.active
+            if found is None or found.stopped or (id and found.id != id):
+                return False
+            found.stopped = reason
+            self.changed.notify_all()
+        return True
+
+    # What the client says.
+
+    def hear(self, event: dict) -> None:
+        problem = params.problem(RealtimeClientEventParam, without_nulls(event), "realtime")
+        if problem:
+            raise Refused("invalid_value", problem)
+        handler = getattr(self, "on_" + event["type"].replace(".", "_"), None)
+        if handler:
+            handler(event)
+
+    def on_session_update(self, event: dict) -> None:
+        given = event["session"]
+        for tool in given.get("tools", []):
+            if not NAME.match(tool["name"]) or tool["type"] != "function":
+                raise Refused("invalid_value", f"Invalid tool {tool['name']!r}.")
+        audio = given.get("audio", {})
+        kept = {**self.config["audio"]["input"], **audio.get("input", {})}
+        if kept["turn_detection"]:
+            kept["turn_detection"] = {"create_response": True, "interrupt_response": True, **kept["turn_detection"]}
+        self.config.update({**given, "audio": {"input": kept, "output": self.config["audio"]["output"]}})
+        self.send("session.updated", session=self.config)
+
+    def on_conversation_item_create(self, event: dict) -> None:
+        item = {"id": self.fresh("item"), "object": "realtime.item", "status": "completed", **event["item"]}
+        if item["type"] == "function_call_output":
+            if self.calls.get(item["call_id"]) != "over":
+                raise Refused("invalid_tool_call_id", f"Tool call ID '{item['call_id']}' not found in conversation.")
+            self.answers.setdefault(item["call_id"], []).append(item["output"])
+            plays.before_answer(self)
+        self.add(item, event.get("previous_item_id"))
+        self.send("conversation.item.done", item=item, previous_item_id=self.before(item["id"]))
+
+    def on_conversation_item_retrieve(self, event: dict) -> None:
+        self.send("conversation.item.retrieved", item=self.find(event["item_id"], "retrieve"))
+
+    def on_conversation_item_truncate(self, event: dict) -> None:
+        self.find(event["item_id"], "truncate")
+        fields = {name: event[name] for name in ("item_id", "content_index", "audio_end_ms")}
+        self.send("conversation.item.truncated", **fields)
+
+    def on_conversation_item_delete(self, event: dict) -> None:
+        self.items.remove(self.find(event["item_id"], "delete"))
+        self.send("conversation.item.deleted", item_id=event["item_id"])
+
+    def find(self, id: str, verb: str) -> dict:
+        for item in self.items:
+            if item["id"] == id:
+                return item
+        raise Refused(f"item_{verb}_invalid_item_id", f"Item with item_id not found: {id}")
+
+    def on_response_create(self, event: dict) -> None:
+        self.respond(event.get("response", {}), event.get("event_id") or "")
+
+    def on_response_cancel(self, event: dict) -> None:
+        if not self.stop("client_cancelled", event.get("response_id")):
+            raise Refused("response_cancel_not_active", "Cancellation failed: no active response found.")
+
+    def on_input_audio_buffer_append(self, event: dict) -> None:
+        vad = self.config["audio"]["input"]["turn_detection"]
+        if vad and not self.speaking:
+            self.speaking = self.fresh("item")
+            self.send("input_audio_buffer.speech_started", item_id=self.speaking, audio_start_ms=0)
+            if vad.get("interrupt_response", True) and self.stop("turn_detected"):
+                self.wait(lambda: self.active is None)
+        self.audio += base64.b64decode(event["audio"])
+        if vad and self.audio.rstrip().endswith((b".", b"?", b"!")):
+            self.send("input_audio_buffer.speech_stopped", item_id=self.speaking, audio_end_ms=1000)
+            self.commit()
+            if vad.get("create_response", True) and not self.active:
+                self.respond({}, "turn detection")
+
+    def on_input_audio_buffer_commit(self, _) -> None:
+        self.commit()
+
+    def on_input_audio_buffer_clear(self, _) -> None:
+        self.audio, self.speaking = b"", None
+        self.send("input_audio_buffer.cleared")
+
+    def commit(self) -> None:
+        id, text = self.speaking or self.fresh("item"), self.audio.decode().strip()
+        self.audio, self.speaking = b"", None
+        last = self.items[-1]["id"] if self.items else None
+        self.send("input_audio_buffer.committed", item_id=id, previous_item_id=last)
+        content = [{"type": "input_audio", "transcript": None}]
+        item = {"id": id, "object": "realtime.item", "type": "message", "role": "user", "status": "completed"}
+        self.add({**item, "content": content})
+        self.send("conversation.item.done", item=self.items[-1], previous_item_id=last)
+        content[0]["transcript"] = text
+        if self.config["audio"]["input"]["transcription"]:
+            kind = "conversation.item.input_audio_transcription"
+            for word in re.findall(r"\S+\s*", text):
+                self.send(f"{kind}.delta", item_id=id, content_index=0, delta=word)
+            usage = {"type": "duration", "seconds": 1}
+            self.send(f"{kind}.completed", item_id=id, content_index=0, transcript=text, usage=usage)
+
+    def listen(self) -> None:
+        self.send("session.created", session=self.config)
+        for text in self.socket:
+            event = json.loads(text)
+            self.received.append(event)
+            try:
+                self.hear(event)
+            except Refused as refused:
+                code, message = refused.args
+                self.refused.append(code)
+                error = {"type": "invalid_request_error", "code": code, "message": message, "param": None}
+                self.send("error", error={**error, "event_id": event.get("event_id")})
+
+
+def without_nulls(value):
+    """The API takes `null` for what is switched off; the client's types do not say so."""
+    if isinstance(value, dict):
+        return {name: without_nulls(inner) for name, inner in value.items() if inner is not None}
+    return [without_nulls(inner) for inner in value] if isinstance(value, list) else value
+
+
+class OpenAiLive:
+    """Runs in a thread of the test."""
+
+    def __init__(self):
+        self.numbers = itertools.count(1)
+        self.sessions: list[Session] = []
+        self.keys: list[str] = []
+        self.queries: list[dict] = []
+        self.server = serve(self.talk, "127.0.0.1", 0, max_size=None)
+        self.url = f"http://127.0.0.1:{self.server.socket.getsockname()[1]}/v1"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+
+    def forget(self) -> None:
+        for seen in (self.sessions, self.keys, self.queries):
+            seen.clear()
+
+    def talk(self, socket: ServerConnection) -> None:
+        asked = urlsplit(socket.request.path)
+        query = parse_qs(asked.query)
+        self.queries.append(query)
+        self.keys.append(socket.request.headers.get("authorization", "").removeprefix("Bearer "))
+        if asked.path != "/v1/realtime":
+            return socket.close(1008, "no such route")
+        session = Session(self, socket, query.get("model", ["gpt-realtime-2.1--call"])[0])
+        if "call_id" in query:
+            session.config["tools"] = [{"type": "function", "name": "lights", "parameters": {"type": "object"}}]
+        self.sessions.append(session)
+        try:
+            session.listen()
+        except ConnectionClosed:
+            pass
+        finally:
+            session.closed = True
+            with session.changed:
+                session.changed.notify_all()
+        return None
+
+    def stop(self) -> None:
+        self.server.shutdown()
