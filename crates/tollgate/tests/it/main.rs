@@ -24,6 +24,7 @@ mod remote;
 mod running;
 mod secured;
 mod served;
+mod sessions;
 mod telemetry;
 mod trusting;
 
