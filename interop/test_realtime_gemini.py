@@ -8,6 +8,7 @@ import ssl
 import urllib.request
 
 import pytest
+from websockets.sync.client import connect
 
 from harness import talks
 from harness.gateway import Gateway
@@ -309,3 +310,22 @@ def test_an_answer_to_a_call_that_is_not_the_clients_never_reaches_the_provider(
     answers = line.provider.sessions[-1].calls.answers
     assert "forged" not in json.dumps(answers)
     assert any("they are on" in json.dumps(answer) for answer in answers.values())
+
+
+def test_a_client_may_wish_for_a_tier_and_hears_what_it_sent_wrongly(line):
+    path = "ws/google.ai.generativelanguage.v1beta.GenerativeService.BidiGenerateContent"
+    url = f"{line.gateway.url.replace('https', 'wss')}/{path}?key={KEY}"
+    with connect(url, ssl=ssl.create_default_context(cafile=line.ca)) as socket:
+
+        def ask(message) -> dict:
+            socket.send(message if isinstance(message, str) else json.dumps(message))
+            return json.loads(socket.recv(timeout=10))
+
+        assert ask({"setup": {"model": "models/3.8-tools"}}) == {"setupComplete": {}}
+        [session] = line.provider.sessions
+        assert "slow_weather" not in session.declared()
+        assert ask({"tollgate": {"tier": "deep"}})["tollgate"]["tier"] == "deep"
+        wait_for("its tools", lambda: "slow_weather" in session.declared(), 5)
+        assert ask({"tollgate": {"tier": "slow"}})["error"]["status"] == "INVALID_ARGUMENT"
+        assert ask("garbage")["error"]["code"] == 400
+        assert [list(message) for message in session.received] == [["contextUpdate"]], "nothing else got through"
