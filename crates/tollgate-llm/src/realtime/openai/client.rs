@@ -18,7 +18,7 @@ impl OpenAi {
     pub(super) fn client_says(&mut self, kind: &str, text: &str, now: Instant) -> Step {
         let handled = match kind {
             "session.update" => self.client_updates(text),
-            "response.create" => self.client_asks(text),
+            "response.create" => self.client_asks(text, now),
             "response.cancel" => self.client_cancels(text, now),
             "conversation.item.create" => self.client_writes(text, now),
             "conversation.item.delete"
@@ -54,7 +54,7 @@ impl OpenAi {
         Ok(Step::replace(message.to_text()))
     }
 
-    fn client_asks(&mut self, text: &str) -> Result<Step, Malformed> {
+    fn client_asks(&mut self, text: &str, now: Instant) -> Result<Step, Malformed> {
         let mut message = Object::parse(text)?;
         let response = message.get("response").map(|raw| json::value(raw.get())).transpose()?;
         let mut response = match response {
@@ -70,7 +70,10 @@ impl OpenAi {
             Kind::Conversation => self.config.client_response(&mut response),
         };
         if kind == Kind::Conversation && self.must_hold() {
-            return Ok(self.hold(&message, response));
+            let mut out = Vec::new();
+            let step = self.hold(&message, response);
+            self.settle(now, &mut out);
+            return Ok(step.and(out));
         }
         let is_named = message.contains("event_id");
         let event_id = named(&mut message, &mut self.post);
@@ -162,6 +165,7 @@ impl OpenAi {
                 if self.calls.any_waiting() || self.owed.deep != Deep::No {
                     self.interrupted(&mut out);
                 }
+                self.owed.client_wrote(now);
                 out.extend(typed(&item).map(|text| Action::Heard { text, form: Form::Final }));
             }
             _ => {}

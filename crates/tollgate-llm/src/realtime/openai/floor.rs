@@ -23,8 +23,6 @@ pub(super) struct Response {
     pub(super) id: String,
     pub(super) sight: Sight,
     pub(super) ending: Ending,
-    /// What it was asked for.
-    pub(super) want: Want,
     /// Our answers that it cannot have seen.
     pub(super) missed: HashSet<String>,
     /// What it began and the client does not see.

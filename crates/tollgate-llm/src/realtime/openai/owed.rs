@@ -12,7 +12,7 @@ use super::floor::Want;
 /// So long the client may take to answer its own calls before ours are spoken of without them.
 const FOR_CLIENTS_CALLS: Duration = Duration::from_secs(5);
 
-/// So long after its last answer it may ask for the response itself, as most do.
+/// So long after its last word it may ask for the response itself, as most do.
 const FOR_CLIENTS_REQUEST: Duration = Duration::from_millis(500);
 
 /// For a response that is said to be there and that we have not seen begin.
@@ -134,6 +134,11 @@ impl Owed {
         if self.clients.remove(call_id) && self.clients.is_empty() {
             self.patience = Some(now + FOR_CLIENTS_REQUEST);
         }
+    }
+
+    /// The client has written something: most ask for a response themselves.
+    pub(super) fn client_wrote(&mut self, now: Instant) {
+        self.patience = Some(now + FOR_CLIENTS_REQUEST);
     }
 
     /// The client goes on, whatever it left unanswered.

@@ -60,7 +60,7 @@ impl OpenAi {
         };
         let missed = if whose == Whose::Ours { Default::default() } else { missed };
         let (ending, items) = (Ending::Nobody, Vec::new());
-        self.floor.begin(Response { id, sight, ending, want, missed, items });
+        self.floor.begin(Response { id, sight, ending, missed, items });
         if must_end {
             self.stop_active(out);
         }
@@ -263,12 +263,9 @@ impl OpenAi {
         if self.floor.is_hidden(&response_id) {
             return Fate::Swallow;
         }
-        // Another model's words are known already.
-        let is_known = self.floor.active().is_some_and(|active| active.want == Want::Words);
         let words = message.string("transcript").or_else(|| message.string("text"));
         if let Some(words) = words.filter(|words| !words.is_empty())
             && self.floor.aside(&response_id).is_none()
-            && !is_known
         {
             out.push(Action::Said(words.into_owned()));
         }

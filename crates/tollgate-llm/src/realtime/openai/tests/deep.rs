@@ -36,7 +36,7 @@ fn the_words_come_as_data_and_are_spoken_without_tools() {
         (created_by_us("r1", "tg-5"), "client: response.created \"r1\" [] null"),
         (
             provider(json!({ "type": "response.output_audio_transcript.done", "response_id": "r1", "transcript": "It is late." })),
-            "passes",
+            "passes | said It is late.",
         ),
         (done("r1", "completed", ""), "passes | turn ended"),
     ]);
@@ -110,6 +110,22 @@ fn a_request_of_the_clients_becomes_the_one_that_speaks() {
         (created("r1"), "passes | turn began"),
         (done("r1", "completed", ""), "passes | turn ended"),
     ]);
+}
+
+#[test]
+fn words_that_come_before_the_clients_request_wait_for_it() {
+    let mut talk = Talk::with("roll");
+    talk.check([(typed("think carefully"), "passes | hears think carefully"), (route(), "")]);
+    assert_eq!(without_id(&talk.says(speak("It is late."))), GIVEN);
+    let create_as_words =
+        "provider: create mine tool_choice=none instructions=The newest function ";
+    assert_eq!(talk.says(create()), create_as_words);
+    let mut talk = Talk::with("roll");
+    talk.says(typed("think carefully"));
+    talk.says(route());
+    talk.says(speak("It is late."));
+    assert_eq!(talk.says(Says::Wait(499)), "");
+    assert!(talk.says(Says::Wait(1)).starts_with("provider: create tg-"));
 }
 
 #[test]

@@ -508,6 +508,7 @@ impl World {
         assert!(self.client.responses.is_empty(), "a response never ended");
         assert_ne!(self.turn, Some(TurnEvent::Began), "a turn never ended");
         assert!(self.gate.running.is_empty());
+        assert_eq!(self.talk.machine.wakes(), None, "it waits for nothing, and wants to be woken");
     }
 }
 
