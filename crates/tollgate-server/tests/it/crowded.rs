@@ -12,6 +12,7 @@ use tokio::net::TcpStream;
 use tollgate_core::rate::RateLimit;
 use tollgate_core::turn::Grant;
 use tollgate_server::{Gauge, Key, Limits, Memory, Right, Rights};
+use tollgate_testkit::ws::Wire;
 
 use crate::client::{Call, Reply};
 use crate::stage::{Setup, Stage, key};
@@ -135,6 +136,8 @@ async fn r_11_memory_runs_out_in_steps_and_the_gateway_lives_through_all_of_them
     healthy().await;
     assert_eq!(ready().await, 200);
     assert_eq!(waiting(&stage, 1).send().await.status, 200);
+    let socket = Wire::dial(stage.address, "/v1/realtime?model=voice", &[]).await;
+    assert_eq!(socket.err().map(|refused| refused.status), Some(503), "no sessions begin");
     let refused = stage.modern("subscriptions/listen", listen.clone()).send().await;
     assert_eq!(refused.brief(), "503 -32603");
     for path in ["/api/events", "/api/audit/tail"] {

@@ -24,6 +24,7 @@ mod late;
 mod legacy;
 mod levels;
 mod limits;
+mod live_admin;
 mod measuring;
 mod memory;
 mod model;

@@ -21,24 +21,24 @@ use crate::stage::{Remembers, Setup, Stage, key};
 const SOON: Duration = Duration::from_secs(10);
 
 /// A stage, and where its provider listens.
-struct Theatre {
-    stage: Stage,
+pub(crate) struct Theatre {
+    pub(crate) stage: Stage,
     provider: TcpListener,
 }
 
 impl Theatre {
-    async fn open(setup: Setup) -> Self {
+    pub(crate) async fn open(setup: Setup) -> Self {
         let provider = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let models = models(&format!("http://{}/v1", provider.local_addr().unwrap()));
         Self { stage: Stage::with(Setup { models, ..setup }).await, provider }
     }
 
-    async fn dial(&self, headers: &[String]) -> Result<Wire, Refused> {
+    pub(crate) async fn dial(&self, headers: &[String]) -> Result<Wire, Refused> {
         Wire::dial(self.stage.address, "/v1/realtime?model=voice", headers).await
     }
 
     /// Both ends of a session that has begun.
-    async fn session(&self, headers: &[String]) -> (Talker, Talker) {
+    pub(crate) async fn session(&self, headers: &[String]) -> (Talker, Talker) {
         let provider = async {
             let (stream, _) = self.provider.accept().await.unwrap();
             Asked::read(stream).await.unwrap().welcome().await.unwrap()
@@ -85,7 +85,7 @@ fn agent(name: &str, tools: &[&str]) -> Agent {
     }
 }
 
-struct Talker(Wire);
+pub(crate) struct Talker(Wire);
 
 impl Talker {
     async fn say(&mut self, event: Value) {
@@ -109,7 +109,7 @@ impl Talker {
         }
     }
 
-    async fn end(&mut self) -> Message {
+    pub(crate) async fn end(&mut self) -> Message {
         loop {
             match tokio::time::timeout(SOON, self.0.message()).await.expect("it ends") {
                 Message::Text(_) | Message::Binary(_) => {}
