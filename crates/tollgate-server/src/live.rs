@@ -112,15 +112,18 @@ async fn admitted(
     front.pressure.take_stream()?;
     let who = target::who(front, &sent)?;
     let seat = front.live.enter(share(front, &who))?;
+    // Whose model is in the URL, or is the agent's, is told in HTTP if it cannot be served.
+    let says_more = match (live, &place) {
+        (Live::OpenAi | Live::OpenAiSideband, _) | (Live::GptLive, Place::Attached(_)) => false,
+        (Live::GptLive | Live::Deepgram | Live::Gemini, _) => true,
+    };
     let knock = Knock::new(front, &sent, (who, live, place))?;
-    let session = match live {
-        // The model is in the URL: whoever cannot be served is told in HTTP.
-        Live::OpenAi | Live::OpenAiSideband => {
-            let visit = knock.visit(parameter(&sent.uri, "model").as_deref())?;
-            let provider = visit.dial().await.map_err(target::problem)?;
-            session::known(Arc::clone(front), knock, (visit, provider))
-        }
-        Live::GptLive | Live::Deepgram | Live::Gemini => session::unknown(Arc::clone(front), knock),
+    let session = if says_more {
+        session::unknown(Arc::clone(front), knock)
+    } else {
+        let visit = knock.visit(parameter(&sent.uri, "model").as_deref())?;
+        let provider = visit.dial().await.map_err(target::problem)?;
+        session::known(Arc::clone(front), knock, (visit, provider))
     };
     let response = shake.response(&sent);
     handover.give(async move {

@@ -317,6 +317,8 @@ impl RealtimeDialect for Deepgram {
         let Frame::Text(text) = frame else { return Step::forward() };
         let Glance::Is(name) = glance::string(text, "type") else { return Step::forward() };
         match name {
+            // The client has heard one: it may say nothing until then.
+            "Welcome" => return Step::swallow(),
             "SettingsApplied" => {
                 self.settings = Settings::Applied;
                 return Step::forward().and(self.offer());

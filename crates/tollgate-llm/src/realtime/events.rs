@@ -33,7 +33,7 @@ pub trait RealtimeDialect: Send {
 #[derive(Debug, Clone)]
 pub struct Opening {
     pub offer: Offer,
-    /// The model as its provider calls it.
+    /// The model as its provider calls it. Empty: whichever the client names.
     pub model: String,
     pub routing: Routing,
 }

@@ -86,6 +86,13 @@ impl Live {
         Some(named.strip_prefix("models/").map(str::to_owned).unwrap_or(named))
     }
 
+    /// What a client hears before it has said anything: some say nothing until then. The provider's
+    /// own is not passed on.
+    pub fn greeting(self) -> Option<String> {
+        let id = format!("{:032x}", rand::random::<u128>());
+        (self == Self::Deepgram).then(|| format!(r#"{{"type":"Welcome","request_id":"{id}"}}"#))
+    }
+
     pub fn machine(self, opening: Opening) -> Box<dyn RealtimeDialect> {
         match self {
             Self::OpenAi => Box::new(OpenAi::new(opening)),

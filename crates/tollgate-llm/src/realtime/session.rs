@@ -118,7 +118,7 @@ impl Session {
         let offer = offers::offer(&visit, &turn, prompt.clone());
         let opening = Opening {
             offer: offer.clone(),
-            model: visit.model.settings.id.clone(),
+            model: visit.model_id(),
             routing: course.routing(&hall, &visit),
         };
         let mut session = Self {

@@ -100,6 +100,14 @@ impl Visit {
         .boxed()
     }
 
+    /// The model as its provider calls it. Of Deepgram's a client chooses the model behind the voice,
+    /// unless the config gives an `id` to the one that it asked for: nothing then.
+    pub(super) fn model_id(&self) -> String {
+        let settings = &self.model.settings;
+        let is_clients = self.live == Live::Deepgram && settings.id == settings.name;
+        if is_clients { String::new() } else { settings.id.clone() }
+    }
+
     fn path(&self) -> String {
         match (self.live, &self.place) {
             (Live::OpenAi | Live::OpenAiSideband, _) => "/realtime".to_owned(),

@@ -141,6 +141,10 @@ pub(super) fn unknown(front: Arc<Front>, knock: Knock) -> Open {
     Box::new(move |upgraded| {
         async move {
             let mut client = socket(upgraded).await;
+            if let Some(greeting) = knock.live.greeting() {
+                // Whoever is gone already is noticed by what follows.
+                let _ = client.send(Message::text(greeting)).await;
+            }
             let mut ends = knock.ends();
             let found = tokio::select! {
                 found = introduced(&knock, &mut client) => found,

@@ -40,7 +40,7 @@ fn settings_get_our_functions_and_our_prompt_before_the_clients() {
         client {"type":"Settings","audio":{"input":{"encoding":"linear16"}},"agent":{"think":{"provider":{"type":"open_ai","model":"voice","temperature":0.5},"prompt":"You sell boats.","functions":[{"name":"lamp","parameters":{"type":"object"}}]},"greeting":"Ahoy"}}
           replace {"type":"Settings","audio":{"input":{"encoding":"linear16"}},"agent":{"think":{"provider":{"type":"open_ai","model":"real-model","temperature":0.5},"prompt":"Be brief.\n\nYou sell boats.","functions":[{"name":"lamp","parameters":{"type":"object"}},{"name":"roll","description":"does roll"},{"name":"book","description":"does book","defer_until_eot":true}]},"greeting":"Ahoy"}}
         provider {"type":"Welcome","request_id":"r"}
-          forward
+          swallow
         provider {"type":"SettingsApplied"}
           forward
         "#,
@@ -67,6 +67,21 @@ fn the_provider_of_a_model_is_known_where_the_client_cannot_know_it() {
         r#"
         client {"type":"Settings","agent":{"think":{"provider":{"type":"open_ai","model":"voice"}}}}
           replace {"type":"Settings","agent":{"think":{"provider":{"type":"anthropic","model":"claude-sonnet-4-20250514"}}}}
+        "#,
+    );
+}
+
+#[test]
+fn a_model_that_nobody_pinned_is_the_clients() {
+    let mut opening = transcript::opening("");
+    opening.model.clear();
+    transcript::check(
+        &mut Deepgram::new(opening),
+        r#"
+        client {"type":"Settings","agent":{"think":[{"provider":{"type":"open_ai","model":"a"}},{"provider":{"type":"google","model":"b"}}]}}
+          replace {"type":"Settings","agent":{"think":[{"provider":{"type":"open_ai","model":"a"}},{"provider":{"type":"google","model":"b"}}]}}
+        client {"type":"UpdateThink","think":{"provider":{"type":"google","model":"b"}}}
+          replace {"type":"UpdateThink","think":{"provider":{"type":"google","model":"b"}}}
         "#,
     );
 }
