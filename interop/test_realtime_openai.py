@@ -44,23 +44,31 @@ class Line:
                 "write_down": {"estimated_duration_ms": 50},
             },
         }
+        slow = {"allow": ["weather"], "tools": {"weather": {"estimated_duration_ms": 3000}}}
         models = {
             play: {"provider": "openai", "api": "realtime", "id": f"gpt-realtime-2.1--{play}"}
             for play in live_openai_plays.NAMED
         }
+        common = {
+            "tools": ["pace_*"],
+            "auto_execute": ["pace_*", "pace_write_down"],
+            "prompt": "You speak with {caller_name}.",
+            "budget_tier": "deep",
+        }
         config = {
-            "servers": {"pace": entry},
+            "servers": {"pace": entry, "archive": {**entry, **slow}},
             "budget": {"min_samples": 100},
-            "providers": {"openai": {"kind": "openai", "base_url": self.provider.url, "api_key": SECRET}},
-            "models": models,
+            "providers": {
+                "openai": {"kind": "openai", "base_url": self.provider.url, "api_key": SECRET},
+                "demo": {"kind": "offline"},
+            },
+            "models": {**models, "small": {"provider": "demo"}},
             "agents": {
-                "caller": {
-                    "tools": ["pace_*"],
-                    "auto_execute": ["pace_*", "pace_write_down"],
-                    "prompt": "You speak with {caller_name}.",
-                    "budget_tier": "deep",
-                    "models": list(models),
-                }
+                "caller": {**common, "models": list(models)},
+                # Deep turns of it are answered by a model of another kind.
+                "thinker": {
+                    **common, "engine": "s2s", "models": ["waiting", "small"], "tools": ["pace_*", "archive_*"],
+                },
             },
             "default_agent": "caller",
             "keys": [{"name": "app", "key": KEY, "role": "caller", "rights": ["execute", "override_tier"]}],
@@ -273,6 +281,19 @@ def test_a_slow_call_is_announced_beside_the_conversation(line, client):
     check_hidden(heard)
     check_answered(line)
     assert not any("One moment" in json.dumps(item) for item in line.session.items)
+
+
+@EVERY
+def test_a_deep_turn_is_answered_by_another_model_and_spoken_by_this_one(line, client):
+    heard = line.talk(client, "thinker", say("Please think carefully: what do you have?", "The tool said"))
+    [output] = [item["output"] for item in line.session.items if item["type"] == "function_call_output"]
+    answer = json.loads(output)["answer"]
+    assert "offline model" in answer and "offline model" in heard.said[-1]
+    check_hidden(heard)
+    check_answered(line)
+    asked = [event["response"] for event in line.session.received if event["type"] == "response.create"]
+    assert [response["tool_choice"] for response in asked] == ["none"]
+    assert answer not in asked[0]["instructions"], "what another model said is no instruction"
 
 
 @EVERY
