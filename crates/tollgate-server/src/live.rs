@@ -105,7 +105,7 @@ async fn admitted(
     mut request: Request,
     (live, place): (Live, Place),
 ) -> Result<Response, Problem> {
-    let shake = Handshake::read(request.method(), request.headers())?;
+    let shake = Handshake::read(&request)?;
     let upgrade = hyper::upgrade::on(&mut request);
     let (sent, _) = request.into_parts();
     let handover = sent.extensions.get::<Handover>().cloned().ok_or(NO_SOCKET)?;

@@ -2,11 +2,12 @@
 //! is refused in HTTP. No extension is ever agreed to.
 
 use axum::body::Body;
+use axum::extract::Request;
 use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Version, header};
 use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use super::key::PROTOCOL;
@@ -23,11 +24,13 @@ pub(super) struct Handshake {
 }
 
 impl Handshake {
-    pub(super) fn read(method: &Method, headers: &HeaderMap) -> Result<Self, Problem> {
+    pub(super) fn read(request: &Request) -> Result<Self, Problem> {
+        let headers = request.headers();
+        let is_get = request.method() == Method::GET && request.version() >= Version::HTTP_11;
         let is_upgrade = has_token(headers, &header::CONNECTION, "upgrade")
             && has_token(headers, &header::UPGRADE, "websocket");
         let version = single(headers, &header::SEC_WEBSOCKET_VERSION)?;
-        if method != Method::GET || !is_upgrade || version.is_none_or(|it| it != "13") {
+        if !is_get || !is_upgrade || version.is_none_or(|it| it != "13") {
             return Err(NO_UPGRADE);
         }
         let has_body = headers.contains_key(header::TRANSFER_ENCODING)
