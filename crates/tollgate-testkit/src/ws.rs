@@ -4,8 +4,9 @@
 use std::io;
 use std::net::SocketAddr;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::net::tcp::{OwnedReadHalf, OwnedWriteHalf};
 
 mod frame;
 mod handshake;
@@ -21,6 +22,8 @@ pub struct Wire {
     role: Role,
     /// The pieces of a message that is not whole yet.
     pieces: Option<(u8, Vec<u8>)>,
+    /// What the other end opened it with, up to the empty line.
+    pub head: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,16 +80,7 @@ impl Wire {
     /// The next frame, whatever it is; `None` at the end of the connection. Nothing is lost when
     /// the future is dropped.
     pub async fn frame(&mut self) -> Option<Frame> {
-        loop {
-            if let Some((frame, length)) = Frame::parse(&self.read) {
-                self.read.drain(..length);
-                return Some(frame);
-            }
-            match self.stream.read_buf(&mut self.read).await {
-                Ok(1..) => {}
-                Ok(0) | Err(_) => return None,
-            }
-        }
+        next_frame(&mut self.stream, &mut self.read).await
     }
 
     /// The next whole message. Pings are answered, pongs passed over. Nothing is lost when the
@@ -130,8 +124,37 @@ impl Wire {
         self.frame().await.is_none()
     }
 
-    pub fn stream(&self) -> &TcpStream {
-        &self.stream
+    /// For those who read and write at the same time.
+    pub fn into_halves(self) -> (Reading, OwnedWriteHalf) {
+        let (stream, writing) = self.stream.into_split();
+        (Reading { stream, read: self.read }, writing)
+    }
+}
+
+/// The half of a connection that hears.
+#[derive(Debug)]
+pub struct Reading {
+    stream: OwnedReadHalf,
+    read: Vec<u8>,
+}
+
+impl Reading {
+    /// The next frame; `None` at the end of the connection.
+    pub async fn frame(&mut self) -> Option<Frame> {
+        next_frame(&mut self.stream, &mut self.read).await
+    }
+}
+
+async fn next_frame(stream: &mut (impl AsyncRead + Unpin), read: &mut Vec<u8>) -> Option<Frame> {
+    loop {
+        if let Some((frame, length)) = Frame::parse(read) {
+            read.drain(..length);
+            return Some(frame);
+        }
+        match stream.read_buf(read).await {
+            Ok(1..) => {}
+            Ok(0) | Err(_) => return None,
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod agents;
 mod asking_leave;
+mod autobahn;
 mod chat;
 mod chat_cascade;
 mod chat_same;
@@ -25,6 +26,7 @@ mod legacy;
 mod levels;
 mod limits;
 mod live_admin;
+mod living;
 mod measuring;
 mod memory;
 mod model;
@@ -51,3 +53,6 @@ mod tool_calls;
 mod trouble;
 mod trusting;
 mod upstream;
+mod ws_events;
+mod ws_floods;
+mod ws_handshake;

@@ -103,11 +103,14 @@ impl Ledger {
         self.rows.lock().get(id).is_some_and(|row| row.answered > 0)
     }
 
-    /// The id of a call that is the gateway's business, if there is one.
-    pub fn any_of_the_gateways(&self, chance: u64) -> Option<String> {
+    /// The id of a call that the gateway knows as its own business, if there is one whose id begins
+    /// like this.
+    pub fn any_of_the_gateways(&self, prefix: &str, chance: u64) -> Option<String> {
         let rows = self.rows.lock();
-        let gateways = rows.iter().filter(|(_, row)| row.runner != Runner::Client);
-        let ids: Vec<&String> = gateways.rev().take(64).map(|(id, _)| id).collect();
+        let session = rows.range(prefix.to_owned()..).take_while(|(id, _)| id.starts_with(prefix));
+        let is_known = |row: &Row| row.runner != Runner::Client && row.ran + row.answered > 0;
+        let ids: Vec<&String> =
+            session.filter(|(_, row)| is_known(row)).map(|(id, _)| id).collect();
         let at = chance.checked_rem(ids.len() as u64)? as usize;
         ids.get(at).map(|id| (*id).clone())
     }

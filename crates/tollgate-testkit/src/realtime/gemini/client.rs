@@ -104,7 +104,10 @@ impl Client {
 
     /// Says that a call of the gateway's came to something.
     async fn forge(&mut self) -> io::Result<()> {
-        let Some(id) = self.ledger.any_of_the_gateways(self.chance.bits()) else { return Ok(()) };
+        // Its audio gives away how the provider calls the session.
+        let session = self.heard.keys().max().copied().unwrap_or_default();
+        let id = self.ledger.any_of_the_gateways(&format!("f_{session}_"), self.chance.bits());
+        let Some(id) = id else { return Ok(()) };
         let answer = json!({"id": id, "name": "x", "response": {"output": CLIENTS_WORDS}});
         self.say(&json!({"toolResponse": {"functionResponses": [answer]}})).await
     }

@@ -14,7 +14,7 @@ use crate::ws::{BINARY, Frame, Message, Wire};
 /// Between two things that it says, at most.
 const PAUSE: Duration = Duration::from_millis(2);
 /// How long it waits for the last answers before it hangs up.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(5);
 const QUIET: Duration = Duration::from_millis(150);
 /// What the client of this kit says to calls of its own.
 pub(super) const CLIENTS_WORDS: &str = "the client did it";
@@ -37,6 +37,8 @@ pub struct Provider {
     /// Calls that wait for their answers.
     open: BTreeMap<String, Runner>,
     ended: Ending,
+    /// Since something happened, but for audio; roughly.
+    quiet: Duration,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -77,6 +79,7 @@ impl Provider {
             script: VecDeque::new(),
             open: BTreeMap::new(),
             ended: Ending::Not,
+            quiet: Duration::ZERO,
         }
     }
 
@@ -93,19 +96,15 @@ impl Provider {
             Message::Text(text) => self.set_up(&text).await?,
             _ => return Ok(()),
         }
-        let mut quiet = Duration::ZERO;
         while self.ended != Ending::Over {
             let pause = self.chance.up_to(PAUSE);
             match tokio::time::timeout(pause, self.wire.message()).await {
-                Ok(Message::Text(text)) => {
-                    quiet = Duration::ZERO;
-                    self.take(&text).await?;
-                }
+                Ok(Message::Text(text)) => self.take(&text).await?,
                 Ok(Message::Binary(_)) => self.ledger.fault("binary came to the provider"),
                 Ok(Message::Close(..) | Message::Gone) => return Ok(()),
                 Err(_) => {
-                    quiet += PAUSE / 2;
-                    self.go_on(quiet).await?;
+                    self.quiet += PAUSE / 2;
+                    self.go_on().await?;
                 }
             }
         }
@@ -135,7 +134,10 @@ impl Provider {
         };
         match kind.as_str() {
             "realtimeInput" | "realtime_input" => self.hear(value),
-            "toolResponse" | "tool_response" => self.take_answers(value),
+            "toolResponse" | "tool_response" => {
+                self.quiet = Duration::ZERO;
+                self.take_answers(value);
+            }
             "contextUpdate" | "clientContent" | "client_content" => {}
             other => self.ledger.fault(format!("the provider was sent {other:?}")),
         }
@@ -143,7 +145,9 @@ impl Provider {
     }
 
     fn hear(&mut self, input: &Value) {
-        let number = input["audio"]["data"].as_str().and_then(|it| it.parse::<u64>().ok());
+        // Results that came late are told as text.
+        let Some(audio) = input.get("audio") else { return };
+        let number = audio["data"].as_str().and_then(|it| it.parse::<u64>().ok());
         let expected = self.heard.map(|heard| heard + 1);
         if number.is_none() || expected.is_some_and(|expected| number != Some(expected)) {
             self.ledger.fault(format!("{}: audio is not in order: {input}", self.name));
@@ -171,8 +175,9 @@ impl Provider {
     }
 
     /// Says the next thing; when there is none, thinks of a new turn or ends.
-    async fn go_on(&mut self, quiet: Duration) -> io::Result<()> {
+    async fn go_on(&mut self) -> io::Result<()> {
         if let Some(step) = self.script.pop_front() {
+            self.quiet = Duration::ZERO;
             return self.step(step).await;
         }
         match self.ended {
@@ -181,8 +186,12 @@ impl Provider {
                 self.odds.turns -= 1;
                 self.plan_turn();
             }
-            Ending::Not if quiet > PATIENCE => self.ended = Ending::Tired,
-            Ending::Tired if self.open.is_empty() && quiet > QUIET || quiet > PATIENCE => {
+            Ending::Not if self.quiet > PATIENCE => self.ended = Ending::Tired,
+            Ending::Tired
+                if self.open.is_empty() && self.quiet > QUIET || self.quiet > PATIENCE =>
+            {
+                // What has no answer by now gets none: that is not excused.
+                self.open.clear();
                 self.close(1000).await?;
             }
             Ending::Not | Ending::Tired | Ending::Over => {}

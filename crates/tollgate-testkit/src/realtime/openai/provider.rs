@@ -18,7 +18,7 @@ mod turns;
 /// Between two things that it says, at most.
 const PAUSE: Duration = Duration::from_millis(2);
 /// How long it waits for the last answers before it hangs up.
-const PATIENCE: Duration = Duration::from_secs(10);
+const PATIENCE: Duration = Duration::from_secs(5);
 const QUIET: Duration = Duration::from_millis(150);
 /// What the client of this kit says to calls of its own.
 pub(super) const CLIENTS_WORDS: &str = "the client did it";
@@ -42,6 +42,8 @@ pub struct Provider {
     /// Ids that somebody put into the conversation by hand.
     told: BTreeSet<String>,
     ended: Ending,
+    /// Since something happened, but for audio; roughly.
+    quiet: Duration,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,6 +85,7 @@ impl Provider {
             open: BTreeMap::new(),
             told: BTreeSet::new(),
             ended: Ending::Not,
+            quiet: Duration::ZERO,
         }
     }
 
@@ -101,19 +104,15 @@ impl Provider {
 
     async fn live(&mut self) -> io::Result<()> {
         self.say(events::session("session.created", &json!([]), "")).await?;
-        let mut quiet = Duration::ZERO;
         while self.ended != Ending::Over {
             let pause = self.chance.up_to(PAUSE);
             match tokio::time::timeout(pause, self.wire.message()).await {
-                Ok(Message::Text(text)) => {
-                    quiet = Duration::ZERO;
-                    self.take(&text).await?;
-                }
+                Ok(Message::Text(text)) => self.take(&text).await?,
                 Ok(Message::Binary(_)) => self.ledger.fault("binary came to the provider"),
                 Ok(Message::Close(..) | Message::Gone) => return Ok(()),
                 Err(_) => {
-                    quiet += PAUSE / 2;
-                    self.go_on(quiet).await?;
+                    self.quiet += PAUSE / 2;
+                    self.go_on().await?;
                 }
             }
         }
@@ -121,8 +120,9 @@ impl Provider {
     }
 
     /// Says the next thing; when there is none, thinks of a new turn or ends.
-    async fn go_on(&mut self, quiet: Duration) -> io::Result<()> {
+    async fn go_on(&mut self) -> io::Result<()> {
         if let Some(step) = self.script.pop_front() {
+            self.quiet = Duration::ZERO;
             return self.step(step).await;
         }
         if self.active.is_some() {
@@ -135,11 +135,13 @@ impl Provider {
                 self.odds.turns -= 1;
                 self.plan_turn();
             }
-            Ending::Not if quiet > PATIENCE => self.ended = Ending::Tired,
+            Ending::Not if self.quiet > PATIENCE => self.ended = Ending::Tired,
             Ending::Not => {}
             Ending::Tired => {
-                let is_done = self.open.is_empty() && quiet > QUIET;
-                if is_done || quiet > PATIENCE {
+                let is_done = self.open.is_empty() && self.quiet > QUIET;
+                if is_done || self.quiet > PATIENCE {
+                    // What has no answer by now gets none: that is not excused.
+                    self.open.clear();
                     self.close(1000).await;
                 }
             }
@@ -154,7 +156,11 @@ impl Provider {
             self.ledger.fault(format!("the provider was sent what is no JSON: {text:.100}"));
             return Ok(());
         };
-        match event["type"].as_str().unwrap_or_default() {
+        let kind = event["type"].as_str().unwrap_or_default();
+        if kind != "input_audio_buffer.append" {
+            self.quiet = Duration::ZERO;
+        }
+        match kind {
             "session.update" => {
                 if let Some(tools) = event["session"].get("tools") {
                     self.declared = tools.clone();
