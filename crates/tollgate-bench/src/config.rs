@@ -43,13 +43,20 @@ pub(crate) struct Config {
 impl Config {
     /// Listens on any free port and keeps its data for itself.
     pub(crate) fn new(scratch: &Scratch, name: &str) -> io::Result<Self> {
+        Self::limited(scratch, name, "timeout_ms: 60000")
+    }
+
+    /// The same with room for thousands of live sessions.
+    pub(crate) fn crowded(scratch: &Scratch, name: &str) -> io::Result<Self> {
+        Self::limited(scratch, name, "timeout_ms: 60000, live_sessions: 4096, live_per_key: 4096")
+    }
+
+    fn limited(scratch: &Scratch, name: &str, limits: &str) -> io::Result<Self> {
         let directory = scratch.path().join(name);
         fs::create_dir_all(&directory)?;
         let data = directory.join("data");
-        let text = format!(
-            "listen: 127.0.0.1:0\ndata: {}\nlimits: {{ timeout_ms: 60000 }}\n",
-            data.display()
-        );
+        let text =
+            format!("listen: 127.0.0.1:0\ndata: {}\nlimits: {{ {limits} }}\n", data.display());
         Ok(Self { text, directory })
     }
 

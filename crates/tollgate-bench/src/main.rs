@@ -31,6 +31,7 @@ mod process;
 mod samples;
 mod scenario;
 mod serve;
+mod speech;
 mod stdio_echo;
 mod table;
 mod tokens;

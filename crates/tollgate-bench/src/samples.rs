@@ -14,6 +14,10 @@ impl Samples {
         Self { sorted: nanos }
     }
 
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self::of_nanos([self.sorted, other.sorted].concat())
+    }
+
     pub(crate) fn len(&self) -> usize {
         self.sorted.len()
     }

@@ -30,6 +30,7 @@ mod programs;
 mod rate;
 mod recall;
 mod saved;
+mod speech;
 mod start;
 mod throughput;
 mod wall;
@@ -40,7 +41,7 @@ pub(crate) use recall::{Database, rows as memory};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The figures of the targets that can be measured so far, in the order in which they run.
-pub(crate) const ALL: [Figure; 17] = [
+pub(crate) const ALL: [Figure; 18] = [
     Figure::P1,
     Figure::P2,
     Figure::P3,
@@ -53,6 +54,7 @@ pub(crate) const ALL: [Figure; 17] = [
     Figure::P10,
     Figure::P11,
     Figure::P12,
+    Figure::P13,
     Figure::P14,
     Figure::P15,
     Figure::P16,
@@ -74,6 +76,7 @@ pub(crate) enum Figure {
     P10,
     P11,
     P12,
+    P13,
     P14,
     P15,
     P16,
@@ -97,6 +100,7 @@ impl Figure {
             Self::P10 => "P10",
             Self::P11 => "P11",
             Self::P12 => "P12",
+            Self::P13 => "P13",
             Self::P14 => "P14",
             Self::P15 => "P15",
             Self::P16 => "P16",
@@ -119,6 +123,7 @@ impl Figure {
             Self::P10 => memory::measure(bench).await,
             Self::P11 => start::measure(bench).await,
             Self::P12 => wall::measure(bench).await,
+            Self::P13 => speech::measure(bench).await,
             Self::P14 => programs::measure(bench).await,
             Self::P15 => saved::measure(bench).await,
             Self::P16 => {

@@ -1,11 +1,12 @@
-//! P10: what the gateway holds in memory: idle, under load, and with calls that wait.
+//! P10: what the gateway holds in memory: idle, under load, with calls that wait, and with live
+//! sessions.
 
 use std::time::Duration;
 
 use serde_json::json;
 use tokio::task::JoinSet;
 
-use super::{Bench, calling, http_server, three};
+use super::{Bench, calling, http_server, speech, three};
 use crate::config::Server;
 use crate::load::{HttpLane, closed};
 use crate::serve::OnThread;
@@ -20,7 +21,8 @@ const PER_SERVER: usize = 50;
 const SETTLE: Duration = Duration::from_millis(500);
 
 pub(super) async fn measure(bench: &Bench) -> Result<Vec<Row>, Trouble> {
-    Ok(vec![idle(bench).await?, loaded(bench).await?, parked(bench).await?])
+    let talking = Box::pin(speech::held(bench));
+    Ok(vec![idle(bench).await?, loaded(bench).await?, parked(bench).await?, talking.await?])
 }
 
 async fn idle(bench: &Bench) -> Result<Row, Trouble> {
