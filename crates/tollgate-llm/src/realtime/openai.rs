@@ -12,10 +12,11 @@ mod floor;
 mod items;
 mod owed;
 mod provider;
+mod recent;
 mod responses;
 mod wire;
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::time::Instant;
 
 use self::calls::Calls;
@@ -23,6 +24,7 @@ use self::config::{Config, Seat};
 use self::floor::Floor;
 use self::items::Items;
 use self::owed::Owed;
+use self::recent::Recent;
 use self::wire::Post;
 use super::events::{Action, Fate, Frame, News, Opening, RealtimeDialect, Step};
 use super::glance::{self, Glance};
@@ -37,9 +39,9 @@ pub struct OpenAi {
     /// What the caller is saying, by item.
     heard: HashMap<String, String>,
     /// What was said beside the conversation: no item of it can be spoken of.
-    aside_items: HashSet<String>,
+    aside_items: Recent,
     /// Calls that the client wrote into the history.
-    written: HashSet<String>,
+    written: Recent,
     first: First,
 }
 
@@ -69,8 +71,8 @@ impl OpenAi {
             floor: Floor::default(),
             owed: Owed::default(),
             heard: HashMap::new(),
-            aside_items: HashSet::new(),
-            written: HashSet::new(),
+            aside_items: Recent::default(),
+            written: Recent::default(),
             first: First::Awaited,
         }
     }
@@ -122,7 +124,7 @@ impl RealtimeDialect for OpenAi {
                 self.declare_due(now, &mut out);
             }
             News::Answer(answer) => self.answer(answer, now, &mut out),
-            News::Slow { id, message } => self.announce(&id, &message, &mut out),
+            News::Slow { id, message } => self.announce((&id, &message), now, &mut out),
             News::Route => self.route(&mut out),
             News::Speak(words) => self.speak(words, now, &mut out),
             News::Tier { tier, reason } => {
@@ -132,6 +134,7 @@ impl RealtimeDialect for OpenAi {
             News::Time => {
                 self.declare_due(now, &mut out);
                 self.owed.time_passes(now);
+                self.floor.time_passes(now);
                 self.settle(now, &mut out);
             }
         }
@@ -139,7 +142,7 @@ impl RealtimeDialect for OpenAi {
     }
 
     fn wakes(&self) -> Option<Instant> {
-        [self.config.due(), self.owed.wakes()].into_iter().flatten().min()
+        [self.config.due(), self.owed.wakes(), self.floor.wakes()].into_iter().flatten().min()
     }
 }
 

@@ -7,6 +7,9 @@ use tollgate_core::tool::Delivery;
 
 use crate::realtime::events::{Answer, Answered};
 
+/// Calls that can be told from new ones.
+const REMEMBERED: usize = 1024;
+
 #[derive(Default)]
 pub(super) struct Calls {
     /// In the order they came; kept after their answers, so that an id runs once and can be forged
@@ -97,7 +100,22 @@ impl Calls {
         };
         self.order.push(id.to_owned());
         self.entries.insert(id.to_owned(), entry);
+        self.forget();
         true
+    }
+
+    /// The oldest that is answered, when there are many.
+    fn forget(&mut self) {
+        if self.order.len() <= REMEMBERED {
+            return;
+        }
+        let is_answered = |id: &String| {
+            self.entries.get(id).is_none_or(|entry| matches!(entry.stage, Stage::Answered))
+        };
+        if let Some(at) = self.order.iter().position(is_answered) {
+            let oldest = self.order.remove(at);
+            self.entries.remove(&oldest);
+        }
     }
 
     /// The response stands: its calls, and the answers that waited for that.
@@ -181,7 +199,10 @@ impl Calls {
         };
         entry.stage = match answer.answered {
             Answered::Pending => Stage::Pending,
-            Answered::Done | Answered::Late | Answered::Cancelled => Stage::Answered,
+            Answered::Done | Answered::Late | Answered::Cancelled => {
+                (entry.name, entry.arguments) = (String::new(), String::new());
+                Stage::Answered
+            }
         };
         Some(Due { call_id: answer.id, outcome: answer.outcome, means, then })
     }

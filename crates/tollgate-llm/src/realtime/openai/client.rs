@@ -11,7 +11,7 @@ use super::OpenAi;
 use super::config::named;
 use super::floor::{Asked, Ending, Kind, Want, Whose};
 use super::owed::{Deep, Held};
-use super::wire::Refusal;
+use super::wire::{MARK, Refusal};
 use crate::realtime::events::{Action, Form, Step};
 
 impl OpenAi {
@@ -65,10 +65,11 @@ impl OpenAi {
             Some("none") => Kind::Aside,
             Some(_) | None => Kind::Conversation,
         };
-        let changed = match kind {
+        let joined = match kind {
             Kind::Aside => self.config.client_aside(&mut response),
             Kind::Conversation => self.config.client_response(&mut response),
         };
+        let changed = unmarked(&mut response) || joined;
         if kind == Kind::Conversation && self.must_hold() {
             let mut out = Vec::new();
             let step = self.hold(&message, response);
@@ -87,7 +88,7 @@ impl OpenAi {
         if kind == Kind::Conversation {
             self.owed.client_went_on();
         }
-        self.floor.ask(Asked { event_id, whose: Whose::Others, kind, want });
+        self.floor.ask(Asked { event_id, whose: Whose::Others, kind, want }, now);
         if changed || !is_named {
             return Ok(Step::replace(message.to_text()));
         }
@@ -159,7 +160,7 @@ impl OpenAi {
             "function_call_output" => self.owed.client_answered(&call_id, now),
             "function_call" => {
                 let id = item.string("id").map(String::from);
-                self.written.extend([Some(call_id), id].into_iter().flatten());
+                [Some(call_id), id].iter().flatten().for_each(|id| self.written.insert(id));
             }
             "message" if item.string("role").as_deref() == Some("user") => {
                 if self.calls.any_waiting() || self.owed.deep != Deep::No {
@@ -185,7 +186,7 @@ impl OpenAi {
     fn client_points(&mut self, kind: &str, text: &str) -> Result<Step, Malformed> {
         let message = Object::parse(text)?;
         let Some(item_id) = message.string("item_id") else { return Ok(Step::forward()) };
-        if self.aside_items.contains(&*item_id) && kind == "conversation.item.truncate" {
+        if self.aside_items.contains(&item_id) && kind == "conversation.item.truncate" {
             return Ok(Step::swallow());
         }
         if !self.items.is_hidden(&item_id) {
@@ -230,6 +231,12 @@ impl OpenAi {
         };
         Ok(self.refuse(&refusal, event_id.as_deref()))
     }
+}
+
+/// The mark is ours alone; `true` if it was there.
+fn unmarked(response: &mut Map<String, Value>) -> bool {
+    let metadata = response.get_mut("metadata").and_then(Value::as_object_mut);
+    metadata.is_some_and(|metadata| metadata.remove(MARK).is_some())
 }
 
 /// What a message says in writing.

@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 use tollgate_core::json::{self, Malformed, Object};
 use tollgate_core::tool::Delivery;
 
+use super::recent::Recent;
 use super::wire::{Post, Purpose};
 use crate::realtime::events::Offer;
 
@@ -32,7 +33,7 @@ pub(super) struct Config {
     /// Names that we declared at any time.
     ours: HashSet<String>,
     /// Names that the client declared at any time.
-    theirs: HashSet<String>,
+    theirs: Recent,
     /// Names that the client declared for one response only.
     borrowed: HashSet<String>,
     last: Option<Instant>,
@@ -91,7 +92,7 @@ impl Config {
             default_instructions: None,
             updates: VecDeque::new(),
             ours: HashSet::new(),
-            theirs: HashSet::new(),
+            theirs: Recent::default(),
             borrowed: HashSet::new(),
             last: None,
             due: None,
@@ -209,7 +210,7 @@ impl Config {
         let mut changed = false;
         if let Some(Value::Array(tools)) = session.get("tools") {
             self.client.tools.clone_from(tools);
-            self.theirs.extend(tools.iter().filter_map(name_of).map(str::to_owned));
+            tools.iter().filter_map(name_of).for_each(|name| self.theirs.insert(name));
             let wanted = self.wanted();
             if !wanted.tools.is_empty() {
                 let merged = self.merged(&self.client.tools);
@@ -318,8 +319,8 @@ impl Config {
         if let Some(Value::Array(tools)) = session.get("tools") {
             let foreign = |tool: &&Value| name_of(tool).is_none_or(|name| !self.is_ours(name));
             self.client.tools = tools.iter().filter(foreign).cloned().collect();
-            let names = self.client.tools.iter().filter_map(name_of).map(str::to_owned);
-            self.theirs.extend(names.collect::<Vec<_>>());
+            let names = self.client.tools.iter().filter_map(name_of);
+            names.for_each(|name| self.theirs.insert(name));
             self.notice_loss(tools);
         }
         self.adopt_instructions(session);

@@ -87,7 +87,7 @@ impl OpenAi {
             return;
         }
         if let Some(held) = self.owed.held.take() {
-            self.ask_for_client(held, out);
+            self.ask_for_client(held, now, out);
         } else if self.owed.want != Want::Nothing {
             let want = self.owed.take();
             let wanted = match want {
@@ -97,12 +97,12 @@ impl OpenAi {
             let (text, event_id) = self.post.create(wanted);
             out.push(Action::ToProvider(text));
             let (whose, kind) = (Whose::Ours, Kind::Conversation);
-            self.floor.ask(Asked { event_id, whose, kind, want });
+            self.floor.ask(Asked { event_id, whose, kind, want }, now);
         }
     }
 
     /// What waited for our answers serves them too.
-    fn ask_for_client(&mut self, held: Held, out: &mut Vec<Action>) {
+    fn ask_for_client(&mut self, held: Held, now: Instant, out: &mut Vec<Action>) {
         let want = self.owed.take();
         let mut response = held.response;
         if want == Want::Words
@@ -117,7 +117,7 @@ impl OpenAi {
         }
         out.push(Action::ToProvider(message.to_string()));
         let (whose, kind) = (Whose::Others, Kind::Conversation);
-        self.floor.ask(Asked { event_id, whose, kind, want });
+        self.floor.ask(Asked { event_id, whose, kind, want }, now);
     }
 
     /// For an answer that must not wait, while the caller is silent.
@@ -139,14 +139,19 @@ impl OpenAi {
     }
 
     /// Words for a slow call, only if nobody would talk over them.
-    pub(super) fn announce(&mut self, id: &str, words: &str, out: &mut Vec<Action>) {
+    pub(super) fn announce(
+        &mut self,
+        (id, words): (&str, &str),
+        now: Instant,
+        out: &mut Vec<Action>,
+    ) {
         if !self.calls.is_wanted(id) || !self.floor.is_quiet() || self.owed.want != Want::Nothing {
             return;
         }
         let (text, event_id) = self.post.announce(words);
         out.push(Action::ToProvider(text));
         let (whose, kind, want) = (Whose::Ours, Kind::Aside, Want::Nothing);
-        self.floor.ask(Asked { event_id, whose, kind, want });
+        self.floor.ask(Asked { event_id, whose, kind, want }, now);
     }
 
     /// This model does not answer this turn: what it has begun ends, what it begins is not shown.
@@ -192,7 +197,7 @@ impl OpenAi {
         let code = error.string("code").unwrap_or_default();
         let purpose = self.post.refused(&event_id);
         self.config.refused(&event_id, purpose);
-        let asked = self.floor.refused(&event_id);
+        let asked = self.floor.take_asked(&event_id);
         let is_race = code == "conversation_already_has_active_response";
         if let Some(asked) = asked.filter(|_| is_race) {
             let knows = self.floor.active().is_some_and(|active| active.missed.is_empty());

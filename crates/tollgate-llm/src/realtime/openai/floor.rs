@@ -2,8 +2,12 @@
 //! and not begun, whether the caller speaks. A response may be asked for only when all of them rest.
 
 use std::collections::{HashMap, HashSet, VecDeque};
+use std::time::{Duration, Instant};
 
 use crate::realtime::events::TurnEvent;
+
+/// A request that is neither begun nor refused by then is lost.
+const UNANSWERED: Duration = Duration::from_secs(10);
 
 #[derive(Default)]
 pub(super) struct Floor {
@@ -12,7 +16,7 @@ pub(super) struct Floor {
     /// Those that write nothing, by id.
     asides: HashMap<String, Whose>,
     /// Asked for, and neither begun nor refused; oldest first.
-    asked: VecDeque<Asked>,
+    asked: VecDeque<(Instant, Asked)>,
     caller: Caller,
     playback: Playback,
     turn: Turn,
@@ -143,33 +147,43 @@ impl Floor {
         self.active.as_ref().filter(|active| active.sight == Sight::Hidden)
     }
 
-    pub(super) fn ask(&mut self, asked: Asked) {
-        self.asked.push_back(asked);
+    pub(super) fn ask(&mut self, asked: Asked, now: Instant) {
+        self.asked.push_back((now + UNANSWERED, asked));
+    }
+
+    /// Nobody waits for ever for what was never answered.
+    pub(super) fn time_passes(&mut self, now: Instant) {
+        self.asked.retain(|(until, _)| now < *until);
+    }
+
+    pub(super) fn wakes(&self) -> Option<Instant> {
+        self.asked.front().map(|(until, _)| *until)
     }
 
     pub(super) fn has_asked(&self, whose: Whose, kind: Kind) -> bool {
-        self.asked.iter().any(|asked| asked.whose == whose && asked.kind == kind)
+        self.asked.iter().any(|(_, asked)| asked.whose == whose && asked.kind == kind)
     }
 
     pub(super) fn oldest_asked(&self) -> Option<Kind> {
-        self.asked.front().map(|asked| asked.kind)
+        self.asked.front().map(|(_, asked)| asked.kind)
     }
 
-    pub(super) fn refused(&mut self, event_id: &str) -> Option<Asked> {
-        let at = self.asked.iter().position(|asked| asked.event_id == event_id)?;
-        self.asked.remove(at)
+    /// The request of that id: it was refused, or has begun.
+    pub(super) fn take_asked(&mut self, event_id: &str) -> Option<Asked> {
+        let at = self.asked.iter().position(|(_, asked)| asked.event_id == event_id)?;
+        self.asked.remove(at).map(|(_, asked)| asked)
     }
 
     /// The oldest such request: it has begun.
     pub(super) fn begun(&mut self, whose: Whose, kind: Kind) -> Option<Asked> {
         let fits = |asked: &Asked| asked.whose == whose && asked.kind == kind;
-        let at = self.asked.iter().position(fits)?;
-        self.asked.remove(at)
+        let at = self.asked.iter().position(|(_, asked)| fits(asked))?;
+        self.asked.remove(at).map(|(_, asked)| asked)
     }
 
     /// Whatever was asked for before a response ended was answered by then.
     pub(super) fn forget_asked(&mut self, kind: Kind) {
-        self.asked.retain(|asked| asked.kind != kind);
+        self.asked.retain(|(_, asked)| asked.kind != kind);
     }
 
     pub(super) fn set_caller(&mut self, caller: Caller) {
@@ -192,7 +206,7 @@ impl Floor {
             && self
                 .asked
                 .iter()
-                .all(|asked| asked.kind == Kind::Aside && asked.whose == Whose::Others)
+                .all(|(_, asked)| asked.kind == Kind::Aside && asked.whose == Whose::Others)
     }
 
     /// Free, and what was said has also been heard.

@@ -1,7 +1,7 @@
 //! The conversation's items in their order, and which of them the client does not see. Nothing that
 //! the client is told may point to one of those.
 
-use std::collections::HashSet;
+use super::recent::Recent;
 
 /// Nobody points further back.
 const REMEMBERED: usize = 1024;
@@ -9,7 +9,7 @@ const REMEMBERED: usize = 1024;
 #[derive(Default)]
 pub(super) struct Items {
     order: Vec<String>,
-    hidden: HashSet<String>,
+    hidden: Recent,
 }
 
 /// Where a new item stands.
@@ -38,7 +38,7 @@ impl Items {
     }
 
     pub(super) fn hide(&mut self, id: &str) {
-        self.hidden.insert(id.to_owned());
+        self.hidden.insert(id);
     }
 
     pub(super) fn is_hidden(&self, id: &str) -> bool {

@@ -133,6 +133,10 @@ impl OpenAi {
             self.interrupted(out);
         }
         self.owed.drop_all();
+        if self.owed.held.is_some() {
+            // Turn detection answers by itself, most often.
+            self.owed.give_way(now);
+        }
         out.extend(self.floor.turn_taken().into_iter().map(Action::Turn));
         self.settle(now, out);
         self.without_hidden_neighbour(text)
@@ -148,7 +152,11 @@ impl OpenAi {
             out.push(Action::Heard { text: transcript.into_owned(), form: Form::Final });
         } else if let Some(delta) = message.string("delta") {
             let text = before.unwrap_or_default() + &delta;
-            if text.len() <= HEARD_BYTES && self.heard.len() < HEARD_AT_ONCE {
+            if self.heard.len() == HEARD_AT_ONCE {
+                // Their ends never came.
+                self.heard.clear();
+            }
+            if text.len() <= HEARD_BYTES {
                 self.heard.insert(item.into_owned(), text.clone());
             }
             out.push(Action::Heard { text, form: Form::Partial });
@@ -217,7 +225,7 @@ impl OpenAi {
         let id = item.string("id").unwrap_or_default();
         match item.string("type").as_deref() {
             Some("function_call") => {
-                let is_written = self.written.contains(&*call_id) || self.written.contains(&*id);
+                let is_written = self.written.contains(&call_id) || self.written.contains(&id);
                 let name = item.string("name").unwrap_or_default();
                 !is_written && !self.config.is_clients(&name)
             }

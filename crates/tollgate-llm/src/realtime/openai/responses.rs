@@ -8,7 +8,7 @@ use tollgate_core::json::{self, Object};
 
 use super::OpenAi;
 use super::calls::{Due, Made};
-use super::floor::{Ending, Kind, Response, Sight, Want, Whose};
+use super::floor::{Asked, Ending, Kind, Response, Sight, Want, Whose};
 use super::owed::Deep;
 use super::wire::{self, MARK};
 use crate::realtime::events::{Action, Call, Fate};
@@ -36,8 +36,7 @@ impl OpenAi {
             return Fate::Forward;
         };
         let kind = self.kind_of(&response);
-        let whose = self.whose_is(&response, kind);
-        let asked = self.floor.begun(whose, kind);
+        let (whose, asked) = self.asked_by(&response, kind);
         if kind == Kind::Aside {
             self.floor.begin_aside(&id, whose);
             if whose == Whose::Ours {
@@ -66,6 +65,10 @@ impl OpenAi {
         }
         if sight == Sight::Hidden {
             return Fate::Swallow;
+        }
+        if whose == Whose::Others && asked.is_none() {
+            // What the client asked for meanwhile would be refused by now.
+            self.owed.held = None;
         }
         out.extend(self.floor.turn_answered().map(Action::Turn));
         shown(message, response, Hides::Nothing)
@@ -117,13 +120,18 @@ impl OpenAi {
         }
     }
 
-    /// Those that do not give back what they were asked with are taken for ours if we asked.
-    fn whose_is(&self, response: &Map<String, Value>, kind: Kind) -> Whose {
-        let is_ours = match response.get("metadata") {
-            Some(metadata) => metadata.get(MARK).is_some(),
-            None => self.floor.has_asked(Whose::Ours, kind),
+    /// Whose it is, and as what it was asked for. Those that do not give back what they were asked
+    /// with are taken for ours if we asked; our mark counts whatever they made of the rest.
+    fn asked_by(&mut self, response: &Map<String, Value>, kind: Kind) -> (Whose, Option<Asked>) {
+        let mark = response.get("metadata").map(|metadata| metadata.get(MARK));
+        let whose = match mark {
+            Some(Some(Value::String(mark))) if self.post.gave(mark) => {
+                return (Whose::Ours, self.floor.take_asked(mark));
+            }
+            None if self.floor.has_asked(Whose::Ours, kind) => Whose::Ours,
+            Some(_) | None => Whose::Others,
         };
-        if is_ours { Whose::Ours } else { Whose::Others }
+        (whose, self.floor.begun(whose, kind))
     }
 
     // === calls ===
@@ -138,7 +146,7 @@ impl OpenAi {
             return Fate::Swallow;
         }
         if self.floor.aside(&response_id) == Some(Whose::Ours) {
-            self.aside_items.insert(id.into_owned());
+            self.aside_items.insert(&id);
             return Fate::Forward;
         }
         if !self.is_ours(&item) {

@@ -66,6 +66,12 @@ impl Post {
         self.sent.remove(at).map(|(_, purpose)| purpose)
     }
 
+    /// Whether a response with this mark is one that we asked for.
+    pub(super) fn gave(&self, mark: &str) -> bool {
+        let asks = |purpose| matches!(purpose, Purpose::Create | Purpose::Announce);
+        self.sent.iter().any(|(id, purpose)| id == mark && asks(*purpose))
+    }
+
     /// For a call that only we made.
     pub(super) fn call_id(&mut self) -> String {
         self.count += 1;

@@ -183,3 +183,56 @@ fn the_tier_is_wished_for_and_told() {
         ),
     ]);
 }
+
+#[test]
+fn a_request_that_waits_gives_way_to_turn_detection() {
+    running().check([
+        (create(), ""),
+        (speech("committed"), "passes | turn interrupted | stop c1 | turn began"),
+        (created("r2"), "passes"),
+        (done("r2", "completed", ""), "passes | turn ended"),
+        (Says::Wait(60_000), ""),
+    ]);
+    running().check([
+        (create(), ""),
+        (speech("committed"), "passes | turn interrupted | stop c1 | turn began"),
+        (Says::Wait(1000), "provider: create mine"),
+    ]);
+}
+
+#[test]
+fn a_request_that_nobody_answers_stops_nothing_for_ever() {
+    running().check([
+        (
+            Says::News(News::Slow { id: "c1".to_owned(), message: "One moment.".into() }),
+            "provider: create tg-2 [] conversation=none tool_choice=none instructions=Say the words of the",
+        ),
+        (answered("c1"), "provider: function_call_output c1 done"),
+        (Says::Wait(10_000), "provider: create tg-4"),
+    ]);
+}
+
+#[test]
+fn an_announcement_that_was_put_into_the_conversation_is_known_by_its_mark() {
+    running().check([
+        (
+            Says::News(News::Slow { id: "c1".to_owned(), message: "One moment.".into() }),
+            "provider: create tg-2 [] conversation=none tool_choice=none instructions=Say the words of the",
+        ),
+        (created_by_us("r2", "tg-2"), "client: response.created \"r2\" [] null"),
+        (answered("c1"), "provider: function_call_output c1 done"),
+        (done("r2", "completed", ""), "passes | provider: create tg-4"),
+    ]);
+}
+
+#[test]
+fn the_client_cannot_mark_a_response_as_ours() {
+    let marked = json!({ "type": "response.create", "event_id": "mine", "response": {
+        "metadata": { "tollgate": "tg-1" } } });
+    Talk::with("roll")
+        .check([(client(marked), "provider: create mine"), (created("r1"), "passes | turn began")]);
+    Talk::with("roll").check([(
+        created_by_us("r1", "tg-99"),
+        "client: response.created \"r1\" [] null | turn began",
+    )]);
+}
