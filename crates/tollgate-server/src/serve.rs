@@ -240,16 +240,19 @@ where
         .max_buf_size(limits.header_bytes)
         .serve_connection(TokioIo::new(stream), service)
         .with_upgrades();
-    let mut serving = std::pin::pin!(serving);
+    // Boxed, to be gone before a session begins: it is large, and would keep the socket from it.
+    let mut serving = Box::pin(serving);
     let ended = tokio::select! {
         ended = &mut serving => ended,
         () = stop.cancelled() => {
             serving.as_mut().graceful_shutdown();
-            serving.await
+            (&mut serving).await
         }
     };
+    drop(serving);
     if let Err(error) = ended {
         tracing::debug!(%error, "a connection ended early");
+        return;
     }
     // A live session keeps the connection's place, and its lane.
     if let Some(session) = handover.take() {

@@ -22,6 +22,8 @@ use crate::provider::Socket;
 
 /// How often quiet sides are looked after.
 const LOOK: Duration = Duration::from_secs(5);
+/// Until a new connection has become what the old one was.
+const RETURN: Duration = Duration::from_secs(10);
 /// However often a machine wants to be woken.
 const BETWEEN_WAKES: Duration = Duration::from_millis(5);
 /// Until a side that was told goodbye has to be gone.
@@ -45,13 +47,13 @@ struct Driver<S> {
 /// The provider's side.
 enum Provider {
     Here(Side<Line>),
-    /// Until its machine says so, the client waits.
-    Returning(Side<Line>),
+    /// Since then; until its machine says so, the client waits.
+    Returning(Side<Line>, Instant),
     /// A new connection is being made; these go first on it.
     Dialling(BoxFuture<'static, Result<Socket, Failure>>, Vec<String>),
 }
 
-/// Whose messages are looked for first: nobody can talk the other down.
+/// Who was heard last: the other is looked for first, so that nobody can be talked down.
 #[derive(Clone, Copy)]
 enum Whose {
     Client,
@@ -112,7 +114,7 @@ where
     session.end(now);
     let told = ending.client.clone();
     let goodbye = async {
-        if let Provider::Here(side) | Provider::Returning(side) = provider {
+        if let Provider::Here(side) | Provider::Returning(side, _) = provider {
             side.leave(ending.provider, GOODBYE).await;
         }
     };
@@ -182,18 +184,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Driver<S> {
         match out {
             Out::ToClient(message) => self.client.send(message),
             Out::ToProvider(message) => match &mut self.provider {
-                Provider::Here(side) | Provider::Returning(side) => side.send(message),
+                Provider::Here(side) | Provider::Returning(side, _) => side.send(message),
                 // It was meant for the connection that is gone.
                 Provider::Dialling(..) => {}
             },
             Out::Reconnect(first) => {
-                let dialling = self.session.visit().dialled();
+                let dialling = self.session.visit().dialled_again();
                 self.provider = Provider::Dialling(dialling, first);
             }
             Out::Reconnected => {
                 let dialling = Provider::Dialling(std::future::pending().boxed(), Vec::new());
                 self.provider = match std::mem::replace(&mut self.provider, dialling) {
-                    Provider::Returning(side) => Provider::Here(side),
+                    Provider::Returning(side, _) => Provider::Here(side),
                     other => other,
                 };
             }
@@ -207,7 +209,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Driver<S> {
     fn dialled(&mut self, dialled: Result<Box<Socket>, Failure>, now: Instant) -> Option<Ending> {
         let first = match &mut self.provider {
             Provider::Dialling(_, first) => std::mem::take(first),
-            Provider::Here(_) | Provider::Returning(_) => Vec::new(),
+            Provider::Here(_) | Provider::Returning(..) => Vec::new(),
         };
         match dialled {
             Ok(socket) => {
@@ -215,7 +217,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Driver<S> {
                 for text in first {
                     side.send(Message::text(text));
                 }
-                self.provider = Provider::Returning(side);
+                self.provider = Provider::Returning(side, now);
                 None
             }
             Err(failure) => {
@@ -229,7 +231,13 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Driver<S> {
         if let Some(with) = self.client.look(now) {
             return Some(Ending { client: with, provider: close(code::GOING_AWAY, "") });
         }
-        let (Provider::Here(side) | Provider::Returning(side)) = &mut self.provider else {
+        if let Provider::Returning(_, since) = &self.provider
+            && now.saturating_duration_since(*since) > RETURN
+        {
+            let with = close(code::FAULT, "the provider did not take the session back");
+            return Some(Ending { client: with, provider: close(code::NORMAL, "") });
+        }
+        let (Provider::Here(side) | Provider::Returning(side, _)) = &mut self.provider else {
             return None;
         };
         let with = side.look(now)?;
@@ -257,7 +265,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Driver<S> {
             return Poll::Ready(Happening::Client(gone()));
         }
         match &mut self.provider {
-            Provider::Here(side) | Provider::Returning(side) => {
+            Provider::Here(side) | Provider::Returning(side, _) => {
                 if side.poll_send(context, now).is_ready() {
                     return Poll::Ready(Happening::Provider(gone()));
                 }
@@ -271,9 +279,6 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Driver<S> {
         if let Poll::Ready(inner) = self.session.poll_inner(context) {
             return Poll::Ready(Happening::Inner(inner));
         }
-        if let Poll::Ready(happening) = self.poll_sides(context, now) {
-            return Poll::Ready(happening);
-        }
         if let Poll::Ready(Some(order)) = self.orders.poll_recv(context) {
             return Poll::Ready(Happening::Order(order));
         }
@@ -285,7 +290,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Driver<S> {
         {
             return Poll::Ready(Happening::Wake);
         }
-        self.look.poll_tick(context).map(|_| Happening::Look)
+        if self.look.poll_tick(context).is_ready() {
+            return Poll::Ready(Happening::Look);
+        }
+        // Last: whoever talks without end keeps nothing else from its turn.
+        self.poll_sides(context, now)
     }
 
     fn poll_sides(&mut self, context: &mut Context<'_>, now: Instant) -> Poll<Happening> {
@@ -309,18 +318,21 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Driver<S> {
     /// Not while the provider has no room for what the client says.
     fn poll_client(&mut self, context: &mut Context<'_>, now: Instant) -> Poll<Got> {
         match &self.provider {
-            Provider::Here(side) if !side.is_full() => self.client.poll_receive(context, now),
-            Provider::Here(_) | Provider::Returning(_) | Provider::Dialling(..) => Poll::Pending,
+            // What it is told back needs room as well.
+            Provider::Here(side) if !side.is_full() && !self.client.is_full() => {
+                self.client.poll_receive(context, now)
+            }
+            Provider::Here(_) | Provider::Returning(..) | Provider::Dialling(..) => Poll::Pending,
         }
     }
 
     /// Not while the client has no room for what the provider says.
     fn poll_provider(&mut self, context: &mut Context<'_>, now: Instant) -> Poll<Got> {
         match &mut self.provider {
-            Provider::Here(side) | Provider::Returning(side) if !self.client.is_full() => {
+            Provider::Here(side) | Provider::Returning(side, _) if !self.client.is_full() => {
                 side.poll_receive(context, now)
             }
-            Provider::Here(_) | Provider::Returning(_) | Provider::Dialling(..) => Poll::Pending,
+            Provider::Here(_) | Provider::Returning(..) | Provider::Dialling(..) => Poll::Pending,
         }
     }
 }

@@ -194,7 +194,8 @@ pub enum News {
         id: String,
         message: Arc<str>,
     },
-    /// The turn goes to another model: this one must not answer it. [`News::Speak`] follows.
+    /// The turn can go to another model. A machine that can keep its own from answering says
+    /// [`Action::Delegate`], and [`News::Speak`] follows; else nothing comes of it.
     Route,
     /// The words of the answer that another model gave; `Err`: there are none, and the realtime model
     /// has to help itself.

@@ -6,9 +6,10 @@
 pub enum Glance<'a> {
     /// The only value of the key, as it stands in the text: a string without escapes, unquoted.
     Is(&'a str),
-    /// The object has no such key, or its value is no plain string.
+    /// The object has no such key.
     Missing,
-    /// Not an object, or the key stands there twice: readers may not agree about what it says.
+    /// Not an object, the key stands there twice, or its value is no plain string: readers may not
+    /// agree about what it says.
     Unclear,
 }
 

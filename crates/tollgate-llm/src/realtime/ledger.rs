@@ -1,7 +1,7 @@
 //! The calls of one live session: which run, which are held, which are over. Pure.
 //!
 //! Each call is started at most once and answered exactly once. What changes the world waits for the
-//! turn to be confirmed, is not stopped half-way, and is not done again when the provider asks for
+//! turn to be confirmed, is not stopped half-way by whoever breaks in, and is not done again when the provider asks for
 //! it again because it never heard of the end.
 
 use std::collections::HashMap;
@@ -140,12 +140,21 @@ impl Ledger {
         }
     }
 
-    /// The ids that this outcome answers: the call's own and those of its followers.
-    pub(super) fn finished(&mut self, id: &str, outcome: &str, now: Instant) -> Vec<String> {
+    /// The ids that this outcome answers: the call's own and those of its followers. `None`: it is not
+    /// worth keeping for whoever asks again.
+    pub(super) fn finished(
+        &mut self,
+        id: &str,
+        outcome: Option<&str>,
+        now: Instant,
+    ) -> Vec<String> {
         let Some(entry) = self.calls.get_mut(id) else { return Vec::new() };
         entry.state = match entry.state {
             State::Running => State::Over,
-            State::Orphaned => State::Left { outcome: outcome.to_owned(), at: now },
+            State::Orphaned => match outcome {
+                Some(outcome) => State::Left { outcome: outcome.to_owned(), at: now },
+                None => State::Over,
+            },
             State::Held | State::Following | State::Over | State::Left { .. } => return Vec::new(),
         };
         let mut answered = vec![id.to_owned()];
@@ -222,8 +231,8 @@ mod tests {
         assert_eq!(ledger.confirm("w"), Start::Run);
         assert_eq!(ledger.confirm("w"), Start::Wait);
         assert_eq!(open(&ledger), 2);
-        assert_eq!(ledger.finished("w", "done", now), ["w"]);
-        assert_eq!(ledger.finished("w", "done", now), [""; 0]);
+        assert_eq!(ledger.finished("w", Some("done"), now), ["w"]);
+        assert_eq!(ledger.finished("w", Some("done"), now), [""; 0]);
         assert_eq!(open(&ledger), 1);
     }
 
@@ -233,7 +242,7 @@ mod tests {
         propose(&mut ledger, "w", "send{}", now);
         assert_eq!(propose(&mut ledger, "w", "send{}", now), Start::Twice);
         ledger.confirm("w");
-        ledger.finished("w", "done", now);
+        ledger.finished("w", Some("done"), now);
         assert_eq!(propose(&mut ledger, "w", "send{}", now), Start::Twice);
     }
 
@@ -261,11 +270,11 @@ mod tests {
         let (mut ledger, now) = (Ledger::default(), SystemClock.now());
         ledger.propose("r", ("look{}".to_owned(), ReadOnly), now);
         assert_eq!(ledger.cancel("r"), Stop::Abort);
-        assert_eq!(ledger.finished("r", "late", now), [""; 0]);
+        assert_eq!(ledger.finished("r", Some("late"), now), [""; 0]);
         propose(&mut ledger, "w", "send{}", now);
         ledger.confirm("w");
         assert_eq!(ledger.cancel("w"), Stop::Unstoppable);
-        assert_eq!(ledger.finished("w", "sent", now), ["w"]);
+        assert_eq!(ledger.finished("w", Some("sent"), now), ["w"]);
     }
 
     #[test]
@@ -276,7 +285,7 @@ mod tests {
         ledger.cancel("a");
         assert_eq!(propose(&mut ledger, "b", "send{}", now), Start::Wait);
         assert_eq!(ledger.confirm("b"), Start::Wait);
-        assert_eq!(ledger.finished("a", "sent", now), ["a", "b"]);
+        assert_eq!(ledger.finished("a", Some("sent"), now), ["a", "b"]);
         assert_eq!(propose(&mut ledger, "c", "send{}", now), Start::Known("sent".to_owned()));
         assert_eq!(propose(&mut ledger, "d", "send{}", now), Start::Wait);
         assert_eq!(ledger.confirm("d"), Start::Run);
@@ -288,7 +297,7 @@ mod tests {
         propose(&mut ledger, "a", "send{}", now);
         ledger.confirm("a");
         ledger.cancel("a");
-        ledger.finished("a", "sent", now);
+        ledger.finished("a", Some("sent"), now);
         let later = now + REPEATED + Duration::from_secs(1);
         assert_eq!(propose(&mut ledger, "b", "send{}", later), Start::Wait);
         assert_eq!(ledger.confirm("b"), Start::Run);

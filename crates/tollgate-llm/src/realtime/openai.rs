@@ -43,6 +43,9 @@ pub struct OpenAi {
     /// Calls that the client wrote into the history.
     written: Recent,
     first: First,
+    asked: Question,
+    /// The item of what the caller said last.
+    spoken_last: Option<String>,
 }
 
 /// Whether the provider has said anything.
@@ -50,6 +53,14 @@ pub struct OpenAi {
 enum First {
     Awaited,
     Seen,
+}
+
+/// Whether what was heard last can still be answered by another model.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Question {
+    Open,
+    /// The model has answered it, with words or with calls.
+    Answered,
 }
 
 impl OpenAi {
@@ -74,6 +85,8 @@ impl OpenAi {
             aside_items: Recent::default(),
             written: Recent::default(),
             first: First::Awaited,
+            asked: Question::Open,
+            spoken_last: None,
         }
     }
 

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use futures_util::StreamExt;
 use futures_util::future::{AbortHandle, BoxFuture};
-use futures_util::stream::FuturesUnordered;
+use futures_util::stream::{FuturesOrdered, FuturesUnordered};
 use tokio::sync::mpsc;
 use tokio_tungstenite::tungstenite::Message;
 use tollgate_core::call::Outcome;
@@ -46,6 +46,8 @@ pub(super) struct Session {
     talk: Talk,
     ledger: Ledger,
     running: FuturesUnordered<BoxFuture<'static, Came>>,
+    /// Another model's answers, in the order in which they were asked for.
+    speaking: FuturesOrdered<BoxFuture<'static, Result<String, String>>>,
     errands: HashMap<String, Running>,
     slow: (mpsc::Sender<Slow>, mpsc::Receiver<Slow>),
     outbox: VecDeque<Out>,
@@ -75,14 +77,14 @@ pub(super) enum Came {
         outcome: Outcome,
     },
     Late(Landed),
-    Spoken(Result<String, String>),
     /// It was stopped, or there is nothing to wait for.
     Nothing,
 }
 
 /// The result of a call that was pending.
 pub(super) struct Landed {
-    id: String,
+    /// Of the call, and of those that asked for the same.
+    ids: Vec<String>,
     tool: Option<Arc<Tool>>,
     delivery: Delivery,
     outcome: Outcome,
@@ -100,6 +102,7 @@ pub(super) enum Out {
 /// Something that happens beside the sockets.
 pub(super) enum Inner {
     Came(Came),
+    Spoken(Result<String, String>),
     Slow { id: String, message: Arc<str> },
 }
 
@@ -133,6 +136,7 @@ impl Session {
             talk: Talk::default(),
             ledger: Ledger::default(),
             running: FuturesUnordered::new(),
+            speaking: FuturesOrdered::new(),
             errands: HashMap::new(),
             slow: mpsc::channel(QUEUE),
             outbox: VecDeque::new(),
@@ -209,6 +213,11 @@ impl Session {
         {
             return Poll::Ready(Inner::Came(came));
         }
+        if !self.speaking.is_empty()
+            && let Poll::Ready(Some(said)) = self.speaking.poll_next_unpin(context)
+        {
+            return Poll::Ready(Inner::Spoken(said));
+        }
         Poll::Pending
     }
 
@@ -222,7 +231,7 @@ impl Session {
             Inner::Came(Came::Ran { id, outcome }) => self.ran(&id, &outcome, now),
             Inner::Came(Came::Nothing) => {}
             Inner::Came(Came::Late(late)) => self.landed(late, now),
-            Inner::Came(Came::Spoken(said)) => {
+            Inner::Spoken(said) => {
                 if let Ok(text) = &said {
                     self.talk.give(text);
                 }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
@@ -15,6 +16,10 @@ use tollgate_engine::gate::Asked;
 use super::live::Live;
 use crate::failure::Failure;
 use crate::provider::{Model, Socket};
+
+/// Between attempts to come back.
+const PAUSES: &[Duration] =
+    &[Duration::from_millis(250), Duration::from_millis(500), Duration::from_secs(1)];
 
 /// On whose behalf.
 #[derive(Debug, Clone)]
@@ -106,6 +111,25 @@ impl Visit {
         let settings = &self.model.settings;
         let is_clients = self.live == Live::Deepgram && settings.id == settings.name;
         if is_clients { String::new() } else { settings.id.clone() }
+    }
+
+    /// The same for a session that is under way: one refusal does not end a call.
+    pub(super) fn dialled_again(&self) -> BoxFuture<'static, Result<Socket, Failure>> {
+        let attempts: Vec<_> = PAUSES.iter().map(|pause| (*pause, self.dialled())).collect();
+        let first = self.dialled();
+        async move {
+            let mut dialled = first.await;
+            for (pause, attempt) in attempts {
+                if dialled.is_ok() {
+                    break;
+                }
+                // Sessions that lost their provider together do not come back together.
+                tokio::time::sleep(pause.mul_f64(rand::random_range(0.5..1.5))).await;
+                dialled = attempt.await;
+            }
+            dialled
+        }
+        .boxed()
     }
 
     fn path(&self) -> String {

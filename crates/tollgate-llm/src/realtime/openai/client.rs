@@ -7,11 +7,11 @@ use serde_json::{Map, Value};
 use tollgate_core::budget::Tier;
 use tollgate_core::json::{self, Malformed, Object};
 
-use super::OpenAi;
 use super::config::named;
 use super::floor::{Asked, Ending, Kind, Want, Whose};
 use super::owed::{Deep, Held};
 use super::wire::{MARK, Refusal};
+use super::{OpenAi, Question};
 use crate::realtime::events::{Action, Form, Step};
 
 impl OpenAi {
@@ -167,6 +167,7 @@ impl OpenAi {
                     self.interrupted(&mut out);
                 }
                 self.owed.client_wrote(now);
+                self.asked = Question::Open;
                 out.extend(typed(&item).map(|text| Action::Heard { text, form: Form::Final }));
             }
             _ => {}

@@ -6,12 +6,12 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use tollgate_core::json::Object;
 
-use super::OpenAi;
 use super::calls::{Due, Made, Means};
 use super::config::Seat;
 use super::floor::{Asked, Ending, Kind, Want, Whose};
 use super::owed::{Deep, Held, Urgency};
 use super::wire::{self, Purpose};
+use super::{OpenAi, Question};
 use crate::realtime::events::{Action, Answer};
 use tollgate_core::tool::Delivery;
 
@@ -154,8 +154,13 @@ impl OpenAi {
         self.floor.ask(Asked { event_id, whose, kind, want }, now);
     }
 
-    /// This model does not answer this turn: what it has begun ends, what it begins is not shown.
+    /// This model does not answer this turn: what it has begun ends, what it begins is not shown. Not
+    /// if it has: words that are understood late change nothing any more.
     pub(super) fn route(&mut self, out: &mut Vec<Action>) {
+        if self.asked == Question::Answered {
+            return;
+        }
+        out.push(Action::Delegate);
         self.owed.deep = Deep::Awaited;
         self.stop_active(out);
         out.extend(self.calls.abandon().into_iter().map(Action::Cancel));

@@ -6,12 +6,12 @@ use std::time::Instant;
 use serde_json::Value;
 use tollgate_core::json::{self, Object};
 
-use super::OpenAi;
 use super::config::Echo;
 use super::deliver::Heed;
 use super::floor::{Caller, Playback};
 use super::items::Place;
 use super::owed::Deep;
+use super::{OpenAi, Question};
 use crate::realtime::events::{Action, Fate, Form, Step};
 use crate::realtime::glance::{self, Glance};
 
@@ -138,6 +138,11 @@ impl OpenAi {
             self.owed.give_way(now);
         }
         out.extend(self.floor.turn_taken().into_iter().map(Action::Turn));
+        self.asked = Question::Open;
+        self.spoken_last = match glance::string(text, "item_id") {
+            Glance::Is(item) => Some(item.to_owned()),
+            Glance::Missing | Glance::Unclear => None,
+        };
         self.settle(now, out);
         self.without_hidden_neighbour(text)
     }
@@ -149,6 +154,10 @@ impl OpenAi {
         if let Some(transcript) =
             message.string("transcript").filter(|_| kind.ends_with("completed"))
         {
+            // Words of an earlier turn say nothing of this one.
+            if self.spoken_last.as_deref().is_some_and(|last| last != item) {
+                self.asked = Question::Answered;
+            }
             out.push(Action::Heard { text: transcript.into_owned(), form: Form::Final });
         } else if let Some(delta) = message.string("delta") {
             let text = before.unwrap_or_default() + &delta;

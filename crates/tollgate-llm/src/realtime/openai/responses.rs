@@ -6,11 +6,11 @@ use std::time::Instant;
 use serde_json::{Map, Value};
 use tollgate_core::json::{self, Object};
 
-use super::OpenAi;
 use super::calls::{Due, Made};
 use super::floor::{Asked, Ending, Kind, Response, Sight, Want, Whose};
 use super::owed::Deep;
 use super::wire::{self, MARK};
+use super::{OpenAi, Question};
 use crate::realtime::events::{Action, Call, Fate};
 use crate::realtime::glance::{self, Glance};
 
@@ -97,6 +97,9 @@ impl OpenAi {
             return Fate::Swallow;
         }
         let by_us = ended.as_ref().is_some_and(|ended| ended.ending == Ending::Us);
+        if verdict(&response) == Verdict::Stands {
+            self.asked = Question::Answered;
+        }
         self.take_calls(&id, &response, out);
         for due in self.close_calls(&id, verdict(&response), out) {
             self.post_due(due, now, out);

@@ -68,7 +68,7 @@ impl Session {
     fn start(&mut self, id: &str, now: Instant) {
         let Some(turn) = self.turn() else {
             let outcome = r#"{"status":"denied","message":"the agent is not there any more"}"#;
-            self.ledger.finished(id, outcome, now);
+            self.ledger.finished(id, None, now);
             return self.answer(id, (Answered::Done, outcome.to_owned()), now);
         };
         let Some(running) = self.errands.get_mut(id) else { return };
@@ -93,7 +93,7 @@ impl Session {
             let outcome = errand.run(&call, told).await;
             Came::Ran { id: call.id.clone(), outcome }
         });
-        running.abort = Some(abort);
+        (running.abort, running.turn) = (Some(abort), self.course.number);
         self.running.push(run.map(|ran| ran.unwrap_or(Came::Nothing)).boxed());
     }
 
@@ -109,28 +109,33 @@ impl Session {
         if matches!(outcome.status, Status::Pending | Status::Timeout) {
             self.course.figures.missed += 1;
         }
+        let (tool, delivery) = (running.tool.clone(), running.delivery);
+        let kept = (answered == Answered::Done).then_some(text.as_str());
+        let ids = self.ledger.finished(id, kept, now);
         if let (Answered::Pending, Some(handle)) = (answered, outcome.handle) {
             let (gate, principal) = (Arc::clone(&self.hall.gate), &self.visit.party.principal);
-            let landed = calls::landed(gate, principal.clone(), handle);
-            let (id, tool, delivery) = (id.to_owned(), running.tool.clone(), running.delivery);
+            let (landed, ids) = (calls::landed(gate, principal.clone(), handle), ids.clone());
             let late = landed.map(move |outcome| match outcome {
-                Some(outcome) => Came::Late(Landed { id, tool, delivery, outcome }),
+                Some(outcome) => Came::Late(Landed { ids, tool, delivery, outcome }),
                 None => Came::Nothing,
             });
             self.running.push(late.boxed());
         }
-        for id in self.ledger.finished(id, &text, now) {
+        for id in ids {
             self.answer(&id, (answered, text.clone()), now);
         }
     }
 
     pub(super) fn landed(&mut self, late: Landed, now: Instant) {
-        let Landed { id, tool, delivery, outcome } = late;
+        let Landed { ids, tool, delivery, outcome } = late;
         self.course.figures.late += 1;
         let speech = calls::speech(tool.as_ref());
         let outcome = answers::written(&outcome, &speech, &self.visit.live.caps());
-        let answer = Answer { id, answered: Answered::Late, outcome, delivery };
-        self.news(News::Answer(answer), now);
+        for id in ids {
+            let outcome = outcome.clone();
+            let answer = Answer { id, answered: Answered::Late, outcome, delivery };
+            self.news(News::Answer(answer), now);
+        }
     }
 
     /// The turn's time runs no more for this call.

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures_util::FutureExt;
+use futures_util::stream::FuturesOrdered;
 use tollgate_core::agent::{Engine, Wish};
 use tollgate_core::budget::Tier;
 use tollgate_core::selector::{self, Choice, Utterance};
@@ -19,7 +20,7 @@ use super::super::hall::Hall;
 use super::super::purse::Purse;
 use super::super::sway::Sway;
 use super::super::visit::{Party, Visit};
-use super::{Came, Session};
+use super::Session;
 use crate::agent::{Acting, Order};
 use crate::conversation::{Delivery, Message, Options, Part, Request, Role, ToolChoice};
 use crate::extra::Extra;
@@ -95,6 +96,12 @@ impl Course {
             true => Routing::Cascaded,
             false => Routing::Native,
         }
+    }
+
+    /// What was spent before is spent.
+    fn next(&mut self) {
+        self.purse = Purse::default();
+        self.number += 1;
     }
 
     pub(super) fn is_in_turn(&self) -> bool {
@@ -205,7 +212,6 @@ impl Session {
         if let Route::Cascaded { why } = routing::route(&spoken) {
             self.show_tier(why.to_string());
             self.news(News::Route, now);
-            self.delegate();
         }
     }
 
@@ -228,9 +234,14 @@ impl Session {
                 if self.course.is_in_turn() {
                     self.end_turn(LiveEnding::Whole, now);
                 }
+                self.course.next();
+                self.stop_speaking();
                 self.course.began = Some(now);
             }
-            TurnEvent::Interrupted => self.end_turn(LiveEnding::Interrupted, now),
+            TurnEvent::Interrupted => {
+                self.stop_speaking();
+                self.end_turn(LiveEnding::Interrupted, now);
+            }
             TurnEvent::Ended => self.end_turn(LiveEnding::Whole, now),
         }
     }
@@ -240,19 +251,26 @@ impl Session {
         let tools = self.course.purse.spent(now);
         let took = now.saturating_duration_since(began);
         let figures = std::mem::take(&mut self.course.figures);
-        self.course.purse = Purse::default();
-        self.course.number += 1;
+        self.course.next();
         self.hall.had_turn(&self.facts, LiveTurn { took, tools, ending, ..figures });
         self.keep_talk();
     }
 
+    /// Nobody waits for another model's words any more. Who asks for them by turns gets them all.
+    fn stop_speaking(&mut self) {
+        if !self.visit.live.can_delegate() {
+            self.speaking = FuturesOrdered::new();
+        }
+    }
+
     /// Has another model answer what was said.
     pub(super) fn delegate(&mut self) {
+        self.stop_speaking();
         let chain = chain(&self.hall, &self.visit);
         let asked = self.visit.party.asked(self.course.wish_beyond(&self.visit.party));
         let (Ok(turn), false) = (self.hall.gate.turn(asked), chain.is_empty()) else {
             let why = "there is no other model to answer".to_owned();
-            self.running.push(async { Came::Spoken(Err(why)) }.boxed());
+            self.speaking.push_back(async { Err(why) }.boxed());
             return;
         };
         let prompt = match &self.prompt {
@@ -283,7 +301,7 @@ impl Session {
                 text => Ok(text.to_owned()),
             }
         };
-        self.running.push(answered.map(Came::Spoken).boxed());
+        self.speaking.push_back(answered.boxed());
     }
 
     pub(super) fn show_tier(&mut self, reason: String) {

@@ -28,7 +28,7 @@ const GIVEN: &str = "provider: function_call ID answer \
 #[test]
 fn the_words_come_as_data_and_are_spoken_without_tools() {
     let mut talk = Talk::with("roll");
-    talk.check([(speech("committed"), "passes | turn began"), (route(), "")]);
+    talk.check([(speech("committed"), "passes | turn began"), (route(), "Delegate")]);
     let said = talk.says(speak("It is late."));
     let create = "provider: create tg-5 tool_choice=none instructions=The newest function ";
     assert_eq!(without_id(&said), format!("{GIVEN} | {create}"));
@@ -48,7 +48,7 @@ fn a_response_that_begins_by_itself_is_ended_and_never_shown() {
     let message = json!({ "id": "m1", "type": "message", "role": "assistant", "content": [] });
     talk.check([
         (speech("committed"), "passes | turn began"),
-        (route(), ""),
+        (route(), "Delegate"),
         (created("r1"), "provider: response.cancel \"r1\""),
         (
             provider(json!({ "type": "response.output_item.added", "response_id": "r1", "item": message })),
@@ -87,7 +87,7 @@ fn a_response_that_was_heard_already_is_ended_in_sight() {
         (speech("committed"), "passes | turn began"),
         (created("r1"), "passes"),
         (item_done("r1", "c1:roll"), "run c1 roll"),
-        (route(), "provider: response.cancel \"r1\""),
+        (route(), "Delegate | provider: response.cancel \"r1\""),
         (done("r1", "cancelled", "c1:roll"), "client: response.done \"r1\" [] null | stop c1"),
     ]);
     let said = talk.says(speak("It is late."));
@@ -100,7 +100,7 @@ fn a_request_of_the_clients_becomes_the_one_that_speaks() {
     let mut talk = Talk::with("roll");
     talk.check([
         (typed("think carefully"), "passes | hears think carefully"),
-        (route(), ""),
+        (route(), "Delegate"),
         (create(), ""),
     ]);
     let said = talk.says(speak("It is late."));
@@ -115,7 +115,10 @@ fn a_request_of_the_clients_becomes_the_one_that_speaks() {
 #[test]
 fn words_that_come_before_the_clients_request_wait_for_it() {
     let mut talk = Talk::with("roll");
-    talk.check([(typed("think carefully"), "passes | hears think carefully"), (route(), "")]);
+    talk.check([
+        (typed("think carefully"), "passes | hears think carefully"),
+        (route(), "Delegate"),
+    ]);
     assert_eq!(without_id(&talk.says(speak("It is late."))), GIVEN);
     let create_as_words =
         "provider: create mine tool_choice=none instructions=The newest function ";
@@ -132,7 +135,7 @@ fn words_that_come_before_the_clients_request_wait_for_it() {
 fn without_words_the_model_helps_itself() {
     Talk::with("roll").check([
         (speech("committed"), "passes | turn began"),
-        (route(), ""),
+        (route(), "Delegate"),
         (Says::News(News::Speak(Err("no model".to_owned()))), "provider: create tg-2"),
         (created_by_us("r1", "tg-2"), "client: response.created \"r1\" [] null"),
     ]);
@@ -158,9 +161,21 @@ fn a_race_against_turn_detection_is_won_in_the_end() {
 fn words_for_a_turn_that_the_caller_took_are_not_spoken() {
     Talk::with("roll").check([
         (speech("committed"), "passes | turn began"),
-        (route(), ""),
+        (route(), "Delegate"),
         (speech("committed"), "passes | turn interrupted | turn began"),
         (speak("It is late."), ""),
         (created("r1"), "passes"),
+    ]);
+}
+
+#[test]
+fn words_that_are_understood_after_the_answer_go_to_nobody_else() {
+    Talk::with("roll").check([
+        (speech("committed"), "passes | turn began"),
+        (created("r1"), "passes"),
+        (done("r1", "completed", ""), "passes | turn ended"),
+        (route(), ""),
+        (typed("think carefully"), "passes | hears think carefully"),
+        (route(), "Delegate"),
     ]);
 }
