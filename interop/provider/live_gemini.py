@@ -19,6 +19,7 @@ NAME = re.compile(r"^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$")
 SETUP = {
     "model", "generationConfig", "systemInstruction", "tools", "sessionResumption", "contextWindowCompression",
     "inputAudioTranscription", "outputAudioTranscription", "realtimeInputConfig", "proactivity", "labels",
+    "historyConfig",
 }  # fmt: skip
 DECLARATION = {"name", "description", "parameters", "response", "behavior"}
 SCHEMA = {
