@@ -204,9 +204,15 @@ impl OpenAi {
         self.config.refused(&event_id, purpose);
         let asked = self.floor.take_asked(&event_id);
         let is_race = code == "conversation_already_has_active_response";
-        if let Some(asked) = asked.filter(|_| is_race) {
+        // Another response may have ended meanwhile, and with it what was known of this request.
+        let wanted = asked.map(|asked| asked.want).or(match (self.owed.deep, purpose) {
+            (Deep::Given, _) => Some(Want::Words),
+            (_, Some(Purpose::Create)) => Some(Want::Reply),
+            _ => None,
+        });
+        if let Some(wanted) = wanted.filter(|_| is_race) {
             let knows = self.floor.active().is_some_and(|active| active.missed.is_empty());
-            match asked.want {
+            match wanted {
                 Want::Words => self.owed.want = Want::Words,
                 Want::Reply if !knows => self.owed.wants_reply(),
                 Want::Reply | Want::Nothing => {}
