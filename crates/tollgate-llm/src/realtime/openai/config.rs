@@ -159,10 +159,15 @@ impl Config {
     }
 
     fn update(&mut self, post: &mut Post, session: &Value) -> String {
-        self.ours.extend(self.offer.tools.iter().map(|tool| tool.name.clone()));
+        self.offered();
         self.outstanding(Update::Ours);
         let id = post.id(Purpose::Update);
         json!({ "type": "session.update", "event_id": id, "session": session }).to_string()
+    }
+
+    /// From now on these names are known as ours, whoever carries them to the provider.
+    fn offered(&mut self) {
+        self.ours.extend(self.offer.tools.iter().map(|tool| tool.name.clone()));
     }
 
     /// At once, unless there was a change just before.
@@ -213,6 +218,7 @@ impl Config {
             tools.iter().filter_map(name_of).for_each(|name| self.theirs.insert(name));
             let wanted = self.wanted();
             if !wanted.tools.is_empty() {
+                self.offered();
                 let merged = self.merged(&self.client.tools);
                 session.insert("tools".to_owned(), merged.into());
                 changed = true;

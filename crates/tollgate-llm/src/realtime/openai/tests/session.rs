@@ -51,6 +51,15 @@ fn b_ws_12_a_clients_update_keeps_our_tools_and_its_echo_does_not_show_them() {
 }
 
 #[test]
+fn tools_that_a_clients_update_was_the_first_to_carry_are_not_shown_either() {
+    Talk::with("roll").check([
+        (Says::News(News::Offer(offer("roll look"))), ""),
+        (update(&["mine"]), "provider: session.update [mine roll look]"),
+        (updated(&["mine", "roll", "look"]), "client: session.updated [mine] \"be kind\""),
+    ]);
+}
+
+#[test]
 fn a_name_that_both_declare_is_the_clients() {
     Talk::with("roll look").check([
         (update(&["roll"]), "provider: session.update [roll look]"),
