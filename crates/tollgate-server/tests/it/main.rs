@@ -4,6 +4,7 @@
 mod agents;
 mod asking_leave;
 mod autobahn;
+mod chaos;
 mod chat;
 mod chat_cascade;
 mod chat_same;

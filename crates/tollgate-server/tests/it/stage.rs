@@ -46,7 +46,9 @@ pub(crate) struct Stage {
     pub(crate) seen: Arc<Seen>,
     pub(crate) stop: CancellationToken,
     pub(crate) serving: Task,
-    _running: Running,
+    pub(crate) running: Running,
+    /// What it was started with.
+    pub(crate) settings: Settings,
     _directory: Directory,
 }
 
@@ -157,7 +159,8 @@ impl Stage {
         let stop = CancellationToken::new();
         let token = stop.clone();
         let serving = tasks::spawn("server", async move { server.serve(listener, token).await });
-        Self { address, front, gate, seen, stop, serving, _running: running, _directory: directory }
+        let _directory = directory;
+        Self { address, front, gate, seen, stop, serving, running, settings, _directory }
     }
 
     pub(crate) fn calls(&self) -> usize {

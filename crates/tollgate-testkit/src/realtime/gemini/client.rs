@@ -11,7 +11,7 @@ use super::provider::CLIENTS_WORDS;
 use crate::realtime::{Chance, Ledger, Odds, Tools};
 use crate::ws::{Message, Wire};
 
-const PAUSE: Duration = Duration::from_millis(8);
+const PAUSE: Duration = Duration::from_millis(20);
 /// A session that says nothing for so long hangs.
 const PATIENCE: Duration = Duration::from_secs(30);
 

@@ -12,7 +12,7 @@ use super::provider::CLIENTS_WORDS;
 use crate::realtime::{Chance, Ledger, Odds, Tools};
 use crate::ws::{Message, Wire};
 
-const PAUSE: Duration = Duration::from_millis(8);
+const PAUSE: Duration = Duration::from_millis(20);
 /// A session that says nothing for so long hangs.
 const PATIENCE: Duration = Duration::from_secs(30);
 
@@ -159,7 +159,8 @@ impl Client {
         let output = event["response"]["output"].as_array().into_iter().flatten();
         let tools = event["session"]["tools"].as_array().into_iter().flatten();
         let mut shown = output.chain(std::iter::once(&event["item"])).filter(|item| is_call(item));
-        let is_own = |item: &&Value| item["name"] == self.tools.own;
+        let is_own =
+            |item: &&Value| item["name"] == self.tools.own || item["output"] == CLIENTS_WORDS;
         if !shown.all(|item| is_own(&item)) || !tools.into_iter().all(|tool| is_own(&tool)) {
             self.ledger.fault(format!("the client was shown what is not its business: {text}"));
         }

@@ -1,0 +1,253 @@
+//! Thousands of turns of live sessions in which everything goes wrong by chance: interruptions,
+//! calls that are slow, repeated, unknown or cut off, responses that race, tools and tiers that
+//! change, ends that nobody announced, clients that lie, flood, vanish and come back. At the end
+//! every call was answered or properly given up, none twice, and nothing is left over.
+//!
+//! `TOLLGATE_SEED` repeats a run: everything but the order of the network is the same.
+#![expect(clippy::print_stdout, reason = "the seed of a run that failed")]
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::{Map, Value, json};
+use tokio::task::JoinSet;
+use tollgate_core::budget::Tier;
+use tollgate_core::glob::Glob;
+use tollgate_engine::builtin::{self, Asker, Failure, Reply, Tool};
+use tollgate_testkit::realtime::{Chance, Ledger, Odds, Tools, gemini, openai};
+
+use crate::framing::still_works;
+use crate::living::{Living, Speaks};
+use crate::stage::Setup;
+
+const TOOLS: Tools =
+    Tools { reads: &["look", "peer"], writes: &["keep", "send"], own: "clients_own_tool" };
+const TURNS: u64 = 2_500;
+const SESSIONS: usize = 24;
+const TURNS_OF_A_SESSION: u64 = 25;
+/// Of the whole run, even on a machine that has much else to do.
+const LONGEST: Duration = Duration::from_secs(45);
+/// For what is left over to go.
+const SETTLES: Duration = Duration::from_secs(10);
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn openai_sessions_in_which_everything_goes_wrong_lose_no_call() {
+    run(Speaks::OpenAi, 1).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn openai_sessions_with_slow_tools_lose_no_call() {
+    run(Speaks::OpenAi, 400).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn gemini_sessions_in_which_everything_goes_wrong_lose_no_call() {
+    run(Speaks::Gemini, 1).await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn gemini_sessions_with_slow_tools_lose_no_call() {
+    run(Speaks::Gemini, 400).await;
+}
+
+/// `slowest_ms`: of tools; the tiers' walls stand at half a second and above.
+async fn run(speaks: Speaks, slowest_ms: u64) {
+    let seed = seed();
+    println!("TOLLGATE_SEED={seed}");
+    let ledger = Arc::new(Ledger::default());
+    let tools = builtin::Server { name: "chaos", tools: tools(&ledger) };
+    let setup = Setup { tools: vec![tools], ceiling: Some(Tier::Deep), ..Setup::default() };
+    let living = Arc::new(Living::with(setup).await);
+    // All threads of the server are there once it has answered.
+    still_works(&living.stage).await;
+    let sockets = open_sockets();
+    let mut chance = Chance::new(seed);
+    let odds = move |chance: &mut Chance| Odds {
+        seed: chance.bits(),
+        turns: TURNS_OF_A_SESSION,
+        calls: 500,
+        barge_ins: 200,
+        repeats: 50,
+        breaks: 8,
+        garbage: 20,
+        unknown: 50,
+        huge: 256 << 10,
+        slowest_ms: slowest_ms.max(30),
+        vanishes: 1,
+    };
+    let run = Run { living: Arc::clone(&living), ledger: Arc::clone(&ledger), speaks };
+    let mut providers = JoinSet::new();
+    let served = run.clone();
+    let mut branch = chance.branch();
+    providers.spawn(async move { served.provide(move || odds(&mut branch)).await });
+    let mut callers = JoinSet::new();
+    for _ in 0..SESSIONS {
+        let (run, mut branch) = (run.clone(), chance.branch());
+        callers.spawn(async move { run.call(move || odds(&mut branch)).await });
+    }
+    let mut meddling = JoinSet::new();
+    meddling.spawn(run.clone().meddle());
+    if tokio::time::timeout(LONGEST, callers.join_all()).await.is_err() {
+        ledger.fault(format!("some sessions do not end: {:?}", ledger.sums()));
+    }
+    meddling.abort_all();
+    let (faults, sums) = (ledger.faults(), ledger.sums());
+    println!("{sums:?}");
+    assert!(
+        faults.is_empty(),
+        "TOLLGATE_SEED={seed}: {} faults: {:#?}",
+        faults.len(),
+        &faults[..faults.len().min(10)]
+    );
+    settle(&living, sockets).await;
+    providers.abort_all();
+    assert!(sums.turns >= TURNS && sums.ran > 0 && sums.answered > 0, "{sums:?}");
+}
+
+#[expect(clippy::disallowed_methods, reason = "how somebody who saw a fault repeats it")]
+fn seed() -> u64 {
+    let given = std::env::var("TOLLGATE_SEED").ok().and_then(|it| it.parse().ok());
+    given.unwrap_or_else(rand::random)
+}
+
+#[derive(Clone)]
+struct Run {
+    living: Arc<Living>,
+    ledger: Arc<Ledger>,
+    speaks: Speaks,
+}
+
+impl Run {
+    /// Answers whoever the gateway sends.
+    async fn provide(self, mut odds: impl FnMut() -> Odds + Send) {
+        let mut sessions = JoinSet::new();
+        for name in 1.. {
+            let wire = self.living.accept().await;
+            let (kit, odds) = ((Arc::clone(&self.ledger), TOOLS), odds());
+            match self.speaks {
+                Speaks::Gemini => {
+                    sessions.spawn(gemini::Provider::new(wire, name, kit, odds).run());
+                }
+                Speaks::OpenAi | Speaks::Deepgram => {
+                    let name = name.to_string();
+                    sessions.spawn(openai::Provider::new(wire, name, kit, odds).run());
+                }
+            }
+            while sessions.try_join_next().is_some() {}
+        }
+    }
+
+    /// Calls again and again, until there were enough turns.
+    async fn call(self, mut odds: impl FnMut() -> Odds + Send) {
+        while self.ledger.turns() < TURNS {
+            let wire = match self.living.dial(self.speaks, &[]).await {
+                Ok(wire) => wire,
+                Err(refused) => {
+                    self.ledger.fault(format!("a client was turned away: {refused:?}"));
+                    return;
+                }
+            };
+            let (ledger, odds) = (Arc::clone(&self.ledger), odds());
+            match self.speaks {
+                Speaks::Gemini => {
+                    gemini::Client::new(wire, "live", (ledger, TOOLS), odds).run().await
+                }
+                Speaks::OpenAi | Speaks::Deepgram => {
+                    openai::Client::new(wire, ledger, TOOLS, odds).run().await
+                }
+            };
+        }
+    }
+
+    /// Takes tools away and gives them back.
+    async fn meddle(self) {
+        let stage = &self.living.stage;
+        let mut settings = stage.settings.clone();
+        loop {
+            for patterns in [&["look", "keep"][..], &["*"]] {
+                tokio::time::sleep(Duration::from_millis(700)).await;
+                for agent in &mut settings.agents {
+                    agent.tools = patterns.iter().map(|it| Glob::new(*it)).collect();
+                }
+                stage.running.reconfigure(&settings, || {}).await;
+            }
+        }
+    }
+}
+
+/// Waits until no session and no socket is left.
+async fn settle(living: &Living, sockets: usize) {
+    let gone = async {
+        while open_sockets() > sockets {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    };
+    let settled = tokio::time::timeout(SETTLES, gone).await;
+    assert!(settled.is_ok(), "{} sockets instead of {sockets}", open_sockets());
+    let metrics = living.stage.request("GET", "/metrics").by_admin().send().await.text;
+    let lines = metrics.lines().filter(|it| it.contains("in_flight") || it.contains("sessions"));
+    for line in lines.filter(|line| !line.starts_with('#') && !line.contains("_total")) {
+        let count = line.rsplit(' ').next().unwrap_or_default();
+        let own = if line.starts_with("tollgate_requests_in_flight") { "1" } else { "0" };
+        assert_eq!(count, own, "{line}");
+    }
+}
+
+/// Of this process.
+fn open_sockets() -> usize {
+    let open = std::fs::read_dir("/proc/self/fd").unwrap().flatten();
+    let is_socket = |entry: &std::fs::DirEntry| {
+        std::fs::read_link(entry.path()).is_ok_and(|it| it.to_string_lossy().starts_with("socket:"))
+    };
+    open.filter(is_socket).count()
+}
+
+fn tools(ledger: &Arc<Ledger>) -> Vec<Box<dyn Tool>> {
+    let tool = |name, hint| {
+        Box::new(Chaotic { name, hint, ledger: Arc::clone(ledger), calls: AtomicU64::new(0) })
+            as Box<dyn Tool>
+    };
+    let reads = TOOLS.reads.iter().map(|name| tool(*name, true));
+    reads.chain(TOOLS.writes.iter().map(|name| tool(*name, false))).collect()
+}
+
+/// Takes its time, and says in the ledger that it ran.
+struct Chaotic {
+    name: &'static str,
+    /// Whether it only reads.
+    hint: bool,
+    ledger: Arc<Ledger>,
+    calls: AtomicU64,
+}
+
+#[async_trait]
+impl Tool for Chaotic {
+    fn definition(&self) -> Value {
+        json!({
+            "name": self.name,
+            "description": "A tool for tests",
+            "inputSchema": {
+                "type": "object",
+                "properties": {"token": {"type": "string"}, "ms": {"type": "integer"}},
+                "required": ["token"],
+            },
+            "annotations": {"readOnlyHint": self.hint, "destructiveHint": false},
+        })
+    }
+
+    async fn call(&self, arguments: &Map<String, Value>, _: &Asker) -> Result<Reply, Failure> {
+        let token = arguments["token"].as_str().unwrap_or_default();
+        // Who measures how fast it is has no token.
+        if token.contains('_') {
+            self.ledger.ran(token);
+        }
+        let ms = arguments.get("ms").and_then(Value::as_u64).unwrap_or(0);
+        tokio::time::sleep(Duration::from_millis(ms)).await;
+        match self.calls.fetch_add(1, Ordering::Relaxed) % 50 {
+            0 => panic!("a tool that panics"),
+            at => Ok(Reply { text: format!("number {at}"), structured: None }),
+        }
+    }
+}
