@@ -109,20 +109,14 @@ fn completions_know_the_commands() {
 }
 
 #[test]
-fn what_is_not_enforced_is_checked_but_not_started() {
+fn nothing_is_served_without_the_certificate_that_the_config_names() {
     let folder = TempDir::new().unwrap();
     let config = "tls: { cert: a.pem, key: b.pem }\n";
     fs::write(folder.path().join("tollgate.yaml"), config).unwrap();
-    let run = tollgate(folder.path(), &["check"]);
-    assert_eq!(run.code, Some(0), "{}", run.stderr);
-    let warned = "warning: `tls` is not enforced by this version";
-    assert!(run.stderr.contains(warned), "{}", run.stderr);
-    for command in ["serve", "mcp"] {
-        let run = tollgate(folder.path(), &[command, "--listen", "127.0.0.1:0"]);
-        assert_eq!(run.code, Some(1), "{command}");
-        let refused = "error: not enforced by this version: `tls`; take it out";
-        assert!(run.stderr.contains(refused), "{command}: {}", run.stderr);
-    }
+    let run = tollgate(folder.path(), &["serve", "--listen", "127.0.0.1:0"]);
+    assert_eq!(run.code, Some(1), "{}", run.stderr);
+    assert!(run.stderr.contains("error: `tls`: cannot read"), "{}", run.stderr);
+    assert!(run.stderr.contains("a.pem"), "{}", run.stderr);
 }
 
 #[test]
