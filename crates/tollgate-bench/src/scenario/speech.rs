@@ -33,7 +33,10 @@ pub(super) async fn measure(bench: &Bench) -> Result<Vec<Row>, Trouble> {
             Err(trouble) => rows.push(Row::failed("P13", &trouble.to_string())),
         }
     }
-    rows.push(tools(&studio, &gateway).await?);
+    rows.push(match tools(&studio, &gateway).await {
+        Ok(row) => row,
+        Err(trouble) => Row::failed("P13", &trouble.to_string()),
+    });
     gateway.stop().await?;
     Ok(rows)
 }
@@ -131,7 +134,9 @@ async fn start(bench: &Bench, name: &str, studio: SocketAddr) -> Result<Process,
     let models = format!(
         "providers:\n  up: {{ kind: openai, base_url: \"http://{studio}/v1\", api_key: k, \
          concurrent: 4096 }}\n\
-         models:\n  bench: {{ provider: up, id: bench-1, api: realtime }}\n"
+         models:\n  bench: {{ provider: up, id: bench-1, api: realtime }}\n\
+         default_agent: speaker\n\
+         agents:\n  speaker: {{ tools: [\"*\"], auto_execute: [roll], models: [bench] }}\n"
     );
     let config = Config::crowded(&bench.scratch, name)?.with(&models);
     bench.start_gateway_on(&config.write()?).await
