@@ -39,7 +39,15 @@ def config(provider: str) -> dict:
         "transport": "stdio",
         "command": [sys.executable, str(INTEROP / "voice" / "archives.py"), str(SLOW_S), FOUND],
         # It says that it is quicker than it is today.
-        "tools": {"search_archives": {"expose_as": "search_archives", "estimated_duration_ms": 1000, "effect": "read_only"}},
+        "tools": {
+            "search_archives": {
+                "expose_as": "search_archives",
+                "estimated_duration_ms": 1000,
+                "effect": "read_only",
+                # What may be repeated runs on when its turn is over, and is told late.
+                "idempotent": True,
+            }
+        },
     }
     return {
         "servers": {"archives": archives},
@@ -50,6 +58,8 @@ def config(provider: str) -> dict:
                 "engine": "s2s",
                 "models": ["voice"],
                 "tools": ["roll", "search_archives"],
+                "auto_execute": ["roll", "search_archives"],
+                "budget_tier": "standard",
                 "prompt": "You are the keeper of an inn.",
             }
         },
