@@ -135,6 +135,13 @@ pub enum Ending {
 }
 
 impl Ending {
+    pub const ALL: [Self; 4] = [
+        Self::Decided(Decision::Approve),
+        Self::Decided(Decision::Deny),
+        Self::Expired,
+        Self::Withdrawn,
+    ];
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Decided(Decision::Approve) => "approved",

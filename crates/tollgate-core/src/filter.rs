@@ -14,7 +14,7 @@ use crate::tool::{Reach, Tool};
 mod explain;
 mod narrow;
 
-pub use explain::{Explained, explain};
+pub use explain::{Explained, explain, explain_one};
 pub use narrow::Narrow;
 
 /// What holds for everybody in this installation.

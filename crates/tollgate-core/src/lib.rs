@@ -37,6 +37,7 @@ pub mod standing;
 pub mod template;
 pub mod text;
 pub mod tool;
+pub mod trace;
 pub mod trust;
 pub mod turn;
 pub mod view;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::budget::Tier;
 
 mod aggregate;
+pub mod scale;
 pub mod telemetry;
 
 pub use aggregate::{Aggregate, Hostile};

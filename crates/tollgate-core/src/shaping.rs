@@ -105,6 +105,19 @@ pub fn shape(
     Shaped { outcome: Outcome { result, extent: Extent::Cut, handle, ..outcome }, rest }
 }
 
+/// What another consumer gets of an outcome that was shaped for one who takes all of it.
+pub fn again(tool: &Tool, whole: Outcome, consumer: Consumer<'_>) -> Shaped {
+    let Consumer { caps, spare: handle } = consumer;
+    let rules = cut::Rules { caps, schema: tool.output.as_ref(), handle };
+    let Some(result) = cut::cut(whole.result.get(), rules) else {
+        return Shaped { outcome: whole, rest: None };
+    };
+    // One that is still to come has a handle already.
+    let handle = whole.handle.or(handle);
+    let rest = handle.map(|_| Outcome { handle, ..whole.clone() });
+    Shaped { outcome: Outcome { result, extent: Extent::Cut, handle, ..whole }, rest }
+}
+
 /// An outcome that the gateway itself has to say something about: the tool did not answer.
 pub fn failure(status: Status, message: &str, duration: Duration) -> Outcome {
     let retry = match status {

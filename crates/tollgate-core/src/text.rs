@@ -1,6 +1,6 @@
 //! What strangers wrote, made fit to be said back, and time in words.
 
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::time::Duration;
 
 /// At most `limit` characters of `text`, with a mark if there were more.
@@ -9,6 +9,19 @@ pub fn shortened(text: &str, limit: usize) -> String {
         Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
+}
+
+/// As one part of a URL: whatever it is, it leads nowhere else.
+pub fn percent_encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
+            out.push(char::from(byte));
+        } else {
+            let _ = write!(out, "%{byte:02X}");
+        }
+    }
+    out
 }
 
 /// 128 bits as people copy them: a prefix that says what they name, and 32 hex digits.
@@ -76,7 +89,19 @@ impl fmt::Display for Ago {
 mod tests {
     use std::time::Duration;
 
-    use super::{Ago, Span, shortened};
+    use super::{Ago, Span, percent_encoded, shortened};
+
+    #[test]
+    fn a_name_in_a_route_takes_no_other_way() {
+        for (name, expected) in [
+            ("roll_dice.v2", "roll_dice.v2"),
+            ("a/b?c#d", "a%2Fb%3Fc%23d"),
+            ("../x", "..%2Fx"),
+            ("würfel", "w%C3%BCrfel"),
+        ] {
+            assert_eq!(percent_encoded(name), expected);
+        }
+    }
 
     #[test]
     fn spans_are_as_exact_as_they_are_short_and_never_too_short() {

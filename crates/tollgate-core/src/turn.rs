@@ -1,6 +1,8 @@
 //! One request of a user to an agent: what it may see and call, and until when.
 
+use std::fmt;
 use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
 
 use crate::agent::Record;
 use crate::budget::Deadline;
@@ -8,11 +10,15 @@ use crate::call::CallId;
 use crate::glob::Glob;
 use crate::memory::{Audience, Name, Namespace, Scope};
 use crate::rate::RateLimit;
+use crate::trace::Trace;
 use crate::view::View;
 
 /// Everything that is decided once for a turn and holds for all calls inside it.
 #[derive(Debug, Clone)]
 pub struct Turn {
+    pub id: TurnId,
+    /// When somebody began to wait for it.
+    pub began: Instant,
     pub principal: Principal,
     /// `None`: nothing of its own limits the principal.
     pub grant: Option<Arc<Grant>>,
@@ -22,9 +28,21 @@ pub struct Turn {
     pub deadline: Option<Deadline>,
     /// The call that runs a program, if these are a program's calls.
     pub within: Option<CallId>,
+    /// What it is part of; `None`: nobody follows it.
+    pub trace: Option<Arc<Trace>>,
 }
 
 impl Turn {
+    /// One that nothing limits but its view.
+    pub fn open(id: TurnId, began: Instant, principal: Principal, view: Arc<View>) -> Self {
+        Self { id, began, principal, grant: None, view, deadline: None, within: None, trace: None }
+    }
+
+    /// How long its tools have in all, from its beginning; `None`: no budget.
+    pub fn span(&self) -> Option<Duration> {
+        self.deadline.map(|wall| wall.left(self.began))
+    }
+
     /// What of the memory can be seen in it.
     pub fn scope(&self) -> Scope {
         let tenant = self.grant.as_ref().and_then(|grant| grant.tenant.as_ref());
@@ -38,6 +56,26 @@ impl Turn {
             Record::Shared => Audience::Shared,
             Record::Own | Record::Nothing => Audience::Only(self.view.agent.clone()),
         }
+    }
+}
+
+/// What the calls of one turn have in common. Sorted by time, and guessable by nobody, as calls are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct TurnId(CallId);
+
+impl TurnId {
+    pub fn new(at: SystemTime, random: u128) -> Self {
+        Self(CallId::new(at, random))
+    }
+
+    pub fn as_str(&self) -> &str {
+        self.0.as_str()
+    }
+}
+
+impl fmt::Display for TurnId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
     }
 }
 

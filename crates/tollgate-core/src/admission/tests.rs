@@ -2,6 +2,7 @@
 
 use std::cell::RefCell;
 use std::collections::HashMap;
+use std::time::SystemTime;
 
 use serde_json::{Value, json};
 
@@ -17,8 +18,13 @@ use crate::names::{NamePattern, Owners};
 use crate::policy::permit;
 use crate::tool::Override;
 use crate::trust::Pins;
-use crate::turn::Grant;
+use crate::turn::{Grant, TurnId};
 use crate::view::View;
+
+#[expect(clippy::disallowed_methods, reason = "a beginning, no measurement")]
+fn began() -> Instant {
+    Instant::now()
+}
 
 /// A turn of an agent that sees these tools of one server, `s`.
 pub(crate) fn turn(agent: &Agent, tools: &[Value], change: impl FnOnce(&mut Rules)) -> Turn {
@@ -39,7 +45,8 @@ pub(crate) fn turn(agent: &Agent, tools: &[Value], change: impl FnOnce(&mut Rule
     let catalog = Arc::new(Catalog::build(&inputs, &mut Owners::default()));
     let house = House::default();
     let view = Arc::new(View::build(&catalog, &Sieve::of(&house, agent, Tier::Deep)));
-    Turn { principal: Principal::named("ada"), grant: None, view, deadline: None, within: None }
+    let id = TurnId::new(SystemTime::UNIX_EPOCH, 0);
+    Turn::open(id, began(), Principal::named("ada"), view)
 }
 
 pub(crate) fn tool(name: &str) -> Value {

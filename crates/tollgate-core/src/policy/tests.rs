@@ -1,6 +1,7 @@
 //! What is let through, in which words, and what is said to the others.
 
 use std::sync::Arc;
+use std::time::{Instant, SystemTime};
 
 use serde_json::{Value, json};
 
@@ -14,8 +15,13 @@ use crate::id::ServerId;
 use crate::json::{Object, raw_value};
 use crate::names::{NamePattern, Owners};
 use crate::trust::Pins;
-use crate::turn::{Principal, Turn};
+use crate::turn::{Principal, Turn, TurnId};
 use crate::view::View;
+
+#[expect(clippy::disallowed_methods, reason = "a beginning, no measurement")]
+fn began() -> Instant {
+    Instant::now()
+}
 
 fn turn() -> Turn {
     let properties = json!({
@@ -47,7 +53,8 @@ fn turn() -> Turn {
     let tier = Tier::Standard;
     let sieve = Sieve::of(&house, &agent, tier);
     let view = Arc::new(View::build(&catalog, &sieve));
-    Turn { principal: Principal::local(), grant: None, view, deadline: None, within: None }
+    let id = TurnId::new(SystemTime::UNIX_EPOCH, 0);
+    Turn::open(id, began(), Principal::local(), view)
 }
 
 /// The params as they go on to the server, or why they do not.

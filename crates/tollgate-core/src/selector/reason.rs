@@ -38,6 +38,25 @@ pub enum Reason {
     },
 }
 
+impl Reason {
+    /// The rules in one word each, in a fixed order.
+    pub const RULES: [&str; 7] =
+        ["forced", "said", "said_too_soon", "crowd", "first_turn", "nothing", "ceiling"];
+
+    /// Where the rule that it is stands among all.
+    pub fn rule(&self) -> usize {
+        match self {
+            Self::Forced => 0,
+            Self::Said { .. } => 1,
+            Self::SaidTooSoon { .. } => 2,
+            Self::Crowd { .. } => 3,
+            Self::FirstTurn => 4,
+            Self::Nothing => 5,
+            Self::Ceiling { .. } => 6,
+        }
+    }
+}
+
 impl Choice {
     /// No more than the agent's ceiling, unless someone insisted.
     pub fn capped(self, ceiling: Tier) -> Self {

@@ -1,0 +1,227 @@
+//! Where in a trace something happens, as W3C Trace Context and Baggage say it.
+//!
+//! Read by the fronts from headers and from `_meta`, held by the turn, written again towards servers
+//! and models. Whatever is malformed is as good as absent, as those specifications want it.
+
+use std::fmt;
+use std::sync::Arc;
+
+mod baggage;
+mod state;
+
+pub const TRACEPARENT: &str = "traceparent";
+pub const TRACESTATE: &str = "tracestate";
+pub const BAGGAGE: &str = "baggage";
+/// All of them, under these names in headers and, by SEP-414, in `_meta`.
+pub const KEYS: [&str; 3] = [TRACEPARENT, TRACESTATE, BAGGAGE];
+
+/// Of version 00, which is the one that is written.
+const LENGTH: usize = 55;
+const SAMPLED: u8 = 1;
+/// Level 2: the trace id is random enough to decide by it.
+const RANDOM: u8 = 2;
+
+/// What a request is part of, and what travels with it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Trace {
+    pub context: Option<Context>,
+    pub baggage: Option<Arc<str>>,
+}
+
+/// One span of one trace, as others are told of it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Context {
+    pub trace: TraceId,
+    pub span: SpanId,
+    pub flags: Flags,
+    /// What other systems on the way said; checked.
+    pub state: Option<Arc<str>>,
+}
+
+/// Never zero.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct TraceId([u8; 16]);
+
+/// Never zero.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub struct SpanId([u8; 8]);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Flags(u8);
+
+/// The three values as they came, each from the same place.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Said<'s> {
+    pub parent: Option<&'s str>,
+    pub state: Option<&'s str>,
+    pub baggage: Option<&'s str>,
+}
+
+impl Trace {
+    /// `None` if nothing of it makes sense. State without a parent is nobody's.
+    pub fn read(said: Said<'_>) -> Option<Self> {
+        let context = said.parent.and_then(Context::parse).map(|context| {
+            let state = said.state.and_then(state::checked).map(Into::into);
+            Context { state, ..context }
+        });
+        let baggage = said.baggage.and_then(baggage::checked).map(Into::into);
+        (context.is_some() || baggage.is_some()).then_some(Self { context, baggage })
+    }
+
+    /// The inner one, and of the outer one what the inner one does not say.
+    #[must_use]
+    pub fn or(self, outer: Option<&Self>) -> Self {
+        let Some(outer) = outer else { return self };
+        Self {
+            context: self.context.or_else(|| outer.context.clone()),
+            baggage: self.baggage.or_else(|| outer.baggage.clone()),
+        }
+    }
+
+    /// The same with another span as the parent of what follows.
+    pub fn within(context: Context, outer: Option<&Self>) -> Self {
+        Self { context: Some(context), baggage: outer.and_then(|outer| outer.baggage.clone()) }
+    }
+
+    /// What is to be written, under which key.
+    pub fn fields(&self) -> impl Iterator<Item = (&'static str, String)> {
+        let parent = self.context.as_ref().map(|context| (TRACEPARENT, context.to_string()));
+        let state = self.context.as_ref().and_then(|context| context.state.as_deref());
+        let state = state.map(|state| (TRACESTATE, state.to_owned()));
+        let baggage = self.baggage.as_deref().map(|baggage| (BAGGAGE, baggage.to_owned()));
+        [parent, state, baggage].into_iter().flatten()
+    }
+}
+
+impl Context {
+    /// A version that is newer than ours is read as far as ours goes.
+    pub fn parse(text: &str) -> Option<Self> {
+        let bytes = text.as_bytes();
+        let (head, rest) = bytes.split_at_checked(LENGTH)?;
+        let [version] = hex(&head[..2])?;
+        let fits = match version {
+            0 => rest.is_empty(),
+            0xff => false,
+            _ => rest.first().is_none_or(|next| *next == b'-'),
+        };
+        let dashed = [2, 35, 52].iter().all(|at| head[*at] == b'-');
+        if !fits || !dashed {
+            return None;
+        }
+        let [flags] = hex(&head[53..])?;
+        Some(Self {
+            trace: TraceId::new(hex(&head[3..35])?)?,
+            span: SpanId::new(hex(&head[36..52])?)?,
+            flags: Flags(flags & (SAMPLED | RANDOM)),
+            state: None,
+        })
+    }
+
+    pub fn is_sampled(&self) -> bool {
+        self.flags.0 & SAMPLED != 0
+    }
+}
+
+/// As `traceparent`.
+impl fmt::Display for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "00-{}-{}-{:02x}", self.trace, self.span, self.flags.0)
+    }
+}
+
+impl Flags {
+    /// Of a trace that begins here, with an id by chance.
+    pub fn new(sampling: Sampling) -> Self {
+        Self(RANDOM).with(sampling)
+    }
+
+    #[must_use]
+    pub fn with(self, sampling: Sampling) -> Self {
+        match sampling {
+            Sampling::Kept => Self(self.0 | SAMPLED),
+            Sampling::Dropped => Self(self.0 & !SAMPLED),
+        }
+    }
+
+    pub fn bits(self) -> u8 {
+        self.0
+    }
+}
+
+/// Whether a span is told to anybody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sampling {
+    Kept,
+    Dropped,
+}
+
+impl TraceId {
+    /// `None` if it is zero, which is nobody's.
+    pub fn new(bytes: [u8; 16]) -> Option<Self> {
+        (bytes != [0; 16]).then_some(Self(bytes))
+    }
+
+    pub fn bytes(&self) -> &[u8; 16] {
+        &self.0
+    }
+
+    /// The part that is random in every trace, as a number below 2^56.
+    pub fn randomness(self) -> u64 {
+        self.0[9..].iter().fold(0, |number, byte| number << 8 | u64::from(*byte))
+    }
+}
+
+impl SpanId {
+    /// `None` if it is zero, which is nobody's.
+    pub fn new(bytes: [u8; 8]) -> Option<Self> {
+        (bytes != [0; 8]).then_some(Self(bytes))
+    }
+
+    pub fn bytes(&self) -> &[u8; 8] {
+        &self.0
+    }
+}
+
+impl fmt::Display for TraceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:032x}", u128::from_be_bytes(self.0))
+    }
+}
+
+impl fmt::Debug for TraceId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Display for SpanId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", u64::from_be_bytes(self.0))
+    }
+}
+
+impl fmt::Debug for SpanId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+/// Capitals are none, the specification says.
+fn hex<const N: usize>(text: &[u8]) -> Option<[u8; N]> {
+    let digit = |byte: u8| match byte {
+        b'0'..=b'9' => Some(byte - b'0'),
+        b'a'..=b'f' => Some(byte - b'a' + 10),
+        _ => None,
+    };
+    let mut bytes = [0; N];
+    if text.len() != 2 * N {
+        return None;
+    }
+    for (byte, pair) in bytes.iter_mut().zip(text.chunks_exact(2)) {
+        *byte = digit(pair[0])? << 4 | digit(pair[1])?;
+    }
+    Some(bytes)
+}
+
+#[cfg(test)]
+mod tests;

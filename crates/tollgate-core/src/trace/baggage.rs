@@ -1,0 +1,36 @@
+//! `baggage`: what an application lets travel with its requests. Only its form is looked at here.
+
+const MOST_MEMBERS: usize = 64;
+const MOST_BYTES: usize = 8 << 10;
+
+/// The list as it came; `None` if it is not one, or more than anybody has to hand on.
+pub(super) fn checked(text: &str) -> Option<&str> {
+    let text = text.trim_matches([' ', '\t']);
+    let members = text.split(',');
+    let fits = !text.is_empty() && text.len() <= MOST_BYTES;
+    (fits && members.clone().count() <= MOST_MEMBERS && members.into_iter().all(is_member))
+        .then_some(text)
+}
+
+fn is_member(member: &str) -> bool {
+    let blank = [' ', '\t'];
+    let mut parts = member.split(';');
+    let pair = parts.next().and_then(|pair| pair.split_once('='));
+    let is_pair = |(key, value): (&str, &str)| {
+        is_token(key.trim_matches(blank)) && is_value(value.trim_matches(blank))
+    };
+    let is_property = |property: &str| match property.split_once('=') {
+        Some(pair) => is_pair(pair),
+        None => is_token(property.trim_matches(blank)),
+    };
+    pair.is_some_and(is_pair) && parts.all(is_property)
+}
+
+fn is_token(key: &str) -> bool {
+    !key.is_empty()
+        && key.bytes().all(|it| it.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&it))
+}
+
+fn is_value(value: &str) -> bool {
+    value.bytes().all(|it| it.is_ascii_graphic() && !b"\",;\\".contains(&it))
+}
