@@ -20,6 +20,7 @@ use async_trait::async_trait;
 use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot};
 use tollgate_core::json::Object;
+use tollgate_core::trace::Trace;
 
 use crate::code::ErrorObject;
 use crate::meta::ClientFacts;
@@ -42,6 +43,8 @@ pub struct Request<'a> {
     /// Where progress, logs and questions of this request go. `None`: questions are refused.
     pub events: Option<Events>,
     pub progress: Progress,
+    /// What it is part of: said in `_meta`, and in headers where there are any.
+    pub trace: Option<&'a Trace>,
 }
 
 /// Whether the server is asked to report progress. It does so only into `events`.
@@ -55,7 +58,13 @@ impl<'a> Request<'a> {
     /// A request that wants its answer and nothing else.
     pub fn plain(method: &'a str, params: Object<'a>, client: &'a ClientFacts) -> Self {
         let progress = Progress::Unwanted;
-        Self { method, params, client, mirrored: Vec::new(), events: None, progress }
+        Self { method, params, client, mirrored: Vec::new(), events: None, progress, trace: None }
+    }
+
+    /// What it says of this hop, as the request with this id.
+    fn hop(&self, id: u64) -> outgoing::Hop<'a> {
+        let (client, progress_token) = (self.client, self.token(id));
+        outgoing::Hop { client, progress_token, trace: self.trace }
     }
 
     /// The token under which progress comes back, if any is wanted.

@@ -5,9 +5,10 @@ use std::borrow::Cow;
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
-use http::{HeaderName, HeaderValue};
+use http::{HeaderMap, HeaderName, HeaderValue};
 use serde_json::value::RawValue;
 use tollgate_core::json;
+use tollgate_core::trace::{self, Said, Trace};
 
 pub const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 pub const METHOD: HeaderName = HeaderName::from_static("mcp-method");
@@ -37,6 +38,43 @@ pub fn param(suffix: &str) -> Option<HeaderName> {
     HeaderName::from_bytes([PARAM_PREFIX.as_bytes(), suffix.as_bytes()].concat().as_slice())
         .ok()
         .filter(|_| !suffix.is_empty())
+}
+
+/// What a request's headers say of the trace that it is part of.
+pub fn read_trace(headers: &HeaderMap) -> Option<Trace> {
+    let [parent, state, baggage] = trace::KEYS;
+    // Two parents are none; the others are lists, which may come in pieces.
+    let mut parents = headers.get_all(parent).iter();
+    let parent = parents.next().filter(|_| parents.next().is_none()).and_then(text);
+    let state = parent.and_then(|_| list(headers, state));
+    let baggage = list(headers, baggage);
+    if parent.is_none() && baggage.is_none() {
+        return None;
+    }
+    Trace::read(Said { parent, state: state.as_deref(), baggage: baggage.as_deref() })
+}
+
+fn list<'h>(headers: &'h HeaderMap, name: &str) -> Option<Cow<'h, str>> {
+    let mut values = headers.get_all(name).iter();
+    let first = text(values.next()?)?;
+    let rest: Option<Vec<&str>> = values.map(text).collect();
+    match rest?.as_slice() {
+        [] => Some(Cow::Borrowed(first)),
+        rest => Some(Cow::Owned(format!("{first},{}", rest.join(",")))),
+    }
+}
+
+fn text(value: &HeaderValue) -> Option<&str> {
+    value.to_str().ok()
+}
+
+/// Says in headers which trace a request is part of.
+pub fn write_trace(headers: &mut HeaderMap, trace: &Trace) {
+    for (key, value) in trace.fields() {
+        if let Ok(value) = HeaderValue::try_from(value) {
+            headers.insert(HeaderName::from_static(key), value);
+        }
+    }
 }
 
 /// The value as it travels: plain where headers allow it, else inside the Base64 sentinel.

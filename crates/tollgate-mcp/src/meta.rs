@@ -2,6 +2,7 @@
 
 use serde_json::value::RawValue;
 use tollgate_core::json::{self, Object};
+use tollgate_core::trace::{self, Said, Trace};
 
 use crate::Revision;
 use crate::code::{self, ErrorObject};
@@ -120,6 +121,27 @@ pub fn progress_token(meta: &Object<'_>) -> Result<Option<Box<RawValue>>, ErrorO
 pub fn strip_hop_keys(meta: &mut Object<'_>) {
     for key in HOP_KEYS {
         meta.remove(key);
+    }
+}
+
+/// What the caller says of the trace that its request is part of. Taken out: it is of this hop.
+pub fn take_trace(meta: &mut Object<'_>) -> Option<Trace> {
+    let [parent, state, baggage] = trace::KEYS.map(|key| meta.remove(key));
+    let text = |raw: &Option<std::borrow::Cow<'_, RawValue>>| {
+        raw.as_ref().and_then(|raw| json::string(raw)).map(std::borrow::Cow::into_owned)
+    };
+    let (parent, state, baggage) = (text(&parent), text(&state), text(&baggage));
+    Trace::read(Said {
+        parent: parent.as_deref(),
+        state: state.as_deref(),
+        baggage: baggage.as_deref(),
+    })
+}
+
+/// Says which trace a request is part of.
+pub(crate) fn trace(meta: &mut Object<'_>, trace: &Trace) {
+    for (key, value) in trace.fields() {
+        meta.set_string(key, &value);
     }
 }
 

@@ -57,7 +57,11 @@ impl Unavailable {
 
 /// Workers cannot be used at all.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("cannot run programs: `{}` {why}; `make build` builds it beside `tollgate`", worker.display())]
+#[error(
+    "cannot run programs: `{}` {why}; the one of this version comes from `make build`, or from \
+     `cargo install --path crates/tollgate-worker`",
+    worker.display()
+)]
 pub struct Broken {
     pub worker: PathBuf,
     pub why: String,

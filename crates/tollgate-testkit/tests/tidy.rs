@@ -86,6 +86,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "digest",
             "glob",
             "secret",
+            "trace",
             "json",
             "mask",
             "id",
@@ -145,12 +146,15 @@ const LAYERS: &[(&str, &[&str])] = &[
         "tollgate-engine",
         &[
             "clock",
+            "spans",
             "disk",
             "web",
             "embedding",
             "settings",
             "charter",
             "confine",
+            "record",
+            "calls",
             "backend",
             "notices",
             "results",
@@ -159,7 +163,6 @@ const LAYERS: &[(&str, &[&str])] = &[
             "seal",
             "owners",
             "pins",
-            "record",
             "audit",
             "recorder",
             "memory",
@@ -327,6 +330,29 @@ fn every_refusal_is_in_the_list_of_errors() {
     }
 }
 
+/// Both ways: a code that is not explained helps nobody, and one that is gone misleads.
+#[test]
+fn codes_of_problems_are_those_in_the_list_of_errors() {
+    let document = read("docs/errors.md");
+    let (_, table) = document.split_once("## What HTTP says").expect("the section is there");
+    let sources = sources("crates/tollgate-server/src", ".rs");
+    let shipped: Vec<&Source> = sources.iter().filter(|source| !is_test(source)).collect();
+    for source in &shipped {
+        for code in source.text.split("Problem::new(").skip(1).filter_map(first_text) {
+            let listed = table.contains(&format!("`{code}`"));
+            assert!(listed, "{}: docs/errors.md does not list `{code}`", source.path);
+        }
+    }
+    for row in table.lines().filter(|line| line.starts_with("| ")) {
+        let cell = row.split('|').nth(2).unwrap_or_default();
+        for code in cell.split('`').skip(1).step_by(2) {
+            let quoted = format!("\"{code}\"");
+            let made = shipped.iter().any(|source| source.text.contains(&quoted));
+            assert!(made, "docs/errors.md lists `{code}`, which nothing says");
+        }
+    }
+}
+
 /// S-06: a sample that fetches whatever is newest is a hole in the supply chain.
 #[test]
 fn s_06_samples_pin_what_they_run() {
@@ -336,6 +362,14 @@ fn s_06_samples_pin_what_they_run() {
             assert!(pinned, "{}: `{}` runs an unpinned package", source.path, line.trim());
         }
     }
+}
+
+/// The first literal of an argument list, if it stands before the list's end and reads like a code.
+fn first_text(arguments: &str) -> Option<&str> {
+    let (before, rest) = arguments.split_once('"')?;
+    let (code, _) = rest.split_once('"')?;
+    let is_code = !code.is_empty() && code.bytes().all(|it| it.is_ascii_lowercase() || it == b'_');
+    (is_code && !before.contains(';')).then_some(code)
 }
 
 fn is_test(source: &Source) -> bool {

@@ -62,8 +62,8 @@ impl Dispatch {
     pub(super) async fn request(&self, request: Request<'_>) -> Result<Answer, RequestError> {
         let revision = self.inbound.revision();
         let id = self.inbound.table.next_id();
-        let token = request.token(id);
-        let params = outgoing::params(request.params, revision, request.client, token);
+        let hop = request.hop(id);
+        let params = outgoing::params(request.params, revision, &hop);
         let entry = Entry {
             wants_logs: request.events.is_some() && request.client.log_level.is_some(),
             events: request.events,

@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 use tollgate_core::json::{self, Object};
+use tollgate_core::trace::Trace;
 
 use super::table::{Concerned, Table};
 use super::{Event, Events, Listener, Question, RequestError};
@@ -45,6 +46,7 @@ pub(super) struct Owner<'a> {
     pub id: u64,
     pub events: Option<&'a Events>,
     pub wants_logs: bool,
+    pub trace: Option<&'a Trace>,
 }
 
 impl Inbound {

@@ -2,21 +2,26 @@
 
 use serde_json::value::RawValue;
 use tollgate_core::json::{self, Object};
+use tollgate_core::trace::Trace;
 
 use super::{Answer, AnswerKind, RequestError};
 use crate::large::aside;
 use crate::meta::{self, ClientFacts};
 use crate::{Era, Revision};
 
+/// What a request says of this hop.
+pub(super) struct Hop<'h> {
+    pub(super) client: &'h ClientFacts,
+    pub(super) progress_token: Option<u64>,
+    pub(super) trace: Option<&'h Trace>,
+}
+
 /// The params as they travel: the caller's own hop keys are taken out, ours put in.
-pub(super) fn params(
-    mut params: Object<'_>,
-    revision: Revision,
-    client: &ClientFacts,
-    progress_token: Option<u64>,
-) -> String {
+pub(super) fn params(mut params: Object<'_>, revision: Revision, hop: &Hop<'_>) -> String {
+    let Hop { client, progress_token, trace } = *hop;
     let given = params.remove("_meta");
-    if given.is_none() && progress_token.is_none() && revision.era() == Era::Legacy {
+    let says_nothing = progress_token.is_none() && trace.is_none();
+    if given.is_none() && says_nothing && revision.era() == Era::Legacy {
         return params.to_text();
     }
     let given = given.as_ref().map_or("{}", |raw| raw.get());
@@ -24,6 +29,9 @@ pub(super) fn params(
     meta::strip_hop_keys(&mut meta);
     if let Some(token) = progress_token {
         meta.set(meta::PROGRESS_TOKEN, json::raw(token.to_string()));
+    }
+    if let Some(trace) = trace {
+        meta::trace(&mut meta, trace);
     }
     if revision.era() == Era::Modern {
         meta::stamp(&mut meta, revision, client);

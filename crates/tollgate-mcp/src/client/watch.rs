@@ -145,7 +145,8 @@ impl Held {
             let mut params = Object::new();
             params.set("notifications", self.filter.to_owned());
             let client = handshake::identity();
-            let params = outgoing::params(params, crate::Revision::NEWEST, &client, None);
+            let hop = outgoing::Hop { client: &client, progress_token: None, trace: None };
+            let params = outgoing::params(params, crate::Revision::NEWEST, &hop);
             let (opened, stands) = oneshot::channel();
             let mut listening = self.subscriber.listen(&params, opened);
             let ended = tokio::select! {

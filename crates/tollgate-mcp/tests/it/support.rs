@@ -254,6 +254,7 @@ pub(crate) async fn echo(
         mirrored: vec![("Text".to_owned(), text.to_owned())],
         events,
         progress: Progress::Wanted,
+        trace: None,
     };
     connection.request(request).await
 }

@@ -233,7 +233,7 @@ async fn broken(program: PathBuf, expected: &str) {
     ] {
         let start = format!("cannot run programs: `{}` {expected}", program.display());
         assert!(refused.starts_with(&start), "{refused}");
-        assert!(refused.ends_with("`make build` builds it beside `tollgate`"), "{refused}");
+        assert!(refused.ends_with("`cargo install --path crates/tollgate-worker`"), "{refused}");
     }
 }
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use http::{HeaderValue, StatusCode};
+use http::{HeaderMap, HeaderValue, StatusCode};
 use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
@@ -106,15 +106,23 @@ impl Core {
 
     async fn exchange(&self, owner: Owner<'_>, body: Bytes) -> Result<Reply, RequestError> {
         let generation = self.session.generation();
-        let response = self.session.wire.post(self.session.headers(), body.clone()).await?;
+        let response = self.session.wire.post(self.headers(owner), body.clone()).await?;
         let reply = self.waiting(owner).read(response).await?;
         if !self.is_session_lost(&reply) {
             return Ok(reply);
         }
         // The server refused before it looked at the request, so sending it again is safe.
         self.renew(generation).await?;
-        let response = self.session.wire.post(self.session.headers(), body).await?;
+        let response = self.session.wire.post(self.headers(owner), body).await?;
         self.waiting(owner).read(response).await
+    }
+
+    fn headers(&self, owner: Owner<'_>) -> HeaderMap {
+        let mut headers = self.session.headers();
+        if let Some(trace) = owner.trace {
+            header::write_trace(&mut headers, trace);
+        }
+        headers
     }
 
     /// 404 by the book; some answer 400 and complain of the session in words.
@@ -184,9 +192,10 @@ impl Connection for Legacy {
         };
         core.inbound.table.insert(id, entry)?;
         let mut given_up = GivenUp { core, id, is_over: false };
-        let owner = Owner { id, events: request.events.as_ref(), wants_logs };
-        let token = request.token(id);
-        let params = outgoing::params(request.params, self.facts.revision, request.client, token);
+        let (events, trace) = (request.events.as_ref(), request.trace);
+        let owner = Owner { id, events, wants_logs, trace };
+        let hop = request.hop(id);
+        let params = outgoing::params(request.params, self.facts.revision, &hop);
         let message = write::request(&Id::number(id), request.method, &params);
         let outcome = core.answer(owner, message.into()).await;
         given_up.is_over = true;

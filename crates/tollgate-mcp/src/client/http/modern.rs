@@ -60,7 +60,7 @@ impl Core {
     pub(super) async fn discover(&self, params: &str) -> Result<Reply, RequestError> {
         let id = self.inbound.table.next_id();
         let method = "server/discover";
-        let owner = Owner { id, events: None, wants_logs: false };
+        let owner = Owner { id, events: None, wants_logs: false, trace: None };
         let message = write::request(&Id::number(id), method, params);
         let headers = headers(crate::Revision::NEWEST, method);
         let response = self.wire.post(headers, message.into()).await?;
@@ -91,6 +91,7 @@ impl Connection for Modern {
             id,
             events: request.events.as_ref(),
             wants_logs: request.client.log_level.is_some(),
+            trace: request.trace,
         };
         let mut headers = headers(self.facts.revision, request.method);
         if let Some(field) = header::named_by(request.method)
@@ -103,8 +104,11 @@ impl Connection for Modern {
                 headers.insert(name, header::encode(value));
             }
         }
-        let token = request.token(id);
-        let params = outgoing::params(request.params, self.facts.revision, request.client, token);
+        if let Some(trace) = request.trace {
+            header::write_trace(&mut headers, trace);
+        }
+        let hop = request.hop(id);
+        let params = outgoing::params(request.params, self.facts.revision, &hop);
         let message = write::request(&Id::number(id), request.method, &params);
         let response = core.wire.post(headers, message.into()).await?;
         let reply = core.waiting(owner).read(response).await?;
@@ -146,7 +150,7 @@ impl Subscribe for Core {
         let message = write::request(&Id::number(id), method, params);
         let headers = headers(self.inbound.revision(), method);
         let response = self.wire.post(headers, Bytes::from(message)).await?;
-        let owner = Owner { id, events: None, wants_logs: false };
+        let owner = Owner { id, events: None, wants_logs: false, trace: None };
         let reply = self.waiting(owner).read(response).await?;
         reply.into_outcome().map(drop)
     }

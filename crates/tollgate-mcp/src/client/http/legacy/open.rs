@@ -72,7 +72,7 @@ impl Core {
         let headers = HeaderMap::new();
         let response = self.session.wire.post(headers, message.into()).await?;
         let session = session::id_of(&response);
-        let owner = Owner { id, events: None, wants_logs: false };
+        let owner = Owner { id, events: None, wants_logs: false, trace: None };
         let reply = self.waiting(owner).read(response).await.map_err(connect_error)?;
         Ok((reply, session))
     }
