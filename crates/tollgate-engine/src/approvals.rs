@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime};
 
 use parking_lot::Mutex;
@@ -33,6 +34,8 @@ pub struct Approvals {
     notices: Notices,
     ledger: Arc<Ledger>,
     state: Mutex<State>,
+    /// In the order of [`Ending::ALL`].
+    ended: [AtomicU64; Ending::ALL.len()],
 }
 
 #[derive(Default)]
@@ -111,7 +114,8 @@ pub(crate) struct Place {
 
 impl Approvals {
     pub(crate) fn new(clock: Arc<dyn Clock>, notices: Notices, ledger: Arc<Ledger>) -> Arc<Self> {
-        Arc::new(Self { clock, notices, ledger, state: Mutex::default() })
+        let ended = std::array::from_fn(|_| AtomicU64::new(0));
+        Arc::new(Self { clock, notices, ledger, state: Mutex::default(), ended })
     }
 
     /// Those that wait, the longest first.
@@ -120,6 +124,12 @@ impl Approvals {
         let mut entries: Vec<&Entry> = state.waiting.values().collect();
         entries.sort_unstable_by_key(|entry| entry.number);
         entries.into_iter().map(|entry| Arc::clone(&entry.request)).collect()
+    }
+
+    /// How often a wait ended so, since the start.
+    pub fn ended(&self) -> impl Iterator<Item = (Ending, u64)> {
+        let count = |(ending, count): (Ending, &AtomicU64)| (ending, count.load(Ordering::Relaxed));
+        Ending::ALL.into_iter().zip(&self.ended).map(count)
     }
 
     pub fn find(&self, id: ApprovalId) -> Option<Arc<Request>> {
@@ -232,6 +242,9 @@ impl Approvals {
 
     /// Whoever watches hears of it.
     fn tell(&self, request: &Request, ending: Ending, by: Option<Principal>) {
+        if let Some(at) = Ending::ALL.iter().position(|it| *it == ending) {
+            self.ended[at].fetch_add(1, Ordering::Relaxed);
+        }
         let (id, call) = (request.id, request.call());
         self.notices.tell(Notice::ApprovalDecided { id, call, ending, by });
     }

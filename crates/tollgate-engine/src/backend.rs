@@ -9,12 +9,14 @@ use serde_json::Value;
 use tokio::sync::watch;
 use tollgate_core::call::CallId;
 use tollgate_core::json::Object;
+use tollgate_core::trace::Trace;
 use tollgate_core::turn::Turn;
-use tollgate_mcp::Era;
 use tollgate_mcp::client::{Answer, Events, Progress};
 use tollgate_mcp::code::ErrorObject;
 use tollgate_mcp::meta::ClientFacts;
+use tollgate_mcp::{Era, Revision};
 
+use crate::calls::Leg;
 use crate::clock::Clock;
 
 /// One piece of work for a backend, in the backend's own names.
@@ -29,6 +31,8 @@ pub struct Job<'a> {
     pub turn: &'a Turn,
     /// Under which the call is recorded.
     pub id: Option<CallId>,
+    /// What the work is part of, for whoever does it.
+    pub trace: Option<&'a Arc<Trace>>,
     /// On whose behalf.
     pub client: &'a ClientFacts,
     /// Arguments that the server wants mirrored into headers: suffix and value.
@@ -48,16 +52,28 @@ pub struct Job<'a> {
 pub struct Departure {
     clock: Arc<dyn Clock>,
     at: OnceLock<Instant>,
+    /// Where it is noted as well.
+    leg: Option<Leg>,
 }
 
 impl Departure {
     pub fn new(clock: Arc<dyn Clock>) -> Self {
-        Self { clock, at: OnceLock::new() }
+        Self::noted(clock, None)
+    }
+
+    pub(crate) fn noted(clock: Arc<dyn Clock>, leg: Option<Leg>) -> Self {
+        Self { clock, at: OnceLock::new(), leg }
     }
 
     /// It leaves now. Of several rounds the first counts.
     pub fn note(&self) {
-        self.at.get_or_init(|| self.clock.now());
+        self.at.get_or_init(|| {
+            let now = self.clock.now();
+            if let Some(leg) = &self.leg {
+                leg.departed(now);
+            }
+            now
+        });
     }
 
     /// It left when `other` did, if that has.
@@ -95,8 +111,31 @@ pub trait Line: Send + Sync {
     /// Decides how questions to the caller travel.
     fn era(&self) -> Era;
 
+    /// Who is at the other end of the wire; `None`: there is no wire.
+    fn peer(&self) -> Option<Peer<'_>> {
+        None
+    }
+
     /// Dropping the future cancels the work at the server.
     async fn run(&self, job: Job<'_>) -> Result<Answer, Failure>;
+}
+
+/// A server as those who follow calls know it.
+#[derive(Debug, Clone, Copy)]
+pub struct Peer<'p> {
+    pub place: &'p Place,
+    pub revision: Revision,
+}
+
+/// Where a server is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// At the other end of a pipe.
+    Pipe,
+    Web {
+        host: String,
+        port: u16,
+    },
 }
 
 /// Why a backend has no answer.

@@ -28,6 +28,8 @@ pub struct Caller<'a> {
     pub purpose: Purpose,
     /// Decides whether a person has to agree.
     pub decided_by: Decider,
+    /// Of the model that made the call, if one did: for records only.
+    pub provider: Option<&'a str>,
 }
 
 impl<'a> Caller<'a> {
@@ -44,6 +46,7 @@ impl<'a> Caller<'a> {
             rest: Rest::Readable,
             purpose: Purpose::Serve,
             decided_by: Decider::Client,
+            provider: None,
         }
     }
 }

@@ -1,7 +1,7 @@
 //! What the operator decided, as far as turns depend on it: one version of the config. It is swapped
 //! together with the catalogue, so that a turn never sees half of a change.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use tollgate_core::agent::Agent;
@@ -11,7 +11,7 @@ use tollgate_core::id::{AgentId, ServerId};
 use tollgate_core::mask::Masker;
 use tollgate_core::selector::{self, Selector};
 
-use crate::settings::{Approvals, Audit, Code, Secrets, Server, Settings};
+use crate::settings::{Approvals, Audit, Capture, Code, Secrets, Server, Settings, Telemetry};
 
 pub(crate) struct Charter {
     /// At least one.
@@ -23,6 +23,7 @@ pub(crate) struct Charter {
     pub(crate) audit: Audit,
     pub(crate) secrets: Secrets,
     pub(crate) code: Code,
+    pub(crate) telemetry: Telemetry,
     /// Knows what is a secret.
     pub(crate) masker: Arc<Masker>,
     pub(crate) ceilings: Ceilings,
@@ -31,9 +32,19 @@ pub(crate) struct Charter {
     selectors: Vec<Selector>,
     /// What kind of tools a server has.
     pub(crate) categories: HashMap<ServerId, String>,
+    /// Servers whose own word on their tools counts.
+    pub(crate) trusted: HashSet<ServerId>,
 }
 
 impl Charter {
+    /// By what the words of others are made fit for spans, if they are to be in them.
+    pub(crate) fn quoting(&self) -> Option<Arc<Masker>> {
+        match self.telemetry.capture {
+            Capture::Nothing => None,
+            Capture::Redacted => Some(Arc::clone(&self.masker)),
+        }
+    }
+
     pub(crate) fn of(settings: &Settings) -> Self {
         let agents = match &settings.agents[..] {
             [] => vec![Agent::implicit()],
@@ -54,6 +65,7 @@ impl Charter {
             audit: settings.audit.clone(),
             secrets: settings.secrets.clone(),
             code: settings.code.clone(),
+            telemetry: settings.telemetry,
             masker: Arc::new(Masker::new(
                 &settings.audit.redact,
                 settings.secrets.patterns.clone(),
@@ -61,6 +73,12 @@ impl Charter {
             ceilings: budget.standing.ceilings,
             choosing: selector::Rules { deep_interval: budget.deep_interval, ..usual },
             selectors: agents.iter().map(selector).collect(),
+            trusted: settings
+                .servers
+                .iter()
+                .filter(|server| server.trusted)
+                .map(|server| server.id.clone())
+                .collect(),
             categories: settings.servers.iter().filter_map(category).collect(),
             agents,
         }

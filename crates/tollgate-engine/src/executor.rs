@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use arc_swap::ArcSwap;
 use serde_json::value::RawValue;
-use tollgate_core::call::{CallId, Status};
+use tollgate_core::call::Status;
 use tollgate_core::id::ServerId;
 use tollgate_core::json::Object;
 use tollgate_core::plan::Planned;
@@ -21,6 +21,7 @@ use tollgate_mcp::meta::ClientFacts;
 
 use crate::backend::{Backend, Departure, Failure, Job, Line, WaitsFor};
 use crate::caller::{CallError, Caller, Dialogue, Purpose};
+use crate::calls::{Course, Leg, Went};
 use crate::clock::Clock;
 use crate::dialogue::Ended;
 use crate::dialogue::parking::Parking;
@@ -28,7 +29,9 @@ use crate::meters::Meters;
 use crate::meters::sample::{Came, Spent, sample};
 use crate::mirror;
 use crate::seal::Seal;
+use crate::spans::{Span, Tracer};
 
+mod attempt;
 mod conversation;
 
 pub(crate) struct Executor {
@@ -38,6 +41,7 @@ pub(crate) struct Executor {
     pub(crate) seal: Seal,
     pub(crate) parking: Parking,
     pub(crate) meters: Arc<Meters>,
+    pub(crate) tracer: Tracer,
 }
 
 /// One run of a call, over.
@@ -63,8 +67,8 @@ pub(crate) struct Unjudged {
 #[derive(Clone, Copy)]
 pub(crate) struct Call<'c> {
     pub(crate) turn: &'c Turn,
-    /// Under which it is recorded; `None`: it runs for others, who are.
-    pub(crate) id: Option<CallId>,
+    /// Where its steps are noted; `None`: nobody looks.
+    pub(crate) course: Option<&'c Arc<Course>>,
     pub(crate) planned: &'c Planned<'c>,
     pub(crate) caller: &'c Caller<'c>,
 }
@@ -99,9 +103,11 @@ struct Errand<'e> {
     planned: &'e Planned<'e>,
     caller: &'e Caller<'e>,
     turn: &'e Turn,
-    id: Option<CallId>,
+    course: Option<&'e Arc<Course>>,
+    leg: Option<Leg>,
     departure: Departure,
     asked: AtomicBool,
+    span: Span,
 }
 
 impl<'e> Errand<'e> {
@@ -115,7 +121,8 @@ impl<'e> Errand<'e> {
             params,
             arguments: self.request().arguments(),
             turn: self.turn,
-            id: self.id,
+            id: self.course.map(|course| course.id),
+            trace: self.span.trace(),
             client: self.caller.client,
             mirrored: mirror::headers(self.request()),
             events,
@@ -134,19 +141,20 @@ impl<'e> Errand<'e> {
 
 impl Executor {
     pub(crate) async fn run(&self, call: Call<'_>) -> Result<Run, CallError> {
-        let errand = match self.set_out(call).await {
+        let mut errand = match self.set_out(call).await {
             Ok(errand) => errand,
             Err(ran) => return Ok(Run::unsent(ran)),
         };
         let _visit = self.meters.visit(call.planned.permitted().server());
-        let ran = self.converse(&errand).await?;
-        Ok(self.over(&errand, ran))
+        let ran = self.converse(&errand).await;
+        attempt::end(&mut errand.span, ran.as_ref());
+        Ok(self.over(&errand, ran?))
     }
 
     /// Runs a call that nobody is asked anything for. `None` if the server asks all the same; the
     /// call is then given up, and who can be asked may run it.
     pub(crate) async fn alone(&self, call: Call<'_>) -> Option<Run> {
-        let errand = match self.set_out(call).await {
+        let mut errand = match self.set_out(call).await {
             Ok(errand) => errand,
             Err(ran) => return Some(Run::unsent(ran)),
         };
@@ -155,6 +163,7 @@ impl Executor {
             Era::Modern => self.plain(&errand).await,
             Era::Legacy => self.watched(&errand).await.ok()?,
         };
+        attempt::end(&mut errand.span, Ok(&ran));
         Some(self.over(&errand, ran))
     }
 
@@ -173,7 +182,8 @@ impl Executor {
 
     /// Finds the way to the call's server. It may have to be woken, which the deadline bounds.
     async fn set_out<'e>(&self, call: Call<'e>) -> Result<Errand<'e>, Ran> {
-        let Call { turn, id, planned, caller } = call;
+        let Call { turn, course, planned, caller } = call;
+        let leg = course.map(|course| course.leg(self.clock.now()));
         let Some(backend) = self.backend(planned.permitted().server()) else {
             let reason = "it is not configured any more".to_owned();
             return Err(Ran::Answered(Err(Failure::Offline { state: "offline", reason })));
@@ -184,12 +194,24 @@ impl Executor {
             Ok(Err(failure)) => return Err(Ran::Answered(Err(failure))),
             Ok(Ok(line)) => line,
         };
-        let departure = Departure::new(Arc::clone(&self.clock));
+        let departure = Departure::noted(Arc::clone(&self.clock), leg.clone());
         let asked = AtomicBool::new(false);
-        Ok(Errand { line, planned, caller, turn, id, departure, asked })
+        let span = match caller.purpose {
+            Purpose::Serve => attempt::begin(&self.tracer, turn, planned.permitted(), &*line),
+            Purpose::Probe | Purpose::BlindProbe => Span::default(),
+        };
+        Ok(Errand { line, planned, caller, turn, course, leg, departure, asked, span })
     }
 
     fn over(&self, errand: &Errand<'_>, ran: Ran) -> Run {
+        let now = self.clock.now();
+        if let Some(leg) = &errand.leg {
+            let went = match &ran {
+                Ran::Answered(Ok(_)) | Ran::InputRequired(_) => Went::Well,
+                Ran::Answered(Err(_)) | Ran::TimedOut => Went::Wrong,
+            };
+            leg.over(now, went);
+        }
         let waited_for = match errand.asked.load(Ordering::Relaxed) {
             true => WaitsFor::Person,
             false => WaitsFor::Server,
@@ -199,7 +221,7 @@ impl Executor {
         };
         let planned = errand.planned;
         let spent = Spent {
-            took: self.clock.now().saturating_duration_since(began),
+            took: now.saturating_duration_since(began),
             had: planned.deadline().left(began),
             own: planned.own().left(planned.started()),
             ceiling: self.meters.ceiling(&tool.id),

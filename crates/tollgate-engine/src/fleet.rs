@@ -158,11 +158,13 @@ impl Fleet {
                         None => &mut turnover.added,
                     };
                     list.push(id);
-                    if let Some((_, upstream)) = before {
-                        upstream.mute();
-                        ending.push(upstream);
+                    let upstream = Upstream::start(server.clone(), &self.context);
+                    if let Some((_, before)) = before {
+                        before.mute();
+                        upstream.inherit(&before);
+                        ending.push(before);
                     }
-                    Upstream::start(server.clone(), &self.context)
+                    upstream
                 }
             };
             self.upstreams.push((server.clone(), upstream));

@@ -14,9 +14,10 @@ use tollgate_core::catalog::Catalog;
 use tollgate_core::filter::{Explained, Narrow};
 use tollgate_core::id::ToolId;
 use tollgate_core::json::Object;
-use tollgate_core::policy::{self, Refusal};
+use tollgate_core::policy::{self, Permitted, Refusal};
 use tollgate_core::shaping::{self, Wording};
-use tollgate_core::turn::{Grant, Principal, Turn};
+use tollgate_core::trace::Trace;
+use tollgate_core::turn::{Grant, Principal, Turn, TurnId};
 use tollgate_mcp::tasks::Group;
 use tollgate_sandbox::sandbox::Sandbox;
 
@@ -24,6 +25,7 @@ use crate::answer;
 use crate::approvals::{Approvals, Parking as Held};
 use crate::audit::Ledger;
 use crate::caller::{CallError, Caller, Dialogue, Reply};
+use crate::calls::Calls;
 pub use crate::charter::UnknownAgent;
 use crate::clock::Clock;
 use crate::conversations::Conversations;
@@ -34,12 +36,14 @@ use crate::meters::{Meters, Reading};
 use crate::notices::{Notice, Notices};
 use crate::probing::Probing;
 use crate::recorder::{Policy, Recorder, Recording};
+pub use crate::registry::Sight;
 use crate::registry::{Registry, Seen};
 use crate::results::{Read, Results};
-use crate::reuse::Reuse;
+use crate::reuse::{LookedUp, Reuse};
 use crate::servers::{Readiness, ServerStatus, Servers};
+use crate::spans::Tracer;
 use crate::tickets::Tickets;
-use crate::upstream::{TestReport, Upstream};
+use crate::upstream::{Episode, TestReport, Trials, Upstream};
 use crate::watches::{self, ResourceWatch, Watches};
 
 mod afterwards;
@@ -50,18 +54,23 @@ mod code;
 mod figures;
 mod late;
 mod made;
+mod reshaped;
 mod run;
 mod screen;
 mod slow;
+mod trial;
 mod trust;
 
+use choose::Choices;
 pub use choose::Spoke;
 pub(crate) use code::CodeBackend;
 use code::Lessons;
 pub use code::NotRun;
 pub(crate) use made::Made;
+pub use reshaped::whole;
 use run::Way;
 use screen::{Screen, Secretive};
+pub use trial::NotTried;
 pub use trust::{Answer, Examined, Kept, Known, Undecided};
 
 pub struct Gate {
@@ -75,6 +84,7 @@ pub struct Gate {
     /// Those that wait for calls whose turn is over.
     pub(crate) late: Group,
     pub(crate) servers: Servers,
+    pub(crate) trials: Trials,
     pub(crate) watches: Arc<Watches>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) recorder: Recorder,
@@ -83,11 +93,13 @@ pub struct Gate {
     pub(crate) meters: Arc<Meters>,
     pub(crate) probing: Probing,
     pub(crate) conversations: Conversations,
+    choices: Choices,
     /// Where the tools are measured.
     pub(crate) environment: String,
     /// Where programs run. Swapped when the config changes.
     pub(crate) sandbox: ArcSwap<Sandbox>,
     pub(crate) lessons: Lessons,
+    pub(crate) tracer: Tracer,
     mind: Option<Arc<Mind>>,
 }
 
@@ -102,12 +114,21 @@ pub struct Asked<'a> {
     pub budget: Wish,
     /// What the request itself takes away.
     pub narrow: Option<&'a Narrow>,
+    /// What the request is part of.
+    pub trace: Option<Arc<Trace>>,
 }
 
 impl Asked<'_> {
     /// All that the default agent has.
     pub fn by(principal: Principal) -> Self {
-        Self { principal, grant: None, agent: None, budget: Wish::Ceiling, narrow: None }
+        Self {
+            principal,
+            grant: None,
+            agent: None,
+            budget: Wish::Ceiling,
+            narrow: None,
+            trace: None,
+        }
     }
 
     fn seen(&self) -> Seen<'_> {
@@ -132,10 +153,13 @@ impl Gate {
     pub fn turn(&self, asked: Asked<'_>) -> Result<Turn, UnknownAgent> {
         let current = self.registry.current();
         let (view, budget) = current.view(asked.seen())?;
-        let wall = |tier| Deadline::after(self.clock.now(), current.charter.ceilings.of(tier));
+        let now = self.clock.now();
+        let wall = |tier| Deadline::after(now, current.charter.ceilings.of(tier));
         let deadline = budget.map(wall);
+        let trace = current.charter.telemetry.carried(asked.trace);
         let Asked { principal, grant, .. } = asked;
-        Ok(Turn { principal, grant, view, deadline, within: None })
+        let id = TurnId::new(self.clock.wall(), rand::random());
+        Ok(Turn { grant, deadline, trace, ..Turn::open(id, now, principal, view) })
     }
 
     /// Why each tool is in the view of such a turn, or out of it. Names what nobody can see.
@@ -151,7 +175,10 @@ impl Gate {
         mut caller: Caller<'_>,
     ) -> Result<Reply, CallError> {
         let kind = request.kind;
-        let mut recording = self.recorder.begin(turn, &request, self.policy()).await;
+        let policy = self.policy().heard_of(caller.purpose);
+        let mut recording = self.recorder.begin(turn, &request, policy).await;
+        recording.made_by(caller.provider);
+        let turn = &*recording.within(turn);
         let reply = match self.screened(request, &mut caller).await {
             Ok(request) => self.permitted(turn, request, (&mut recording, &caller)).await,
             Err(Secretive) if kind == Kind::CallTool => {
@@ -188,13 +215,7 @@ impl Gate {
         (recording, caller): (&mut Recording<'_>, &Caller<'_>),
     ) -> Result<Reply, CallError> {
         match policy::permit(turn, request) {
-            Ok(permitted) => match recording.permitted(&permitted) {
-                Ok(()) => {
-                    let (id, sent) = (recording.id(), recording.sent());
-                    self.run(Way { turn, caller, id, sent }, permitted).await
-                }
-                Err(unwritten) => answer::unwritten(&permitted, &unwritten),
-            },
+            Ok(permitted) => self.let_through(turn, permitted, (recording, caller)).await,
             Err(Refusal::InvalidArguments { tool, violations }) => {
                 recording.target(&tool.id.server, Some(&tool));
                 let refusal = Refusal::InvalidArguments { tool, violations };
@@ -215,6 +236,19 @@ impl Gate {
                 Ok(answer::failed(Status::Denied, &refusal.to_string()))
             }
             Err(refusal) => Err(refusal.into()),
+        }
+    }
+
+    /// Runs what may run, if that can be written down.
+    async fn let_through(
+        &self,
+        turn: &Turn,
+        permitted: Permitted<'_>,
+        (recording, caller): (&mut Recording<'_>, &Caller<'_>),
+    ) -> Result<Reply, CallError> {
+        match recording.permitted(&permitted) {
+            Ok(course) => self.run(Way { turn, caller, course: &course }, permitted).await,
+            Err(unwritten) => answer::unwritten(&permitted, &unwritten),
         }
     }
 
@@ -248,13 +282,7 @@ impl Gate {
             (None, _) => Err(Refusal::UnknownTask),
         };
         let reply = match permitted {
-            Ok(permitted) => match recording.permitted(&permitted) {
-                Ok(()) => {
-                    let (caller, id, sent) = (&caller, recording.id(), recording.sent());
-                    self.run(Way { turn, caller, id, sent }, permitted).await
-                }
-                Err(unwritten) => answer::unwritten(&permitted, &unwritten),
-            },
+            Ok(permitted) => self.let_through(turn, permitted, (&mut recording, &caller)).await,
             Err(refusal) => Err(refusal.into()),
         };
         let reply = match reply {
@@ -300,6 +328,11 @@ impl Gate {
     /// tool.
     pub fn reading(&self, tool: &ToolId) -> Option<Reading> {
         self.meters.reading(tool)
+    }
+
+    /// Makes spans of what is done for requests, where somebody follows them.
+    pub fn tracer(&self) -> &Tracer {
+        &self.tracer
     }
 
     /// Calls that wait for a person's leave.
@@ -365,10 +398,25 @@ impl Gate {
         self.servers.test(server).await
     }
 
+    /// The states that a server was in lately, newest first; `None` if there is none of the name.
+    pub fn history(&self, server: &str) -> Option<Vec<Episode>> {
+        self.servers.history(server)
+    }
+
     /// The handle of a server that does not run in this process; `None` if there is none of the
     /// name.
     pub fn upstream(&self, server: &str) -> Option<Arc<Upstream>> {
         self.servers.find(server)
+    }
+
+    /// What there was for calls whose answers may be kept.
+    pub fn looked_up(&self) -> LookedUp {
+        self.reuse.looked_up()
+    }
+
+    /// What runs now and ran lately.
+    pub fn calls(&self) -> &Arc<Calls> {
+        &self.recorder.calls
     }
 
     /// What was called and decided.

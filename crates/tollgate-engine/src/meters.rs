@@ -147,6 +147,11 @@ impl Meters {
         self.meters.load().get(tool).map(|meter| meter.samples())
     }
 
+    /// The last `most` of them.
+    pub(crate) fn recent(&self, tool: &ToolId, most: usize) -> Vec<Sample> {
+        self.meters.load().get(tool).map_or_else(Vec::new, |meter| meter.recent(most))
+    }
+
     pub(crate) fn reading(&self, tool: &ToolId) -> Option<Reading> {
         let meters = self.meters.load();
         let meter = meters.get(tool)?;

@@ -1,7 +1,7 @@
 //! What the gate tells whoever listens, beside the answers to calls.
 //!
 //! Slow calls, late results, calls that wait for leave, tools that moved to another tier or are
-//! doubted, a new config, music, live sessions. A listener that falls behind misses some.
+//! doubted, servers that come and go, a new config, music, live sessions. A listener that falls behind misses some.
 
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
@@ -11,7 +11,7 @@ use tokio::sync::broadcast;
 use tollgate_core::approval::{ApprovalId, Ending, Why};
 use tollgate_core::budget::Tier;
 use tollgate_core::call::Status;
-use tollgate_core::id::{AgentId, ExposedName, ToolId};
+use tollgate_core::id::{AgentId, ExposedName, ServerId, ToolId};
 use tollgate_core::memory::Namespace;
 use tollgate_core::tool::ContentHash;
 use tollgate_core::turn::Principal;
@@ -39,6 +39,8 @@ pub enum Notice {
     Judged { tool: ToolId, hash: ContentHash, decision: &'static str, by: Arc<str> },
     /// Music is to be played (a track, and for which mood), or to stop.
     Music { namespace: Namespace, principal: Principal, played: Option<(Value, String)> },
+    /// A server is in another state.
+    Server { server: ServerId, state: &'static str, reason: String, since: SystemTime },
     /// A live session began, had a turn, or ended.
     Live { session: Arc<LiveSession>, event: LiveEvent },
 }
@@ -106,7 +108,7 @@ pub struct Call {
 
 /// Where notices go out; cheap to share.
 #[derive(Debug, Clone)]
-pub(crate) struct Notices(broadcast::Sender<Arc<Notice>>);
+pub struct Notices(broadcast::Sender<Arc<Notice>>);
 
 impl Default for Notices {
     fn default() -> Self {

@@ -2,11 +2,13 @@
 //! feeds later. Stages do not log; the gate makes the record when the call is over.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use tollgate_core::budget::Tier;
 use tollgate_core::call::{Source, Status};
 use tollgate_core::id::{AgentId, ServerId, ToolName};
+use tollgate_core::trace::{SpanId, TraceId};
 use tollgate_core::turn::Principal;
 
 pub use tollgate_core::call::CallId;
@@ -19,9 +21,11 @@ pub struct CallRecord {
     pub at: SystemTime,
     pub principal: Principal,
     pub agent: AgentId,
+    /// Of the model that made the call, if one did.
+    pub provider: Option<Box<str>>,
     pub method: &'static str,
     /// The name as it was asked for, even if there is no such thing.
-    pub name: String,
+    pub name: Arc<str>,
     pub server: Option<ServerId>,
     /// The tool's (or prompt's) name as its server says it.
     pub tool: Option<ToolName>,
@@ -37,6 +41,8 @@ pub struct CallRecord {
     pub source: Source,
     pub duration: Duration,
     pub result_bytes: usize,
+    /// The span that tells of it, or beneath which it was made.
+    pub trace: Option<(TraceId, SpanId)>,
 }
 
 /// How it ended.
@@ -57,6 +63,66 @@ pub enum End {
 }
 
 impl End {
+    pub const ALL: [Self; 15] = [
+        Self::Tool(Status::Ok),
+        Self::Tool(Status::NoResults),
+        Self::Tool(Status::Error),
+        Self::Tool(Status::Timeout),
+        Self::Tool(Status::Pending),
+        Self::Tool(Status::Denied),
+        Self::Tool(Status::InvalidArguments),
+        Self::Tool(Status::RateLimited),
+        Self::Tool(Status::Offline),
+        Self::Answered,
+        Self::InputRequired,
+        Self::Task,
+        Self::Refused,
+        Self::Failed,
+        Self::Cancelled,
+    ];
+
+    /// Where it stands among all.
+    pub(crate) fn place(self) -> usize {
+        match self {
+            Self::Tool(Status::Ok) => 0,
+            Self::Tool(Status::NoResults) => 1,
+            Self::Tool(Status::Error) => 2,
+            Self::Tool(Status::Timeout) => 3,
+            Self::Tool(Status::Pending) => 4,
+            Self::Tool(Status::Denied) => 5,
+            Self::Tool(Status::InvalidArguments) => 6,
+            Self::Tool(Status::RateLimited) => 7,
+            Self::Tool(Status::Offline) => 8,
+            Self::Answered => 9,
+            Self::InputRequired => 10,
+            Self::Task => 11,
+            Self::Refused => 12,
+            Self::Failed => 13,
+            Self::Cancelled => 14,
+        }
+    }
+
+    /// It was to be answered, and was not. What somebody else is to blame for is no error of ours or
+    /// a server's: wrong arguments, denied leave, a limit, a caller that went away.
+    pub fn is_error(self) -> bool {
+        match self {
+            Self::Tool(Status::Error | Status::Timeout | Status::Offline) | Self::Failed => true,
+            Self::Tool(
+                Status::Ok
+                | Status::NoResults
+                | Status::Pending
+                | Status::Denied
+                | Status::InvalidArguments
+                | Status::RateLimited,
+            )
+            | Self::Answered
+            | Self::InputRequired
+            | Self::Task
+            | Self::Refused
+            | Self::Cancelled => false,
+        }
+    }
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Tool(status) => status.as_str(),
@@ -82,19 +148,34 @@ pub struct Log;
 impl Observer for Log {
     fn observe(&self, record: &CallRecord) {
         tracing::debug!(
-            call = %record.call,
+            call_id = %record.call,
             within = record.within.as_ref().map(CallId::as_str),
             agent = %record.agent,
+            provider = record.provider.as_deref(),
             principal = record.principal.as_str(),
             server = record.server.as_ref().map(ServerId::as_str),
             tool = record.tool.as_ref().map(ToolName::as_str),
-            exposed_name = record.name,
+            exposed_name = &*record.name,
             tier = %record.tier,
             outcome = record.end.as_str(),
             took_us = u64::try_from(record.duration.as_micros()).unwrap_or(u64::MAX),
             bytes = record.result_bytes,
             cached = record.source == Source::Cached,
+            trace_id = record.trace.map(|(trace, _)| tracing::field::display(trace)),
+            span_id = record.trace.map(|(_, span)| tracing::field::display(span)),
             "call done"
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::End;
+
+    #[test]
+    fn every_end_stands_where_it_says() {
+        for (at, end) in End::ALL.into_iter().enumerate() {
+            assert_eq!(end.place(), at, "{}", end.as_str());
+        }
     }
 }

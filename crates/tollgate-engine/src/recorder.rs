@@ -3,8 +3,7 @@
 
 use std::borrow::Cow;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use ring::digest::{SHA256, digest};
 use tollgate_core::call::{Kind, Outcome, Request, Source, TaskVerb};
@@ -18,16 +17,22 @@ use tollgate_core::turn::Turn;
 use tollgate_mcp::large::{LARGE, aside};
 
 use crate::audit::{Ledger, Place, Unwritten, Waiting, Weight};
-use crate::caller::{CallError, Reply};
+use crate::caller::{CallError, Purpose, Reply};
+use crate::calls::{Calls, Course, Opening, Seat};
 use crate::charter::Charter;
 use crate::clock::Clock;
 use crate::record::{CallId, CallRecord, End, Observer};
-use crate::settings::{Audit, Durable, KeptArguments, OnFailure};
+use crate::settings::{Audit, Capture, Durable, KeptArguments, OnFailure};
+use crate::spans::{Span, Tracer};
+
+mod told;
 
 pub(crate) struct Recorder {
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) observers: Vec<Box<dyn Observer>>,
     pub(crate) ledger: Arc<Ledger>,
+    pub(crate) calls: Arc<Calls>,
+    pub(crate) tracer: Tracer,
 }
 
 /// What is wanted of the rows of calls.
@@ -36,17 +41,27 @@ pub(crate) struct Policy {
     durable: Durable,
     on_failure: OnFailure,
     arguments: KeptArguments,
+    /// What spans are told of arguments and results.
+    capture: Capture,
+    purpose: Purpose,
     masker: Arc<Masker>,
 }
 
 impl Policy {
     pub(crate) fn of(charter: &Charter) -> Self {
         let Audit { durable, on_failure, arguments, .. } = charter.audit;
-        Self { durable, on_failure, arguments, masker: Arc::clone(&charter.masker) }
+        let capture = charter.telemetry.capture;
+        let (masker, purpose) = (Arc::clone(&charter.masker), Purpose::Serve);
+        Self { durable, on_failure, arguments, capture, purpose, masker }
+    }
+
+    /// For a call that is made for this: nobody follows one that only measures.
+    pub(crate) fn heard_of(self, purpose: Purpose) -> Self {
+        Self { purpose, ..self }
     }
 
     /// A resource may have a password in its address.
-    fn name(&self, request: &Request<'_>) -> String {
+    fn name(&self, request: &Request<'_>) -> Arc<str> {
         let (key, longest) = match request.kind {
             Kind::ReadResource => ("uri", LONGEST_NAME),
             Kind::Task(_) => ("taskId", LONGEST_TICKET),
@@ -57,22 +72,26 @@ impl Policy {
             Kind::ReadResource => self.masker.text(&name),
             _ => None,
         };
-        masked.as_deref().unwrap_or(&name).chars().take(longest).collect()
+        beginning(masked.as_deref().unwrap_or(&name), longest).into()
     }
 
     /// The arguments without secrets, where they are to be kept.
     fn kept(&self, request: &Request<'_>) -> Option<Box<str>> {
-        let text = match self.arguments {
-            KeptArguments::None => return None,
-            KeptArguments::Redacted => request.params.get("arguments")?.get(),
-        };
+        match self.arguments {
+            KeptArguments::None => None,
+            KeptArguments::Redacted => Some(self.shown(request.params.get("arguments")?.get())),
+        }
+    }
+
+    /// JSON without secrets, if it is not too much.
+    fn shown(&self, text: &str) -> Box<str> {
         if text.len() > LONGEST_ARGUMENTS {
-            return Some(format!("\"[{} bytes]\"", text.len()).into());
+            return format!("\"[{} bytes]\"", text.len()).into();
         }
         if json::is_deeper_than(DEEPEST_ARGUMENTS, text) {
-            return Some("\"[too deep to be kept]\"".into());
+            return "\"[too deep to be kept]\"".into();
         }
-        Some(self.masker.json(text).map_or_else(|| text.into(), String::into_boxed_str))
+        self.masker.json(text).map_or_else(|| text.into(), String::into_boxed_str)
     }
 
     /// How the row of such a request is written; an error if it cannot be and has to.
@@ -107,20 +126,6 @@ impl Policy {
     }
 }
 
-/// Whether a call was handed to its server. One that was not had no effect.
-#[derive(Default)]
-pub(crate) struct Sent(AtomicBool);
-
-impl Sent {
-    pub(crate) fn note(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    fn is_so(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
 /// A call under way. One that is dropped before it is finished was cancelled.
 pub(crate) struct Recording<'r> {
     recorder: &'r Recorder,
@@ -129,12 +134,13 @@ pub(crate) struct Recording<'r> {
     policy: Policy,
     /// Once it is sent; nobody has to wait for the row of a call that had no effect.
     weight: Weight,
-    sent: Sent,
-    began: Instant,
+    course: Arc<Course>,
+    span: Span,
 }
 
 struct Open<'r> {
     record: CallRecord,
+    seat: Seat,
     place: Option<Place<'r>>,
 }
 
@@ -157,12 +163,14 @@ impl Recorder {
         policy: Policy,
     ) -> Recording<'_> {
         let at = self.clock.wall();
+        let span = told::begin(&self.tracer, turn, request, &policy);
         let record = CallRecord {
             call: CallId::new(at, rand::random()),
             within: turn.within,
             at,
             principal: turn.principal.clone(),
             agent: turn.view.agent.clone(),
+            provider: None,
             method: request.kind.method(),
             name: policy.name(request),
             server: None,
@@ -176,12 +184,13 @@ impl Recorder {
             source: Source::Fresh,
             duration: Duration::ZERO,
             result_bytes: 0,
+            trace: told::place(&span),
         };
         let began = self.clock.now();
         let place = self.ledger.place().await;
-        let open = Some(Open { record, place });
-        let (weight, sent) = (Weight::Queued, Sent::default());
-        Recording { recorder: self, open, policy, weight, sent, began }
+        let (course, seat) = self.calls.begin(Opening { record: &record, turn, began });
+        let open = Some(Open { record, seat, place });
+        Recording { recorder: self, open, policy, weight: Weight::Queued, course, span }
     }
 }
 
@@ -204,15 +213,28 @@ impl Recording<'_> {
         if let Some(Open { record, .. }) = &mut self.open {
             record.server = Some(server.clone());
             record.tool = tool.map(|tool| tool.id.tool.clone());
+            self.course.aim(server, record.tool.as_ref());
         }
     }
 
-    pub(crate) fn id(&self) -> Option<CallId> {
-        self.open.as_ref().map(|open| open.record.call)
+    /// Whose model made the call, if one did.
+    pub(crate) fn made_by(&mut self, provider: Option<&str>) {
+        if let (Some(Open { record, .. }), Some(provider)) = (&mut self.open, provider) {
+            record.provider = Some(provider.into());
+        }
     }
 
-    pub(crate) fn sent(&self) -> &Sent {
-        &self.sent
+    /// The turn, as what is done for this call sees it: part of the call's own span.
+    pub(crate) fn within<'t>(&self, turn: &'t Turn) -> Cow<'t, Turn> {
+        match (self.span.trace(), &turn.trace) {
+            (None, None) => Cow::Borrowed(turn),
+            (Some(own), Some(outer)) if Arc::ptr_eq(own, outer) => Cow::Borrowed(turn),
+            (own, _) => Cow::Owned(Turn { trace: own.cloned(), ..turn.clone() }),
+        }
+    }
+
+    pub(crate) fn id(&self) -> CallId {
+        self.course.id
     }
 
     /// Why it went no further.
@@ -223,7 +245,7 @@ impl Recording<'_> {
     }
 
     /// What is about to run; refused if it may change something and could not be written down.
-    pub(crate) fn permitted(&mut self, request: &Permitted<'_>) -> Result<(), Unwritten> {
+    pub(crate) fn permitted(&mut self, request: &Permitted<'_>) -> Result<Arc<Course>, Unwritten> {
         self.target(request.server(), request.tool().map(Arc::as_ref));
         let admitted = self.policy.admits(&self.recorder.ledger, request);
         self.weight = admitted.inspect_err(|unwritten| {
@@ -231,7 +253,8 @@ impl Recording<'_> {
                 record.detail = Some(Cow::Owned(unwritten.to_string()));
             }
         })?;
-        Ok(())
+        self.recorder.calls.started(&self.course);
+        Ok(Arc::clone(&self.course))
     }
 
     /// The call is over. Where that matters, this returns when the row is on the disk; an error
@@ -242,6 +265,7 @@ impl Recording<'_> {
     ) -> Result<(), Unwritten> {
         if let Some(Open { record, .. }) = &mut self.open {
             close(record, reply);
+            told::result(&mut self.span, reply, &self.policy);
         }
         let policy = self.policy.clone();
         let Some(waiting) = self.tell() else { return Ok(()) };
@@ -249,13 +273,15 @@ impl Recording<'_> {
     }
 
     fn tell(&mut self) -> Option<Waiting<'_>> {
-        let Open { mut record, place } = self.open.take()?;
+        let Open { mut record, seat, place } = self.open.take()?;
         let now = self.recorder.clock.now();
-        record.duration = now.saturating_duration_since(self.began);
+        record.duration = now.saturating_duration_since(self.course.began);
+        told::end(&mut self.span, &record);
         for observer in &self.recorder.observers {
             observer.observe(&record);
         }
-        let weight = if self.sent.is_so() { self.weight } else { Weight::Queued };
+        let weight = if self.course.is_sent() { self.weight } else { Weight::Queued };
+        self.recorder.calls.end((&self.course, seat), &record, now);
         Some(place?.keep(record, weight))
     }
 }
@@ -264,6 +290,11 @@ impl Drop for Recording<'_> {
     fn drop(&mut self) {
         self.tell();
     }
+}
+
+/// So many characters of it.
+fn beginning(text: &str, longest: usize) -> &str {
+    text.char_indices().nth(longest).map_or(text, |(end, _)| &text[..end])
 }
 
 fn close(record: &mut CallRecord, reply: &Result<Reply, CallError>) {

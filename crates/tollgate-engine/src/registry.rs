@@ -30,6 +30,7 @@ const MOST_NEWS: usize = 20;
 mod doubts;
 mod generation;
 
+pub use generation::Sight;
 pub(crate) use generation::{Generation, Seen};
 
 /// The reading side, shared by everyone.

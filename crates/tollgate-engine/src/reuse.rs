@@ -1,8 +1,11 @@
 //! Between the plan and the executor: answers that were kept, calls that are shared, second
-//! attempts, and calls that go on when their turn is over. Called by the gate only. What must not
+//! attempts, and calls that go on when their turn is over.
+//!
+//! Called by the gate only. What must not
 //! be repeated passes straight through.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use tollgate_core::call::Status;
@@ -16,6 +19,7 @@ use tollgate_mcp::meta::TASKS_EXTENSION;
 
 use crate::backend::Failure;
 use crate::caller::{CallError, Caller, Dialogue, Freshness, Late, Purpose, Rest};
+use crate::calls::Step;
 use crate::executor::{Call, Executor, Ran, Run, Unjudged};
 
 mod account;
@@ -45,6 +49,23 @@ struct Parts {
     flights: Arc<Flights>,
     accounts: Arc<Accounts>,
     late: Arc<Slots>,
+    looks: Looks,
+}
+
+/// What there was for calls whose answers may be kept, since the start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LookedUp {
+    pub hits: u64,
+    pub misses: u64,
+    /// The same call was under way.
+    pub shared: u64,
+}
+
+#[derive(Default)]
+struct Looks {
+    hits: AtomicU64,
+    misses: AtomicU64,
+    shared: AtomicU64,
 }
 
 /// How a call came back.
@@ -96,6 +117,7 @@ impl Reuse {
             flights: Arc::default(),
             late: Arc::new(Slots::new(Arc::clone(&accounts))),
             accounts,
+            looks: Looks::default(),
             executor,
         }))
     }
@@ -116,6 +138,12 @@ impl Reuse {
             _ => run,
         };
         Ok(Came::Over(run.into()))
+    }
+
+    pub(crate) fn looked_up(&self) -> LookedUp {
+        let Looks { hits, misses, shared } = &self.0.looks;
+        let [hits, misses, shared] = [hits, misses, shared].map(|it| it.load(Ordering::Relaxed));
+        LookedUp { hits, misses, shared }
     }
 
     /// `None` for what must not be repeated.
@@ -195,7 +223,11 @@ impl Trip<'_> {
         }
         match self.parts.flights.board(key, self) {
             Place::Kept(hit) => Ok(self.hit(hit)),
-            Place::On(boarded) => self.aboard(boarded).await,
+            Place::On(boarded) => {
+                self.parts.looks.misses.fetch_add(1, Ordering::Relaxed);
+                self.aboard(boarded).await
+            }
+            Place::Joined(boarded) => self.joined(boarded).await,
         }
     }
 
@@ -205,6 +237,7 @@ impl Trip<'_> {
     }
 
     fn hit(&self, Hit { result, age }: Hit) -> Came {
+        self.parts.looks.hits.fetch_add(1, Ordering::Relaxed);
         let reused = Reused::From { age, good_for: self.tool.terms.cacheable };
         let answer = Answer { kind: AnswerKind::Complete, result };
         Came::Over(Over { ran: Ran::Answered(Ok(answer)), reused, unjudged: None })
@@ -234,6 +267,18 @@ impl Trip<'_> {
             }
             None => Ok(Came::Over(Over::timed_out())),
         }
+    }
+
+    /// The same on a flight of somebody else.
+    async fn joined(&self, boarded: Boarded) -> Result<Came, CallError> {
+        self.parts.looks.shared.fetch_add(1, Ordering::Relaxed);
+        let (clock, course) = (&self.parts.executor.clock, self.call.course);
+        let waiting = course.map(|course| (course, course.enter(Step::Shared, clock.now())));
+        let came = self.aboard(boarded).await;
+        if let Some((course, step)) = waiting {
+            course.leave(step, clock.now());
+        }
+        came
     }
 
     /// What nobody else can have: somebody is asked, or there is a task to come back for.
@@ -277,7 +322,7 @@ impl Parts {
         let server = cargo.planned.permitted().server();
         let account = self.accounts.of(server);
         let (turn, planned) = (&cargo.turn, &cargo.planned);
-        let call = Call { turn, id: None, planned, caller: &caller };
+        let call = Call { turn, course: cargo.course.as_ref(), planned, caller: &caller };
         let attempts = Attempts { executor: &self.executor, budget: &account.budget, call };
         let Some(run) = attempts.alone(self.hedge(&cargo.tool)).await else {
             return Landed { ran: None, kept: None };

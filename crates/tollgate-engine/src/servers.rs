@@ -8,7 +8,8 @@ use arc_swap::ArcSwap;
 use tollgate_core::id::ServerId;
 
 use crate::registry::Registry;
-use crate::upstream::{State, Status, TestReport, Upstream, Verdict};
+use crate::settings::Wanted;
+use crate::upstream::{Episode, State, Status, TestReport, Upstream, Verdict};
 
 /// How long a start waits for servers that neither come up nor fail.
 const GRACE: Duration = Duration::from_millis(2_500);
@@ -44,6 +45,11 @@ pub struct ServerStatus {
     pub id: ServerId,
     pub transport: &'static str,
     pub status: Status,
+    pub wanted: Wanted,
+    /// When something that it was asked last came back.
+    pub last_heard: Option<SystemTime>,
+    /// It is away until somebody consents to its use.
+    pub needs_login: bool,
 }
 
 impl Servers {
@@ -70,11 +76,17 @@ impl Servers {
             id: id.clone(),
             transport: "in-process",
             status: self.builtin_status(*tools),
+            wanted: Wanted::Enabled,
+            last_heard: None,
+            needs_login: false,
         });
         let upstream = crew.upstreams.iter().map(|upstream| ServerStatus {
             id: upstream.id().clone(),
             transport: upstream.transport(),
             status: upstream.status(),
+            wanted: upstream.wanted(),
+            last_heard: upstream.last_heard(),
+            needs_login: upstream.needs_login(),
         });
         builtin.chain(upstream).collect()
     }
@@ -105,6 +117,15 @@ impl Servers {
             });
         }
         Some(crew.find(server)?.test().await)
+    }
+
+    pub(crate) fn history(&self, server: &str) -> Option<Vec<Episode>> {
+        let crew = self.crew.load();
+        if crew.builtin.iter().any(|(id, _)| id.as_str() == server) {
+            let Status { state, reason, since, .. } = self.builtin_status(0);
+            return Some(vec![Episode { at: since, state, reason }]);
+        }
+        Some(crew.find(server)?.history())
     }
 
     pub(crate) fn readiness(&self) -> Readiness {

@@ -27,12 +27,14 @@ mod builtin;
 mod code;
 mod images;
 mod memory;
+mod telemetry;
 mod web;
 
 pub use builtin::{Builtin, Music};
 pub use code::{Code, Unapproved};
 pub use images::Images;
 pub use memory::{Database, Memory};
+pub use telemetry::{Baggage, Capture, Telemetry};
 pub use web::{Search, Searcher, Web};
 
 #[derive(Debug, Clone)]
@@ -53,6 +55,7 @@ pub struct Settings {
     pub house: House,
     pub audit: Audit,
     pub secrets: Secrets,
+    pub telemetry: Telemetry,
     pub agents: Vec<Agent>,
     pub default_agent: Option<AgentId>,
 }
@@ -79,6 +82,7 @@ impl Settings {
             house: House::default(),
             audit: Audit::default(),
             secrets: Secrets::default(),
+            telemetry: Telemetry::default(),
             agents: Vec::new(),
             default_agent: None,
             data,

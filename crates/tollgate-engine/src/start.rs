@@ -30,7 +30,8 @@ use crate::record::Observer;
 use crate::registry::{self, Plan, Reform};
 use crate::servers::Servers;
 use crate::settings::Settings;
-use crate::upstream::{Context, Upstream};
+use crate::spans::Tracer;
+use crate::upstream::{Context, Trials, Upstream};
 use crate::watches::Watches;
 
 /// What an embedding program may bring along.
@@ -51,6 +52,8 @@ pub struct Parts {
     /// What children begin as. Without one they get their limits just after their start, and
     /// servers with file rules or without network are refused.
     pub launcher: Option<Launcher>,
+    /// Tells what is done for requests to whoever follows them.
+    pub tracer: Tracer,
 }
 
 /// A gate, and the tasks that keep it; the gate serves for as long as that is held.
@@ -103,23 +106,22 @@ pub fn start(settings: &Settings, parts: Parts) -> Result<Running, StartError> {
         data: settings.data.clone(),
         launcher: parts.launcher,
         store: parts.store.clone(),
+        notices: notices.clone(),
     };
+    let trials = Trials::new(context.clone());
     let programs = Arc::new(CodeBackend::default());
     let mind = parts.memory.map(|store| Mind::new(store, parts.embedder, Arc::clone(&clock)));
-    let residents = Residents {
-        brought: parts.tools,
-        programs: Arc::<CodeBackend>::clone(&programs),
-        around: Surroundings {
-            mind: mind.clone(),
-            notices: notices.clone(),
-            ..Surroundings::default()
-        },
-    };
+    let (known, told) = (mind.clone(), notices.clone());
+    let around = Surroundings { mind: known, notices: told, ..Surroundings::default() };
+    let programs_too = Arc::<CodeBackend>::clone(&programs);
+    let residents = Residents { brought: parts.tools, programs: programs_too, around };
     let mut fleet = Fleet::new(context, settings, residents);
+    let charter = Arc::new(Charter::of(settings));
+    parts.tracer.quote(charter.quoting());
     let (registry, mut keeper) = registry::registry(
         Plan {
             rules: fleet.rules(&settings.servers),
-            charter: Arc::new(Charter::of(settings)),
+            charter,
             pattern: settings.names.clone(),
             owners: Some(settings.data.join("names.json")),
             meters: Arc::clone(&meters),
@@ -140,12 +142,14 @@ pub fn start(settings: &Settings, parts: Parts) -> Result<Running, StartError> {
         notices,
         backends: fleet.backends(),
         servers: Servers::new(counted, fleet.upstreams(), clock.wall()),
+        trials,
         watches: Watches::new(fleet.watched()),
         observers: parts.observers,
         ledger: parts.ledger,
         environment,
         code: settings.code.clone(),
         mind: mind.clone(),
+        tracer: parts.tracer,
         clock,
     });
     programs.serve(&gate);
@@ -187,14 +191,17 @@ impl Running {
             reading.keep(settings.memory.keep);
         }
         self.habit.store(Arc::new(Habit::of(&settings.budget, servers)));
+        let charter = Arc::new(Charter::of(settings));
+        let quoting = charter.quoting();
         let reform = Reform {
             rules: fleet.rules(servers),
-            charter: Arc::new(Charter::of(settings)),
+            charter,
             pattern: settings.names.clone(),
             listings: fleet.listings(servers),
             outdated: fleet.outdated(servers),
         };
         gate.registry.reform(reform).await;
+        gate.tracer().quote(quoting);
         swapped();
         self.warming.store(warming(gate, settings).map(Arc::new));
         let (turnover, ending) = fleet.launch(servers);

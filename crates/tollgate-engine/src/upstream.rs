@@ -13,6 +13,7 @@ mod auth;
 mod connect;
 mod garbage;
 mod handle;
+mod history;
 mod life;
 mod listing;
 mod mailbox;
@@ -22,10 +23,14 @@ mod session;
 mod shared;
 mod stored;
 mod supervisor;
+mod trial;
 mod turnstile;
 
 pub use auth::{authorize, login};
 pub use handle::{Context, Upstream};
+pub use history::Episode;
+pub use trial::{Offered, Step, Trial, Tried};
+pub(crate) use trial::{Trials, described};
 
 /// What the registry is told, over a bounded queue.
 #[derive(Debug)]
@@ -62,6 +67,14 @@ pub struct Status {
     pub pid: Option<u32>,
 }
 
+/// The calls of a server.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Busy {
+    pub running: usize,
+    /// For room there.
+    pub waiting: usize,
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum State {
     Starting,
@@ -75,6 +88,9 @@ pub enum State {
 }
 
 impl State {
+    pub const ALL: [Self; 6] =
+        [Self::Starting, Self::Ready, Self::Degraded, Self::Offline, Self::Failed, Self::Disabled];
+
     pub fn as_str(self) -> &'static str {
         match self {
             Self::Starting => "starting",

@@ -68,8 +68,9 @@ fn record(name: &str) -> CallRecord {
         at,
         principal: Principal::named("key:ops"),
         agent: AgentId::parse("sage").unwrap(),
+        provider: None,
         method: "tools/call",
-        name: name.to_owned(),
+        name: name.into(),
         server: Some(ServerId::parse("files").unwrap()),
         tool: Some(ToolName::new("write")),
         arguments_hash: Some([1; 32]),
@@ -81,6 +82,7 @@ fn record(name: &str) -> CallRecord {
         source: Source::Fresh,
         duration: Duration::from_millis(3),
         result_bytes: 12,
+        trace: None,
     }
 }
 

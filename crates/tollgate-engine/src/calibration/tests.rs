@@ -2,6 +2,7 @@
 //! count what is asked of them.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -30,7 +31,7 @@ use crate::pins::Book;
 use crate::registry::{self, Plan};
 use crate::servers::Servers;
 use crate::settings::{Code, Settings};
-use crate::upstream::{Change, Update, Updates};
+use crate::upstream::{self, Change, Trials, Update, Updates};
 use crate::watches::Watches;
 use arc_swap::ArcSwap;
 
@@ -222,11 +223,20 @@ impl Stage {
             notices,
             backends,
             servers: Servers::new(Vec::new(), Vec::new(), clock.wall()),
+            trials: Trials::new(upstream::Context {
+                clock: Arc::clone(&clock),
+                updates: updates.clone(),
+                data: PathBuf::new(),
+                launcher: None,
+                store: None,
+                notices: Notices::default(),
+            }),
             watches: Watches::new(HashMap::new()),
             observers: Vec::new(),
             ledger: Arc::default(),
             code: Code::default(),
             mind: None,
+            tracer: crate::spans::Tracer::default(),
             environment: "test".to_owned(),
             clock,
         });

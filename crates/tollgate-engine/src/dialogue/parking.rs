@@ -136,6 +136,7 @@ impl Owned {
             arguments: None,
             turn: &self.turn,
             id: self.id,
+            trace: self.turn.trace.as_ref(),
             client: &self.client,
             mirrored: Vec::new(),
             events: Some(events),

@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime};
 use tokio::sync::{mpsc, watch};
 use tollgate_core::json::Object;
 use tollgate_core::plan::Planned;
-use tollgate_core::turn::Principal;
+use tollgate_core::turn::{Principal, Turn};
 use tollgate_mcp::client::{AnswerKind, Question};
 use tollgate_mcp::meta::ClientFacts;
 
@@ -195,9 +195,11 @@ impl Executor {
 
     fn detach(&self, errand: &Errand<'_>) -> Detached {
         let left = errand.planned.deadline().left(self.clock.now());
-        let departure = Departure::new(Arc::clone(&self.clock));
+        let departure = Departure::noted(Arc::clone(&self.clock), errand.leg.clone());
         let line = Arc::clone(&errand.line);
-        let whose = ((errand.turn, errand.id), errand.caller);
+        let id = errand.course.map(|course| course.id);
+        let turn = Turn { trace: errand.span.trace().cloned(), ..errand.turn.clone() };
+        let whose = ((&turn, id), errand.caller);
         Detached::start(line, errand.request(), whose, (departure, left))
     }
 

@@ -132,7 +132,7 @@ impl Errand {
         let principal = &self.turn.principal;
         let over = match self
             .reuse
-            .run(Call { turn: &self.turn, id: None, planned: &planned, caller })
+            .run(Call { turn: &self.turn, course: None, planned: &planned, caller })
             .await
         {
             Ok(Came::Over(over)) => over,

@@ -15,8 +15,10 @@ use super::{Gate, Way, afterwards, again};
 use crate::answer;
 use crate::approvals::{Full, Parked, Place, Request as Waiting, Shown, Undecidable, form};
 use crate::caller::{CallError, Caller, Dialogue, Reply, Rest, Retry};
+use crate::calls::Step;
 use crate::dialogue::ask;
 use crate::dialogue::rounds::{self, Asking, Sealer, State};
+use crate::spans::{Kind, Span};
 
 /// What the waiting for leave came to.
 enum Waited {
@@ -24,6 +26,20 @@ enum Waited {
     Expired,
     /// The turn is over; the call may still be agreed to.
     Wall,
+}
+
+impl Waited {
+    fn tell(&self, span: &mut Span) {
+        span.tell(|said| {
+            let verdict = match self {
+                Self::Decided(verdict) => verdict.decision.as_str(),
+                Self::Expired => "expired",
+                Self::Wall => "turn_over",
+            };
+            said.set("tollgate.approval.verdict", verdict);
+        });
+        span.done();
+    }
 }
 
 impl Gate {
@@ -48,7 +64,13 @@ impl Gate {
             };
             return Ok(self.ask_by_round(parked).await);
         }
-        match self.wait((turn, caller), &held, &mut place).await {
+        let asking = way.course.enter(Step::Leave, self.clock.now());
+        let mut span = self.tracer.begin(Kind::Internal, turn.trace.as_ref(), || "approval".into());
+        let waited = self.wait((turn, caller), &held, &mut place).await;
+        waited.tell(&mut span);
+        drop(span);
+        way.course.leave(asking, self.clock.now());
+        match waited {
             Waited::Decided(verdict) => self.decided(way, held, &verdict).await,
             Waited::Expired => Ok(Reply::Tool(expired(&held))),
             Waited::Wall => Ok(self.leave(turn, (held.into_owned(), place), caller)),

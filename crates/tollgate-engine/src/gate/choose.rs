@@ -1,6 +1,9 @@
 //! The tier of a turn, from what was said.
 
-use tollgate_core::selector::{Choice, Utterance};
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use tollgate_core::budget::Tier;
+use tollgate_core::selector::{Choice, Form, Reason, Utterance};
 use tollgate_core::turn::Principal;
 
 use super::{Gate, UnknownAgent};
@@ -16,7 +19,28 @@ pub struct Spoke<'a> {
     pub utterance: Utterance<'a>,
 }
 
+/// How often each rule chose each tier.
+#[derive(Default)]
+pub(crate) struct Choices([[AtomicU64; Reason::RULES.len()]; Tier::ALL.len()]);
+
+impl Choices {
+    fn count(&self, choice: &Choice) {
+        self.0[choice.tier as usize][choice.reason.rule()].fetch_add(1, Ordering::Relaxed);
+    }
+}
+
 impl Gate {
+    /// How often each tier was chosen, and by which rule; only those that were.
+    pub fn choices(&self) -> Vec<(Tier, &'static str, u64)> {
+        let of_tier = |(tier, counts): (Tier, &[AtomicU64; Reason::RULES.len()])| {
+            let counts = counts.iter().map(|count| count.load(Ordering::Relaxed));
+            let named = Reason::RULES.into_iter().zip(counts);
+            named.map(move |(rule, count)| (tier, rule, count)).collect::<Vec<_>>()
+        };
+        let all = Tier::ALL.into_iter().zip(&self.choices.0).flat_map(of_tier);
+        all.filter(|(_, _, count)| *count > 0).collect()
+    }
+
     /// Chooses the tier of a turn. A final utterance counts as a turn of its conversation.
     pub fn choose(&self, spoke: &Spoke<'_>) -> Result<Choice, UnknownAgent> {
         let current = self.registry.current();
@@ -30,6 +54,11 @@ impl Gate {
             rules: &charter.choosing,
             ceiling: charter.agents[at].ceiling,
         };
-        Ok(self.conversations.choose(&said, self.clock.now()))
+        let choice = self.conversations.choose(&said, self.clock.now());
+        // A transcript that still grows is no turn yet.
+        if spoke.utterance.form == Form::Final {
+            self.choices.count(&choice);
+        }
+        Ok(choice)
     }
 }

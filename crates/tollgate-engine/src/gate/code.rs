@@ -56,7 +56,8 @@ impl Gate {
         params.set("arguments", json::raw_value(&json!({ "code": source })));
         let request = Request { kind: Kind::CallTool, params };
         let recording = self.recorder.begin(turn, &request, self.policy()).await;
-        let turn = Turn { within: recording.id(), ..turn.clone() };
+        let within = Some(recording.id());
+        let turn = Turn { within, ..recording.within(turn).into_owned() };
         let ran = match self.limits.admit_program(&turn) {
             Ok(()) => {
                 let ran = self.code_within(&turn, (source, Duration::MAX), caller).await;

@@ -1,9 +1,12 @@
 //! Figures of tools, for whoever compares tools or installations.
 
+use tollgate_core::budget::Ceilings;
 use tollgate_core::id::{ServerId, ToolId};
+use tollgate_core::latency::Sample;
 use tollgate_core::score::Aggregate;
 
 use super::Gate;
+use crate::registry::Sight;
 
 impl Gate {
     /// Where the tools are measured.
@@ -14,6 +17,27 @@ impl Gate {
     /// What kind of tools the server has, if the config says so.
     pub fn category(&self, server: &ServerId) -> Option<String> {
         self.registry.current().charter.categories.get(server).cloned()
+    }
+
+    /// Whether the server's own word on its tools counts. Those in this process are ours.
+    pub fn is_trusted(&self, server: &ServerId) -> bool {
+        let current = self.registry.current();
+        current.charter.trusted.contains(server) || current.catalog.own.contains(server)
+    }
+
+    /// How long turns of each tier may take.
+    pub fn ceilings(&self) -> Ceilings {
+        self.registry.current().charter.ceilings
+    }
+
+    /// The last calls of the tool, at most so many of those that are remembered, oldest first.
+    pub fn recent(&self, tool: &ToolId, most: usize) -> Vec<Sample> {
+        self.meters.recent(tool, most)
+    }
+
+    /// Who sees the tool, and in which turns.
+    pub fn sights(&self, tool: &ToolId) -> Vec<Sight> {
+        self.registry.current().sights(tool)
     }
 
     /// The last calls of the tool, to be merged with those of others.

@@ -7,11 +7,13 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use tollgate_core::id::ServerId;
 
+use super::choose::Choices;
 use super::code::{self, Lessons};
 use super::{Gate, Held, late};
 use crate::approvals::Approvals;
 use crate::audit::Ledger;
 use crate::backend::Backend;
+use crate::calls::Calls;
 use crate::clock::Clock;
 use crate::conversations::Conversations;
 use crate::dialogue::parking::Parking;
@@ -29,6 +31,8 @@ use crate::reuse::Reuse;
 use crate::seal::Seal;
 use crate::servers::Servers;
 use crate::settings::Code;
+use crate::spans::Tracer;
+use crate::upstream::Trials;
 use crate::watches::Watches;
 
 /// What a gate is made of.
@@ -40,12 +44,14 @@ pub(crate) struct Made {
     pub(crate) notices: Notices,
     pub(crate) backends: HashMap<ServerId, Arc<dyn Backend>>,
     pub(crate) servers: Servers,
+    pub(crate) trials: Trials,
     pub(crate) watches: Watches,
     pub(crate) observers: Vec<Box<dyn Observer>>,
     pub(crate) ledger: Arc<Ledger>,
     pub(crate) environment: String,
     pub(crate) code: Code,
     pub(crate) mind: Option<Arc<Mind>>,
+    pub(crate) tracer: Tracer,
 }
 
 impl Gate {
@@ -57,6 +63,7 @@ impl Gate {
             seal: Seal::new(),
             parking: Parking::default(),
             meters: Arc::clone(&meters),
+            tracer: made.tracer.clone(),
         });
         Arc::new(Self {
             registry: made.registry,
@@ -68,18 +75,23 @@ impl Gate {
             ),
             held: Held::default(),
             servers: made.servers,
+            trials: made.trials,
             watches: Arc::new(made.watches),
             recorder: Recorder {
                 clock: Arc::clone(&clock),
                 observers: made.observers,
                 ledger: made.ledger,
+                calls: Calls::new(Arc::clone(&clock)),
+                tracer: made.tracer.clone(),
             },
+            tracer: made.tracer,
             notices: made.notices,
             environment: made.environment,
             sandbox: ArcSwap::from_pointee(code::sandbox(&made.code)),
             lessons: Lessons::default(),
             mind: made.mind,
             conversations: Conversations::default(),
+            choices: Choices::default(),
             meters,
             probing: Probing::default(),
             results: Results::new(Arc::clone(&clock)),

@@ -1,7 +1,9 @@
 //! A permitted request on its way through the other stages, to its reply.
 
+use std::sync::Arc;
+
 use tollgate_core::approval::{self, Clearance, Cleared};
-use tollgate_core::call::{CallId, Status};
+use tollgate_core::call::Status;
 use tollgate_core::plan;
 use tollgate_core::policy::Permitted;
 use tollgate_core::turn::Turn;
@@ -9,18 +11,17 @@ use tollgate_core::turn::Turn;
 use super::{Gate, late, screen, slow};
 use crate::answer;
 use crate::caller::{CallError, Caller, Reply};
+use crate::calls::{Course, Step};
 use crate::executor::Call;
-use crate::recorder::Sent;
 use crate::reuse::{Came, Over};
 use crate::tickets::Tickets;
 
-/// Whose call it is, who waits for it, and whether it was sent.
+/// Whose call it is, who waits for it, and how far it came.
 #[derive(Clone, Copy)]
 pub(super) struct Way<'w> {
     pub(super) turn: &'w Turn,
     pub(super) caller: &'w Caller<'w>,
-    pub(super) id: Option<CallId>,
-    pub(super) sent: &'w Sent,
+    pub(super) course: &'w Arc<Course>,
 }
 
 impl Gate {
@@ -40,6 +41,7 @@ impl Gate {
             Err(exceeded) if is_tool => return Ok(Reply::Tool(answer::exceeded(&exceeded))),
             Err(exceeded) => return Err(exceeded.into()),
         };
+        way.course.passed(Step::Admitted, way.course.began, self.clock.now());
         match approval::clear((turn, by), admitted, rand::random) {
             Clearance::Clear(cleared) => self.carry_out(way, cleared).await,
             Clearance::Ask(held) => {
@@ -54,7 +56,7 @@ impl Gate {
         way: Way<'_>,
         cleared: Cleared<'_>,
     ) -> Result<Reply, CallError> {
-        let Way { turn, caller, id, sent } = way;
+        let Way { turn, caller, course } = way;
         let is_tool = cleared.permitted().tool().is_some();
         let limits = self.registry.current().charter.limits;
         let planned = match plan::plan(turn, cleared, self.clock.now(), limits) {
@@ -63,8 +65,9 @@ impl Gate {
             Err(late) => return Err(late.into()),
         };
         let principal = &turn.principal;
-        sent.note();
-        let running = self.reuse.run(Call { turn, id, planned: &planned, caller });
+        course.send();
+        let call = Call { turn, course: Some(course), planned: &planned, caller };
+        let running = self.reuse.run(call);
         let of = (turn, planned.permitted());
         let over = match slow::announced(&self.notices, of, caller, running).await? {
             Came::Over(over) => over,
@@ -73,13 +76,16 @@ impl Gate {
                 None => Over::timed_out(),
             },
         };
-        let took = self.clock.now().saturating_duration_since(planned.started());
+        let back = self.clock.now();
+        let shaping = course.enter(Step::Shaped, back);
+        let took = back.saturating_duration_since(planned.started());
         let tickets = Tickets { seal: &self.executor.seal, principal };
         let (planned, reused, results) = (&planned, over.reused, &*self.results);
         let masker = screen::of_results(&self.registry.current().charter);
         let finish =
             answer::Finish { planned, caller, took, reused, principal, results, tickets, masker };
         let reply = finish.reply(over.ran).await;
+        course.leave(shaping, self.clock.now());
         if let (Some(unjudged), Ok(Reply::Tool(outcome))) = (&over.unjudged, &reply) {
             self.executor.judged(unjudged, outcome.status);
         }

@@ -1,4 +1,5 @@
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -38,10 +39,11 @@ use crate::record::{CallRecord, Observer};
 use crate::registry::{self, Plan};
 use crate::servers::Servers;
 use crate::settings::{Audit, Code, Secrets, Settings};
-use crate::upstream::Updates;
+use crate::upstream::{self, Trials, Updates};
 use crate::watches::Watches;
 
 mod audited;
+mod calls;
 mod dialogue;
 mod door;
 mod leave;
@@ -233,11 +235,20 @@ where
         notices,
         backends: HashMap::from([(server, backend)]),
         servers: Servers::new(Vec::new(), Vec::new(), clock.wall()),
+        trials: Trials::new(upstream::Context {
+            clock: Arc::clone(&clock),
+            updates: updates.clone(),
+            data: PathBuf::new(),
+            launcher: None,
+            store: None,
+            notices: Notices::default(),
+        }),
         watches: Watches::new(HashMap::new()),
         observers: vec![Box::new(Remember(Arc::clone(&records)))],
         ledger,
         code: Code::default(),
         mind: None,
+        tracer: crate::spans::Tracer::default(),
         environment: "test".to_owned(),
         clock,
     });

@@ -104,6 +104,10 @@ impl Meter {
         self.window.latest(0)
     }
 
+    pub(super) fn recent(&self, most: usize) -> Vec<Sample> {
+        self.window.latest(self.window.recorded().saturating_sub(most as u64))
+    }
+
     pub(super) fn next_look(&self) -> Option<Instant> {
         self.next_look.get()
     }

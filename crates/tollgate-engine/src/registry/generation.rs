@@ -3,11 +3,12 @@
 use std::sync::{Arc, OnceLock};
 
 use quick_cache::sync::Cache;
-use tollgate_core::agent::Wish;
+use tollgate_core::agent::{Agent, Wish};
 use tollgate_core::budget::Tier;
 use tollgate_core::catalog::Catalog;
 use tollgate_core::filter::{self, Explained, Narrow, Sieve};
 use tollgate_core::glob::Glob;
+use tollgate_core::id::{AgentId, ToolId};
 use tollgate_core::view::View;
 
 use crate::charter::{Charter, UnknownAgent};
@@ -21,6 +22,14 @@ pub(crate) struct Generation {
     /// One slot for each agent and tier.
     views: Box<[OnceLock<Arc<View>>]>,
     narrowed: Cache<Key, Arc<View>>,
+}
+
+/// How one agent sees one tool.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sight {
+    pub agent: AgentId,
+    /// For turns of each tier: what keeps the tool out; `None`: it is seen.
+    pub kept_out: [(Tier, Option<String>); Tier::ALL.len()],
 }
 
 /// What a view is asked for with.
@@ -78,6 +87,32 @@ impl Generation {
             request: seen.request,
             tier,
         }
+    }
+
+    /// Whether each agent sees the tool in turns of each tier, and if not, why.
+    pub(crate) fn sights(&self, tool: &ToolId) -> Vec<Sight> {
+        let seen = Seen { agent: None, wish: Wish::Ceiling, principal: None, request: None };
+        let agents = self.charter.agents.iter().enumerate();
+        let sight = |(at, agent): (usize, &Agent)| {
+            let kept_out = |tier: Tier| match agent.ceiling.filter(|most| tier > *most) {
+                Some(most) => Some(format!("turns of this agent have `{most}` at most")),
+                None => {
+                    let sieve = self.sieve(at, tier, seen);
+                    let explained = filter::explain_one(&self.catalog, &sieve, tool);
+                    match explained.map(|it| it.stopped) {
+                        Some(stopped) => {
+                            stopped.map(|(level, why)| format!("{}: {why}", level.as_str()))
+                        }
+                        None => Some("no server lists it now".to_owned()),
+                    }
+                }
+            };
+            Sight {
+                agent: agent.id.clone(),
+                kept_out: Tier::ALL.map(|tier| (tier, kept_out(tier))),
+            }
+        };
+        agents.map(sight).collect()
     }
 
     /// Why each tool is in such a view, or out of it.

@@ -22,6 +22,7 @@ use super::cache::{Hit, Key};
 use super::late::Slot;
 use crate::backend::Failure;
 use crate::caller::{Caller, Freshness};
+use crate::calls::Course;
 use crate::dialogue::EVENT_QUEUE;
 use crate::executor::{Call, Ran};
 
@@ -51,6 +52,8 @@ pub(super) struct Cargo {
     pub(super) tool: Arc<Tool>,
     /// `None`: nobody can join it, and its answer is not kept.
     pub(super) key: Option<Key>,
+    /// Of whoever started it.
+    pub(super) course: Option<Arc<Course>>,
     client: ClientFacts,
     progress: Progress,
     events: Option<Events>,
@@ -78,6 +81,8 @@ pub(super) struct Boarded {
 pub(super) enum Place {
     Kept(Hit),
     On(Boarded),
+    /// On one that another caller started.
+    Joined(Boarded),
 }
 
 impl Flights {
@@ -87,7 +92,7 @@ impl Flights {
         let mut running = self.running.lock();
         if trip.call.caller.freshness == Freshness::Any {
             if let Some(flight) = running.get(key).and_then(|(_, flight)| flight.upgrade()) {
-                return Place::On(Boarded { flight, said: None });
+                return Place::Joined(Boarded { flight, said: None });
             }
             if let Some(hit) = trip.look(key) {
                 return Place::Kept(hit);
@@ -119,7 +124,7 @@ impl Flight {
     where
         F: Future<Output = Landed> + Send + 'static,
     {
-        let Call { turn, planned, caller, .. } = trip.call;
+        let Call { turn, planned, caller, course } = trip.call;
         let flights = &trip.parts.flights;
         let (events, said) = caller.events.as_ref().map(|_| mpsc::channel(EVENT_QUEUE)).unzip();
         let cargo = Arc::new(Cargo {
@@ -127,6 +132,7 @@ impl Flight {
             planned: planned.on_its_own(),
             tool: Arc::clone(trip.tool),
             key,
+            course: course.map(Arc::clone),
             client: caller.client.clone(),
             progress: caller.progress,
             events,

@@ -22,16 +22,21 @@ pub mod login;
 mod token;
 
 use client_credentials::ClientCredentialsGrant;
-use login::LoginGrant;
+use login::{Consent, LoginGrant};
+
+/// What lets us in.
+#[derive(Clone, Default)]
+pub(super) struct Access {
+    pub(super) credentials: Option<Arc<dyn Credentials>>,
+    /// Of a server that a person has to log in to.
+    pub(super) consent: Option<Consent>,
+}
 
 /// What the settings of an endpoint ask for.
-pub(super) fn credentials(
-    server: &ServerId,
-    endpoint: &Endpoint,
-    context: &Context,
-) -> Option<Arc<dyn Credentials>> {
+pub(super) fn access(server: &ServerId, endpoint: &Endpoint, context: &Context) -> Access {
     let clock = &context.clock;
-    match &endpoint.auth {
+    let mut consent = None;
+    let credentials: Option<Arc<dyn Credentials>> = match &endpoint.auth {
         Auth::None => None,
         Auth::Token(token) => Some(Arc::new(Token(token.clone()))),
         Auth::ClientCredentials(config) => {
@@ -40,10 +45,13 @@ pub(super) fn credentials(
         }
         Auth::Login(login) => {
             let (asked, clock) = ((login, endpoint.url.as_str()), Arc::clone(clock));
-            Some(Arc::new(LoginGrant::new(server, asked, context.store.as_ref(), clock)))
+            let grant = LoginGrant::new(server, asked, context.store.as_ref(), clock);
+            consent = Some(grant.consent().clone());
+            Some(Arc::new(grant))
         }
         Auth::Brought(brought) => Some(Arc::clone(&brought.0)),
-    }
+    };
+    Access { credentials, consent }
 }
 
 /// A token that never changes.

@@ -7,14 +7,15 @@ use async_trait::async_trait;
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use parking_lot::Mutex;
 use tollgate_mcp::client::{
-    ConnectError, Credentials, HttpTarget, HttpTransport, Listener, Options, SharedConnection,
-    connect_http, connect_pipe,
+    ConnectError, HttpTarget, HttpTransport, Listener, Options, SharedConnection, connect_http,
+    connect_pipe,
 };
 use tollgate_mcp::{Era, Revision};
 
 use super::Context;
 use super::agenda::Nature;
-use super::auth;
+use super::auth::login::Consent;
+use super::auth::{self, Access};
 use super::process::{Log, Pipes, Process};
 use crate::clock::Clock;
 use crate::confine::Launcher;
@@ -31,6 +32,11 @@ pub(super) trait Connector: Send + Sync {
     async fn connect(&self, listener: Arc<dyn Listener>) -> Result<Link, Trouble>;
 
     fn nature(&self) -> Nature;
+
+    /// Whether somebody has to log in before it can be reached.
+    fn needs_login(&self) -> bool {
+        false
+    }
 }
 
 /// A connection, and the child at the other end if it is one.
@@ -73,7 +79,7 @@ impl From<ConnectError> for Trouble {
 /// The connector that a server's settings ask for.
 pub(super) fn connector(server: &Server, log: &Arc<Log>, context: &Context) -> Arc<dyn Connector> {
     let Context { clock, launcher, .. } = context;
-    let credentials = |endpoint: &Endpoint| auth::credentials(&server.id, endpoint, context);
+    let access = |endpoint: &Endpoint| auth::access(&server.id, endpoint, context);
     let pinned = match server.protocol {
         Protocol::Auto => None,
         Protocol::Pinned(revision) => Some(revision),
@@ -91,13 +97,13 @@ pub(super) fn connector(server: &Server, log: &Arc<Log>, context: &Context) -> A
             endpoint: endpoint.clone(),
             transport: HttpTransport::Streamable,
             pinned,
-            credentials: credentials(endpoint),
+            access: access(endpoint),
         }),
         Transport::Sse(endpoint) => Arc::new(Http {
             endpoint: endpoint.clone(),
             transport: HttpTransport::Sse,
             pinned,
-            credentials: credentials(endpoint),
+            access: access(endpoint),
         }),
     }
 }
@@ -108,7 +114,7 @@ struct Http {
     transport: HttpTransport,
     pinned: Option<Revision>,
     /// Kept from one connection to the next, and with them the tokens they hold.
-    credentials: Option<Arc<dyn Credentials>>,
+    access: Access,
 }
 
 impl Http {
@@ -122,7 +128,7 @@ impl Http {
             value.set_sensitive(true);
             headers.append(key, value);
         }
-        let credentials = self.credentials.clone();
+        let credentials = self.access.credentials.clone();
         Ok(HttpTarget { url, transport: self.transport, headers, credentials })
     }
 }
@@ -147,6 +153,10 @@ impl Connector for Http {
 
     fn nature(&self) -> Nature {
         Nature::Remote
+    }
+
+    fn needs_login(&self) -> bool {
+        self.access.consent.as_ref().is_some_and(Consent::is_missing)
     }
 }
 

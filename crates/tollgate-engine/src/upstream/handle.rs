@@ -4,9 +4,10 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use async_trait::async_trait;
+use http::Uri;
 use tokio::sync::{mpsc, oneshot, watch};
 use tollgate_core::breaker::Outcome;
 use tollgate_core::id::ServerId;
@@ -17,16 +18,18 @@ use tollgate_mcp::tasks::{self, Task};
 use tollgate_store::Store;
 
 use super::connect::{self, Connector};
+use super::history::Episode;
 use super::life::Life;
 use super::ping::ping;
 use super::process::Log;
 use super::shared::{Live, Prospect, Shared};
 use super::stored::Stored;
 use super::supervisor::{Order, Supervisor};
-use super::{State, Status, TestReport, Updates, Verdict};
-use crate::backend::{Backend, Failure, Job, Line};
+use super::{Busy, State, Status, TestReport, Updates, Verdict};
+use crate::backend::{Backend, Failure, Job, Line, Peer, Place};
 use crate::clock::Clock;
 use crate::confine::Launcher;
+use crate::notices::Notices;
 use crate::settings::{Server, Start, Transport, Wanted};
 use crate::watches::Watched;
 
@@ -49,12 +52,15 @@ pub struct Context {
     pub launcher: Option<Launcher>,
     /// Where logins are kept.
     pub store: Option<Arc<Store>>,
+    /// Where it is told that servers come and go.
+    pub notices: Notices,
 }
 
 /// Dropping it kills the server; [`Upstream::stop`] ends it in good order.
 pub struct Upstream {
     shared: Arc<Shared>,
     transport: &'static str,
+    connector: Arc<dyn Connector>,
     start: Start,
     wanted: Wanted,
     orders: mpsc::Sender<Order>,
@@ -76,7 +82,8 @@ impl Upstream {
         connector: Arc<dyn Connector>,
     ) -> Arc<Self> {
         let Server { id, transport, state, start, restart, slots, .. } = server;
-        let shared = Arc::new(Shared::new(id, Arc::clone(&context.clock), log));
+        let shared =
+            Arc::new(Shared::new(id, (Arc::clone(&context.clock), context.notices.clone()), log));
         let (orders, queue) = mpsc::channel(ORDERS);
         let supervisor = match state {
             Wanted::Disabled => {
@@ -89,8 +96,9 @@ impl Upstream {
                 let supervisor = Supervisor {
                     shared: Arc::clone(&shared),
                     life: Life::new(restart, connector.nature()),
-                    connector,
+                    connector: Arc::clone(&connector),
                     slots,
+                    place: Arc::new(place(&transport)),
                     orders: queue,
                     updates: context.updates.clone(),
                     stored: (start == Start::Lazy).then_some(stored),
@@ -98,8 +106,15 @@ impl Upstream {
                 Some(tasks::spawn("supervisor", supervisor.run()))
             }
         };
-        let transport = name(&transport);
-        Arc::new(Self { shared, transport, start, wanted: state, orders, _supervisor: supervisor })
+        Arc::new(Self {
+            shared,
+            transport: name(&transport),
+            connector,
+            start,
+            wanted: state,
+            orders,
+            _supervisor: supervisor,
+        })
     }
 
     pub fn id(&self) -> &ServerId {
@@ -112,6 +127,43 @@ impl Upstream {
 
     pub fn status(&self) -> Status {
         self.shared.status()
+    }
+
+    pub fn wanted(&self) -> Wanted {
+        self.wanted
+    }
+
+    /// The states it was in lately, newest first. The first is the one it is in.
+    pub fn history(&self) -> Vec<Episode> {
+        self.shared.history.episodes()
+    }
+
+    /// Goes on with the history of the one whose place it takes.
+    pub(crate) fn inherit(&self, before: &Self) {
+        self.shared.history.inherit(before.history());
+    }
+
+    /// When something that it was asked last came back.
+    pub fn last_heard(&self) -> Option<SystemTime> {
+        self.shared.heard.last()
+    }
+
+    /// Whether it is away until somebody consents to its use.
+    pub fn needs_login(&self) -> bool {
+        self.connector.needs_login() && self.shared.live.load().is_none()
+    }
+
+    pub(super) fn log(&self) -> &Log {
+        &self.shared.log
+    }
+
+    pub(super) fn now(&self) -> Instant {
+        self.shared.clock.now()
+    }
+
+    /// How many calls it has now.
+    pub fn busy(&self) -> Busy {
+        self.shared.live.load().as_ref().map_or_else(Busy::default, |live| live.turnstile.busy())
     }
 
     /// Whether calls go straight through: nothing has to be started for them.
@@ -176,7 +228,11 @@ impl Upstream {
 
     async fn tested(&self) -> Result<(), String> {
         if let Some(live) = self.shared.live.load_full() {
-            return ping(&*live.connection).await;
+            let answered = ping(&*live.connection).await;
+            if answered.is_ok() {
+                live.heard.note();
+            }
+            return answered;
         }
         let mut changes = self.shared.subscribe();
         changes.mark_unchanged();
@@ -258,11 +314,16 @@ impl Line for Live {
         self.connection.facts().era()
     }
 
+    fn peer(&self) -> Option<Peer<'_>> {
+        Some(Peer { place: &self.place, revision: self.connection.facts().revision })
+    }
+
     async fn run(&self, job: Job<'_>) -> Result<Answer, Failure> {
         let mut pass = self.turnstile.enter(job.until).await?;
         job.departure.note();
-        let Job { method, params, client, mirrored, events, progress, waits, .. } = job;
-        let request = Request { method, params, client, mirrored, events, progress };
+        let Job { method, params, client, mirrored, events, progress, waits, trace, .. } = job;
+        let trace = trace.map(Arc::as_ref);
+        let request = Request { method, params, client, mirrored, events, progress, trace };
         let running = self.connection.request(request);
         let outcome = match waits {
             None => running.await,
@@ -274,6 +335,7 @@ impl Line for Live {
         };
         pass.give_back(match &outcome {
             Ok(_) | Err(RequestError::Refused(_) | RequestError::TooLarge { .. }) => {
+                self.heard.note();
                 Outcome::Answered
             }
             Err(
@@ -312,6 +374,17 @@ fn name(transport: &Transport) -> &'static str {
         Transport::StreamableHttp(_) => "streamable-http",
         Transport::Sse(_) => "sse",
     }
+}
+
+fn place(transport: &Transport) -> Place {
+    let endpoint = match transport {
+        Transport::Stdio(_) => return Place::Pipe,
+        Transport::StreamableHttp(endpoint) | Transport::Sse(endpoint) => endpoint,
+    };
+    let url = endpoint.url.parse::<Uri>().unwrap_or_default();
+    let usual = if url.scheme_str() == Some("https") { 443 } else { 80 };
+    let host = url.host().unwrap_or_default().to_owned();
+    Place::Web { host, port: url.port_u16().unwrap_or(usual) }
 }
 
 /// What must not show in the lines that a server writes.

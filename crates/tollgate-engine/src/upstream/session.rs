@@ -67,7 +67,10 @@ impl Supervisor {
         let connection = SharedConnection::clone(&link.connection);
         let clock = Arc::clone(&self.shared.clock);
         let turnstile = Turnstile::new(clock, Arc::clone(&mailbox), self.slots);
-        let live = Arc::new(Live { connection, mailbox, turnstile });
+        let heard = Arc::clone(&self.shared.heard);
+        heard.note();
+        let place = Arc::clone(&self.place);
+        let live = Arc::new(Live { connection, mailbox, turnstile, heard, place });
         let mut session = Session {
             live: Arc::clone(&live),
             link,
@@ -154,12 +157,14 @@ impl Supervisor {
         match done {
             Done::Listed(Ok(Listed { listing, trouble })) => {
                 session.listing_trouble = trouble;
+                self.shared.heard.note();
                 self.publish(listing).await;
             }
             Done::Listed(Err(reason)) | Done::Pinged(Err(reason)) => {
                 return Some(Ended::Lost(reason));
             }
             Done::Pinged(Ok(())) => {
+                self.shared.heard.note();
                 let calls = session.live.turnstile.used();
                 session.agenda.pinged(self.shared.clock.now(), calls);
             }

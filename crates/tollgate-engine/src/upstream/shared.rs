@@ -2,21 +2,28 @@
 //! that calls go through. The supervisor alone writes.
 
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use arc_swap::ArcSwapOption;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tollgate_core::id::ServerId;
+use tollgate_core::text::shortened;
 use tollgate_mcp::client::SharedConnection;
 use tracing::{debug, info};
 
+use super::history::{Heard, History};
 use super::mailbox::Mailbox;
 use super::process::Log;
 use super::turnstile::Turnstile;
 use super::{State, Status};
+use crate::backend::Place;
 use crate::clock::Clock;
+use crate::notices::{Notice, Notices};
+
+/// So many characters of a reason are kept.
+const LONGEST_REASON: usize = 500;
 
 pub(super) struct Shared {
     pub(super) server: ServerId,
@@ -26,6 +33,9 @@ pub(super) struct Shared {
     /// Resources that somebody watches.
     pub(super) watched: watch::Sender<Vec<String>>,
     status: watch::Sender<Status>,
+    notices: Notices,
+    pub(super) history: History,
+    pub(super) heard: Arc<Heard>,
     /// Another one of the same id speaks for the server now, or nobody does.
     pub(super) muted: AtomicBool,
     /// Of a server that is not in service.
@@ -55,10 +65,16 @@ pub(super) struct Live {
     pub(super) connection: SharedConnection,
     pub(super) mailbox: Arc<Mailbox>,
     pub(super) turnstile: Turnstile,
+    pub(super) heard: Arc<Heard>,
+    pub(super) place: Arc<Place>,
 }
 
 impl Shared {
-    pub(super) fn new(server: ServerId, clock: Arc<dyn Clock>, log: Arc<Log>) -> Self {
+    pub(super) fn new(
+        server: ServerId,
+        (clock, notices): (Arc<dyn Clock>, Notices),
+        log: Arc<Log>,
+    ) -> Self {
         let status = Status {
             state: State::Starting,
             reason: "not started yet".to_owned(),
@@ -70,13 +86,18 @@ impl Shared {
             last_error: None,
             pid: None,
         };
+        let history = History::default();
+        history.note(status.since, status.state, &status.reason);
         Self {
             server,
+            heard: Arc::new(Heard::new(Arc::clone(&clock))),
+            history,
             clock,
             log,
             live: ArcSwapOption::empty(),
             watched: watch::Sender::default(),
             status: watch::Sender::new(status),
+            notices,
             muted: AtomicBool::new(false),
             prospect: Mutex::new(Prospect::Soon),
         }
@@ -114,11 +135,14 @@ impl Shared {
         });
     }
 
-    /// Moves to `state`; `more` sets the rest. `since` stays if the state does.
+    /// Moves to `state`; `more` sets the rest. `since` stays if the state does. A reason may have
+    /// the server's own words in it, of which there may be many.
     pub(super) fn set(&self, state: State, reason: &str, more: impl FnOnce(&mut Status)) {
-        let wall = self.clock.wall();
+        let (wall, reason) = (self.clock.wall(), &*shortened(reason, LONGEST_REASON));
+        let mut moved = false;
         self.status.send_modify(|status| {
             if status.state != state {
+                moved = true;
                 let server = &self.server;
                 match state {
                     // On the way up and down it may change often.
@@ -133,7 +157,16 @@ impl Shared {
                 status.since = wall;
             }
             reason.clone_into(&mut status.reason);
+            self.history.note(wall, state, reason);
             more(status);
         });
+        if moved && !self.muted.load(Ordering::Acquire) {
+            self.notices.tell(Notice::Server {
+                server: self.server.clone(),
+                state: state.as_str(),
+                reason: reason.to_owned(),
+                since: wall,
+            });
+        }
     }
 }

@@ -18,6 +18,7 @@ use super::process;
 use super::shared::{Prospect, Shared};
 use super::stored::Stored;
 use super::{Change, State, Update, Updates};
+use crate::backend::Place;
 use crate::settings::Slots;
 
 /// A call to a server that is away brings the next try forward, but not below this.
@@ -42,6 +43,7 @@ pub(super) struct Supervisor {
     pub(super) stored: Option<Stored>,
     pub(super) life: Life,
     pub(super) slots: Slots,
+    pub(super) place: Arc<Place>,
 }
 
 /// What comes next.

@@ -9,6 +9,7 @@ use parking_lot::Mutex;
 use tokio::sync::{Semaphore, SemaphorePermit, watch};
 use tollgate_core::breaker::{self, Admission, Breaker, Outcome, Refused, Standing};
 
+use super::Busy;
 use super::mailbox::Mailbox;
 use crate::backend::{Failure, WaitsFor};
 use crate::clock::Clock;
@@ -81,6 +82,15 @@ impl Turnstile {
         self.slots.available_permits() < self.most.concurrent
             || self.asking.load(Ordering::Relaxed) > 0
             || self.waiting.load(Ordering::Relaxed) > 0
+    }
+
+    /// Calls that run, those that wait for a person included, and calls that wait for room.
+    pub(super) fn busy(&self) -> Busy {
+        let busy = self.most.concurrent.saturating_sub(self.slots.available_permits());
+        Busy {
+            running: busy + self.asking.load(Ordering::Relaxed),
+            waiting: self.waiting.load(Ordering::Relaxed),
+        }
     }
 
     /// Calls let through since the last time somebody asked, and those still running.

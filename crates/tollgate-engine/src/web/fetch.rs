@@ -15,6 +15,7 @@ use serde_json::Value;
 use tokio::sync::OnceCell;
 use tollgate_core::address::Realm;
 use tollgate_core::json;
+use tollgate_core::text::percent_encoded;
 
 use super::body::{self, Ended};
 use super::dial::Dialer;
@@ -141,18 +142,6 @@ pub struct Bounds {
 /// `name=value&…`, encoded as forms are.
 pub fn form(fields: &[(&str, &str)]) -> String {
     let fields: Vec<String> =
-        fields.iter().map(|(name, value)| format!("{name}={}", encoded(value))).collect();
+        fields.iter().map(|(name, value)| format!("{name}={}", percent_encoded(value))).collect();
     fields.join("&")
-}
-
-pub fn encoded(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            out.push(char::from(byte));
-        } else {
-            out.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    out
 }

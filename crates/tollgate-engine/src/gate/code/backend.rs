@@ -101,7 +101,8 @@ impl Desk {
             None => (None, wall.map(|wall| wall.left(self.0.clock.now()))),
         };
         let time = time.map_or(Duration::MAX, |left| left.saturating_sub(LAST_WORDS));
-        let turn = Turn { deadline, within: job.id, ..job.turn.clone() };
+        let trace = job.trace.cloned();
+        let turn = Turn { deadline, within: job.id, trace, ..job.turn.clone() };
         match self.0.code_within(&turn, (source, time), caller).await {
             Ok(ended) => Ok(told::told(&ended)),
             Err(unavailable) => Err(not_run(&unavailable)),

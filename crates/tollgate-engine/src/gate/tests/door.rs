@@ -1,5 +1,6 @@
 //! The door itself: who gets through, in what time, and what is said about it.
 
+use tollgate_core::call::Outcome;
 use tollgate_core::shaping::{Caps, pages};
 
 use super::*;
@@ -202,6 +203,12 @@ async fn what_was_cut_is_read_by_its_handle_and_only_by_its_principal() {
         next = page.next;
     }
     assert_eq!(together, long);
+    let whole = Outcome { handle: None, ..kept.outcome.clone() };
+    let consumers = [Caps::gemini_live(), Caps::mcp(), Caps::gemini_live()];
+    let each = test.gate.reshaped(&test.turn(), ("s_a", &whole), &consumers);
+    let handles: Vec<_> = each.iter().map(|outcome| outcome.handle).collect();
+    assert!(handles[0].is_some(), "the rest is kept");
+    assert_eq!(handles, [handles[0], None, handles[0]], "once, for all who could not take it");
     for (principal, handle) in [("bob", handle.as_str()), ("ada", "r_0"), ("ada", "")] {
         assert!(matches!(read(principal, handle), Read::Unknown), "{principal} {handle}");
     }

@@ -10,6 +10,7 @@ use base64::engine::general_purpose::STANDARD;
 use http::header::AUTHORIZATION;
 use http::{HeaderName, HeaderValue, StatusCode};
 use parking_lot::Mutex;
+use tollgate_core::text::percent_encoded;
 use tollgate_mcp::client::Credentials;
 
 use super::challenge::Challenge;
@@ -169,7 +170,7 @@ impl ClientCredentialsGrant {
             fields.extend([("client_id", id), ("client_secret", secret)]);
             return (fetch::form(&fields), None);
         }
-        let pair = format!("{}:{}", fetch::encoded(id), fetch::encoded(secret));
+        let pair = format!("{}:{}", percent_encoded(id), percent_encoded(secret));
         let value = HeaderValue::try_from(format!("Basic {}", STANDARD.encode(pair)));
         let mut value = value.expect("base64 fits into a header");
         value.set_sensitive(true);

@@ -4,6 +4,7 @@
 //! reason says what to do. A new login is seen with the next request.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_trait::async_trait;
@@ -32,6 +33,31 @@ const MARGIN: Duration = Duration::from_secs(60);
 const STILL_NEW: Duration = Duration::from_secs(5);
 /// Where nobody is sent to: renewing needs no browser.
 const NOWHERE: &str = "http://127.0.0.1/callback";
+
+/// Whether somebody has to log in before the server can be asked again, as the last request found.
+#[derive(Debug, Clone, Default)]
+pub(in crate::upstream) struct Consent {
+    missing: Arc<AtomicBool>,
+}
+
+impl Consent {
+    pub(in crate::upstream) fn is_missing(&self) -> bool {
+        self.missing.load(Ordering::Relaxed)
+    }
+}
+
+/// Why there is no token.
+enum Without {
+    /// Only a person can mend it.
+    Consent,
+    Other(String),
+}
+
+impl From<String> for Without {
+    fn from(why: String) -> Self {
+        Self::Other(why)
+    }
+}
 
 /// Where the tokens of one server outlast the process.
 #[derive(Clone)]
@@ -137,6 +163,7 @@ pub(super) struct LoginGrant {
     clock: Arc<dyn Clock>,
     /// Held by the one who renews.
     flight: Mutex<()>,
+    consent: Consent,
 }
 
 impl LoginGrant {
@@ -148,7 +175,7 @@ impl LoginGrant {
     ) -> Self {
         let kept = match store {
             Some(store) => Kept::new(Arc::clone(store), server, server_url),
-            None => Err("there is no store for logins".to_owned()),
+            None => Err("no login is at hand: only servers of the config have one".to_owned()),
         };
         Self {
             server: server.clone(),
@@ -157,11 +184,36 @@ impl LoginGrant {
             kept,
             clock,
             flight: Mutex::default(),
+            consent: Consent::default(),
         }
     }
 
-    fn needs_login(&self) -> String {
-        format!("needs login: run `tollgate servers login {}`", self.server)
+    pub(super) fn consent(&self) -> &Consent {
+        &self.consent
+    }
+
+    /// The token to send, renewed if it is about to end.
+    async fn token(&self) -> Result<Secret, Without> {
+        let kept = self.kept.as_ref().map_err(Clone::clone)?;
+        let now = self.clock.wall();
+        let held = kept.held().await?.ok_or(Without::Consent)?;
+        if !held.is_due(now) {
+            return Ok(held.token);
+        }
+        let _flight = self.flight.lock().await;
+        let held = kept.held().await?.ok_or(Without::Consent)?;
+        if !held.is_due(now) {
+            return Ok(held.token);
+        }
+        match self.renew(kept).await {
+            Ok(()) => Ok(kept.held().await?.ok_or(Without::Consent)?.token),
+            // The old one still works for a while.
+            Err(_) if !held.is_over(now) => Ok(held.token),
+            Err(AuthError::AuthorizationRequired | AuthError::TokenRefreshRejected(_)) => {
+                Err(Without::Consent)
+            }
+            Err(error) => Err(Without::Other(words(&error))),
+        }
     }
 
     /// Asks the issuer for another token. Only with the flight in hand.
@@ -184,26 +236,15 @@ impl LoginGrant {
 #[async_trait]
 impl Credentials for LoginGrant {
     async fn headers(&self) -> Result<Vec<(HeaderName, HeaderValue)>, String> {
-        let kept = self.kept.as_ref().map_err(Clone::clone)?;
-        let sent = |held: &Held| Ok(vec![(AUTHORIZATION, bearer(&held.token)?)]);
-        let now = self.clock.wall();
-        let held = kept.held().await?.ok_or_else(|| self.needs_login())?;
-        if !held.is_due(now) {
-            return sent(&held);
-        }
-        let _flight = self.flight.lock().await;
-        let held = kept.held().await?.ok_or_else(|| self.needs_login())?;
-        if !held.is_due(now) {
-            return sent(&held);
-        }
-        match self.renew(kept).await {
-            Ok(()) => sent(&kept.held().await?.ok_or_else(|| self.needs_login())?),
-            // The old one still works for a while.
-            Err(_) if !held.is_over(now) => sent(&held),
-            Err(AuthError::AuthorizationRequired | AuthError::TokenRefreshRejected(_)) => {
-                Err(self.needs_login())
+        let token = self.token().await;
+        let is_missing = matches!(token, Err(Without::Consent));
+        self.consent.missing.store(is_missing, Ordering::Relaxed);
+        match token {
+            Ok(token) => Ok(vec![(AUTHORIZATION, bearer(&token)?)]),
+            Err(Without::Consent) => {
+                Err(format!("needs login: run `tollgate servers login {}`", self.server))
             }
-            Err(error) => Err(words(&error)),
+            Err(Without::Other(why)) => Err(why),
         }
     }
 

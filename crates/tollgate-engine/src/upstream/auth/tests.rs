@@ -14,6 +14,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use parking_lot::Mutex;
 use serde_json::{Value, json};
+use tollgate_core::text::percent_encoded;
 use tollgate_mcp::tasks::{self, Task};
 
 use super::challenge::Challenge;
@@ -182,7 +183,7 @@ async fn a_token_url_is_asked_before_the_first_request() {
     });
     assert_eq!(sent(&grant).await.unwrap(), "Bearer t1");
     assert_eq!(sent(&grant).await.unwrap(), "Bearer t1");
-    let resource = fetch::encoded(&format!("{}/mcp", server.origin));
+    let resource = percent_encoded(&format!("{}/mcp", server.origin));
     let basic = "dGhlJTIwY2xpZW50OmNhbmFyeSUyRnMzY3JldCUzQSUyQg==";
     let form = format!("grant_type=client_credentials&resource={resource}&scope=a%20b");
     assert_eq!(server.asked(), [format!("/token Basic {basic} {form}")]);

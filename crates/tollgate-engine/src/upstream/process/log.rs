@@ -7,6 +7,8 @@ use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
 use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::sync::Notify;
+use tokio::sync::futures::Notified;
 use tollgate_core::id::ServerId;
 use tollgate_core::secret::Secret;
 use tracing::{info, warn};
@@ -27,6 +29,7 @@ pub(in crate::upstream) struct Log {
     server: ServerId,
     secrets: Vec<Secret>,
     ring: Mutex<Ring>,
+    grown: Notify,
 }
 
 #[derive(Default)]
@@ -36,9 +39,16 @@ struct Ring {
     total: u64,
 }
 
+impl Ring {
+    fn after(&self, position: u64) -> Vec<String> {
+        let new = usize::try_from(self.total.saturating_sub(position)).unwrap_or(usize::MAX);
+        self.lines.iter().skip(self.lines.len().saturating_sub(new)).cloned().collect()
+    }
+}
+
 impl Log {
     pub(in crate::upstream) fn new(server: ServerId, secrets: Vec<Secret>) -> Self {
-        Self { server, secrets, ring: Mutex::default() }
+        Self { server, secrets, ring: Mutex::default(), grown: Notify::new() }
     }
 
     /// Oldest first.
@@ -53,9 +63,13 @@ impl Log {
 
     /// What came after `position` and is still kept, oldest first.
     pub(super) fn since(&self, position: u64) -> Vec<String> {
+        self.ring.lock().after(position)
+    }
+
+    /// The same, with how many there were then: both at one moment, so that none is told twice.
+    pub(in crate::upstream) fn news(&self, position: u64) -> (Vec<String>, u64) {
         let ring = self.ring.lock();
-        let new = usize::try_from(ring.total.saturating_sub(position)).unwrap_or(usize::MAX);
-        ring.lines.iter().skip(ring.lines.len().saturating_sub(new)).cloned().collect()
+        (ring.after(position), ring.total)
     }
 
     pub(in crate::upstream) fn push(&self, line: &[u8]) {
@@ -66,6 +80,13 @@ impl Log {
         }
         ring.lines.push_back(line);
         ring.total += 1;
+        drop(ring);
+        self.grown.notify_waiters();
+    }
+
+    /// Until there is another line.
+    pub(in crate::upstream) fn grown(&self) -> Notified<'_> {
+        self.grown.notified()
     }
 
     fn presentable(&self, line: &[u8]) -> String {

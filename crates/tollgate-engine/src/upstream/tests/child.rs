@@ -11,6 +11,7 @@ use super::super::{Context, State, Status, Update, Upstream};
 use super::fake::{call, server};
 use crate::backend::Failure;
 use crate::clock::{Clock, SystemClock};
+use crate::notices::Notices;
 use crate::settings::{Command, Server, Transport};
 
 /// A legacy server in a few lines. A test puts its own behaviour before and inside it.
@@ -61,6 +62,7 @@ impl Child {
             data,
             launcher: None,
             store: None,
+            notices: Notices::default(),
         };
         Self { upstream: Upstream::start(settings, &context), _updates: updates }
     }

@@ -13,7 +13,7 @@ use tollgate_core::budget::Tier;
 use tollgate_core::filter::{House, Sieve};
 use tollgate_core::id::ServerId;
 use tollgate_core::json::{Object, raw};
-use tollgate_core::turn::{Principal, Turn};
+use tollgate_core::turn::{Principal, Turn, TurnId};
 use tollgate_core::view::View;
 use tollgate_mcp::Revision;
 use tollgate_mcp::client::{
@@ -27,7 +27,8 @@ use super::super::connect::{Connector, Link, Trouble};
 use super::super::process::Log;
 use super::super::{Change, Context, State, Update, Upstream};
 use crate::backend::{Backend, Departure, Failure, Job};
-use crate::clock::SystemClock;
+use crate::clock::{Clock as _, SystemClock};
+use crate::notices::Notices;
 use crate::settings::{Calibrate, Command, Restart, Server, Transport};
 
 /// How the fake behaves now; a test changes it as it goes.
@@ -137,6 +138,7 @@ impl Stage {
             data,
             launcher: None,
             store: None,
+            notices: Notices::default(),
         };
         let log = Arc::new(Log::new(server.id.clone(), Vec::new()));
         let connector = Arc::new(fake.clone());
@@ -188,7 +190,8 @@ fn nobodys_turn() -> Turn {
     let (house, agent) = (House::default(), Agent::implicit());
     let sieve = Sieve::of(&house, &agent, Tier::Deep);
     let view = Arc::new(View::build(&Arc::default(), &sieve));
-    Turn { principal: Principal::local(), grant: None, view, deadline: None, within: None }
+    let id = TurnId::new(SystemClock.wall(), 0);
+    Turn::open(id, SystemClock.now(), Principal::local(), view)
 }
 
 /// The same for somebody who wants to know when it left.
@@ -205,6 +208,7 @@ pub(super) async fn call_noted(
         arguments: None,
         turn: &turn,
         id: None,
+        trace: None,
         client: &client,
         mirrored: Vec::new(),
         events: None,

@@ -43,6 +43,15 @@ async fn a_server_comes_up_and_serves() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn of_a_long_reason_only_the_beginning_is_kept() {
+    let stage = Stage::new(Nature::Remote);
+    stage.fake.now(|it| it.connects = Err(Trouble::down("x".repeat(1 << 20))));
+    stage.until(State::Offline).await;
+    let kept = stage.upstream.history();
+    assert!(stage.upstream.status().reason.len() < 2_000 && kept[0].reason.len() < 2_000);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_call_leaves_when_there_is_room_for_it() {
     let stage = Stage::new(Nature::Child);
     stage.until(State::Ready).await;

@@ -23,6 +23,7 @@ use super::super::{Context, State, Status, Update, Upstream};
 use super::fake::{call, server};
 use crate::backend::Failure;
 use crate::clock::{Clock, SystemClock};
+use crate::notices::Notices;
 use crate::settings::{Auth, ClientCredentials, Endpoint, Transport};
 
 /// Serves until it is dropped.
@@ -101,6 +102,7 @@ impl Remote {
             data,
             launcher: None,
             store: None,
+            notices: Notices::default(),
         };
         Self { upstream: Upstream::start(settings, &context), _updates: updates }
     }

@@ -48,7 +48,7 @@ impl Server {
             noted.lock().push(url);
             let back = format!(
                 "http://localhost:3000/cb?code=the-code&state={state}&iss={}",
-                fetch::encoded(&origin)
+                percent_encoded(&origin)
             );
             Box::pin(std::future::ready(Ok(change(back))))
         });
@@ -80,7 +80,7 @@ async fn a_stranger_is_registered_shown_the_page_and_given_a_token() {
     assert_eq!(parameter(&shown[0], "client_id").as_deref(), Some("issued"));
     assert_eq!(parameter(&shown[0], "code_challenge_method").as_deref(), Some("S256"));
     assert_eq!(parameter(&shown[0], "scope").as_deref(), Some("read"));
-    let resource = fetch::encoded(&format!("{}/mcp", server.origin));
+    let resource = percent_encoded(&format!("{}/mcp", server.origin));
     assert_eq!(parameter(&shown[0], "resource"), Some(resource));
     let asked = server.asked();
     let token = asked.last().unwrap();

@@ -78,10 +78,13 @@ async fn sent(grant: &LoginGrant) -> Result<String, String> {
 async fn a_login_is_seen_by_a_gateway_that_runs_and_outlasts_it() {
     let stage = Stage::start().await;
     let grant = stage.grant();
+    assert!(!grant.consent().is_missing(), "nobody has asked yet");
     assert_eq!(sent(&grant).await, Err(NEEDS.to_owned()));
+    assert!(grant.consent().is_missing());
     stage.gives("one", "");
     stage.log_in().await.unwrap();
     assert_eq!(sent(&grant).await, Ok("Bearer one".to_owned()));
+    assert!(!grant.consent().is_missing());
     assert_eq!(sent(&stage.grant()).await, Ok("Bearer one".to_owned()));
 }
 

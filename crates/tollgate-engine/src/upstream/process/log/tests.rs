@@ -64,3 +64,18 @@ fn last_words_are_those_of_this_start() {
     log.push(b"  ");
     assert_eq!(last_words(&log.since(from)), Some("after"));
 }
+
+#[test]
+fn what_is_new_is_told_once() {
+    let log = Log::new(ServerId::parse("a").unwrap(), Vec::new());
+    log.push(b"one");
+    let (lines, at) = log.news(0);
+    assert_eq!((lines, at), (vec!["one".to_owned()], 1));
+    log.push(b"two");
+    assert_eq!(log.news(at), (vec!["two".to_owned()], 2));
+    assert_eq!(log.news(2), (Vec::new(), 2));
+    for _ in 0..300 {
+        log.push(b"more");
+    }
+    assert_eq!(log.news(2).0.len(), 100, "as many as are kept");
+}

@@ -1,0 +1,210 @@
+//! Counts since the start, for whoever collects figures: calls by tool and how they ended, how long
+//! they took, budgets that were missed. Counted without a lock, but for the first call of a tool.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use arc_swap::ArcSwap;
+use parking_lot::Mutex;
+use tollgate_core::budget::Tier;
+use tollgate_core::call::{Kind, Source, TaskVerb};
+use tollgate_core::id::ToolId;
+
+use super::course::Course;
+use super::histogram::{Histogram, OPERATIONS, TOOLS};
+use super::over::Over;
+use super::steps::Went;
+use crate::record::{CallRecord, End};
+
+/// Tools that are counted by name, in the order of their first calls; all others together.
+pub const MOST_TOOLS: usize = 2_000;
+
+const METHODS: [Kind; 7] = [
+    Kind::CallTool,
+    Kind::ReadResource,
+    Kind::GetPrompt,
+    Kind::Complete,
+    Kind::Task(TaskVerb::Get),
+    Kind::Task(TaskVerb::Update),
+    Kind::Task(TaskVerb::Cancel),
+];
+
+pub struct Counts {
+    tools: ArcSwap<HashMap<ToolId, Arc<OfTool>>>,
+    /// Of tools beyond the most.
+    others: Arc<OfTool>,
+    /// Held by whoever adds one.
+    adding: Mutex<()>,
+    methods: [OfMethod; METHODS.len()],
+    tiers: [TierCounts; Tier::ALL.len()],
+}
+
+/// Of one tool.
+pub struct OfTool {
+    ends: Ends,
+    /// How long calls took that reached its server: without the time that people took, and without
+    /// answers that were kept.
+    pub spans: Histogram,
+}
+
+/// Of one MCP method, whatever it was about.
+pub struct OfMethod {
+    ends: Ends,
+    /// How long requests took at servers, each attempt by itself: those that were answered well, and
+    /// those that were not. One that was given up for another's answer is neither.
+    pub answered: Histogram,
+    pub failed: Histogram,
+}
+
+pub struct TierCounts {
+    pub spans: Histogram,
+    misses: AtomicU64,
+}
+
+/// How often it ended so.
+struct Ends([AtomicU64; End::ALL.len()]);
+
+impl Default for Counts {
+    fn default() -> Self {
+        let of_method = |_| OfMethod {
+            ends: Ends::default(),
+            answered: Histogram::new(OPERATIONS),
+            failed: Histogram::new(OPERATIONS),
+        };
+        let of_tier = |_| TierCounts { spans: Histogram::new(TOOLS), misses: AtomicU64::new(0) };
+        Self {
+            tools: ArcSwap::default(),
+            others: Arc::default(),
+            adding: Mutex::new(()),
+            methods: std::array::from_fn(of_method),
+            tiers: std::array::from_fn(of_tier),
+        }
+    }
+}
+
+impl Default for OfTool {
+    fn default() -> Self {
+        Self { ends: Ends::default(), spans: Histogram::new(TOOLS) }
+    }
+}
+
+impl Default for Ends {
+    fn default() -> Self {
+        Self(std::array::from_fn(|_| AtomicU64::new(0)))
+    }
+}
+
+impl Counts {
+    pub(super) fn count(&self, over: &Over<'_>) {
+        let Over { course, record, worked, is_miss } = *over;
+        self.count_method(course, record);
+        let tier = &self.tiers[record.tier as usize];
+        if is_miss {
+            tier.misses.fetch_add(1, Ordering::Relaxed);
+        }
+        // What was kept from before says nothing about how long a tool takes.
+        let is_timed = course.is_sent() && record.source == Source::Fresh;
+        if is_timed {
+            tier.spans.observe(worked);
+        }
+        if record.method != Kind::CallTool.method() {
+            return;
+        }
+        if let (Some(server), Some(tool)) = (&record.server, &record.tool) {
+            let id = ToolId { server: server.clone(), tool: tool.clone() };
+            let known = self.tools.load();
+            let added;
+            let of_tool = match known.get(&id) {
+                Some(of_tool) => of_tool,
+                None if known.len() >= MOST_TOOLS => &self.others,
+                None => {
+                    added = self.added(&id);
+                    &added
+                }
+            };
+            of_tool.ends.count(record.end);
+            if is_timed {
+                of_tool.spans.observe(worked);
+            }
+        }
+    }
+
+    fn count_method(&self, course: &Course, record: &CallRecord) {
+        let at = METHODS.iter().position(|kind| kind.method() == record.method);
+        let Some(of_method) = at.map(|at| &self.methods[at]) else { return };
+        of_method.ends.count(record.end);
+        let spans = |went| match went {
+            Went::Well => &of_method.answered,
+            Went::Wrong => &of_method.failed,
+        };
+        course.attempts(record).for_each(|(span, went)| spans(went).observe(span));
+    }
+
+    fn added(&self, id: &ToolId) -> Arc<OfTool> {
+        let _adding = self.adding.lock();
+        let known = self.tools.load();
+        if let Some(of_tool) = known.get(id) {
+            return Arc::clone(of_tool);
+        }
+        if known.len() >= MOST_TOOLS {
+            return Arc::clone(&self.others);
+        }
+        let mut next = HashMap::clone(&known);
+        let of_tool = Arc::clone(next.entry(id.clone()).or_default());
+        self.tools.store(Arc::new(next));
+        of_tool
+    }
+
+    /// Those that were called, by name; those without come last, if there were any.
+    pub fn tools(&self) -> Vec<(Option<ToolId>, Arc<OfTool>)> {
+        let known = self.tools.load();
+        let mut tools: Vec<(Option<ToolId>, Arc<OfTool>)> =
+            known.iter().map(|(id, of)| (Some(id.clone()), Arc::clone(of))).collect();
+        tools.sort_unstable_by(|(a, _), (b, _)| a.cmp(b));
+        if self.others.ends().next().is_some() {
+            tools.push((None, Arc::clone(&self.others)));
+        }
+        tools
+    }
+
+    pub fn methods(&self) -> impl Iterator<Item = (&'static str, &OfMethod)> {
+        METHODS.iter().map(|kind| kind.method()).zip(&self.methods)
+    }
+
+    pub fn tiers(&self) -> impl Iterator<Item = (Tier, &TierCounts)> {
+        Tier::ALL.into_iter().zip(&self.tiers)
+    }
+}
+
+impl OfTool {
+    /// Only ends that there were.
+    pub fn ends(&self) -> impl Iterator<Item = (End, u64)> + '_ {
+        self.ends.all()
+    }
+}
+
+impl OfMethod {
+    /// Only ends that there were.
+    pub fn ends(&self) -> impl Iterator<Item = (End, u64)> + '_ {
+        self.ends.all()
+    }
+}
+
+impl TierCounts {
+    /// Calls that were not done when the time of their turn was over.
+    pub fn misses(&self) -> u64 {
+        self.misses.load(Ordering::Relaxed)
+    }
+}
+
+impl Ends {
+    fn count(&self, end: End) {
+        self.0[end.place()].fetch_add(1, Ordering::Relaxed);
+    }
+
+    fn all(&self) -> impl Iterator<Item = (End, u64)> + '_ {
+        let counts = self.0.iter().map(|count| count.load(Ordering::Relaxed));
+        End::ALL.into_iter().zip(counts).filter(|(_, count)| *count > 0)
+    }
+}

@@ -1,0 +1,100 @@
+//! How many spans were up to how long. Written without a lock.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+/// Of calls: in process, up to the usual ceilings of the tiers, and beyond. In microseconds.
+pub const TOOLS: &[u64] = &[
+    1_000, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000, 1_000_000, 1_500_000,
+    2_500_000, 4_000_000, 10_000_000, 30_000_000, 60_000_000,
+];
+
+/// As OpenTelemetry wants them of `mcp.client.operation.duration`.
+pub const OPERATIONS: &[u64] = &[
+    10_000,
+    20_000,
+    50_000,
+    100_000,
+    200_000,
+    500_000,
+    1_000_000,
+    2_000_000,
+    5_000_000,
+    10_000_000,
+    30_000_000,
+    60_000_000,
+    120_000_000,
+    300_000_000,
+];
+
+pub struct Histogram {
+    /// Ascending, each included.
+    bounds: &'static [u64],
+    /// One more than bounds: the last is for what is longer than all.
+    counts: Box<[AtomicU64]>,
+    micros: AtomicU64,
+}
+
+/// What it says at one moment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Spans {
+    /// Up to how many microseconds, and how many spans were no longer.
+    pub up_to: Vec<(u64, u64)>,
+    pub count: u64,
+    pub sum: Duration,
+}
+
+impl Histogram {
+    pub(crate) fn new(bounds: &'static [u64]) -> Self {
+        let counts = (0..=bounds.len()).map(|_| AtomicU64::new(0)).collect();
+        Self { bounds, counts, micros: AtomicU64::new(0) }
+    }
+
+    pub(crate) fn observe(&self, span: Duration) {
+        // Rounded up, so that what took longer than a bound still did.
+        let micros = u64::try_from(span.as_nanos().div_ceil(1_000)).unwrap_or(u64::MAX);
+        let place = self.bounds.partition_point(|bound| *bound < micros);
+        self.counts[place].fetch_add(1, Ordering::Relaxed);
+        self.micros.fetch_add(micros, Ordering::Relaxed);
+    }
+
+    /// The count is that of the buckets, whatever is written meanwhile.
+    pub fn read(&self) -> Spans {
+        let mut count = 0;
+        let mut up_to = Vec::with_capacity(self.bounds.len());
+        for (at, of_bucket) in self.counts.iter().enumerate() {
+            count += of_bucket.load(Ordering::Relaxed);
+            if let Some(bound) = self.bounds.get(at) {
+                up_to.push((*bound, count));
+            }
+        }
+        Spans { up_to, count, sum: Duration::from_micros(self.micros.load(Ordering::Relaxed)) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Histogram, TOOLS};
+
+    #[test]
+    fn a_span_counts_in_all_buckets_that_hold_it() {
+        let histogram = Histogram::new(&[1_000, 5_000]);
+        for micros in [0, 1_000, 1_001, 5_000, 5_001, 9_000_000] {
+            histogram.observe(Duration::from_micros(micros));
+        }
+        histogram.observe(Duration::from_nanos(1_000_001));
+        let spans = histogram.read();
+        assert_eq!((spans.up_to, spans.count), (vec![(1_000, 2), (5_000, 5)], 7));
+        assert_eq!(spans.sum, Duration::from_micros(9_013_003));
+    }
+
+    #[test]
+    fn the_usual_ceilings_are_bounds() {
+        for ceiling in [500_000, 1_500_000, 4_000_000] {
+            assert!(TOOLS.contains(&ceiling), "{ceiling}");
+        }
+        assert!(TOOLS.is_sorted());
+    }
+}

@@ -1,0 +1,49 @@
+//! The last calls that are over. Each has a slot of its own for one lap of the ring, so that two
+//! that end together do not wait for each other.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use parking_lot::Mutex;
+
+use super::course::Course;
+
+pub(super) struct Ring {
+    slots: Box<[Mutex<Option<Arc<Course>>>]>,
+    /// The number of the next.
+    next: AtomicU64,
+}
+
+impl Ring {
+    pub(super) fn new(most: usize) -> Self {
+        let slots = (0..most).map(|_| Mutex::new(None)).collect();
+        Self { slots, next: AtomicU64::new(1) }
+    }
+
+    pub(super) fn push(&self, course: Arc<Course>) {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        course.number().store(number, Ordering::Relaxed);
+        let oldest = self.slot(number).lock().replace(course);
+        // Freed when nobody waits for the slot.
+        drop(oldest);
+    }
+
+    /// Those before the number, the newest first. One that is just being put in is left out.
+    pub(super) fn newest(
+        &self,
+        before: Option<u64>,
+    ) -> impl Iterator<Item = (u64, Arc<Course>)> + '_ {
+        let next = self.next.load(Ordering::Relaxed);
+        let first = next.saturating_sub(self.slots.len() as u64).max(1);
+        let end = before.map_or(next, |before| before.min(next));
+        (first..end).rev().filter_map(|number| {
+            let course = self.slot(number).lock().as_ref().map(Arc::clone)?;
+            (course.number().load(Ordering::Relaxed) == number).then_some((number, course))
+        })
+    }
+
+    fn slot(&self, number: u64) -> &Mutex<Option<Arc<Course>>> {
+        let at = number % self.slots.len() as u64;
+        &self.slots[usize::try_from(at).unwrap_or_default()]
+    }
+}

@@ -1,0 +1,44 @@
+//! What is told of calls to those who follow them.
+
+use std::sync::Arc;
+
+use tollgate_core::trace::Trace;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Telemetry {
+    pub baggage: Baggage,
+    pub capture: Capture,
+}
+
+/// What becomes of the `baggage` that a client sends with a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Baggage {
+    /// A client could tell servers anything by it, and nobody checks what it means.
+    #[default]
+    Dropped,
+    /// Servers get it. Models' providers do not.
+    Passed,
+}
+
+/// What spans hold of arguments, of results and of what others say of errors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Capture {
+    #[default]
+    Nothing,
+    /// All of them, without secrets, as the audit trail keeps arguments.
+    Redacted,
+}
+
+impl Telemetry {
+    /// What of a request's trace goes on.
+    pub(crate) fn carried(self, trace: Option<Arc<Trace>>) -> Option<Arc<Trace>> {
+        let trace = trace?;
+        match self.baggage {
+            Baggage::Dropped if trace.baggage.is_some() => {
+                let context = trace.context.clone()?;
+                Some(Arc::new(Trace { context: Some(context), baggage: None }))
+            }
+            Baggage::Dropped | Baggage::Passed => Some(trace),
+        }
+    }
+}

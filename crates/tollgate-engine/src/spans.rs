@@ -1,0 +1,364 @@
+//! Spans: what is done for a request, piece by piece, told to whoever follows it from outside.
+//!
+//! Made by fronts, gate, executor and models' callers. While nobody follows, nothing is built; who
+//! follows, and how it is sent, is not known here.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+use std::time::{Duration, Instant, SystemTime};
+
+use arc_swap::ArcSwapOption;
+use tollgate_core::mask::Masker;
+use tollgate_core::text::shortened;
+use tollgate_core::trace::{Context, Flags, Sampling, SpanId, Trace, TraceId};
+
+use crate::clock::Clock;
+
+/// Hears of spans. Called on the path of calls: must not block.
+pub trait Follower: Send + Sync {
+    /// Whether a span of this trace is to be kept, beneath `parent` if it has one.
+    fn samples(&self, parent: Option<&Context>, trace: TraceId) -> Sampling;
+
+    /// Whether spans that are not kept are of use, since they are counted.
+    fn heeds(&self, sampling: Sampling) -> bool;
+
+    /// Whether spans are told to others at all. If not, nobody must be sent beneath one.
+    fn tells(&self) -> bool;
+
+    fn ended(&self, span: Ended);
+}
+
+/// Makes spans, or nothing at all.
+#[derive(Clone, Default)]
+pub struct Tracer(Option<Arc<Inner>>);
+
+struct Inner {
+    follower: Arc<dyn Follower>,
+    clock: Arc<dyn Clock>,
+    /// Takes secrets out of what others say; `None`: they are not quoted at all.
+    quoting: ArcSwapOption<Masker>,
+}
+
+/// What something is part of, and how its own parts are told.
+#[derive(Clone, Default)]
+pub struct Follow {
+    pub tracer: Tracer,
+    pub trace: Option<Arc<Trace>>,
+}
+
+impl Follow {
+    /// Begins a span of it.
+    pub fn begin(&self, kind: Kind, name: impl FnOnce() -> Cow<'static, str>) -> Span {
+        self.tracer.begin(kind, self.trace.as_ref(), name)
+    }
+
+    /// The same for what is done within a span.
+    #[must_use]
+    pub fn within(&self, span: &Span) -> Self {
+        Self { tracer: self.tracer.clone(), trace: span.trace().cloned() }
+    }
+}
+
+/// A span that is over.
+#[derive(Debug, Clone)]
+pub struct Ended {
+    pub context: Context,
+    pub parent: Option<SpanId>,
+    pub name: Cow<'static, str>,
+    pub kind: Kind,
+    pub began: SystemTime,
+    pub took: Duration,
+    pub attributes: Attributes,
+    pub events: Vec<Event>,
+    /// What went wrong, in words; empty where the kind of error says all.
+    pub error: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    Internal,
+    Server,
+    Client,
+}
+
+/// Something that happened within a span.
+#[derive(Debug, Clone)]
+pub struct Event {
+    pub name: &'static str,
+    /// Since the span began.
+    pub after: Duration,
+    pub attributes: Attributes,
+}
+
+/// Named values. Each name stands once.
+#[derive(Debug, Clone, Default)]
+pub struct Attributes(Vec<(&'static str, Value)>);
+
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    Text(Cow<'static, str>),
+    Whole(i64),
+    Real(f64),
+    Flag(bool),
+    Texts(Vec<String>),
+}
+
+/// Of which kind an error is, by the conventions.
+pub const ERROR_TYPE: &str = "error.type";
+/// The kind of an error that nobody has a name for.
+pub const OTHER: &str = "_OTHER";
+/// So many characters are said of an error, and looked at for secrets before that.
+const LONGEST_ERROR: usize = 300;
+const LONGEST_SEARCHED: usize = 4_096;
+/// What ends because nobody waits for it.
+pub const CANCELLED: &str = "cancelled";
+
+/// One piece of work. Ends when it is dropped.
+#[derive(Default)]
+pub struct Span {
+    /// `None`: nobody follows.
+    open: Option<Box<Open>>,
+    trace: Option<Arc<Trace>>,
+}
+
+struct Open {
+    inner: Arc<Inner>,
+    began: Instant,
+    ended: Ended,
+    fate: Fate,
+}
+
+/// What is said of a span that is dropped as it is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Fate {
+    Unknown,
+    Over,
+}
+
+impl Tracer {
+    pub fn new(follower: Arc<dyn Follower>, clock: Arc<dyn Clock>) -> Self {
+        Self(Some(Arc::new(Inner { follower, clock, quoting: ArcSwapOption::empty() })))
+    }
+
+    /// Whether the words of servers, models and clients are told from now on, and without what.
+    pub(crate) fn quote(&self, masker: Option<Arc<Masker>>) {
+        if let Some(inner) = &self.0 {
+            inner.quoting.store(masker);
+        }
+    }
+
+    pub fn is_on(&self) -> bool {
+        self.0.is_some()
+    }
+
+    /// Begins a span beneath `outer`. While nobody follows, all that it does is to hand `outer` on.
+    pub fn begin(
+        &self,
+        kind: Kind,
+        outer: Option<&Arc<Trace>>,
+        name: impl FnOnce() -> Cow<'static, str>,
+    ) -> Span {
+        let Some(inner) = &self.0 else { return Span::part_of(outer) };
+        let parent = outer.and_then(|outer| outer.context.as_ref());
+        let trace = parent.map_or_else(|| by_chance(TraceId::new), |parent| parent.trace);
+        let sampling = inner.follower.samples(parent, trace);
+        let flags = parent.map_or_else(|| Flags::new(sampling), |it| it.flags.with(sampling));
+        let state = parent.and_then(|parent| parent.state.clone());
+        let context = Context { trace, span: by_chance(SpanId::new), flags, state };
+        let within = match inner.follower.tells() {
+            true => Some(Arc::new(Trace::within(context.clone(), outer.map(Arc::as_ref)))),
+            false => outer.cloned(),
+        };
+        let open = inner.follower.heeds(sampling).then(|| {
+            Box::new(Open {
+                began: inner.clock.now(),
+                ended: Ended {
+                    parent: parent.map(|parent| parent.span),
+                    context,
+                    name: name(),
+                    kind,
+                    began: inner.clock.wall(),
+                    took: Duration::ZERO,
+                    attributes: Attributes::default(),
+                    events: Vec::new(),
+                    error: None,
+                },
+                fate: Fate::Unknown,
+                inner: Arc::clone(inner),
+            })
+        });
+        Span { open, trace: within }
+    }
+}
+
+impl Span {
+    /// One that nobody hears of.
+    pub fn part_of(outer: Option<&Arc<Trace>>) -> Self {
+        Self { open: None, trace: outer.cloned() }
+    }
+
+    /// What is done within it is part of this.
+    pub fn trace(&self) -> Option<&Arc<Trace>> {
+        self.trace.as_ref()
+    }
+
+    pub fn is_followed(&self) -> bool {
+        self.open.is_some()
+    }
+
+    /// Whether what is told of it is kept, and so worth some work.
+    pub fn is_kept(&self) -> bool {
+        self.open.as_ref().is_some_and(|open| open.ended.context.is_sampled())
+    }
+
+    /// Says more, if anybody listens.
+    pub fn tell(&mut self, say: impl FnOnce(&mut Attributes)) {
+        if let Some(open) = &mut self.open {
+            say(&mut open.ended.attributes);
+        }
+    }
+
+    /// Gives it another name: what it is about is often known only later.
+    pub fn rename(&mut self, name: impl FnOnce() -> String) {
+        if let Some(open) = &mut self.open {
+            open.ended.name = Cow::Owned(name());
+        }
+    }
+
+    pub fn happened(&mut self, name: &'static str, say: impl FnOnce(&mut Attributes)) {
+        if let Some(open) = self.open.as_mut().filter(|open| open.ended.context.is_sampled()) {
+            let mut attributes = Attributes::default();
+            say(&mut attributes);
+            let after = open.inner.clock.now().saturating_duration_since(open.began);
+            open.ended.events.push(Event { name, after, attributes });
+        }
+    }
+
+    /// How long it has been going on; `None` if nobody follows.
+    pub fn lasted(&self) -> Option<Duration> {
+        let open = self.open.as_ref()?;
+        Some(open.inner.clock.now().saturating_duration_since(open.began))
+    }
+
+    /// It went wrong: in which way, by a name of few, and in words that are our own.
+    pub fn failed(&mut self, kind: impl Into<Cow<'static, str>>, words: impl FnOnce() -> String) {
+        if let Some(open) = &mut self.open {
+            open.fate = Fate::Over;
+            open.ended.attributes.set(ERROR_TYPE, kind.into());
+            open.ended.error = Some(shortened(&words(), LONGEST_ERROR));
+        }
+    }
+
+    /// The same in words that others had a part in: they may hold what was asked and answered.
+    pub fn refused(&mut self, kind: impl Into<Cow<'static, str>>, words: impl FnOnce() -> String) {
+        let Some(open) = &self.open else { return };
+        let quoting = open.inner.quoting.load_full().filter(|_| self.is_kept());
+        self.failed(kind, || {
+            let Some(masker) = quoting else { return String::new() };
+            let words = shortened(&words(), LONGEST_SEARCHED);
+            masker.text(&words).unwrap_or(words)
+        });
+    }
+
+    /// It came to its end: dropping it does not mean that somebody gave it up.
+    pub fn done(&mut self) {
+        if let Some(open) = &mut self.open {
+            open.fate = Fate::Over;
+        }
+    }
+}
+
+impl Drop for Span {
+    fn drop(&mut self) {
+        let Some(open) = self.open.take() else { return };
+        let Open { inner, began, mut ended, fate } = *open;
+        ended.took = inner.clock.now().saturating_duration_since(began);
+        if fate == Fate::Unknown {
+            ended.attributes.set(ERROR_TYPE, CANCELLED);
+            ended.error = Some(String::new());
+        }
+        inner.follower.ended(ended);
+    }
+}
+
+impl Attributes {
+    pub fn set(&mut self, name: &'static str, value: impl Into<Value>) {
+        let value = value.into();
+        match self.0.iter_mut().find(|(known, _)| *known == name) {
+            Some(known) => known.1 = value,
+            None => self.0.push((name, value)),
+        }
+    }
+
+    /// If there is something to be said.
+    pub fn set_some(&mut self, name: &'static str, value: Option<impl Into<Value>>) {
+        if let Some(value) = value {
+            self.set(name, value);
+        }
+    }
+
+    pub fn get(&self, name: &str) -> Option<&Value> {
+        self.0.iter().find(|(known, _)| *known == name).map(|(_, value)| value)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &Value)> {
+        self.0.iter().map(|(name, value)| (*name, value))
+    }
+}
+
+impl From<&'static str> for Value {
+    fn from(text: &'static str) -> Self {
+        Self::Text(Cow::Borrowed(text))
+    }
+}
+
+impl From<String> for Value {
+    fn from(text: String) -> Self {
+        Self::Text(Cow::Owned(text))
+    }
+}
+
+impl From<Cow<'static, str>> for Value {
+    fn from(text: Cow<'static, str>) -> Self {
+        Self::Text(text)
+    }
+}
+
+impl From<bool> for Value {
+    fn from(flag: bool) -> Self {
+        Self::Flag(flag)
+    }
+}
+
+impl From<u64> for Value {
+    fn from(number: u64) -> Self {
+        Self::Whole(i64::try_from(number).unwrap_or(i64::MAX))
+    }
+}
+
+impl From<Duration> for Value {
+    /// In seconds, as the conventions count.
+    fn from(time: Duration) -> Self {
+        Self::Real(time.as_secs_f64())
+    }
+}
+
+impl From<Vec<String>> for Value {
+    fn from(texts: Vec<String>) -> Self {
+        Self::Texts(texts)
+    }
+}
+
+/// An id by chance, which is not zero.
+fn by_chance<const N: usize, T>(new: impl Fn([u8; N]) -> Option<T>) -> T {
+    loop {
+        let mut bytes = [0; N];
+        rand::fill(&mut bytes);
+        if let Some(id) = new(bytes) {
+            return id;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,222 @@
+//! A server that somebody tries before it is in the config.
+//!
+//! It is started aside, by the same means and within the same bounds as any other, watched until it is
+//! known whether it comes up, and ended. Nothing of it reaches a catalogue or an agent, and it has no
+//! logins: those of the config's servers are not renewed, and not lost, by a trial.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use http::Uri;
+use serde_json::value::RawValue;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
+use tollgate_core::catalog::Listing;
+use tollgate_core::json::Object;
+use tollgate_core::text::shortened;
+use tollgate_mcp::Revision;
+
+use super::{Change, Context, State, Status, Update, Upstream, Verdict};
+use crate::notices::Notices;
+use crate::settings::{Restart, RestartPolicy, Server, Start, Transport, Wanted};
+
+/// How long it may take to come up.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// More than these are not tried at once.
+const AT_ONCE: usize = 4;
+/// What a server tells that is not heard yet.
+const QUEUE: usize = 16;
+/// Characters of a description.
+const DESCRIPTION: usize = 400;
+/// Lines of its standard error that are told; one that writes more is not followed any further.
+const MOST_LINES: usize = 1_000;
+
+pub(crate) struct Trials {
+    context: Context,
+    seats: Arc<Semaphore>,
+}
+
+impl Trials {
+    pub(crate) fn new(context: Context) -> Self {
+        // What is tried has its own listener; the registry's is not held on to.
+        let (updates, _) = mpsc::channel(1);
+        // What is only tried is nobody's news.
+        let notices = Notices::default();
+        let context = Context { updates, notices, store: None, ..context };
+        Self { context, seats: Arc::new(Semaphore::new(AT_ONCE)) }
+    }
+
+    /// `None`: as many are tried as may be.
+    pub(crate) fn seat(&self) -> Option<Seat> {
+        Arc::clone(&self.seats).try_acquire_owned().ok().map(Seat)
+    }
+
+    /// Must be called within a runtime.
+    pub(crate) fn begin(&self, server: Server, seat: Seat) -> Trial {
+        let (updates, heard) = mpsc::channel(QUEUE);
+        let context = Context { updates, ..self.context.clone() };
+        let restart = Restart { policy: RestartPolicy::Never, ..server.restart };
+        let server = Server { state: Wanted::Enabled, start: Start::Eager, restart, ..server };
+        let upstream = Upstream::start(server, &context);
+        let begun = context.clock.now();
+        Trial {
+            changes: upstream.changes(),
+            upstream,
+            updates: heard,
+            listing: None,
+            shown: None,
+            read: 0,
+            lines: VecDeque::new(),
+            lines_left: MOST_LINES,
+            begun,
+            _seat: seat,
+        }
+    }
+}
+
+/// Room for one trial.
+pub(crate) struct Seat(#[expect(dead_code, reason = "held until it is over")] OwnedSemaphorePermit);
+
+/// Dropping it kills the server.
+pub struct Trial {
+    upstream: Arc<Upstream>,
+    changes: watch::Receiver<Status>,
+    updates: mpsc::Receiver<Update>,
+    listing: Option<Arc<Listing>>,
+    /// The state that was told last.
+    shown: Option<(State, String)>,
+    /// Lines of its log that were taken, and those of them that were not told yet.
+    read: u64,
+    lines: VecDeque<String>,
+    lines_left: usize,
+    begun: Instant,
+    _seat: Seat,
+}
+
+/// Something that happens while it is tried.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Step {
+    /// A line on its standard error.
+    Line(String),
+    State(State, String),
+}
+
+/// How it went.
+#[derive(Debug, Clone)]
+pub struct Tried {
+    pub verdict: Verdict,
+    pub message: String,
+    pub protocol: Option<Revision>,
+    pub took: Duration,
+    pub tools: Vec<Offered>,
+}
+
+/// A tool, as its server says it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Offered {
+    pub name: String,
+    pub title: Option<String>,
+    pub description: Option<String>,
+}
+
+impl Trial {
+    /// What happens next; `None` once it is known how it went, or its time is over.
+    pub async fn next(&mut self) -> Option<Step> {
+        let upstream = Arc::clone(&self.upstream);
+        let until = self.begun + PATIENCE;
+        // Looked at each time: whoever never stops talking gets no more time than others.
+        while upstream.now() < until {
+            // Before the lines are looked at: one that comes meanwhile wakes us.
+            let mut grown = std::pin::pin!(upstream.log().grown());
+            grown.as_mut().enable();
+            let status = self.changes.borrow_and_update().clone();
+            if self.shown.as_ref() != Some(&(status.state, status.reason.clone())) {
+                self.shown = Some((status.state, status.reason.clone()));
+                return Some(Step::State(status.state, status.reason));
+            }
+            if let Some(line) = self.line() {
+                return Some(Step::Line(line));
+            }
+            if self.is_over(&status) {
+                return None;
+            }
+            tokio::select! {
+                () = grown, if self.lines_left > 0 => {}
+                _ = self.changes.changed() => {}
+                Some(update) = self.updates.recv() => {
+                    if let Change::Listed(listing) = update.change {
+                        self.listing = Some(listing);
+                    }
+                }
+                () = tokio::time::sleep_until(until.into()) => return None,
+            }
+        }
+        None
+    }
+
+    /// Ends it, and says how it went as far as that is known.
+    pub async fn end(self) -> Tried {
+        let status = self.upstream.status();
+        let took = self.upstream.now().duration_since(self.begun);
+        let (verdict, message) = match (self.is_up(&status), is_down(&status)) {
+            (true, _) => (Verdict::Works, status.reason),
+            (false, true) => (Verdict::Fails, status.reason),
+            (false, false) => (Verdict::Fails, format!("not up within {} s", PATIENCE.as_secs())),
+        };
+        let listing = self.listing.as_deref().filter(|_| verdict == Verdict::Works);
+        let tools = listing
+            .map_or_else(Vec::new, |it| it.tools.iter().filter_map(|tool| offered(tool)).collect());
+        self.upstream.stop().await;
+        Tried { verdict, message, protocol: status.revision, took, tools }
+    }
+
+    fn is_over(&self, status: &Status) -> bool {
+        self.is_up(status) || is_down(status)
+    }
+
+    fn is_up(&self, status: &Status) -> bool {
+        let serves = matches!(status.state, State::Ready | State::Degraded);
+        serves && self.listing.is_some()
+    }
+
+    /// The next line that was not told yet, as far as they are.
+    fn line(&mut self) -> Option<String> {
+        self.lines_left = self.lines_left.checked_sub(1)?;
+        if self.lines.is_empty() {
+            let (lines, at) = self.upstream.log().news(self.read);
+            self.lines.extend(lines);
+            self.read = at;
+        }
+        let line = self.lines.pop_front();
+        if line.is_none() {
+            self.lines_left += 1;
+        }
+        line
+    }
+}
+
+/// What would be started or asked, for the trail: without variables, credentials and queries.
+pub(crate) fn described(server: &Server) -> String {
+    match &server.transport {
+        Transport::Stdio(command) => command.words.join(" "),
+        Transport::StreamableHttp(endpoint) | Transport::Sse(endpoint) => {
+            let Ok(url) = endpoint.url.parse::<Uri>() else { return "no URL".to_owned() };
+            let port = url.port().map_or_else(String::new, |port| format!(":{port}"));
+            let (scheme, host) = (url.scheme_str().unwrap_or("http"), url.host().unwrap_or("?"));
+            format!("{scheme}://{host}{port}{}", url.path())
+        }
+    }
+}
+
+fn is_down(status: &Status) -> bool {
+    matches!(status.state, State::Offline | State::Failed | State::Disabled)
+}
+
+fn offered(tool: &RawValue) -> Option<Offered> {
+    let tool = Object::parse(tool.get()).ok()?;
+    let text = |key: &str| tool.string(key).map(|text| shortened(&text, DESCRIPTION));
+    Some(Offered { name: text("name")?, title: text("title"), description: text("description") })
+}
+
+#[cfg(test)]
+mod tests;
