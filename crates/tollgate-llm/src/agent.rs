@@ -8,6 +8,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use tokio::sync::mpsc;
 use tollgate_core::agent::Agent;
+use tollgate_core::trace::Trace;
 use tollgate_core::turn::Turn;
 use tollgate_engine::clock::Clock;
 use tollgate_engine::gate::Gate;
@@ -21,6 +22,7 @@ use crate::told::{Note, Told};
 
 mod asking;
 mod calls;
+mod figures;
 mod inlined;
 mod mouth;
 mod offer;
@@ -29,6 +31,7 @@ mod prepare;
 mod relay;
 mod run;
 
+pub use figures::{Figures, ROUNDS, Rounds, Spent};
 pub use prepare::{Facts, Prepared};
 
 /// Everything that answers a conversation.
@@ -36,6 +39,7 @@ pub struct Chat {
     gate: Arc<Gate>,
     clock: Arc<dyn Clock>,
     models: ArcSwap<Models>,
+    figures: Figures,
 }
 
 /// A conversation to answer.
@@ -46,6 +50,8 @@ pub struct Order {
     pub acting: Option<Acting>,
     /// In order of preference; at least one.
     pub chain: Vec<Arc<Model>>,
+    /// What the conversation is part of.
+    pub trace: Option<Arc<Trace>>,
 }
 
 /// On whose behalf, and with what.
@@ -109,7 +115,8 @@ impl Chat {
     pub fn offline(gate: Arc<Gate>, clock: Arc<dyn Clock>) -> Self {
         let models = Models::new(&Settings::default(), Arc::clone(&clock), None);
         let models = models.expect("what is built in needs no provider");
-        Self { gate, clock, models: ArcSwap::from_pointee(models) }
+        let figures = Figures::default();
+        Self { gate, clock, models: ArcSwap::from_pointee(models), figures }
     }
 
     /// From now on with these models. Fails, in words, if a provider cannot be used at all, and
@@ -118,6 +125,11 @@ impl Chat {
         let models = Models::new(settings, Arc::clone(&self.clock), Some(&self.models.load()))?;
         self.models.store(Arc::new(models));
         Ok(())
+    }
+
+    /// What was spent since the start.
+    pub fn figures(&self) -> &Figures {
+        &self.figures
     }
 
     pub fn models(&self) -> Arc<Models> {

@@ -23,6 +23,7 @@ mod model;
 mod opened;
 mod pass;
 mod pause;
+mod question;
 mod remote;
 mod slots;
 mod verdict;
@@ -33,7 +34,8 @@ pub use chain::{Chain, Reached};
 pub use forwarded::carry;
 pub use live::{Socket, socket_config};
 pub use model::Model;
-pub use pass::{Passed, PassedBody, PassedError};
+pub use pass::{Passed, PassedBody, PassedError, usage};
+pub(crate) use question::{provider_name, spent};
 
 use remote::Remote;
 

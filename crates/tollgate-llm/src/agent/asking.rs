@@ -7,6 +7,7 @@ use std::time::Instant;
 use futures_util::stream::{self, BoxStream, StreamExt, TryStreamExt};
 use parking_lot::Mutex;
 use tollgate_engine::clock::Clock;
+use tollgate_engine::spans::Follow;
 use tollgate_mcp::large::{LARGE, aside};
 
 use super::offer::Offer;
@@ -27,6 +28,8 @@ pub(super) struct Asking {
     pub(super) offer: Offer,
     pub(super) request: Request,
     pub(super) until: Instant,
+    /// What it is part of.
+    pub(super) follow: Follow,
     pub(super) voice: Option<Voice>,
 }
 
@@ -60,14 +63,19 @@ pub(super) fn ask(asking: Asking) -> Answer {
 
 async fn reach(asking: Asking) -> Result<Answer, Failure> {
     counted(&asking).await;
-    let Asking { clock, models, offer, request, until, voice } = asking;
+    let Asking { clock, models, offer, request, until, follow, voice } = asking;
     let on_fallback = |note: Note| {
         if let Some(voice) = &voice {
             voice.try_say(Said::Note(note));
         }
     };
-    let chain =
-        Chain { models: &models, clock: &*clock, until: Some(until), on_fallback: &on_fallback };
+    let chain = Chain {
+        models: &models,
+        clock: &*clock,
+        until: Some(until),
+        follow: &follow,
+        on_fallback: &on_fallback,
+    };
     // Of the model that was asked last, which is the one that answers.
     let asked = Mutex::new((Offered::default(), Reading::default()));
     let write = |model: &Model| {

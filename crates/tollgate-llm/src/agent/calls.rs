@@ -102,6 +102,7 @@ impl Room<'_> {
             progress,
             caps,
             decided_by: Decider::Model,
+            provider: self.model.settings.provider.as_deref(),
             ..Caller::silent(&client)
         };
         match self.gate.call(self.turn, request, caller).await {

@@ -4,16 +4,14 @@
 
 use std::collections::HashSet;
 use std::sync::Arc;
-use std::time::Instant;
 
 use futures_util::stream::StreamExt;
-use tollgate_engine::clock::Clock;
 
 use super::asking::{self, Answer, Asking, Heard};
 use super::mouth::Mouth;
 use super::offer::Offer;
 use crate::cascade::{self, End, FirstSentence};
-use crate::conversation::{Content, Delivery, Part, Request, Response, ToolChoice};
+use crate::conversation::{Content, Delivery, Part, Response, ToolChoice};
 use crate::delta::{Delta, Opening};
 use crate::extra::Extra;
 use crate::failure::Failure;
@@ -36,13 +34,9 @@ pub(super) enum Opened {
     Blind { opener: String },
 }
 
-/// The question to the fast model.
-pub(super) fn question(
-    request: &Request,
-    model: &Arc<Model>,
-    (clock, until): (&Arc<dyn Clock>, Instant),
-) -> Asking {
-    let mut request = request.clone();
+/// The question to the fast model, made of the one to the strong one.
+pub(super) fn question(strong: &Asking, model: &Arc<Model>) -> Asking {
+    let mut request = strong.request.clone();
     request.messages.push(cascade::to_opener());
     request.tools.clear();
     request.tool_choice = ToolChoice::Unsaid;
@@ -51,11 +45,12 @@ pub(super) fn question(
     request.options.max_output = Some(LONGEST);
     request.delivery = Delivery::Streamed;
     Asking {
-        clock: Arc::clone(clock),
+        clock: Arc::clone(&strong.clock),
         models: vec![Arc::clone(model)],
         offer: Offer::theirs(),
         request,
-        until,
+        until: strong.until,
+        follow: strong.follow.clone(),
         voice: None,
     }
 }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tollgate_core::text::shortened;
+use tollgate_core::trace::Trace;
 
 use super::offer::{Offer, Round};
 use super::run::Run;
@@ -24,6 +25,7 @@ pub struct Prepared {
     pub(super) offer: Offer,
     pub(super) request: Request,
     pub(super) bounds: Bounds,
+    pub(super) trace: Option<Arc<Trace>>,
     facts: Facts,
 }
 
@@ -51,7 +53,7 @@ impl Prepared {
 }
 
 pub(super) fn prepare(chat: Arc<Chat>, order: Order) -> Result<Prepared, Failure> {
-    let Order { mut request, acting, chain } = order;
+    let Order { mut request, acting, chain, trace } = order;
     let now = chat.clock.now();
     let offer = match &acting {
         None => Offer::theirs(),
@@ -74,8 +76,10 @@ pub(super) fn prepare(chat: Arc<Chat>, order: Order) -> Result<Prepared, Failure
         calls: MOST_CALLS,
         tool_time: acting.as_ref().and_then(|it| it.turn.deadline).map(|wall| wall.left(now)),
     };
+    // The turn's own has nothing in it that its agent must not pass on.
+    let trace = acting.as_ref().map_or(trace, |acting| acting.turn.trace.clone());
     let facts = Facts { model, visible: offered.own.len(), pruned };
-    Ok(Prepared { chat, acting, chain, offer, request, bounds, facts })
+    Ok(Prepared { chat, acting, chain, offer, request, bounds, trace, facts })
 }
 
 /// A loop goes one way.

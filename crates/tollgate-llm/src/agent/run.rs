@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::stream::{self, StreamExt};
 use tollgate_core::agent::{Engine, MixedResponse};
+use tollgate_engine::spans::{self, Follow, Span};
 
 use super::asking::{self, Asking, Heard, Reached};
 use super::calls::{Dealt, Room, walled};
@@ -21,7 +22,7 @@ use crate::conversation::{
 };
 use crate::delta::Assembly;
 use crate::failure::{Failure, Kind, Repeat};
-use crate::provider::Model;
+use crate::provider::{Model, spent};
 use crate::told::{Ended, Note, Ran, Told};
 use crate::turn::{self, Ids, Offered, Sorted, Spent, Step, Then};
 
@@ -53,11 +54,20 @@ pub(super) struct Run {
     times: Times,
     /// What the provider had no words for.
     lost: Vec<String>,
+    /// What it is part of: the span of the whole turn, where there is an agent.
+    follow: Follow,
+    span: Span,
 }
 
 impl Run {
     pub(super) fn new(prepared: Prepared, voice: Option<Voice>) -> Self {
-        let Prepared { chat, acting, chain, offer, request, bounds, .. } = prepared;
+        let Prepared { chat, mut acting, chain, offer, request, bounds, trace, .. } = prepared;
+        let follow = Follow { tracer: chat.gate.tracer().clone(), trace };
+        let span = invoked(&follow, acting.as_ref());
+        let follow = follow.within(&span);
+        if let Some(acting) = &mut acting {
+            acting.turn.trace.clone_from(&follow.trace);
+        }
         let until = chat.clock.now() + LONGEST;
         Self {
             chat,
@@ -77,12 +87,16 @@ impl Run {
             rounds: 0,
             times: Times::default(),
             lost: Vec::new(),
+            follow,
+            span,
         }
     }
 
     /// Fails only before any tool was run, or says that some were.
     pub(super) async fn finished(mut self) -> Result<Answer, Failure> {
-        match self.last_response().await {
+        let last = self.last_response().await;
+        self.told(last.as_ref().err());
+        match last {
             Ok(last) => Box::pin(self.close(last)).await,
             Err(failure) if self.ran.is_empty() => Err(failure),
             Err(failure) => {
@@ -90,6 +104,18 @@ impl Run {
                     format!("{failure}; tools were run before this, and are in the trail");
                 Err(Failure { repeat: Repeat::RunsToolsAgain, message, ..failure })
             }
+        }
+    }
+
+    fn told(&mut self, failure: Option<&Failure>) {
+        let (usage, rounds) = (&self.usage, self.rounds);
+        self.span.tell(|said| {
+            spent(said, usage);
+            said.set("tollgate.rounds", u64::from(rounds));
+        });
+        match failure {
+            None => self.span.done(),
+            Some(failure) => self.span.refused(failure.kind.code(), || failure.to_string()),
         }
     }
 
@@ -136,8 +162,9 @@ impl Run {
     async fn opened_round(&mut self, opener: &Arc<Model>) -> Result<Response, Failure> {
         let began = self.chat.clock.now();
         self.rounds += 1;
-        let fast = opener::question(&self.request, opener, (&self.chat.clock, self.until));
-        let strong = asking::ask(self.asking());
+        let strong = self.asking();
+        let fast = opener::question(&strong, opener);
+        let strong = asking::ask(strong);
         let model = self.model().settings.id.clone();
         let opened = opener::open(&mut self.mouth, (fast, strong), &model).await?;
         let (opener, heard, rest) = match opened {
@@ -184,6 +211,7 @@ impl Run {
             offer: self.offer.clone(),
             request,
             until: self.until,
+            follow: self.follow.clone(),
             voice: self.mouth.voice().cloned(),
         }
     }
@@ -203,6 +231,7 @@ impl Run {
         self.times.models += self.chat.clock.now().saturating_duration_since(began);
         let broken = || Failure::new(Kind::Provider, "the model's answer broke off");
         let response = round.finish().ok_or_else(broken)?;
+        self.chat.figures.spent(&self.model().settings.name, &response.usage);
         self.usage = self.usage.and(&response.usage);
         Ok(response)
     }
@@ -299,6 +328,9 @@ impl Run {
     }
 
     async fn close(mut self, last: Last) -> Result<Answer, Failure> {
+        if let Some(acting) = &self.acting {
+            self.chat.figures.took(&acting.agent.id, self.rounds);
+        }
         let told = self.acting.is_some().then(|| Told {
             ended: last.ended,
             model: self.model().settings.name.clone(),
@@ -315,6 +347,19 @@ impl Run {
             response.ok_or_else(|| Failure::new(Kind::Internal, "the answer has no end"))?;
         Ok(Answer { response, told, times, lost: self.lost })
     }
+}
+
+/// The span of a turn of an agent. A model that answers alone has the one of its question.
+fn invoked(follow: &Follow, acting: Option<&Acting>) -> Span {
+    let Some(acting) = acting else { return Span::part_of(follow.trace.as_ref()) };
+    let agent = acting.agent.id.as_str();
+    let mut span = follow.begin(spans::Kind::Internal, || format!("invoke_agent {agent}").into());
+    span.tell(|said| {
+        said.set("gen_ai.operation.name", "invoke_agent");
+        said.set("gen_ai.agent.name", agent.to_owned());
+        said.set("tollgate.tier", acting.turn.view.tier.as_str());
+    });
+    span
 }
 
 /// How an answer ends.

@@ -1,6 +1,7 @@
 //! Where a provider takes requests. Pure: settings in, URLs out.
 
 use http::Uri;
+use tollgate_core::text::percent_encoded;
 
 use crate::conversation::Delivery;
 use crate::dialect::Dialect;
@@ -72,7 +73,7 @@ pub(super) fn socket(base: &Base, path: &str, query: &[(&str, &str)]) -> Result<
         (true, Some((rest, _))) if versioned(before, "v1beta").is_empty() => rest,
         _ => before,
     };
-    let pairs = query.iter().map(|(key, value)| format!("{key}={}", encoded(value)));
+    let pairs = query.iter().map(|(key, value)| format!("{key}={}", percent_encoded(value)));
     let asked: Vec<String> = own.iter().cloned().chain(pairs).collect();
     let asked = (!asked.is_empty()).then(|| asked.join("&"));
     url(format!("{before}{path}"), asked.as_deref())
@@ -104,7 +105,7 @@ fn gemini(base: &str, id: &str, method: &str) -> String {
         Some((folder @ ("models" | "tunedModels"), id)) => (folder, id),
         _ => ("models", id),
     };
-    format!("{version}/{folder}/{}:{method}", encoded(id))
+    format!("{version}/{folder}/{}:{method}", percent_encoded(id))
 }
 
 /// `/v1`, unless the base ends in a version already.
@@ -116,20 +117,6 @@ fn versioned(base: &str, version: &str) -> String {
         Some(1..) => String::new(),
         _ => format!("/{version}"),
     }
-}
-
-/// As one segment of a path: a model's name cannot lead anywhere else.
-fn encoded(id: &str) -> String {
-    let mut out = String::with_capacity(id.len());
-    for byte in id.bytes() {
-        match byte {
-            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
-                out.push(char::from(byte));
-            }
-            _ => out.push_str(&format!("%{byte:02X}")),
-        }
-    }
-    out
 }
 
 #[cfg(test)]

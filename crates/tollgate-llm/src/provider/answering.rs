@@ -4,10 +4,12 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 
 use tokio::time::timeout;
+use tollgate_engine::spans::Span;
 use tollgate_mcp::web::body::EventStream;
 
 use super::ask_error::AskError;
 use super::label::Label;
+use super::question;
 use super::remote::Remote;
 use super::slots::Slot;
 use super::verdict;
@@ -19,6 +21,7 @@ use crate::format::{Broken, Malformed, StreamReader};
 pub struct Answering {
     ready: VecDeque<Delta>,
     source: Option<Box<Streaming>>,
+    span: Span,
 }
 
 /// Where the rest comes from.
@@ -34,18 +37,37 @@ pub(super) struct Streaming {
 impl Answering {
     /// Of steps that are all there.
     pub(super) fn spoken(steps: Vec<Delta>) -> Self {
-        Self { ready: steps.into(), source: None }
+        Self { ready: steps.into(), source: None, span: Span::default() }
     }
 
     pub(super) fn streaming(streaming: Streaming) -> Self {
-        Self { ready: VecDeque::new(), source: Some(Box::new(streaming)) }
+        let source = Some(Box::new(streaming));
+        Self { ready: VecDeque::new(), source, span: Span::default() }
+    }
+
+    /// The same, of which this span tells. Something was said by now.
+    pub(super) fn told_by(mut self, mut span: Span) -> Self {
+        let first = span.lasted();
+        span.tell(|said| {
+            said.set_some("gen_ai.response.time_to_first_chunk", first);
+            for delta in &self.ready {
+                if let Delta::Start { id, model, .. } = delta {
+                    question::named(said, (id, model));
+                }
+            }
+        });
+        self.span = span;
+        self
     }
 
     /// The next step; behind a failure and behind [`Delta::End`] there is none. Cancel-safe.
     pub async fn next(&mut self) -> Option<Result<Delta, Failure>> {
         loop {
             if let Some(delta) = self.ready.pop_front() {
-                if matches!(delta, Delta::End { .. }) {
+                if let Delta::End { stop, usage, .. } = &delta {
+                    self.span.tell(|said| question::ended(said, stop, usage));
+                    self.span.done();
+                    drop(std::mem::take(&mut self.span));
                     self.finish();
                 }
                 return Some(Ok(delta));
@@ -60,6 +82,8 @@ impl Answering {
                 Ok(deltas) => self.ready.extend(deltas),
                 Err(error) => {
                     self.source = None;
+                    question::failed(&mut self.span, &error.failure);
+                    drop(std::mem::take(&mut self.span));
                     return Some(Err(error.failure));
                 }
             }

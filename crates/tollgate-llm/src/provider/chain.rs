@@ -4,13 +4,16 @@
 use std::sync::Arc;
 use std::time::Instant;
 
+use tollgate_core::trace::Trace;
 use tollgate_engine::clock::Clock;
+use tollgate_engine::spans::{Follow, Span};
 
 use super::answering::Answering;
 use super::ask_error::{Again, AskError};
 use super::model::{Answered, Model};
 use super::pause::{Tried, pause};
-use crate::conversation::{Request, Response};
+use super::question;
+use crate::conversation::{Delivery, Request, Response};
 use crate::failure::{Failure, Kind};
 use crate::told::Note;
 
@@ -21,6 +24,8 @@ pub struct Chain<'a> {
     pub clock: &'a dyn Clock,
     /// Nothing is waited for beyond this.
     pub until: Option<Instant>,
+    /// What the question is part of.
+    pub follow: &'a Follow,
     /// Is told when the next model is asked ([`Note::Fallback`]).
     pub on_fallback: &'a (dyn Fn(Note) + Send + Sync),
 }
@@ -98,10 +103,17 @@ impl Chain<'_> {
     ) -> Result<Answered<T>, AskError> {
         let mut failed = 0;
         loop {
-            let error = match self.in_time(model, T::attempt(model, request)).await {
-                Ok(answer) => return Ok(answer),
+            let mut span = question::begin(self.follow, model, T::DELIVERY);
+            let trace = span.trace().cloned();
+            let attempt = T::attempt(model, request, trace.as_deref());
+            let error = match self.in_time(model, attempt).await {
+                Ok(Answered { answer, lost }) => {
+                    return Ok(Answered { answer: answer.followed(span), lost });
+                }
                 Err(error) => error,
             };
+            question::failed(&mut span, &error.failure);
+            drop(span);
             failed += 1;
             let failure = &error.failure;
             tracing::warn!(model = model.settings.name, code = failure.kind.code(), %failure,
@@ -143,20 +155,47 @@ fn worse(earlier: Option<Failure>, later: Failure) -> Failure {
 
 /// The two forms in which an answer is wanted.
 trait Wanted: Sized {
+    const DELIVERY: Delivery;
+
     fn attempt(
         model: &Model,
         request: &Request,
+        trace: Option<&Trace>,
     ) -> impl Future<Output = Result<Answered<Self>, AskError>> + Send;
+
+    /// The answer, which is told of by the span.
+    fn followed(self, span: Span) -> Self;
 }
 
 impl Wanted for Response {
-    async fn attempt(model: &Model, request: &Request) -> Result<Answered<Self>, AskError> {
-        model.answer(request).await
+    const DELIVERY: Delivery = Delivery::Whole;
+
+    fn followed(self, mut span: Span) -> Self {
+        question::answered(&mut span, &self);
+        self
+    }
+
+    async fn attempt(
+        model: &Model,
+        request: &Request,
+        trace: Option<&Trace>,
+    ) -> Result<Answered<Self>, AskError> {
+        model.answer(request, trace).await
     }
 }
 
 impl Wanted for Answering {
-    async fn attempt(model: &Model, request: &Request) -> Result<Answered<Self>, AskError> {
-        model.answer_in_steps(request).await
+    const DELIVERY: Delivery = Delivery::Streamed;
+
+    fn followed(self, span: Span) -> Self {
+        self.told_by(span)
+    }
+
+    async fn attempt(
+        model: &Model,
+        request: &Request,
+        trace: Option<&Trace>,
+    ) -> Result<Answered<Self>, AskError> {
+        model.answer_in_steps(request, trace).await
     }
 }

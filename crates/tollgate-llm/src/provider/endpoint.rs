@@ -10,6 +10,7 @@ use hyper::body::Incoming;
 use serde_json::Value;
 use tokio::time::timeout;
 use tollgate_core::json::Object;
+use tollgate_core::trace::Trace;
 use tollgate_engine::clock::Clock;
 use tollgate_mcp::web::body::EventStream;
 
@@ -22,7 +23,7 @@ use super::model::Answered;
 use super::opened::{self, Expected};
 use super::pass::{self, Passed, PassedBody};
 use super::pause::{Tried, pause};
-use super::remote::Remote;
+use super::remote::{Remote, trace_headers};
 use super::verdict;
 use crate::conversation::{Delivery, Request, Response};
 use crate::dialect::Dialect;
@@ -100,9 +101,10 @@ impl Endpoint {
     pub(super) async fn ask(
         &self,
         request: &Request,
-        wall: SystemTime,
+        (trace, wall): (Option<&Trace>, SystemTime),
     ) -> Result<Answered<Response>, AskError> {
-        let (sent, lost) = self.written(request, Delivery::Whole)?;
+        let (mut sent, lost) = self.written(request, Delivery::Whole)?;
+        trace_headers(&mut sent.headers, trace);
         let _slot = self.remote.slot().await.map_err(AskError::other_model)?;
         let answer = async {
             let response = self.send(sent).await?;
@@ -118,9 +120,10 @@ impl Endpoint {
     pub(super) async fn stream(
         &self,
         request: &Request,
-        wall: SystemTime,
+        (trace, wall): (Option<&Trace>, SystemTime),
     ) -> Result<Answered<Answering>, AskError> {
-        let (sent, lost) = self.written(request, Delivery::Streamed)?;
+        let (mut sent, lost) = self.written(request, Delivery::Streamed)?;
+        trace_headers(&mut sent.headers, trace);
         let slot = self.remote.slot().await.map_err(AskError::other_model)?;
         let begun = async {
             let response = self.send(sent).await?;
@@ -148,7 +151,7 @@ impl Endpoint {
         clock: &dyn Clock,
     ) -> Result<HttpResponse<PassedBody>, AskError> {
         let headers = forwarded::of(self.dialect(), &passed.headers);
-        let delivery = passed.delivery;
+        let (delivery, trace) = (passed.delivery, passed.follow.trace.clone());
         let body = match self.dialect() {
             // There the model is in the URL.
             Dialect::Gemini => passed.into_body(),
@@ -158,7 +161,8 @@ impl Endpoint {
         };
         let mut failed = 0;
         loop {
-            let sent = Sent { delivery, headers: headers.clone(), body: body.clone() };
+            let mut sent = Sent { delivery, headers: headers.clone(), body: body.clone() };
+            trace_headers(&mut sent.headers, trace.as_deref());
             let declined = match self.pass_once(sent, clock.wall()).await {
                 Ok(answer) => return Ok(answer),
                 Err(declined) => declined,

@@ -8,12 +8,13 @@ use tokio_tungstenite::tungstenite::handshake::client::generate_key;
 use tokio_tungstenite::tungstenite::protocol::WebSocketConfig;
 use tokio_tungstenite::tungstenite::{self, error};
 use tokio_tungstenite::{WebSocketStream, client_async_with_config};
+use tollgate_core::trace::Trace;
 use tollgate_mcp::web::{Failed, Line};
 
 use super::address;
 use super::label::Label;
 use super::model::Model;
-use super::remote::Remote;
+use super::remote::{Remote, trace_headers};
 use crate::failure::{Failure, Kind};
 
 /// To a provider.
@@ -36,13 +37,18 @@ pub fn socket_config() -> WebSocketConfig {
 
 impl Model {
     /// Connects to where the model's provider holds live sessions.
-    pub async fn connect(&self, path: &str, query: &[(&str, &str)]) -> Result<Socket, Failure> {
+    pub async fn connect(
+        &self,
+        path: &str,
+        query: &[(&str, &str)],
+        trace: Option<&Trace>,
+    ) -> Result<Socket, Failure> {
         let Some(remote) = self.provider() else {
             let message = format!("model `{}` holds no live sessions", self.settings.name);
             return Err(Failure::invalid("model", message));
         };
         let label = Label::new(&remote.settings, &self.settings.id);
-        let connecting = connect(remote, &label, (path, query));
+        let connecting = connect(remote, &label, (path, query), trace);
         match tokio::time::timeout(HANDSHAKE, connecting).await {
             Ok(connected) => connected,
             Err(_) => {
@@ -57,6 +63,7 @@ async fn connect(
     remote: &Remote,
     label: &Label,
     (path, query): (&str, &[(&str, &str)]),
+    trace: Option<&Trace>,
 ) -> Result<Socket, Failure> {
     let failed = |what: String| Failure::new(Kind::Provider, label.of_provider(&what));
     let url = address::socket(&remote.base, path, query).map_err(failed)?;
@@ -70,6 +77,7 @@ async fn connect(
     let headers = request.headers_mut();
     headers.clone_from(remote.headers());
     headers.remove(header::CONTENT_TYPE);
+    trace_headers(headers, trace);
     let host = HeaderValue::try_from(host).map_err(|_| failed("has no host".to_owned()))?;
     let key = HeaderValue::try_from(generate_key());
     headers.insert(header::SEC_WEBSOCKET_KEY, key.expect("base64 can be sent"));

@@ -2,13 +2,15 @@
 
 use std::sync::Arc;
 
-use http::Response as HttpResponse;
+use http::{Response as HttpResponse, Uri};
+use tollgate_core::trace::Trace;
 use tollgate_engine::clock::Clock;
 
 use super::answering::Answering;
 use super::ask_error::AskError;
 use super::endpoint::Endpoint;
 use super::pass::{Passed, PassedBody};
+use super::question;
 use super::remote::Remote;
 use crate::conversation::{Request, Response};
 use crate::dialect::Dialect;
@@ -61,6 +63,11 @@ impl Model {
         }
     }
 
+    /// Where its provider is.
+    pub(super) fn origin(&self) -> Option<&Uri> {
+        self.provider().map(|remote| remote.base.origin())
+    }
+
     /// Of which kind its provider is. `None`: it is in process.
     pub fn provider_kind(&self) -> Option<ProviderKind> {
         self.provider().map(|remote| remote.settings.kind)
@@ -81,21 +88,33 @@ impl Model {
 
     /// One attempt. Dropping the future gives it up.
     pub async fn ask(&self, request: &Request) -> Result<Response, AskError> {
-        Ok(self.answer(request).await?.answer)
+        Ok(self.answer(request, None).await?.answer)
     }
 
     /// One attempt. Returns once something of the answer has come: from then on there is no other
     /// attempt, and a failure is the stream's last item.
     pub async fn stream(&self, request: &Request) -> Result<Answering, AskError> {
-        Ok(self.answer_in_steps(request).await?.answer)
+        Ok(self.answer_in_steps(request, None).await?.answer)
     }
 
     /// Hands a client's request on as it is, with this model's name in it, and the answer back as
     /// it is. The client must speak this model's dialect. Attempts are repeated like those of a
     /// chain; what fails in the end fails in the provider's own words, where a client may read them.
-    pub async fn pass(&self, passed: Passed) -> Result<HttpResponse<PassedBody>, AskError> {
+    pub async fn pass(&self, mut passed: Passed) -> Result<HttpResponse<PassedBody>, AskError> {
         match &self.place {
-            Place::Remote(endpoint) => endpoint.pass(passed, &*self.clock).await,
+            Place::Remote(endpoint) => {
+                let mut span = question::begin(&passed.follow, self, passed.delivery);
+                passed.follow = passed.follow.within(&span);
+                let answer = endpoint.pass(passed, &*self.clock).await;
+                match &answer {
+                    Ok(response) if response.status().is_success() => span.done(),
+                    Ok(response) => {
+                        span.failed(response.status().as_str().to_owned(), String::new);
+                    }
+                    Err(error) => question::failed(&mut span, &error.failure),
+                }
+                answer.map(|answer| answer.map(|body| body.told_by(span)))
+            }
             Place::InProcess => {
                 let message = format!("model `{}` is in process", self.settings.name);
                 Err(AskError::never(Failure::new(Kind::Internal, message)))
@@ -112,13 +131,17 @@ impl Model {
         }
     }
 
-    pub(super) async fn answer(&self, request: &Request) -> Result<Answered<Response>, AskError> {
+    pub(super) async fn answer(
+        &self,
+        request: &Request,
+        trace: Option<&Trace>,
+    ) -> Result<Answered<Response>, AskError> {
         match &self.place {
             Place::InProcess => {
                 let answer = offline::answer(request, self.clock.wall());
                 Ok(Answered { answer, lost: Vec::new() })
             }
-            Place::Remote(endpoint) => endpoint.ask(request, self.clock.wall()).await,
+            Place::Remote(endpoint) => endpoint.ask(request, (trace, self.clock.wall())).await,
             Place::Live(_) => Err(self.only_live()),
         }
     }
@@ -126,6 +149,7 @@ impl Model {
     pub(super) async fn answer_in_steps(
         &self,
         request: &Request,
+        trace: Option<&Trace>,
     ) -> Result<Answered<Answering>, AskError> {
         match &self.place {
             Place::InProcess => {
@@ -133,7 +157,7 @@ impl Model {
                 let answer = Answering::spoken(offline::steps(&response));
                 Ok(Answered { answer, lost: Vec::new() })
             }
-            Place::Remote(endpoint) => endpoint.stream(request, self.clock.wall()).await,
+            Place::Remote(endpoint) => endpoint.stream(request, (trace, self.clock.wall())).await,
             Place::Live(_) => Err(self.only_live()),
         }
     }

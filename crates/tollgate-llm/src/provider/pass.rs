@@ -10,6 +10,7 @@ use http::response::Parts;
 use http::{HeaderMap, HeaderName, Response, header};
 use hyper::body::Incoming;
 use tollgate_core::json::{self, Object};
+use tollgate_engine::spans::Follow;
 
 use super::slots::Slot;
 use crate::conversation::Delivery;
@@ -17,6 +18,7 @@ use crate::failure::Failure;
 use crate::format::Address;
 
 mod body;
+pub mod usage;
 
 pub use body::{PassedBody, PassedError};
 
@@ -28,6 +30,8 @@ pub struct Passed {
     pub delivery: Delivery,
     /// The client's. Only what changes the meaning of a request is passed on, no credentials.
     pub headers: HeaderMap,
+    /// What the request is part of.
+    pub follow: Follow,
 }
 
 #[derive(Debug, Clone)]
@@ -67,7 +71,7 @@ impl Passed {
                 return Err(Failure::invalid("stream", "`stream` must be true or false"));
             }
         };
-        Ok(Self { model, delivery, headers, body })
+        Ok(Self { model, delivery, headers, follow: Follow::default(), body })
     }
 
     /// As the client named it, if the body does.

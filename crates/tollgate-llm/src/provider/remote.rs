@@ -8,6 +8,8 @@ use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, Uri, header};
 use http_body_util::Full;
 use hyper::body::Incoming;
+use tollgate_core::trace::Trace;
+use tollgate_mcp::header::write_trace;
 use tollgate_mcp::tasks::Group;
 use tollgate_mcp::web::{Failed, Line, Pool};
 
@@ -86,6 +88,13 @@ impl Remote {
     /// Must be called within a runtime.
     pub(super) fn drains(&self) -> &Group {
         self.drains.get_or_init(|| Group::new("provider-drain", DRAINS))
+    }
+}
+
+/// Says what a request is part of. A client's baggage is not for providers.
+pub(super) fn trace_headers(headers: &mut HeaderMap, trace: Option<&Trace>) {
+    if let Some(context) = trace.and_then(|trace| trace.context.clone()) {
+        write_trace(headers, &Trace { context: Some(context), baggage: None });
     }
 }
 

@@ -250,7 +250,7 @@ impl Core {
         // For what comes whenever it comes only its own limits hold.
         let deadline = turn.deadline.filter(|_| delivery == Delivery::Wait);
         let gate = Arc::clone(&self.gate);
-        let errand = Errand { gate, turn: Turn { deadline, ..turn }, form, caps };
+        let errand = Errand { gate, turn: Turn { deadline, ..turn }, form, caps, provider: None };
         let running = errand.run(&call, |message| self.session.slow(&call, &message));
         let outcome = tokio::time::timeout(timeout, running).await.unwrap_or_else(|_| {
             let message = format!("`{}` did not answer within {timeout:?}", call.name);

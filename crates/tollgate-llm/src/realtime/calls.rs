@@ -33,6 +33,8 @@ pub(super) struct Errand {
     pub(super) turn: Turn,
     pub(super) form: Form,
     pub(super) caps: Caps,
+    /// Of the model that made it.
+    pub(super) provider: Option<String>,
 }
 
 /// The tool that a model means, if it is in the view.
@@ -82,6 +84,7 @@ impl Errand {
             caps: self.caps,
             late: Late::Delivered,
             decided_by: Decider::Model,
+            provider: self.provider.as_deref(),
             ..Caller::silent(&client)
         };
         let mut running = std::pin::pin!(self.gate.call(&self.turn, request, caller));

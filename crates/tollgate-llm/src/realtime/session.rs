@@ -26,8 +26,10 @@ use super::wire::{close, code};
 
 mod offers;
 mod running;
+mod told;
 mod turns;
 
+use told::Told;
 use turns::{Course, Talk};
 
 /// Words for slow calls that wait to be said.
@@ -51,6 +53,7 @@ pub(super) struct Session {
     errands: HashMap<String, Running>,
     slow: (mpsc::Sender<Slow>, mpsc::Receiver<Slow>),
     outbox: VecDeque<Out>,
+    told: Told,
 }
 
 /// A call that has no answer yet.
@@ -116,6 +119,7 @@ impl Session {
         let prompt = visit.agent.persona.prompt.as_ref();
         let prompt = prompt.map(|prompt| template::render(prompt, &values).into());
         let course = Course::begin(&hall, &visit);
+        let told = Told::begin(&hall, &visit, &facts);
         let turn = hall.gate.turn(visit.party.asked(course.wish(&visit.party)));
         let turn = turn.map_err(|unknown| close(code::POLICY, unknown.to_string()))?;
         let offer = offers::offer(&visit, &turn, prompt.clone());
@@ -140,6 +144,7 @@ impl Session {
             errands: HashMap::new(),
             slow: mpsc::channel(QUEUE),
             outbox: VecDeque::new(),
+            told,
         };
         session.show_tier("the session begins".to_owned());
         Ok(session)

@@ -10,6 +10,7 @@ use futures_util::future::BoxFuture;
 use tollgate_core::agent::{Agent, Wish};
 use tollgate_core::budget::Tier;
 use tollgate_core::filter::Narrow;
+use tollgate_core::trace::Trace;
 use tollgate_core::turn::{Grant, Principal};
 use tollgate_engine::gate::Asked;
 
@@ -31,6 +32,8 @@ pub struct Party {
     /// What the request itself takes away.
     pub narrow: Narrow,
     pub override_right: OverrideRight,
+    /// What the session is part of.
+    pub trace: Option<Arc<Trace>>,
 }
 
 /// Whether a tier above the agent's ceiling may be insisted on.
@@ -48,6 +51,7 @@ impl Party {
             agent: Some(&self.agent),
             budget,
             narrow: Some(&self.narrow).filter(|narrow| !narrow.is_nothing()),
+            trace: self.trace.clone(),
         }
     }
 
@@ -97,10 +101,11 @@ impl Visit {
     /// The same for later: it keeps nothing of the visit.
     pub(super) fn dialled(&self) -> BoxFuture<'static, Result<Socket, Failure>> {
         let (model, path, query) = (Arc::clone(&self.model), self.path(), self.query());
+        let trace = self.party.trace.clone();
         async move {
             let query: Vec<(&str, &str)> =
                 query.iter().map(|(key, value)| (*key, value.as_str())).collect();
-            model.connect(&path, &query).await
+            model.connect(&path, &query, trace.as_deref()).await
         }
         .boxed()
     }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use parking_lot::Mutex;
+use tollgate_engine::spans::Follow;
 use tollgate_llm::conversation::Request;
 use tollgate_llm::failure::{Failure, Kind};
 use tollgate_llm::provider::{Chain, Model, Models};
@@ -56,6 +57,7 @@ impl Stage {
             models: &self.models,
             clock: &*clock,
             until: until.map(|time| clock.now() + time),
+            follow: &Follow::default(),
             on_fallback: &|note| self.note(&note),
         };
         let reached = chain.ask(write).await?;
@@ -206,6 +208,7 @@ async fn streams_fall_back_until_the_first_word() {
         models: &stage.models,
         clock: &*clock,
         until: None,
+        follow: &Follow::default(),
         on_fallback: &|note| stage.note(&note),
     };
     let reached = chain.stream(|_| Ok(request("hello"))).await.unwrap();
@@ -219,7 +222,13 @@ async fn streams_fall_back_until_the_first_word() {
 fn a_chain_may_be_asked_from_any_thread() {
     fn sent<T: Send>(_: &T) {}
     let clock = clock();
-    let chain = Chain { models: &[], clock: &*clock, until: None, on_fallback: &|_| {} };
+    let chain = Chain {
+        models: &[],
+        clock: &*clock,
+        until: None,
+        follow: &Follow::default(),
+        on_fallback: &|_| {},
+    };
     sent(&chain.ask(|_| Ok(request("hello"))));
     sent(&chain.stream(|_| Ok(request("hello"))));
 }

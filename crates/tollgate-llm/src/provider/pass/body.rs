@@ -9,11 +9,16 @@ use http_body::{Body, Frame, SizeHint};
 use hyper::body::Incoming;
 use tokio::time::{Sleep, sleep};
 use tollgate_core::text::Span;
+use tollgate_engine::spans as told;
 
 use crate::provider::slots::Slot;
 
 /// Dropping it closes the provider's connection, unless all of it was read.
-pub struct PassedBody(Source);
+pub struct PassedBody {
+    source: Source,
+    /// Ends with it.
+    _told: told::Span,
+}
 
 enum Source {
     Whole(Bytes),
@@ -41,12 +46,17 @@ pub enum PassedError {
 
 impl PassedBody {
     pub(super) fn whole(bytes: Bytes) -> Self {
-        Self(Source::Whole(bytes))
+        Self { source: Source::Whole(bytes), _told: told::Span::default() }
     }
 
     pub(super) fn through(body: Incoming, (slot, silence): (Slot, Duration)) -> Self {
         let through = Through { body, silence, timer: None, heard: false, _slot: slot };
-        Self(Source::Through(Box::new(through)))
+        Self { source: Source::Through(Box::new(through)), _told: told::Span::default() }
+    }
+
+    /// The same, of which this span tells.
+    pub(in crate::provider) fn told_by(self, span: told::Span) -> Self {
+        Self { _told: span, ..self }
     }
 }
 
@@ -58,7 +68,7 @@ impl Body for PassedBody {
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, PassedError>>> {
-        match &mut self.0 {
+        match &mut self.source {
             Source::Whole(bytes) if bytes.is_empty() => Poll::Ready(None),
             Source::Whole(bytes) => Poll::Ready(Some(Ok(Frame::data(std::mem::take(bytes))))),
             Source::Through(through) => through.poll(context),
@@ -66,14 +76,14 @@ impl Body for PassedBody {
     }
 
     fn is_end_stream(&self) -> bool {
-        match &self.0 {
+        match &self.source {
             Source::Whole(bytes) => bytes.is_empty(),
             Source::Through(through) => through.body.is_end_stream(),
         }
     }
 
     fn size_hint(&self) -> SizeHint {
-        match &self.0 {
+        match &self.source {
             Source::Whole(bytes) => SizeHint::with_exact(bytes.len() as u64),
             Source::Through(through) => through.body.size_hint(),
         }

@@ -10,6 +10,7 @@ use tollgate_core::call::{Outcome, Status};
 use tollgate_core::json;
 use tollgate_core::tool::{Delivery, Effect, Tool};
 use tollgate_core::turn::Turn;
+use tollgate_engine::gate::Asked;
 
 use super::super::answers;
 use super::super::calls::{self, Errand};
@@ -80,9 +81,10 @@ impl Session {
         };
         let errand = Errand {
             gate: Arc::clone(&self.hall.gate),
-            turn: Turn { deadline, ..turn },
+            turn: self.course.joined(Turn { deadline, ..turn }),
             form: self.visit.live.form(),
             caps: self.visit.live.caps(),
+            provider: self.visit.model.settings.provider.clone(),
         };
         let (call, slow) = (running.call.clone(), self.slow.0.clone());
         let (run, abort) = abortable(async move {
@@ -156,7 +158,9 @@ impl Session {
 
     /// What can be called just now. `None`: the agent is gone.
     fn turn(&self) -> Option<Turn> {
-        self.hall.gate.turn(self.visit.party.asked(self.course.wish(&self.visit.party))).ok()
+        let asked = self.visit.party.asked(self.course.wish(&self.visit.party));
+        let asked = Asked { trace: self.told.trace().cloned(), ..asked };
+        self.hall.gate.turn(asked).ok()
     }
 }
 

@@ -11,7 +11,8 @@ use tollgate_core::agent::{Engine, Wish};
 use tollgate_core::budget::Tier;
 use tollgate_core::selector::{self, Choice, Utterance};
 use tollgate_core::text::shortened;
-use tollgate_engine::gate::Spoke;
+use tollgate_core::turn::{Turn, TurnId};
+use tollgate_engine::gate::{Asked, Spoke};
 use tollgate_engine::memory::{Heard, Said};
 use tollgate_engine::notices::{LiveEnding, LiveEvent, LiveTurn};
 
@@ -50,6 +51,8 @@ pub(super) struct Course {
     began: Option<Instant>,
     /// Of the turn that runs.
     pub(super) number: u64,
+    /// What its calls have in common, once there was one, and since when.
+    pub(super) turn: Option<(TurnId, Instant)>,
     pub(super) purse: Purse,
     pub(super) figures: LiveTurn,
 }
@@ -66,6 +69,7 @@ impl Course {
             insisted: visit.tier,
             began: None,
             number: 0,
+            turn: None,
             purse: Purse::default(),
             figures: LiveTurn::default(),
         }
@@ -102,6 +106,14 @@ impl Course {
     fn next(&mut self) {
         self.purse = Purse::default();
         self.number += 1;
+        self.turn = None;
+    }
+
+    /// The same for all calls of what the caller said last.
+    pub(super) fn joined(&mut self, turn: Turn) -> Turn {
+        let since = self.began.unwrap_or(turn.began);
+        let (id, began) = *self.turn.get_or_insert((turn.id, since));
+        Turn { id, began, ..turn }
     }
 
     pub(super) fn is_in_turn(&self) -> bool {
@@ -237,6 +249,7 @@ impl Session {
                 self.course.next();
                 self.stop_speaking();
                 self.course.began = Some(now);
+                self.told.turn_began();
             }
             TurnEvent::Interrupted => {
                 self.stop_speaking();
@@ -248,6 +261,7 @@ impl Session {
 
     pub(super) fn end_turn(&mut self, ending: LiveEnding, now: Instant) {
         let Some(began) = self.course.began.take() else { return };
+        self.told.turn_ended(ending);
         let tools = self.course.purse.spent(now);
         let took = now.saturating_duration_since(began);
         let figures = std::mem::take(&mut self.course.figures);
@@ -268,6 +282,7 @@ impl Session {
         self.stop_speaking();
         let chain = chain(&self.hall, &self.visit);
         let asked = self.visit.party.asked(self.course.wish_beyond(&self.visit.party));
+        let asked = Asked { trace: self.told.trace().cloned(), ..asked };
         let (Ok(turn), false) = (self.hall.gate.turn(asked), chain.is_empty()) else {
             let why = "there is no other model to answer".to_owned();
             self.speaking.push_back(async { Err(why) }.boxed());
@@ -287,8 +302,9 @@ impl Session {
             delivery: Delivery::Whole,
             extra: Extra::none(),
         };
+        let trace = turn.trace.clone();
         let acting = Acting { agent: self.visit.agent.clone(), turn, prompt: Some(prompt) };
-        let order = Order { request, acting: Some(acting), chain };
+        let order = Order { request, acting: Some(acting), chain, trace };
         let chat = Arc::clone(&self.hall.chat);
         let answered = async move {
             let prepared = chat.prepare(order).map_err(|failure| failure.to_string())?;
