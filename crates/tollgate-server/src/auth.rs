@@ -2,6 +2,7 @@
 //! token in a header, or nothing at all on loopback while nobody was given a key.
 //! Keys are known by their SHA-256 only, and can be exchanged while requests come in.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
@@ -11,6 +12,7 @@ use axum::response::Response;
 use http::StatusCode;
 use http::request::Parts;
 use parking_lot::Mutex;
+use tokio::sync::SemaphorePermit;
 use tollgate_engine::clock::Clock;
 use tollgate_store::keys::StoredKey;
 
@@ -22,6 +24,7 @@ mod key;
 pub mod keyring;
 mod known;
 mod lease;
+mod logins;
 pub mod oidc;
 mod presented;
 mod rights;
@@ -32,12 +35,14 @@ mod visitor;
 pub use fingerprint::Fingerprint;
 pub use key::{Former, Key};
 pub(crate) use lease::Lease;
+pub(crate) use logins::{Line, Peer, proof_of};
 pub(crate) use presented::refuse_keys_in_query;
 pub use rights::{Right, Rights, Role};
 pub(crate) use visitor::{Identity, Reach, Visitor};
 
 use keyring::{Keyring, KeyringError, Shown};
 use known::{Known, WithoutKeys};
+use logins::{Logins, Opened};
 use oidc::{Auth, Oidc, resource};
 
 /// Who may come in. What is in here changes while requests come in; whoever was let in before
@@ -58,6 +63,8 @@ pub(crate) struct Keys {
     /// Whether only this machine can ask.
     loopback: AtomicBool,
     clock: Arc<dyn Clock>,
+    /// Browsers that exchanged a key for a cookie.
+    logins: Logins,
 }
 
 #[derive(Debug, Default)]
@@ -105,6 +112,7 @@ impl Keys {
             issuer_pause,
             loopback: AtomicBool::new(false),
             clock,
+            logins: Logins::default(),
         }
     }
 
@@ -191,25 +199,69 @@ impl Keys {
             (Some(token), Some(oidc)) if Oidc::is_token(token) => {
                 oidc.admit(token, request.uri.path(), self.clock.wall()).await
             }
-            (presented, _) => self.admit_key(presented),
+            (Some(key), _) => self.admit_key(key),
+            (None, _) => match self.logins.shown(request, self.clock.wall())? {
+                Some(login) => {
+                    let holder = self.holder(&login.key).unwrap_or(Err(NO_KEY))?;
+                    Ok(holder.for_no_longer_than(&login.lease, login.until))
+                }
+                None => self.passer_by().ok_or(NO_KEY),
+            },
         }
     }
 
-    fn admit_key(&self, presented: Option<&[u8]>) -> Result<Visitor, Problem> {
+    fn admit_key(&self, presented: &[u8]) -> Result<Visitor, Problem> {
+        let found = self.holder(&Fingerprint::of(presented));
+        // Clients that must send some key do so where none is needed.
+        found.unwrap_or_else(|| self.passer_by().ok_or_else(|| unknown(presented)))
+    }
+
+    /// Whoever was given the key with this fingerprint.
+    fn holder(&self, key: &Fingerprint) -> Option<Result<Visitor, Problem>> {
+        if self.admin.as_ref().is_some_and(|admin| admin.is(key)) {
+            return Some(Ok(Visitor::admin()));
+        }
         let known = self.known.load();
+        let found = known.find(key)?;
+        let now = self.clock.wall();
+        Some(if found.is_over(now) { Err(EXPIRED) } else { Ok(found.visitor(now)) })
+    }
+
+    /// Whoever comes without a key, where none is needed.
+    fn passer_by(&self) -> Option<Visitor> {
         let is_near = self.loopback.load(Ordering::Relaxed);
-        let open = || known.passer_by().filter(|_| is_near).cloned();
-        let Some(presented) = presented else { return open().ok_or(NO_KEY) };
-        let fingerprint = Fingerprint::of(presented);
-        if self.admin.as_ref().is_some_and(|admin| admin.is(&fingerprint)) {
-            return Ok(Visitor::admin());
-        }
-        match known.find(&fingerprint) {
-            Some(found) if found.is_over(self.clock.wall()) => Err(EXPIRED),
-            Some(found) => Ok(found.visitor(self.clock.wall())),
-            // Clients that must send some key do so where none is needed.
-            None => open().ok_or_else(|| unknown(presented)),
-        }
+        self.known.load().passer_by().filter(|_| is_near).cloned()
+    }
+
+    /// A login in the place of this key, if it is one. Wrong ones cannot be tried for long.
+    pub(crate) fn log_in(
+        &self,
+        key: &str,
+        sent: &Parts,
+        address: Option<IpAddr>,
+    ) -> Result<(Visitor, Option<Opened>), Problem> {
+        let fingerprint = Fingerprint::of(key.as_bytes());
+        let visitor = self.logins.attempt(address, self.clock.now(), || {
+            self.holder(&fingerprint).unwrap_or_else(|| Err(unknown(key.as_bytes())))
+        })?;
+        Ok((visitor, self.logins.open(fingerprint, (sent, self.clock.wall()))))
+    }
+
+    /// Room to send a key to be logged in by.
+    pub(crate) fn door(&self) -> Result<SemaphorePermit<'_>, Problem> {
+        self.logins.enter()
+    }
+
+    /// The cookie that takes the place of the login's own.
+    pub(crate) fn log_out(&self, sent: &Parts) -> String {
+        self.logins.close(sent)
+    }
+
+    /// Until when the login of this request lasts, if it came by one.
+    pub(crate) fn login_until(&self, sent: &Parts) -> Option<SystemTime> {
+        let by_key = presented::presented(&sent.headers).is_ok_and(|key| key.is_some());
+        let login = self.logins.shown(sent, self.clock.wall()).ok().flatten();
+        login.filter(|_| !by_key).map(|login| login.until)
     }
 
     /// What goes on for ever ends for whoever loses what let them in; whoever lacks a scope is told

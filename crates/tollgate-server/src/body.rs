@@ -8,7 +8,10 @@ use http::{HeaderMap, StatusCode, header};
 use http_body::Body as _;
 use http_body_util::BodyExt;
 
+mod held;
 pub(crate) mod lines;
+
+pub(crate) use held::holding;
 
 use crate::limits::Limits;
 use crate::problem::Problem;

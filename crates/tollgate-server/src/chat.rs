@@ -26,6 +26,7 @@ mod answer;
 mod deliver;
 mod headers;
 mod kept;
+mod metered;
 mod models;
 mod pass;
 mod refused;
@@ -146,7 +147,7 @@ async fn respond(front: Arc<Front>, request: Request, asked: Asked) -> Response 
         let target = Target::find(&front, &opened.sent, opened.model()?)?;
         target.who.rights.need(Right::Execute)?;
         match target.passes(dialect).filter(|_| opened.streams_like_a_provider()) {
-            Some(model) => pass::pass(&front, opened, &model).await,
+            Some(model) => pass::pass(&front, (opened, target.who.trace), &model).await,
             None => Box::pin(answer::answer(front, opened, target)).await,
         }
     };

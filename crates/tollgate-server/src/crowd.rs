@@ -2,20 +2,16 @@
 //! before its body is read. What only listens is not counted: it costs nothing while it waits.
 
 use std::collections::HashMap;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::task::{Context, Poll};
 use std::time::Duration;
 
-use axum::body::Body;
 use axum::response::Response;
-use bytes::Bytes;
 use http::{Method, StatusCode};
-use http_body::{Frame, SizeHint};
 use parking_lot::Mutex;
 use tollgate_core::turn::Principal;
 
+use crate::body::holding;
 use crate::events;
 use crate::limits::Limits;
 use crate::problem::Problem;
@@ -116,7 +112,7 @@ impl Place {
         if listens || !events::is_stream(&response) {
             return response;
         }
-        response.map(|body| Body::new(Kept { body, _place: self }))
+        response.map(|body| holding(body, self))
     }
 }
 
@@ -131,32 +127,6 @@ impl Drop for Place {
                 by_key.remove(key);
             }
         }
-    }
-}
-
-/// A body that keeps its place.
-struct Kept {
-    body: Body,
-    _place: Place,
-}
-
-impl http_body::Body for Kept {
-    type Data = Bytes;
-    type Error = axum::Error;
-
-    fn poll_frame(
-        mut self: Pin<&mut Self>,
-        context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
-        Pin::new(&mut self.body).poll_frame(context)
-    }
-
-    fn is_end_stream(&self) -> bool {
-        self.body.is_end_stream()
-    }
-
-    fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
     }
 }
 

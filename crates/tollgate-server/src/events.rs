@@ -72,6 +72,16 @@ where
     written(source.map(Event::into_bytes), Some(keep_alive))
 }
 
+/// The same for whoever listens before there is anything to hear. Headers leave with the first
+/// bytes behind them, and a browser takes a stream for open only then.
+pub(crate) fn listening<S>(source: S, keep_alive: Duration) -> Response
+where
+    S: Stream<Item = Event> + Send + 'static,
+{
+    let opening = stream::once(async { Bytes::from_static(b":\n\n") });
+    written(opening.chain(source.map(Event::into_bytes)), Some(keep_alive))
+}
+
 /// The same, of events that are written already. Without `keep_alive` silence is silence.
 pub(crate) fn written<S>(source: S, keep_alive: Option<Duration>) -> Response
 where

@@ -1,7 +1,9 @@
 //! The MCP front, for both eras and whatever carries it. `modern` and `legacy` say what a request
 //! means, `dress` how an answer looks; `http` and `stdio` carry the messages.
 
+use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
@@ -9,6 +11,7 @@ use tollgate_core::budget::Tier;
 use tollgate_core::call::Kind;
 use tollgate_core::filter::Narrow;
 use tollgate_core::json::Object;
+use tollgate_core::trace;
 use tollgate_engine::caller::Rest;
 use tollgate_engine::clock::Clock;
 use tollgate_engine::gate::Gate;
@@ -35,6 +38,7 @@ mod legacy;
 mod listen;
 mod method;
 mod modern;
+mod served;
 mod session;
 pub(crate) mod stdio;
 mod voice;
@@ -47,6 +51,9 @@ pub(crate) struct Front {
     pub(crate) chat: Arc<Chat>,
     pub(crate) threads: Arc<Threads>,
     pub(crate) clock: Arc<dyn Clock>,
+    pub(crate) began: Instant,
+    /// Where it listens, once it does.
+    pub(crate) address: OnceLock<SocketAddr>,
     pub(crate) limits: Limits,
     pub(crate) keys: Keys,
     pub(crate) sessions: Sessions,
@@ -81,6 +88,8 @@ impl Front {
             keys: Keys::new(Arc::clone(&clock), Lock::default()),
             sessions: Sessions::new(Arc::clone(&clock), &limits),
             edits: Edits::default(),
+            began: clock.now(),
+            address: OnceLock::new(),
             clock,
             survivors: Arc::new(Group::new("legacy call", limits.in_flight)),
             stop: CancellationToken::new(),
@@ -129,6 +138,9 @@ impl Who {
 /// What of a client's `_meta` goes on to a server: not what was for this hop, nor for us.
 fn passed_on(meta: &mut Object<'_>) -> Option<Box<RawValue>> {
     tollgate_mcp::meta::strip_hop_keys(meta);
+    for key in trace::KEYS {
+        meta.remove(key);
+    }
     for key in [META_AGENT, META_TIER, META_CONVERSATION].into_iter().chain(filters::meta_keys()) {
         meta.remove(key);
     }

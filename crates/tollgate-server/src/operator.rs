@@ -6,21 +6,53 @@ use std::time::SystemTime;
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 use tollgate_core::id::ServerId;
+use tollgate_core::secret::Secret;
+use tollgate_engine::settings::Server;
 
 #[async_trait]
 pub trait Operator: Send + Sync {
     /// The config as it stands in its file.
     async fn config(&self) -> Result<Shown, Refused>;
 
+    /// One server as it stands in the file; `None` if it is not there.
+    async fn server(&self, name: &str) -> Result<Option<Entry>, Refused>;
+
+    /// What a server would run as, without being in the config.
+    async fn prove(&self, wanted: Wanted) -> Result<Server, Refused>;
+
+    /// Begins to log in to a server that needs somebody's consent: the link for them to open.
+    async fn login(&self, name: &str, by: &str) -> Result<String, Refused>;
+
     /// Changes the config, or only says what would come of it.
     async fn change(&self, order: Order) -> Result<Changed, Refused>;
+
+    /// What a text of another program would be in the config. Changes nothing.
+    async fn import(&self, text: &str, name: Option<&str>) -> Result<Offered, Refused>;
+
+    /// How programs come to a gateway that is reached like this.
+    fn connect(&self, reach: &Reach) -> Vec<Connection>;
+
+    /// Servers of the MCP registry, in the shape of `GET /api/registry`.
+    async fn registry(&self, words: &str, cursor: Option<&str>) -> Result<Value, Refused>;
 
     /// Reads the file again.
     async fn reload(&self, by: &str) -> Attempt;
 
+    /// Which file it is, and whether it can be changed: at once, whatever is being done to it. May
+    /// touch the disk.
+    fn file(&self) -> File;
+
     /// How the last reading of the file went, `None` before there was one; and how often it went
     /// well or not.
     fn last(&self) -> (Option<Attempt>, Tally);
+}
+
+/// The file of the config.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct File {
+    /// `None` while what is built in runs.
+    pub path: Option<String>,
+    pub writable: bool,
 }
 
 /// Since the start.
@@ -39,6 +71,85 @@ pub struct Shown {
     pub text: String,
     /// The same as values.
     pub values: Value,
+    /// Whether the file can be changed.
+    pub writable: bool,
+}
+
+/// One server of a config that may be shown.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// As the config writes them.
+    pub keys: Map<String, Value>,
+    /// As it is typed.
+    pub yaml: String,
+    /// Of the whole file.
+    pub version: String,
+    pub writable: bool,
+}
+
+/// A server that somebody thinks of. Secrets that are covered in it are those of the file.
+#[derive(Debug, Clone)]
+pub struct Wanted {
+    pub name: String,
+    pub server: Map<String, Value>,
+}
+
+/// Where a gateway is, and for whom.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Reach {
+    /// `https://host:port`
+    pub url: String,
+    /// Whose tools; `None` for whichever agent a key stands for.
+    pub agent: Option<String>,
+    /// The agent that chat requests may name as their model.
+    pub model: String,
+    pub door: Door,
+}
+
+/// Whether those who come need a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Door {
+    Open,
+    Locked,
+}
+
+/// What one program needs to come here.
+#[derive(Debug, Clone)]
+pub struct Connection {
+    pub id: String,
+    pub name: String,
+    /// Where the text belongs, if that is a file.
+    pub file: Option<String>,
+    pub language: String,
+    /// With `TOLLGATE_KEY` where a key belongs.
+    pub text: String,
+    /// Installs it, opened by a person.
+    pub link: Option<String>,
+    pub note: Option<String>,
+}
+
+/// What was found in a text of another program.
+#[derive(Debug, Clone, Default)]
+pub struct Offered {
+    /// What the text was taken for.
+    pub format: String,
+    pub servers: Vec<OfferedServer>,
+    /// Agents, providers and models, by section.
+    pub others: Vec<(String, OfferedServer)>,
+    /// What has no place here, and why.
+    pub dropped: Vec<(String, String)>,
+    /// Secrets that were written out in the text, by the variables that now stand for them.
+    pub given: Vec<(String, Secret)>,
+}
+
+#[derive(Debug, Clone)]
+pub struct OfferedServer {
+    pub name: String,
+    /// With its keys as the config writes them.
+    pub keys: Map<String, Value>,
+    /// The config has one of this name.
+    pub clash: bool,
+    pub notes: Vec<String>,
 }
 
 #[derive(Debug, Clone)]
@@ -55,8 +166,14 @@ pub struct Order {
 pub enum Change {
     /// The whole text. Secrets that are covered in it stay what they are.
     Text(String),
-    /// A server, with its keys as the config writes them.
+    /// A server, with its keys as the config writes them, and the agents that are to see its tools.
     Add {
+        name: String,
+        server: Map<String, Value>,
+        agents: Vec<String>,
+    },
+    /// The same server with these keys, and no others. Secrets that are covered stay what they are.
+    Replace {
         name: String,
         server: Map<String, Value>,
     },
@@ -144,11 +261,25 @@ pub enum Refused {
     Conflict(String),
     #[error("there is no server `{0}` in the config")]
     UnknownServer(String),
+    #[error("there is no agent `{0}` in the config")]
+    UnknownAgent(String),
     #[error("there is a server `{0}` already")]
     ServerExists(String),
-    /// It says what to write by hand.
+    /// A text of another program that says nothing.
     #[error("{0}")]
-    Unwritable(String),
+    Unreadable(String),
+    /// Somebody else did not answer as they should.
+    #[error("{0}")]
+    Elsewhere(String),
+    /// It says what to write by hand.
+    #[error("{why}")]
+    Unwritable { why: String, yaml: Option<String> },
+    /// A server that is used without anybody's consent.
+    #[error("{0}")]
+    NoLogin(String),
+    /// Somebody else is to blame: the authorization server.
+    #[error("{0}")]
+    NotLoggedIn(String),
     #[error("{0}")]
     Failed(String),
 }

@@ -9,8 +9,9 @@ use http::StatusCode;
 use http::request::Parts;
 use serde::Serialize;
 use tollgate_core::date;
-use tollgate_engine::servers::Readiness;
-use tollgate_engine::servers::ServerStatus;
+use tollgate_engine::gate::Gate;
+use tollgate_engine::servers::{Readiness, ServerStatus};
+use tollgate_engine::settings::Wanted;
 use tollgate_engine::upstream::{TestReport, Verdict};
 use tollgate_mcp::Revision;
 use tollgate_store::memory::Trouble;
@@ -64,10 +65,14 @@ struct StatusJson {
     servers: Vec<ServerJson>,
 }
 
+/// One row of all servers.
 #[derive(Serialize)]
-struct ServerJson {
+#[expect(clippy::struct_excessive_bools, reason = "the wire has three")]
+pub(crate) struct ServerJson {
     id: String,
     transport: &'static str,
+    /// As the config says.
+    enabled: bool,
     state: &'static str,
     reason: String,
     since: String,
@@ -78,14 +83,24 @@ struct ServerJson {
     last_error: Option<String>,
     /// Of a server that is a process here.
     pid: Option<u32>,
+    category: Option<String>,
+    trusted: bool,
+    /// When something that it was asked last came back.
+    last_ok: Option<String>,
+    needs_login: bool,
 }
 
-impl From<ServerStatus> for ServerJson {
-    fn from(server: ServerStatus) -> Self {
-        let ServerStatus { id, transport, status } = server;
+impl ServerJson {
+    pub(crate) fn new(gate: &Gate, server: ServerStatus) -> Self {
+        let ServerStatus { id, transport, status, wanted, last_heard, needs_login } = server;
         Self {
+            category: gate.category(&id),
+            trusted: gate.is_trusted(&id),
+            last_ok: last_heard.map(date::written),
+            needs_login,
             id: id.to_string(),
             transport,
+            enabled: wanted == Wanted::Enabled,
             state: status.state.as_str(),
             reason: status.reason,
             since: date::written(status.since),
@@ -109,7 +124,8 @@ pub(crate) async fn status(State(front): State<Arc<Front>>, request: Request) ->
 
 /// All servers and how they are.
 pub(crate) fn servers(front: &Front) -> Response {
-    let servers = front.gate.servers().into_iter().map(ServerJson::from).collect();
+    let gate = &front.gate;
+    let servers = gate.servers().into_iter().map(|it| ServerJson::new(gate, it)).collect();
     Json(StatusJson { servers }).into_response()
 }
 

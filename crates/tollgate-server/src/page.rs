@@ -1,34 +1,155 @@
-//! `GET /`: a note for people who open the address in a browser. It holds no script, and may load
-//! none.
+//! The admin page: static files that were put into the binary (`build.rs`), with headers that let
+//! them load nothing but themselves. What the page shows it asks `/api` for.
 
-use axum::response::{Html, IntoResponse as _, Response};
-use http::{HeaderName, HeaderValue, header};
+use std::io::Read as _;
+use std::sync::Arc;
 
+use axum::body::Body;
+use axum::extract::{Path, State};
+use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
+use flate2::read::GzDecoder;
+use http::{HeaderMap, HeaderName, HeaderValue, StatusCode, header};
+
+use crate::mcp::Front;
+use crate::problem::{Problem, Style};
+
+struct File {
+    path: &'static str,
+    /// With its quotes.
+    etag: &'static str,
+    gzip: &'static [u8],
+}
+
+const FILES: &[File] = include!(concat!(env!("OUT_DIR"), "/page.rs"));
+
+/// Where scripts and styles are; their names change with what is in them.
+const ASSETS: &str = "assets/";
+
+/// In the place of a page that was not built. It holds no script.
 const NOTE: &str = "<!doctype html>
 <html lang=\"en\">
 <meta charset=\"utf-8\">
 <title>Tollgate</title>
 <h1>Tollgate is running</h1>
+<p>This build is without the admin page: <code>make build</code> puts it in.
 <p>MCP clients connect to <code>/mcp</code>, programs to <code>/v1/tools</code>.
 <p>Whoever runs it uses the command line: <code>tollgate servers list</code>,
 <code>tollgate tools</code>, <code>tollgate keys list</code>.
 ";
 
-const HEADERS: &[(HeaderName, &str)] = &[
+const HEADERS: &[(&str, &str)] = &[
     (
-        header::CONTENT_SECURITY_POLICY,
-        "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        "content-security-policy",
+        "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; \
+         connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; \
+         require-trusted-types-for 'script'; trusted-types 'none'",
     ),
-    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
-    (header::X_FRAME_OPTIONS, "DENY"),
-    (header::REFERRER_POLICY, "no-referrer"),
-    (header::CACHE_CONTROL, "no-store"),
+    ("x-content-type-options", "nosniff"),
+    ("x-frame-options", "DENY"),
+    ("referrer-policy", "no-referrer"),
+    ("cross-origin-opener-policy", "same-origin"),
+    ("cross-origin-resource-policy", "same-origin"),
 ];
 
-pub(crate) async fn page() -> Response {
-    let mut response = Html(NOTE).into_response();
+/// What of it needs no key: it holds nothing that a stranger may not know.
+pub(crate) fn is_file(path: &str) -> bool {
+    path == "/icon.svg" || path.strip_prefix('/').is_some_and(|path| path.starts_with(ASSETS))
+}
+
+/// `GET /`
+pub(crate) async fn page(State(_): State<Arc<Front>>, asked: HeaderMap) -> Response {
+    match find("index.html") {
+        Some(file) => file.response(&asked),
+        None => dressed(axum::response::Html(NOTE).into_response()),
+    }
+}
+
+/// `GET /icon.svg`
+pub(crate) async fn icon(asked: HeaderMap) -> Response {
+    served("icon.svg", &asked)
+}
+
+/// `GET /assets/{name}`
+pub(crate) async fn asset(Path(name): Path<String>, asked: HeaderMap) -> Response {
+    served(&format!("{ASSETS}{name}"), &asked)
+}
+
+fn served(path: &str, asked: &HeaderMap) -> Response {
+    match find(path) {
+        Some(file) => file.response(asked),
+        None => {
+            let detail = "the page has no such file; reload it";
+            Problem::new(StatusCode::NOT_FOUND, "not_found", detail).response(Style::ProblemDetails)
+        }
+    }
+}
+
+fn find(path: &str) -> Option<&'static File> {
+    FILES.iter().find(|file| file.path == path)
+}
+
+impl File {
+    fn response(&self, asked: &HeaderMap) -> Response {
+        let known = asked.get(header::IF_NONE_MATCH).is_some_and(|known| known == self.etag);
+        let mut response = match known {
+            true => StatusCode::NOT_MODIFIED.into_response(),
+            false => self.body(asked),
+        };
+        let caching = match self.path.starts_with(ASSETS) {
+            true => "public, max-age=31536000, immutable",
+            false => "no-cache",
+        };
+        let headers = response.headers_mut();
+        headers.insert(header::CACHE_CONTROL, HeaderValue::from_static(caching));
+        headers.insert(header::ETAG, HeaderValue::from_static(self.etag));
+        headers.insert(header::VARY, HeaderValue::from_static("accept-encoding"));
+        dressed(response)
+    }
+
+    fn body(&self, asked: &HeaderMap) -> Response {
+        let kind = HeaderValue::from_static(self.kind());
+        if takes_gzip(asked) {
+            let mut response = Body::from(Bytes::from_static(self.gzip)).into_response();
+            response.headers_mut().insert(header::CONTENT_TYPE, kind);
+            let gzip = HeaderValue::from_static("gzip");
+            response.headers_mut().insert(header::CONTENT_ENCODING, gzip);
+            return response;
+        }
+        let mut plain = Vec::new();
+        match GzDecoder::new(self.gzip).read_to_end(&mut plain) {
+            Ok(_) => ([(header::CONTENT_TYPE, kind)], plain).into_response(),
+            Err(_) => crate::problem::FAULT.response(Style::ProblemDetails),
+        }
+    }
+
+    fn kind(&self) -> &'static str {
+        match self.path.rsplit_once('.').map(|(_, ending)| ending) {
+            Some("html") => "text/html; charset=utf-8",
+            Some("js") => "text/javascript; charset=utf-8",
+            Some("css") => "text/css; charset=utf-8",
+            Some("svg") => "image/svg+xml",
+            Some(_) | None => "application/octet-stream",
+        }
+    }
+}
+
+fn takes_gzip(asked: &HeaderMap) -> bool {
+    let values = asked.get_all(header::ACCEPT_ENCODING).iter();
+    values.filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(',')).any(|one| {
+        let (coding, weight) = one.split_once(';').unwrap_or((one, ""));
+        let refused = weight.trim().trim_start_matches("q=").parse::<f32>() == Ok(0.0);
+        matches!(coding.trim(), "gzip" | "*") && !refused
+    })
+}
+
+fn dressed(mut response: Response) -> Response {
     for (name, value) in HEADERS {
+        let name = HeaderName::from_static(name);
         response.headers_mut().insert(name, HeaderValue::from_static(value));
     }
     response
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,19 +3,32 @@
 use std::sync::Arc;
 
 use axum::Router;
-use axum::extract::Request;
+use axum::extract::{Path, Request};
+use axum::middleware::from_fn_with_state;
 use axum::response::Response;
-use axum::routing::{delete, get, post};
+use axum::routing::{MethodRouter, delete, get, post};
 use http::StatusCode;
 
 use crate::auth::oidc::resource;
+use crate::followed::followed;
 use crate::mcp::{self, Front};
 use crate::problem::{Problem, Style};
-use crate::{admin, chat, live, metrics, ops, page, rest};
+use crate::{admin, chat, live, metrics, openapi, ops, page, rest};
 
 pub(crate) fn router(front: Arc<Front>) -> Router {
+    let router = routes();
+    let router = match front.gate.tracer().is_on() {
+        true => router.layer(from_fn_with_state(Arc::clone(&front), followed)),
+        false => router,
+    };
+    router.with_state(front)
+}
+
+fn routes() -> Router<Arc<Front>> {
     Router::new()
         .route("/", get(page::page))
+        .route("/icon.svg", get(page::icon))
+        .route("/assets/{name}", get(page::asset))
         .route("/mcp", post(mcp::http::post).get(mcp::http::get).delete(mcp::http::delete))
         .route(
             "/mcp/{agent}",
@@ -25,32 +38,21 @@ pub(crate) fn router(front: Arc<Front>) -> Router {
         )
         .route("/mcp/status", get(ops::status))
         .route("/mcp/test/{server}", post(ops::test))
-        .route("/v1/chat/completions", post(chat::completions))
-        .route("/v1/responses", post(chat::responses))
-        .route("/v1/messages", post(chat::messages))
-        .route("/v1/models", get(chat::list))
-        .route("/v1/models/{*call}", get(chat::one).post(chat::generate))
-        .route("/v1beta/models/{*call}", post(chat::generate))
-        .route("/v1alpha/models/{*call}", post(chat::generate))
-        .route("/v1/realtime", get(live::openai))
-        .route("/v1/live/sessions", get(live::gpt_live))
-        .route("/v1/live/sessions/{id}/attach", get(live::attach))
-        .route("/v1/agent/converse", get(live::deepgram))
-        .route("/ws/{service}", get(live::gemini))
-        .route("//ws/{service}", get(live::gemini))
         .route("/v1/tier", post(rest::tier))
         .route("/v1/tools", get(rest::tools))
         .route("/v1/tools/execute", post(rest::execute))
         .route("/v1/code", get(rest::code_files).post(rest::code))
         .route("/v1/mcp/tool/execute", post(rest::tool_calls))
         .route("/v1/results/{handle}", get(rest::results))
-        .route("/api/config", get(admin::config::read).put(admin::config::write))
-        .route("/api/config/check", post(admin::config::check))
-        .route("/api/reload", get(admin::config::reloaded).post(admin::config::reload))
         .route("/api/servers", get(admin::servers::list).post(admin::servers::add))
-        .route("/api/servers/{id}", delete(admin::servers::remove))
+        .route("/api/servers/try", post(admin::servers::trial).merge(server_named_try()))
+        .route(
+            "/api/servers/{id}",
+            get(admin::servers::one).put(admin::servers::replace).delete(admin::servers::remove),
+        )
         .route("/api/servers/{id}/disable", post(admin::servers::disable))
         .route("/api/servers/{id}/enable", post(admin::servers::enable))
+        .route("/api/servers/{id}/login", post(admin::servers::login))
         .route("/api/servers/{id}/logs", get(admin::servers::logs))
         .route("/api/servers/{id}/restart", post(admin::servers::restart))
         .route("/api/agents", get(admin::agents::list))
@@ -62,10 +64,17 @@ pub(crate) fn router(front: Arc<Front>) -> Router {
         .route("/api/audit/tail", get(admin::audit::tail))
         .route("/api/audit/verify", get(admin::audit::verify))
         .route("/api/calibrate", post(admin::calibrate))
+        .route("/api/calls", get(admin::calls::calls))
         .route("/api/events", get(admin::events))
         .route("/api/keys", get(admin::keys::keys).post(admin::keys::make))
         .route("/api/keys/{name}", delete(admin::keys::revoke))
         .route("/api/keys/{name}/rotate", post(admin::keys::rotate))
+        .route(
+            "/api/login",
+            get(admin::login::who).post(admin::login::enter).delete(admin::login::leave),
+        )
+        .route("/api/openapi.json", get(openapi::openapi))
+        .route("/api/overview", get(admin::overview::overview))
         .route("/api/sessions", get(admin::sessions::list))
         .route("/api/sessions/{id}", delete(admin::sessions::close))
         .route("/api/sessions/{id}/tier", post(admin::sessions::tier))
@@ -83,10 +92,49 @@ pub(crate) fn router(front: Arc<Front>) -> Router {
         .route("/healthz", get(ops::healthz))
         .route("/metrics", get(metrics::metrics))
         .route("/readyz", get(ops::readyz))
+        .merge(configured())
+        .merge(conversing())
         .merge(memory())
         .fallback(not_found)
         .method_not_allowed_fallback(method_not_allowed)
-        .with_state(front)
+}
+
+/// Chats and live sessions, in the words of those whose clients come here.
+fn conversing() -> Router<Arc<Front>> {
+    Router::new()
+        .route("/v1/chat/completions", post(chat::completions))
+        .route("/v1/responses", post(chat::responses))
+        .route("/v1/messages", post(chat::messages))
+        .route("/v1/models", get(chat::list))
+        .route("/v1/models/{*call}", get(chat::one).post(chat::generate))
+        .route("/v1beta/models/{*call}", post(chat::generate))
+        .route("/v1alpha/models/{*call}", post(chat::generate))
+        .route("/v1/realtime", get(live::openai))
+        .route("/v1/live/sessions", get(live::gpt_live))
+        .route("/v1/live/sessions/{id}/attach", get(live::attach))
+        .route("/v1/agent/converse", get(live::deepgram))
+        .route("/ws/{service}", get(live::gemini))
+        .route("//ws/{service}", get(live::gemini))
+}
+
+/// A server may be called like the route that tries one.
+fn server_named_try() -> MethodRouter<Arc<Front>> {
+    use admin::servers::{one, remove, replace};
+    let name = || Path("try".to_owned());
+    get(move |front, request| one(front, name(), request))
+        .put(move |front, request| replace(front, name(), request))
+        .delete(move |front, request| remove(front, name(), request))
+}
+
+/// The config file, and what could stand in it.
+fn configured() -> Router<Arc<Front>> {
+    Router::new()
+        .route("/api/config", get(admin::config::read).put(admin::config::write))
+        .route("/api/config/check", post(admin::config::check))
+        .route("/api/registry", get(admin::registry))
+        .route("/api/reload", get(admin::config::reloaded).post(admin::config::reload))
+        .route("/api/connect", get(admin::connect))
+        .route("/api/import", post(admin::import))
 }
 
 /// What agents remember.
@@ -116,7 +164,9 @@ fn memory() -> Router<Arc<Front>> {
 
 /// What needs no key: nothing is told there that a stranger may not know.
 pub(crate) fn is_open(path: &str) -> bool {
-    matches!(path, "/" | "/healthz" | "/readyz") || path.starts_with(resource::WELL_KNOWN)
+    matches!(path, "/" | "/api/login" | "/healthz" | "/readyz")
+        || page::is_file(path)
+        || path.starts_with(resource::WELL_KNOWN)
 }
 
 async fn not_found(request: Request) -> Response {

@@ -30,7 +30,7 @@ use tower_service::Service;
 
 use crate::auth::keyring::{Keyring, KeyringError};
 use crate::auth::oidc::Auth;
-use crate::auth::{self, Fingerprint, Key, Keys, Lock, Visitor, tending};
+use crate::auth::{self, Fingerprint, Key, Keys, Line, Lock, Peer, Visitor, tending};
 use crate::crowd::{Place, Share};
 use crate::guard::Guard;
 use crate::limits::Limits;
@@ -149,8 +149,11 @@ impl Server {
     /// Serves until `stop` is cancelled, then lets running requests end, for as long as the
     /// limits allow. Dropping the future ends everything at once.
     pub async fn serve(&self, listener: TcpListener, stop: CancellationToken) {
-        if listener.local_addr().is_ok_and(|address| address.ip().is_loopback()) {
-            self.app.front.keys.only_loopback();
+        if let Ok(address) = listener.local_addr() {
+            let _ = self.app.front.address.set(address);
+            if address.ip().is_loopback() {
+                self.app.front.keys.only_loopback();
+            }
         }
         let _tending = tasks::spawn("keys", tending::tend(Arc::clone(&self.app.front)));
         let limits = &self.app.front.limits;
@@ -209,20 +212,23 @@ async fn connection(app: Arc<App>, stream: TcpStream, stop: CancellationToken) {
     // Without it, events wait for the acknowledgement of the one before.
     let _ = stream.set_nodelay(true);
     let limits = &app.front.limits;
+    let address = stream.peer_addr().map(|address| address.ip()).ok();
     let Some(identity) = app.tls.load_full() else {
         let stream = stall::Stalling::new(stream, limits.write_timeout);
-        return serve_on(app, stream, stop).await;
+        let peer = Peer { address, line: Line::Plain };
+        return serve_on(app, (stream, peer), stop).await;
     };
     let shaken = tokio::select! {
         shaken = secure::shake(stream, identity.config(), limits) => shaken,
         () = stop.cancelled() => None,
     };
     if let Some(stream) = shaken {
-        serve_on(app, stream, stop).await;
+        let peer = Peer { address, line: Line::Tls };
+        serve_on(app, (stream, peer), stop).await;
     }
 }
 
-async fn serve_on<S>(app: Arc<App>, stream: S, stop: CancellationToken)
+async fn serve_on<S>(app: Arc<App>, (stream, peer): (S, Peer), stop: CancellationToken)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
@@ -231,6 +237,7 @@ where
     let given = handover.clone();
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(given.clone());
+        request.extensions_mut().insert(peer);
         answer(Arc::clone(&handler), request)
     });
     let serving = http1::Builder::new()
@@ -291,10 +298,15 @@ async fn answer(app: Arc<App>, request: Request<Incoming>) -> Result<Response, I
     let mut router = app.router.clone();
     let handled = AssertUnwindSafe(router.call(request)).catch_unwind();
     let response = unpanicked(handled, style).await;
-    let response = match visitor {
+    let mut response = match visitor {
         Some(visitor) => keys.dressed(response, (&visitor, uri.path())),
         None => response,
     };
+    if uri.path().starts_with("/api/") {
+        // Whatever stands in it, no browser takes it for a page.
+        let nosniff = http::HeaderValue::from_static("nosniff");
+        response.headers_mut().insert(http::header::X_CONTENT_TYPE_OPTIONS, nosniff);
+    }
     Ok(match place {
         Some(place) => place.keep_for(&method, response),
         None => response,

@@ -33,6 +33,24 @@ impl From<&Assigned> for StandingJson {
     }
 }
 
+/// The same where a row has reasons of another kind as well.
+#[derive(Debug, Serialize)]
+pub(crate) struct TieredJson {
+    tier: &'static str,
+    tier_reason: String,
+    health: &'static str,
+    bimodal: bool,
+    badge: Option<&'static str>,
+    measured: Option<FiguresJson>,
+}
+
+impl From<StandingJson> for TieredJson {
+    fn from(standing: StandingJson) -> Self {
+        let StandingJson { tier, reason, health, bimodal, badge, measured, .. } = standing;
+        Self { tier, tier_reason: reason, health, bimodal, badge, measured }
+    }
+}
+
 /// Of the calls that count.
 #[derive(Debug, Serialize)]
 pub(crate) struct FiguresJson {

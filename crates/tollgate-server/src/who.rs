@@ -8,12 +8,15 @@ use http::request::Parts;
 use tollgate_core::agent::Wish;
 use tollgate_core::budget::Tier;
 use tollgate_core::filter::Narrow;
+use tollgate_core::trace::Trace;
 use tollgate_core::turn::{Grant, Principal, Turn};
 use tollgate_engine::gate::{Asked, Gate, UnknownAgent};
+use tollgate_mcp::header::read_trace;
 
 use crate::auth::{Identity, Keys, Lease, Reach, Right, Rights, Visitor};
 use crate::fields;
 use crate::filters;
+use crate::followed::Following;
 use crate::problem::Problem;
 
 const AGENT: &str = "x-tollgate-agent";
@@ -34,6 +37,8 @@ pub(crate) struct Who {
     pub(crate) narrow: Narrow,
     /// For how long they may ask.
     pub(crate) lease: Lease,
+    /// What the request is part of.
+    pub(crate) trace: Option<Arc<Trace>>,
 }
 
 /// What a request says beside its headers. It goes before them.
@@ -49,28 +54,40 @@ impl Who {
             (None, Some(named)) => Some(named.to_owned()),
             (agent, _) => agent,
         };
-        let tier = match (wishes.tier, header(sent, TIER)?) {
-            (None, Some(text)) => Some(fields::tier(TIER, text)?),
-            (tier, _) => tier,
-        };
+        // One that is none is refused, also where another goes before it.
+        let named = header(sent, TIER)?.map(|text| fields::tier(TIER, text)).transpose()?;
+        let tier = wishes.tier.or(named);
         let narrow = filters::by_headers(&sent.headers)?;
         let Identity { principal, agent, reach, rights, grant, lease } =
             keys.visitor(sent)?.identify(agent)?;
         let agent = agent.map(Into::into);
-        Ok(Self { principal, rights, grant, agent, reach, tier, narrow, lease })
+        let trace = match sent.extensions.get::<Following>() {
+            Some(Following(trace)) => Some(Arc::clone(trace)),
+            None => read_trace(&sent.headers).map(Arc::new),
+        };
+        Ok(Self { principal, rights, grant, agent, reach, tier, narrow, lease, trace })
     }
 
     /// Whoever asks from within this process.
     pub(crate) fn local(agent: Option<&str>, narrow: Narrow) -> Self {
         let Visitor { principal, rights, grant, lease, .. } = Visitor::local();
         let (agent, reach) = (agent.map(Into::into), Reach::Everybody);
-        Self { principal, rights, grant, agent, reach, tier: None, narrow, lease }
+        let (tier, trace) = (None, None);
+        Self { principal, rights, grant, agent, reach, tier, narrow, lease, trace }
     }
 
     /// The same, with more taken away.
     #[must_use]
     pub(crate) fn narrowed(self, more: Narrow) -> Self {
         Self { narrow: self.narrow.and(more), ..self }
+    }
+
+    /// The same, as part of what the request's `_meta` says, which is nearer than its headers.
+    #[must_use]
+    pub(crate) fn part_of(self, inner: Option<Trace>) -> Self {
+        let Some(inner) = inner else { return self };
+        let trace = inner.or(self.trace.as_deref());
+        Self { trace: Some(Arc::new(trace)), ..self }
     }
 
     /// The only way to ask the gate for what can be seen.
@@ -81,6 +98,7 @@ impl Who {
             agent: self.agent.as_deref(),
             budget,
             narrow: Some(&self.narrow).filter(|narrow| !narrow.is_nothing()),
+            trace: self.trace.clone(),
         }
     }
 

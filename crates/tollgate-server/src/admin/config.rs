@@ -34,7 +34,8 @@ pub(crate) async fn read(State(front): State<Arc<Front>>, request: Request) -> R
             }
             Form::Json => {
                 let version = &shown.version;
-                let body = json!({"file": shown.file, "version": version, "config": shown.values});
+                let body = json!({"file": shown.file, "version": version,
+                    "writable": shown.writable, "config": shown.values});
                 Json(body).into_response()
             }
         };

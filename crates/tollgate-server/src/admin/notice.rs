@@ -1,6 +1,7 @@
 //! How notices of the gate are shown.
 
 use serde::Serialize;
+use serde_json::Value;
 use tollgate_core::date;
 use tollgate_core::tool::hidden::visible;
 use tollgate_core::turn::Principal;
@@ -75,17 +76,30 @@ pub(super) fn event(notice: &Notice) -> Event {
             Event::new("judged", &judged)
         }
         Notice::Music { namespace, principal, played } => {
-            let music = Music {
-                action: if played.is_some() { "play" } else { "stop" },
-                namespace: namespace.as_str(),
-                by: principal.as_str(),
-                mood: played.as_ref().map(|(_, mood)| mood.as_str()),
-                track: played.as_ref().map(|(track, _)| track),
+            music((namespace.as_str(), principal), played.as_ref())
+        }
+        Notice::Server { server, state, reason, since } => {
+            let changed = Changed {
+                id: server.as_str(),
+                state,
+                reason: visible(reason),
+                since: date::written(*since),
             };
-            Event::new("music", &music)
+            Event::new("server_changed", &changed)
         }
         Notice::Live { session, event } => live::event(session, event),
     }
+}
+
+fn music((namespace, by): (&str, &Principal), played: Option<&(Value, String)>) -> Event {
+    let music = Music {
+        action: if played.is_some() { "play" } else { "stop" },
+        namespace,
+        by: by.as_str(),
+        mood: played.map(|(_, mood)| mood.as_str()),
+        track: played.map(|(track, _)| track),
+    };
+    Event::new("music", &music)
 }
 
 #[derive(Serialize)]
@@ -117,7 +131,7 @@ struct Music<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     mood: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    track: Option<&'a serde_json::Value>,
+    track: Option<&'a Value>,
 }
 
 #[derive(Serialize)]
@@ -168,6 +182,14 @@ struct Reloaded<'a> {
     ok: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
     error: Option<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Changed<'a> {
+    id: &'a str,
+    state: &'static str,
+    reason: String,
+    since: String,
 }
 
 #[derive(Serialize)]

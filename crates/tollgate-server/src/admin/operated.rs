@@ -8,7 +8,7 @@ use tollgate_core::id::ServerId;
 
 use crate::mcp::Front;
 use crate::operator::{Attempt, Changed, Effect, Mode, Operator, Outcome, Refused};
-use crate::ops::for_admins;
+use crate::ops::{for_admins, for_observers};
 use crate::problem::Problem;
 
 const NO_OPERATOR: Problem = Problem::new(
@@ -23,6 +23,12 @@ pub(super) fn operator<'a>(front: &'a Front, sent: &Parts) -> Result<&'a dyn Ope
     front.operator.get().map(|operator| &**operator).ok_or(NO_OPERATOR)
 }
 
+/// The same for those who may look: nothing is told of the config and nothing changes.
+pub(super) fn onlooker<'a>(front: &'a Front, sent: &Parts) -> Result<&'a dyn Operator, Problem> {
+    for_observers(front, sent)?;
+    front.operator.get().map(|operator| &**operator).ok_or(NO_OPERATOR)
+}
+
 /// Whose wish it is.
 pub(super) fn asker(front: &Front, sent: &Parts) -> Result<String, Problem> {
     Ok(front.keys.visitor(sent)?.principal.as_str().to_owned())
@@ -34,8 +40,13 @@ pub(super) fn refused(why: &Refused) -> Problem {
         Refused::OtherVersion => (StatusCode::PRECONDITION_FAILED, "other_version"),
         Refused::Conflict(_) => (StatusCode::CONFLICT, "conflict"),
         Refused::ServerExists(_) => (StatusCode::CONFLICT, "server_exists"),
+        Refused::UnknownAgent(_) => (StatusCode::NOT_FOUND, "unknown_agent"),
         Refused::UnknownServer(_) => (StatusCode::NOT_FOUND, "unknown_server"),
-        Refused::Unwritable(_) => (StatusCode::CONFLICT, "unwritable_config"),
+        Refused::Unreadable(_) => (StatusCode::UNPROCESSABLE_ENTITY, "unreadable_text"),
+        Refused::Elsewhere(_) => (StatusCode::BAD_GATEWAY, "registry_failed"),
+        Refused::Unwritable { .. } => (StatusCode::CONFLICT, "unwritable_config"),
+        Refused::NoLogin(_) => (StatusCode::CONFLICT, "no_login"),
+        Refused::NotLoggedIn(_) => (StatusCode::BAD_GATEWAY, "login_failed"),
         Refused::Failed(_) => (StatusCode::INTERNAL_SERVER_ERROR, "config_failed"),
     };
     let problem = Problem::told(status, code, detail(why));
@@ -43,6 +54,9 @@ pub(super) fn refused(why: &Refused) -> Problem {
         Refused::Mistakes(report) => {
             let found = report.get("diagnostics").cloned().unwrap_or(Value::Null);
             problem.with(Map::from_iter([("errors".to_owned(), found)]))
+        }
+        Refused::Unwritable { yaml: Some(yaml), .. } => {
+            problem.with(Map::from_iter([("yaml".to_owned(), json!(yaml))]))
         }
         _ => problem,
     }

@@ -7,13 +7,19 @@ use axum::Json;
 use axum::extract::{Path, Request, State};
 use axum::response::{IntoResponse, Response};
 use http::request::Parts;
-use http::{StatusCode, Uri};
+use http::{HeaderValue, StatusCode, Uri, header};
 use serde_json::{Map, Value, json};
 use tollgate_engine::audit::{Act, Decision};
 use tollgate_mcp::tasks;
 
+mod one;
+mod trial;
+
+pub(crate) use one::{one, replace};
+pub(crate) use trial::trial;
+
 use super::config::{change, if_match};
-use super::operated::{asker, operator};
+use super::operated::{asker, operator, refused};
 use super::told;
 use crate::body;
 use crate::fields::{bad, check_query, parameter};
@@ -33,10 +39,13 @@ pub(crate) async fn add(State(front): State<Arc<Front>>, request: Request) -> Re
     let (sent, body) = request.into_parts();
     let added = async {
         let operator = operator(&front, &sent)?;
-        let mode = mode(&sent.uri)?;
+        let mode = mode_of(&sent.uri, &["dry_run", "agents"])?;
+        let agents = parameter(&sent.uri, "agents").unwrap_or_default();
+        let agents = agents.split(',').map(str::trim).filter(|agent| !agent.is_empty());
+        let agents = agents.map(str::to_owned).collect();
         let body = body::json(&sent.headers, body, &front.limits).await?;
         let (name, server) = named(&body)?;
-        let wish = (Change::Add { name, server }, if_match(&sent.headers)?, mode);
+        let wish = (Change::Add { name, server, agents }, if_match(&sent.headers)?, mode);
         let mut response = change(operator, asker(&front, &sent)?, wish).await?;
         if mode == Mode::Apply {
             *response.status_mut() = StatusCode::CREATED;
@@ -105,6 +114,26 @@ pub(crate) async fn restart(
     told(restarted.await)
 }
 
+/// `POST /api/servers/{id}/login`: the link at which somebody consents to its use.
+pub(crate) async fn login(
+    State(front): State<Arc<Front>>,
+    Path(name): Path<String>,
+    request: Request,
+) -> Response {
+    let (sent, _) = request.into_parts();
+    let begun = async {
+        let operator = operator(&front, &sent)?;
+        check_query(&sent.uri, &[])?;
+        let url = operator.login(&name, &asker(&front, &sent)?).await;
+        let url = url.map_err(|why| refused(&why))?;
+        let mut response = Json(json!({ "url": url })).into_response();
+        let never = HeaderValue::from_static("no-store");
+        response.headers_mut().insert(header::CACHE_CONTROL, never);
+        Ok(response)
+    };
+    told(begun.await)
+}
+
 /// `GET /api/servers/{id}/logs`: the last lines that it wrote to its standard error.
 pub(crate) async fn logs(
     State(front): State<Arc<Front>>,
@@ -126,7 +155,11 @@ async fn changed(front: &Front, sent: &Parts, wish: Change) -> Result<Response, 
 }
 
 fn mode(uri: &Uri) -> Result<Mode, Problem> {
-    check_query(uri, &["dry_run"])?;
+    mode_of(uri, &["dry_run"])
+}
+
+fn mode_of(uri: &Uri, known: &[&str]) -> Result<Mode, Problem> {
+    check_query(uri, known)?;
     match parameter(uri, "dry_run").as_deref() {
         None | Some("false") => Ok(Mode::Apply),
         Some("" | "true") => Ok(Mode::Try),
@@ -138,14 +171,21 @@ fn mode(uri: &Uri) -> Result<Mode, Problem> {
 }
 
 fn named(body: &[u8]) -> Result<(String, Map<String, Value>), Problem> {
+    let (name, server) = read(body)?;
+    Ok((name.ok_or_else(|| bad("`name` is missing".to_owned()))?, server))
+}
+
+/// The keys of a server, and its name if it says one. `null` is the same as nothing.
+fn read(body: &[u8]) -> Result<(Option<String>, Map<String, Value>), Problem> {
     let object = tollgate_core::json::Object::parse_bytes(body);
     let object = object.map_err(|error| bad(format!("not a server: {error}")))?;
     let mut server: Map<String, Value> = serde_json::from_str(object.to_raw().get())
         .map_err(|error| bad(format!("not a server: {error}")))?;
+    server.retain(|_, value| !value.is_null());
     match server.shift_remove("name") {
-        Some(Value::String(name)) => Ok((name, server)),
+        Some(Value::String(name)) => Ok((Some(name), server)),
         Some(_) => Err(bad("`name` must be a string".to_owned())),
-        None => Err(bad("`name` is missing".to_owned())),
+        None => Ok((None, server)),
     }
 }
 

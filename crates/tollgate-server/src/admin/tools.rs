@@ -12,24 +12,27 @@ use tollgate_core::text::shortened;
 use tollgate_core::tool::ContentHash;
 use tollgate_engine::gate::{Answer, Undecided};
 
+use super::told;
 use crate::body;
 use crate::fields::{Fields, bad, check_query};
 use crate::mcp::Front;
 use crate::ops::for_admins;
-use crate::problem::{Problem, SAID_BACK, Style};
+use crate::problem::{Problem, SAID_BACK};
 
+mod figures;
 mod shown;
 
+use figures::Around;
 use shown::{ExaminedJson, KnownJson, ListJson};
 
 /// `GET /api/tools`
 pub(crate) async fn list(State(front): State<Arc<Front>>, request: Request) -> Response {
     let (sent, _) = request.into_parts();
     let allowed = for_admins(&front, &sent).and_then(|()| check_query(&sent.uri, &[]));
-    if let Err(problem) = allowed {
-        return problem.response(Style::ProblemDetails);
-    }
-    Json(ListJson::of(&front.gate.known_tools())).into_response()
+    told(allowed.map(|()| {
+        let (gate, catalog) = (&front.gate, front.gate.catalog());
+        Json(ListJson::of(&Around::new(gate), &gate.known_tools(), &catalog.away)).into_response()
+    }))
 }
 
 /// `GET /api/tools/{server}/{tool}`
@@ -43,13 +46,17 @@ pub(crate) async fn examine(
         for_admins(&front, &sent)?;
         check_query(&sent.uri, &[])?;
         let id = id(&server, &tool)?;
+        let around = Around::new(&front.gate);
         let examined = front.gate.examine(&id).await.map_err(|error| problem(&error))?;
-        examined.ok_or_else(|| problem(&Undecided::Unknown(id)))
+        if let Some(examined) = examined {
+            return Ok(Json(ExaminedJson::of(&around, &examined)).into_response());
+        }
+        let catalog = front.gate.catalog();
+        let away = catalog.away.iter().find(|it| it.tool == id);
+        let away = away.ok_or_else(|| problem(&Undecided::Unknown(id)))?;
+        Ok(Json(ExaminedJson::of_away(&around, away)).into_response())
     };
-    match found.await {
-        Ok(examined) => Json(ExaminedJson::from(&examined)).into_response(),
-        Err(problem) => problem.response(Style::ProblemDetails),
-    }
+    told(found.await)
 }
 
 /// `POST /api/tools/{server}/{tool}/accept`
@@ -90,12 +97,10 @@ async fn decided(
         let decided = front.gate.decide(&id, hash, (answer, &by)).await;
         decided.map_err(|error| problem(&error))?;
         let known = front.gate.known_tools().into_iter().find(|it| it.tool.id == id);
-        known.ok_or_else(|| problem(&Undecided::Unknown(id)))
+        let known = known.ok_or_else(|| problem(&Undecided::Unknown(id)))?;
+        Ok(Json(KnownJson::of(&Around::new(&front.gate), &known)).into_response())
     };
-    match done.await {
-        Ok(known) => Json(KnownJson::from(&known)).into_response(),
-        Err(problem) => problem.response(Style::ProblemDetails),
-    }
+    told(done.await)
 }
 
 fn id(server: &str, tool: &str) -> Result<ToolId, Problem> {

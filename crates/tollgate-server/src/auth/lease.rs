@@ -15,6 +15,8 @@ struct Terms {
     presented: CancellationToken,
     /// Cancelled when whoever holds it lost what they had, or got something else.
     holder: CancellationToken,
+    /// Cancelled when the browser that came by it is not logged in any more.
+    login: Option<CancellationToken>,
     until: Option<SystemTime>,
 }
 
@@ -26,7 +28,19 @@ impl Lease {
 
     /// One way in of a holder. Ends with the holder, or alone.
     pub(super) fn of(holder: &CancellationToken, until: Option<SystemTime>) -> Self {
-        Self(Arc::new(Terms { presented: holder.child_token(), holder: holder.clone(), until }))
+        let presented = holder.child_token();
+        Self(Arc::new(Terms { presented, holder: holder.clone(), login: None, until }))
+    }
+
+    /// The same, but no longer than a login.
+    pub(super) fn within(&self, login: &CancellationToken, until: SystemTime) -> Self {
+        let Terms { presented, holder, until: own, .. } = &*self.0;
+        Self(Arc::new(Terms {
+            presented: presented.clone(),
+            holder: holder.clone(),
+            login: Some(login.clone()),
+            until: Some(own.map_or(until, |own| own.min(until))),
+        }))
     }
 
     pub(super) fn end(&self) {
@@ -51,8 +65,15 @@ impl Lease {
                 None => std::future::pending().await,
             }
         };
+        let left = async {
+            match &self.0.login {
+                Some(login) => login.cancelled().await,
+                None => std::future::pending().await,
+            }
+        };
         tokio::select! {
             () = self.0.presented.cancelled() => {}
+            () = left => {}
             () = over => {}
         }
     }

@@ -10,6 +10,8 @@ use tollgate_core::secret::Secret;
 pub enum Kind {
     Key,
     Admin,
+    /// Of a browser that is logged in.
+    Login,
 }
 
 /// What a text is, as far as that can be seen without looking it up.
@@ -27,6 +29,7 @@ impl Kind {
         match self {
             Self::Key => "tg_",
             Self::Admin => "tga_",
+            Self::Login => "tgl_",
         }
     }
 }

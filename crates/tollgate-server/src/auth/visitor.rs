@@ -1,8 +1,10 @@
 //! Who was let in, and what they may do.
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use http::StatusCode;
+use tokio_util::sync::CancellationToken;
 use tollgate_core::id::AgentId;
 use tollgate_core::turn::{Grant, Principal};
 
@@ -115,9 +117,22 @@ impl Visitor {
         Self { lease: lease.clone(), ..self.clone() }
     }
 
+    /// The same, as long as a login lasts.
+    pub(super) fn for_no_longer_than(self, login: &CancellationToken, until: SystemTime) -> Self {
+        Self { lease: self.lease.within(login, until), ..self }
+    }
+
     /// The agents that they may speak with; `None`: all of them.
     pub(crate) fn agents(&self) -> Option<&[AgentId]> {
         self.agents.as_deref()
+    }
+
+    /// Whoever is only known by where they are has not said who they are.
+    pub(crate) fn must_be_proven(&self) -> Result<(), Problem> {
+        match self.by {
+            By::Place => Err(ADMIN_ONLY),
+            By::Proof | By::Token => Ok(()),
+        }
     }
 
     pub(crate) fn need(&self, right: Right) -> Result<(), Problem> {

@@ -78,8 +78,8 @@ pub(super) async fn answer(
             Some(Acting { agent, turn, prompt })
         }
     };
-    let delivery = request.delivery;
-    let (chat, order) = (Arc::clone(&front.chat), Order { request, acting, chain });
+    let (delivery, trace) = (request.delivery, who.trace.clone());
+    let (chat, order) = (Arc::clone(&front.chat), Order { request, acting, chain, trace });
     let prepared = aside(size, move || chat.prepare(order)).await?;
     headers.facts(prepared.facts());
     let order = deliver::Order { opened, seen, headers, keeping, transcript, prepared };

@@ -35,6 +35,10 @@ impl Headers {
         self.set("x-tollgate-tier", turn.view.tier.as_str());
         self.set("x-tollgate-tier-reason", reason);
         self.set("x-tollgate-agent", turn.view.agent.as_str());
+        self.set("x-tollgate-turn", turn.id.as_str());
+        if let Some(span) = turn.span() {
+            self.set("x-tollgate-deadline-ms", &span.as_millis().to_string());
+        }
     }
 
     pub(super) fn model(&mut self, name: &str) {

@@ -4,7 +4,7 @@ use futures_util::{StreamExt as _, stream};
 use http_body_util::BodyExt as _;
 use tokio::sync::mpsc;
 
-use super::{Event, before, response};
+use super::{Event, before, listening, response};
 
 fn event(data: &str) -> Event {
     Event { name: "message", id: None, data: data.to_owned() }
@@ -19,6 +19,13 @@ async fn a_stream_that_says_nothing_shows_that_it_lives() {
     let body = response(late, Duration::from_secs(15)).into_body();
     let text = body.collect().await.unwrap().to_bytes();
     assert_eq!(text, ":\n\n:\n\nevent: message\ndata: 1\n\n");
+}
+
+#[tokio::test]
+async fn whoever_listens_hears_at_once_that_the_stream_is_open() {
+    let mut body = listening(stream::pending(), Duration::from_secs(15)).into_body();
+    let first = body.frame().await.unwrap().unwrap().into_data().unwrap();
+    assert_eq!(first, ":\n\n");
 }
 
 #[tokio::test]

@@ -98,6 +98,7 @@ impl Knock {
                 agent: self.agent.id.as_str().into(),
                 narrow: self.who.narrow.clone(),
                 override_right,
+                trace: self.who.trace.clone(),
             },
             agent: self.agent.clone(),
             live: self.live,

@@ -176,6 +176,10 @@ impl Line {
         Self { carrier, talk: Mutex::new(None), survivors: Mutex::new(None) }
     }
 
+    pub(super) fn is_pipe(&self) -> bool {
+        self.carrier == Carrier::Pipe
+    }
+
     /// For what a server says during the call.
     pub(super) fn events(&self, voice: Voice) -> Option<Events> {
         let (sender, receiver) = mpsc::channel(QUEUE);

@@ -6,7 +6,7 @@ use futures_util::future::{Abortable, join_all};
 use http::StatusCode;
 use serde_json::value::RawValue;
 use tollgate_core::budget::Tier;
-use tollgate_core::call::{Kind, Request};
+use tollgate_core::call::{Kind, Request, Status};
 use tollgate_core::filter::Narrow;
 use tollgate_core::json::Object;
 use tollgate_core::view::Form;
@@ -22,6 +22,7 @@ use super::exchange::{Answer, Carrier, Line};
 use super::listen::Digests;
 use super::method::{self, Method};
 use super::modern::Ask;
+use super::served::{About, Served};
 use super::session::{Opening, Session};
 use super::voice::{Hearer, Level, Voice};
 use super::{Front, META_AGENT, by_meta, passed_on, put_meta, wrong};
@@ -42,13 +43,30 @@ impl Speaker<'_> {
     fn who(&self, front: &Front, params: &Object<'_>) -> Result<Who, Refused> {
         let who = self.beside_meta(self.who.tier);
         let who = match params.object("_meta") {
-            Some(meta) => {
+            Some(mut meta) => {
                 self.same_agent(front, &meta)?;
-                who.with_limits(&meta)?
+                who.with_limits(&meta)?.part_of(meta::take_trace(&mut meta))
             }
             None => who,
         };
         Ok(Who { tier: who.tier.or(self.session.who.tier), ..who })
+    }
+
+    /// The span of a request.
+    fn served(
+        &self,
+        front: &Front,
+        known: Option<Method>,
+        (ask, line): (&Ask<'_>, &Line),
+    ) -> Served {
+        let tracer = front.gate.tracer();
+        if !tracer.is_on() {
+            return Served::nobody();
+        }
+        let inner = ask.params.object("_meta").and_then(|mut meta| meta::take_trace(&mut meta));
+        let who = self.who.clone().part_of(inner);
+        let revision = self.session.revision.as_str();
+        Served::begin(tracer, &who, &About { method: ask.method, known, revision, line })
     }
 
     /// Who listens on the session's stream.
@@ -151,11 +169,17 @@ pub(super) async fn answer(
     line: &Line,
 ) -> Answer {
     let id = ask.id.clone();
-    match Method::parse(Era::Legacy, ask.method) {
-        Ok(Method::Call(kind)) => call(front, speaker, (kind, ask), line).await,
-        Ok(method) => Answer::from_result(&id, local(front, speaker, method, &ask)),
-        Err(refused) => Answer::refused(Some(&id), &refused),
-    }
+    let method = Method::parse(Era::Legacy, ask.method);
+    let mut served = speaker.served(front, method.as_ref().ok().copied(), (&ask, line));
+    let answered = match method {
+        Ok(Method::Call(kind)) => {
+            return call(front, speaker, (kind, ask), (line, &mut served)).await;
+        }
+        Ok(method) => local(front, speaker, method, &ask),
+        Err(refused) => Err(refused),
+    };
+    served.end(Some(&answered));
+    Answer::from_result(&id, answered)
 }
 
 /// What is answered here, without any server.
@@ -225,12 +249,15 @@ async fn call(
     front: &Front,
     speaker: Speaker<'_>,
     (kind, ask): (Kind, Ask<'_>),
-    line: &Line,
+    (line, served): (&Line, &mut Served),
 ) -> Answer {
     let (_running, registration) = speaker.session.begin(&ask.id);
     line.outlive(&front.survivors);
     let id = ask.id.clone();
-    match Abortable::new(run(front, speaker, (kind, ask), line), registration).await {
+    let running = run(front, speaker, (kind, ask), (line, served));
+    let answered = Abortable::new(running, registration).await;
+    served.end(answered.as_ref().ok());
+    match answered {
         Ok(result) => Answer::from_result(&id, result.map(Text::Whole)),
         // The client said that it wants no answer.
         Err(futures_util::future::Aborted) => Answer::nothing(),
@@ -241,14 +268,15 @@ async fn run(
     front: &Front,
     speaker: Speaker<'_>,
     (kind, ask): (Kind, Ask<'_>),
-    line: &Line,
+    (line, served): (&Line, &mut Served),
 ) -> Result<String, Refused> {
     let session = speaker.session;
     let Ask { id, mut params, .. } = ask;
-    let who = speaker.who(front, &params)?;
+    let who = served.within(speaker.who(front, &params)?);
     let token = take_meta(&mut params)?;
     who.may(kind)?;
     let turn = who.turn::<Refused>(&front.gate)?;
+    served.about(&turn, kind, &params);
     let client = session.client();
     let progress = if token.is_some() { Progress::Wanted } else { Progress::Unwanted };
     let events = line.events(Voice { token, hearer: Hearer::Legacy(Arc::clone(session)) });
@@ -256,14 +284,20 @@ async fn run(
     let rest = front.rest;
     let caller = Caller { events, progress, dialogue, rest, ..Caller::silent(&client) };
     let result = match front.gate.call(&turn, Request { kind, params }, caller).await {
-        Ok(Reply::Tool(outcome)) => outcome.result,
+        Ok(Reply::Tool(outcome)) => {
+            served.ran(outcome.status);
+            outcome.result
+        }
         Ok(Reply::Result(result)) => result,
         Ok(Reply::InputRequired(_) | Reply::Task(_)) => {
             let message = "the server answered with what this client cannot take";
             return Err(Refused::new(StatusCode::OK, code::INTERNAL_ERROR, message));
         }
         Err(error) => match call_error(Era::Legacy, kind, error) {
-            Told::Failure(message) => dress::failure(&message),
+            Told::Failure(message) => {
+                served.ran(Status::Error);
+                dress::failure(&message)
+            }
             Told::Error(refused) => return Err(refused),
         },
     };

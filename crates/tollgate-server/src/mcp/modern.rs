@@ -3,7 +3,7 @@
 use http::{HeaderMap, StatusCode};
 use serde_json::json;
 use serde_json::value::RawValue;
-use tollgate_core::call::{Kind, Request};
+use tollgate_core::call::{Kind, Request, Status};
 use tollgate_core::json::{self, Object};
 use tollgate_core::turn::Turn;
 use tollgate_core::view::Form;
@@ -18,6 +18,7 @@ use tollgate_mcp::{Era, Revision};
 use super::dress::{self, PageOf, Shape, Text};
 use super::exchange::{Answer, Line};
 use super::method::{self, Method};
+use super::served::{About, Served};
 use super::voice::{Hearer, Level, Voice};
 use super::{Front, headers, listen, passed_on, put_meta};
 use crate::refusal::{Refused, Told, call_error};
@@ -53,30 +54,62 @@ async fn respond(front: &Front, from: From<'_>, mut ask: Ask<'_>) -> Result<Text
     if let Some(headers) = headers {
         headers::check_standard(headers, ask.method, &ask.params)?;
     }
-    let method = Method::parse(Era::Modern, ask.method)?;
-    if method == Method::Discover {
-        return Ok(Text::Whole(dress::discover(&ask.id)));
-    }
-    let turn = who.turn::<Refused>(&front.gate)?;
-    match method {
-        Method::List(list) => {
-            let cursor = method::optional_string(&ask.params, "cursor")?;
-            let page = PageOf { form: Form::Modern, cursor: cursor.as_deref() };
-            Ok(dress::list(&ask.id, &turn.view, list, page)?)
+    let method = Method::parse(Era::Modern, ask.method);
+    let known = method.as_ref().ok().copied();
+    let about = About { method: ask.method, known, revision: &meta.revision, line };
+    let mut served = Served::begin(front.gate.tracer(), &who, &about);
+    let asked = Asked { who: served.within(who), headers, line, meta };
+    let answered = match method {
+        Ok(method) => asked.answered(front, (method, ask), &mut served).await,
+        Err(refused) => Err(refused),
+    };
+    served.end(Some(&answered));
+    answered
+}
+
+/// A request that can be answered.
+struct Asked<'a> {
+    who: Who,
+    headers: Option<&'a HeaderMap>,
+    line: &'a Line,
+    meta: RequestMeta,
+}
+
+impl Asked<'_> {
+    async fn answered(
+        self,
+        front: &Front,
+        (method, ask): (Method, Ask<'_>),
+        served: &mut Served,
+    ) -> Result<Text, Refused> {
+        let Self { who, headers, line, meta } = self;
+        if method == Method::Discover {
+            return Ok(Text::Whole(dress::discover(&ask.id)));
         }
-        Method::Listen => listen::listen(front, (who, &turn), (&ask.id, &ask.params), line).await,
-        Method::Call(kind) => {
-            who.may(kind)?;
-            check_mirrored(headers, &turn, kind, &ask.params)?;
-            let call = Call { kind, meta, turn, line };
-            call.run(front, ask).await.map(Text::Whole)
+        let turn = who.turn::<Refused>(&front.gate)?;
+        match method {
+            Method::List(list) => {
+                let cursor = method::optional_string(&ask.params, "cursor")?;
+                let page = PageOf { form: Form::Modern, cursor: cursor.as_deref() };
+                Ok(dress::list(&ask.id, &turn.view, list, page)?)
+            }
+            Method::Listen => {
+                listen::listen(front, (who, &turn), (&ask.id, &ask.params), line).await
+            }
+            Method::Call(kind) => {
+                who.may(kind)?;
+                check_mirrored(headers, &turn, kind, &ask.params)?;
+                served.about(&turn, kind, &ask.params);
+                let call = Call { kind, meta, turn, line };
+                call.run(front, ask, served).await.map(Text::Whole)
+            }
+            Method::Discover
+            | Method::Initialize
+            | Method::Ping
+            | Method::SetLevel
+            | Method::Subscribe
+            | Method::Unsubscribe => Err(Refused::unknown_method(Era::Modern, ask.method)),
         }
-        Method::Discover
-        | Method::Initialize
-        | Method::Ping
-        | Method::SetLevel
-        | Method::Subscribe
-        | Method::Unsubscribe => Err(Refused::unknown_method(Era::Modern, ask.method)),
     }
 }
 
@@ -88,7 +121,7 @@ fn read_meta(params: &mut Object<'_>, who: Who) -> Result<(RequestMeta, Who), Re
         return Err(refused(ErrorObject::new(code::INVALID_PARAMS, message)));
     };
     let meta = RequestMeta::read(&raw).map_err(refused)?;
-    let who = who.with_wishes(&raw)?;
+    let who = who.with_wishes(&raw)?.part_of(meta::take_trace(&mut raw));
     let rest = passed_on(&mut raw);
     put_meta(params, rest);
     Ok((meta, who))
@@ -128,7 +161,12 @@ struct Call<'a> {
 }
 
 impl Call<'_> {
-    async fn run(self, front: &Front, ask: Ask<'_>) -> Result<String, Refused> {
+    async fn run(
+        self,
+        front: &Front,
+        ask: Ask<'_>,
+        served: &mut Served,
+    ) -> Result<String, Refused> {
         let Ask { id, mut params, .. } = ask;
         let retry = take_retry(&mut params)?;
         let is_retry = retry.state.is_some() || retry.responses.is_some();
@@ -157,11 +195,17 @@ impl Call<'_> {
             _ => Shape::Complete,
         };
         let (result, shape) = match front.gate.call(&self.turn, request, caller).await {
-            Ok(Reply::Tool(outcome)) => (outcome.result, shape),
+            Ok(Reply::Tool(outcome)) => {
+                served.ran(outcome.status);
+                (outcome.result, shape)
+            }
             Ok(Reply::Result(result)) => (result, shape),
             Ok(Reply::InputRequired(result) | Reply::Task(result)) => (result, Shape::AsIs),
             Err(error) => match call_error(Era::Modern, self.kind, error) {
-                Told::Failure(message) => (dress::failure(&message), shape),
+                Told::Failure(message) => {
+                    served.ran(Status::Error);
+                    (dress::failure(&message), shape)
+                }
                 Told::Error(refused) => return Err(refused),
             },
         };

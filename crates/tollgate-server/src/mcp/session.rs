@@ -78,6 +78,10 @@ impl Sessions {
         }
     }
 
+    pub(crate) fn count(&self) -> usize {
+        self.all.read().len()
+    }
+
     /// Forgets sessions that nobody used for long.
     pub(crate) fn sweep(&self) {
         self.forget(|session| self.is_over(session, 1));

@@ -1,6 +1,7 @@
 //! `POST /v1/tools/execute`: one call and its outcome, which comes alone or, for whoever accepts
 //! only events, after all that is said while the call runs.
 
+use std::iter;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -9,10 +10,9 @@ use axum::response::{IntoResponse, Response};
 use http::StatusCode;
 use http::header::CONTENT_TYPE;
 use http::request::Parts;
-use serde_json::json;
 use tokio::sync::mpsc;
 use tollgate_core::call::{self, Kind, Outcome, Retry};
-use tollgate_core::json::Object;
+use tollgate_core::json::{self, Object};
 use tollgate_core::shaping::{self, Caps};
 use tollgate_core::turn::Turn;
 use tollgate_engine::caller::{CallError, Caller, Freshness, Late, Reply};
@@ -77,7 +77,7 @@ fn heard(event: client::Event) -> Option<Event> {
             Some(Event { name: "log", id: None, data: params.get().to_owned() })
         }
         client::Event::Announcement(message) => {
-            Some(Event::new("announcement", &json!({ "message": &*message })))
+            Some(Event::new("announcement", &serde_json::json!({ "message": &*message })))
         }
         // Nobody is there to answer, and dropping it says so.
         client::Event::Question(_) => None,
@@ -103,7 +103,7 @@ impl Ended {
     }
 }
 
-const KEYS: &[&str] = &["name", "arguments", "agent", "tier", "late", "consumer"];
+const KEYS: &[&str] = &["name", "arguments", "agent", "tier", "late", "consumer", "also"];
 
 /// A call that was asked for by someone who may.
 struct Order {
@@ -111,6 +111,8 @@ struct Order {
     name: String,
     params: Object<'static>,
     caps: Caps,
+    /// Who else is to get the outcome of this one run.
+    also: Vec<(&'static str, Caps)>,
     freshness: Freshness,
     late: Late,
 }
@@ -123,7 +125,11 @@ impl Order {
             Some(true) => Late::Delivered,
             Some(false) | None => Late::Dropped,
         };
-        let caps = asked.text("consumer")?.map_or(Ok(Caps::mcp()), |name| consumer(&name))?;
+        let caps = match asked.text("consumer")? {
+            Some(name) => consumer("consumer", &name)?.1,
+            None => Caps::mcp(),
+        };
+        let also = others(asked.texts("also")?.unwrap_or_default())?;
         let wishes = Wishes { agent: asked.text("agent")?, tier: asked.tier("tier")? };
         let who = Who::read(&front.keys, sent, wishes)?;
         let turn = who.turn::<Problem>(&front.gate)?;
@@ -133,26 +139,40 @@ impl Order {
         if let Some(arguments) = asked.raw("arguments") {
             params.set("arguments", arguments.to_owned());
         }
-        Ok(Self { turn, name, params, caps, freshness: freshness(sent), late })
+        Ok(Self { turn, name, params, caps, also, freshness: freshness(sent), late })
     }
 
     async fn run(self, front: &Front, events: Option<client::Events>) -> Result<Ended, Problem> {
-        let Self { turn, name, params, caps, freshness, late } = self;
+        let Self { turn, name, params, caps, also, freshness, late } = self;
         let (progress, log_level) = match events {
             Some(_) => (Progress::Wanted, Some("info".to_owned())),
             None => (Progress::Unwanted, None),
         };
         let client = ClientFacts { log_level, ..ClientFacts::default() };
-        let caller = Caller { events, progress, caps, freshness, late, ..Caller::silent(&client) };
+        let taken = if also.is_empty() { caps } else { gate::whole(caps) };
+        let silent = Caller::silent(&client);
+        let caller = Caller { events, progress, caps: taken, freshness, late, ..silent };
         let request = call::Request { kind: Kind::CallTool, params };
         let outcome = settled(front.gate.call(&turn, request, caller).await)?;
         let too_often = match (&outcome.retry, outcome.status) {
             (Retry::Sensible { after, .. }, call::Status::RateLimited) => *after,
             _ => None,
         };
+        let gate = Arc::clone(&front.gate);
         let outcome = aside(outcome.result.get().len(), move || {
-            let spoken = gate::spoken(&turn, &name, &outcome, caps.wording);
-            OutcomeJson::new(&outcome, &spoken, caps.wording).to_text()
+            let written = |outcome: &Outcome, caps: Caps| {
+                let spoken = gate::spoken(&turn, &name, outcome, caps.wording);
+                OutcomeJson::new(outcome, &spoken, caps.wording).to_text()
+            };
+            if also.is_empty() {
+                return written(&outcome, caps);
+            }
+            let consumers: Vec<Caps> =
+                iter::once(caps).chain(also.iter().map(|(_, caps)| *caps)).collect();
+            let shaped = gate.reshaped(&turn, (&name, &outcome), &consumers);
+            let mut all = shaped.iter().zip(&consumers).map(|(it, caps)| written(it, *caps));
+            let first = all.next().unwrap_or_default();
+            together(&first, also.iter().map(|(name, _)| *name).zip(all))
         });
         Ok(Ended { outcome: outcome.await, too_often })
     }
@@ -184,9 +204,33 @@ pub(super) fn settled(reply: Result<Reply, CallError>) -> Result<Outcome, Proble
 }
 
 /// Who will use the result, and so how much of it is of use.
-fn consumer(name: &str) -> Result<Caps, Problem> {
-    Caps::named(name).ok_or_else(|| {
+fn consumer(key: &str, name: &str) -> Result<(&'static str, Caps), Problem> {
+    let found = Caps::TABLE.iter().find(|(known, _)| *known == name);
+    found.copied().ok_or_else(|| {
         let known: Vec<&str> = Caps::TABLE.iter().map(|(name, _)| *name).collect();
-        bad(format!("`consumer` is one of {}", known.join(", ")))
+        bad(format!("`{key}` is one of {}", known.join(", ")))
     })
+}
+
+/// Each once, in the order in which they were named.
+fn others(names: Vec<String>) -> Result<Vec<(&'static str, Caps)>, Problem> {
+    let mut others: Vec<(&'static str, Caps)> = Vec::new();
+    for name in names {
+        let other = consumer("also", &name)?;
+        if !others.iter().any(|(known, _)| *known == other.0) {
+            others.push(other);
+        }
+    }
+    Ok(others)
+}
+
+/// The outcome of the first with those of the others in it, by their names; all are JSON objects.
+fn together(first: &str, others: impl Iterator<Item = (&'static str, String)>) -> String {
+    let mut also = Object::new();
+    for (name, outcome) in others {
+        also.set(name, json::raw(outcome));
+    }
+    let mut object = Object::parse(first).unwrap_or_default().into_owned();
+    object.set("also", also.to_raw());
+    object.to_text()
 }

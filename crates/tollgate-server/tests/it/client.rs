@@ -13,6 +13,7 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tollgate_mcp::tasks::{self, Task};
 
+use crate::described;
 use crate::stage::{ADMIN, Stage, modern_headers};
 
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
@@ -176,6 +177,7 @@ impl Call {
     }
 
     pub(crate) async fn send(self) -> Reply {
+        let (method, path) = (self.method.clone(), self.path.clone());
         let sent = async {
             let (response, _connection) = self.start().await;
             let (parts, body) = response.into_parts();
@@ -183,7 +185,9 @@ impl Call {
             let text = String::from_utf8(bytes.to_vec()).unwrap();
             Reply { status: parts.status.as_u16(), headers: parts.headers, text }
         };
-        tokio::time::timeout(PATIENCE, sent).await.expect("an answer in time")
+        let reply = tokio::time::timeout(PATIENCE, sent).await.expect("an answer in time");
+        described::check(&method, &path, &reply);
+        reply
     }
 
     /// Only what the answer comes to, in short.
@@ -198,10 +202,12 @@ impl Call {
     }
 
     pub(crate) async fn stream(self) -> Stream {
+        let path = self.path.clone();
         let (response, connection) =
             tokio::time::timeout(PATIENCE, self.start()).await.expect("headers in time");
         assert_eq!(response.status(), 200);
-        Stream { body: response.into_body(), buffer: String::new(), _connection: connection }
+        let (body, buffer) = (response.into_body(), String::new());
+        Stream { path, body, buffer, _connection: connection }
     }
 
     async fn start(self) -> (Response<Incoming>, Task) {
@@ -222,6 +228,7 @@ impl Call {
 
 /// An event stream that is read as it comes.
 pub(crate) struct Stream {
+    path: String,
     body: Incoming,
     buffer: String,
     _connection: Task,
@@ -234,7 +241,11 @@ impl Stream {
 
     /// With the event's name.
     pub(crate) async fn next_named(&mut self) -> Option<(String, Value)> {
-        tokio::time::timeout(PATIENCE, self.read()).await.expect("an event in time")
+        let event = tokio::time::timeout(PATIENCE, self.read()).await.expect("an event in time");
+        if let Some((name, data)) = &event {
+            described::check_event(&self.path, name, data);
+        }
+        event
     }
 
     /// That nothing is said for a while.

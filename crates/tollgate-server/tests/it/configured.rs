@@ -1,18 +1,24 @@
 //! The config over HTTP, with an operator that only writes down what it is asked.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::UNIX_EPOCH;
 
 use async_trait::async_trait;
 use parking_lot::Mutex;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
+use tollgate_core::secret::Secret;
+use tollgate_engine::settings::{Auth, Endpoint, Server as UpstreamSettings, Transport};
+use tollgate_mcp::Revision;
 use tollgate_server::operator::{
-    Attempt, Change, Changed, Effect, Operator, Order, Outcome, Refused, Shown, Tally,
+    Attempt, Change, Changed, Connection, Effect, Entry, File, Offered, OfferedServer, Operator,
+    Order, Outcome, Reach, Refused, Shown, Tally, Wanted,
 };
 use tollgate_server::{Fingerprint, Key, Right, Rights};
 
 use crate::client::{Call, Reply};
-use crate::stage::{ADMIN, Setup, Stage};
+use crate::stage::{ADMIN, Setup, Stage, server};
+use crate::upstream::Upstream;
 
 const SECRET: &str = "a-key-of-sixteen";
 
@@ -20,6 +26,7 @@ const SECRET: &str = "a-key-of-sixteen";
 struct Noting {
     orders: Mutex<Vec<Order>>,
     reloads: Mutex<Vec<String>>,
+    proved: Mutex<Vec<Wanted>>,
     /// How the next change goes, if not well.
     refuses: Mutex<Option<Refused>>,
 }
@@ -28,7 +35,42 @@ struct Noting {
 impl Operator for Noting {
     async fn config(&self) -> Result<Shown, Refused> {
         let (version, text) = ("v1".to_owned(), "a: 1 # é\n".to_owned());
-        Ok(Shown { file: Some("t.yaml".to_owned()), version, text, values: json!({ "a": 1 }) })
+        let (file, values) = (Some("t.yaml".to_owned()), json!({ "a": 1 }));
+        Ok(Shown { file, version, text, values, writable: true })
+    }
+
+    fn file(&self) -> File {
+        File { path: Some("t.yaml".to_owned()), writable: true }
+    }
+
+    async fn server(&self, name: &str) -> Result<Option<Entry>, Refused> {
+        let entry = Entry {
+            keys: Map::from_iter([("url".to_owned(), json!("<script>"))]),
+            yaml: "test:\n  url: <script>\n".to_owned(),
+            version: "v1".to_owned(),
+            writable: false,
+        };
+        Ok((name == "test").then_some(entry))
+    }
+
+    async fn prove(&self, wanted: Wanted) -> Result<UpstreamSettings, Refused> {
+        let url = wanted.server.get("url").and_then(Value::as_str).unwrap_or_default().to_owned();
+        self.proved.lock().push(wanted);
+        match self.refuses.lock().take() {
+            Some(refused) => Err(refused),
+            None => {
+                let endpoint = Endpoint { url, headers: BTreeMap::new(), auth: Auth::None };
+                let transport = Transport::StreamableHttp(endpoint);
+                Ok(server("aside", transport, Revision::NEWEST_LEGACY))
+            }
+        }
+    }
+
+    async fn login(&self, name: &str, by: &str) -> Result<String, Refused> {
+        match self.refuses.lock().take() {
+            Some(refused) => Err(refused),
+            None => Ok(format!("https://login.test/?server={name}&by={by}")),
+        }
     }
 
     async fn change(&self, order: Order) -> Result<Changed, Refused> {
@@ -39,6 +81,42 @@ impl Operator for Noting {
         let (version, diff) = ("v2".to_owned(), "+a\n".to_owned());
         let effect = Effect { needs_restart: vec!["listen".to_owned()], ..Effect::default() };
         Ok(Changed { version, diff, report: Value::Null, effect })
+    }
+
+    async fn import(&self, text: &str, name: Option<&str>) -> Result<Offered, Refused> {
+        if text == "nothing" {
+            return Err(Refused::Unreadable("there is nothing to import in it".to_owned()));
+        }
+        let server = OfferedServer {
+            name: name.unwrap_or("found").to_owned(),
+            keys: Map::from_iter([("url".to_owned(), json!(text))]),
+            clash: false,
+            notes: vec!["look".to_owned()],
+        };
+        let dropped = vec![("a".to_owned(), "why not".to_owned())];
+        let others = vec![("agents".to_owned(), server.clone())];
+        let given = vec![("A_TOKEN".to_owned(), Secret::new("pasted"))];
+        Ok(Offered { format: "a URL".to_owned(), servers: vec![server], others, dropped, given })
+    }
+
+    async fn registry(&self, words: &str, cursor: Option<&str>) -> Result<Value, Refused> {
+        match words {
+            "away" => Err(Refused::Elsewhere("the registry answered 500".to_owned())),
+            _ => Ok(json!({"servers": [], "next": format!("{words}: {}", cursor.unwrap_or(""))})),
+        }
+    }
+
+    fn connect(&self, reach: &Reach) -> Vec<Connection> {
+        let text = format!("{} {:?} {} {:?}", reach.url, reach.agent, reach.model, reach.door);
+        vec![Connection {
+            id: "x".to_owned(),
+            name: "X".to_owned(),
+            file: None,
+            language: "json".to_owned(),
+            text,
+            link: None,
+            note: None,
+        }]
     }
 
     async fn reload(&self, by: &str) -> Attempt {
@@ -83,7 +161,7 @@ async fn post(stage: &Stage, path: &str, body: &str) -> Reply {
     call.header("content-type", "application/json").send().await
 }
 
-const ROUTES: [(&str, &str); 11] = [
+const ROUTES: [(&str, &str); 16] = [
     ("GET", "/api/config"),
     ("PUT", "/api/config"),
     ("POST", "/api/config/check"),
@@ -91,10 +169,15 @@ const ROUTES: [(&str, &str); 11] = [
     ("POST", "/api/reload"),
     ("GET", "/api/servers"),
     ("POST", "/api/servers"),
+    ("POST", "/api/servers/try"),
+    ("PUT", "/api/servers/a"),
     ("DELETE", "/api/servers/a"),
     ("POST", "/api/servers/a/enable"),
     ("POST", "/api/servers/a/disable"),
     ("POST", "/api/servers/a/restart"),
+    ("POST", "/api/import"),
+    ("GET", "/api/registry"),
+    ("POST", "/api/servers/a/login"),
 ];
 
 #[tokio::test]
@@ -120,7 +203,8 @@ async fn a_config_is_shown_with_its_version() {
     assert_eq!(shown.header("etag").as_deref(), Some("\"v1\""));
     assert_eq!(shown.header("cache-control").as_deref(), Some("no-store"));
     let values = ask(&stage, "GET", "/api/config?format=json").await;
-    assert_eq!(values.json(), json!({"file": "t.yaml", "version": "v1", "config": {"a": 1}}));
+    let expected = json!({"file": "t.yaml", "version": "v1", "writable": true, "config": {"a": 1}});
+    assert_eq!(values.json(), expected);
     assert_eq!(ask(&stage, "GET", "/api/config?format=toml").await.status, 400);
     assert_eq!(ask(&stage, "GET", "/api/config?x=1").await.status, 400);
 }
@@ -156,7 +240,9 @@ async fn every_refusal_has_its_status_and_its_code() {
         (Refused::Conflict("x".to_owned()), 409, "conflict"),
         (Refused::ServerExists("x".to_owned()), 409, "server_exists"),
         (Refused::UnknownServer("x".to_owned()), 404, "unknown_server"),
-        (Refused::Unwritable("x".to_owned()), 409, "unwritable_config"),
+        (Refused::Unwritable { why: "x".to_owned(), yaml: None }, 409, "unwritable_config"),
+        (Refused::NoLogin("x".to_owned()), 409, "no_login"),
+        (Refused::NotLoggedIn("x".to_owned()), 502, "login_failed"),
         (Refused::Failed("x".to_owned()), 500, "config_failed"),
     ] {
         *noting.refuses.lock() = Some(refused);
@@ -188,7 +274,7 @@ async fn b_me_6_a_server_is_taken_as_it_is_sent_or_not_at_all() {
     assert_eq!(post(&stage, "/api/servers?dry_run=true", body).await.status, 200);
     assert_eq!(post(&stage, "/api/servers?dry_run=maybe", body).await.status, 400);
     let order = noting.orders.lock().remove(0);
-    let Change::Add { name, server } = order.change else { panic!() };
+    let Change::Add { name, server, .. } = order.change else { panic!() };
     assert_eq!(name, "a");
     let expected = json!({"url": "https://x.test", "env": {"<b>": "</b>"}});
     assert_eq!(Value::Object(server), expected);
@@ -214,4 +300,138 @@ async fn a_gateway_without_a_config_says_so() {
     let ask = |path: &str| stage.request("GET", path).header("x-api-key", ADMIN);
     assert_eq!(ask("/api/config").status().await, 501);
     assert_eq!(ask("/api/servers").status().await, 200);
+}
+
+#[tokio::test]
+async fn one_server_is_shown_whole_to_admins_and_without_its_config_to_observers() {
+    for (right, config) in
+        [(Right::Admin, json!({"url": "<script>"})), (Right::Observe, Value::Null)]
+    {
+        let (stage, _) = stage(&[right]).await;
+        let shown = ask(&stage, "GET", "/api/servers/test").await;
+        let (status, one) = (shown.status, shown.json());
+        assert_eq!((status, &one["config"], &one["state"]), (200, &config, &json!("ready")));
+        assert_eq!(shown.header("x-content-type-options").as_deref(), Some("nosniff"));
+        assert_eq!(shown.header("content-type").as_deref(), Some("application/json"));
+        assert_eq!(one["history"][0]["state"], "ready");
+        assert_eq!(ask(&stage, "GET", "/api/servers/none").await.status, 404);
+    }
+    let (stage, _) = stage(&[Right::Execute]).await;
+    assert_eq!(ask(&stage, "GET", "/api/servers/test").await.status, 403);
+}
+
+#[tokio::test]
+async fn a_server_is_replaced_by_the_keys_that_are_sent() {
+    let (stage, noting) = stage(&[Right::Admin]).await;
+    let put = |body: &'static str| {
+        let call = with_key(stage.request("PUT", "/api/servers/a")).body(body);
+        call.header("content-type", "application/json").header("if-match", "\"v1\"").send()
+    };
+    for body in ["[]", "{", "{\"name\": \"b\"}", "{\"name\": 5}"] {
+        assert_eq!(put(body).await.status, 400, "{body}");
+    }
+    assert!(noting.orders.lock().is_empty());
+    assert_eq!(put("{\"name\": \"a\", \"url\": \"x\", \"env\": null}").await.status, 200);
+    let order = noting.orders.lock().remove(0);
+    let server = Map::from_iter([("url".to_owned(), json!("x"))]);
+    assert_eq!(order.change, Change::Replace { name: "a".to_owned(), server });
+    assert_eq!(order.version.as_deref(), Some("v1"));
+    let why = || "x".to_owned();
+    *noting.refuses.lock() =
+        Some(Refused::Unwritable { why: why(), yaml: Some("a: 1\n".to_owned()) });
+    assert_eq!(put("{}").await.json()["yaml"], "a: 1\n");
+}
+
+async fn tries(stage: &Stage, url: &str, accept: &str) -> Reply {
+    let body = json!({"name": "aside", "url": url}).to_string();
+    let call = with_key(stage.request("POST", "/api/servers/try")).body(body);
+    call.header("content-type", "application/json").header("accept", accept).send().await
+}
+
+#[tokio::test]
+async fn a_trial_is_told_as_it_goes_and_leaves_nothing() {
+    let up = Upstream::start().await;
+    let (stage, noting) = stage(&[Right::Admin]).await;
+    let url = format!("http://{}/mcp", up.address);
+    let streamed = tries(&stage, &url, "text/event-stream").await;
+    assert_eq!(streamed.header("content-type").as_deref(), Some("text/event-stream"));
+    let events = streamed.events();
+    let (first, last) = (&events[0], &events[events.len() - 1]);
+    assert_eq!(first["state"], "starting", "{events:?}");
+    assert_eq!((&last["ok"], &last["protocol"]), (&json!(true), &json!("2025-11-25")), "{last}");
+    let names: Vec<&str> =
+        last["tools"].as_array().unwrap().iter().filter_map(|it| it["name"].as_str()).collect();
+    assert!(names.contains(&"count"), "{names:?}");
+    assert_eq!(noting.proved.lock()[0].name, "aside");
+    let plain = tries(&stage, &url, "application/json").await;
+    assert_eq!((plain.status, &plain.json()["ok"]), (200, &json!(true)));
+    assert!(!ask(&stage, "GET", "/api/servers").await.text.contains("aside"));
+    let away = tries(&stage, "http://127.0.0.1:9/mcp", "text/event-stream").await.events();
+    assert_eq!(away[away.len() - 1]["ok"], false, "{away:?}");
+    *noting.refuses.lock() = Some(Refused::Mistakes(json!({ "diagnostics": [] })));
+    assert_eq!(tries(&stage, &url, "text/event-stream").await.status, 422);
+}
+
+#[tokio::test]
+async fn a_text_of_another_program_is_shown_as_servers_and_changes_nothing() {
+    let (stage, noting) = stage(&[Right::Admin]).await;
+    let body = json!({"text": "https://x.test/mcp", "name": " mine "}).to_string();
+    let read = post(&stage, "/api/import", &body).await;
+    assert_eq!(read.status, 200, "{}", read.text);
+    assert_eq!(read.header("cache-control").as_deref(), Some("no-store"));
+    let read = read.json();
+    assert_eq!((&read["format"], &read["given"]["A_TOKEN"]), (&json!("a URL"), &json!("pasted")));
+    assert_eq!(
+        read["servers"][0],
+        json!({"name": "mine", "clash": false, "notes": ["look"], "server": {"url": "https://x.test/mcp"}})
+    );
+    assert_eq!(read["others"][0]["section"], "agents");
+    assert_eq!(read["dropped"], json!([{"what": "a", "why": "why not"}]));
+    let refused = post(&stage, "/api/import", r#"{"text": "nothing"}"#).await;
+    assert_eq!((refused.status, refused.json()["code"].as_str()), (422, Some("unreadable_text")));
+    for body in ["{}", r#"{"text": 5}"#, r#"{"text": "a", "file": "/etc/passwd"}"#, "[]"] {
+        assert_eq!(post(&stage, "/api/import", body).await.status, 400, "{body}");
+    }
+    assert!(noting.orders.lock().is_empty());
+}
+
+#[tokio::test]
+async fn programs_are_told_the_address_by_which_they_were_asked() {
+    let (stage, _) = stage(&[Right::Observe]).await;
+    let told = ask(&stage, "GET", "/api/connect").await;
+    assert_eq!(told.status, 200, "{}", told.text);
+    let told = told.json();
+    let url = told["url"].as_str().unwrap_or_default();
+    assert!(url.starts_with("http://127.0.0.1:"), "{told}");
+    assert_eq!(told["needs_key"], true);
+    let text = told["clients"][0]["text"].as_str().unwrap_or_default();
+    assert!(text.starts_with(url) && text.ends_with(" None default Locked"), "{text}");
+    assert_eq!(ask(&stage, "GET", "/api/connect?agent=nobody").await.status, 404);
+    assert_eq!(ask(&stage, "GET", "/api/connect?agents=x").await.status, 400);
+    let (stage, _) = self::stage(&[Right::Execute]).await;
+    assert_eq!(ask(&stage, "GET", "/api/connect").await.status, 403);
+}
+
+#[tokio::test]
+async fn the_registry_is_asked_for_whoever_may_add_servers() {
+    let (stage, _) = stage(&[Right::Admin]).await;
+    let found = ask(&stage, "GET", "/api/registry?q=%20file%20system&cursor=a%2Fb").await;
+    assert_eq!(found.status, 200, "{}", found.text);
+    let expected = json!({"servers": [], "next": "file system: a/b"});
+    assert_eq!(found.json(), expected);
+    let away = ask(&stage, "GET", "/api/registry?q=away").await;
+    assert_eq!((away.status, away.json()["code"].as_str()), (502, Some("registry_failed")));
+    assert_eq!(ask(&stage, "GET", "/api/registry?query=x").await.status, 400);
+    let long = format!("/api/registry?q={}", "x".repeat(3_000));
+    assert_eq!(ask(&stage, "GET", &long).await.status, 400);
+}
+
+#[tokio::test]
+async fn whoever_may_is_given_the_link_to_log_in_by() {
+    let (stage, noting) = stage(&[Right::Admin]).await;
+    let given = ask(&stage, "POST", "/api/servers/a/login").await;
+    assert_eq!(given.json(), json!({"url": "https://login.test/?server=a&by=key:ops"}));
+    assert_eq!(given.header("cache-control").as_deref(), Some("no-store"));
+    *noting.refuses.lock() = Some(Refused::NoLogin("x".to_owned()));
+    assert_eq!(ask(&stage, "POST", "/api/servers/a/login").await.json()["code"], "no_login");
 }

@@ -25,7 +25,9 @@ const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 
 /// What needs no key.
 fn is_open(path: &str) -> bool {
-    ["/", "/healthz", "/readyz"].contains(&path) || path.starts_with("/.well-known/")
+    ["/", "/api/login", "/healthz", "/icon.svg", "/readyz"].contains(&path)
+        || path.starts_with("/assets/")
+        || path.starts_with("/.well-known/")
 }
 
 async fn closed() -> Stage {
@@ -133,7 +135,10 @@ async fn s_08_no_route_answers_under_another_name_or_to_another_page() {
 async fn s_02_without_keys_what_operates_the_gateway_needs_the_token() {
     let stage = Stage::start().await;
     let is_operation = |path: &&String| {
-        path.starts_with("/api") || path.starts_with("/mcp/status") || path.starts_with("/mcp/test")
+        let operates = ["/api", "/mcp/status", "/mcp/test"];
+        // `logins.rs` has the one that asks who is there.
+        let tells_only = *path == "/api/openapi.json";
+        operates.iter().any(|prefix| path.starts_with(prefix)) && !is_open(path) && !tells_only
     };
     let operations: Vec<String> = paths().iter().filter(is_operation).cloned().collect();
     assert!(operations.len() >= 8, "{operations:?}");
@@ -161,12 +166,19 @@ async fn s_02_without_keys_what_operates_the_gateway_needs_the_token() {
 }
 
 #[tokio::test]
-async fn the_page_is_a_note_without_scripts() {
+async fn s_16_the_page_may_load_nothing_but_itself() {
     let stage = closed().await;
     let page = stage.request("GET", "/").send().await;
     assert_eq!(page.status, 200);
     let policy = page.header("content-security-policy").unwrap();
     assert!(policy.starts_with("default-src 'none'"), "{policy}");
-    assert!(page.text.contains("Tollgate is running") && !page.text.contains("<script"));
+    assert!(policy.contains("script-src 'self'") && policy.contains("frame-ancestors 'none'"));
+    assert!(!policy.contains("unsafe"), "{policy}");
+    // Built in or not: no script stands in the page itself.
+    let inline = page.text.split("<script").skip(1).any(|script| !script.contains(" src=\"./"));
+    assert!(page.text.contains("<title>Tollgate</title>") && !inline, "{}", page.text);
     assert_eq!(page.header("x-content-type-options").as_deref(), Some("nosniff"));
+    assert_eq!(page.header("x-frame-options").as_deref(), Some("DENY"));
+    let missing = stage.request("GET", "/assets/no-such-file.js").send().await;
+    assert_eq!(missing.status, 404);
 }

@@ -115,3 +115,35 @@ async fn pages_that_are_none_are_refused_with_those_there_are() {
         assert!(error["message"].as_str().unwrap().contains(&said), "{query}: {error}");
     }
 }
+
+#[tokio::test]
+async fn one_run_serves_several_consumers_each_with_its_own_part() {
+    let stage = Stage::start().await;
+    let text = "word ".repeat(2_000);
+    let body = json!({"name": "echo", "arguments": {"text": text}, "consumer": "chat",
+        "also": ["speech", "mcp", "speech"]});
+    let reply = stage.post(body.to_string()).path("/v1/tools/execute").send().await.json();
+    assert_eq!(stage.calls(), 1);
+    assert_eq!((&reply["status"], &reply["truncated"]), (&json!("ok"), &Value::Null));
+    assert_eq!(reply["data"], text);
+    let also = reply["also"].as_object().unwrap();
+    assert_eq!(also.keys().collect::<Vec<_>>(), ["speech", "mcp"]);
+    assert_eq!(also["mcp"]["data"], text);
+    let speech = &also["speech"];
+    assert_eq!((&speech["status"], &speech["truncated"]), (&json!("ok"), &json!(true)), "{speech}");
+    assert!(speech["message"].as_str().unwrap().len() <= 600, "{speech}");
+    let path = format!("/v1/results/{}", speech["handle"].as_str().unwrap());
+    let kept = stage.request("GET", &path).send().await.json();
+    assert_eq!((&kept["status"], &kept["name"]), (&json!("ready"), &json!("echo")), "{kept}");
+    let alone = json!({"name": "echo", "arguments": {"text": "x"}, "also": []}).to_string();
+    let alone = stage.post(alone).path("/v1/tools/execute").send().await.json();
+    assert_eq!(alone.get("also"), None);
+    for also in [json!(["voice"]), json!("chat"), json!([1])] {
+        let body = json!({"name": "echo", "arguments": {}, "also": also}).to_string();
+        let refused = stage.post(body).path("/v1/tools/execute").send().await;
+        assert_eq!(refused.status, 400, "{refused:?}");
+    }
+    let failed = json!({"name": "none", "arguments": {}, "also": ["speech"]}).to_string();
+    let failed = stage.post(failed).path("/v1/tools/execute").send().await;
+    assert!(failed.status != 500, "{failed:?}");
+}

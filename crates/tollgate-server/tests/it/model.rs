@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use http::{Request, Response};
+use http::{HeaderMap, Request, Response};
 use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -28,7 +28,15 @@ pub(crate) struct Model {
     pub(crate) address: SocketAddr,
     /// Bodies, in the order in which they came.
     pub(crate) asked: Arc<Mutex<Vec<Value>>>,
+    /// Headers, beside them.
+    pub(crate) headers: Arc<Mutex<Vec<HeaderMap>>>,
     _serving: tasks::Task,
+}
+
+#[derive(Clone)]
+struct Heard {
+    bodies: Arc<Mutex<Vec<Value>>>,
+    headers: Arc<Mutex<Vec<HeaderMap>>>,
 }
 
 impl Model {
@@ -37,14 +45,15 @@ impl Model {
         let address = listener.local_addr().unwrap();
         let asked = Arc::new(Mutex::new(Vec::new()));
         let script: Arc<Script> = Arc::new(Box::new(script));
-        let heard = Arc::clone(&asked);
+        let headers = Arc::new(Mutex::new(Vec::new()));
+        let heard = Heard { bodies: Arc::clone(&asked), headers: Arc::clone(&headers) };
         let serving = tasks::spawn("model", async move {
             let mut connections = JoinSet::new();
             loop {
                 let Ok((stream, _)) = listener.accept().await else { continue };
-                let (script, heard) = (Arc::clone(&script), Arc::clone(&heard));
+                let (script, heard) = (Arc::clone(&script), heard.clone());
                 let service = service_fn(move |request| {
-                    let (script, heard) = (Arc::clone(&script), Arc::clone(&heard));
+                    let (script, heard) = (Arc::clone(&script), heard.clone());
                     async move { Ok::<_, Infallible>(answer(request, &script, &heard).await) }
                 });
                 let serving = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
@@ -53,7 +62,7 @@ impl Model {
                 });
             }
         });
-        Self { address, asked, _serving: serving }
+        Self { address, asked, headers, _serving: serving }
     }
 
     /// Calls the tools of `rounds`, one entry a round, then says what the last result was.
@@ -99,11 +108,13 @@ impl Model {
 async fn answer(
     request: Request<Incoming>,
     script: &Script,
-    heard: &Mutex<Vec<Value>>,
+    heard: &Heard,
 ) -> Response<Full<Bytes>> {
-    let body = request.into_body().collect().await.unwrap().to_bytes();
+    let (head, body) = request.into_parts();
+    let body = body.collect().await.unwrap().to_bytes();
     let asked: Value = serde_json::from_slice(&body).unwrap();
-    heard.lock().push(asked.clone());
+    heard.bodies.lock().push(asked.clone());
+    heard.headers.lock().push(head.headers);
     let said = script(&asked);
     let said = match said.strip_prefix('~').and_then(|said| said.split_once('\n')) {
         Some((wait, said)) => {
@@ -113,7 +124,7 @@ async fn answer(
         None => said,
     };
     let is_streamed = asked["stream"] == true;
-    let number = heard.lock().len() - 1;
+    let number = heard.bodies.lock().len() - 1;
     let (media, text) = match is_streamed {
         true => ("text/event-stream", streamed(&said, number)),
         false => ("application/json", whole(&said, number)),

@@ -87,11 +87,11 @@ async fn what_is_meant_for_us_goes_no_further() {
     let up = Upstream::start().await;
     let stage = Stage::with(Setup { upstream: Some(up.address), ..Setup::default() }).await;
     let meta = json!({"dev.tollgate/tier": "deep", "dev.tollgate/conversation": "c",
-        "io.modelcontextprotocol/clientInfo": {"name": "me", "version": "1"}, "traceparent": "00-1"});
+        "io.modelcontextprotocol/clientInfo": {"name": "me", "version": "1"}, "vendor/x": {"a": 1}});
     let params = json!({"name": "up_data", "_meta": meta});
     assert_eq!(stage.modern("tools/call", params).brief().await, "200 ok");
     let sent = up.script.metas.lock().pop().unwrap();
-    assert_eq!(sent["traceparent"], "00-1");
+    assert_eq!(sent["vendor/x"], json!({"a": 1}));
     for key in sent.as_object().unwrap().keys() {
         assert!(!key.starts_with("dev.tollgate/") && !key.starts_with("io.model"), "{key}");
     }

@@ -94,3 +94,55 @@ async fn only_an_admin_sees_and_decides() {
         assert_eq!(call.header("x-api-key", "a-key-of-sixteen").status().await, 403);
     }
 }
+
+#[tokio::test]
+async fn a_tool_is_shown_with_what_it_is_how_quick_it_is_and_who_sees_it() {
+    let (_up, stage) = stage().await;
+    let called = json!({"name": "echo", "arguments": {"text": "x"}}).to_string();
+    for _ in 0..30 {
+        let reply = stage.post(called.clone()).path("/v1/tools/execute").send().await;
+        assert_eq!(reply.status, 200, "{reply:?}");
+    }
+    let echo = known(&stage, "echo").await;
+    assert_eq!(echo["description"], "A tool for tests");
+    assert_eq!((&echo["online"], &echo["category"]), (&json!(true), &Value::Null), "{echo}");
+    assert_eq!((&echo["read_only"], &echo["destructive"]), (&json!(false), &json!(true)), "{echo}");
+    assert_eq!(echo["recent"].as_array().unwrap().len(), 24, "{echo}");
+    let reply = stage.request("GET", "/api/tools/test/echo").by_admin().send().await;
+    assert_eq!(reply.header("x-content-type-options").as_deref(), Some("nosniff"));
+    let one = reply.json();
+    assert_eq!(one["samples"].as_array().unwrap().len(), 30, "{one}");
+    assert_eq!(one["samples"][0]["ok"], true);
+    assert_eq!(one["ceilings"], json!({"fast_ms": 500, "standard_ms": 1500, "deep_ms": 4000}));
+    assert_eq!(one["declared"]["idempotent"], false, "{one}");
+    let all = json!({"fast": true, "standard": true, "deep": true});
+    assert_eq!(one["agents"][0], json!({"agent": "default", "tiers": all}));
+    assert_eq!(one["agents"][1], json!({"agent": "sage", "tiers": all}));
+    let count = stage.request("GET", "/api/tools/up/count").by_admin().send().await.json();
+    let kept_out = &count["agents"][1]["tiers"]["deep"];
+    assert_eq!(kept_out, "agent: nothing in the list lets it in", "{count}");
+    assert_eq!(count["agents"][0]["tiers"]["fast"], "tier: needs `standard`, the turn has `fast`");
+}
+
+#[tokio::test]
+async fn tools_of_a_server_that_is_away_are_still_known_by_name() {
+    let (up, stage) = stage().await;
+    drop(up);
+    assert!(stage.gate.upstream("up").unwrap().restart().await);
+    let mut away = Value::Null;
+    for _ in 0..200 {
+        away = known(&stage, "up_count").await;
+        if away["verdict"] == "away" {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(25)).await;
+    }
+    assert_eq!(
+        (&away["verdict"], &away["online"], &away["hash"]),
+        (&json!("away"), &json!(false), &Value::Null)
+    );
+    let one = stage.request("GET", "/api/tools/up/count").by_admin().send().await;
+    assert_eq!((one.status, &one.json()["offered"]), (200, &Value::Null));
+    let none = stage.request("GET", "/api/tools/up/none").by_admin().send().await;
+    assert_eq!(none.status, 404);
+}

@@ -13,7 +13,7 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::post;
 use axum::{Json, Router};
 use futures_util::stream;
-use http::StatusCode;
+use http::{HeaderMap, StatusCode};
 use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
@@ -30,6 +30,8 @@ pub(crate) struct Script {
     pub(crate) calls: Mutex<Vec<String>>,
     pub(crate) cancelled: Mutex<Vec<Value>>,
     pub(crate) metas: Mutex<Vec<Value>>,
+    /// Of the latest request.
+    pub(crate) headers: Mutex<HeaderMap>,
     answers: Mutex<HashMap<String, oneshot::Sender<Value>>>,
     grown: Mutex<Vec<String>>,
     /// What a call of `linger` waits for.
@@ -43,6 +45,7 @@ impl Upstream {
             calls: Mutex::default(),
             cancelled: Mutex::default(),
             metas: Mutex::default(),
+            headers: Mutex::default(),
             answers: Mutex::default(),
             grown: Mutex::default(),
             release: Semaphore::new(0),
@@ -91,7 +94,8 @@ async fn listened(State(script): State<Arc<Script>>) -> Response {
     ([("content-type", "text/event-stream")], Body::from_stream(news)).into_response()
 }
 
-async fn posted(State(script): State<Arc<Script>>, body: Bytes) -> Response {
+async fn posted(State(script): State<Arc<Script>>, headers: HeaderMap, body: Bytes) -> Response {
+    *script.headers.lock() = headers;
     let message: Value = serde_json::from_slice(&body).unwrap();
     let Some(method) = message["method"].as_str().map(str::to_owned) else {
         let waiting = script.answers.lock().remove(&message["id"].to_string());

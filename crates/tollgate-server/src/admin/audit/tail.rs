@@ -57,7 +57,7 @@ pub(crate) async fn tail(State(front): State<Arc<Front>>, request: Request) -> R
     let ready = VecDeque::new();
     let tail = Tail { front, query, pages, commits, ready, pace, has_all: false };
     let rows = stream::unfold(tail, |mut tail| async move { Some((tail.next().await?, tail)) });
-    events::response(rows, keep_alive)
+    events::listening(rows, keep_alive)
 }
 
 /// What an event stream that broke off sends when it comes back.

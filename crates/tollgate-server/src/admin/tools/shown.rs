@@ -5,10 +5,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use serde::Serialize;
 use serde_json::value::RawValue;
+use tollgate_core::catalog::Away;
 use tollgate_core::tool::Finding;
 use tollgate_core::tool::hidden::visible;
 use tollgate_core::trust::{By, Change};
 use tollgate_engine::gate::{Examined, Kept, Known};
+
+use super::figures::{Around, DescribedJson, DetailsJson, SeenJson};
 
 #[derive(Serialize)]
 pub(super) struct ListJson<'a> {
@@ -16,8 +19,12 @@ pub(super) struct ListJson<'a> {
 }
 
 impl<'a> ListJson<'a> {
-    pub(super) fn of(known: &'a [Known]) -> Self {
-        Self { tools: known.iter().map(KnownJson::from).collect() }
+    pub(super) fn of(around: &Around<'_>, known: &'a [Known], away: &'a [Away]) -> Self {
+        let known = known.iter().map(|it| KnownJson::of(around, it));
+        let away = away.iter().map(|it| KnownJson::of_away(around, it));
+        let mut tools: Vec<_> = known.chain(away).collect();
+        tools.sort_by(|a, b| (a.name, a.server, a.tool).cmp(&(b.name, b.server, b.tool)));
+        Self { tools }
     }
 }
 
@@ -30,10 +37,14 @@ pub(super) struct KnownJson<'a> {
     /// One word, and the same in words.
     reason: Option<&'static str>,
     why: Option<String>,
-    /// Of the definition that is offered now.
-    hash: String,
+    /// Of the definition that is offered now; `null` while its server is away.
+    hash: Option<String>,
     pin: Option<PinJson>,
     findings: Vec<FindingJson<'a>>,
+    #[serde(flatten)]
+    described: DescribedJson<'a>,
+    #[serde(flatten)]
+    seen: SeenJson,
 }
 
 #[derive(Serialize)]
@@ -51,17 +62,19 @@ struct FindingJson<'a> {
     text: String,
 }
 
-impl<'a> From<&'a Known> for KnownJson<'a> {
-    fn from(known: &'a Known) -> Self {
+impl<'a> KnownJson<'a> {
+    pub(super) fn of(around: &Around<'_>, known: &'a Known) -> Self {
         let (tool, doubt) = (&known.tool, known.verdict.doubt());
         Self {
+            described: DescribedJson::of(tool),
+            seen: around.seen(&tool.id),
             name: tool.exposed.as_str(),
             server: tool.id.server.as_str(),
             tool: tool.id.tool.as_str(),
             verdict: known.verdict.as_str(),
             reason: doubt.map(|doubt| doubt.as_str()),
             why: doubt.map(|doubt| visible(&doubt.to_string())),
-            hash: tool.hash.to_string(),
+            hash: Some(tool.hash.to_string()),
             pin: known.pin.as_ref().map(|pin| PinJson {
                 hash: pin.trusted.map(|it| it.hash.to_string()),
                 by: pin.trusted.map(|it| match it.by {
@@ -71,6 +84,25 @@ impl<'a> From<&'a Known> for KnownJson<'a> {
                 rejected: pin.rejected.iter().map(ToString::to_string).collect(),
             }),
             findings: known.findings.iter().map(FindingJson::from).collect(),
+        }
+    }
+
+    /// Of a tool whose server is not there: nothing is known of it but its name and how it did.
+    pub(super) fn of_away(around: &Around<'_>, away: &'a Away) -> Self {
+        let id = &away.tool;
+        let why = format!("its server `{}` is not there", id.server);
+        Self {
+            name: away.exposed.as_str(),
+            server: id.server.as_str(),
+            tool: id.tool.as_str(),
+            verdict: "away",
+            reason: Some("away"),
+            why: Some(why),
+            hash: None,
+            pin: None,
+            findings: Vec::new(),
+            described: DescribedJson::default(),
+            seen: around.seen(id),
         }
     }
 }
@@ -90,6 +122,8 @@ impl<'a> From<&'a Finding> for FindingJson<'a> {
 pub(super) struct ExaminedJson<'a> {
     #[serde(flatten)]
     known: KnownJson<'a>,
+    #[serde(flatten)]
+    details: DetailsJson,
     /// As the server says it now.
     offered: Option<Box<RawValue>>,
     /// As it was when it was trusted.
@@ -114,14 +148,28 @@ struct KeptJson<'a> {
     decided_by: Option<&'a str>,
 }
 
-impl<'a> From<&'a Examined> for ExaminedJson<'a> {
-    fn from(examined: &'a Examined) -> Self {
+impl<'a> ExaminedJson<'a> {
+    /// All that there is to tell while nobody lists it.
+    pub(super) fn of_away(around: &Around<'_>, away: &'a Away) -> Self {
+        Self {
+            known: KnownJson::of_away(around, away),
+            details: DetailsJson::of(around, &away.tool, None),
+            offered: None,
+            trusted: None,
+            changes: None,
+            history: Vec::new(),
+        }
+    }
+
+    pub(super) fn of(around: &Around<'_>, examined: &'a Examined) -> Self {
+        let tool = &examined.known.tool;
         let raw = |text: &str| RawValue::from_string(text.to_owned()).ok();
         let pinned = examined.known.pin.as_ref().and_then(|pin| pin.trusted);
         let trusted = examined.kept.iter().find(|it| pinned.is_some_and(|pin| pin.hash == it.hash));
         let changes = examined.changes.as_ref();
         Self {
-            known: KnownJson::from(&examined.known),
+            known: KnownJson::of(around, &examined.known),
+            details: DetailsJson::of(around, &tool.id, Some(&tool.terms)),
             offered: raw(&examined.known.tool.definition.said()),
             trusted: trusted.and_then(|it| raw(&it.definition)),
             changes: changes.map(|changes| changes.iter().map(ChangeJson::from).collect()),

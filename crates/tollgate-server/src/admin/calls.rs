@@ -1,0 +1,136 @@
+//! `GET /api/calls`: what runs now and what ran lately, from memory. What is older stands in the
+//! audit trail.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use http::{StatusCode, Uri};
+use serde::Serialize;
+use tollgate_core::glob::Glob;
+use tollgate_engine::calls::Course;
+
+use super::told;
+use crate::fields::{check_query, parameter};
+use crate::mcp::Front;
+use crate::ops::for_observers;
+use crate::problem::Problem;
+
+mod shown;
+
+use shown::CallJson;
+pub(super) use shown::event;
+
+const KEYS: &[&str] =
+    &["turn", "agent", "server", "tool", "name", "principal", "outcome", "after", "limit"];
+/// Calls of a page unless it says another number.
+const USUAL: usize = 100;
+const MOST: usize = 500;
+/// Characters of a filter.
+const LONGEST: usize = 256;
+
+/// `GET /api/calls`
+pub(crate) async fn calls(State(front): State<Arc<Front>>, request: Request) -> Response {
+    let (sent, _) = request.into_parts();
+    let asked = for_observers(&front, &sent).and_then(|()| Asked::read(&sent.uri));
+    told(asked.map(|asked| page(&front, &asked)))
+}
+
+#[derive(Serialize)]
+struct PageJson<'a> {
+    /// The oldest first.
+    running: Vec<CallJson<'a>>,
+    /// The newest first.
+    calls: Vec<CallJson<'a>>,
+    /// What `after` says for the next page.
+    next: Option<u64>,
+}
+
+fn page(front: &Front, asked: &Asked) -> Response {
+    let calls = front.gate.calls();
+    let now = calls.now();
+    // What runs stands on the first page only, and has no outcome yet.
+    let is_first = asked.after.is_none() && asked.outcome.is_none();
+    let mut running = if is_first { calls.running() } else { Vec::new() };
+    running.retain(|course| asked.wants(course));
+    let page = calls.finished(asked.after, asked.limit, |course| asked.wants(course));
+    Json(PageJson {
+        running: running.iter().map(|course| CallJson::new(course, now)).collect(),
+        calls: page.calls.iter().map(|course| CallJson::new(course, now)).collect(),
+        next: page.next,
+    })
+    .into_response()
+}
+
+/// What a request wants to see.
+struct Asked {
+    turn: Option<String>,
+    agent: Option<String>,
+    server: Option<String>,
+    tool: Option<String>,
+    name: Option<Glob>,
+    principal: Option<String>,
+    outcome: Option<String>,
+    after: Option<u64>,
+    limit: usize,
+}
+
+impl Asked {
+    fn read(uri: &Uri) -> Result<Self, Problem> {
+        check_query(uri, KEYS)?;
+        let text = |key| text(uri, key);
+        let limit =
+            number(uri, "limit")?.map_or(USUAL, |it| usize::try_from(it).unwrap_or(MOST + 1));
+        if limit == 0 || limit > MOST {
+            return Err(bad(format!("`limit` is a number from 1 to {MOST}")));
+        }
+        Ok(Self {
+            turn: text("turn")?,
+            agent: text("agent")?,
+            server: text("server")?,
+            tool: text("tool")?,
+            name: text("name")?.map(Glob::new),
+            principal: text("principal")?,
+            outcome: text("outcome")?,
+            after: number(uri, "after")?,
+            limit,
+        })
+    }
+
+    fn wants(&self, course: &Course) -> bool {
+        let target = course.target();
+        let server = target.map(|target| target.server.as_str());
+        let tool = target.and_then(|target| target.tool.as_ref()).map(|tool| tool.as_str());
+        let outcome = course.ended().map(|ended| ended.end.as_str());
+        let is = |wanted: &Option<String>, is: Option<&str>| {
+            wanted.as_deref().is_none_or(|wanted| is == Some(wanted))
+        };
+        is(&self.turn, Some(course.turn.as_str()))
+            && is(&self.agent, Some(course.agent.as_str()))
+            && is(&self.server, server)
+            && is(&self.tool, tool)
+            && is(&self.principal, Some(course.principal.as_str()))
+            && is(&self.outcome, outcome)
+            && self.name.as_ref().is_none_or(|glob| glob.matches(&course.name))
+    }
+}
+
+/// An empty value is the same as none.
+fn text(uri: &Uri, key: &str) -> Result<Option<String>, Problem> {
+    match parameter(uri, key).filter(|value| !value.is_empty()) {
+        Some(value) if value.chars().count() > LONGEST => {
+            Err(bad(format!("`{key}` is longer than {LONGEST} characters")))
+        }
+        value => Ok(value),
+    }
+}
+
+fn number(uri: &Uri, key: &str) -> Result<Option<u64>, Problem> {
+    let number = |text: String| text.parse().map_err(|_| bad(format!("`{key}` is a number")));
+    text(uri, key)?.map(number).transpose()
+}
+
+fn bad(detail: String) -> Problem {
+    Problem::told(StatusCode::BAD_REQUEST, "bad_query", detail)
+}

@@ -1,0 +1,86 @@
+//! How a call is shown, while it runs and when it is over.
+
+use std::time::Instant;
+
+use serde::Serialize;
+use tollgate_core::call::{CallId, Source};
+use tollgate_core::date;
+use tollgate_core::id::ToolName;
+use tollgate_engine::calls::{Course, Event as CallEvent, Stretch};
+
+use crate::events::Event;
+use crate::standing::milliseconds;
+
+#[derive(Serialize)]
+pub(super) struct CallJson<'a> {
+    id: &'a str,
+    turn: &'a str,
+    within: Option<&'a str>,
+    at: String,
+    principal: &'a str,
+    agent: &'a str,
+    method: &'static str,
+    name: &'a str,
+    server: Option<&'a str>,
+    tool: Option<&'a str>,
+    tier: &'static str,
+    outcome: Option<&'static str>,
+    detail: Option<&'a str>,
+    cached: bool,
+    /// So far, while it runs.
+    duration_ms: f64,
+    result_bytes: usize,
+    turn_began: String,
+    deadline_ms: Option<f64>,
+    steps: Vec<StepJson>,
+}
+
+#[derive(Serialize)]
+struct StepJson {
+    step: &'static str,
+    from_ms: f64,
+    to_ms: Option<f64>,
+}
+
+impl<'a> CallJson<'a> {
+    pub(super) fn new(course: &'a Course, now: Instant) -> Self {
+        let (target, ended) = (course.target(), course.ended());
+        let so_far = || now.saturating_duration_since(course.began);
+        Self {
+            id: course.id.as_str(),
+            turn: course.turn.as_str(),
+            within: course.within.as_ref().map(CallId::as_str),
+            at: date::written_exactly(course.at),
+            principal: course.principal.as_str(),
+            agent: course.agent.as_str(),
+            method: course.method,
+            name: &course.name,
+            server: target.map(|target| target.server.as_str()),
+            tool: target.and_then(|target| target.tool.as_ref()).map(ToolName::as_str),
+            tier: course.tier.as_str(),
+            outcome: ended.map(|ended| ended.end.as_str()),
+            detail: ended.and_then(|ended| ended.detail.as_deref()),
+            cached: ended.is_some_and(|ended| ended.source == Source::Cached),
+            duration_ms: milliseconds(ended.map_or_else(so_far, |ended| ended.duration)),
+            result_bytes: ended.map_or(0, |ended| ended.result_bytes),
+            turn_began: date::written_exactly(course.turn_began),
+            deadline_ms: course.span.map(milliseconds),
+            steps: course.steps().into_iter().map(StepJson::from).collect(),
+        }
+    }
+}
+
+impl From<Stretch> for StepJson {
+    fn from(Stretch { step, from, to }: Stretch) -> Self {
+        let to_ms = to.map(milliseconds);
+        Self { step: step.as_str(), from_ms: milliseconds(from), to_ms }
+    }
+}
+
+/// As `/api/events` tells it. A call that began and is over by now is told as it is.
+pub(in crate::admin) fn event(event: &CallEvent, now: Instant) -> Event {
+    match event {
+        CallEvent::Started(course) => Event::new("call_started", &CallJson::new(course, now)),
+        CallEvent::Done(course) => Event::new("call_done", &CallJson::new(course, now)),
+    }
+}

@@ -1,0 +1,63 @@
+//! `POST /api/import`: what a pasted command line, URL or file of another program would be in the
+//! config. Changes nothing; what is wanted of it is added by `POST /api/servers`.
+
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use http::{HeaderValue, header};
+use serde_json::{Map, Value, json};
+
+use super::operated::{operator, refused};
+use super::told;
+use crate::body;
+use crate::fields::{Fields, check_query};
+use crate::mcp::Front;
+use crate::operator::{Offered, OfferedServer};
+
+pub(crate) async fn import(State(front): State<Arc<Front>>, request: Request) -> Response {
+    let (sent, body) = request.into_parts();
+    let read = async {
+        let operator = operator(&front, &sent)?;
+        check_query(&sent.uri, &[])?;
+        let body = body::json(&sent.headers, body, &front.limits).await?;
+        let fields = Fields::read(&body, &["text", "name"])?;
+        let (text, name) = (fields.needed_text("text")?, fields.text("name")?);
+        let name = name.as_deref().map(str::trim).filter(|name| !name.is_empty());
+        let offered = operator.import(&text, name).await.map_err(|why| refused(&why))?;
+        let mut response = Json(shown(&offered)).into_response();
+        let never = HeaderValue::from_static("no-store");
+        response.headers_mut().insert(header::CACHE_CONTROL, never);
+        Ok(response)
+    };
+    told(read.await)
+}
+
+fn shown(offered: &Offered) -> Value {
+    let servers: Vec<Value> = offered.servers.iter().map(|it| entry(it, "server")).collect();
+    let others: Vec<Value> = offered
+        .others
+        .iter()
+        .map(|(section, found)| {
+            let mut other = entry(found, "keys");
+            other["section"] = json!(section);
+            other
+        })
+        .collect();
+    let dropped: Vec<Value> =
+        offered.dropped.iter().map(|(what, why)| json!({"what": what, "why": why})).collect();
+    // Whoever sent them gets them back, to try a server before the variables are set.
+    let given: Map<String, Value> =
+        offered.given.iter().map(|(name, value)| (name.clone(), json!(value.reveal()))).collect();
+    json!({
+        "format": offered.format, "servers": servers, "others": others, "dropped": dropped,
+        "given": given,
+    })
+}
+
+fn entry(found: &OfferedServer, keys: &str) -> Value {
+    let mut entry = json!({"name": found.name, "clash": found.clash, "notes": found.notes});
+    entry[keys] = Value::Object(found.keys.clone());
+    entry
+}

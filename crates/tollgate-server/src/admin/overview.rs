@@ -1,0 +1,220 @@
+//! `GET /api/overview`: what is up, what is slow, what needs a person.
+
+use std::cmp::Reverse;
+use std::sync::Arc;
+
+use axum::Json;
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use tollgate_core::date;
+use tollgate_core::trust::Verdict;
+use tollgate_engine::calls::{Hour, Minute, OfTier};
+use tollgate_engine::gate::Gate;
+use tollgate_engine::servers::ServerStatus;
+use tollgate_engine::upstream;
+
+use super::told;
+use crate::fields::check_query;
+use crate::mcp::Front;
+use crate::ops::for_observers;
+use crate::standing::milliseconds;
+
+mod attention;
+
+use attention::Attention;
+
+/// Tools that are shown as slow.
+const SLOWEST: usize = 10;
+
+/// `GET /api/overview`
+pub(crate) async fn overview(State(front): State<Arc<Front>>, request: Request) -> Response {
+    let (sent, _) = request.into_parts();
+    let allowed = for_observers(&front, &sent).and_then(|()| check_query(&sent.uri, &[]));
+    match allowed {
+        Ok(()) => told(Ok(Json(OverviewJson::of(&front).await).into_response())),
+        Err(problem) => told(Err(problem)),
+    }
+}
+
+#[derive(Serialize)]
+struct OverviewJson {
+    version: &'static str,
+    uptime_s: u64,
+    environment: String,
+    listen: Option<String>,
+    config: ConfigJson,
+    servers: ServersJson,
+    tools: ToolsJson,
+    approvals: usize,
+    sessions: usize,
+    calls: CallsJson,
+    slowest: Vec<SlowJson>,
+    attention: Vec<Attention>,
+}
+
+#[derive(Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "two facts of one file")]
+struct ConfigJson {
+    file: Option<String>,
+    /// Whether the file can be changed.
+    writable: bool,
+    /// Whether the file, as last read, runs.
+    good: bool,
+}
+
+/// How many there are of each.
+#[derive(Serialize, Default)]
+struct ServersJson {
+    ready: usize,
+    starting: usize,
+    degraded: usize,
+    offline: usize,
+    failed: usize,
+    disabled: usize,
+}
+
+#[derive(Serialize)]
+struct ToolsJson {
+    served: usize,
+    withheld: usize,
+    flagged: usize,
+    away: usize,
+}
+
+#[derive(Serialize)]
+struct CallsJson {
+    minutes: Vec<MinuteJson>,
+    tiers: Vec<TierJson>,
+}
+
+#[derive(Serialize)]
+struct MinuteJson {
+    at: String,
+    calls: u64,
+    errors: u64,
+    misses: u64,
+}
+
+#[derive(Serialize)]
+struct TierJson {
+    tier: &'static str,
+    calls: u64,
+    errors: u64,
+    misses: u64,
+    p50_ms: Option<f64>,
+    p95_ms: Option<f64>,
+    p99_ms: Option<f64>,
+}
+
+#[derive(Serialize)]
+struct SlowJson {
+    server: String,
+    tool: String,
+    name: String,
+    tier: &'static str,
+    p99_ms: f64,
+}
+
+impl OverviewJson {
+    async fn of(front: &Front) -> Self {
+        let gate = &front.gate;
+        let (servers, catalog) = (gate.servers(), gate.catalog());
+        let is_flagged = |verdict: &Verdict| matches!(verdict, Verdict::Flagged(_));
+        Self {
+            version: env!("CARGO_PKG_VERSION"),
+            uptime_s: front.clock.now().saturating_duration_since(front.began).as_secs(),
+            environment: gate.environment().to_owned(),
+            listen: front.address.get().map(ToString::to_string),
+            config: ConfigJson::of(front).await,
+            tools: ToolsJson {
+                served: catalog.tools.len(),
+                withheld: catalog.withheld.len(),
+                flagged: catalog.doubted.iter().filter(|it| is_flagged(&it.verdict)).count(),
+                away: catalog.away.len(),
+            },
+            approvals: gate.approvals().waiting().len(),
+            sessions: front.hall.sessions().len(),
+            calls: CallsJson::from(gate.calls().hour()),
+            slowest: slowest(gate),
+            attention: attention::all(front, &servers),
+            servers: ServersJson::of(&servers),
+        }
+    }
+}
+
+impl ConfigJson {
+    async fn of(front: &Front) -> Self {
+        let Some(operator) = front.operator.get() else {
+            return Self { file: None, writable: false, good: true };
+        };
+        let (last, _) = operator.last();
+        let good = last.is_none_or(|last| !last.is_refused());
+        let operator = Arc::clone(operator);
+        let file = tokio::task::spawn_blocking(move || operator.file()).await.unwrap_or_default();
+        Self { file: file.path, writable: file.writable, good }
+    }
+}
+
+impl ServersJson {
+    fn of(servers: &[ServerStatus]) -> Self {
+        let mut counts = Self::default();
+        for server in servers {
+            let count = match server.status.state {
+                upstream::State::Ready => &mut counts.ready,
+                upstream::State::Starting => &mut counts.starting,
+                upstream::State::Degraded => &mut counts.degraded,
+                upstream::State::Offline => &mut counts.offline,
+                upstream::State::Failed => &mut counts.failed,
+                upstream::State::Disabled => &mut counts.disabled,
+            };
+            *count += 1;
+        }
+        counts
+    }
+}
+
+impl From<Hour> for CallsJson {
+    fn from(hour: Hour) -> Self {
+        let minute = |Minute { at, calls, errors, misses }| {
+            let at = date::written(at);
+            MinuteJson { at, calls, errors, misses }
+        };
+        let tier = |OfTier { tier, calls, errors, misses, spans }: OfTier| {
+            let percentile = |percent| spans.percentile(percent).map(milliseconds);
+            TierJson {
+                tier: tier.as_str(),
+                calls,
+                errors,
+                misses,
+                p50_ms: percentile(50),
+                p95_ms: percentile(95),
+                p99_ms: percentile(99),
+            }
+        };
+        Self {
+            minutes: hour.minutes.into_iter().map(minute).collect(),
+            tiers: hour.tiers.into_iter().map(tier).collect(),
+        }
+    }
+}
+
+/// By what nearly all of their last calls took.
+fn slowest(gate: &Gate) -> Vec<SlowJson> {
+    let catalog = gate.catalog();
+    let measured = catalog.tools.iter().filter_map(|tool| {
+        let assigned = gate.reading(&tool.id)?.assigned;
+        Some((assigned.figures.p99()?, assigned.tier, tool))
+    });
+    let mut measured: Vec<_> = measured.collect();
+    measured.sort_by_key(|(p99, _, tool)| (Reverse(*p99), tool.exposed.clone()));
+    measured.truncate(SLOWEST);
+    let shown = measured.into_iter().map(|(p99, tier, tool)| SlowJson {
+        server: tool.id.server.to_string(),
+        tool: tool.id.tool.to_string(),
+        name: tool.exposed.to_string(),
+        tier: tier.as_str(),
+        p99_ms: milliseconds(p99),
+    });
+    shown.collect()
+}

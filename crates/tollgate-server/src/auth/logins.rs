@@ -1,0 +1,246 @@
+//! Browsers that were let in: each holds a random word in a cookie, in the place of the key that it
+//! was exchanged for. A login is as good as its key: it ends when that does, or with the process.
+
+use std::collections::HashMap;
+use std::fmt::Write as _;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::time::{Duration, Instant, SystemTime};
+
+use http::request::Parts;
+use http::{HeaderMap, Method, StatusCode, header};
+use parking_lot::Mutex;
+use ring::digest::{SHA256, digest};
+use subtle::ConstantTimeEq as _;
+use tokio::sync::{Semaphore, SemaphorePermit};
+use tokio_util::sync::CancellationToken;
+use tollgate_core::rate::{Bucket, RateLimit};
+
+use super::Fingerprint;
+use super::secret::{self, Kind};
+use crate::problem::Problem;
+
+/// How long a browser stays logged in.
+pub(crate) const LASTS: Duration = Duration::from_secs(12 * 60 * 60);
+/// Browsers with one key; the one that came first goes when there is one more.
+const MOST: usize = 32;
+/// Wrong keys from one address.
+const TRIES: RateLimit = RateLimit { calls: 5, per: Duration::from_secs(60) };
+/// Addresses that are remembered for that; all others share what is left to try.
+const ADDRESSES: usize = 4096;
+/// Strangers who may send a key at the same time.
+const AT_ONCE: usize = 16;
+/// Proves that a request which changes something was made by the page.
+const PROOF: &str = "x-tollgate-csrf";
+
+const NO_PROOF: Problem = Problem::new(
+    StatusCode::FORBIDDEN,
+    "no_csrf",
+    "a request by cookie that changes something needs `x-tollgate-csrf`, as `/api/login` gives it",
+);
+
+pub(crate) struct Logins {
+    open: Mutex<HashMap<u128, Login>>,
+    tries: Mutex<HashMap<IpAddr, Bucket>>,
+    door: Semaphore,
+}
+
+impl Default for Logins {
+    fn default() -> Self {
+        Self { open: Mutex::default(), tries: Mutex::default(), door: Semaphore::new(AT_ONCE) }
+    }
+}
+
+struct Login {
+    word: Fingerprint,
+    key: Fingerprint,
+    until: SystemTime,
+    /// Cancelled when it is over: what goes on for ever ends with it.
+    lease: CancellationToken,
+}
+
+impl Drop for Login {
+    fn drop(&mut self) {
+        self.lease.cancel();
+    }
+}
+
+/// Who a connection is from, and whether others can listen to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Peer {
+    pub(crate) address: Option<IpAddr>,
+    pub(crate) line: Line,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Line {
+    Plain,
+    Tls,
+}
+
+/// What a browser is given.
+pub(crate) struct Opened {
+    pub(crate) cookie: String,
+    pub(crate) proof: String,
+    pub(crate) until: SystemTime,
+}
+
+/// What a browser's cookie says.
+pub(super) struct Shown {
+    pub(super) key: Fingerprint,
+    pub(super) until: SystemTime,
+    pub(super) lease: CancellationToken,
+}
+
+impl Logins {
+    /// A login in the place of this key. `None`: there is no randomness to make it from.
+    pub(crate) fn open(
+        &self,
+        key: Fingerprint,
+        (sent, now): (&Parts, SystemTime),
+    ) -> Option<Opened> {
+        let word = secret::make(Kind::Login)?;
+        let until = now + LASTS;
+        let lease = CancellationToken::new();
+        let login = Login { word: Fingerprint::of(word.reveal().as_bytes()), key, until, lease };
+        let mut open = self.open.lock();
+        open.retain(|_, login| login.until > now);
+        let of_key = || open.iter().filter(|(_, login)| login.key.is(&key));
+        if of_key().count() >= MOST {
+            let oldest = of_key().min_by_key(|(_, login)| login.until).map(|(place, _)| *place);
+            oldest.and_then(|place| open.remove(&place));
+        }
+        open.insert(login.word.place(), login);
+        let cookie = cookie(sent, word.reveal(), LASTS);
+        Some(Opened { cookie, proof: proof(word.reveal()), until })
+    }
+
+    /// Ends the login of this request; the cookie that takes the place of its own.
+    pub(crate) fn close(&self, sent: &Parts) -> String {
+        if let Some(word) = word(sent) {
+            self.open.lock().remove(&Fingerprint::of(word.as_bytes()).place());
+        }
+        cookie(sent, "", Duration::ZERO)
+    }
+
+    /// The key behind the cookie of a request. Only where the page asks: a socket is opened by any
+    /// page, and what is not read by browsers needs no cookie.
+    pub(super) fn shown(&self, sent: &Parts, now: SystemTime) -> Result<Option<Shown>, Problem> {
+        if !counts(sent) {
+            return Ok(None);
+        }
+        let Some(word) = word(sent) else { return Ok(None) };
+        let found = Fingerprint::of(word.as_bytes());
+        let open = self.open.lock();
+        let login = open.get(&found.place()).filter(|it| it.word.is(&found) && it.until > now);
+        let Some(login) = login else { return Ok(None) };
+        let lease = login.lease.clone();
+        let shown = Shown { key: login.key, until: login.until, lease };
+        drop(open);
+        match sent.method == Method::GET || sent.method == Method::HEAD || is_proven(sent, word) {
+            true => Ok(Some(shown)),
+            false => Err(NO_PROOF),
+        }
+    }
+
+    /// Room for one who sends a key. Anybody may, so nobody is to fill the house by it.
+    pub(crate) fn enter(&self) -> Result<SemaphorePermit<'_>, Problem> {
+        self.door.try_acquire().map_err(|_| {
+            let detail = "too many are logging in at this moment; try again";
+            let wait = Duration::from_secs(1);
+            Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_logins", detail).later(wait)
+        })
+    }
+
+    /// Whether somebody at this address may try a key; if it is wrong, that counts.
+    pub(crate) fn attempt<T>(
+        &self,
+        address: Option<IpAddr>,
+        now: Instant,
+        check: impl FnOnce() -> Result<T, Problem>,
+    ) -> Result<T, Problem> {
+        let mut tries = self.tries.lock();
+        let mut from = address.map_or(NOWHERE, network);
+        if tries.len() >= ADDRESSES && !tries.contains_key(&from) {
+            tries.retain(|address, bucket| *address == NOWHERE || !bucket.is_idle(now));
+            if tries.len() >= ADDRESSES {
+                from = NOWHERE;
+            }
+        }
+        let bucket = tries.entry(from).or_insert_with(|| Bucket::new(now));
+        let taken = bucket.take(TRIES, now).map_err(|wait| {
+            let detail = "too many wrong keys were tried from this address; wait a minute";
+            Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_logins", detail).later(wait)
+        })?;
+        let checked = check()?;
+        taken.give_back();
+        Ok(checked)
+    }
+}
+
+/// Whoever hides where they are, or came when too many had, shares one bucket.
+const NOWHERE: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
+
+/// Whoever has one address of IPv6 has all those of its network.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(address) => {
+            let [a, b, c, d, ..] = address.segments();
+            IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
+        }
+        address @ IpAddr::V4(_) => address,
+    }
+}
+
+/// The proof that belongs to the cookie of a request.
+pub(crate) fn proof_of(sent: &Parts) -> Option<String> {
+    word(sent).map(proof)
+}
+
+fn counts(sent: &Parts) -> bool {
+    let path = sent.uri.path();
+    let is_asked = ["/api/", "/v1/", "/mcp/test/"].iter().any(|prefix| path.starts_with(prefix))
+        || matches!(path, "/mcp/status" | "/metrics");
+    is_asked && !sent.headers.contains_key(header::UPGRADE)
+}
+
+fn is_proven(sent: &Parts, word: &str) -> bool {
+    let sent = sent.headers.get(PROOF).map(|value| value.as_bytes());
+    sent.is_some_and(|sent| sent.ct_eq(proof(word).as_bytes()).into())
+}
+
+/// Made of the word itself: there is nothing to keep, and nothing to be had of the word.
+fn proof(word: &str) -> String {
+    let made = digest(&SHA256, format!("proof of {word}").as_bytes());
+    made.as_ref().iter().take(16).fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// Cookies know no ports: gateways beside each other would take each other's.
+fn name(sent: &Parts) -> String {
+    let line = sent.extensions.get::<Peer>().map_or(Line::Plain, |peer| peer.line);
+    let host = sent.headers.get(header::HOST).and_then(|host| host.to_str().ok());
+    let port = host.and_then(|host| host.rsplit_once(':')).map_or("", |(_, port)| port);
+    match line {
+        Line::Tls => format!("__Host-tollgate-{port}"),
+        Line::Plain => format!("tollgate-{port}"),
+    }
+}
+
+fn cookie(sent: &Parts, word: &str, lasts: Duration) -> String {
+    let name = name(sent);
+    let secure = if name.starts_with("__Host-") { "; Secure" } else { "" };
+    let age = lasts.as_secs();
+    format!("{name}={word}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict{secure}")
+}
+
+fn word(sent: &Parts) -> Option<&str> {
+    let name = name(sent);
+    cookies(&sent.headers).find(|(known, _)| *known == name).map(|(_, word)| word)
+}
+
+fn cookies(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
+    let values = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
+    values.flat_map(|value| value.split(';')).filter_map(|one| one.trim().split_once('='))
+}

@@ -1,0 +1,43 @@
+//! The gateway itself, and its process.
+
+use std::time::SystemTime;
+
+use super::process;
+use super::table::{
+    AUDIT_WRITABLE, BUILD_INFO, CONFIG_GOOD, CONFIG_RELOADS, MEMORY_PRESSURE, PROCESS_CPU,
+    PROCESS_FILES, PROCESS_MEMORY, PROCESS_MOST_FILES, PROCESS_START, REQUESTS_IN_FLIGHT,
+};
+use super::text::{Labels, Text};
+use crate::mcp::Front;
+
+pub(super) fn write(text: &mut Text, front: &Front) {
+    text.family(&BUILD_INFO);
+    text.sample(&BUILD_INFO, &Labels::of(&BUILD_INFO, &[env!("CARGO_PKG_VERSION")]), 1);
+    text.single(&REQUESTS_IN_FLIGHT, front.crowd.inside());
+    if let Some(operator) = front.operator.get() {
+        let (last, tally) = operator.last();
+        text.family(&CONFIG_RELOADS);
+        for (outcome, count) in [("applied", tally.applied), ("refused", tally.refused)] {
+            text.sample(&CONFIG_RELOADS, &Labels::of(&CONFIG_RELOADS, &[outcome]), count);
+        }
+        let is_good = last.is_none_or(|last| !last.is_refused());
+        text.single(&CONFIG_GOOD, u8::from(is_good));
+    }
+    text.single(&AUDIT_WRITABLE, u8::from(front.gate.ledger().trouble().is_none()));
+    text.single(&MEMORY_PRESSURE, front.pressure.level() as u8);
+    process(text, front);
+}
+
+fn process(text: &mut Text, front: &Front) {
+    let up = front.clock.now().saturating_duration_since(front.began);
+    let began = front.clock.wall().checked_sub(up).unwrap_or(SystemTime::UNIX_EPOCH);
+    let began = began.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    text.single(&PROCESS_START, format_args!("{:.3}", began.as_secs_f64()));
+    let Some(process) = process::look() else { return };
+    text.single(&PROCESS_CPU, format_args!("{:.2}", process.cpu.as_secs_f64()));
+    text.single(&PROCESS_MEMORY, process.resident_bytes);
+    text.single(&PROCESS_FILES, process.open_files);
+    if let Some(most) = process.most_files {
+        text.single(&PROCESS_MOST_FILES, most);
+    }
+}

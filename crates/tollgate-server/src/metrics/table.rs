@@ -1,0 +1,435 @@
+//! Every family of metrics there is: the page is written from this table, and so is
+//! `docs/metrics.md`. Names and labels are promises to dashboards.
+
+/// What is measured under one name.
+#[derive(Debug)]
+pub(super) struct Family {
+    pub(super) name: &'static str,
+    pub(super) kind: Kind,
+    /// One line, without backslashes.
+    pub(super) help: &'static str,
+    pub(super) labels: &'static [&'static str],
+    /// What the reference says beside that.
+    pub(super) about: &'static str,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Counter,
+    Gauge,
+    Histogram,
+}
+
+pub(super) const TOOL_CALLS: Family = Family {
+    name: "tollgate_tool_calls_total",
+    kind: Kind::Counter,
+    help: "Tool calls, by how they ended.",
+    labels: &["server", "tool", "status"],
+    about: "`status` is the outcome of the call (`ok`, `no_results`, `error`, `timeout`, \
+              `pending`, `denied`, `invalid_arguments`, `rate_limited`, `offline`, and \
+              `cancelled`, `failed`, `input_required`, `task`). Only tools that there are; \
+              names that nobody has are in `tollgate_calls_total`. The gateway's own probes \
+              count. Beyond 2,000 tools, in the order of their first calls, all further ones \
+              are `server=\"\"`, `tool=\"other\"`.",
+};
+pub(super) const TOOL_LATENCY: Family = Family {
+    name: "tollgate_tool_latency_seconds",
+    kind: Kind::Histogram,
+    help: "How long tool calls took that reached their server.",
+    labels: &["server", "tool"],
+    about: "From the caller's side: waiting for the server and second attempts included, \
+              waiting for a person and answers from the cache not. Only tools that were \
+              called; the bound of 2,000 tools is the same. 0.5, 1.5 and 4 s are bounds, as \
+              the usual ceilings of the tiers are.",
+};
+pub(super) const CALLS: Family = Family {
+    name: "tollgate_calls_total",
+    kind: Kind::Counter,
+    help: "Calls of every MCP method, by how they ended.",
+    labels: &["method", "outcome"],
+    about: "Calls that were refused (`refused`: there is no such tool) and other methods \
+              than `tools/call` (`resources/read`, `prompts/get`, …) included.",
+};
+pub(super) const CALLS_IN_FLIGHT: Family = Family {
+    name: "tollgate_calls_in_flight",
+    kind: Kind::Gauge,
+    help: "Calls that run or wait now.",
+    labels: &[],
+    about: "",
+};
+pub(super) const CALL_LATENCY: Family = Family {
+    name: "tollgate_call_latency_seconds",
+    kind: Kind::Histogram,
+    help: "How long calls took, by the tier of their turn.",
+    labels: &["tier"],
+    about: "The same spans as `tollgate_tool_latency_seconds`, of all methods.",
+};
+pub(super) const BUDGET_MISSES: Family = Family {
+    name: "tollgate_budget_misses_total",
+    kind: Kind::Counter,
+    help: "Calls that were not done when the time of their turn was over.",
+    labels: &["tier"],
+    about: "Live sessions count their own as well: `tollgate_live_budget_misses_total`.",
+};
+pub(super) const CLIENT_OPERATION: Family = Family {
+    name: "mcp_client_operation_duration_seconds",
+    kind: Kind::Histogram,
+    help: "How long requests took at MCP servers.",
+    labels: &["mcp_method_name", "error_type"],
+    about: "OpenTelemetry's `mcp.client.operation.duration` with its bounds: each attempt by \
+              itself, from when it left to when it was back. By method only, since the tools \
+              have histograms of their own. `error_type` is empty, or `tool_error` for attempts \
+              that broke or ran out of time, and for answers that were errors.",
+};
+pub(super) const CACHE_LOOKUPS: Family = Family {
+    name: "tollgate_cache_lookups_total",
+    kind: Kind::Counter,
+    help: "Calls whose answer may be kept, by what there was for them.",
+    labels: &["result"],
+    about: "`hit`: an answer from before; `shared`: the same call was under way; `miss`: \
+              the server was asked.",
+};
+
+pub(super) const TIER_SELECTED: Family = Family {
+    name: "tollgate_tier_selected_total",
+    kind: Kind::Counter,
+    help: "Turns whose tier was chosen from what was said.",
+    labels: &["tier", "rule"],
+    about: "`rule` is `forced` (somebody insisted), `said` (a keyword), `said_too_soon` (a \
+              deep one, too soon after another), `crowd` (turns were waiting), `first_turn`, \
+              `nothing` (no reason for more) or `ceiling` (more was chosen than the agent \
+              gets). What was said is no label.",
+};
+pub(super) const TOOLS_HIDDEN: Family = Family {
+    name: "tollgate_tools_hidden",
+    kind: Kind::Gauge,
+    help: "Tools that turns of a tier do without, by why they stand higher.",
+    labels: &["tier", "reason"],
+    about: "`reason` is `slow` (measured), `declared` (said to be slow), `unmeasured`, \
+              `failing`, `overrunning` or `trial`.",
+};
+
+pub(super) const TOOLS: Family = Family {
+    name: "tollgate_tools",
+    kind: Kind::Gauge,
+    help: "Tools, by whether anybody can see them.",
+    labels: &["state"],
+    about: "`served`, `withheld` (not trusted, or left out) or `away` (their server is).",
+};
+pub(super) const SERVER_UP: Family = Family {
+    name: "tollgate_server_up",
+    kind: Kind::Gauge,
+    help: "Whether the server is in service.",
+    labels: &["server"],
+    about: "1 also for a server with trouble (`degraded`).",
+};
+pub(super) const SERVER_STATE: Family = Family {
+    name: "tollgate_server_state",
+    kind: Kind::Gauge,
+    help: "The state of the server: 1 for the one it is in.",
+    labels: &["server", "state"],
+    about: "`starting`, `ready`, `degraded`, `offline`, `failed` or `disabled`.",
+};
+pub(super) const SERVER_RESTARTS: Family = Family {
+    name: "tollgate_server_restarts_total",
+    kind: Kind::Counter,
+    help: "How often the server was started again.",
+    labels: &["server"],
+    about: "",
+};
+pub(super) const SERVER_IN_FLIGHT: Family = Family {
+    name: "tollgate_server_calls_in_flight",
+    kind: Kind::Gauge,
+    help: "Calls that are at the server now.",
+    labels: &["server"],
+    about: "Not of servers in process.",
+};
+pub(super) const SERVER_QUEUE: Family = Family {
+    name: "tollgate_server_queue",
+    kind: Kind::Gauge,
+    help: "Calls that wait for room at the server.",
+    labels: &["server"],
+    about: "Not of servers in process.",
+};
+pub(super) const SERVER_LATE: Family = Family {
+    name: "tollgate_server_late_answers_total",
+    kind: Kind::Counter,
+    help: "Answers that came when nobody waited for them any more.",
+    labels: &["server"],
+    about: "",
+};
+
+pub(super) const APPROVALS_WAITING: Family = Family {
+    name: "tollgate_approvals_waiting",
+    kind: Kind::Gauge,
+    help: "Calls that wait for a person's leave.",
+    labels: &[],
+    about: "",
+};
+pub(super) const APPROVALS: Family = Family {
+    name: "tollgate_approvals_total",
+    kind: Kind::Counter,
+    help: "Calls that waited for a person's leave, by what came of it.",
+    labels: &["outcome"],
+    about: "`approved`, `denied`, `expired` (nobody decided in time) or `withdrawn` (the \
+              caller went away).",
+};
+
+pub(super) const MODEL_TOKENS: Family = Family {
+    name: "tollgate_model_tokens_total",
+    kind: Kind::Counter,
+    help: "Tokens, as providers count them.",
+    labels: &["model", "direction"],
+    about: "`direction` is `input` (what came from the provider's cache included) or \
+              `output`. Live sessions are not counted, nor are streams of which the provider \
+              does not say it. Beyond 200 models all further ones are `other`.",
+};
+pub(super) const MODEL_CACHED: Family = Family {
+    name: "tollgate_model_cached_tokens_total",
+    kind: Kind::Counter,
+    help: "Of the input tokens, what came from the provider's cache.",
+    labels: &["model"],
+    about: "",
+};
+pub(super) const MODEL_ANSWERS: Family = Family {
+    name: "tollgate_model_answers_total",
+    kind: Kind::Counter,
+    help: "Answers of models: each round of an agent is one.",
+    labels: &["model"],
+    about: "",
+};
+pub(super) const ITERATIONS: Family = Family {
+    name: "tollgate_agent_iterations",
+    kind: Kind::Histogram,
+    help: "Rounds that an agent's answer took.",
+    labels: &["agent"],
+    about: "One round is one answer of a model; every round but the last called tools.",
+};
+
+pub(super) const SESSIONS: Family = Family {
+    name: "tollgate_sessions",
+    kind: Kind::Gauge,
+    help: "Sessions that are held.",
+    labels: &["kind"],
+    about: "`mcp` (of clients of the older protocol) or `live` (speech).",
+};
+pub(super) const LIVE_SESSIONS: Family = Family {
+    name: "tollgate_live_sessions",
+    kind: Kind::Gauge,
+    help: "Live sessions that are held.",
+    labels: &["dialect"],
+    about: "",
+};
+pub(super) const LIVE_SESSIONS_TOTAL: Family = Family {
+    name: "tollgate_live_sessions_total",
+    kind: Kind::Counter,
+    help: "Live sessions.",
+    labels: &["dialect"],
+    about: "",
+};
+pub(super) const LIVE_TURNS: Family = Family {
+    name: "tollgate_live_turns_total",
+    kind: Kind::Counter,
+    help: "Turns of live sessions.",
+    labels: &["dialect"],
+    about: "",
+};
+pub(super) const LIVE_INTERRUPTED: Family = Family {
+    name: "tollgate_live_interrupted_turns_total",
+    kind: Kind::Counter,
+    help: "Turns that the caller broke off.",
+    labels: &["dialect"],
+    about: "",
+};
+pub(super) const LIVE_TURN_SECONDS: Family = Family {
+    name: "tollgate_live_turn_seconds_total",
+    kind: Kind::Counter,
+    help: "How long the turns of live sessions took.",
+    labels: &["dialect"],
+    about: "",
+};
+pub(super) const LIVE_TOOL_SECONDS: Family = Family {
+    name: "tollgate_live_tool_seconds_total",
+    kind: Kind::Counter,
+    help: "Of that, with tools.",
+    labels: &["dialect"],
+    about: "",
+};
+pub(super) const LIVE_CALLS: Family = Family {
+    name: "tollgate_live_calls_total",
+    kind: Kind::Counter,
+    help: "Tool calls in turns of live sessions.",
+    labels: &["dialect"],
+    about: "",
+};
+pub(super) const LIVE_MISSES: Family = Family {
+    name: "tollgate_live_budget_misses_total",
+    kind: Kind::Counter,
+    help: "Calls that were not done when the time of their live turn was over.",
+    labels: &["dialect"],
+    about: "",
+};
+pub(super) const LIVE_ANNOUNCEMENTS: Family = Family {
+    name: "tollgate_live_announcements_total",
+    kind: Kind::Counter,
+    help: "Words for slow calls that were said.",
+    labels: &["dialect"],
+    about: "",
+};
+pub(super) const LIVE_CANCELLATIONS: Family = Family {
+    name: "tollgate_live_cancellations_total",
+    kind: Kind::Counter,
+    help: "Calls that nobody waited for any more.",
+    labels: &["dialect"],
+    about: "",
+};
+pub(super) const LIVE_LATE: Family = Family {
+    name: "tollgate_live_late_results_total",
+    kind: Kind::Counter,
+    help: "Results that came after their turn.",
+    labels: &["dialect"],
+    about: "",
+};
+
+pub(super) const BUILD_INFO: Family = Family {
+    name: "tollgate_build_info",
+    kind: Kind::Gauge,
+    help: "Which gateway this is; always 1.",
+    labels: &["version"],
+    about: "",
+};
+pub(super) const REQUESTS_IN_FLIGHT: Family = Family {
+    name: "tollgate_requests_in_flight",
+    kind: Kind::Gauge,
+    help: "HTTP requests that are being answered.",
+    labels: &[],
+    about: "",
+};
+pub(super) const CONFIG_RELOADS: Family = Family {
+    name: "tollgate_config_reloads_total",
+    kind: Kind::Counter,
+    help: "Readings of the config.",
+    labels: &["outcome"],
+    about: "`applied` or `refused`.",
+};
+pub(super) const CONFIG_GOOD: Family = Family {
+    name: "tollgate_config_good",
+    kind: Kind::Gauge,
+    help: "Whether the config file, as last read, runs.",
+    labels: &[],
+    about: "",
+};
+pub(super) const AUDIT_WRITABLE: Family = Family {
+    name: "tollgate_audit_writable",
+    kind: Kind::Gauge,
+    help: "Whether the audit trail can be written.",
+    labels: &[],
+    about: "",
+};
+pub(super) const MEMORY_PRESSURE: Family = Family {
+    name: "tollgate_memory_pressure",
+    kind: Kind::Gauge,
+    help: "How short of memory it is, from 0 (calm) to 3.",
+    labels: &[],
+    about: "1: no new streams; 2: no new requests; 3: no new connections.",
+};
+pub(super) const PROCESS_START: Family = Family {
+    name: "process_start_time_seconds",
+    kind: Kind::Gauge,
+    help: "When the process began, in seconds since 1970.",
+    labels: &[],
+    about: "",
+};
+pub(super) const PROCESS_CPU: Family = Family {
+    name: "process_cpu_seconds_total",
+    kind: Kind::Counter,
+    help: "CPU time of the process, in seconds.",
+    labels: &[],
+    about: "Only on Linux, as all that follow.",
+};
+pub(super) const PROCESS_MEMORY: Family = Family {
+    name: "process_resident_memory_bytes",
+    kind: Kind::Gauge,
+    help: "Memory that the process has resident, in bytes.",
+    labels: &[],
+    about: "",
+};
+pub(super) const PROCESS_FILES: Family = Family {
+    name: "process_open_fds",
+    kind: Kind::Gauge,
+    help: "Files and sockets that the process has open.",
+    labels: &[],
+    about: "",
+};
+pub(super) const PROCESS_MOST_FILES: Family = Family {
+    name: "process_max_fds",
+    kind: Kind::Gauge,
+    help: "Files and sockets that it may have open.",
+    labels: &[],
+    about: "",
+};
+
+/// By section, as the reference has them.
+pub(super) const SECTIONS: &[(&str, &[&Family])] = &[
+    (
+        "Calls",
+        &[
+            &TOOL_CALLS,
+            &TOOL_LATENCY,
+            &CALLS,
+            &CALLS_IN_FLIGHT,
+            &CALL_LATENCY,
+            &BUDGET_MISSES,
+            &CLIENT_OPERATION,
+            &CACHE_LOOKUPS,
+        ],
+    ),
+    ("Tiers", &[&TIER_SELECTED, &TOOLS_HIDDEN]),
+    (
+        "Tools and servers",
+        &[
+            &TOOLS,
+            &SERVER_UP,
+            &SERVER_STATE,
+            &SERVER_RESTARTS,
+            &SERVER_IN_FLIGHT,
+            &SERVER_QUEUE,
+            &SERVER_LATE,
+        ],
+    ),
+    ("People", &[&APPROVALS_WAITING, &APPROVALS]),
+    ("Models", &[&MODEL_TOKENS, &MODEL_CACHED, &MODEL_ANSWERS, &ITERATIONS]),
+    (
+        "Sessions",
+        &[
+            &SESSIONS,
+            &LIVE_SESSIONS,
+            &LIVE_SESSIONS_TOTAL,
+            &LIVE_TURNS,
+            &LIVE_INTERRUPTED,
+            &LIVE_TURN_SECONDS,
+            &LIVE_TOOL_SECONDS,
+            &LIVE_CALLS,
+            &LIVE_MISSES,
+            &LIVE_ANNOUNCEMENTS,
+            &LIVE_CANCELLATIONS,
+            &LIVE_LATE,
+        ],
+    ),
+    (
+        "The gateway",
+        &[
+            &BUILD_INFO,
+            &REQUESTS_IN_FLIGHT,
+            &CONFIG_RELOADS,
+            &CONFIG_GOOD,
+            &AUDIT_WRITABLE,
+            &MEMORY_PRESSURE,
+            &PROCESS_START,
+            &PROCESS_CPU,
+            &PROCESS_MEMORY,
+            &PROCESS_FILES,
+            &PROCESS_MOST_FILES,
+        ],
+    ),
+];

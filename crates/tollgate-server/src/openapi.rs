@@ -1,0 +1,120 @@
+//! The OpenAPI document of all that is not somebody else's protocol: `/api`, the plain routes of
+//! `/v1`, and what watches over the gateway.
+//!
+//! Written here, area by area, and made once; a test holds it
+//! against the router, and the tests of the routes hold every answer against it.
+
+use std::sync::{Arc, LazyLock};
+
+use axum::extract::{Request, State};
+use axum::response::{IntoResponse, Response};
+use http::header::CONTENT_TYPE;
+use serde_json::{Map, Value, json};
+
+use crate::fields::check_query;
+use crate::mcp::Front;
+use crate::problem::Style;
+
+mod agents;
+mod approvals;
+mod audit;
+mod calling;
+mod calls;
+mod config;
+mod events;
+mod joining;
+mod keys;
+mod login;
+mod memory;
+mod operation;
+mod problems;
+mod running;
+mod schema;
+mod servers;
+mod sessions;
+mod tools;
+mod turns;
+
+use operation::Operation;
+
+static DOCUMENT: LazyLock<String> = LazyLock::new(|| written().to_string());
+
+/// The document as it is served: JSON.
+pub fn document() -> &'static str {
+    &DOCUMENT
+}
+
+/// `GET /api/openapi.json`: nothing in it is a secret, but strangers have no use for it.
+pub(crate) async fn openapi(State(front): State<Arc<Front>>, request: Request) -> Response {
+    let (sent, _) = request.into_parts();
+    let allowed = check_query(&sent.uri, &[]).and_then(|()| front.keys.visitor(&sent));
+    match allowed {
+        Ok(_) => ([(CONTENT_TYPE, "application/json")], document()).into_response(),
+        Err(problem) => problem.response(Style::ProblemDetails),
+    }
+}
+
+/// Operations that belong together, and the schemas they name.
+struct Area {
+    tag: &'static str,
+    about: &'static str,
+    operations: Vec<Operation>,
+    schemas: Vec<(&'static str, Value)>,
+}
+
+fn areas() -> Vec<Area> {
+    vec![
+        running::area(),
+        servers::area(),
+        joining::area(),
+        tools::area(),
+        calling::area(),
+        turns::area(),
+        calls::area(),
+        agents::area(),
+        approvals::area(),
+        sessions::area(),
+        events::area(),
+        config::area(),
+        keys::area(),
+        login::area(),
+        audit::area(),
+        memory::area(),
+    ]
+}
+
+const ABOUT: &str = "Everything that can be seen and changed of a gateway, and its tools over plain HTTP. The \
+    chat APIs (OpenAI, Anthropic, Gemini), the live ones and MCP itself (`/mcp`) are described by those who \
+    made them: https://platform.openai.com/docs/api-reference, https://docs.anthropic.com/en/api, \
+    https://ai.google.dev/api, https://modelcontextprotocol.io/specification.";
+
+fn written() -> Value {
+    let (mut paths, mut schemas, mut tags) = (Map::new(), Map::new(), Vec::new());
+    for area in areas().into_iter().chain([problems::area()]) {
+        if !area.operations.is_empty() {
+            tags.push(json!({"name": area.tag, "description": area.about}));
+        }
+        for operation in area.operations {
+            let (path, method) = (operation.path, operation.method);
+            let methods = paths.entry(path).or_insert_with(|| json!({}));
+            methods[method] = operation.written(area.tag);
+        }
+        schemas.extend(area.schemas.into_iter().map(|(name, schema)| (name.to_owned(), schema)));
+    }
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Tollgate",
+            "version": env!("CARGO_PKG_VERSION"),
+            "description": ABOUT,
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": "/"}],
+        "tags": tags,
+        "paths": paths,
+        "components": {"schemas": schemas, "securitySchemes": problems::security()},
+    })
+}
+
+#[cfg(test)]
+mod tests;

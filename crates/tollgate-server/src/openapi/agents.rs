@@ -1,0 +1,67 @@
+//! Agents, as the config has them.
+
+use super::Area;
+use super::operation::Operation;
+use super::schema::{
+    body, flag, list, map, named, object, one_of, or_null, text, texts, tier, told, whole,
+};
+
+pub(super) fn area() -> Area {
+    let unknown = [(404, "`unknown_agent`")];
+    let rendered = object(
+        &[("agent", text()), ("prompt", or_null(text())), ("greeting", or_null(text()))],
+        &[],
+    );
+    let memory = object(
+        &[("namespace", text()), ("record", one_of(&["off", "own", "shared"])), ("recall", flag())],
+        &[],
+    );
+    let agent = object(
+        &[
+            ("name", text()),
+            ("description", text()),
+            ("default", told(flag(), "whether it is the agent of whoever names none")),
+            ("prompt", or_null(text())),
+            ("greeting", or_null(text())),
+            ("models", texts()),
+            ("engine", one_of(&["cascaded", "sentence_cascade", "s2s"])),
+            ("opener_model", or_null(text())),
+            ("tools", told(texts(), "names and globs")),
+            ("auto_execute", texts()),
+            ("budget_tier", or_null(tier())),
+            ("concurrent", or_null(whole())),
+            ("max_depth", whole()),
+            ("max_tools", whole()),
+            ("pinned_tools", texts()),
+            ("tool_search", one_of(&["off", "auto", "always"])),
+            ("mixed_response", one_of(&["native", "inline"])),
+            ("code_mode", flag()),
+            ("memory", memory),
+            ("variables", map(text())),
+        ],
+        &[],
+    );
+    Area {
+        tag: "agents",
+        about: "Agents, as the config has them.",
+        operations: vec![
+            Operation::new(("get", "/api/agents"), "listAgents", "All agents").gives(
+                200,
+                "in the order of the config",
+                object(&[("agents", list(named("Agent")))], &[]),
+            ),
+            Operation::new(("get", "/api/agents/{name}"), "showAgent", "One agent")
+                .gives(200, "the agent", named("Agent"))
+                .refuses(&unknown),
+            Operation::new(
+                ("post", "/api/agents/{name}/render"),
+                "renderAgent",
+                "Its prompt and greeting with their placeholders filled in",
+            )
+            .takes(body(&[], &[("variables", map(text()))]))
+            .gives(200, "as a model would get them", rendered)
+            .refuses(&unknown),
+        ],
+        schemas: vec![("Agent", agent)],
+    }
+}

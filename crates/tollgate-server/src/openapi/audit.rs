@@ -1,0 +1,113 @@
+//! What was called and decided.
+
+use serde_json::{Value, json};
+
+use super::Area;
+use super::operation::Operation;
+use super::schema::{
+    any, flag, list, named, number, object, one_of, or_null, text, time, told, whole,
+};
+
+pub(super) fn area() -> Area {
+    let broken = object(&[("sequence", whole()), ("problem", text())], &[]);
+    let verified = object(
+        &[
+            ("ok", flag()),
+            ("rows", whole()),
+            ("removed", whole()),
+            ("last", whole()),
+            ("head", text()),
+        ],
+        &[("broken", broken)],
+    );
+    let page = object(
+        &[
+            ("rows", list(named("AuditRow"))),
+            ("next", told(or_null(whole()), "the `after` of the next page")),
+            ("last", whole()),
+        ],
+        &[],
+    );
+    let lines = || told(text(), "all rows, oldest first");
+    Area {
+        tag: "audit",
+        about: "What was called and decided, in a chain of hashes.",
+        operations: vec![
+            filtered(Operation::new(("get", "/api/audit"), "readAudit", "Rows of the trail"))
+                .query(
+                    "format",
+                    one_of(&["json", "jsonl", "csv"]),
+                    "a page, or all rows as a download",
+                )
+                .gives(200, "a page, newest first", page)
+                .gives_media((200, "application/x-ndjson"), "all rows", lines())
+                .gives_media((200, "text/csv"), "all rows", lines())
+                .refuses(&[(503, "`audit_unreadable`")]),
+            filtered(Operation::new(
+                ("get", "/api/audit/tail"),
+                "followAudit",
+                "Rows as they are written",
+            ))
+            .query("format", one_of(&["json"]), "taken as for `/api/audit`")
+            .header("last-event-id", whole(), "goes on behind this row")
+            .streams("a stream without an end", &[("row", named("AuditRow"))]),
+            Operation::new(("get", "/api/audit/verify"), "verifyAudit", "Recomputes every hash")
+                .gives(200, "whether the chain holds", verified)
+                .refuses(&[(404, "`no_audit`"), (503, "`audit_unreadable`")]),
+        ],
+        schemas: vec![("AuditRow", row())],
+    }
+}
+
+fn filtered(operation: Operation) -> Operation {
+    let word = || json!({"type": "string", "maxLength": 256});
+    let moment = "a time, or so long back from now (`15m`, `7d`)";
+    operation
+        .query("since", word(), moment)
+        .query("until", word(), moment)
+        .query("kind", word(), "call, approval, pin, key, server, reload, memory, login, session")
+        .query("principal", word(), "who asked")
+        .query("agent", word(), "as which agent")
+        .query("server", word(), "of which server")
+        .query("tool", word(), "as its server calls it")
+        .query("name", word(), "a glob over exposed names")
+        .query("outcome", word(), "how it ended")
+        .query("call", word(), "of one call")
+        .query("after", whole(), "the `next` of the page before")
+        .query(
+            "limit",
+            json!({"type": "integer", "minimum": 1, "maximum": 1000}),
+            "rows of a page; 100 without it",
+        )
+        .query("order", one_of(&["newest", "oldest"]), "which come first")
+}
+
+fn row() -> Value {
+    object(
+        &[
+            ("sequence", whole()),
+            ("at", time()),
+            ("kind", text()),
+            ("principal", text()),
+            ("outcome", text()),
+            ("hash", text()),
+        ],
+        &[
+            ("agent", text()),
+            ("method", text()),
+            ("name", text()),
+            ("server", text()),
+            ("tool", text()),
+            ("detail", text()),
+            ("duration_ms", number()),
+            ("bytes", whole()),
+            ("cached", flag()),
+            ("tier", text()),
+            ("catalog_version", whole()),
+            ("arguments_hash", text()),
+            ("arguments", any()),
+            ("call", text()),
+            ("within", told(text(), "the call whose program made it")),
+        ],
+    )
+}

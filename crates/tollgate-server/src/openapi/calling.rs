@@ -1,0 +1,292 @@
+//! Tools called over plain HTTP.
+
+use serde_json::{Value, json};
+
+use super::Area;
+use super::operation::Operation;
+use super::schema::{
+    any, body, flag, free, list, map, named, number, object, one_of, or_null, text, tier, told,
+    whole,
+};
+use super::tools::{badge, health, measured};
+
+const CONSUMERS: &[&str] = &["mcp", "chat", "speech", "openai-realtime", "gemini-live", "deepgram"];
+
+pub(super) fn area() -> Area {
+    Area {
+        tag: "calling",
+        about: "What an agent sees, and calls of it.",
+        operations: vec![view(), execute(), tool_calls(), results(), code(), code_files()],
+        schemas: schemas(),
+    }
+}
+
+/// By which every request under `/v1` can say who it is and what it sees.
+pub(super) fn narrowed(operation: Operation) -> Operation {
+    operation.header("x-tollgate-agent", text(), "the agent, where the request names none").header(
+        "x-tollgate-tier",
+        tier(),
+        "the tier, where the request names none",
+    )
+}
+
+fn view() -> Operation {
+    let formats = [
+        "mcp",
+        "openai",
+        "openai-responses",
+        "anthropic",
+        "gemini",
+        "openai-realtime",
+        "gemini-live",
+    ];
+    let converted = object(&[("tools", list(any()))], &[]);
+    let shapes =
+        json!({"anyOf": [named("View"), named("Leaderboard"), named("Explained"), converted]});
+    narrowed(
+        Operation::new(("get", "/v1/tools"), "viewTools", "What an agent sees")
+            .needs("execute")
+            .query("agent", text(), "without it, that of the key or the default one")
+            .query("tier", tier(), "the budget of the turn")
+            .query("format", one_of(&formats), "as an API takes tools")
+            .query("leaderboard", flag(), "the measured ones by category, quickest first")
+            .query("explain", flag(), "every tool there is and what keeps it out; for admins"),
+    )
+    .gives(200, "in the form that was asked for", shapes)
+    .refuses(&[(404, "`unknown_agent`")])
+}
+
+fn execute() -> Operation {
+    let asked = body(
+        &[("name", text())],
+        &[
+            ("arguments", free()),
+            ("agent", text()),
+            ("tier", tier()),
+            ("consumer", one_of(CONSUMERS)),
+            ("also", list(one_of(CONSUMERS))),
+            ("late", flag()),
+        ],
+    );
+    narrowed(Operation::new(
+        ("post", "/v1/tools/execute"),
+        "executeTool",
+        "One call and its outcome",
+    ))
+    .header("x-tollgate-no-cache", text(), "asks for an answer that was not kept")
+    .needs("execute")
+    .takes(asked)
+    .gives(200, "how it ended, well or not", named("Outcome"))
+    .streams(
+        "for whoever accepts only `text/event-stream`",
+        &[
+            ("progress", free()),
+            ("log", free()),
+            ("announcement", object(&[("message", text())], &[])),
+            ("outcome", named("Outcome")),
+            ("error", named("Error")),
+        ],
+    )
+    .refuses(&[(404, "`unknown_tool` or `unknown_agent`")])
+    .gives(
+        429,
+        "made too often, or too many at once",
+        json!({"anyOf": [named("Outcome"), named("Error")]}),
+    )
+}
+
+fn tool_calls() -> Operation {
+    let formats = ["chat", "responses", "anthropic", "gemini", "openai", "openai-responses"];
+    narrowed(
+        Operation::new(("post", "/v1/mcp/tool/execute"), "executeToolCalls", "Calls as a model wrote them")
+            .needs("execute")
+            .query("format", one_of(&formats), "whose words they are in; `chat` without it"),
+    )
+    .takes(json!({"type": ["object", "array"], "description": "a call, a list of them, or the message they came in"}))
+    .gives(200, "messages to append to the conversation", json!({"type": ["object", "array"]}))
+    .gives(400, "no call, in the words of the API", free())
+}
+
+fn results() -> Operation {
+    let pending = object(
+        &[("handle", text()), ("status", json!({"const": "pending"})), ("since_ms", whole())],
+        &[],
+    );
+    let holds = object(
+        &[("kind", one_of(&["whole", "items", "fields", "text", "source"]))],
+        &[("first", whole()), ("of", whole()), ("part", text())],
+    );
+    let ready = object(
+        &[
+            ("handle", text()),
+            ("status", json!({"const": "ready"})),
+            ("outcome", status()),
+            ("name", text()),
+            ("page", whole()),
+            ("pages", whole()),
+            ("next", or_null(whole())),
+            ("holds", holds),
+            ("data", any()),
+        ],
+        &[],
+    );
+    Operation::new(
+        ("get", "/v1/results/{handle}"),
+        "readResult",
+        "What was cut from an answer, or came later",
+    )
+    .needs("execute")
+    .query("page", json!({"type": "integer", "minimum": 1}), "from 1 on")
+    .gives(200, "a page of it, or that it is still to come", json!({"anyOf": [ready, pending]}))
+    .refuses(&[(404, "`unknown_result` or `unknown_page`")])
+}
+
+fn code() -> Operation {
+    let place = || or_null(whole());
+    let failed = object(
+        &[("kind", text()), ("message", text())],
+        &[
+            ("line", place()),
+            ("column", place()),
+            ("text", or_null(text())),
+            ("hint", or_null(text())),
+        ],
+    );
+    let ran = object(
+        &[
+            ("status", one_of(&["ok", "error"])),
+            ("prints", text()),
+            ("calls", whole()),
+            ("duration_ms", whole()),
+        ],
+        &[("result", any()), ("error", failed)],
+    );
+    narrowed(Operation::new(("post", "/v1/code"), "runProgram", "Runs a program that calls tools"))
+        .needs("execute")
+        .takes(body(&[("code", text())], &[("agent", text()), ("tier", tier())]))
+        .gives(200, "how it ended, well or not", ran)
+        .refuses(&[(404, "`unknown_agent`"), (503, "it could not be run at all")])
+}
+
+fn code_files() -> Operation {
+    narrowed(
+        Operation::new(
+            ("get", "/v1/code"),
+            "readProgramFiles",
+            "What programs can call, as a model reads it",
+        )
+        .needs("execute")
+        .query("agent", text(), "without it, that of the key or the default one")
+        .query("tier", tier(), "the budget of the turn")
+        .query("read", text(), "one of the files")
+        .query("docs", text(), "all that is known of `SERVER.TOOL`")
+        .query("search", text(), "the tools that fit these words"),
+    )
+    .gives(200, "text for a model", object(&[("agent", text()), ("text", text())], &[]))
+    .refuses(&[(404, "there is no such file, tool or agent")])
+}
+
+pub(super) fn status() -> Value {
+    one_of(&[
+        "ok",
+        "no_results",
+        "error",
+        "timeout",
+        "pending",
+        "denied",
+        "invalid_arguments",
+        "rate_limited",
+        "offline",
+    ])
+}
+
+fn schemas() -> Vec<(&'static str, Value)> {
+    let outcome = object(
+        &[
+            ("status", status()),
+            ("message", text()),
+            ("data", any()),
+            ("retryable", flag()),
+            ("duration_ms", whole()),
+            ("cached", flag()),
+        ],
+        &[
+            ("content", told(list(free()), "as MCP has it, where more than text is in it")),
+            ("warning", text()),
+            ("retry_hint", text()),
+            ("truncated", flag()),
+            ("handle", text()),
+            ("also", told(map(named("Outcome")), "what each of the other consumers gets")),
+        ],
+    );
+    let listed = object(
+        &[
+            ("name", text()),
+            ("server", text()),
+            ("tool", text()),
+            ("tier", tier()),
+            ("reason", text()),
+            ("health", health()),
+            ("bimodal", flag()),
+            ("badge", badge()),
+            ("compatibility", text()),
+            ("measured", measured()),
+            ("category", or_null(text())),
+            ("title", or_null(text())),
+            ("description", or_null(text())),
+            ("estimated_duration_ms", or_null(whole())),
+            ("max_duration_ms", or_null(whole())),
+            ("hash", text()),
+            ("effect", one_of(&["read_only", "mutating", "destructive"])),
+            ("input_schema", any()),
+        ],
+        &[],
+    );
+    let problem = object(
+        &[("server", text()), ("tool", text()), ("left_out", flag()), ("problem", text())],
+        &[],
+    );
+    vec![
+        ("Outcome", outcome),
+        (
+            "View",
+            object(
+                &[
+                    ("agent", text()),
+                    ("tier", or_null(tier())),
+                    ("catalog_version", whole()),
+                    ("tools", list(listed)),
+                    ("problems", list(problem)),
+                ],
+                &[],
+            ),
+        ),
+        ("Leaderboard", leaderboard()),
+        ("Explained", explained()),
+    ]
+}
+
+fn leaderboard() -> Value {
+    let ranked = object(
+        &[("rank", whole()), ("name", text()), ("p50_ms", number()), ("badge", text())],
+        &[],
+    );
+    let board = object(&[("category", text()), ("tools", list(ranked))], &[]);
+    object(&[("agent", text()), ("categories", list(board))], &[])
+}
+
+fn explained() -> Value {
+    let tool = object(
+        &[("name", text()), ("server", text()), ("tool", text()), ("visible", flag())],
+        &[("reach", text()), ("level", text()), ("reason", text())],
+    );
+    object(
+        &[
+            ("agent", text()),
+            ("tier", or_null(tier())),
+            ("catalog_version", whole()),
+            ("tools", list(tool)),
+        ],
+        &[],
+    )
+}

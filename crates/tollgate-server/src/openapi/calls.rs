@@ -1,0 +1,68 @@
+//! What runs now and what ran lately.
+
+use serde_json::{Value, json};
+
+use super::Area;
+use super::operation::Operation;
+use super::schema::{flag, list, named, number, object, or_null, text, tier, time, told, whole};
+
+pub(super) fn area() -> Area {
+    let page = object(
+        &[
+            ("running", told(list(named("Call")), "the oldest first")),
+            ("calls", told(list(named("Call")), "the newest first")),
+            ("next", told(or_null(whole()), "the `after` of the next page")),
+        ],
+        &[],
+    );
+    let word = || json!({"type": "string", "maxLength": 256});
+    let limit = json!({"type": "integer", "minimum": 1, "maximum": 500});
+    Area {
+        tag: "calls",
+        about: "What runs now and what ran lately, from memory. What is older stands in the audit trail.",
+        operations: vec![
+            Operation::new(("get", "/api/calls"), "listCalls", "What runs and ran lately")
+                .needs("observe")
+                .query("turn", word(), "of one turn")
+                .query("agent", word(), "as which agent")
+                .query("server", word(), "of which server")
+                .query("tool", word(), "as its server calls it")
+                .query("name", word(), "a glob over exposed names")
+                .query("principal", word(), "who asked")
+                .query("outcome", word(), "how it ended")
+                .query("after", whole(), "the `next` of the page before")
+                .query("limit", limit, "calls of a page; 100 without it")
+                .gives(200, "a page", page),
+        ],
+        schemas: vec![("Call", call())],
+    }
+}
+
+fn call() -> Value {
+    let step =
+        object(&[("step", text()), ("from_ms", number()), ("to_ms", or_null(number()))], &[]);
+    object(
+        &[
+            ("id", text()),
+            ("turn", text()),
+            ("within", told(or_null(text()), "the call whose program made it")),
+            ("at", time()),
+            ("principal", text()),
+            ("agent", text()),
+            ("method", text()),
+            ("name", text()),
+            ("server", or_null(text())),
+            ("tool", or_null(text())),
+            ("tier", tier()),
+            ("outcome", told(or_null(text()), "`null` while it runs")),
+            ("detail", or_null(text())),
+            ("cached", flag()),
+            ("duration_ms", number()),
+            ("result_bytes", whole()),
+            ("turn_began", time()),
+            ("deadline_ms", told(or_null(number()), "of the turn, from `turn_began`")),
+            ("steps", told(list(step), "from the beginning of the call")),
+        ],
+        &[],
+    )
+}

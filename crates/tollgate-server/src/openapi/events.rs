@@ -1,0 +1,105 @@
+//! What happens beside the answers to calls, as it happens.
+
+use serde_json::Value;
+
+use super::Area;
+use super::operation::Operation;
+use super::schema::{any, extended, flag, named, object, one_of, or_null, text, tier, time, whole};
+use super::servers::state;
+
+pub(super) fn area() -> Area {
+    let events = [calls(), tools(), sessions()].concat();
+    Area {
+        tag: "events",
+        about: "What happens, as it happens.",
+        operations: vec![
+            Operation::new(("get", "/api/events"), "events", "Everything that happens from now on")
+                .needs("observe")
+                .query("calls", flag(), "calls as well, as they begin and end")
+                .streams("a stream without an end", &events),
+        ],
+        schemas: Vec::new(),
+    }
+}
+
+/// The data of a kind of events.
+type Events = Vec<(&'static str, Value)>;
+
+fn calls() -> Events {
+    let call = object(
+        &[
+            ("principal", text()),
+            ("agent", text()),
+            ("name", text()),
+            ("server", text()),
+            ("tool", text()),
+        ],
+        &[],
+    );
+    let with = |more: &[(&str, Value)]| extended(&call, object(more, &[]));
+    vec![
+        ("call_started", named("Call")),
+        ("call_done", named("Call")),
+        ("slow", with(&[("message", text())])),
+        ("late", with(&[("handle", text()), ("status", text())])),
+        ("approval_requested", with(&[("id", text()), ("why", text()), ("until", time())])),
+        ("approval_decided", with(&[("id", text()), ("outcome", text()), ("by", or_null(text()))])),
+    ]
+}
+
+fn tools() -> Events {
+    let tool = object(&[("server", text()), ("tool", text())], &[]);
+    let with = |more: &[(&str, Value)]| extended(&tool, object(more, &[]));
+    vec![
+        ("moved", with(&[("from", tier()), ("to", tier()), ("reason", text())])),
+        ("doubted", with(&[("name", text()), ("verdict", text()), ("reason", text())])),
+        ("judged", with(&[("hash", text()), ("decision", text()), ("by", text())])),
+        ("reloaded", object(&[("by", text()), ("ok", flag())], &[("error", text())])),
+        (
+            "music",
+            object(
+                &[("action", one_of(&["play", "stop"])), ("namespace", text()), ("by", text())],
+                &[("mood", text()), ("track", any())],
+            ),
+        ),
+        (
+            "server_changed",
+            object(
+                &[("id", text()), ("state", state()), ("reason", text()), ("since", time())],
+                &[],
+            ),
+        ),
+        ("missed", object(&[("count", whole())], &[])),
+    ]
+}
+
+fn sessions() -> Events {
+    let session = object(
+        &[
+            ("session", text()),
+            ("principal", text()),
+            ("agent", text()),
+            ("dialect", text()),
+            ("model", text()),
+        ],
+        &[],
+    );
+    let with = |more: &[(&str, Value)]| extended(&session, object(more, &[]));
+    let figures = [
+        "took_ms",
+        "tools_ms",
+        "calls",
+        "budget_misses",
+        "announcements",
+        "cancellations",
+        "late_results",
+    ];
+    let mut turn: Vec<(&str, Value)> = figures.iter().map(|name| (*name, whole())).collect();
+    turn.push(("interrupted", flag()));
+    vec![
+        ("session_opened", session.clone()),
+        ("session_tier", with(&[("tier", or_null(tier())), ("reason", text())])),
+        ("session_turn", with(&turn)),
+        ("session_closed", with(&[("code", whole()), ("reason", text())])),
+    ]
+}

@@ -1,0 +1,101 @@
+//! Keys of clients: all but what opens, which is shown once.
+
+use serde_json::{Value, json};
+
+use super::Area;
+use super::operation::Operation;
+use super::schema::{
+    body, extended, list, named, object, one_of, or_null, text, texts, time, told, whole,
+};
+
+const RIGHTS: &[&str] = &["execute", "override_tier", "approve", "observe", "admin"];
+const ROLES: &[&str] = &["admin", "operator", "caller"];
+
+pub(super) fn area() -> Area {
+    let unknown = [(404, "`unknown_key`")];
+    let of_config = [(409, "`key_of_config`: it stands in the config; `no_keyring`")];
+    let grace = json!({"type": "integer", "minimum": 0, "maximum": 2_592_000});
+    Area {
+        tag: "keys",
+        about: "Keys of clients: all but what opens, which is shown once.",
+        operations: vec![
+            Operation::new(("get", "/api/keys"), "listKeys", "All keys").gives(
+                200,
+                "those of the config and those made",
+                object(&[("keys", list(named("Key")))], &[]),
+            ),
+            Operation::new(("post", "/api/keys"), "makeKey", "A new key")
+                .takes(wanted())
+                .gives(201, "it, and its secret this once", named("MadeKey"))
+                .refuses(&[(409, "`key_exists`, `key_of_config` or `no_keyring`")]),
+            Operation::new(
+                ("delete", "/api/keys/{name}"),
+                "revokeKey",
+                "Revokes it; its sessions and streams end",
+            )
+            .gives_nothing(204, "it opens nothing any more")
+            .refuses(&unknown)
+            .refuses(&of_config),
+            Operation::new(
+                ("post", "/api/keys/{name}/rotate"),
+                "rotateKey",
+                "Another secret for it",
+            )
+            .takes(body(
+                &[],
+                &[("grace_s", told(grace, "for so long the secret before lets in, too"))],
+            ))
+            .gives(200, "it, and its new secret this once", named("MadeKey"))
+            .refuses(&unknown)
+            .refuses(&of_config),
+        ],
+        schemas: schemas(),
+    }
+}
+
+fn wanted() -> Value {
+    let name = json!({"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9@._-]{0,63}$"});
+    body(
+        &[("name", name)],
+        &[
+            ("role", one_of(ROLES)),
+            ("agents", json!({"type": "array", "items": {"type": "string"}, "minItems": 1})),
+            ("rights", list(one_of(RIGHTS))),
+            (
+                "tools",
+                json!({"type": "array", "items": {"type": "string", "minLength": 1, "maxLength": 256}, "maxItems": 256}),
+            ),
+            ("rate_limit", told(text(), "like `100/min`")),
+            ("concurrent", json!({"type": "integer", "minimum": 1, "maximum": 1_000_000})),
+            ("tenant", text()),
+            ("expires", told(text(), "like `2027-01-31` or `2027-01-31T12:00:00Z`")),
+        ],
+    )
+}
+
+fn schemas() -> Vec<(&'static str, Value)> {
+    let key = object(
+        &[
+            ("name", text()),
+            ("origin", one_of(&["config", "made"])),
+            ("role", one_of(ROLES)),
+            ("agents", told(or_null(texts()), "`null`: all of them")),
+            ("rights", list(one_of(RIGHTS))),
+            ("tools", told(or_null(texts()), "`null`: no list of its own")),
+            ("rate_limit", or_null(text())),
+            ("concurrent", or_null(whole())),
+            ("tenant", or_null(text())),
+            ("made", or_null(time())),
+            ("expires", or_null(time())),
+            ("last_used", or_null(time())),
+            (
+                "former_until",
+                told(or_null(time()), "until then the secret from before lets in as well"),
+            ),
+            ("revoked", or_null(time())),
+        ],
+        &[],
+    );
+    let made = extended(&key, object(&[("key", told(text(), "the secret, shown this once"))], &[]));
+    vec![("Key", key), ("MadeKey", made)]
+}

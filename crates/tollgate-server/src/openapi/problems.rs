@@ -1,0 +1,85 @@
+//! How a refusal looks, and who is let in: what all operations have in common.
+
+use serde_json::{Value, json};
+
+use super::Area;
+use super::schema::{free, list, named, object, one_of, or_null, text, texts, told, whole};
+
+pub(super) fn area() -> Area {
+    let place = or_null(whole());
+    let diagnostic = object(
+        &[("severity", one_of(&["error", "warning"])), ("message", text())],
+        &[
+            ("key", or_null(text())),
+            ("line", place.clone()),
+            ("column", place.clone()),
+            ("end_line", place.clone()),
+            ("end_column", place),
+            ("flag", or_null(text())),
+            ("help", texts()),
+        ],
+    );
+    let problem = object(
+        &[
+            ("type", text()),
+            ("title", text()),
+            ("status", whole()),
+            ("code", told(text(), "stable, for programs; docs/errors.md has them all")),
+            ("detail", told(text(), "what is wrong and what to do, in words")),
+        ],
+        &[
+            ("errors", told(list(named("Diagnostic")), "of a config: every mistake and its place")),
+            ("yaml", told(text(), "what to write into the config by hand")),
+            ("line", told(whole(), "of an import: where it stopped")),
+            ("kept", told(named("Counts"), "of an import: what was kept before")),
+        ],
+    );
+    let error = object(
+        &[
+            ("message", text()),
+            ("type", text()),
+            ("param", json!({"type": "null"})),
+            ("code", text()),
+        ],
+        &[],
+    );
+    Area {
+        tag: "",
+        about: "",
+        operations: Vec::new(),
+        schemas: vec![
+            ("Problem", told(problem, "RFC 9457")),
+            ("Diagnostic", diagnostic),
+            ("Error", told(object(&[("error", error)], &[]), "as OpenAI has it")),
+        ],
+    }
+}
+
+/// Below `/v1` errors are told as clients there expect them.
+pub(super) fn answer(path: &str, about: &str) -> Value {
+    let (media, schema) = match path {
+        // In the words of whose format was asked for.
+        "/v1/mcp/tool/execute" => ("application/json", free()),
+        path if path.starts_with("/v1/") => ("application/json", named("Error")),
+        _ => ("application/problem+json", named("Problem")),
+    };
+    json!({"description": about, "content": {media: {"schema": schema}}})
+}
+
+pub(super) fn security() -> Value {
+    json!({
+        "bearer": {"type": "http", "scheme": "bearer", "description": "a key, or a token of the issuer in the config"},
+        "key": {"type": "apiKey", "in": "header", "name": "x-api-key"},
+        "cookie": {"type": "apiKey", "in": "cookie", "name": "tollgate-PORT",
+            "description": "of `POST /api/login`; what is not a GET needs its `csrf` in `x-tollgate-csrf`"},
+    })
+}
+
+/// Without any keys in the config, `/v1` is open on loopback.
+pub(super) fn security_for(path: &str, right: Option<&str>) -> Value {
+    match (right, path.starts_with("/v1/")) {
+        (None, _) => json!([]),
+        (Some(_), true) => json!([{"bearer": []}, {"key": []}, {"cookie": []}, {}]),
+        (Some(_), false) => json!([{"bearer": []}, {"key": []}, {"cookie": []}]),
+    }
+}

@@ -1,0 +1,105 @@
+//! Schemas in few words: JSON Schema 2020-12, as OpenAPI 3.1 has it.
+#![expect(clippy::needless_pass_by_value, reason = "schemas are handed over to be put in")]
+
+use serde_json::{Map, Value, json};
+
+pub(super) fn any() -> Value {
+    json!({})
+}
+
+pub(super) fn text() -> Value {
+    json!({"type": "string"})
+}
+
+pub(super) fn whole() -> Value {
+    json!({"type": "integer", "minimum": 0})
+}
+
+pub(super) fn number() -> Value {
+    json!({"type": "number"})
+}
+
+pub(super) fn flag() -> Value {
+    json!({"type": "boolean"})
+}
+
+/// RFC 3339.
+pub(super) fn time() -> Value {
+    json!({"type": "string", "format": "date-time"})
+}
+
+pub(super) fn one_of(words: &[&str]) -> Value {
+    json!({"type": "string", "enum": words})
+}
+
+pub(super) fn tier() -> Value {
+    one_of(&["fast", "standard", "deep"])
+}
+
+pub(super) fn list(of: Value) -> Value {
+    json!({"type": "array", "items": of})
+}
+
+pub(super) fn texts() -> Value {
+    list(text())
+}
+
+/// Names that nobody can foresee, and what stands behind each.
+pub(super) fn map(of: Value) -> Value {
+    json!({"type": "object", "additionalProperties": of})
+}
+
+/// An object of which nothing is said here.
+pub(super) fn free() -> Value {
+    json!({"type": "object", "additionalProperties": true})
+}
+
+pub(super) fn named(name: &str) -> Value {
+    json!({"$ref": format!("#/components/schemas/{name}")})
+}
+
+/// With words for whoever reads it.
+pub(super) fn told(mut schema: Value, about: &str) -> Value {
+    schema["description"] = json!(about);
+    schema
+}
+
+pub(super) fn or_null(mut schema: Value) -> Value {
+    match (schema.get("type").and_then(Value::as_str), schema.get("enum")) {
+        (Some(kind), None) => {
+            schema["type"] = json!([kind, "null"]);
+            schema
+        }
+        _ => json!({"anyOf": [schema, {"type": "null"}]}),
+    }
+}
+
+type Fields<'f> = &'f [(&'f str, Value)];
+
+/// What an answer has; `perhaps` may be missing.
+pub(super) fn object(always: Fields<'_>, perhaps: Fields<'_>) -> Value {
+    let properties: Map<String, Value> =
+        always.iter().chain(perhaps).map(|(key, it)| ((*key).to_owned(), it.clone())).collect();
+    let required: Vec<&str> = always.iter().map(|(key, _)| *key).collect();
+    json!({"type": "object", "properties": properties, "required": required})
+}
+
+/// The same and more.
+pub(super) fn extended(base: &Value, more: Value) -> Value {
+    let mut all = base.clone();
+    for (key, schema) in more["properties"].as_object().into_iter().flatten() {
+        all["properties"][key] = schema.clone();
+    }
+    let required = |it: &Value| it["required"].as_array().cloned().unwrap_or_default();
+    all["required"] = Value::Array([required(base), required(&more)].concat());
+    all
+}
+
+/// What a request may have: nothing else is taken, and `null` is the same as nothing.
+pub(super) fn body(needed: Fields<'_>, perhaps: Fields<'_>) -> Value {
+    let perhaps: Vec<(&str, Value)> =
+        perhaps.iter().map(|(key, it)| (*key, or_null(it.clone()))).collect();
+    let mut schema = object(needed, &perhaps);
+    schema["additionalProperties"] = json!(false);
+    schema
+}

@@ -1,0 +1,55 @@
+//! Live sessions: who talks.
+
+use super::Area;
+use super::operation::Operation;
+use super::schema::{body, list, named, object, or_null, text, tier, time, whole};
+
+pub(super) fn area() -> Area {
+    let unknown = [(404, "`unknown_session`")];
+    let session = object(
+        &[
+            ("id", text()),
+            ("principal", text()),
+            ("agent", text()),
+            ("dialect", text()),
+            ("model", text()),
+            ("tier", or_null(tier())),
+            ("tier_reason", text()),
+            ("tools", whole()),
+            ("since", time()),
+            ("turns", whole()),
+            ("calls", whole()),
+        ],
+        &[],
+    );
+    let given = object(&[("id", text()), ("tier", or_null(tier()))], &[]);
+    Area {
+        tag: "sessions",
+        about: "Live sessions: who talks, in which tier and why.",
+        operations: vec![
+            Operation::new(
+                ("get", "/api/sessions"),
+                "listSessions",
+                "Live sessions, the oldest first",
+            )
+            .needs("observe")
+            .gives(
+                200,
+                "all of them",
+                object(&[("sessions", list(named("Session")))], &[]),
+            ),
+            Operation::new(("delete", "/api/sessions/{id}"), "closeSession", "Ends one")
+                .gives_nothing(204, "it ends")
+                .refuses(&unknown),
+            Operation::new(
+                ("post", "/api/sessions/{id}/tier"),
+                "setSessionTier",
+                "Insists on a tier; `null`: what is said decides again",
+            )
+            .takes(body(&[], &[("tier", tier())]))
+            .gives(200, "the tier from now on", given)
+            .refuses(&unknown),
+        ],
+        schemas: vec![("Session", session)],
+    }
+}

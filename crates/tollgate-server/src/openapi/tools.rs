@@ -1,0 +1,242 @@
+//! Tools for whoever runs the gateway: which there are, how quick they are, and whether they are
+//! trusted.
+
+use serde_json::{Value, json};
+
+use super::Area;
+use super::operation::Operation;
+use super::schema::{
+    any, body, extended, flag, list, named, number, object, one_of, or_null, text, texts, tier,
+    told, whole,
+};
+
+pub(super) fn area() -> Area {
+    let unknown = [(404, "`unknown_tool` or `unknown_server`")];
+    let hash = json!({"type": "string", "pattern": "^[0-9a-fA-F]{64}$"});
+    let decided = |what, id, summary| {
+        Operation::new(what, id, summary)
+            .takes(body(
+                &[("hash", told(hash.clone(), "of the definition that was looked at"))],
+                &[],
+            ))
+            .gives(200, "the tool as it stands now", named("Tool"))
+            .refuses(&unknown)
+            .refuses(&[(409, "`own_tool`, or `other_definition` with the hash that is offered")])
+    };
+    let steps = [
+        ("step", calibration_step()),
+        ("done", object(&[("tools", list(named("Standing")))], &[])),
+    ];
+    Area {
+        tag: "tools",
+        about: "Tools that servers list, whether they are trusted, how quick they are and who sees them.",
+        operations: vec![
+            Operation::new(("get", "/api/tools"), "listTools", "Every tool there is").gives(
+                200,
+                "by exposed name",
+                object(&[("tools", list(named("Tool")))], &[]),
+            ),
+            Operation::new(("get", "/api/tools/{server}/{tool}"), "showTool", "All about one tool")
+                .gives(200, "the tool", named("ToolDetails"))
+                .refuses(&unknown),
+            decided(
+                ("post", "/api/tools/{server}/{tool}/accept"),
+                "acceptTool",
+                "Trusts its definition",
+            ),
+            decided(
+                ("post", "/api/tools/{server}/{tool}/reject"),
+                "rejectTool",
+                "Withholds its definition",
+            ),
+            Operation::new(("post", "/api/calibrate"), "calibrate", "Measures what may be probed")
+                .takes(body(
+                    &[],
+                    &[
+                        ("server", text()),
+                        ("tool", text()),
+                        ("times", json!({"type": "integer", "minimum": 1, "maximum": 100})),
+                    ],
+                ))
+                .streams("each probe as it is done, then `done`", &steps)
+                .refuses(&unknown),
+            Operation::new(
+                ("get", "/api/telemetry"),
+                "telemetry",
+                "Figures of all tools, to be merged with those of others",
+            )
+            .needs("observe")
+            .gives(200, "figures without arguments or results", named("Telemetry")),
+        ],
+        schemas: schemas(),
+    }
+}
+
+fn calibration_step() -> Value {
+    object(
+        &[
+            ("tool", text()),
+            ("server", text()),
+            ("outcome", one_of(&["probed", "skipped", "failed"])),
+            ("done", whole()),
+            ("total", whole()),
+        ],
+        &[("took_ms", number()), ("why", text())],
+    )
+}
+
+pub(super) fn measured() -> Value {
+    let figure = || or_null(number());
+    or_null(object(
+        &[
+            ("p50_ms", figure()),
+            ("p95_ms", figure()),
+            ("p99_ms", figure()),
+            ("calls", whole()),
+            ("error_rate", told(number(), "from 0 to 1")),
+        ],
+        &[],
+    ))
+}
+
+pub(super) fn health() -> Value {
+    one_of(&["healthy", "failing", "overrunning"])
+}
+
+pub(super) fn badge() -> Value {
+    or_null(one_of(&["lightning", "fast", "standard", "slow"]))
+}
+
+fn schemas() -> Vec<(&'static str, Value)> {
+    let pin = object(
+        &[
+            ("hash", or_null(text())),
+            ("by", or_null(one_of(&["first_use", "person"]))),
+            ("rejected", texts()),
+        ],
+        &[],
+    );
+    let finding = object(
+        &[("kind", text()), ("at", text()), ("excerpt", or_null(text())), ("text", text())],
+        &[],
+    );
+    let tool = object(
+        &[
+            ("name", told(text(), "as it is exposed")),
+            ("server", text()),
+            ("tool", told(text(), "as its server calls it")),
+            ("verdict", one_of(&["served", "flagged", "withheld", "away"])),
+            ("reason", or_null(text())),
+            ("why", told(or_null(text()), "the reason in words")),
+            ("hash", told(or_null(text()), "of the definition that is offered now")),
+            ("pin", or_null(pin)),
+            ("findings", list(finding)),
+            ("title", or_null(text())),
+            ("description", told(or_null(text()), "its first 200 characters")),
+            ("read_only", or_null(flag())),
+            ("destructive", or_null(flag())),
+            ("category", or_null(text())),
+            ("online", told(flag(), "whether its server is there")),
+            ("tier", tier()),
+            ("tier_reason", text()),
+            ("health", health()),
+            ("bimodal", flag()),
+            ("badge", badge()),
+            ("measured", measured()),
+            ("recent", told(list(number()), "the last 24 calls in milliseconds, oldest first")),
+        ],
+        &[],
+    );
+    let standing = object(
+        &[
+            ("name", text()),
+            ("server", text()),
+            ("tier", tier()),
+            ("reason", text()),
+            ("health", health()),
+            ("bimodal", flag()),
+            ("badge", badge()),
+            ("compatibility", text()),
+            ("measured", measured()),
+        ],
+        &[],
+    );
+    vec![
+        ("ToolDetails", extended(&tool, details())),
+        ("Tool", tool),
+        ("Standing", standing),
+        ("Telemetry", telemetry()),
+    ]
+}
+
+fn details() -> Value {
+    let change =
+        object(&[("at", text()), ("before", or_null(text())), ("after", or_null(text()))], &[]);
+    let kept = object(
+        &[
+            ("hash", text()),
+            ("state", text()),
+            ("first_seen", told(whole(), "milliseconds since 1970")),
+            ("decided_at", or_null(whole())),
+            ("decided_by", or_null(text())),
+        ],
+        &[],
+    );
+    let declared = object(
+        &[
+            ("estimated_duration_ms", or_null(whole())),
+            ("max_duration_ms", or_null(whole())),
+            ("idempotent", flag()),
+            ("cacheable_seconds", whole()),
+        ],
+        &[],
+    );
+    let seen = || told(json!({"type": ["boolean", "string"]}), "`true`, or what keeps it out");
+    let sight = object(
+        &[
+            ("agent", text()),
+            ("tiers", object(&[("fast", seen()), ("standard", seen()), ("deep", seen())], &[])),
+        ],
+        &[],
+    );
+    object(
+        &[
+            ("offered", told(any(), "the definition as its server says it now")),
+            ("trusted", told(any(), "the definition as it was when it was trusted")),
+            ("changes", or_null(list(change))),
+            ("history", list(kept)),
+            (
+                "ceilings",
+                object(
+                    &[("fast_ms", whole()), ("standard_ms", whole()), ("deep_ms", whole())],
+                    &[],
+                ),
+            ),
+            (
+                "samples",
+                told(
+                    list(object(&[("took_ms", number()), ("ok", flag())], &[])),
+                    "at most 100, oldest first",
+                ),
+            ),
+            ("declared", or_null(declared)),
+            ("agents", told(list(sight), "who sees it, in turns of which tier")),
+        ],
+        &[],
+    )
+}
+
+fn telemetry() -> Value {
+    let tool = object(
+        &[
+            ("category", or_null(text())),
+            ("tool", text()),
+            ("calls", whole()),
+            ("errors", whole()),
+            ("badge", badge()),
+            ("histogram", told(list(list(whole())), "microseconds, and how many calls")),
+        ],
+        &[],
+    );
+    object(&[("format", text()), ("tools", list(tool))], &[("environment", text())])
+}

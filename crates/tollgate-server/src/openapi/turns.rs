@@ -1,0 +1,42 @@
+//! The tier of a turn.
+
+use serde_json::json;
+
+use super::Area;
+use super::calling::narrowed;
+use super::operation::Operation;
+use super::schema::{body, flag, object, text, texts, tier, whole};
+
+pub(super) fn area() -> Area {
+    let count = json!({"type": "integer", "minimum": 0, "maximum": u32::MAX});
+    let asked = body(
+        &[("text", text())],
+        &[
+            ("agent", text()),
+            ("conversation", text()),
+            ("queue_depth", count),
+            ("override", tier()),
+            ("partial", flag()),
+        ],
+    );
+    let chosen =
+        object(&[("tier", tier()), ("reason", text()), ("agent", text()), ("tools", texts())], &[]);
+    Area {
+        tag: "turns",
+        about: "How long a turn may take, and what fits into it.",
+        operations: vec![
+            narrowed(Operation::new(
+                ("post", "/v1/tier"),
+                "chooseTier",
+                "The tier of a turn, from what was said",
+            ))
+            .header("x-tollgate-conversation", text(), "where the body names none")
+            .header("x-tollgate-queue-depth", whole(), "where the body names none")
+            .needs("execute")
+            .takes(asked)
+            .gives(200, "the tier, why, and the tools that fit", chosen)
+            .refuses(&[(404, "`unknown_agent`")]),
+        ],
+        schemas: Vec::new(),
+    }
+}
