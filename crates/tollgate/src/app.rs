@@ -9,14 +9,17 @@ use bytes::Bytes;
 use http::{Request, Response};
 use parking_lot::Mutex;
 use tollgate_core::secret::Secret;
+use tollgate_core::turn::Principal;
 use tollgate_engine::audit::Ledger;
 use tollgate_engine::builtin::files;
 use tollgate_engine::calibration::Upkeep;
-use tollgate_engine::clock::SystemClock;
+use tollgate_engine::clock::{Clock, SystemClock};
 use tollgate_engine::confine::{self, Launcher};
 use tollgate_engine::gate::Gate;
 use tollgate_engine::record::{Log, Observer};
-use tollgate_engine::settings::Database;
+use tollgate_engine::settings::{Database, Server as Upstream};
+use tollgate_engine::spans::Tracer;
+use tollgate_engine::upstream::Trial;
 use tollgate_engine::{Parts, Running, Turnover};
 use tollgate_llm::provider::Models;
 use tollgate_server::keyring::Keyring;
@@ -28,6 +31,7 @@ use crate::admin_token;
 use crate::config::{self, Config, Origin, Tls};
 use crate::failure::Failure;
 use crate::gateway::events;
+use crate::otlp::{self, Exporting};
 
 mod certificate;
 mod embedder;
@@ -41,7 +45,10 @@ pub struct App {
     pub server: Server,
     /// Opens everything.
     pub admin: Secret,
+    store: Arc<Store>,
     certificate: Mutex<Stamp>,
+    /// Tells of what is done, where somebody wants to know.
+    exporting: Mutex<Option<Exporting>>,
 }
 
 impl App {
@@ -55,8 +62,10 @@ impl App {
         let keyring = Arc::new(keyring(&store));
         let observers: Vec<Box<dyn Observer>> = vec![Box::new(Log)];
         let launcher = Launcher::own(private(config));
+        let (tracer, exporting) = telemetry(config);
         let memory = Some(Arc::new(memory(config).await?));
         let embedder = embedder(config).await?;
+        let kept = Arc::clone(&store);
         let store = Some(store);
         let parts = Parts {
             observers,
@@ -66,6 +75,7 @@ impl App {
             ledger,
             upkeep,
             launcher,
+            tracer,
             ..Parts::default()
         };
         let running = tollgate_engine::start(&config.settings, parts)
@@ -82,7 +92,8 @@ impl App {
         let server = Server::new(Arc::clone(&running.gate), &options).map_err(Failure::failed)?;
         let reading = server.clone();
         blocking(move || reading.read_keys()).await?;
-        Ok(Self { running, server, admin, certificate: Mutex::default() })
+        let (certificate, exporting) = (Mutex::default(), Mutex::new(exporting));
+        Ok(Self { running, server, admin, store: kept, certificate, exporting })
     }
 
     /// Goes on by another config. What needs a new start stays as it was.
@@ -116,6 +127,19 @@ impl App {
         certificate.outdated().await
     }
 
+    /// Ends all servers, and tells what is still to be told.
+    pub async fn stop(&self) {
+        self.running.gate.stop().await;
+        let exporting = self.exporting.lock().take();
+        if let Some(exporting) = exporting {
+            exporting.finish().await;
+        }
+    }
+
+    pub(crate) fn store(&self) -> &Arc<Store> {
+        &self.store
+    }
+
     pub fn gate(&self) -> &Arc<Gate> {
         &self.running.gate
     }
@@ -124,6 +148,24 @@ impl App {
 /// Whether there is a certificate to serve with, where one is wanted.
 pub async fn certifiable(config: &Config) -> Result<(), Failure> {
     certificate::obtain(config).await.map(drop)
+}
+
+/// Who follows what is done. What is wrong with that keeps nothing from starting.
+fn telemetry(config: &Config) -> (Tracer, Option<Exporting>) {
+    let clock: Arc<dyn Clock> = Arc::new(SystemClock);
+    let settings = otlp::Settings::of(&config.otlp, &config::Process);
+    let started = settings.and_then(|settings| match settings {
+        Some(settings) => otlp::start(&settings, &clock).map(Some),
+        None => Ok(None),
+    });
+    match started {
+        Ok(Some((tracer, exporting))) => (tracer, Some(exporting)),
+        Ok(None) => (Tracer::default(), None),
+        Err(error) => {
+            tracing::warn!(error, "no telemetry is sent");
+            (Tracer::default(), None)
+        }
+    }
 }
 
 /// The keys of the config, as the front knows them.
@@ -212,9 +254,14 @@ impl Local {
         events::read(response, heard).await.map_err(|error| Failure::failed(error.to_string()))
     }
 
+    /// Starts a server aside; `None` where that cannot be.
+    pub async fn try_out(&self, server: Upstream) -> Option<Trial> {
+        self.0.gate().try_out(server, &Principal::local()).await.ok()
+    }
+
     /// Ends all servers.
     pub async fn stop(self) {
-        self.0.gate().stop().await;
+        self.0.stop().await;
     }
 }
 

@@ -11,8 +11,11 @@ use crate::output::Form;
 
 pub mod chat;
 pub mod code;
+pub mod connect;
 pub mod convert;
+pub mod import;
 pub mod memory;
+pub mod operate;
 pub mod servers;
 pub mod sessions;
 
@@ -77,6 +80,10 @@ pub enum Command {
     /// Look at the MCP servers behind the gateway, add and remove them
     #[command(subcommand)]
     Servers(Servers),
+    /// Take MCP servers over from other programs: editors, command lines, gateways
+    Import(Box<import::Import>),
+    /// Show what another program needs to use this gateway, or write it into its file
+    Connect(connect::Connect),
     /// Decide on calls that wait for a person's leave
     #[command(subcommand)]
     Approvals(Approvals),
@@ -87,15 +94,24 @@ pub enum Command {
     Keys(Keys),
     /// What agents remember: look, add, search, import, export, forget
     Memory(memory::Memory),
+    /// Look whether a gateway can run here as its config says, and say what to do where it cannot
+    Doctor(operate::Doctor),
+    /// Put load on a gateway and measure how it stands
+    Bench(operate::Bench),
     /// Have a running gateway read its config again
     Reload,
     /// Speak MCP on standard input and output, for desktop clients
     Mcp(Mcp),
     /// Print a completion script for a shell
     Completions { shell: Shell },
-    /// Print the reference of all config keys
+    /// Print the manual page, or write those of all commands
+    Man(operate::Man),
+    /// Print a reference of all config keys or commands, in Markdown
     #[command(hide = true)]
-    Manual,
+    Manual {
+        #[arg(value_enum, default_value = "config")]
+        what: operate::Manual,
+    },
     /// The client role of the MCP conformance suite
     #[command(hide = true)]
     ConformanceClient { url: String },
@@ -302,6 +318,9 @@ pub struct Audit {
     /// That came out so: `ok`, `error`, `refused`, `cancelled`
     #[arg(long, value_name = "WORD")]
     pub outcome: Option<String>,
+    /// One call, by its id
+    #[arg(long, value_name = "ID")]
+    pub call: Option<String>,
     /// `call`, or a kind of decision: `approval`, `key`, `reload`, `pin`, `memory`
     #[arg(long, value_name = "WORD")]
     pub kind: Option<String>,
@@ -341,6 +360,15 @@ pub enum Servers {
 pub enum LookAt {
     /// All servers and how they are
     List,
+    /// Look for servers in the MCP registry
+    Search {
+        /// What their names have in them
+        #[arg(required = true)]
+        words: Vec<String>,
+        /// The page after the one that named it
+        #[arg(long, value_name = "TEXT")]
+        cursor: Option<String>,
+    },
     /// Ask one server whether it answers; one that is down is started for it
     Test { name: String },
     /// End a server and start it again

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use tokio::runtime::Builder;
 
+use crate::cli::operate::Manual;
 use crate::cli::{Cli, Command, Options, Serve, Servers, Telemetry};
 use crate::config::{self, Config, Environment};
 use crate::failure::Failure;
@@ -16,6 +17,7 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 
 mod approvals;
 mod audit;
+mod bench;
 mod calibrate;
 mod call;
 mod chat;
@@ -23,10 +25,15 @@ mod check;
 mod code;
 mod completions;
 mod conformance_client;
+mod connect;
 mod convert;
+mod doctor;
+mod import;
 mod keys;
+mod man;
 mod mcp;
 mod memory;
+mod reference;
 mod reload;
 mod result;
 mod serve;
@@ -44,8 +51,12 @@ pub fn run(cli: Cli, output: Output, environment: &dyn Environment) -> Result<()
             return Ok(());
         }
         Command::Convert(wanted) => return convert::run(&wanted, output),
-        Command::Manual => {
-            output.raw(&config::manual());
+        Command::Man(wanted) => return man::run(&wanted, output),
+        Command::Manual { what } => {
+            output.raw(&match what {
+                Manual::Config => config::manual(),
+                Manual::Cli => reference::reference(),
+            });
             return Ok(());
         }
         command => command,
@@ -115,6 +126,14 @@ async fn asked(
         Command::Servers(Servers::Change(change)) => {
             servers::change::run(change, options.request(), (output, environment)).await
         }
+        Command::Import(wanted) => {
+            import::run(&wanted, options.request(), (output, environment)).await
+        }
+        Command::Doctor(wanted) => {
+            doctor::run(&wanted, options.request(), (output, environment)).await
+        }
+        Command::Bench(wanted) => bench::run(&wanted, &load()?, output).await,
+        Command::Connect(wanted) => connect::run(&wanted, &load()?, (output, environment)),
         Command::Servers(Servers::Look(servers)) => servers::run(&servers, &load()?, output).await,
         Command::Approvals(wanted) => approvals::run(&wanted, &load()?, output).await,
         Command::Sessions(wanted) => sessions::run(&wanted, &load()?, output).await,
@@ -125,9 +144,11 @@ async fn asked(
         Command::ConformanceClient { url } => {
             conformance_client::run(&url, output, environment).await
         }
-        Command::Check(_) | Command::Completions { .. } | Command::Convert(_) | Command::Manual => {
-            unreachable!("run before")
-        }
+        Command::Check(_)
+        | Command::Completions { .. }
+        | Command::Convert(_)
+        | Command::Man(_)
+        | Command::Manual { .. } => unreachable!("run before"),
     }
 }
 

@@ -35,7 +35,7 @@ mod tests;
 
 pub use check::access::{Key, Proof, Tls};
 pub use diagnostic::{Diagnostic, Place, Report, Severity, Span};
-pub use expand::{Environment, Process, is_reference};
+pub use expand::{Environment, Process, is_name as is_variable, is_reference};
 pub use manual::manual;
 pub use read::sounds_secret;
 pub use render::{Paint, excerpt};
@@ -68,6 +68,10 @@ pub struct Config {
     pub llm: tollgate_llm::settings::Settings,
     /// What makes numbers of texts that say what they mean, for the memory.
     pub embedding: Option<tollgate_llm::settings::Embedding>,
+    /// Where it tells of what it does.
+    pub otlp: crate::otlp::Configured,
+    /// The MCP registry: where servers are looked for.
+    pub registry: String,
     /// Without any, and without `auth`, only loopback is served.
     pub keys: Vec<Key>,
     /// Whose tokens let in, too.
@@ -153,6 +157,21 @@ pub fn is_blank(text: &str) -> bool {
 pub fn values(text: &str) -> serde_json::Value {
     let tree = tree::parse(text, &mut Problems::default());
     tree.map_or(serde_json::Value::Null, |tree| json::from_node(&tree))
+}
+
+/// What any YAML says, as values; else where it is wrong.
+pub fn yaml(text: &str) -> Result<serde_json::Value, String> {
+    let mut problems = Problems::default();
+    let tree = tree::parse(text, &mut problems);
+    if !problems.has_errors() {
+        return Ok(tree.map_or(serde_json::Value::Null, |tree| json::from_node(&tree)));
+    }
+    let report = problems.into_report("", text);
+    let first = report.diagnostics.first().map(|found| match found.place {
+        Place::At(at) => format!("line {}, column {}: {}", at.line, at.column, found.message),
+        Place::File | Place::Flag(_) => found.message.clone(),
+    });
+    Err(first.unwrap_or_else(|| "it cannot be read".to_owned()))
 }
 
 fn finish(

@@ -4,6 +4,7 @@
 use bytes::Bytes;
 use http::{Method, Request, Response, header};
 use serde_json::{Value, json};
+use tollgate_core::text::percent_encoded;
 use tollgate_engine::caller::Freshness;
 use tollgate_server::Flags;
 
@@ -75,7 +76,7 @@ impl View<'_> {
         let pairs = [("agent", self.agent), ("tier", self.tier)];
         let typed = pairs.into_iter().filter_map(|(name, value)| Some((name, value?)));
         let pairs: Vec<String> =
-            typed.map(|(name, value)| format!("{name}={}", escaped(value))).collect();
+            typed.map(|(name, value)| format!("{name}={}", percent_encoded(value))).collect();
         pairs.join("&")
     }
 
@@ -154,7 +155,7 @@ impl Gateway {
 
     /// `GET /v1/results/{handle}`
     pub async fn result(&self, handle: &str, page: u32) -> Result<Value, Failure> {
-        self.get(&format!("/v1/results/{}?page={page}", escaped(handle))).await
+        self.get(&format!("/v1/results/{}?page={page}", percent_encoded(handle))).await
     }
 
     /// `POST /v1/tier`
@@ -225,7 +226,7 @@ impl Gateway {
 
     /// `GET /api/tools/{server}/{tool}`
     pub async fn examined_tool(&self, server: &str, tool: &str) -> Result<Value, Failure> {
-        self.get(&format!("/api/tools/{}/{}", escaped(server), escaped(tool))).await
+        self.get(&format!("/api/tools/{}/{}", percent_encoded(server), percent_encoded(tool))).await
     }
 
     /// `POST /api/tools/{server}/{tool}/accept` or `…/reject`
@@ -236,7 +237,8 @@ impl Gateway {
         judgement: Judgement,
     ) -> Result<Value, Failure> {
         let verb = judgement.verb();
-        let path = format!("/api/tools/{}/{}/{verb}", escaped(server), escaped(tool));
+        let path =
+            format!("/api/tools/{}/{}/{verb}", percent_encoded(server), percent_encoded(tool));
         self.ask(request(Method::POST, &path, Some(&json!({ "hash": hash })))?).await
     }
 
@@ -247,7 +249,20 @@ impl Gateway {
 
     /// `POST /mcp/test/{server}`
     pub async fn test(&self, server: &str) -> Result<Value, Failure> {
-        self.ask(request(Method::POST, &format!("/mcp/test/{}", escaped(server)), None)?).await
+        self.ask(request(Method::POST, &format!("/mcp/test/{}", percent_encoded(server)), None)?)
+            .await
+    }
+
+    /// `GET /healthz`
+    pub async fn health(&self) -> Result<Value, Failure> {
+        self.get("/healthz").await
+    }
+
+    /// `GET /readyz`, whether it is or not.
+    pub async fn readiness(&self) -> Result<Value, Failure> {
+        let response = self.exchange(request(Method::GET, "/readyz", None)?).await?;
+        serde_json::from_slice(response.body())
+            .map_err(|_| Failure::failed("the gateway does not say whether it is ready"))
     }
 
     /// `GET /api/approvals`
@@ -262,7 +277,7 @@ impl Gateway {
         decision: &str,
         note: Option<&str>,
     ) -> Result<Value, Failure> {
-        let path = format!("/api/approvals/{}", escaped(id));
+        let path = format!("/api/approvals/{}", percent_encoded(id));
         let body = json!({ "decision": decision, "note": note });
         self.ask(request(Method::POST, &path, Some(&body))?).await
     }
@@ -294,26 +309,27 @@ impl Gateway {
 
     /// `DELETE /api/keys/{name}`
     pub async fn revoke_key(&self, name: &str) -> Result<(), Failure> {
-        let request = request(Method::DELETE, &format!("/api/keys/{}", escaped(name)), None)?;
+        let request =
+            request(Method::DELETE, &format!("/api/keys/{}", percent_encoded(name)), None)?;
         let response = self.exchange(request).await?;
         if response.status().is_success() { Ok(()) } else { understood(&response).map(drop) }
     }
 
     /// `POST /api/keys/{name}/rotate`
     pub async fn rotate_key(&self, name: &str, grace_s: u32) -> Result<Value, Failure> {
-        let path = format!("/api/keys/{}/rotate", escaped(name));
+        let path = format!("/api/keys/{}/rotate", percent_encoded(name));
         self.ask(request(Method::POST, &path, Some(&json!({ "grace_s": grace_s })))?).await
     }
 
     /// `POST /api/servers/{server}/restart`
     pub async fn restart(&self, server: &str) -> Result<Value, Failure> {
-        let path = format!("/api/servers/{}/restart", escaped(server));
+        let path = format!("/api/servers/{}/restart", percent_encoded(server));
         self.ask(request(Method::POST, &path, None)?).await
     }
 
     /// `GET /api/servers/{server}/logs`
     pub async fn logs(&self, server: &str) -> Result<Value, Failure> {
-        self.get(&format!("/api/servers/{}/logs", escaped(server))).await
+        self.get(&format!("/api/servers/{}/logs", percent_encoded(server))).await
     }
 
     /// `POST /api/reload`
@@ -377,20 +393,8 @@ fn complaint(body: &Value) -> Option<&str> {
 }
 
 fn joined(query: &[(&str, String)]) -> String {
-    let pairs = query.iter().map(|(key, value)| format!("{key}={}", escaped(value)));
+    let pairs = query.iter().map(|(key, value)| format!("{key}={}", percent_encoded(value)));
     pairs.collect::<Vec<_>>().join("&")
-}
-
-/// Percent-encoded, everything but what needs none.
-fn escaped(text: &str) -> String {
-    text.bytes()
-        .map(|byte| match byte {
-            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'_' | b'-' | b'.' => {
-                char::from(byte).to_string()
-            }
-            _ => format!("%{byte:02X}"),
-        })
-        .collect()
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
 //! Logs go to standard error, one line an event; `TOLLGATE_LOG` says how much (`debug`, or
-//! `warn,tollgate_engine=debug`).
+//! `warn,tollgate_engine=debug`), `TOLLGATE_LOG_FORMAT=json` that they are JSON.
 
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt;
@@ -36,5 +36,11 @@ pub fn start(reader: Reader, environment: &dyn Environment) {
     };
     let lines = fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
     // A second start in one process, as in tests, keeps the first.
-    let _ = lines.with_ansi(false).try_init();
+    let _ = match environment.variable("TOLLGATE_LOG_FORMAT").as_deref().map(str::trim) {
+        Some("json") => {
+            let lines = lines.json().flatten_event(true).with_current_span(false);
+            lines.with_span_list(false).try_init()
+        }
+        _ => lines.with_ansi(false).try_init(),
+    };
 }

@@ -12,8 +12,9 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{MissedTickBehavior, Sleep, interval, sleep};
 use tollgate_engine::clock::{Clock, SystemClock};
 use tollgate_engine::notices::Notice;
+use tollgate_engine::settings::Server;
 use tollgate_mcp::tasks::{self, Task};
-use tollgate_server::operator::{Attempt, Changed, Order, Outcome, Refused, Shown};
+use tollgate_server::operator::{Attempt, Changed, Entry, Order, Outcome, Refused, Shown, Wanted};
 use tracing::{info, warn};
 
 use crate::app::App;
@@ -24,11 +25,13 @@ mod audit;
 mod change;
 mod desk;
 mod effect;
+mod entry;
 mod handle;
+mod login;
 mod origin;
 mod watch;
 
-pub(crate) use change::{Draft, draft};
+pub(crate) use change::{Draft, draft, draft_edits};
 pub use handle::Handle;
 pub(crate) use origin::Origin;
 
@@ -48,15 +51,24 @@ const QUEUE: usize = 64;
 /// What somebody asks for.
 enum Ask {
     Show(oneshot::Sender<Result<Shown, Refused>>),
+    Entry(String, oneshot::Sender<Result<Option<Entry>, Refused>>),
+    Login {
+        name: String,
+        by: String,
+        reply: login::Reply,
+    },
+    Prove(Box<Wanted>, oneshot::Sender<Result<Server, Refused>>),
     Change(Box<Order>, oneshot::Sender<Result<Changed, Refused>>),
     Reload(String, oneshot::Sender<Attempt>),
+    /// Where servers are looked for.
+    Registry(oneshot::Sender<String>),
 }
 
 /// Keeps the config of `app`; ends when the task is dropped.
 pub fn start(app: Arc<App>, loaded: Loaded, request: Request) -> (Task, Arc<Handle>) {
     let (asks, heard) = mpsc::channel(QUEUE);
-    let handle = Arc::new(Handle::new(asks));
     let origin = Origin::new(&loaded.config.origin, request);
+    let handle = Arc::new(Handle::new(asks, origin.path().to_owned()));
     let keeper = Keeper {
         watch: Watch::start(origin.path()),
         desk: Desk::new(app, (loaded.config, loaded.version), origin),
@@ -122,6 +134,10 @@ impl Keeper {
         // Whoever asked may be gone; what was asked for is done all the same.
         match ask {
             Ask::Show(reply) => drop(reply.send(self.desk.show().await)),
+            Ask::Entry(name, reply) => drop(reply.send(self.desk.entry(name).await)),
+            Ask::Login { name, by, reply } => self.desk.login((name, by), reply),
+            Ask::Prove(wanted, reply) => drop(reply.send(self.desk.prove(*wanted).await)),
+            Ask::Registry(reply) => drop(reply.send(self.desk.registry())),
             Ask::Reload(by, reply) => drop(reply.send(self.reload(&by).await)),
             Ask::Change(order, reply) => {
                 let (by, act) = (order.by.clone(), audit::act(&order.change));

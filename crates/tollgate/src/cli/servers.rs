@@ -25,14 +25,23 @@ pub struct Named {
 #[derive(Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "they are switches")]
 pub struct Add {
-    /// What to call it: its tools are NAME_tool
-    pub name: String,
+    /// What to call it: its tools are NAME_tool. Without any argument you are asked
+    pub name: Option<String>,
     /// The program and its arguments, split like a shell does; or give them after `--`
     #[arg(long, value_name = "TEXT", conflicts_with_all = ["url", "words"])]
     pub command: Option<String>,
     /// Where it is reached
     #[arg(long, value_name = "URL", conflicts_with = "words")]
     pub url: Option<String>,
+    /// A server of the MCP registry, as `servers search` names it
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["command", "url", "words", "env", "header", "token", "cwd"])]
+    pub from_registry: Option<String>,
+    /// With `--from-registry`: which way to have it [default: the first]
+    #[arg(long, value_name = "KIND", requires = "from_registry", value_parser = ["npm", "pypi", "oci", "nuget", "remote"])]
+    pub choice: Option<String>,
+    /// With `--from-registry`: do not ask before it is saved
+    #[arg(long, requires = "from_registry")]
+    pub yes: bool,
     /// How it is reached [default: what `--command` or `--url` says]
     #[arg(long, value_parser = ["stdio", "streamable-http", "sse"])]
     pub transport: Option<String>,
@@ -54,13 +63,30 @@ pub struct Add {
     /// When it is started
     #[arg(long, value_parser = ["eager", "lazy"])]
     pub start: Option<String>,
+    /// Let these agents see its tools
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub agents: Vec<String>,
     /// Write secrets into the file itself
     #[arg(long)]
     pub inline: bool,
+    /// Do not try whether it answers
+    #[arg(long)]
+    pub no_test: bool,
     /// Show what would change, and change nothing
     #[arg(long)]
     pub dry_run: bool,
     /// The program and its arguments
     #[arg(last = true, value_name = "PROGRAM")]
     pub words: Vec<String>,
+}
+
+impl Add {
+    /// Nothing was said: somebody is to be asked.
+    pub fn is_bare(&self) -> bool {
+        self.name.is_none()
+            && self.from_registry.is_none()
+            && self.command.is_none()
+            && self.url.is_none()
+            && self.words.is_empty()
+    }
 }

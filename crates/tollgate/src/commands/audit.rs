@@ -167,6 +167,7 @@ fn filters(audit: &Audit) -> Vec<(&'static str, String)> {
         ("server", &audit.server),
         ("name", &audit.tool),
         ("outcome", &audit.outcome),
+        ("call", &audit.call),
     ];
     given.into_iter().filter_map(|(key, value)| Some((key, value.clone()?))).collect()
 }

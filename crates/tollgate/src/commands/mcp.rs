@@ -22,6 +22,6 @@ pub(super) async fn run(mcp: &Mcp, config: &Config) -> Result<(), Failure> {
     let gate = Arc::clone(app.gate());
     let client = Client { agent: mcp.agent.as_deref(), narrow };
     let served = serve_stdio(gate, client, (tokio::io::stdin(), tokio::io::stdout())).await;
-    app.gate().stop().await;
+    app.stop().await;
     served.map_err(|error| Failure::failed(error.to_string()))
 }

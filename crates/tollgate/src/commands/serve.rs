@@ -67,7 +67,7 @@ pub(super) async fn run(loaded: Loaded, request: Request, output: Output) -> Res
     }
     // No config is taken any more.
     drop(reloader);
-    app.gate().stop().await;
+    app.stop().await;
     Ok(())
 }
 

@@ -13,6 +13,11 @@ use crate::output::{Form, Output, Table, clean};
 mod added;
 pub(super) mod change;
 mod login;
+mod search;
+mod tried;
+mod wizard;
+
+pub(super) use added::Expected;
 
 pub(super) async fn run(servers: &LookAt, config: &Config, output: Output) -> Result<(), Failure> {
     match servers {
@@ -20,6 +25,9 @@ pub(super) async fn run(servers: &LookAt, config: &Config, output: Output) -> Re
         LookAt::Test { name } => test(name, config, output).await,
         LookAt::Restart { name } => restart(name, config, output).await,
         LookAt::Logs { name } => logs(name, config, output).await,
+        LookAt::Search { words, cursor } => {
+            search::run(words, cursor.as_deref(), config, output).await
+        }
         LookAt::Login { name } => login::run(name, config, output).await,
     }
 }

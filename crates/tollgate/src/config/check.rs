@@ -37,6 +37,7 @@ mod rate;
 mod reach;
 mod sandbox;
 mod server;
+mod telemetry;
 mod tokens;
 mod tool;
 mod trust;
@@ -79,12 +80,15 @@ pub(super) fn check(
     let memory = memory::memory(fields, problems);
     let embedding = memory::embedding(fields, problems);
     let redis = access::redis(fields, problems);
+    let otlp = telemetry::otlp(fields, problems);
+    let registry = registry(fields, problems);
     if problems.has_errors() {
         return None;
     }
     let settings = Settings {
         audit: audit::audit(fields),
         secrets,
+        telemetry: telemetry::telemetry(fields),
         environment,
         data: data.clone(),
         names: names?,
@@ -110,9 +114,20 @@ pub(super) fn check(
         redis,
         llm,
         embedding,
+        otlp,
+        registry: registry?,
         keys,
         auth,
     })
+}
+
+/// Where servers are looked for.
+fn registry(fields: &Fields, problems: &mut Problems) -> Option<String> {
+    let section = fields.section("registry");
+    match section.and_then(|section| Some((section, section.text("url")?))) {
+        Some((section, text)) => endpoint::url(text, &section.path("url"), problems),
+        None => Some(crate::registry::OFFICIAL.to_owned()),
+    }
 }
 
 fn environment(fields: &Fields) -> String {

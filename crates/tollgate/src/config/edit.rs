@@ -12,12 +12,14 @@ use similar::TextDiff;
 use super::diagnostic::{Problems, Report};
 use super::{json, tree};
 
+mod entry;
 pub(super) mod layout;
 mod surgery;
 #[cfg(test)]
 mod tests;
 pub(super) mod yaml;
 
+pub use entry::{entry, typed};
 use surgery::Surgeon;
 use yaml::Style;
 
@@ -29,11 +31,23 @@ pub enum Edit {
         name: String,
         server: Map<String, Value>,
     },
+    /// A thing of another section of named things, such as `agents`.
+    Insert {
+        section: &'static str,
+        name: String,
+        keys: Map<String, Value>,
+    },
+    /// Out of such a section.
+    Take {
+        section: &'static str,
+        name: String,
+    },
     Remove {
         name: String,
     },
-    /// A key of a server; `None` takes it out.
+    /// A key of a named thing; `None` takes it out.
     Set {
+        section: &'static str,
         name: String,
         key: String,
         value: Option<Value>,
@@ -45,8 +59,12 @@ pub enum Edit {
 pub enum Refused {
     #[error("there is a server `{0}` already")]
     Exists(String),
+    #[error("`{section}` has a `{name}` already")]
+    Taken { section: &'static str, name: String },
     #[error("there is no server `{0}` in the config")]
     Unknown(String),
+    #[error("`{section}` has no `{name}`")]
+    Missing { section: &'static str, name: String },
     #[error("the config cannot be read: {0}")]
     Unreadable(Box<Report>),
     /// It can be done by hand; `paste` is what to write, or which lines to take out.
@@ -59,11 +77,12 @@ pub fn apply(file: &Path, text: &str, edit: &Edit) -> Result<String, Refused> {
     let before = value(file, text)?;
     edit.check(&before)?;
     let root = layout::parse(text);
-    let surgeon = Surgeon::new(text, root.as_ref());
+    let surgeon = Surgeon::new(text, root.as_ref(), edit.section());
     let splice = match edit {
         Edit::Add { name, server } => surgeon.add(name, server),
-        Edit::Remove { name } => surgeon.remove(name),
-        Edit::Set { name, key, value } => surgeon.set(name, key, value.as_ref()),
+        Edit::Insert { name, keys, .. } => surgeon.add(name, keys),
+        Edit::Remove { name } | Edit::Take { name, .. } => surgeon.remove(name),
+        Edit::Set { name, key, value, .. } => surgeon.set(name, key, value.as_ref()),
     };
     let (range, new) = splice.map_err(|odd| edit.odd(odd.0))?;
     let mut edited = text.to_owned();
@@ -71,8 +90,9 @@ pub fn apply(file: &Path, text: &str, edit: &Edit) -> Result<String, Refused> {
     let Ok(after) = value(file, &edited) else {
         return Err(edit.odd("it could not be read afterwards".to_owned()));
     };
-    let (after, wanted) = (settled(after), settled(edit.applied(before)));
-    if after == wanted && names(&after) == names(&wanted) {
+    let section = edit.section();
+    let (after, wanted) = (settled(after, section), settled(edit.applied(before), section));
+    if after == wanted && names(&after, section) == names(&wanted, section) {
         return Ok(edited);
     }
     Err(edit.odd("more than this would change".to_owned()))
@@ -86,12 +106,27 @@ pub fn diff(file: &Path, old: &str, new: &str) -> String {
 
 /// Whether a server of the config is run; `None` when there is none of this name.
 pub fn is_enabled(config: &Value, name: &str) -> Option<bool> {
-    let server = match &config["servers"] {
+    thing(config, "servers", name).map(|server| server["enabled"] != Value::Bool(false))
+}
+
+/// What a config says of a named thing.
+pub fn thing<'c>(config: &'c Value, section: &str, name: &str) -> Option<&'c Value> {
+    match &config[section] {
         Value::Object(known) => known.get(name),
         Value::Array(items) => items.iter().find(|item| item["name"] == name),
         _ => None,
-    };
-    server.map(|server| server["enabled"] != Value::Bool(false))
+    }
+}
+
+/// A config with nothing but this server in it.
+pub fn document(name: &str, server: Map<String, Value>) -> String {
+    lines("servers", name, server)
+}
+
+fn lines(section: &str, name: &str, keys: Map<String, Value>) -> String {
+    let named = Map::from_iter([(name.to_owned(), Value::Object(keys))]);
+    let top = Map::from_iter([(section.to_owned(), Value::Object(named))]);
+    yaml::block(&top, 0, Style { step: 2, line: "\n" })
 }
 
 /// What the text says.
@@ -106,30 +141,50 @@ fn value(file: &Path, text: &str) -> Result<Value, Refused> {
 }
 
 impl Edit {
-    pub fn server(&self) -> &str {
+    /// What it is called.
+    pub fn name(&self) -> &str {
         match self {
-            Self::Add { name, .. } | Self::Remove { name } | Self::Set { name, .. } => name,
+            Self::Add { name, .. }
+            | Self::Insert { name, .. }
+            | Self::Take { name, .. }
+            | Self::Remove { name }
+            | Self::Set { name, .. } => name,
+        }
+    }
+
+    fn section(&self) -> &'static str {
+        match self {
+            Self::Insert { section, .. }
+            | Self::Take { section, .. }
+            | Self::Set { section, .. } => section,
+            Self::Add { .. } | Self::Remove { .. } => "servers",
         }
     }
 
     /// What to write, or to take out, by hand.
     pub fn paste(&self) -> String {
-        let style = Style { step: 2, line: "\n" };
-        let nested = |server: Map<String, Value>| {
-            let server = Map::from_iter([(self.server().to_owned(), Value::Object(server))]);
-            let top = Map::from_iter([("servers".to_owned(), Value::Object(server))]);
-            yaml::block(&top, 0, style)
-        };
         match self {
-            Self::Add { server, .. } => format!("write it yourself:\n{}", nested(server.clone())),
-            Self::Remove { name } => format!("take `servers.{name}` out yourself"),
-            Self::Set { key, value: Some(value), .. } => {
-                let server = Map::from_iter([(key.clone(), value.clone())]);
-                format!("write it yourself:\n{}", nested(server))
+            Self::Remove { name } | Self::Take { name, .. } => {
+                format!("take `{}.{name}` out yourself", self.section())
             }
-            Self::Set { name, key, value: None } => {
-                format!("take `servers.{name}.{key}` out yourself")
+            Self::Set { section, name, key, value: None } => {
+                format!("take `{section}.{name}.{key}` out yourself")
             }
+            Self::Add { .. } | Self::Insert { .. } | Self::Set { value: Some(_), .. } => {
+                format!("write it yourself:\n{}", self.yaml().unwrap_or_default())
+            }
+        }
+    }
+
+    /// The lines to write by hand, from the top; `None` where some are to be taken out.
+    pub fn yaml(&self) -> Option<String> {
+        match self {
+            Self::Add { name, server } => Some(document(name, server.clone())),
+            Self::Insert { section, name, keys } => Some(lines(section, name, keys.clone())),
+            Self::Set { section, name, key, value: Some(value) } => {
+                Some(lines(section, name, Map::from_iter([(key.clone(), value.clone())])))
+            }
+            Self::Remove { .. } | Self::Take { .. } | Self::Set { value: None, .. } => None,
         }
     }
 
@@ -138,10 +193,16 @@ impl Edit {
     }
 
     fn check(&self, before: &Value) -> Result<(), Refused> {
-        let known = names(before).iter().any(|name| name == self.server());
+        let known = names(before, self.section()).iter().any(|name| name == self.name());
         match (self, known) {
             (Self::Add { name, .. }, true) => Err(Refused::Exists(name.clone())),
-            (Self::Remove { name } | Self::Set { name, .. }, false) => {
+            (Self::Insert { section, name, .. }, true) => {
+                Err(Refused::Taken { section, name: name.clone() })
+            }
+            (Self::Set { section, name, .. }, false) if *section != "servers" => {
+                Err(Refused::Missing { section, name: name.clone() })
+            }
+            (Self::Remove { name } | Self::Take { name, .. } | Self::Set { name, .. }, false) => {
                 Err(Refused::Unknown(name.clone()))
             }
             _ => Ok(()),
@@ -154,40 +215,56 @@ impl Edit {
             Value::Object(top) => top,
             _ => Map::new(),
         };
-        let mut servers = top.remove("servers").unwrap_or(Value::Null);
+        let mut servers = top.remove(self.section()).unwrap_or(Value::Null);
+        let added = match self {
+            Self::Add { name, server } => Some((name, server)),
+            Self::Insert { name, keys, .. } => Some((name, keys)),
+            Self::Remove { .. } | Self::Take { .. } | Self::Set { .. } => None,
+        };
+        if let Some((name, keys)) = added {
+            put(&mut servers, (name, keys));
+        }
         match (self, &mut servers) {
-            (Self::Add { name, server }, Value::Array(items)) if !items.is_empty() => {
-                let mut named = Map::from_iter([("name".to_owned(), Value::from(name.as_str()))]);
-                named.extend(server.clone());
-                items.push(Value::Object(named));
-            }
-            (Self::Add { name, server }, Value::Object(known)) => {
-                known.insert(name.clone(), Value::Object(server.clone()));
-            }
-            (Self::Add { name, server }, servers) => {
-                let server = Value::Object(server.clone());
-                *servers = Value::Object(Map::from_iter([(name.clone(), server)]));
-            }
-            (Self::Remove { name }, Value::Array(items)) => {
+            (Self::Remove { name } | Self::Take { name, .. }, Value::Array(items)) => {
                 items.retain(|item| item["name"] != name.as_str());
             }
-            (Self::Remove { name }, Value::Object(known)) => {
+            (Self::Remove { name } | Self::Take { name, .. }, Value::Object(known)) => {
                 known.shift_remove(name);
             }
-            (Self::Set { name, key, value }, servers) => set(servers, name, (key, value.as_ref())),
-            (Self::Remove { .. }, _) => {}
+            (Self::Set { name, key, value, .. }, servers) => {
+                set(servers, name, (key, value.as_ref()))
+            }
+            _ => {}
         }
-        top.insert("servers".to_owned(), servers);
+        top.insert(self.section().to_owned(), servers);
         Value::Object(top)
     }
 }
 
+/// One more, in the form of the others.
+fn put(known: &mut Value, (name, keys): (&str, &Map<String, Value>)) {
+    match known {
+        Value::Array(items) if !items.is_empty() => {
+            let mut named = Map::from_iter([("name".to_owned(), Value::from(name))]);
+            named.extend(keys.clone());
+            items.push(Value::Object(named));
+        }
+        Value::Object(known) => {
+            known.insert(name.to_owned(), Value::Object(keys.clone()));
+        }
+        known => {
+            let keys = Value::Object(keys.clone());
+            *known = Value::Object(Map::from_iter([(name.to_owned(), keys)]));
+        }
+    }
+}
+
 /// Empty braces and nothing are the same to a reader: of servers, and of one server's keys.
-fn settled(mut config: Value) -> Value {
+fn settled(mut config: Value, section: &str) -> Value {
     let is_bare = |value: &Value| {
         value.as_object().is_some_and(Map::is_empty) || value.as_array().is_some_and(Vec::is_empty)
     };
-    if let Some(servers) = config.get_mut("servers") {
+    if let Some(servers) = config.get_mut(section) {
         if let Value::Object(known) = servers {
             known.values_mut().filter(|it| is_bare(it)).for_each(|it| *it = Value::Null);
         }
@@ -215,9 +292,9 @@ fn set(servers: &mut Value, name: &str, (key, value): (&str, Option<&Value>)) {
     }
 }
 
-/// The servers in their order, which decides who keeps a name.
-fn names(config: &Value) -> Vec<String> {
-    match &config["servers"] {
+/// The things of a section in their order; that of servers decides who keeps a name.
+pub fn names(config: &Value, section: &str) -> Vec<String> {
+    match &config[section] {
         Value::Object(known) => known.keys().cloned().collect(),
         Value::Array(items) => {
             items.iter().filter_map(|item| item["name"].as_str()).map(str::to_owned).collect()

@@ -9,6 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use ring::digest::{SHA256, digest};
+use rustix::fs::{Access, access};
 
 use super::diagnostic::Problems;
 use super::{Report, source};
@@ -140,6 +141,25 @@ impl Snapshot {
     }
 }
 
+/// Whether the file can be replaced, or made where it is not there, as far as that is to be seen
+/// without doing it.
+pub fn is_writable(path: &Path) -> bool {
+    let may = |path: &Path| access(path, Access::WRITE_OK).is_ok();
+    let Ok(target) = fs::canonicalize(path) else { return may(folder(path)) };
+    let is_open = fs::metadata(&target).is_ok_and(|it| it.permissions().mode() & 0o222 != 0);
+    is_open && may(&target) && may(folder(&target)) && !is_mounted(&target)
+}
+
+/// A file that is mounted by itself cannot be replaced.
+fn is_mounted(target: &Path) -> bool {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap_or_default();
+    mounts.lines().filter_map(|line| line.split(' ').nth(4)).any(|at| Path::new(at) == target)
+}
+
+fn folder(path: &Path) -> &Path {
+    path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 /// Writes a file that is not there yet.
 pub fn create(path: &Path, text: &str) -> Result<Snapshot, Unwritten> {
     let made = OpenOptions::new().write(true).create_new(true).mode(PRIVATE).open(path);
@@ -193,8 +213,7 @@ fn put(path: &Path, bytes: &[u8], like: &fs::Metadata) -> io::Result<()> {
 
 /// The name as well; where that cannot be asked for, the system does it in its own time.
 fn flushed(path: &Path) {
-    let folder = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let _ = File::open(folder).and_then(|folder| folder.sync_all());
+    let _ = File::open(folder(path)).and_then(|folder| folder.sync_all());
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@ use std::path::Path;
 
 use ring::hmac;
 use ring::rand::SystemRandom;
+use serde_json::{Map, Value};
 
 use super::diagnostic::{Place, Problems, Report, Span};
 use super::edit::layout::{self, Node, Pair, Shape};
@@ -45,11 +46,7 @@ impl Masks {
 
     /// The text as it is to be saved: secrets that were covered are taken from `old`.
     pub fn uncover(&self, file: &Path, text: &str, old: &str) -> Result<String, Report> {
-        let known: HashMap<String, String> = secrets(file, old)
-            .map(|found| {
-                found.into_iter().map(|it| (self.fingerprint(&it.said), it.said)).collect()
-            })
-            .unwrap_or_default();
+        let known = self.known(file, old);
         let mut problems = Problems::default();
         let mut splices = Vec::new();
         for found in secrets(file, text)? {
@@ -75,6 +72,35 @@ impl Masks {
         Ok(spliced(text, splices.iter().map(|(at, secret)| (at, secret.clone()))))
     }
 
+    /// The same for one server's keys that are not part of a text yet.
+    pub fn uncover_keys(
+        &self,
+        file: &Path,
+        keys: &mut Map<String, Value>,
+        old: &str,
+    ) -> Result<(), Report> {
+        let known = self.known(file, old);
+        let mut strange = None;
+        for value in keys.values_mut() {
+            uncover(value, &known, &mut strange);
+        }
+        match strange {
+            Some(said) => {
+                let why = format!(
+                    "`{said}` covers no secret of the file; write the secret itself, or better a reference: `${{NAME}}`"
+                );
+                Err(Report::about(&file.display().to_string(), why))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// The secrets of a text by their fingerprints.
+    fn known(&self, file: &Path, text: &str) -> HashMap<String, String> {
+        let found = secrets(file, text).unwrap_or_default();
+        found.into_iter().map(|it| (self.fingerprint(&it.said), it.said)).collect()
+    }
+
     fn fingerprint(&self, secret: &str) -> String {
         let tag = hmac::sign(&self.0, secret.as_bytes());
         let hex: String = tag.as_ref().iter().map(|byte| format!("{byte:02x}")).collect();
@@ -86,6 +112,24 @@ impl Default for Masks {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// In every text of it, however deep; `strange` is one that covers nothing.
+fn uncover(value: &mut Value, known: &HashMap<String, String>, strange: &mut Option<String>) {
+    match value {
+        Value::String(said) if is_covered(said) => match known.get(said) {
+            Some(secret) => secret.clone_into(said),
+            None => *strange = Some(said.clone()),
+        },
+        Value::Array(items) => items.iter_mut().for_each(|it| uncover(it, known, strange)),
+        Value::Object(inner) => inner.values_mut().for_each(|it| uncover(it, known, strange)),
+        Value::String(_) | Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn is_covered(said: &str) -> bool {
+    let digits = said.strip_prefix(MASK);
+    digits.is_some_and(|it| it.len() == DIGITS && it.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 fn spliced<'a>(text: &str, parts: impl Iterator<Item = (&'a Range<usize>, String)>) -> String {

@@ -8,6 +8,7 @@ mod builtin;
 mod code;
 mod memory;
 mod server;
+mod telemetry;
 mod trust;
 mod web;
 
@@ -18,6 +19,7 @@ use builtin::BUILTIN;
 use code::CODE;
 use memory::MEMORY;
 use server::SERVER;
+use telemetry::TELEMETRY;
 use trust::TRUST;
 
 /// A place in the config with keys of its own.
@@ -191,7 +193,19 @@ pub(super) const TOP: Section = Section {
             "What is remembered of conversations, and how it is found; `memory` of agents says whose",
         ),
         key("audit", Kind::Section(&AUDIT), "see there", "What is kept of calls, and for how long"),
+        key(
+            "telemetry",
+            Kind::Section(&TELEMETRY),
+            "see there",
+            "What is told of calls to those who follow them",
+        ),
         key("secrets", Kind::Section(&SECRETS), "see there", "What becomes of secrets in calls"),
+        key(
+            "registry",
+            Kind::Section(&REGISTRY),
+            "the official one",
+            "Where `tollgate servers search` and the page look for MCP servers",
+        ),
         key("providers", Kind::Named(&PROVIDER), "none", "Where models are served"),
         key("models", Kind::Named(&MODEL), "`offline`", "Models that agents and requests may name"),
         key("default_agent", PLAIN, "the first", "The agent of a request that names none"),
@@ -249,6 +263,17 @@ const TLS: Section = Section {
         required("cert", PLAIN, "PEM file with the certificate chain, the server's own first"),
         required("key", PLAIN, "PEM file with the private key"),
     ],
+    elsewhere: &[],
+};
+
+const REGISTRY: Section = Section {
+    title: "registry",
+    keys: &[key(
+        "url",
+        PLAIN,
+        crate::registry::OFFICIAL,
+        "An MCP registry, by the API of the official one (`/v0.1/servers`)",
+    )],
     elsewhere: &[],
 };
 

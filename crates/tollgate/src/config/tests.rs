@@ -18,6 +18,7 @@ mod mangled;
 mod memory;
 mod messages;
 mod secrets;
+mod telemetry;
 mod web;
 
 /// Variables and files as a table.

@@ -18,6 +18,7 @@ pub(super) fn act(change: &Change) -> Done {
     let (act, word, server) = match change {
         Change::Text(_) => (Act::Reload, "edited", None),
         Change::Add { name, .. } => (Act::Server, "added", Some(name)),
+        Change::Replace { name, .. } => (Act::Server, "edited", Some(name)),
         Change::Remove { name } => (Act::Server, "removed", Some(name)),
         Change::Switch { name, to: Switch::On } => (Act::Server, "enabled", Some(name)),
         Change::Switch { name, to: Switch::Off } => (Act::Server, "disabled", Some(name)),

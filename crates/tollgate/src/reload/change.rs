@@ -1,6 +1,8 @@
 //! From a wish to the text that would be written: nothing is touched here. Blocks.
 
-use serde_json::Value;
+use std::path::Path;
+
+use serde_json::{Map, Value};
 use tollgate_server::operator::{Change, Order, Refused, Shown, Switch};
 
 use super::origin::{Candidate, Origin};
@@ -17,8 +19,21 @@ pub(crate) struct Draft {
     text: String,
     pub(crate) diff: String,
     pub(crate) candidate: Candidate,
-    /// What to do by hand if the file cannot be written.
-    paste: String,
+    paste: Paste,
+}
+
+/// What to do by hand if the file cannot be written. Covers what was covered.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Paste {
+    words: String,
+    /// The lines to write, where there are any.
+    yaml: Option<String>,
+}
+
+impl Paste {
+    fn of(edit: &Edit) -> Self {
+        Self { words: edit.paste(), yaml: edit.yaml() }
+    }
 }
 
 pub(super) fn show(origin: &Origin, masks: &Masks) -> Result<Shown, Trouble> {
@@ -28,8 +43,8 @@ pub(super) fn show(origin: &Origin, masks: &Masks) -> Result<Shown, Trouble> {
         None => (None, Version::of(DEFAULT.as_bytes()), DEFAULT),
     };
     let text = masks.cover(origin.path(), text)?;
-    let values = config::values(&text);
-    Ok(Shown { file, version: version.as_str().to_owned(), text, values })
+    let (values, writable) = (config::values(&text), config::file::is_writable(origin.path()));
+    Ok(Shown { file, version: version.as_str().to_owned(), text, values, writable })
 }
 
 pub(crate) fn draft(origin: &Origin, masks: &Masks, order: &Order) -> Result<Draft, Trouble> {
@@ -42,14 +57,42 @@ pub(crate) fn draft(origin: &Origin, masks: &Masks, order: &Order) -> Result<Dra
         return Err(Trouble::OtherVersion);
     }
     let path = origin.path();
-    let (text, paste) = match edit(&order.change, old) {
-        Wish::Text(text) => (masks.uncover(path, text, old)?, "write it yourself".to_owned()),
-        Wish::Edit(edit) => (edit::apply(path, old, &edit)?, edit.paste()),
-        Wish::Nothing => (old.to_owned(), String::new()),
+    let (text, paste) = changed(path, masks, (&order.change, old))?;
+    proved(origin, masks, before, (text, paste))
+}
+
+/// Several changes as one.
+pub(crate) fn draft_edits(
+    origin: &Origin,
+    masks: &Masks,
+    edits: &[Edit],
+) -> Result<Draft, Trouble> {
+    let before = origin.snapshot()?;
+    let paste = match edits {
+        [one] => Paste::of(one),
+        several => {
+            let words: Vec<String> = several.iter().map(Edit::paste).collect();
+            Paste { words: words.join("\n"), yaml: None }
+        }
     };
-    let version = match &before {
-        Some(before) => before.version_with(&text),
-        None => Version::of(text.as_bytes()),
+    let mut text = before.as_ref().map_or(DEFAULT, |it| it.text.as_str()).to_owned();
+    for edit in edits {
+        let applied = edit::apply(origin.path(), &text, edit);
+        text = applied.map_err(|why| Trouble::of(why, &paste))?;
+    }
+    proved(origin, masks, before, (text, paste))
+}
+
+fn proved(
+    origin: &Origin,
+    masks: &Masks,
+    before: Option<Snapshot>,
+    (text, paste): (String, Paste),
+) -> Result<Draft, Trouble> {
+    let path = origin.path();
+    let (old, version) = match &before {
+        Some(before) => (before.text.as_str(), before.version_with(&text)),
+        None => (DEFAULT, Version::of(text.as_bytes())),
     };
     let candidate = origin.candidate(&text, version)?;
     let diff = edit::diff(path, &masks.cover(path, old)?, &masks.cover(path, &text)?);
@@ -68,29 +111,95 @@ impl Draft {
     }
 }
 
-enum Wish<'a> {
-    Text(&'a str),
-    Edit(Edit),
-    /// It is so already.
-    Nothing,
-}
-
-fn edit<'a>(change: &'a Change, old: &str) -> Wish<'a> {
-    match change {
-        Change::Text(text) => Wish::Text(text),
-        Change::Add { name, server } => {
-            Wish::Edit(Edit::Add { name: name.clone(), server: server.clone() })
+/// The text after the change, and what to do by hand instead.
+fn changed(
+    path: &Path,
+    masks: &Masks,
+    (change, old): (&Change, &str),
+) -> Result<(String, Paste), Trouble> {
+    let edited = |edits: &[Edit], paste: Paste| -> Result<(String, Paste), Trouble> {
+        let mut text = old.to_owned();
+        for edit in edits {
+            text = edit::apply(path, &text, edit).map_err(|why| Trouble::of(why, &paste))?;
         }
-        Change::Remove { name } => Wish::Edit(Edit::Remove { name: name.clone() }),
+        Ok((text, paste))
+    };
+    match change {
+        Change::Text(text) => {
+            let paste = Paste { words: "write it yourself".to_owned(), yaml: Some(text.clone()) };
+            Ok((masks.uncover(path, text, old)?, paste))
+        }
+        Change::Add { name, server, agents } => {
+            let paste = Paste::of(&Edit::Add { name: name.clone(), server: server.clone() });
+            let mut server = server.clone();
+            masks.uncover_keys(path, &mut server, old)?;
+            let add = Edit::Add { name: name.clone(), server };
+            let shown = shown_to(agents, name, &config::values(old))?;
+            edited(&[vec![add], shown].concat(), paste)
+        }
+        Change::Replace { name, server } => {
+            let paste = Paste::of(&Edit::Add { name: name.clone(), server: server.clone() });
+            edited(&replacing(path, masks, (name, server), old)?, paste)
+        }
+        Change::Remove { name } => {
+            let edit = Edit::Remove { name: name.clone() };
+            let paste = Paste::of(&edit);
+            edited(&[edit], paste)
+        }
         Change::Switch { name, to } => match edit::is_enabled(&config::values(old), name) {
-            Some(is) if is == (*to == Switch::On) => Wish::Nothing,
-            _ => Wish::Edit(Edit::Set {
-                name: name.clone(),
-                key: "enabled".to_owned(),
-                value: Some(Value::Bool(*to == Switch::On)),
-            }),
+            Some(is) if is == (*to == Switch::On) => Ok((old.to_owned(), Paste::default())),
+            _ => {
+                let (key, value) = ("enabled".to_owned(), Some(Value::Bool(*to == Switch::On)));
+                let edit = Edit::Set { section: "servers", name: name.clone(), key, value };
+                let paste = Paste::of(&edit);
+                edited(&[edit], paste)
+            }
         },
     }
+}
+
+/// Key by key: those that stay as they are keep their place and their comments.
+fn replacing(
+    path: &Path,
+    masks: &Masks,
+    (name, wanted): (&str, &Map<String, Value>),
+    old: &str,
+) -> Result<Vec<Edit>, Trouble> {
+    let shown = config::values(&masks.cover(path, old)?);
+    let before = edit::entry(&shown, name);
+    let before = before.ok_or_else(|| edit::Refused::Unknown(name.to_owned()))?;
+    let mut new = wanted.clone();
+    new.retain(|key, value| before.get(key) != Some(value));
+    masks.uncover_keys(path, &mut new, old)?;
+    let to = |key, value| Edit::Set { section: "servers", name: name.to_owned(), key, value };
+    let gone = before.keys().filter(|key| !wanted.contains_key(*key));
+    let gone = gone.map(|key| to(key.clone(), None));
+    // First what is new: an entry is never empty in between.
+    Ok(new.into_iter().map(|(key, value)| to(key, Some(value))).chain(gone).collect())
+}
+
+/// Lets agents see all tools of a server that is new. Nothing is visible that no list lets in.
+fn shown_to(agents: &[String], server: &str, old: &Value) -> Result<Vec<Edit>, Trouble> {
+    let pattern = old["names"]["pattern"].as_str().unwrap_or("{server}_{tool}");
+    let is_safe = |sign: char| sign.is_ascii_alphanumeric() || sign == '_';
+    let server: String = server.chars().map(|it| if is_safe(it) { it } else { '_' }).collect();
+    let glob = pattern.replace("{server}", &server).replace("{tool}", "*");
+    let shown = agents.iter().map(|agent| {
+        let missing = || edit::Refused::Missing { section: "agents", name: agent.clone() };
+        if !pattern.contains("{server}") {
+            let why = "tools go by names without their server's".to_owned();
+            let words = format!("name its tools in `agents.{agent}.tools` yourself");
+            return Err(Trouble::Odd { why, paste: Paste { words, yaml: None } });
+        }
+        let mut tools = match &edit::thing(old, "agents", agent).ok_or_else(missing)?["tools"] {
+            Value::Array(tools) => tools.clone(),
+            _ => Vec::new(),
+        };
+        tools.push(Value::from(glob.clone()));
+        let (key, value) = ("tools".to_owned(), Some(Value::Array(tools)));
+        Ok(Edit::Set { section: "agents", name: agent.clone(), key, value })
+    });
+    shown.collect()
 }
 
 /// Why a change is not made. Nothing was touched.
@@ -102,8 +211,19 @@ pub(crate) enum Trouble {
     OtherVersion,
     #[error(transparent)]
     Edit(#[from] edit::Refused),
-    #[error("{why}; {paste}")]
-    Unwritten { why: Unwritten, paste: String },
+    #[error("the file is written in a way that is not changed by itself ({why}); {}", paste.words)]
+    Odd { why: String, paste: Paste },
+    #[error("{why}; {}", paste.words)]
+    Unwritten { why: Unwritten, paste: Paste },
+}
+
+impl Trouble {
+    fn of(refused: edit::Refused, paste: &Paste) -> Self {
+        match refused {
+            edit::Refused::Odd { why, .. } => Self::Odd { why, paste: paste.clone() },
+            other => Self::Edit(other),
+        }
+    }
 }
 
 impl From<Report> for Trouble {
@@ -120,13 +240,18 @@ impl From<Trouble> for Refused {
             }
             Trouble::OtherVersion => Self::OtherVersion,
             Trouble::Edit(edit::Refused::Exists(name)) => Self::ServerExists(name),
+            Trouble::Edit(why @ edit::Refused::Taken { .. }) => Self::Conflict(why.to_string()),
             Trouble::Edit(edit::Refused::Unknown(name)) => Self::UnknownServer(name),
-            Trouble::Edit(why @ edit::Refused::Odd { .. }) => Self::Unwritable(why.to_string()),
+            Trouble::Edit(edit::Refused::Missing { name, .. }) => Self::UnknownAgent(name),
+            Trouble::Edit(why @ edit::Refused::Odd { .. }) => {
+                Self::Unwritable { why: why.to_string(), yaml: None }
+            }
+            Trouble::Odd { ref paste, .. }
+            | Trouble::Unwritten { why: Unwritten::ReadOnly { .. }, ref paste } => {
+                Self::Unwritable { why: trouble.to_string(), yaml: paste.yaml.clone() }
+            }
             Trouble::Unwritten { why: why @ Unwritten::Changed(_), .. } => {
                 Self::Conflict(why.to_string())
-            }
-            Trouble::Unwritten { why: Unwritten::ReadOnly { .. }, .. } => {
-                Self::Unwritable(trouble.to_string())
             }
             Trouble::Unwritten { why, .. } => Self::Failed(why.to_string()),
         }

@@ -1,17 +1,22 @@
 //! The reloader's hands: reads, proves, writes and applies, each away from the threads that serve.
 //! Decides nothing of when.
 
+use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
 use tollgate_engine::audit::Decision;
 use tollgate_engine::notices::Notice;
-use tollgate_server::operator::{Changed, Effect, Mode, Order, Refused, Shown};
+use tollgate_engine::settings::Server;
+use tollgate_mcp::tasks::{self, Task};
+use tollgate_server::operator::{Changed, Effect, Entry, Mode, Order, Refused, Shown, Wanted};
 
 use tracing::warn;
 
 use super::change::{self, Draft, Trouble};
 use super::effect::{self, Fixed};
+use super::entry;
+use super::login::{self, Login};
 use super::origin::{Candidate, Found, Origin};
 use crate::app::App;
 use crate::config::file::Version;
@@ -27,6 +32,8 @@ pub(super) struct Desk {
     /// The content that was looked at last, good or bad.
     seen: Option<String>,
     masks: Arc<Masks>,
+    /// By the names of their servers.
+    logins: HashMap<String, Task>,
 }
 
 /// A change, and what it did if it was made.
@@ -44,12 +51,35 @@ impl Desk {
             origin,
             seen: Some(version.as_str().to_owned()),
             masks: Arc::new(Masks::new()),
+            logins: HashMap::new(),
         }
     }
 
     pub(super) async fn show(&self) -> Result<Shown, Refused> {
         let (origin, masks) = (self.origin.clone(), Arc::clone(&self.masks));
         Ok(beside(move || change::show(&origin, &masks)).await??)
+    }
+
+    pub(super) async fn entry(&self, name: String) -> Result<Option<Entry>, Refused> {
+        let (origin, masks) = (self.origin.clone(), Arc::clone(&self.masks));
+        Ok(beside(move || entry::show(&origin, &masks, &name)).await??)
+    }
+
+    pub(super) async fn prove(&self, wanted: Wanted) -> Result<Server, Refused> {
+        let (origin, masks) = (self.origin.clone(), Arc::clone(&self.masks));
+        Ok(beside(move || entry::prove(&origin, &masks, wanted)).await??)
+    }
+
+    /// Goes on beside everything else; one that was begun before for the same server is over.
+    pub(super) fn login(&mut self, (name, by): (String, String), reply: login::Reply) {
+        let servers = &self.now.settings.servers;
+        let Some(server) = servers.iter().find(|it| it.id.as_str() == name) else {
+            let _ = reply.send(Err(Refused::UnknownServer(name)));
+            return;
+        };
+        let (store, gate) = (Arc::clone(self.app.store()), Arc::clone(self.app.gate()));
+        let login = Login { server: server.clone(), by, store, gate };
+        self.logins.insert(name, tasks::spawn("login", login.run(reply)));
     }
 
     /// What is in the file, if that is new.
@@ -123,6 +153,10 @@ impl Desk {
         let Draft { candidate, .. } = written?;
         let effect = self.apply(candidate).await.map_err(Trouble::from)?;
         Ok(Made { told: told(effect.clone()), applied: Some(effect) })
+    }
+
+    pub(super) fn registry(&self) -> String {
+        self.now.registry.clone()
     }
 
     pub(super) fn file(&self) -> &Path {

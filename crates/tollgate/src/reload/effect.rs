@@ -31,6 +31,7 @@ impl Fixed {
             ("limits.live_sessions", now.front.live_sessions != next.front.live_sessions),
             ("limits.live_per_key", now.front.live_per_key != next.front.live_per_key),
             ("limits.memory_mb", now.front.memory != next.front.memory),
+            ("telemetry", now.otlp != next.otlp),
             ("environment", now.settings.environment != next.settings.environment),
         ];
         changed.into_iter().filter(|(_, is)| *is).map(|(key, _)| key.to_owned()).collect()

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::config::file::{Snapshot, Version};
-use crate::config::{self, Config, Environment, Process, Report, Request, USUAL_FILE};
+use crate::config::{self, Config, DEFAULT, Environment, Process, Report, Request, USUAL_FILE};
 
 /// The file that is read, also while it is not there yet.
 #[derive(Clone)]
@@ -76,6 +76,11 @@ impl Origin {
             return Ok(None);
         }
         Snapshot::read(&self.path).map(Some)
+    }
+
+    /// What it says, or what is built in.
+    pub(crate) fn text(&self) -> Result<String, Report> {
+        Ok(self.snapshot()?.map_or_else(|| DEFAULT.to_owned(), |it| it.text))
     }
 
     /// What is there, if it is not what was `seen`.

@@ -21,7 +21,10 @@ fn what_changes_the_config_has_its_row() {
     let name = || "web".to_owned();
     for (change, expected) in [
         (Change::Text(String::new()), "Reload edited"),
-        (Change::Add { name: name(), server: serde_json::Map::new() }, "Server added"),
+        (
+            Change::Add { name: name(), server: serde_json::Map::new(), agents: Vec::new() },
+            "Server added",
+        ),
         (Change::Remove { name: name() }, "Server removed"),
         (Change::Switch { name: name(), to: Switch::On }, "Server enabled"),
         (Change::Switch { name: name(), to: Switch::Off }, "Server disabled"),

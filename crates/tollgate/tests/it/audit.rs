@@ -180,6 +180,9 @@ fn the_trail_is_shown_filtered_followed_and_checked() {
             "jsonl",
             "--limit",
             "1",
+            // The gateway's own probes are in the trail, too.
+            "--tool",
+            "write_file",
         ])
         .current_dir(folder.path())
         .stdout(Stdio::piped())

@@ -1,15 +1,12 @@
 //! `tollgate chat`: a conversation with an agent, on a terminal and in a pipe.
 
-use std::fs::{self, File};
-use std::io::{Read as _, Write as _};
+use std::fs;
 use std::path::Path;
-use std::process::Command;
-use std::time::Duration;
 
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::terminal::Terminal;
 use crate::{Run, fed};
 
 /// Asks before it rolls.
@@ -77,50 +74,11 @@ fn what_nobody_can_be_asked_about_is_not_run() {
     }
 }
 
-/// A terminal with the program at its other end.
-struct Terminal {
-    held: File,
-    seen: String,
-}
-
-impl Terminal {
-    /// Waits until a text is there to be seen.
-    fn sees(&mut self, expected: &str) {
-        let mut buffer = [0; 4096];
-        while !self.seen.contains(expected) {
-            let size = self.held.read(&mut buffer).unwrap_or(0);
-            assert!(size > 0, "no `{expected}` in {}", self.seen);
-            self.seen.push_str(&String::from_utf8_lossy(&buffer[..size]));
-        }
-        let rest = self.seen.split_once(expected).map(|(_, rest)| rest.to_owned());
-        self.seen = rest.unwrap_or_default();
-    }
-
-    fn types(&mut self, keys: &str) {
-        self.held.write_all(keys.as_bytes()).expect("a terminal");
-    }
-}
-
 #[test]
 fn a_person_at_a_terminal_is_greeted_heard_and_asked() {
     let folder = folder();
-    let held = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-    grantpt(&held).unwrap();
-    unlockpt(&held).unwrap();
-    let path = ptsname(&held, Vec::new()).unwrap();
-    let open = || File::options().read(true).write(true).open(path.to_str().unwrap()).unwrap();
-    let mut child = Command::new(env!("CARGO_BIN_EXE_tollgate"))
-        .args(["chat", "careful", "--var", "caller_name=Ada"])
-        .current_dir(folder.path())
-        .env_clear()
-        .env("TOLLGATE_LISTEN", "127.0.0.1:0")
-        .env("TERM", "dumb")
-        .stdin(open())
-        .stdout(open())
-        .stderr(open())
-        .spawn()
-        .unwrap();
-    let mut terminal = Terminal { held: File::from(held), seen: String::new() };
+    let words = ["chat", "careful", "--var", "caller_name=Ada"];
+    let mut terminal = Terminal::start(folder.path(), &words);
     terminal.sees("Well met, Ada.");
     terminal.sees("> ");
     terminal.types("/help\n");
@@ -135,13 +93,5 @@ fn a_person_at_a_terminal_is_greeted_heard_and_asked() {
     terminal.types("y\n");
     terminal.sees("> ");
     terminal.types("/quit\n");
-    for _ in 0..600 {
-        if let Some(status) = child.try_wait().unwrap() {
-            assert_eq!(status.code(), Some(0));
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(50));
-    }
-    child.kill().unwrap();
-    panic!("it did not end");
+    assert_eq!(terminal.ended(), Some(0));
 }

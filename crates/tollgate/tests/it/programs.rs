@@ -35,30 +35,6 @@ result = {\"sum\": sum([r[\"total\"] for r in rolls]), \"large\": 12345678901234
     );
 }
 
-/// What stands between two marks of a document.
-fn excerpt<'a>(document: &'a str, from: &str, to: &str) -> &'a str {
-    let after = document.split_once(from).expect("it begins").1;
-    after.split_once(to).expect("it ends").0
-}
-
-#[test]
-fn the_programs_of_the_documents_run() {
-    let readme = include_str!("../../../../README.md");
-    let manual = include_str!("../../../../docs/code.md");
-    for (program, last) in [
-        (excerpt(readme, "<<'END'\n", "END\n"), "most often: "),
-        (excerpt(manual, "cat initiative.star\n", "$ tollgate code"), " begins"),
-    ] {
-        let run = ran(program);
-        assert_eq!(run.code, Some(0), "{program}{}", run.stderr);
-        assert!(run.stdout.lines().last().unwrap().contains(last), "{}", run.stdout);
-    }
-    let typo = excerpt(manual, " 1 | ", "\n");
-    let shown = excerpt(manual, "$ tollgate code typo.star\n", "failed after");
-    let said = ran(typo).stderr.replace("standard input", "typo.star");
-    assert_eq!(said.split_once("failed after").unwrap().0, shown);
-}
-
 #[test]
 fn mistakes_are_shown_where_they_were_made() {
     for (program, place, line, hint) in [

@@ -54,15 +54,15 @@ impl Gateway {
     pub(crate) fn send(&self, line: &str, headers: &str, body: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
-        write!(
-            stream,
+        // In one piece: what is refused unread closes the connection, and what comes after would be lost.
+        let request = format!(
             "{line} HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\n\
              accept: application/json, text/event-stream\r\n{headers}connection: close\r\n\
              content-length: {}\r\n\r\n{body}",
             self.address,
             body.len()
-        )
-        .unwrap();
+        );
+        stream.write_all(request.as_bytes()).unwrap();
         let mut answer = String::new();
         stream.read_to_string(&mut answer).unwrap();
         answer

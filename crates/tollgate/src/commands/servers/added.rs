@@ -5,23 +5,22 @@ use std::collections::BTreeMap;
 use std::io;
 
 use serde_json::{Map, Value, json};
+use tollgate_core::secret::Secret;
 use tollgate_server::operator::{Change, Mode};
 
 use super::change::Wish;
 use crate::cli::servers::Add;
-use crate::config::{Environment, Process, is_reference, sounds_secret};
+use crate::config::edit::Edit;
+use crate::config::{self, Environment, Process, is_reference, is_variable, sounds_secret};
 use crate::failure::Failure;
-
-/// Where a secret may stand.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Secrets {
-    InTheFile,
-    InTheEnvironment,
-}
+use crate::import::{Secrets, variable};
 
 pub(super) fn wish(add: &Add, environment: &dyn Environment) -> Result<Wish, Failure> {
+    let missing =
+        || Failure::Usage("say what to call it: `tollgate servers add NAME …`".to_owned());
+    let name = add.name.clone().ok_or_else(missing)?;
     let secrets = if add.inline { Secrets::InTheFile } else { Secrets::InTheEnvironment };
-    let mut writer = Writer { prefix: prefix(&add.name), secrets, given: BTreeMap::new() };
+    let mut writer = Writer { prefix: variable(&name), secrets, given: BTreeMap::new() };
     let mut server = Map::new();
     let mut put = |key: &str, value: Value| drop(server.insert(key.to_owned(), value));
     if let Some(transport) = &add.transport {
@@ -53,11 +52,12 @@ pub(super) fn wish(add: &Add, environment: &dyn Environment) -> Result<Wish, Fai
     if let Some(start) = &add.start {
         put("start", json!(start));
     }
-    let unset =
-        |(name, value): &(String, String)| environment.variable(name).as_ref() != Some(value);
+    let unset = |(name, value): &(String, Secret)| {
+        environment.variable(name).as_deref() != Some(value.reveal())
+    };
     let given = writer.given.into_iter().filter(unset).collect();
     let mode = if add.dry_run { Mode::Try } else { Mode::Apply };
-    Ok(Wish { change: Change::Add { name: add.name.clone(), server }, mode, given })
+    Ok(Wish { change: Change::Add { name, server, agents: add.agents.clone() }, mode, given })
 }
 
 fn words(add: &Add) -> Result<Option<Vec<String>>, Failure> {
@@ -73,7 +73,7 @@ struct Writer {
     /// Of the variables that stand for this server's secrets.
     prefix: String,
     secrets: Secrets,
-    given: BTreeMap<String, String>,
+    given: BTreeMap<String, Secret>,
 }
 
 impl Writer {
@@ -98,33 +98,81 @@ impl Writer {
         if self.secrets == Secrets::InTheFile || is_reference(value) {
             return value.to_owned();
         }
-        let variable = format!("{}_{}", self.prefix, prefix(name));
+        let variable = format!("{}_{}", self.prefix, variable(name));
         let reference = format!("${{{variable}}}");
-        self.given.insert(variable, value.to_owned());
+        self.given.insert(variable, Secret::new(value));
         reference
     }
 }
 
-/// As shells name variables.
-fn prefix(name: &str) -> String {
-    let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };
-    let name: String = name.chars().map(letter).collect();
-    if name.starts_with(|c: char| c.is_ascii_digit()) { format!("_{name}") } else { name }
+/// The environment, and what is said in its place: a text can be proved before the variables are
+/// set where the gateway runs.
+pub(crate) struct Expected {
+    /// Of what is new.
+    own: BTreeMap<String, Secret>,
+    /// Of what the file says already: whoever writes it is not whoever runs the gateway.
+    others: BTreeMap<String, Secret>,
 }
 
-/// The environment, and what the command line says in its place: the text can be proved before
-/// the variables are set where the gateway runs.
-pub(super) struct Given(BTreeMap<String, String>);
+impl Expected {
+    /// With the values of variables that stand for secrets, and anything for those that are only
+    /// named in `edits`.
+    pub(crate) fn new(given: Vec<(String, Secret)>, edits: &[Edit]) -> Self {
+        let mut known: BTreeMap<String, Secret> = given.into_iter().collect();
+        for edit in edits {
+            let keys = match edit {
+                Edit::Add { server: keys, .. } | Edit::Insert { keys, .. } => keys,
+                Edit::Remove { .. } | Edit::Take { .. } | Edit::Set { .. } => continue,
+            };
+            for (name, value) in keys {
+                named(name, value, &mut known);
+            }
+        }
+        Self { own: known, others: BTreeMap::new() }
+    }
 
-impl Given {
-    pub(super) fn new(given: Vec<(String, String)>) -> Self {
-        Self(given.into_iter().collect())
+    /// And anything for what this config names.
+    pub(crate) fn beside(mut self, config: &str) -> Self {
+        named("", &config::values(config), &mut self.others);
+        self
+    }
+
+    /// What the process does not have.
+    pub(crate) fn unset(&self, environment: &dyn Environment) -> Vec<String> {
+        let has = |name: &str, value: &Secret| match environment.variable(name) {
+            Some(set) => value.reveal() == set || value.reveal().starts_with(ANYTHING),
+            None => false,
+        };
+        let unset = self.own.iter().filter(|(name, value)| !has(name, value));
+        unset.map(|(name, _)| name.clone()).collect()
     }
 }
 
-impl Environment for Given {
+/// Stands for a value that nobody knows yet; an address where one is needed.
+const ANYTHING: &str = "https://unset.invalid";
+
+/// Variables in a value that have no default.
+fn named(key: &str, value: &Value, known: &mut BTreeMap<String, Secret>) {
+    match value {
+        Value::String(text) => {
+            for part in text.split("${").skip(1) {
+                let name = part.split('}').next().unwrap_or_default();
+                if is_variable(name) {
+                    let bare = if key.ends_with("url") { ANYTHING } else { "unset" };
+                    known.entry(name.to_owned()).or_insert_with(|| Secret::new(bare));
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| named(key, item, known)),
+        Value::Object(pairs) => pairs.iter().for_each(|(key, value)| named(key, value, known)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+impl Environment for Expected {
     fn variable(&self, name: &str) -> Option<String> {
-        self.0.get(name).cloned().or_else(|| Process.variable(name))
+        let said = self.own.get(name).or(self.others.get(name));
+        Process.variable(name).or_else(|| said.map(|value| value.reveal().to_owned()))
     }
 
     fn file(&self, path: &str) -> io::Result<String> {

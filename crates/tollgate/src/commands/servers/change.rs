@@ -4,15 +4,18 @@
 use std::sync::Arc;
 
 use serde_json::{Value, json};
+use tollgate_core::secret::Secret;
 use tollgate_server::operator::{Change, Mode, Order, Switch};
 
-use super::added;
+use super::{added, search, tried, wizard};
 use crate::cli::servers::{Change as Typed, Named};
+use crate::config::edit::Edit;
 use crate::config::masked::Masks;
-use crate::config::{Environment, Request};
+use crate::config::{self, Environment, Request};
 use crate::failure::Failure;
 use crate::gateway::Gateway;
 use crate::output::{Form, Output, clean};
+use crate::prompt;
 use crate::reload::{Draft, Origin, draft};
 
 /// A change, and what is to be said with it.
@@ -20,7 +23,7 @@ pub(super) struct Wish {
     pub(super) change: Change,
     pub(super) mode: Mode,
     /// Variables that the new text refers to, with their values.
-    pub(super) given: Vec<(String, String)>,
+    pub(super) given: Vec<(String, Secret)>,
 }
 
 pub(crate) async fn run(
@@ -28,14 +31,41 @@ pub(crate) async fn run(
     request: Request,
     (output, environment): (Output, &dyn Environment),
 ) -> Result<(), Failure> {
+    let mut trial = Trial::None;
     let wish = match typed {
-        Typed::Add(add) => added::wish(&add, environment)?,
+        Typed::Add(add) => {
+            if !add.no_test && !add.dry_run {
+                trial = Trial::Wanted;
+            }
+            match &add.from_registry {
+                Some(wanted) => {
+                    let text = Origin::of(request.clone()).text()?;
+                    let known = added::Expected::new(Vec::new(), &[]).beside(&text);
+                    let config = config::load(&request, &known)?.config;
+                    search::wish((&add, wanted), &config, output).await?
+                }
+                None if add.is_bare() && prompt::is_possible(output) => {
+                    // Whoever is asked has seen how it went.
+                    trial = Trial::None;
+                    wizard::wish(&add, &request, (output, environment)).await?
+                }
+                None => added::wish(&add, environment)?,
+            }
+        }
         Typed::Remove(named) => plain(&named, Change::Remove { name: named.name.clone() }),
         Typed::Enable(named) => plain(&named, switch(&named, Switch::On)),
         Typed::Disable(named) => plain(&named, switch(&named, Switch::Off)),
     };
-    let given = wish.given.clone();
-    let origin = Origin::of(request).knowing(Arc::new(added::Given::new(given)));
+    let edits = match &wish.change {
+        Change::Add { name, server, .. } => {
+            vec![Edit::Add { name: name.clone(), server: server.clone() }]
+        }
+        _ => Vec::new(),
+    };
+    let origin = Origin::of(request);
+    let expected = added::Expected::new(wish.given.clone(), &edits).beside(&origin.text()?);
+    let unset = expected.unset(environment);
+    let origin = origin.knowing(Arc::new(expected));
     let (by, mode) = ("the command line".to_owned(), wish.mode);
     let order = Order { by, version: None, change: wish.change.clone(), mode };
     let draft = draft(&origin, &Masks::new(), &order)?;
@@ -50,7 +80,25 @@ pub(crate) async fn run(
         Some(gateway) => Some(gateway.reload().await),
         None => None,
     };
-    say(&wish, (&draft, &origin), answer, output)
+    let tried = match (&wish.change, trial) {
+        (Change::Add { name, .. }, Trial::Wanted) => {
+            let config = &draft.candidate.config;
+            // What has no value yet would only be refused.
+            let known = unset.iter().all(|name| wish.given.iter().any(|(given, _)| given == name));
+            let taken =
+                gateway.filter(|_| matches!(&answer, Some(Ok(it)) if it["outcome"] != "refused"));
+            if known { tried::run(name, config, taken).await } else { None }
+        }
+        _ => None,
+    };
+    say((&wish, &unset), (&draft, &origin), (answer, tried), output)
+}
+
+/// Whether a new server is asked for its tools at once.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Trial {
+    Wanted,
+    None,
 }
 
 fn plain(named: &Named, change: Change) -> Wish {
@@ -63,9 +111,9 @@ fn switch(named: &Named, to: Switch) -> Change {
 }
 
 fn say(
-    wish: &Wish,
+    (wish, unset): (&Wish, &[String]),
     (draft, origin): (&Draft, &Origin),
-    answer: Option<Result<Value, Failure>>,
+    (answer, tried): (Option<Result<Value, Failure>>, Option<Value>),
     output: Output,
 ) -> Result<(), Failure> {
     let file = origin.path().display().to_string();
@@ -77,7 +125,9 @@ fn say(
     if output.form == Form::Json {
         let applied = wish.mode == Mode::Apply;
         let diff = &draft.diff;
-        output.json(&json!({"applied": applied, "file": file, "diff": diff, "gateway": heard}));
+        output.json(&json!({
+            "applied": applied, "file": file, "diff": diff, "gateway": heard, "test": tried,
+        }));
         return Ok(());
     }
     output.report(&draft.candidate.report);
@@ -86,7 +136,7 @@ fn say(
         return Ok(());
     }
     output.raw(&clean(&draft.diff));
-    for note in notes(wish, draft) {
+    for note in notes((wish, unset), draft) {
         output.note(&clean(&note));
     }
     match (wish.mode, heard) {
@@ -96,13 +146,16 @@ fn say(
             output.note(&clean(&format!("{file} was changed; {}", taken(&answer))));
         }
     }
+    if let Some(tried) = &tried {
+        output.note(&clean(&tried::sentence(tried)));
+    }
     Ok(())
 }
 
 /// What is still to be done.
-fn notes(wish: &Wish, draft: &Draft) -> Vec<String> {
+fn notes((wish, unset): (&Wish, &[String]), draft: &Draft) -> Vec<String> {
     let mut notes = Vec::new();
-    for (name, _) in &wish.given {
+    for name in unset {
         notes.push(format!(
             "note: the gateway needs `{name}` in its environment; the file only names it"
         ));

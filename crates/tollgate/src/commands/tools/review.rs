@@ -78,7 +78,9 @@ impl Wanted<'_> {
 async fn waiting(gateway: &Gateway, server: Option<&str>, output: Output) -> Result<(), Failure> {
     let listed = gateway.known_tools().await?;
     let is_doubted = |tool: &&Value| {
-        tool["verdict"] != "served" && server.is_none_or(|server| tool["server"] == server)
+        tool["verdict"] != "served"
+            && tool["verdict"] != "away"
+            && server.is_none_or(|server| tool["server"] == server)
     };
     let doubted: Vec<&Value> = items(&listed, "tools").iter().filter(is_doubted).collect();
     if output.form == Form::Json {

@@ -17,23 +17,25 @@ pub(super) struct Odd(pub String);
 pub(super) struct Surgeon<'a> {
     text: &'a str,
     root: Option<&'a Node>,
+    /// The map of named things that is changed.
+    section: &'static str,
     line: &'static str,
 }
 
 impl<'a> Surgeon<'a> {
-    pub(super) fn new(text: &'a str, root: Option<&'a Node>) -> Self {
+    pub(super) fn new(text: &'a str, root: Option<&'a Node>, section: &'static str) -> Self {
         let line = if text.contains("\r\n") { "\r\n" } else { "\n" };
-        Self { text, root, line }
+        Self { text, root, section, line }
     }
 
     pub(super) fn add(&self, name: &str, server: &Map<String, Value>) -> Result<Splice, Odd> {
         let Some(root) = self.root.filter(|root| !root.is_empty()) else {
             return Ok(self.at_the_end(name, server));
         };
-        let Some(pair) = root.pair("servers") else {
+        let Some(pair) = root.pair(self.section) else {
             return match root.shape {
                 Shape::Map(Form::Block, _) => Ok(self.at_the_end(name, server)),
-                _ => self.within_braces(root, "servers", &entry(name, server)),
+                _ => self.within_braces(root, self.section, &entry(name, server)),
             };
         };
         let servers = &pair.value;
@@ -52,13 +54,13 @@ impl<'a> Surgeon<'a> {
                 let item = yaml::flow(&with_name(name, server), self.quotes(at, servers));
                 Ok((at..at, format!(", {item}")))
             }
-            Shape::Alias(_) => Err(Odd("`servers` is an alias".to_owned())),
+            Shape::Alias(_) => Err(Odd(format!("`{}` is an alias", self.section))),
             _ => self.where_nothing_is((root, pair), name, server),
         }
     }
 
     pub(super) fn remove(&self, name: &str) -> Result<Splice, Odd> {
-        let servers = self.root.and_then(|root| root.pair("servers")).map(|pair| &pair.value);
+        let servers = self.root.and_then(|root| root.pair(self.section)).map(|pair| &pair.value);
         match servers.map(|servers| &servers.shape) {
             Some(Shape::Map(form, pairs)) => self.without((*form, pairs), name),
             Some(Shape::List(form, items)) => {
@@ -85,13 +87,16 @@ impl<'a> Surgeon<'a> {
         let Shape::Map(form, pairs) = &server.1.shape else {
             return match (to, server.1.is_empty(), server.0) {
                 (Some(value), true, Some(pair)) => Ok(self.first_key(pair, key, value)),
-                _ => Err(Odd(format!("`servers.{name}` is not written as a map"))),
+                _ => Err(Odd(format!("`{}.{name}` is not written as a map", self.section))),
             };
         };
         let typed = pairs.iter().find(|pair| pair.key == key);
         match (typed, to) {
             (Some(_), None) => self.without((*form, pairs), key),
-            (Some(typed), Some(value)) => Ok(self.replaced(typed, *form, value)),
+            (Some(typed), Some(value)) => match self.longer(&typed.value, value) {
+                Some(splice) => Ok(splice),
+                None => self.replaced(typed, *form, value),
+            },
             (None, Some(value)) if *form == Form::Flow => self.within_braces(server.1, key, value),
             (None, Some(value)) => {
                 let last = pairs.last().ok_or_else(|| odd_server(name))?;
@@ -101,13 +106,15 @@ impl<'a> Surgeon<'a> {
                 let pair = yaml::pair(key, value, column, style);
                 Ok(self.after_line(end, &format!("{:column$}{pair}", "")))
             }
-            (None, None) => Err(Odd(format!("`servers.{name}` has no `{key}` of its own"))),
+            (None, None) => {
+                Err(Odd(format!("`{}.{name}` has no `{key}` of its own", self.section)))
+            }
         }
     }
 
     /// The entry of a server, with its key where it has one.
     fn server(&self, name: &str) -> Result<(Option<&'a Pair>, &'a Node), Odd> {
-        let servers = self.root.and_then(|root| root.pair("servers")).map(|pair| &pair.value);
+        let servers = self.root.and_then(|root| root.pair(self.section)).map(|pair| &pair.value);
         let found = match servers.map(|servers| &servers.shape) {
             Some(Shape::Map(_, pairs)) => {
                 pairs.iter().find(|pair| pair.key == name).map(|pair| (Some(pair), &pair.value))
@@ -120,10 +127,10 @@ impl<'a> Surgeon<'a> {
         found.ok_or_else(|| odd_server(name))
     }
 
-    /// A new `servers:` below everything else.
+    /// A new section below everything else.
     fn at_the_end(&self, name: &str, server: &Map<String, Value>) -> Splice {
         let style = Style { step: 2, line: self.line };
-        let servers = Map::from_iter([("servers".to_owned(), entry(name, server))]);
+        let servers = Map::from_iter([(self.section.to_owned(), entry(name, server))]);
         let block = yaml::block(&servers, 0, style);
         let (text, line) = (self.text, self.line);
         let gap = match text {
@@ -161,7 +168,7 @@ impl<'a> Surgeon<'a> {
         server: &Map<String, Value>,
     ) -> Result<Splice, Odd> {
         let last = &items[items.len() - 1];
-        let odd = || Odd("the list of `servers` is not one entry a line".to_owned());
+        let odd = || Odd(format!("the list of `{}` is not one entry a line", self.section));
         let dash = self.dash(last).ok_or_else(odd)?;
         let column = self.column(dash);
         let inside = (last.from - dash).max(2);
@@ -178,7 +185,7 @@ impl<'a> Surgeon<'a> {
         Ok(self.after_line(end, &format!("{gap}{:column$}-{:pad$}{block}", "", "")))
     }
 
-    /// `servers:` with nothing behind it, or empty braces.
+    /// A section with nothing behind it, or empty braces.
     fn where_nothing_is(
         &self,
         (root, pair): (&Node, &Pair),
@@ -192,7 +199,7 @@ impl<'a> Surgeon<'a> {
         }
         let typed = &self.text[pair.colon..pair.to()];
         if typed.contains('\n') {
-            return Err(Odd("`servers` is empty, over several lines".to_owned()));
+            return Err(Odd(format!("`{}` is empty, over several lines", self.section)));
         }
         let column = self.column(pair.from) + 2;
         let style = Style { step: 2, line: self.line };
@@ -237,14 +244,39 @@ impl<'a> Surgeon<'a> {
         self.after_line(end, &format!("{:column$}{pair}", ""))
     }
 
-    fn replaced(&self, typed: &Pair, form: Form, value: &Value) -> Splice {
+    /// A list that only has more at its end keeps what stands in it.
+    fn longer(&self, typed: &Node, wanted: &Value) -> Option<Splice> {
+        let (Shape::List(form, items), Value::Array(wanted)) = (&typed.shape, wanted) else {
+            return None;
+        };
+        let last = items.last()?;
+        let more = wanted.get(items.len()..).filter(|more| !more.is_empty())?;
+        let more = more.iter().map(|item| yaml::flow(item, Quotes::Always));
+        match form {
+            Form::Flow => Some((last.to..last.to, more.map(|item| format!(", {item}")).collect())),
+            Form::Block => {
+                let column = self.column(self.dash(last)?);
+                let lines: Vec<String> =
+                    more.map(|item| format!("{:column$}- {item}", "")).collect();
+                let end = self.line_end(last.to);
+                Some(self.after_line(end, &lines.join(self.line)))
+            }
+        }
+    }
+
+    fn replaced(&self, typed: &Pair, form: Form, value: &Value) -> Result<Splice, Odd> {
+        let old = &self.text[typed.value.from..typed.value.to];
+        if old.lines().skip(1).any(|line| line.trim_start().starts_with('#') || line.contains(" #"))
+        {
+            return Err(Odd(format!("comments in `{}` would be lost", typed.key)));
+        }
         let column = self.column(typed.from);
         let style = Style { step: self.step(), line: self.line };
         let written = match form {
             Form::Block => yaml::pair(&typed.key, value, column, style),
             Form::Flow => yaml::flow_pair(&typed.key, value, Quotes::WhereNeeded),
         };
-        (typed.from..typed.to(), written)
+        Ok((typed.from..typed.to(), written))
     }
 
     /// A map without one of its pairs.

@@ -28,11 +28,16 @@ fn remove(name: &str) -> Edit {
 }
 
 fn set(name: &str, key: &str, value: Value) -> Edit {
-    Edit::Set { name: name.to_owned(), key: key.to_owned(), value: Some(value) }
+    Edit::Set { section: "servers", name: name.to_owned(), key: key.to_owned(), value: Some(value) }
 }
 
 fn unset(name: &str, key: &str) -> Edit {
-    Edit::Set { name: name.to_owned(), key: key.to_owned(), value: None }
+    Edit::Set { section: "servers", name: name.to_owned(), key: key.to_owned(), value: None }
+}
+
+fn tools_of(agent: &str, tools: &[&str]) -> Edit {
+    let (name, key, value) = (agent.to_owned(), "tools".to_owned(), Some(json!(tools)));
+    Edit::Set { section: "agents", name, key, value }
 }
 
 fn applied(text: &str, edit: &Edit) -> Result<String, Refused> {
@@ -301,4 +306,25 @@ fn a_difference_is_shown_as_everybody_reads_it() {
         "--- t.yaml\n+++ t.yaml\n@@ -1,3 +1,4 @@\n servers:\n   a:\n     command: x\n+    enabled: false\n"
     );
     assert_eq!(diff(Path::new("t.yaml"), old, old), "");
+}
+
+#[test]
+fn a_key_of_an_agent_is_changed_where_it_stands() {
+    check(
+        "agents:\n  a: # first\n    tools:\n      - roll # dice\n    budget_tier: fast # quick\n",
+        &tools_of("a", &["roll", "fs_*"]),
+        "agents:\n  a: # first\n    tools:\n      - roll # dice\n      - \"fs_*\"\n    budget_tier: fast # quick\n",
+    );
+    check(
+        "agents:\n  a:\n    tools: [roll, 'b'] # mine\n",
+        &tools_of("a", &["roll", "b", "fs_*"]),
+        "agents:\n  a:\n    tools: [roll, 'b', \"fs_*\"] # mine\n",
+    );
+    check("agents: {a: {}}\n", &tools_of("a", &["roll"]), "agents: {a: { tools: [\"roll\"] }}\n");
+    refused(
+        "agents:\n  a:\n    tools:\n      - roll\n      # why\n      - b\n",
+        &tools_of("a", &["b"]),
+        "comments in `tools` would be lost",
+    );
+    refused("agents: {}\n", &tools_of("a", &["roll"]), "`agents` has no `a`");
 }

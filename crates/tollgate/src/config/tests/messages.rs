@@ -260,7 +260,7 @@ error: unknown key `mcp`
  1 | mcp:
    | ^^^
    = write what is under `mcp` at the top level: `servers:`
-   = known here: listen, hosts, environment, data, tls, database, redis, names, limits, approvals, builtin, servers, tools, trust, budget, code, memory, audit, secrets, providers, models, default_agent, agents, auth, keys
+   = known here: listen, hosts, environment, data, tls, database, redis, names, limits, approvals, builtin, servers, tools, trust, budget, code, memory, audit, telemetry, secrets, registry, providers, models, default_agent, agents, auth, keys
 
 error: unknown key `npcs`
  --> t.yaml:3:1
@@ -268,7 +268,7 @@ error: unknown key `npcs`
  3 | npcs: []
    | ^^^^
    = write `agents:`
-   = known here: listen, hosts, environment, data, tls, database, redis, names, limits, approvals, builtin, servers, tools, trust, budget, code, memory, audit, secrets, providers, models, default_agent, agents, auth, keys
+   = known here: listen, hosts, environment, data, tls, database, redis, names, limits, approvals, builtin, servers, tools, trust, budget, code, memory, audit, telemetry, secrets, registry, providers, models, default_agent, agents, auth, keys
 
 2 errors in t.yaml
 "#,

@@ -180,7 +180,7 @@ proptest! {
         prop_assume!(!file.names.is_empty());
         let name = at.get(&file.names).clone();
         for value in [Some(json!(false)), Some(json!(true)), None] {
-            let edit = Edit::Set { name: name.clone(), key: "enabled".to_owned(), value };
+            let edit = Edit::Set { section: "servers", name: name.clone(), key: "enabled".to_owned(), value };
             match applied(&file.text, &edit) {
                 Ok(left) => prop_assert_eq!(notes(&left), notes(&file.text)),
                 // Nothing to take out.

@@ -1,0 +1,51 @@
+//! Commands for whoever runs the gateway, as typed: `doctor`, `bench`, `man`, `manual`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum, value_parser};
+
+#[derive(Debug, Args)]
+pub struct Doctor {
+    /// Only whether a gateway that runs is ready, by the exit code: for health checks of containers
+    #[arg(long)]
+    pub probe: bool,
+}
+
+#[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "they are switches")]
+pub struct Bench {
+    /// The tool, by the name that `tools` shows [default: only the gateway itself is measured]
+    pub name: Option<String>,
+    /// Arguments as `key=value`, or all of them as one JSON object
+    pub arguments: Vec<String>,
+    /// Whose tools [default: the default agent's]
+    #[arg(long, value_name = "NAME")]
+    pub agent: Option<String>,
+    /// Calls that are under way at the same time
+    #[arg(long, value_name = "N", default_value_t = 8, value_parser = value_parser!(u32).range(1..=1_000))]
+    pub connections: u32,
+    /// How long
+    #[arg(long, value_name = "N", default_value_t = 5, value_parser = value_parser!(u32).range(1..=3_600))]
+    pub seconds: u32,
+    /// Take answers that were kept, too
+    #[arg(long)]
+    pub cached: bool,
+    /// Call a tool even if it may change something
+    #[arg(long)]
+    pub allow_writes: bool,
+}
+
+#[derive(Debug, Args)]
+pub struct Man {
+    /// Write a page for every command into this directory [default: print that of `tollgate`]
+    #[arg(long, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Manual {
+    /// All config keys: docs/configuration.md
+    Config,
+    /// All commands: docs/cli.md
+    Cli,
+}

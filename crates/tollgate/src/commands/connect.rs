@@ -1,0 +1,221 @@
+//! `tollgate connect`: how another program comes to this gateway, printed or put into its file.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+use tollgate_core::id::AgentId;
+
+use crate::cli::connect::Connect;
+use crate::clients::{Client, Folders};
+use crate::config::file::{Snapshot, create};
+use crate::config::{Config, Environment, Origin, edit};
+use crate::connect::{self, Access, KEY, Snippet, Target};
+use crate::failure::Failure;
+use crate::output::{Form, Output, Table, clean};
+
+pub(super) fn run(
+    wanted: &Connect,
+    config: &Config,
+    (output, environment): (Output, &dyn Environment),
+) -> Result<(), Failure> {
+    let target = target(wanted, config)?;
+    let Some(typed) = &wanted.client else {
+        list(&target, output);
+        return Ok(());
+    };
+    let Some(mut snippet) = connect::snippet(typed, &target) else {
+        let known: Vec<&str> = connect::snippets(&target).iter().map(|it| it.id).collect();
+        let known = known.join(", ");
+        return Err(Failure::Usage(format!("`{typed}` is not known; there are {known}")));
+    };
+    if let Some(key) = &wanted.key {
+        snippet.text = snippet.text.replace(KEY, key);
+        snippet.note = snippet.note.map(|note| note.replace(KEY, key));
+        // A link is for handing on; a key is not.
+        snippet.link = None;
+    }
+    match (wanted.write, Client::find(typed)) {
+        (false, _) => print(&snippet, &target, output),
+        (true, Some(client)) => return write(wanted, (client, &target), (output, environment)),
+        (true, None) => {
+            let why = format!("{} has no file of its own; leave `--write` out", snippet.name);
+            return Err(Failure::Usage(why));
+        }
+    }
+    Ok(())
+}
+
+fn target(wanted: &Connect, config: &Config) -> Result<Target, Failure> {
+    if let Some(agent) = &wanted.agent {
+        let known = config.settings.agents.iter().any(|it| it.id.as_str() == agent);
+        AgentId::parse(agent).map_err(|bad| Failure::Usage(bad.to_string()))?;
+        if !known {
+            return Err(Failure::Usage(format!("there is no agent `{agent}` in the config")));
+        }
+    }
+    let base = match &wanted.url {
+        Some(url) => checked(url)?,
+        None => address(config),
+    };
+    let settings = &config.settings;
+    let usual = settings.default_agent.as_ref().or(settings.agents.first().map(|it| &it.id));
+    let usual = usual.map_or_else(|| "default".to_owned(), ToString::to_string);
+    let is_keyed = !config.keys.is_empty() || config.auth.is_some() || wanted.key.is_some();
+    let file = match &config.origin {
+        Origin::File(path) => fs::canonicalize(path).ok().map(|path| path.display().to_string()),
+        Origin::Embedded => None,
+    };
+    Ok(Target {
+        base,
+        agent: wanted.agent.clone(),
+        model: wanted.agent.clone().unwrap_or(usual),
+        access: if is_keyed { Access::Keyed } else { Access::Open },
+        config: file,
+    })
+}
+
+fn checked(url: &str) -> Result<String, Failure> {
+    let url = url.trim_end_matches('/');
+    let rest = url.strip_prefix("http://").or_else(|| url.strip_prefix("https://"));
+    let is_plain = |rest: &str| !rest.is_empty() && !rest.contains(['"', '\'', ' ', '?', '#', '@']);
+    match rest.is_some_and(is_plain) {
+        true => Ok(url.to_owned()),
+        false => Err(Failure::Usage("`--url` takes something like `http://host:8655`".to_owned())),
+    }
+}
+
+/// Where a client on this machine finds it.
+fn address(config: &Config) -> String {
+    let scheme = if config.tls.is_some() { "https" } else { "http" };
+    let mut listen = config.listen;
+    if listen.ip().is_unspecified() {
+        listen.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
+    }
+    format!("{scheme}://{listen}")
+}
+
+fn list(target: &Target, output: Output) {
+    let snippets = connect::snippets(target);
+    if output.form == Form::Json {
+        let all: Vec<Value> = snippets.iter().map(shown).collect();
+        output.json(&json!({"url": target.base, "clients": all}));
+        return;
+    }
+    let mut table = Table::new(&["CLIENT", "NAME", "FILE"]);
+    for it in snippets {
+        table.row(vec![it.id.to_owned(), it.name.to_owned(), it.file.unwrap_or_default()]);
+    }
+    output.table(&table);
+    output.note("`tollgate connect CLIENT` shows what it needs; `--write` puts it into the file");
+}
+
+fn shown(it: &Snippet) -> Value {
+    json!({
+        "id": it.id, "name": it.name, "file": it.file, "language": it.language,
+        "text": it.text, "link": it.link, "note": it.note,
+    })
+}
+
+fn print(snippet: &Snippet, target: &Target, output: Output) {
+    if output.form == Form::Json {
+        output.json(&shown(snippet));
+        return;
+    }
+    if let Some(file) = &snippet.file {
+        output.note(&format!("{}: into {file}", snippet.name));
+    }
+    output.raw(&snippet.text);
+    if let Some(link) = &snippet.link {
+        output.note(&format!("or open: {link}"));
+    }
+    if let Some(note) = &snippet.note {
+        output.note(note);
+    }
+    if target.access == Access::Keyed && snippet.text.contains(KEY) {
+        output.note(&format!("put a key in the place of {KEY}: `tollgate keys create NAME`"));
+    }
+}
+
+fn write(
+    wanted: &Connect,
+    (client, target): (&'static Client, &Target),
+    (output, environment): (Output, &dyn Environment),
+) -> Result<(), Failure> {
+    let path = file(wanted, client, environment)?;
+    let label = path.display().to_string();
+    let entry = connect::entry(client, target).to_string();
+    let entry = match &wanted.key {
+        // A key is one text in it; whatever it has in it, it stays one.
+        Some(key) => entry.replace(KEY, &escaped(key)),
+        None => entry,
+    };
+    let entry: Value = serde_json::from_str(&entry)
+        .map_err(|_| Failure::Usage("`--key` cannot be written down".to_owned()))?;
+    let before = match path.exists() {
+        true => Some(Snapshot::read(&path)?),
+        false => None,
+    };
+    let old = before.as_ref().map_or("", |it| it.text.as_str());
+    let new = connect::merged(connect::form(client), old, &entry)
+        .map_err(|why| Failure::failed(format!("{label}: {why}")))?;
+    let diff = edit::diff(&path, old, &new);
+    if !wanted.dry_run && old != new {
+        put(&path, before.as_ref(), &new)?;
+    }
+    let diff = match &wanted.key {
+        Some(key) => diff.replace(&escaped(key), "<key>").replace(key.as_str(), "<key>"),
+        None => diff,
+    };
+    if output.form == Form::Json {
+        let applied = !wanted.dry_run;
+        output.json(&json!({"applied": applied, "file": label, "diff": diff, "client": client.id}));
+        return Ok(());
+    }
+    output.raw(&clean(&diff));
+    match (diff.is_empty(), wanted.dry_run) {
+        (true, _) => output.note(&format!("{label} says so already")),
+        (false, true) => output.note("nothing was changed"),
+        (false, false) => output.note(&format!("{label} was changed; restart {}", client.name)),
+    }
+    if target.access == Access::Keyed && wanted.key.is_none() {
+        output.note(&format!("put a key in the place of {KEY} there"));
+    }
+    Ok(())
+}
+
+/// As it stands between quotes.
+fn escaped(key: &str) -> String {
+    let quoted = json!(key).to_string();
+    quoted[1..quoted.len() - 1].to_owned()
+}
+
+fn file(
+    wanted: &Connect,
+    client: &'static Client,
+    environment: &dyn Environment,
+) -> Result<PathBuf, Failure> {
+    if let Some(file) = &wanted.file {
+        return Ok(file.clone());
+    }
+    let folders = Folders::of(|name| environment.variable(name));
+    let place = connect::usual_place(client);
+    match (folders, place) {
+        (Some(folders), Some(place)) => Ok(place.on(&folders)),
+        _ => Err(Failure::failed("`HOME` is not set: say which file by `--file`")),
+    }
+}
+
+fn put(path: &Path, before: Option<&Snapshot>, text: &str) -> Result<(), Failure> {
+    let failed = |why: String| Failure::failed(why);
+    let written = match before {
+        Some(before) => before.write(text),
+        None => {
+            if let Some(folder) = path.parent().filter(|it| !it.as_os_str().is_empty()) {
+                fs::create_dir_all(folder).map_err(|why| failed(why.to_string()))?;
+            }
+            create(path, text)
+        }
+    };
+    written.map(drop).map_err(|why| failed(why.to_string()))
+}

@@ -1,0 +1,101 @@
+//! Where there is something to import: what was named, or the files of programs that are found.
+
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::path::{Path, PathBuf};
+
+use crate::cli::import::Import;
+use crate::clients::{CLIENTS, Client, Folders};
+use crate::failure::Failure;
+
+pub(super) struct Source {
+    /// What people call it: a path, `standard input`.
+    pub(super) label: String,
+    pub(super) text: String,
+    pub(super) file: Option<PathBuf>,
+    pub(super) client: Option<&'static Client>,
+}
+
+/// One byte more than `import` takes: it says so itself.
+const LARGEST: u64 = (16 << 20) + 1;
+
+pub(super) fn find(wanted: &Import, folders: Option<&Folders>) -> Result<Vec<Source>, Failure> {
+    let Some(typed) = wanted.source.as_deref() else {
+        let clients: Vec<&'static Client> = match wanted.from.is_empty() {
+            true => CLIENTS.iter().collect(),
+            false => wanted.from.iter().map(|typed| client(typed)).collect::<Result<_, _>>()?,
+        };
+        let mut found = Vec::new();
+        for client in clients {
+            found.extend(of_client(client, folders, &wanted.from)?);
+        }
+        return Ok(found);
+    };
+    if typed == "-" {
+        let text = text_of(io::stdin().lock(), "standard input")?;
+        return Ok(vec![plain("standard input", text)]);
+    }
+    let path = Path::new(typed);
+    if let (Some(client), false) = (Client::find(typed), typed.contains(['/', '.'])) {
+        return of_client(client, folders, &[typed.to_owned()]);
+    }
+    if path.is_file() {
+        return Ok(vec![Source { file: Some(path.to_owned()), ..read(path)? }]);
+    }
+    // A pasted line; a path has no blanks, or is there.
+    if typed.contains("://") || typed.contains(char::is_whitespace) || typed.starts_with('{') {
+        return Ok(vec![plain("the command line", typed.to_owned())]);
+    }
+    Err(unknown(typed, "a file, a program or a command line in quotes"))
+}
+
+fn client(typed: &str) -> Result<&'static Client, Failure> {
+    Client::find(typed.trim()).ok_or_else(|| unknown(typed, "a program that is known"))
+}
+
+fn unknown(typed: &str, wanted: &str) -> Failure {
+    let known: Vec<&str> = CLIENTS.iter().map(|client| client.id).collect();
+    Failure::Usage(format!("`{typed}` is not {wanted}; programs are {}", known.join(", ")))
+}
+
+/// The files of a client that are there. Whoever was asked for must have one.
+fn of_client(
+    client: &'static Client,
+    folders: Option<&Folders>,
+    asked: &[String],
+) -> Result<Vec<Source>, Failure> {
+    let Some(folders) = folders else {
+        return Err(Failure::failed("`HOME` is not set: nobody knows where files would be"));
+    };
+    let files = client.files(folders);
+    let mut found = Vec::new();
+    for path in files.iter().filter(|path| path.is_file()) {
+        found.push(Source { client: Some(client), file: Some(path.clone()), ..read(path)? });
+    }
+    if found.is_empty() && !asked.is_empty() {
+        let files: Vec<String> = files.iter().map(|path| path.display().to_string()).collect();
+        let (name, files) = (client.name, files.join(", "));
+        return Err(Failure::failed(format!("{name} has no file here; looked for {files}")));
+    }
+    Ok(found)
+}
+
+fn read(path: &Path) -> Result<Source, Failure> {
+    let label = path.display().to_string();
+    let file = File::open(path);
+    let file = file.map_err(|why| Failure::failed(format!("cannot read `{label}`: {why}")))?;
+    let text = text_of(file, &label)?;
+    Ok(plain(&label, text))
+}
+
+fn text_of(from: impl io::Read, label: &str) -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    let read = from.take(LARGEST).read_to_end(&mut bytes);
+    read.map_err(|why| Failure::failed(format!("cannot read `{label}`: {why}")))?;
+    String::from_utf8(bytes)
+        .map_err(|_| Failure::failed(format!("`{label}` is not UTF-8; save it as that")))
+}
+
+fn plain(label: &str, text: String) -> Source {
+    Source { label: label.to_owned(), text, file: None, client: None }
+}

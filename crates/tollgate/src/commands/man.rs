@@ -1,0 +1,56 @@
+//! `tollgate man`: manual pages, made from the command line itself.
+
+use std::fs;
+use std::path::Path;
+
+use clap::{Command, CommandFactory as _};
+use clap_mangen::Man;
+use serde_json::json;
+
+use crate::cli::Cli;
+use crate::cli::operate;
+use crate::failure::Failure;
+use crate::output::{Form, Output, counted};
+
+pub(super) fn run(wanted: &operate::Man, output: Output) -> Result<(), Failure> {
+    let mut command = Cli::command();
+    command.build();
+    let Some(folder) = &wanted.out else {
+        output.raw(&page("tollgate", &command)?);
+        return Ok(());
+    };
+    let failed = |why: std::io::Error| Failure::failed(format!("{}: {why}", folder.display()));
+    fs::create_dir_all(folder).map_err(failed)?;
+    let mut files = Vec::new();
+    write_all("tollgate", &command, (folder, &mut files))?;
+    match output.form {
+        Form::Json => output.json(&json!({ "files": files })),
+        Form::Text => {
+            output.line(&format!("{} in {}", counted(files.len(), "page"), folder.display()))
+        }
+    }
+    Ok(())
+}
+
+fn write_all(
+    name: &str,
+    command: &Command,
+    (folder, files): (&Path, &mut Vec<String>),
+) -> Result<(), Failure> {
+    let file = folder.join(format!("{name}.1"));
+    let text = page(name, command)?;
+    fs::write(&file, text).map_err(|why| Failure::failed(format!("{}: {why}", file.display())))?;
+    files.push(file.display().to_string());
+    for inner in command.get_subcommands().filter(|it| !it.is_hide_set() && it.get_name() != "help")
+    {
+        write_all(&format!("{name}-{}", inner.get_name()), inner, (folder, files))?;
+    }
+    Ok(())
+}
+
+fn page(name: &str, command: &Command) -> Result<String, Failure> {
+    let mut bytes = Vec::new();
+    let made = Man::new(command.clone()).title(name.to_uppercase()).render(&mut bytes);
+    made.map_err(|why| Failure::failed(why.to_string()))?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}

@@ -1,0 +1,190 @@
+//! How other programs come to this gateway: for each of them the text that belongs into its file,
+//! or the lines of a program that uses it.
+//!
+//! Pure. Called by `tollgate connect` and `GET /api/connect`. Knows no files and no keys: where one
+//! belongs stands `TOLLGATE_KEY`.
+
+use serde_json::{Value, json};
+
+use crate::clients::{CLIENTS, Client, Place};
+
+mod link;
+mod member;
+mod sdk;
+mod written;
+
+pub use written::{Unmerged, merged};
+
+/// Stands where a key belongs.
+pub const KEY: &str = "TOLLGATE_KEY";
+/// What the gateway is called in the files of others.
+pub const NAME: &str = "tollgate";
+
+/// Where the gateway is, and for whom.
+#[derive(Debug, Clone)]
+pub struct Target {
+    /// `http://127.0.0.1:8655`, without a slash at the end.
+    pub base: String,
+    /// Whose tools; `None` for whichever agent the key stands for.
+    pub agent: Option<String>,
+    /// The agent that chat requests name as their model.
+    pub model: String,
+    pub access: Access,
+    /// The config that a client which starts `tollgate mcp` should name.
+    pub config: Option<String>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    Open,
+    Keyed,
+}
+
+/// What one program needs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Snippet {
+    pub id: &'static str,
+    pub name: &'static str,
+    /// Where it belongs, if it is a part of a file.
+    pub file: Option<String>,
+    pub language: &'static str,
+    pub text: String,
+    /// Installs it, opened by a person.
+    pub link: Option<String>,
+    pub note: Option<String>,
+}
+
+/// How a client writes its servers down.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    Json { root: &'static str },
+    Toml { root: &'static str },
+    Yaml { root: &'static str },
+}
+
+/// All of them, clients first.
+pub fn snippets(target: &Target) -> Vec<Snippet> {
+    let clients = CLIENTS.iter().map(|client| of_client(client, target));
+    clients.chain(sdk::snippets(target)).collect()
+}
+
+pub fn snippet(id: &str, target: &Target) -> Option<Snippet> {
+    let id = Client::find(id).map_or(id, |client| client.id);
+    snippets(target).into_iter().find(|snippet| snippet.id == id)
+}
+
+/// Where a client's entry is written unless somebody says otherwise.
+pub fn usual_place(client: &Client) -> Option<Place> {
+    // `~/.claude.json` is Claude Code's own notebook.
+    let is_own = |place: &&Place| client.id == "claude-code" || !matches!(place, Place::Here(_));
+    client.places.iter().find(is_own).copied()
+}
+
+pub fn form(client: &Client) -> Form {
+    match client.id {
+        "vscode" => Form::Json { root: "servers" },
+        "codex" => Form::Toml { root: "mcp_servers" },
+        "zed" => Form::Json { root: "context_servers" },
+        "opencode" => Form::Json { root: "mcp" },
+        "goose" => Form::Yaml { root: "extensions" },
+        _ => Form::Json { root: "mcpServers" },
+    }
+}
+
+/// The entry of this gateway in a client's file.
+pub fn entry(client: &Client, target: &Target) -> Value {
+    let (url, headers) = (target.mcp(), target.headers());
+    let mut entry = match client.id {
+        "claude-desktop" => return json!({"command": "tollgate", "args": target.arguments()}),
+        "claude-code" | "vscode" => json!({"type": "http", "url": url}),
+        "copilot-cli" => json!({"type": "http", "url": url, "tools": ["*"]}),
+        "gemini-cli" => json!({ "httpUrl": url }),
+        "windsurf" => json!({ "serverUrl": url }),
+        "opencode" => json!({"type": "remote", "url": url, "enabled": true}),
+        "goose" => json!({
+            "type": "streamable_http", "name": NAME, "uri": url, "enabled": true, "timeout": 300,
+        }),
+        "cline" => json!({"type": "streamableHttp", "url": url}),
+        _ => json!({ "url": url }),
+    };
+    if let Some(headers) = headers {
+        let key = if client.id == "codex" { "http_headers" } else { "headers" };
+        entry[key] = headers;
+    }
+    entry
+}
+
+fn of_client(client: &'static Client, target: &Target) -> Snippet {
+    let entry = entry(client, target);
+    let (language, text) = match form(client) {
+        Form::Json { root } => {
+            let text = format!("{:#}\n", json!({ root: { NAME: entry } }));
+            ("json", text)
+        }
+        Form::Toml { root } => ("toml", written::toml_table(root, &entry)),
+        Form::Yaml { root } => ("yaml", written::yaml_block(root, &entry)),
+    };
+    Snippet {
+        id: client.id,
+        name: client.name,
+        file: usual_place(client).map(Place::written),
+        language,
+        text,
+        link: link::of(client, target),
+        note: note(client, target),
+    }
+}
+
+fn note(client: &Client, target: &Target) -> Option<String> {
+    let url = target.mcp();
+    let header = match target.access {
+        Access::Keyed => format!(" --header 'Authorization: Bearer {KEY}'"),
+        Access::Open => String::new(),
+    };
+    match client.id {
+        "claude-code" => Some(format!("or: claude mcp add --transport http {NAME} {url}{header}")),
+        "codex" if target.access == Access::Open => {
+            Some(format!("or: codex mcp add {NAME} --url {url}"))
+        }
+        "claude-desktop" => {
+            let why = "it starts programs only: `tollgate` must be on its path";
+            Some(match target.config {
+                Some(_) => why.to_owned(),
+                None => format!("{why}, and `--config FILE` names your config"),
+            })
+        }
+        "cline" => Some("Roo Code writes `\"type\": \"streamable-http\"`".to_owned()),
+        _ => None,
+    }
+}
+
+impl Target {
+    /// The MCP endpoint.
+    pub fn mcp(&self) -> String {
+        match &self.agent {
+            Some(agent) => format!("{}/mcp/{agent}", self.base),
+            None => format!("{}/mcp", self.base),
+        }
+    }
+
+    fn headers(&self) -> Option<Value> {
+        match self.access {
+            Access::Keyed => Some(json!({ "Authorization": format!("Bearer {KEY}") })),
+            Access::Open => None,
+        }
+    }
+
+    /// Of `tollgate`, for programs that speak over pipes only.
+    fn arguments(&self) -> Vec<String> {
+        let mut words = vec!["mcp".to_owned()];
+        for (flag, value) in [("--agent", &self.agent), ("--config", &self.config)] {
+            if let Some(value) = value {
+                words.extend([flag.to_owned(), value.clone()]);
+            }
+        }
+        words
+    }
+}
+
+#[cfg(test)]
+mod tests;

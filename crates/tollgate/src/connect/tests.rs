@@ -1,0 +1,149 @@
+//! What other programs need, and that nothing of theirs is lost.
+
+use serde_json::{Value, json};
+
+use super::{Access, Form, KEY, NAME, Target, Unmerged, entry, form, merged, snippet, snippets};
+use crate::clients::CLIENTS;
+use crate::import::{Asked, Secrets, read};
+
+fn target() -> Target {
+    Target {
+        base: "http://127.0.0.1:8655".to_owned(),
+        agent: Some("sage".to_owned()),
+        model: "sage".to_owned(),
+        access: Access::Keyed,
+        config: Some("/srv/tollgate.yaml".to_owned()),
+    }
+}
+
+fn asked() -> Asked<'static> {
+    Asked { name: None, file: None, client: None, secrets: Secrets::InTheEnvironment }
+}
+
+#[test]
+fn what_connect_writes_import_reads() {
+    for client in CLIENTS {
+        let made = snippet(client.id, &target()).unwrap();
+        let imported = read(&made.text, &Asked { client: Some(client), ..asked() })
+            .unwrap_or_else(|why| panic!("{}: {why}\n{}", client.id, made.text));
+        let server = &imported.servers[0];
+        assert_eq!((imported.servers.len(), server.name.as_str()), (1, NAME), "{}", client.id);
+        if client.id == "claude-desktop" {
+            let words = ["tollgate", "mcp", "--agent", "sage", "--config", "/srv/tollgate.yaml"];
+            assert_eq!(server.keys["command"], json!(words));
+        } else {
+            assert_eq!(server.keys["url"], "http://127.0.0.1:8655/mcp/sage", "{}", client.id);
+            assert_eq!(server.keys["auth"]["token"], "${TOLLGATE_TOKEN}", "{}", client.id);
+            assert_eq!(imported.given[0].1.reveal(), KEY, "{}", client.id);
+        }
+        assert!(imported.dropped.is_empty(), "{}: {:?}", client.id, imported.dropped);
+        if let Some(link) = made.link {
+            let again = read(&link, &asked()).unwrap();
+            assert_eq!(again.servers[0].keys["url"], server.keys["url"], "{link}");
+            assert_eq!(again.servers[0].name, NAME, "{link}");
+        }
+    }
+}
+
+#[test]
+fn every_snippet_has_the_address_and_a_place_for_the_key() {
+    for access in [Access::Open, Access::Keyed] {
+        for it in snippets(&Target { access, ..target() }) {
+            let speaks = it.id != "claude-desktop";
+            assert_eq!(it.text.contains("http://127.0.0.1:8655"), speaks, "{}", it.text);
+            assert_eq!(it.text.contains(KEY), speaks && access == Access::Keyed, "{}", it.text);
+            for left in ["{base}", "{mcp}", "{model}", "{key}", "_headers}", "_header}", "_agent}"]
+            {
+                assert!(!it.text.contains(left), "{}", it.text);
+            }
+        }
+    }
+    let anthropic = snippet("anthropic", &target()).unwrap();
+    assert!(anthropic.text.contains("base_url=\"http://127.0.0.1:8655\","), "{}", anthropic.text);
+}
+
+/// Puts the entry of Cursor's form into a text.
+fn check(old: &str, expected: &str) {
+    let entry = json!({ "url": "u" });
+    let json = Form::Json { root: "mcpServers" };
+    assert_eq!(merged(json, old, &entry).as_deref(), Ok(expected), "{old}");
+    assert_eq!(merged(json, expected, &entry).as_deref(), Ok(expected), "twice is once");
+}
+
+#[test]
+fn an_entry_is_put_beside_what_is_there() {
+    let own = "\"tollgate\": {\n      \"url\": \"u\"\n    }";
+    check("", &format!("{{\n  \"mcpServers\": {{\n    {own}\n  }}\n}}\n"));
+    check("{}", &format!("{{\n  \"mcpServers\": {{\n    {own}\n  }}\n}}"));
+    check(
+        "{\n  // mine\n  \"a\": 1, // one\n  \"mcpServers\": {\n    \"x\": { \"url\": \"y\" }, // last\n  },\n}\n",
+        &format!(
+            "{{\n  // mine\n  \"a\": 1, // one\n  \"mcpServers\": {{\n    \"x\": {{ \"url\": \"y\" }},\n    {own} // last\n  }},\n}}\n"
+        ),
+    );
+    check(
+        "{\n  \"mcpServers\": {\n    \"x\": {\"url\": \"}\\\"{\"}\n  }\n}\n",
+        &format!(
+            "{{\n  \"mcpServers\": {{\n    \"x\": {{\"url\": \"}}\\\"{{\"}},\n    {own}\n  }}\n}}\n"
+        ),
+    );
+    check(
+        "{\n  \"mcpServers\": {\n    \"tollgate\": {\"url\": \"old\"},\n    \"x\": {}\n  }\n}\n",
+        &format!("{{\n  \"mcpServers\": {{\n    {own},\n    \"x\": {{}}\n  }}\n}}\n"),
+    );
+    check(
+        "{\n  \"other\": []\n}\n",
+        &format!("{{\n  \"other\": [],\n  \"mcpServers\": {{\n    {own}\n  }}\n}}\n"),
+    );
+}
+
+#[test]
+fn toml_and_yaml_keep_what_is_theirs() {
+    let entry = json!({"url": "u", "http_headers": {"Authorization": "Bearer k"}});
+    let toml = Form::Toml { root: "mcp_servers" };
+    let table =
+        "[mcp_servers.tollgate]\nurl = \"u\"\nhttp_headers = { Authorization = \"Bearer k\" }\n";
+    for (old, new) in [
+        ("", table.to_owned()),
+        ("model = \"x\" # mine\n", format!("model = \"x\" # mine\n\n{table}")),
+        (
+            "[mcp_servers.tollgate]\nurl = \"old\"\n[mcp_servers.tollgate.env]\nA = \"b\"\n[other]\nx = 1\n",
+            format!("{table}\n[other]\nx = 1\n"),
+        ),
+    ] {
+        assert_eq!(merged(toml, old, &entry).as_deref(), Ok(new.as_str()), "{old}");
+    }
+    let yaml = Form::Yaml { root: "extensions" };
+    let old = "# mine\nextensions:\n  a:\n    type: stdio # x\n";
+    let new = merged(yaml, old, &json!({"uri": "u", "timeout": 1})).unwrap();
+    assert_eq!(new, format!("{old}  tollgate:\n    uri: u\n    timeout: 1\n"));
+    let newer = merged(yaml, &new, &json!({"uri": "v", "timeout": 1})).unwrap();
+    assert_eq!(newer, format!("{old}  tollgate:\n    uri: v\n    timeout: 1\n"));
+}
+
+#[test]
+fn files_that_cannot_be_read_are_left_alone() {
+    let json = Form::Json { root: "mcpServers" };
+    let entry = json!({ "url": "u" });
+    for old in ["{\"a\": ", "{'a': 1}", "{\"a\": 1, \"a\": 2}"] {
+        assert!(matches!(merged(json, old, &entry), Err(Unmerged::Unreadable(_))), "{old}");
+    }
+    for old in ["[]", "{\"mcpServers\": []}", "{\"mcpServers\": 5}"] {
+        assert_eq!(merged(json, old, &entry), Err(Unmerged::Odd), "{old}");
+    }
+}
+
+#[test]
+fn entries_have_the_words_of_their_client() {
+    let of =
+        |id: &str| -> Value { entry(CLIENTS.iter().find(|it| it.id == id).unwrap(), &target()) };
+    assert_eq!(of("gemini-cli")["httpUrl"], "http://127.0.0.1:8655/mcp/sage");
+    assert_eq!(of("windsurf")["serverUrl"], "http://127.0.0.1:8655/mcp/sage");
+    assert_eq!(of("goose")["uri"], "http://127.0.0.1:8655/mcp/sage");
+    assert_eq!(of("cline")["type"], "streamableHttp");
+    for client in CLIENTS {
+        let old = "";
+        let text = merged(form(client), old, &entry(client, &target())).unwrap();
+        assert!(text.contains(NAME), "{}: {text}", client.id);
+    }
+}

@@ -1,0 +1,127 @@
+//! The entry of this gateway in a text that a client has already: nothing else in it changes.
+
+use std::path::Path;
+
+use serde_json::{Map, Value, json};
+
+use super::{Form, NAME, member};
+use crate::config::edit::{self, Edit};
+use crate::import::parsed;
+
+/// Why a file is left as it is.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unmerged {
+    #[error("it cannot be read: {0}")]
+    Unreadable(String),
+    #[error("it is written in a way that is not changed by itself; put the text in yourself")]
+    Odd,
+}
+
+/// `old` with the entry in its place; the same text if it is there already.
+pub fn merged(form: Form, old: &str, entry: &Value) -> Result<String, Unmerged> {
+    let before = match old.trim().is_empty() {
+        true => json!({}),
+        false => values(form, old)?,
+    };
+    let root = form.root();
+    if before[root][NAME] == *entry {
+        return Ok(old.to_owned());
+    }
+    let new = match form {
+        Form::Json { .. } if old.trim().is_empty() => {
+            Some(format!("{:#}\n", json!({ root: { NAME: entry } })))
+        }
+        Form::Json { .. } => member::put(old, (root, NAME), entry),
+        Form::Toml { .. } => in_toml(old, root, entry),
+        Form::Yaml { root } => in_yaml(old, root, &before, entry),
+    };
+    let new = new.ok_or(Unmerged::Odd)?;
+    let mut wanted = before;
+    if !wanted[root].is_object() {
+        wanted[root] = json!({});
+    }
+    wanted[root][NAME] = entry.clone();
+    match values(form, &new) {
+        Ok(after) if after == wanted => Ok(new),
+        _ => Err(Unmerged::Odd),
+    }
+}
+
+impl Form {
+    pub fn root(self) -> &'static str {
+        match self {
+            Self::Json { root } | Self::Toml { root } | Self::Yaml { root } => root,
+        }
+    }
+}
+
+fn values(form: Form, text: &str) -> Result<Value, Unmerged> {
+    let name = match form {
+        Form::Json { .. } => "x.json",
+        Form::Toml { .. } => "x.toml",
+        Form::Yaml { .. } => "x.yaml",
+    };
+    let value = parsed(text, Some(Path::new(name)));
+    let value = value.map_err(|why| Unmerged::Unreadable(why.to_string()))?;
+    if value.is_object() { Ok(value) } else { Err(Unmerged::Odd) }
+}
+
+/// A table at the end, or in the place of the one that is there.
+fn in_toml(old: &str, root: &str, entry: &Value) -> Option<String> {
+    let table = toml_table(root, entry);
+    let own = [format!("[{root}.{NAME}]"), format!("[{root}.{NAME}.")];
+    let is_own = |line: &str| own.iter().any(|head| line.trim_start().starts_with(head.as_str()));
+    let lines: Vec<&str> = old.split_inclusive('\n').collect();
+    let Some(from) = lines.iter().position(|line| is_own(line)) else {
+        let gap = match old {
+            "" => "",
+            old if old.ends_with("\n\n") => "",
+            old if old.ends_with('\n') => "\n",
+            _ => "\n\n",
+        };
+        return Some(format!("{old}{gap}{table}"));
+    };
+    let is_next = |line: &&str| line.trim_start().starts_with('[') && !is_own(line);
+    let to = lines[from..].iter().position(is_next).map_or(lines.len(), |at| from + at);
+    let gap = if to < lines.len() { "\n" } else { "" };
+    Some(format!("{}{table}{gap}{}", lines[..from].concat(), lines[to..].concat()))
+}
+
+fn in_yaml(old: &str, root: &'static str, before: &Value, entry: &Value) -> Option<String> {
+    let file = Path::new("config.yaml");
+    let name = NAME.to_owned();
+    let mut text = old.to_owned();
+    if before[root].get(NAME).is_some() {
+        let take = Edit::Take { section: root, name: name.clone() };
+        text = edit::apply(file, &text, &take).ok()?;
+    }
+    let keys: Map<String, Value> = entry.as_object()?.clone();
+    edit::apply(file, &text, &Edit::Insert { section: root, name, keys }).ok()
+}
+
+/// `[root.tollgate]` with its keys.
+pub(super) fn toml_table(root: &str, entry: &Value) -> String {
+    let mut text = format!("[{root}.{NAME}]\n");
+    for (key, value) in entry.as_object().into_iter().flatten() {
+        text.push_str(&format!("{key} = {}\n", toml_value(value)));
+    }
+    text
+}
+
+/// JSON's texts, numbers and lists are TOML's; only maps are written otherwise.
+fn toml_value(value: &Value) -> String {
+    match value {
+        Value::Object(pairs) => {
+            let pair = |(key, value): (&String, &Value)| format!("{key} = {}", toml_value(value));
+            let pairs: Vec<String> = pairs.iter().map(pair).collect();
+            format!("{{ {} }}", pairs.join(", "))
+        }
+        other => other.to_string(),
+    }
+}
+
+pub(super) fn yaml_block(root: &'static str, entry: &Value) -> String {
+    let keys = entry.as_object().cloned().unwrap_or_default();
+    let insert = Edit::Insert { section: root, name: NAME.to_owned(), keys };
+    edit::apply(Path::new("config.yaml"), "", &insert).unwrap_or_default()
+}

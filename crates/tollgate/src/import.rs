@@ -1,0 +1,140 @@
+//! MCP servers, and what goes with them, from the files of other programs to the keys of this
+//! config.
+//!
+//! Pure: a text in; servers and a report of what was left behind out. Called by `tollgate import`
+//! and `POST /api/import`. Knows no files, no terminal, and not what the config says already.
+
+use std::path::Path;
+
+use serde_json::{Map, Value};
+use tollgate_core::secret::Secret;
+
+use crate::clients::Client;
+
+mod ava;
+mod bifrost;
+mod codex;
+mod document;
+mod draft;
+mod frugalroute;
+mod glyphoxa;
+mod goose;
+mod jsonc;
+mod line;
+mod link;
+mod mcp_servers;
+mod name;
+mod opencode;
+mod own;
+mod plain;
+mod provider;
+mod sheet;
+mod source;
+mod spelling;
+mod toml;
+mod vscode;
+mod zed;
+
+pub use document::parsed;
+pub use name::{of_package as name_of_package, variable};
+
+use sheet::Sheet;
+
+/// What came out of a text.
+#[derive(Debug)]
+pub struct Imported {
+    /// What it was taken for: `Cursor`, `Bifrost`, `a command line`.
+    pub format: &'static str,
+    pub servers: Vec<Found>,
+    /// Agents, providers and models.
+    pub others: Vec<Other>,
+    pub dropped: Vec<Dropped>,
+    /// Variables that stand for what was written out in the source.
+    pub given: Vec<(String, Secret)>,
+}
+
+/// A thing with its keys as the config writes them.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Found {
+    pub name: String,
+    pub keys: Map<String, Value>,
+    /// What a person should know or do.
+    pub notes: Vec<String>,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub struct Other {
+    /// `agents`, `providers` or `models`.
+    pub section: &'static str,
+    pub found: Found,
+}
+
+/// Something of the source that has no place here. Never says a value.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Dropped {
+    pub what: String,
+    pub why: String,
+}
+
+/// Where a secret that was written out may stand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Secrets {
+    InTheFile,
+    InTheEnvironment,
+}
+
+/// What is known of a text beside itself.
+#[derive(Debug, Clone, Copy)]
+pub struct Asked<'a> {
+    /// What to call a server that has no name.
+    pub name: Option<&'a str>,
+    pub file: Option<&'a Path>,
+    /// Whose it is, where that was said.
+    pub client: Option<&'static Client>,
+    pub secrets: Secrets,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum Unreadable {
+    #[error("there is nothing to import in it")]
+    Nothing,
+    #[error("it is larger than {0} MiB")]
+    TooLarge(usize),
+    #[error("{0}")]
+    Syntax(String),
+    #[error(
+        "no list of MCP servers was found in it; known are `mcpServers`, `servers`, `mcp_servers`, \
+         `context_servers`, `mcp`, `extensions`, a command line and a URL"
+    )]
+    Unknown,
+    #[error("`{0}` is for a shell, and no shell runs it here; write the program and its arguments")]
+    Shell(String),
+}
+
+/// `~/.claude.json` keeps histories, too.
+const LARGEST_MIB: usize = 16;
+
+pub fn read(text: &str, asked: &Asked<'_>) -> Result<Imported, Unreadable> {
+    if text.len() > LARGEST_MIB << 20 {
+        return Err(Unreadable::TooLarge(LARGEST_MIB));
+    }
+    let text = text.trim_start_matches('\u{feff}').trim();
+    if text.is_empty() {
+        return Err(Unreadable::Nothing);
+    }
+    let client = asked.client.or_else(|| asked.file.and_then(Client::of_file));
+    let mut sheet = Sheet::new(asked.secrets, client);
+    if let Some(inside) = link::opened(text) {
+        let (name, text) = inside?;
+        let name = name.or_else(|| asked.name.map(str::to_owned));
+        return read(&text, &Asked { name: name.as_deref(), ..*asked });
+    }
+    match line::is_line(text) {
+        true => line::read(text, asked.name, &mut sheet)?,
+        false => document::read(text, asked, &mut sheet)?,
+    }
+    Ok(sheet.finish())
+}
+
+#[cfg(test)]
+mod tests;

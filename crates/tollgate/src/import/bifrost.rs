@@ -1,0 +1,216 @@
+//! Bifrost's `config.json`: `mcp.client_configs`, and `providers` with lists of keys. A value may
+//! be `env.NAME`, or a map that says where it comes from.
+
+use serde_json::{Map, Value, json};
+
+use super::draft::Draft;
+use super::plain::Transport;
+use super::provider::{self, Named};
+use super::sheet::Sheet;
+use super::source::Source;
+use super::spelling::Spelling;
+
+pub(super) fn read(mut top: Source, sheet: &mut Sheet) {
+    sheet.spelling = Spelling::Dotted;
+    // Before version 2 an empty list of tools meant all of them.
+    let empty = match top.take("version").and_then(|it| it.as_u64()) {
+        Some(1) => Empty::All,
+        _ => Empty::None,
+    };
+    if let Some(mut mcp) = top.inner("mcp") {
+        let timeout = manager(&mut mcp, sheet);
+        for (name, client) in mcp.named("client_configs") {
+            one(&name, client, (empty, timeout), sheet);
+        }
+        sheet.leave(mcp);
+    }
+    for (name, provider) in top.named("providers") {
+        self::provider(&name, provider, sheet);
+    }
+    top.drop("governance", "make keys by `tollgate keys create`; limits are `rate_limit` of keys");
+    for key in ["virtual_keys", "auth_config", "encryption_key"] {
+        top.drop(key, "make keys by `tollgate keys create`");
+    }
+    top.drop("config_store", "the file is all the configuration there is");
+    for key in ["logs_store", "vector_store", "plugins", "client", "framework", "server"] {
+        top.drop(key, "has no counterpart here");
+    }
+    top.forget(&["env_label", "source_of_truth"]);
+    sheet.leave(top);
+}
+
+/// What an empty list of tools means.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Empty {
+    All,
+    None,
+}
+
+/// Milliseconds that a call may take.
+fn manager(mcp: &mut Source, sheet: &mut Sheet) -> Option<f64> {
+    let mut manager = mcp.inner("tool_manager_config")?;
+    let timeout = manager.take("tool_execution_timeout").and_then(|value| span(&value));
+    manager.drop("max_agent_depth", "write `max_depth` of agents");
+    manager.drop("code_mode_binding_level", "write `code: { files: … }`");
+    sheet.leave(manager);
+    timeout
+}
+
+/// `"30s"`, `"1m"`, `"500ms"`; seconds, or Go's nanoseconds.
+fn span(value: &Value) -> Option<f64> {
+    if let Some(number) = value.as_f64() {
+        return Some(if number >= 1e6 { number / 1e6 } else { number * 1_000.0 });
+    }
+    let text = value.as_str()?;
+    let at = text.find(|c: char| c.is_ascii_alphabetic())?;
+    let number: f64 = text[..at].trim().parse().ok()?;
+    match &text[at..] {
+        "ms" => Some(number),
+        "s" => Some(number * 1_000.0),
+        "m" => Some(number * 60_000.0),
+        _ => None,
+    }
+}
+
+fn one(name: &str, mut source: Source, (empty, timeout): (Empty, Option<f64>), sheet: &mut Sheet) {
+    let mut draft = Draft::new(sheet, name);
+    let kind = source.text("connection_type").unwrap_or_default();
+    match Transport::of(&kind) {
+        Transport::Command => {
+            let Some(mut stdio) = source.inner("stdio_config") else {
+                sheet.drop(&source.at, "it has no `stdio_config`");
+                return;
+            };
+            let command = stdio.text("command").into_iter();
+            let words: Vec<String> =
+                command.chain(stdio.texts("args").unwrap_or_default()).collect();
+            draft.command(sheet, &words);
+            let env = stdio.table("envs");
+            draft.env(sheet, env);
+            sheet.leave(stdio);
+        }
+        transport @ (Transport::Http | Transport::Sse) => {
+            let Some(url) = source.take("connection_string").and_then(|it| said(&it)) else {
+                sheet.drop(&source.at, "it has no `connection_string`");
+                return;
+            };
+            let sse = (transport == Transport::Sse).then_some("sse");
+            draft.url(sheet, &url, sse);
+            if let Some(mut headers) = source.inner("headers") {
+                let pairs = headers.everything().into_iter();
+                let pairs = pairs.filter_map(|(name, value)| {
+                    let (value, _) = super::spelling::rewritten(&said(&value)?, Spelling::Dotted);
+                    Some((name, value))
+                });
+                draft.headers(sheet, pairs.collect());
+            }
+        }
+        Transport::Strange => {
+            let kind = super::sheet::shown(&kind);
+            sheet.drop(&source.at, format!("`{kind}` runs inside Bifrost"));
+            return;
+        }
+    }
+    if source.flag("is_code_mode_client") == Some(true) {
+        draft.put("code_mode", true);
+    }
+    if source.flag("disabled") == Some(true) {
+        draft.put("enabled", false);
+    }
+    tools(&mut source, &mut draft, empty);
+    if source.peek("auth_type").as_str().is_some_and(|it| it.contains("oauth")) {
+        draft.auth("login", true);
+        draft.note(format!("consent is given by `tollgate servers login {}`", draft.name));
+        source.forget(&["oauth_config_id"]);
+    }
+    timeout.into_iter().for_each(|timeout| draft.timeout_ms(timeout));
+    source.forget(&["name", "client_id", "id", "auth_type", "is_ping_available", "state"]);
+    source.drop("tool_sync_interval", "tools are synchronised by themselves");
+    sheet.leave(source);
+    sheet.server(draft);
+}
+
+fn tools(source: &mut Source, draft: &mut Draft, empty: Empty) {
+    let prefix = format!("{}-", draft.name);
+    let bare = |name: String| name.strip_prefix(&prefix).map(str::to_owned).unwrap_or(name);
+    match source.texts("tools_to_execute") {
+        Some(names) if names.is_empty() && empty == Empty::None => {
+            draft.put("deny", json!(["*"]));
+            draft.note("none of its tools may be used there");
+        }
+        Some(names) if !names.is_empty() && names != ["*"] => {
+            draft.put("allow", names.into_iter().map(bare).collect::<Vec<_>>());
+        }
+        _ => {}
+    }
+    source.drop(
+        "tools_to_auto_execute",
+        "which tools run unasked is said by `auto_execute` of an agent",
+    );
+}
+
+fn provider(name: &str, mut source: Source, sheet: &mut Sheet) {
+    let mut keys = source.named("keys");
+    let (mut models, mut key) = (Vec::new(), None);
+    let more = keys.len().saturating_sub(1);
+    if let Some((_, first)) = keys.first_mut() {
+        key = first.take("value").and_then(|it| said(&it));
+        models = first.texts("models").unwrap_or_default();
+    }
+    if more > 0 {
+        let what = format!("{} of `{name}`", crate::output::counted(more, "further key"));
+        sheet.drop(what, "a provider has one key here");
+    }
+    let mut network = source.inner("network_config");
+    let base = network.as_mut().and_then(|it| it.take("base_url")).and_then(|it| said(&it));
+    let mut settings = Map::new();
+    if let Some(network) = &mut network {
+        if let Some(seconds) = network.number("default_request_timeout_in_seconds") {
+            let milliseconds = (seconds * 1_000.0).clamp(100.0, 3_600_000.0).round();
+            settings.insert("timeout_ms".to_owned(), json!(milliseconds as u64));
+        }
+        if let Some(retries) = network.take("max_retries").and_then(|it| it.as_u64()) {
+            settings.insert("retries".to_owned(), json!(retries.min(10)));
+        }
+    }
+    let crowd = source.inner("concurrency_and_buffer_size");
+    if let Some(concurrent) = crowd.and_then(|mut crowd| crowd.number("concurrency")) {
+        settings.insert("concurrent".to_owned(), json!((concurrent as u64).min(100_000)));
+    }
+    source.forget(&["custom_provider_config"]);
+    let base = base.map(|base| with_version(name, base));
+    let named = Named { name, base_url: base, key, more: settings };
+    match provider::put(named, sheet) {
+        Some(ours) => {
+            for id in models.iter().filter(|id| *id != "*") {
+                provider::model((&ours, id), None, sheet);
+            }
+            network.into_iter().for_each(|network| sheet.leave(network));
+            sheet.leave(source);
+        }
+        None => sheet.drop(&source.at, "its API is not spoken here"),
+    }
+}
+
+/// Bifrost puts `/v1` behind the address itself.
+fn with_version(name: &str, base: String) -> String {
+    let is_named = ["anthropic", "gemini"].contains(&name);
+    match is_named || base.trim_end_matches('/').ends_with("/v1") || base.starts_with("env.") {
+        true => base,
+        false => format!("{}/v1", base.trim_end_matches('/')),
+    }
+}
+
+/// A value, or where it comes from.
+fn said(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Object(map) => {
+            let variable = ["env_var", "ref"].iter().find_map(|key| map.get(*key)?.as_str());
+            let variable = variable.filter(|it| !it.is_empty());
+            let variable = variable.map(|it| format!("env.{}", it.trim_start_matches("env.")));
+            variable.or_else(|| map.get("value")?.as_str().map(str::to_owned))
+        }
+        _ => None,
+    }
+}

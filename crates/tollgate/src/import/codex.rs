@@ -1,0 +1,52 @@
+//! Codex: `[mcp_servers.NAME]` in TOML, with names of variables where others have values.
+
+use serde_json::{Value, json};
+
+use super::plain;
+use super::sheet::Sheet;
+use super::source::Source;
+use crate::clients::Client;
+
+pub(super) fn read(mut top: Source, sheet: &mut Sheet) {
+    // Whoever it is said to be of: its times are its own.
+    sheet.client = Client::find("codex");
+    for (name, server) in top.named("mcp_servers") {
+        one(&name, server, sheet);
+    }
+    // The rest of the file is about models and people.
+}
+
+fn one(name: &str, mut source: Source, sheet: &mut Sheet) {
+    let forwarded = forwarded(&mut source);
+    source.merge("env", forwarded.into_iter().map(|name| (name.clone(), reference(&name))));
+    let headers = source.table("http_headers");
+    source.merge("headers", headers.into_iter().map(|(name, value)| (name, json!(value))));
+    let named = source.table("env_http_headers");
+    source.merge("headers", named.into_iter().map(|(name, from)| (name, reference(&from))));
+    if let Some(variable) = source.text("bearer_token_env_var") {
+        let bearer = json!(format!("Bearer ${{{variable}}}"));
+        source.merge("headers", [("Authorization".to_owned(), bearer)]);
+    }
+    if let Some(seconds) = source.number("tool_timeout_sec") {
+        source.put("timeout", json!(seconds * 1_000.0));
+    }
+    source.rename("enabled_tools", "includeTools");
+    source.rename("disabled_tools", "excludeTools");
+    source.drop("startup_timeout_sec", "a server that is slow to start keeps nobody waiting here");
+    source.drop("startup_timeout_ms", "a server that is slow to start keeps nobody waiting here");
+    plain::server(name, source, sheet);
+}
+
+/// Names of variables that are handed on.
+fn forwarded(source: &mut Source) -> Vec<String> {
+    let Some(Value::Array(names)) = source.take("env_vars") else { return Vec::new() };
+    let name = |item: &Value| match item {
+        Value::String(name) => Some(name.clone()),
+        other => other.get("name").and_then(Value::as_str).map(str::to_owned),
+    };
+    names.iter().filter_map(name).filter(|name| crate::config::is_variable(name)).collect()
+}
+
+fn reference(name: &str) -> Value {
+    json!(format!("${{{name}}}"))
+}

@@ -1,0 +1,58 @@
+//! Links that install a server in an editor: what they carry.
+
+use base64::Engine as _;
+use base64::prelude::{BASE64_STANDARD, BASE64_URL_SAFE_NO_PAD};
+
+use super::Unreadable;
+
+/// The name and the text inside; `None` for anything that is no such link.
+pub(super) fn opened(text: &str) -> Option<Result<(Option<String>, String), Unreadable>> {
+    let (scheme, rest) = text.split_once(':')?;
+    let query = rest.split_once('?').map(|(path, query)| (path.trim_start_matches('/'), query));
+    let (path, query) = query?;
+    match (scheme, path) {
+        ("vscode" | "vscode-insiders", "mcp/install") => {
+            Some(unescaped(query).map(|json| (None, json)).ok_or_else(broken))
+        }
+        ("cursor", "anysphere.cursor-deeplink/mcp/install") => Some(cursor(query)),
+        ("https", "cursor.com/install-mcp" | "cursor.com/en/install-mcp") => Some(cursor(query)),
+        _ => None,
+    }
+}
+
+fn cursor(query: &str) -> Result<(Option<String>, String), Unreadable> {
+    let value = |name: &str| {
+        let pair = query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
+        pair.and_then(unescaped)
+    };
+    let config = value("config").ok_or_else(broken)?;
+    // A `+` of base64 that was not escaped reads as a blank.
+    let config = config.replace(' ', "+");
+    let bytes = BASE64_STANDARD
+        .decode(&config)
+        .or_else(|_| BASE64_URL_SAFE_NO_PAD.decode(config.trim_end_matches('=')))
+        .map_err(|_| broken())?;
+    let text = String::from_utf8(bytes).map_err(|_| broken())?;
+    Ok((value("name"), text))
+}
+
+fn broken() -> Unreadable {
+    Unreadable::Syntax("the link carries nothing that can be read".to_owned())
+}
+
+/// Without its percent signs; `None` if that is no text.
+fn unescaped(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        match byte {
+            b'%' => {
+                let pair = [rest.next()?, rest.next()?];
+                let digits = std::str::from_utf8(&pair).ok()?;
+                bytes.push(u8::from_str_radix(digits, 16).ok()?);
+            }
+            byte => bytes.push(byte),
+        }
+    }
+    String::from_utf8(bytes).ok()
+}

@@ -1,0 +1,46 @@
+//! `mcpServers`: Claude Code, Claude Desktop, Cursor, Copilot CLI, Gemini CLI, Windsurf and
+//! Antigravity, Cline and Roo. They differ in words, which `plain` all knows.
+
+use super::plain;
+use super::sheet::Sheet;
+use super::source::Source;
+use super::spelling::Spelling;
+use crate::clients::Client;
+
+pub(super) fn read(mut top: Source, sheet: &mut Sheet) {
+    let servers = top.named("mcpServers");
+    if sheet.client.is_none() {
+        sheet.client = servers.iter().find_map(|(_, server)| author(server));
+    }
+    if let Some(client) = sheet.client {
+        sheet.format(client.name);
+    }
+    if sheet.is("gemini-cli") {
+        sheet.spelling = Spelling::Bare;
+    }
+    for (name, server) in servers {
+        plain::server(&name, server, sheet);
+    }
+    // Claude Code keeps what belongs to a folder below that folder's name.
+    for (folder, mut project) in top.named("projects") {
+        for (name, server) in project.named("mcpServers") {
+            plain::server(&name, server, sheet);
+            sheet.last_note(format!("for the folder {} there", super::sheet::shown(&folder)));
+        }
+    }
+    // What else is in such a file has nothing to do with servers.
+}
+
+/// Whose words these are, where they give it away.
+fn author(server: &Source) -> Option<&'static Client> {
+    let has = |keys: &[&str]| keys.iter().any(|key| server.has(key));
+    let kind = server.peek("type").as_str().unwrap_or_default();
+    let id = match () {
+        () if has(&["httpUrl", "includeTools", "excludeTools"]) => "gemini-cli",
+        () if has(&["serverUrl"]) => "windsurf",
+        () if kind == "streamableHttp" || has(&["alwaysAllow", "autoApprove"]) => "cline",
+        () if kind == "local" || server.peek("tools").is_array() => "copilot-cli",
+        () => return None,
+    };
+    Client::find(id)
+}

@@ -1,0 +1,74 @@
+//! Providers of models as the four gateways name them, and what they are here.
+
+use serde_json::{Map, Value, json};
+
+use super::Found;
+use super::sheet::Sheet;
+use super::spelling::rewritten;
+
+/// A provider of theirs.
+pub(super) struct Named<'a> {
+    /// As they call it: `openai`, `google_live`.
+    pub(super) name: &'a str,
+    pub(super) base_url: Option<String>,
+    pub(super) key: Option<String>,
+    pub(super) more: Map<String, Value>,
+}
+
+/// `name` contains, what speaks its API, where it begins.
+const KINDS: &[(&str, &str, Option<&str>)] = &[
+    ("groq", "openai", Some("https://api.groq.com/openai/v1")),
+    ("openrouter", "openai", Some("https://openrouter.ai/api/v1")),
+    ("mistral", "openai", Some("https://api.mistral.ai/v1")),
+    ("ollama", "openai", Some("http://127.0.0.1:11434/v1")),
+    ("cerebras", "openai", Some("https://api.cerebras.ai/v1")),
+    ("xai", "openai", Some("https://api.x.ai/v1")),
+    ("openai", "openai", None),
+    ("anthropic", "anthropic", None),
+    ("claude", "anthropic", None),
+    ("gemini", "gemini", None),
+    ("google", "gemini", None),
+    ("deepgram", "deepgram", None),
+];
+
+/// Writes it down; `None` if nothing here speaks its API.
+pub(super) fn put(named: Named<'_>, sheet: &mut Sheet) -> Option<String> {
+    let lower = named.name.to_ascii_lowercase();
+    let known = KINDS.iter().find(|(word, _, _)| lower.contains(word));
+    // Somebody's own with an address of its own is most likely a compatible one.
+    let (kind, usual) = match (known, &named.base_url) {
+        (Some((_, kind, usual)), _) => (*kind, *usual),
+        (None, Some(_)) => ("openai", None),
+        (None, None) => return None,
+    };
+    let (name, note) = sheet.id("providers", named.name);
+    let mut keys = Map::from_iter([("kind".to_owned(), json!(kind))]);
+    let base = named.base_url.filter(|url| !url.is_empty()).or(usual.map(str::to_owned));
+    if let Some(base) = base {
+        keys.insert("base_url".to_owned(), json!(rewritten(&base, sheet.spelling).0));
+    }
+    if let Some(key) = named.key.filter(|key| !key.is_empty()) {
+        let (key, _) = rewritten(&key, sheet.spelling);
+        keys.insert("api_key".to_owned(), json!(sheet.hidden((&name, "API_KEY"), &key)));
+    }
+    keys.extend(named.more);
+    let notes = note.into_iter().collect();
+    sheet.other("providers", Found { name: name.clone(), keys, notes });
+    Some(name)
+}
+
+/// A model of a provider; the name under which agents have it.
+pub(super) fn model((provider, id): (&str, &str), api: Option<&str>, sheet: &mut Sheet) -> String {
+    let name = sheet.free("models", id);
+    let mut keys = Map::from_iter([("provider".to_owned(), json!(provider))]);
+    if name != id {
+        keys.insert("id".to_owned(), json!(id));
+    }
+    if let Some(api) = api {
+        keys.insert("api".to_owned(), json!(api));
+    }
+    let note = "say its `context_window`: 8192 tokens are taken for granted".to_owned();
+    let notes = if api.is_none() { vec![note] } else { Vec::new() };
+    sheet.other("models", Found { name: name.clone(), keys, notes });
+    name
+}

@@ -1,0 +1,160 @@
+//! What is collected while a text is read: the result, and the habits of its author.
+
+use std::collections::HashSet;
+use std::sync::LazyLock;
+
+use tollgate_core::mask::Masker;
+use tollgate_core::secret::Secret;
+
+use super::draft::Draft;
+use super::name::{fitting, variable};
+use super::source::Source;
+use super::spelling::Spelling;
+use super::{Dropped, Found, Imported, Other, Secrets};
+use crate::clients::Client;
+use crate::config::sounds_secret;
+
+/// What secrets look like. Made once: that takes its time.
+static MASKER: LazyLock<Masker> = LazyLock::new(|| Masker::new(&[], Vec::new()));
+
+pub(super) struct Sheet {
+    pub(super) client: Option<&'static Client>,
+    pub(super) spelling: Spelling,
+    secrets: Secrets,
+    taken: HashSet<(&'static str, String)>,
+    imported: Imported,
+}
+
+impl Sheet {
+    pub(super) fn new(secrets: Secrets, client: Option<&'static Client>) -> Self {
+        let imported = Imported {
+            format: "",
+            servers: Vec::new(),
+            others: Vec::new(),
+            dropped: Vec::new(),
+            given: Vec::new(),
+        };
+        Self { client, spelling: Spelling::Usual, secrets, taken: HashSet::new(), imported }
+    }
+
+    pub(super) fn is(&self, client: &str) -> bool {
+        self.client.is_some_and(|known| known.id == client)
+    }
+
+    pub(super) fn format(&mut self, format: &'static str) {
+        self.imported.format = format;
+    }
+
+    pub(super) fn drop(&mut self, what: impl Into<String>, why: impl Into<String>) {
+        self.imported.dropped.push(Dropped { what: what.into(), why: why.into() });
+    }
+
+    /// What nobody took out of a source, and what was wrong in it.
+    pub(super) fn leave(&mut self, source: Source) {
+        self.imported.dropped.extend(source.rest());
+    }
+
+    /// An id for `name` that nothing else of its section has, and what is to be said of it.
+    pub(super) fn id(&mut self, section: &'static str, name: &str) -> (String, Option<String>) {
+        let id = self.free(section, &fitting(name));
+        let note = (id != name).then(|| format!("called `{}` there", shown(name)));
+        (id, note)
+    }
+
+    /// `name`, or with a number behind it if it is taken.
+    pub(super) fn free(&mut self, section: &'static str, name: &str) -> String {
+        let mut id = name.to_owned();
+        let mut number = 2;
+        while !self.taken.insert((section, id.to_ascii_lowercase())) {
+            let tail = format!("_{number}");
+            let head: String = name.chars().take(64 - tail.len()).collect();
+            id = head + &tail;
+            number += 1;
+        }
+        id
+    }
+
+    pub(super) fn server(&mut self, draft: Draft) {
+        let found = draft.into_found();
+        self.imported.servers.push(found);
+    }
+
+    /// How many there are so far.
+    pub(super) fn servers(&self) -> usize {
+        self.imported.servers.len()
+    }
+
+    pub(super) fn last_server(&self) -> Option<String> {
+        self.imported.servers.last().map(|last| last.name.clone())
+    }
+
+    /// One more key of the server that came last.
+    pub(super) fn last_key(&mut self, key: &str, value: serde_json::Value) {
+        if let Some(last) = self.imported.servers.last_mut() {
+            last.keys.insert(key.to_owned(), value);
+        }
+    }
+
+    /// Something to say of the server that came last.
+    pub(super) fn last_note(&mut self, note: String) {
+        if let Some(last) = self.imported.servers.last_mut() {
+            last.notes.push(note);
+        }
+    }
+
+    pub(super) fn other(&mut self, section: &'static str, found: Found) {
+        self.imported.others.push(Other { section, found });
+    }
+
+    pub(super) fn looks_secret(value: &str) -> bool {
+        MASKER.text(value).is_some()
+    }
+
+    /// What is written for `value`: itself, or where it is to be found.
+    pub(super) fn hidden(&mut self, (owner, name): (&str, &str), value: &str) -> String {
+        if self.secrets == Secrets::InTheFile || value.is_empty() || value.contains("${") {
+            return value.to_owned();
+        }
+        let wanted = format!("{}_{}", variable(owner), variable(name));
+        let mut called = wanted.clone();
+        let mut number = 2;
+        while let Some((_, known)) = self.imported.given.iter().find(|(name, _)| *name == called) {
+            if known.reveal() == value {
+                return format!("${{{called}}}");
+            }
+            called = format!("{wanted}_{number}");
+            number += 1;
+        }
+        let reference = format!("${{{called}}}");
+        self.imported.given.push((called, Secret::new(value.to_owned())));
+        reference
+    }
+
+    /// The value of something called `name`, hidden if it is nobody's business.
+    pub(super) fn value(&mut self, place: (&str, &str), value: &str) -> String {
+        let trivial = matches!(value, "" | "true" | "false") || value.parse::<u32>().is_ok();
+        match !trivial && (sounds_secret(place.1) || Self::looks_secret(value)) {
+            true => self.hidden(place, value),
+            false => value.to_owned(),
+        }
+    }
+
+    pub(super) fn finish(mut self) -> Imported {
+        let others = self.imported.others.iter_mut().map(|other| &mut other.found);
+        for found in self.imported.servers.iter_mut().chain(others) {
+            let text = serde_json::Value::Object(found.keys.clone()).to_string();
+            for (name, _) in &self.imported.given {
+                if text.contains(&format!("${{{name}}}")) {
+                    let note = format!("a secret was written out there; set `{name}` instead");
+                    found.notes.push(note);
+                }
+            }
+        }
+        self.imported
+    }
+}
+
+/// A stranger's name, short enough to be read.
+pub(super) fn shown(name: &str) -> String {
+    tollgate_core::text::shortened(name, 60)
+}

@@ -1,0 +1,139 @@
+//! Command lines, URLs and links, pasted.
+
+use serde_json::{Value, json};
+
+use super::super::{Asked, read};
+use super::{asked, imported, refused, servers};
+
+#[expect(clippy::needless_pass_by_value, reason = "it is written where it is called")]
+fn check(text: &str, expected: Value) {
+    assert_eq!(servers(&imported(text)), expected, "{text}");
+}
+
+#[test]
+fn a_command_line_is_a_server_with_a_name_from_its_program() {
+    for (text, name, words) in [
+        (
+            "npx -y @modelcontextprotocol/server-filesystem@1.0 /data",
+            "filesystem",
+            &["npx", "-y", "@modelcontextprotocol/server-filesystem@1.0", "/data"][..],
+        ),
+        (
+            "uvx mcp-server-git --repository '/my repo'",
+            "git",
+            &["uvx", "mcp-server-git", "--repository", "/my repo"],
+        ),
+        (
+            "docker run -i --rm -e A=b mcp/fetch:latest",
+            "fetch",
+            &["docker", "run", "-i", "--rm", "-e", "A=b", "mcp/fetch:latest"],
+        ),
+        ("python3 -m src.weather_mcp", "weather", &["python3", "-m", "src.weather_mcp"]),
+        ("/opt/my-mcp-server --x", "my", &["/opt/my-mcp-server", "--x"]),
+        ("$ node \\\n  srv/thing.js", "thing", &["node", "srv/thing.js"]),
+    ] {
+        check(text, json!({ name: { "command": words } }));
+    }
+    check(
+        "GITHUB_TOKEN=canary MODE=ro npx gh",
+        json!({"gh": {"command": ["npx", "gh"], "env": {"GITHUB_TOKEN": "${GH_GITHUB_TOKEN}", "MODE": "ro"}}}),
+    );
+}
+
+#[test]
+fn a_url_is_a_server_with_a_name_from_its_host() {
+    check(
+        "https://mcp.example.com/mcp",
+        json!({"example": {"url": "https://mcp.example.com/mcp"}}),
+    );
+    check(
+        "http://127.0.0.1:3000/sse",
+        json!({"server": {"transport": "sse", "url": "http://127.0.0.1:3000/sse"}}),
+    );
+    check("http://localhost:3000/mcp", json!({"localhost": {"url": "http://localhost:3000/mcp"}}));
+    check(
+        "https://x.test/mcp?api_key=canary&v=1",
+        json!({"x": {"url": "https://x.test/mcp?api_key=${X_API_KEY}&v=1"}}),
+    );
+    let named = read("https://x.test/mcp", &Asked { name: Some("mine"), ..asked() }).unwrap();
+    assert_eq!(named.servers[0].name, "mine");
+    let spoken = imported("https://user:canary@x.test/mcp");
+    assert_eq!(servers(&spoken), json!({"x": {"url": "https://x.test/mcp"}}));
+    assert_eq!(spoken.dropped.len(), 1);
+}
+
+#[test]
+fn lines_that_add_servers_elsewhere_add_them_here() {
+    check(
+        "claude mcp add --transport http sentry https://mcp.sentry.dev/mcp --header 'Authorization: Bearer canary'",
+        json!({"sentry": {"url": "https://mcp.sentry.dev/mcp", "auth": {"token": "${SENTRY_TOKEN}"}}}),
+    );
+    check(
+        "claude mcp add -s user -e KEY=v air -- npx -y airtable-mcp-server --flag",
+        json!({"air": {"command": ["npx", "-y", "airtable-mcp-server", "--flag"], "env": {"KEY": "${AIR_KEY}"}}}),
+    );
+    check(
+        "codex mcp add figma --url https://f.test/mcp --bearer-token-env-var FIGMA",
+        json!({"figma": {"url": "https://f.test/mcp", "auth": {"token": "${FIGMA}"}}}),
+    );
+    check(
+        "gemini mcp add py python srv.py --port 1",
+        json!({"py": {"command": ["python", "srv.py", "--port", "1"]}}),
+    );
+    check(
+        r#"claude mcp add-json w '{"type":"http","url":"https://w.test/mcp"}'"#,
+        json!({"w": {"url": "https://w.test/mcp"}}),
+    );
+    check(
+        r#"code --add-mcp '{"name":"play","command":"npx","args":["play"]}'"#,
+        json!({"play": {"command": ["npx", "play"]}}),
+    );
+}
+
+#[test]
+fn links_that_install_are_opened() {
+    check(
+        "cursor://anysphere.cursor-deeplink/mcp/install?name=pg&config=eyJ1cmwiOiJodHRwczovL3BnLnRlc3QvbWNwIn0%3D",
+        json!({"pg": {"url": "https://pg.test/mcp"}}),
+    );
+    check(
+        "vscode:mcp/install?%7B%22name%22%3A%22pg%22%2C%22url%22%3A%22https%3A%2F%2Fpg.test%2Fmcp%22%7D",
+        json!({"pg": {"url": "https://pg.test/mcp"}}),
+    );
+    for text in ["cursor://anysphere.cursor-deeplink/mcp/install?name=x", "vscode:mcp/install?%zz"]
+    {
+        assert_eq!(refused(text).to_string(), "the link carries nothing that can be read");
+    }
+}
+
+#[test]
+fn parts_of_a_file_are_enough() {
+    check(
+        r#"{"command": "npx", "args": ["-y", "mcp-git"]}"#,
+        json!({"git": {"command": ["npx", "-y", "mcp-git"]}}),
+    );
+    check(
+        r#""git": {"command": "npx -y mcp-git"},"#,
+        json!({"git": {"command": ["npx", "-y", "mcp-git"]}}),
+    );
+    check(r#"{"a": {"url": "https://a.test/mcp"}}"#, json!({"a": {"url": "https://a.test/mcp"}}));
+    check(
+        "servers:\n  web:\n    url: https://x.test/mcp\n    trusted: true\n",
+        json!({"web": {"url": "https://x.test/mcp", "trusted": true}}),
+    );
+}
+
+#[test]
+fn nothing_is_left_to_a_shell() {
+    for (text, word) in [
+        ("npx a && rm -rf /", "&&"),
+        ("cat x | sh", "|"),
+        ("npx $(whoami)", "$(whoami)"),
+        ("npx `id`", "`id`"),
+        ("a; b", "a;"),
+    ] {
+        let why = refused(text).to_string();
+        assert!(why.starts_with(&format!("`{word}` is for a shell")), "{why}");
+    }
+    assert_eq!(refused("npx 'a").to_string(), "a quote in the command line is not closed");
+}

@@ -1,0 +1,27 @@
+//! Zed: `context_servers`, older ones with a map behind `command`.
+
+use super::plain;
+use super::sheet::Sheet;
+use super::source::Source;
+
+pub(super) fn read(mut top: Source, sheet: &mut Sheet) {
+    for (name, mut server) in top.named("context_servers") {
+        if server.peek("command").is_object()
+            && let Some(mut command) = server.inner("command")
+        {
+            for (from, to) in [("path", "command"), ("args", "args"), ("env", "env")] {
+                if let Some(value) = command.take(from) {
+                    server.put(to, value);
+                }
+            }
+            sheet.leave(command);
+        }
+        let is_extension = !["command", "url"].iter().any(|key| server.has(key));
+        if is_extension {
+            sheet.drop(server.at, "is an extension of Zed, not a server by itself");
+            continue;
+        }
+        server.drop("settings", "is read by an extension of Zed");
+        plain::server(&name, server, sheet);
+    }
+}

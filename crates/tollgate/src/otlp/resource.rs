@@ -1,0 +1,41 @@
+//! Who tells: the attributes of the resource, as `OTEL_RESOURCE_ATTRIBUTES` and the config say.
+
+use super::message::{Message, Value};
+use super::spans::{attribute, text_value};
+
+pub(super) fn message(attributes: &[(String, String)]) -> Message {
+    let attributes = attributes.iter().map(|(key, value)| attribute(key, text_value(value)));
+    Message::default().with(1, "attributes", Value::Many(attributes.collect()))
+}
+
+/// Pairs behind commas, as baggage has them: values may be percent-encoded. `None` if it is no such
+/// list; the specification wants all of it ignored then.
+pub(super) fn pairs(text: &str) -> Option<Vec<(String, String)>> {
+    let parts = text.split(',').map(str::trim).filter(|part| !part.is_empty());
+    parts
+        .map(|part| {
+            let (key, value) = part.split_once('=')?;
+            let (key, value) = (decoded(key.trim())?, decoded(value.trim())?);
+            (!key.is_empty()).then_some((key, value))
+        })
+        .collect()
+}
+
+fn decoded(text: &str) -> Option<String> {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.bytes();
+    while let Some(byte) = rest.next() {
+        match byte {
+            b'%' => {
+                let mut digit = || char::from(rest.next()?).to_digit(16);
+                let (high, low) = (digit()?, digit()?);
+                bytes.push(u8::try_from(high * 16 + low).ok()?);
+            }
+            byte => bytes.push(byte),
+        }
+    }
+    String::from_utf8(bytes).ok()
+}
+
+#[cfg(test)]
+mod tests;

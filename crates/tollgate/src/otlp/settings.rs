@@ -1,0 +1,290 @@
+//! Where telemetry goes, and what of it: what the config says, and for all that it leaves out the
+//! environment variables of the OpenTelemetry specification.
+
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderName, HeaderValue, Uri};
+use tollgate_core::secret::Secret;
+
+use super::histogram;
+use super::resource::pairs;
+use super::sampler::Sampler;
+use crate::config::Environment;
+
+const TIMEOUT: Duration = Duration::from_secs(10);
+const SPANS_EVERY: Duration = Duration::from_secs(5);
+const QUEUE: usize = 2_048;
+const BATCH: usize = 512;
+const SERVICE: &str = "tollgate";
+
+/// What the config says; whatever it leaves out is the environment's.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Configured {
+    pub endpoint: Option<String>,
+    pub headers: Vec<(String, Secret)>,
+    pub protocol: Option<Protocol>,
+    pub timeout: Option<Duration>,
+    pub spans_every: Option<Duration>,
+    pub metrics_every: Option<Duration>,
+    pub sample_percent: Option<u64>,
+    pub service: Option<String>,
+    pub resource: Vec<(String, String)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Protocol {
+    Protobuf,
+    Json,
+}
+
+impl Protocol {
+    pub const NAMES: [&str; 2] = ["http/protobuf", "http/json"];
+
+    pub fn parse(name: &str) -> Option<Self> {
+        match name {
+            "http/protobuf" => Some(Self::Protobuf),
+            "http/json" => Some(Self::Json),
+            _ => None,
+        }
+    }
+
+    pub(super) fn content_type(self) -> &'static str {
+        match self {
+            Self::Protobuf => "application/x-protobuf",
+            Self::Json => "application/json",
+        }
+    }
+}
+
+/// Checked; at least one of the two is sent.
+#[derive(Debug)]
+pub(crate) struct Settings {
+    pub(super) traces: Option<Target>,
+    pub(super) metrics: Option<Target>,
+    pub(super) sampler: Sampler,
+    pub(super) resource: Vec<(String, String)>,
+    pub(super) spans_every: Duration,
+    pub(super) metrics_every: Duration,
+    /// Spans that may wait.
+    pub(super) queue: usize,
+    /// Spans that are sent together.
+    pub(super) batch: usize,
+}
+
+/// Where one of the two goes.
+#[derive(Debug, Clone)]
+pub(super) struct Target {
+    pub(super) url: Uri,
+    /// Not to be shown: there may be a key among them.
+    pub(super) headers: HeaderMap,
+    pub(super) protocol: Protocol,
+    pub(super) timeout: Duration,
+}
+
+/// Of the two things that are sent.
+#[derive(Clone, Copy)]
+struct Signal {
+    /// In names of variables.
+    name: &'static str,
+    path: &'static str,
+}
+
+const TRACES: Signal = Signal { name: "TRACES", path: "v1/traces" };
+const METRICS: Signal = Signal { name: "METRICS", path: "v1/metrics" };
+
+impl Settings {
+    /// `None`: nothing is sent. The error says which variable or key is wrong, and how.
+    pub(crate) fn of(
+        configured: &Configured,
+        environment: &dyn Environment,
+    ) -> Result<Option<Self>, String> {
+        let said = Said { configured, environment };
+        if said.variable("OTEL_SDK_DISABLED").is_some_and(|it| it.eq_ignore_ascii_case("true")) {
+            return Ok(None);
+        }
+        let (traces, metrics) = (said.target(TRACES)?, said.target(METRICS)?);
+        if traces.is_none() && metrics.is_none() {
+            return Ok(None);
+        }
+        let milliseconds = |name: &str| -> Result<Option<Duration>, String> {
+            Ok(said.whole(name)?.map(Duration::from_millis))
+        };
+        let spans_every = match configured.spans_every {
+            Some(every) => every,
+            None => milliseconds("OTEL_BSP_SCHEDULE_DELAY")?.unwrap_or(SPANS_EVERY),
+        };
+        let metrics_every = match configured.metrics_every {
+            Some(every) => every,
+            None => {
+                milliseconds("OTEL_METRIC_EXPORT_INTERVAL")?.unwrap_or(histogram::USUALLY_EVERY)
+            }
+        };
+        let least = Duration::from_millis(10);
+        let many = |name: &str, usual: usize| -> Result<usize, String> {
+            let said = said.whole(name)?.and_then(|it| usize::try_from(it).ok());
+            Ok(said.unwrap_or(usual).clamp(1, 1 << 20))
+        };
+        let queue = many("OTEL_BSP_MAX_QUEUE_SIZE", QUEUE)?;
+        Ok(Some(Self {
+            traces,
+            metrics,
+            sampler: said.sampler()?,
+            resource: said.resource()?,
+            spans_every: spans_every.max(least),
+            metrics_every: metrics_every.max(least),
+            queue,
+            batch: many("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", BATCH)?.min(queue),
+        }))
+    }
+}
+
+/// The config before the environment.
+struct Said<'s> {
+    configured: &'s Configured,
+    environment: &'s dyn Environment,
+}
+
+impl Said<'_> {
+    /// An empty one counts as not set, as the specification wants it.
+    fn variable(&self, name: &str) -> Option<String> {
+        let value = self.environment.variable(name)?;
+        Some(value.trim().to_owned()).filter(|value| !value.is_empty())
+    }
+
+    /// `OTEL_EXPORTER_OTLP_TRACES_…` before `OTEL_EXPORTER_OTLP_…`.
+    fn exporter(&self, signal: Signal, what: &str) -> Option<(String, String)> {
+        let own = format!("OTEL_EXPORTER_OTLP_{}_{what}", signal.name);
+        let all = format!("OTEL_EXPORTER_OTLP_{what}");
+        [own, all].into_iter().find_map(|name| Some((self.variable(&name)?, name)))
+    }
+
+    fn whole(&self, name: &str) -> Result<Option<u64>, String> {
+        let Some(text) = self.variable(name) else { return Ok(None) };
+        text.parse().map(Some).map_err(|_| format!("`{name}` must be a whole number, not `{text}`"))
+    }
+
+    fn target(&self, signal: Signal) -> Result<Option<Target>, String> {
+        let exporter = self.variable(&format!("OTEL_{}_EXPORTER", signal.name));
+        match exporter.as_deref() {
+            None | Some("otlp") => {}
+            Some("none") => return Ok(None),
+            Some(other) => {
+                let name = signal.name;
+                return Err(format!("`OTEL_{name}_EXPORTER` is `{other}`: `otlp` or `none`"));
+            }
+        }
+        let Some((url, from)) = self.url(signal) else { return Ok(None) };
+        if !url.starts_with("http://") && !url.starts_with("https://") {
+            return Err(format!("`{from}` must begin with http:// or https://"));
+        }
+        let url: Uri = url.parse().map_err(|_| format!("`{from}` is not a URL: `{url}`"))?;
+        Ok(Some(Target {
+            url,
+            headers: self.headers(signal)?,
+            protocol: self.protocol(signal)?,
+            timeout: self.timeout(signal)?,
+        }))
+    }
+
+    /// The URL, and who says so.
+    fn url(&self, signal: Signal) -> Option<(String, String)> {
+        let below = |base: &str| format!("{}/{}", base.trim_end_matches('/'), signal.path);
+        if let Some(base) = &self.configured.endpoint {
+            return Some((below(base), "telemetry.otlp.endpoint".to_owned()));
+        }
+        let own = format!("OTEL_EXPORTER_OTLP_{}_ENDPOINT", signal.name);
+        if let Some(url) = self.variable(&own) {
+            return Some((url, own));
+        }
+        let all = "OTEL_EXPORTER_OTLP_ENDPOINT";
+        Some((below(&self.variable(all)?), all.to_owned()))
+    }
+
+    fn protocol(&self, signal: Signal) -> Result<Protocol, String> {
+        if let Some(protocol) = self.configured.protocol {
+            return Ok(protocol);
+        }
+        let Some((named, from)) = self.exporter(signal, "PROTOCOL") else {
+            return Ok(Protocol::Protobuf);
+        };
+        Protocol::parse(&named).ok_or_else(|| {
+            let known = Protocol::NAMES.join("` or `");
+            format!("`{from}` is `{named}`, which is not spoken here: `{known}`")
+        })
+    }
+
+    fn timeout(&self, signal: Signal) -> Result<Duration, String> {
+        if let Some(timeout) = self.configured.timeout {
+            return Ok(timeout);
+        }
+        let Some((text, from)) = self.exporter(signal, "TIMEOUT") else { return Ok(TIMEOUT) };
+        let parsed = text.parse().map(Duration::from_millis);
+        parsed.map_err(|_| format!("`{from}` must be a whole number of milliseconds"))
+    }
+
+    fn headers(&self, signal: Signal) -> Result<HeaderMap, String> {
+        let (pairs, from) = match self.exporter(signal, "HEADERS") {
+            Some((text, from)) if self.configured.headers.is_empty() => {
+                let pairs = pairs(&text);
+                (pairs.ok_or_else(|| format!("`{from}` must be like `key=value,key=value`"))?, from)
+            }
+            _ => {
+                let pairs = self.configured.headers.iter();
+                let pairs = pairs.map(|(name, value)| (name.clone(), value.reveal().to_owned()));
+                (pairs.collect(), "telemetry.otlp.headers".to_owned())
+            }
+        };
+        let mut headers = HeaderMap::new();
+        for (name, value) in pairs {
+            let name = HeaderName::try_from(name.to_lowercase())
+                .map_err(|_| format!("`{from}`: `{name}` is no name of a header"))?;
+            let mut value = HeaderValue::try_from(value)
+                .map_err(|_| format!("`{from}`: the value of `{name}` cannot be sent"))?;
+            value.set_sensitive(true);
+            headers.insert(name, value);
+        }
+        Ok(headers)
+    }
+
+    fn sampler(&self) -> Result<Sampler, String> {
+        if let Some(percent) = self.configured.sample_percent {
+            return Ok(Sampler::percent(percent));
+        }
+        let Some(name) = self.variable("OTEL_TRACES_SAMPLER") else {
+            return Ok(Sampler::default());
+        };
+        let argument = self.variable("OTEL_TRACES_SAMPLER_ARG");
+        Sampler::parse(&name, argument.as_deref()).ok_or_else(|| {
+            let argument = argument.unwrap_or_default();
+            format!("`OTEL_TRACES_SAMPLER` is `{name}` with `{argument}`, which is no sampler")
+        })
+    }
+
+    fn resource(&self) -> Result<Vec<(String, String)>, String> {
+        let variable = self.variable("OTEL_RESOURCE_ATTRIBUTES").unwrap_or_default();
+        let said = pairs(&variable)
+            .ok_or("`OTEL_RESOURCE_ATTRIBUTES` must be like `key=value,key=value`")?;
+        let own = |key: &str, value: String| (key.to_owned(), value);
+        let mut all = vec![
+            own("service.name", SERVICE.to_owned()),
+            own("service.version", env!("CARGO_PKG_VERSION").to_owned()),
+            own("service.instance.id", format!("{:032x}", rand::random::<u128>())),
+            own("telemetry.sdk.language", "rust".to_owned()),
+            own("telemetry.sdk.name", SERVICE.to_owned()),
+            own("telemetry.sdk.version", env!("CARGO_PKG_VERSION").to_owned()),
+        ];
+        let named = self.variable("OTEL_SERVICE_NAME").map(|name| own("service.name", name));
+        let service = self.configured.service.clone().map(|name| own("service.name", name));
+        let configured = self.configured.resource.iter().cloned();
+        for (key, value) in said.into_iter().chain(named).chain(configured).chain(service) {
+            match all.iter_mut().find(|(known, _)| *known == key) {
+                Some(known) => known.1 = value,
+                None => all.push((key, value)),
+            }
+        }
+        Ok(all)
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,64 @@
+//! Questions to a person at a terminal. Asked on standard error, so that results stay alone on
+//! standard output.
+
+use std::io::{self, BufRead as _, IsTerminal as _};
+
+use crate::failure::Failure;
+use crate::output::{Form, Output, clean};
+
+/// Whether there is somebody to ask.
+pub fn is_possible(output: Output) -> bool {
+    output.form == Form::Text && io::stdin().is_terminal() && io::stderr().is_terminal()
+}
+
+/// A line, without its end; what stands in brackets is taken for an empty one.
+pub async fn ask(output: Output, question: &str, usual: &str) -> Result<String, Failure> {
+    let usual_shown = if usual.is_empty() { String::new() } else { format!(" [{}]", clean(usual)) };
+    output.beside(&format!("{}{usual_shown}: ", clean(question)));
+    let read = || {
+        let mut line = String::new();
+        let count = io::stdin().lock().read_line(&mut line)?;
+        io::Result::Ok((count > 0).then_some(line))
+    };
+    let line = tokio::task::spawn_blocking(read).await.ok().and_then(Result::ok).flatten();
+    let line = line.ok_or_else(|| Failure::failed("nobody answered; nothing was changed"))?;
+    let line = line.trim();
+    Ok(if line.is_empty() { usual.to_owned() } else { line.to_owned() })
+}
+
+/// Text over several lines, up to an empty one or until what is there is `enough`.
+pub async fn ask_text(
+    output: Output,
+    question: &str,
+    enough: impl Fn(&str) -> bool,
+) -> Result<String, Failure> {
+    let mut text = ask(output, question, "").await?;
+    while !enough(&text) {
+        let more = ask(output, "  …", "").await?;
+        if more.is_empty() {
+            break;
+        }
+        text = format!("{text}\n{more}");
+    }
+    Ok(text)
+}
+
+/// One of several letters; the first of them is usual.
+pub async fn choose(
+    output: Output,
+    question: &str,
+    choices: &[(&str, char)],
+) -> Result<char, Failure> {
+    let words: Vec<String> = choices.iter().map(|(word, _)| (*word).to_owned()).collect();
+    let usual = choices.first().map_or(' ', |(_, letter)| *letter);
+    loop {
+        let asked = format!("{question} ({})", words.join(", "));
+        let line = ask(output, &asked, &usual.to_string()).await?.to_lowercase();
+        let found =
+            choices.iter().find(|(word, letter)| line == *word || line.chars().eq([*letter]));
+        match found {
+            Some((_, letter)) => return Ok(*letter),
+            None => output.note("write one of the words, or its first letter"),
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! What a stranger wants on a command line, in a variable or in a header: literal texts, and places
+//! that the operator fills.
+
+use serde_json::Value;
+
+use super::Need;
+use super::entry::said;
+use crate::config::is_variable;
+use crate::import::variable;
+
+const MOST: usize = 64;
+const LONGEST: usize = 2_048;
+
+/// What is filled in for one server.
+pub(super) struct Blanks<'a> {
+    /// The server's name here; variables begin with it.
+    pub(super) own: &'a str,
+    pub(super) needs: Vec<Need>,
+}
+
+/// What stands for an input.
+pub(super) enum Filled {
+    /// It is optional, and nothing was given.
+    Nothing,
+    Text(String),
+}
+
+impl Blanks<'_> {
+    /// The words that a list of arguments comes to; `None` if one of them cannot be written.
+    pub(super) fn words(&mut self, arguments: &Value) -> Option<Vec<String>> {
+        let mut words = Vec::new();
+        for argument in arguments.as_array().into_iter().flatten().take(MOST) {
+            let name = argument["name"].as_str();
+            let is_named = argument["type"] == "named";
+            let label = name.or(argument["valueHint"].as_str()).unwrap_or("argument");
+            let filled = self.filled(argument, label)?;
+            match (is_named, name, filled) {
+                (true, Some(flag), Filled::Text(text)) => {
+                    words.push(literal(flag)?);
+                    if !text.is_empty() {
+                        words.push(text);
+                    }
+                }
+                (true, Some(flag), Filled::Nothing) if is_switch(argument) => {
+                    words.push(literal(flag)?);
+                }
+                (false, _, Filled::Text(text)) => words.push(text),
+                (_, _, Filled::Nothing) => {}
+                (true, None, Filled::Text(_)) => return None,
+            }
+        }
+        Some(words)
+    }
+
+    /// The value of an input, or where it comes from.
+    pub(super) fn filled(&mut self, input: &Value, label: &str) -> Option<Filled> {
+        if let Some(value) = input["value"].as_str() {
+            return self.template(value, &input["variables"]).map(Filled::Text);
+        }
+        let is_secret = input["isSecret"] == true;
+        if let Some(default) = input["default"].as_str().filter(|_| !is_secret) {
+            return literal(default).map(Filled::Text);
+        }
+        match (input["isRequired"] == true, is_secret) {
+            (true, _) => Some(Filled::Text(self.asked(label, input, ""))),
+            (false, true) => Some(Filled::Text(self.asked(label, input, ":-"))),
+            (false, false) => Some(Filled::Nothing),
+        }
+    }
+
+    /// A text with `{names}` in it, which are looked up or asked for.
+    pub(super) fn template(&mut self, text: &str, variables: &Value) -> Option<String> {
+        let mut out = String::new();
+        let mut rest = text;
+        while let Some(at) = rest.find('{') {
+            let inside = &rest[at + 1..];
+            let end = inside.find('}').unwrap_or(0);
+            let (name, known) = (&inside[..end], variables.get(&inside[..end]));
+            let Some(input) = known.filter(|_| end > 0) else {
+                out.push_str(&literal(&rest[..=at])?);
+                rest = inside;
+                continue;
+            };
+            out.push_str(&literal(&rest[..at])?);
+            match self.filled(input, name)? {
+                Filled::Text(text) => out.push_str(&text),
+                Filled::Nothing => out.push_str(&self.asked(name, input, ":-")),
+            }
+            rest = &inside[end + 1..];
+        }
+        out.push_str(&literal(rest)?);
+        Some(out)
+    }
+
+    /// A reference to a variable of the operator's.
+    pub(super) fn asked(&mut self, label: &str, input: &Value, otherwise: &str) -> String {
+        let name = format!("{}_{}", variable(self.own), variable(label));
+        let name = if is_variable(label) && label.contains('_') { label.to_owned() } else { name };
+        if !self.needs.iter().any(|need| need.name == name) {
+            let description = input["description"].as_str().map(said).unwrap_or_default();
+            let secret = input["isSecret"] == true;
+            self.needs.push(Need { name: name.clone(), description, secret });
+        }
+        format!("${{{name}{otherwise}}}")
+    }
+}
+
+fn is_switch(argument: &Value) -> bool {
+    argument["isRequired"] == true || argument["format"] == "boolean" && argument["default"] == true
+}
+
+/// A stranger's text as the config writes it: `${…}` in it stays what it is. `None` for what no
+/// command line has.
+pub(super) fn literal(text: &str) -> Option<String> {
+    let odd =
+        |c: char| c.is_control() || matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    (text.len() <= LONGEST && !text.contains(odd)).then(|| text.replace("${", "$${"))
+}

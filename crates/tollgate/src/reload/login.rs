@@ -1,0 +1,75 @@
+//! Logs in to a server while the gateway runs: whoever asks gets the link at once, and what comes of
+//! it is seen to here.
+
+use std::sync::Arc;
+
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+use tollgate_core::turn::Principal;
+use tollgate_engine::audit::{Act, Decision};
+use tollgate_engine::gate::Gate;
+use tollgate_engine::settings::Server;
+use tollgate_server::operator::Refused;
+use tollgate_store::Store;
+use tracing::{info, warn};
+
+use crate::consent::Consent;
+
+/// The link, or why there is none.
+pub(super) type Reply = oneshot::Sender<Result<String, Refused>>;
+
+/// What it takes to log in.
+pub(super) struct Login {
+    pub(super) server: Server,
+    pub(super) by: String,
+    pub(super) store: Arc<Store>,
+    pub(super) gate: Arc<Gate>,
+}
+
+impl Login {
+    /// Until somebody consented, or did not in time.
+    pub(super) async fn run(self, reply: Reply) {
+        let reply = Arc::new(Mutex::new(Some(reply)));
+        let outcome = match Consent::to(&self.server) {
+            Ok(consent) => {
+                let shown = Arc::clone(&reply);
+                let show = move |url: String| answer(&shown, Ok(url));
+                consent.ask(Arc::clone(&self.store), Box::new(show)).await
+            }
+            Err(why) => {
+                answer(&reply, Err(Refused::NoLogin(why)));
+                return;
+            }
+        };
+        let id = &self.server.id;
+        let word = if outcome.is_ok() { "logged in" } else { "refused" };
+        let decision = Decision::new(Act::Login, &Principal::named(&self.by), word).server(id);
+        let decision = match &outcome {
+            Ok(()) => decision,
+            Err(why) => decision.because(why),
+        };
+        if let Err(error) = self.gate.ledger().note(decision).await {
+            warn!(%error, server = %id, "a login has no row in the audit trail");
+        }
+        match outcome {
+            Ok(()) => {
+                info!(server = %id, by = self.by, "logged in");
+                // One that waits for a login is tried at long intervals only.
+                if let Some(upstream) = self.gate.upstream(id.as_str()) {
+                    upstream.restart().await;
+                }
+            }
+            Err(why) => {
+                warn!(server = %id, by = self.by, why, "not logged in");
+                answer(&reply, Err(Refused::NotLoggedIn(why)));
+            }
+        }
+    }
+}
+
+/// Once: whoever asked has the link already, or is gone.
+fn answer(reply: &Mutex<Option<Reply>>, said: Result<String, Refused>) {
+    if let Some(reply) = reply.lock().take() {
+        let _ = reply.send(said);
+    }
+}

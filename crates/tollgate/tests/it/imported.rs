@@ -1,0 +1,151 @@
+//! `tollgate import` and `POST /api/import`: servers of other programs into the file.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use crate::running::Served;
+use crate::{Run, fed, tollgate_with};
+
+const CONFIG: &str = "# mine\nlisten: 127.0.0.1:1\nservers:\n  web:\n    url: https://x.test/mcp\n";
+
+fn folder() -> tempfile::TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("tollgate.yaml"), CONFIG).unwrap();
+    fs::create_dir_all(folder.path().join("home/.cursor")).unwrap();
+    let cursor = r#"{
+        // mine
+        "mcpServers": {
+            "web": {"url": "https://other.test/mcp"},
+            "git": {"command": "uvx", "args": ["mcp-server-git"], "env": {"GIT_TOKEN": "canary", "A": "${B}"}, "x": 1},
+        },
+    }"#;
+    fs::write(folder.path().join("home/.cursor/mcp.json"), cursor).unwrap();
+    folder
+}
+
+fn run(folder: &Path, arguments: &[&str]) -> Run {
+    let home = folder.join("home");
+    tollgate_with(folder, arguments, &[("HOME", home.to_str().unwrap())])
+}
+
+fn config(folder: &Path) -> String {
+    fs::read_to_string(folder.join("tollgate.yaml")).unwrap()
+}
+
+#[test]
+fn a_program_is_found_by_its_name_and_clashes_are_decided() {
+    let folder = folder();
+    let folder = folder.path();
+    let open = run(folder, &["import", "cursor"]);
+    assert_eq!(open.code, Some(1), "{}{}", open.stdout, open.stderr);
+    assert!(open.stdout.contains("! web (there is one of this name)"), "{}", open.stdout);
+    assert!(open.stderr.contains("`--overwrite`, `--skip` or `--rename`"), "{}", open.stderr);
+    assert_eq!(config(folder), CONFIG);
+    let tried = run(folder, &["import", "--from", "cursor", "--dry-run"]);
+    assert_eq!(tried.code, Some(0), "{}", tried.stderr);
+    assert!(
+        tried.stdout.contains("- mcpServers.git.x: has no counterpart here"),
+        "{}",
+        tried.stdout
+    );
+    assert!(tried.stderr.contains("nothing was changed"), "{}", tried.stderr);
+    let renamed = run(folder, &["import", "cursor", "--rename"]);
+    assert_eq!(renamed.code, Some(0), "{}", renamed.stderr);
+    for (output, words) in [
+        (&renamed.stdout, "+ web (as `web_2`: there is one of this name)"),
+        (&renamed.stdout, "a secret was written out there; set `GIT_GIT_TOKEN` instead"),
+        (&renamed.stderr, "the gateway needs `B` in its environment"),
+        (&renamed.stderr, "the gateway needs `GIT_GIT_TOKEN` in its environment"),
+    ] {
+        assert!(output.contains(words), "{words}\n{output}");
+    }
+    let text = config(folder);
+    assert!(
+        text.starts_with(CONFIG) && text.contains("  web_2:\n    url: https://other.test/mcp\n")
+    );
+    assert!(text.contains("GIT_TOKEN: ${GIT_GIT_TOKEN}"), "{text}");
+    for words in [&text, &renamed.stdout, &renamed.stderr, &tried.stdout] {
+        assert!(!words.contains("canary"), "{words}");
+    }
+    let again = run(folder, &["import", "cursor", "--only", "git"]);
+    assert_eq!(again.code, Some(0), "{}", again.stderr);
+    assert!(again.stdout.contains("= git (there already)"), "{}", again.stdout);
+    assert_eq!(config(folder), text);
+    let over = run(folder, &["import", "cursor", "--overwrite", "--only", "web"]);
+    assert_eq!(over.code, Some(0), "{}", over.stderr);
+    assert!(config(folder).contains("  web:\n    url: https://other.test/mcp\n"));
+}
+
+#[test]
+fn programs_are_told_in_json_what_was_done() {
+    let folder = folder();
+    let folder = folder.path();
+    let told = run(folder, &["--json", "import", "--skip"]);
+    let told: Value =
+        serde_json::from_str(&told.stdout).unwrap_or_else(|_| panic!("{}", told.stderr));
+    assert_eq!((&told["applied"], &told["needs"]), (&json!(true), &json!(["B", "GIT_GIT_TOKEN"])));
+    let source = &told["sources"][0];
+    assert_eq!(source["format"], "Cursor");
+    assert_eq!(source["things"][0]["action"], "skip");
+    assert_eq!(source["things"][1]["action"], "add");
+    assert_eq!(source["dropped"][0]["what"], "mcpServers.git.x");
+    assert!(told["diff"].as_str().unwrap().contains("+  git:"), "{told}");
+}
+
+#[test]
+fn lines_files_and_standard_input_are_sources_too() {
+    let folder = folder();
+    let folder = folder.path();
+    let line = run(folder, &["import", "npx -y @scope/mcp-thing@1.0", "--name", "mine"]);
+    assert_eq!(line.code, Some(0), "{}", line.stderr);
+    assert!(
+        config(folder)
+            .ends_with("  mine:\n    command: [\"npx\", \"-y\", \"@scope/mcp-thing@1.0\"]\n")
+    );
+    fs::write(
+        folder.join("glyphoxa.yaml"),
+        "npcs:\n  - { name: Old Sage, personality: wise, tools: [roll] }\n",
+    )
+    .unwrap();
+    let file = run(folder, &["import", "glyphoxa.yaml"]);
+    assert_eq!(file.code, Some(0), "{}", file.stderr);
+    assert!(file.stdout.contains("+ agents.Old_Sage"), "{}", file.stdout);
+    assert!(config(folder).contains("\nagents:\n  Old_Sage:\n"), "{}", config(folder));
+    let piped = fed(folder, &["import", "-"], r#"{"url": "https://piped.test/mcp"}"#);
+    assert_eq!(piped.code, Some(0), "{}", piped.stderr);
+    assert!(config(folder).contains("  piped:\n"), "{}", config(folder));
+    assert_eq!(run(folder, &["check"]).code, Some(0));
+    for (words, code) in [
+        (&["import", "nowhere"][..], 2),
+        (&["import", "npx a && b"], 1),
+        (&["import", "zed"], 1),
+        (&["import", "--from", "emacs"], 2),
+        (&["import", "--skip", "--rename"], 2),
+    ] {
+        let run = run(folder, words);
+        assert_eq!(run.code, Some(code), "{words:?}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn a_pasted_text_is_shown_by_the_gateway() {
+    let served = Served::start(CONFIG.split_once("listen: 127.0.0.1:1\n").unwrap().1);
+    let mut line = served.line();
+    let text = r#"{"mcpServers": {"web": {"url": "https://b.test/mcp"}, "gh": {"url": "https://g.test/mcp", "headers": {"Authorization": "Bearer canary"}}}}"#;
+    let read = line.send("POST /api/import", &[], &json!({ "text": text }).to_string());
+    assert_eq!(read.status, 200, "{read:?}");
+    let told = read.json();
+    assert_eq!(
+        (&told["servers"][0]["clash"], &told["servers"][1]["clash"]),
+        (&json!(true), &json!(false))
+    );
+    assert_eq!(told["servers"][1]["server"]["auth"]["token"], "${GH_TOKEN}");
+    assert_eq!(told["given"], json!({"GH_TOKEN": "canary"}), "whoever pasted it has it already");
+    assert_eq!(read.body.matches("canary").count(), 1, "{read:?}");
+    assert!(!served.log().contains("canary"));
+    let refused = line.send("POST /api/import", &[], r#"{"text": "{\"a\": "}"#);
+    assert_eq!((refused.status, &refused.json()["code"]), (422, &json!("unreadable_text")));
+}
