@@ -93,6 +93,11 @@ impl Config {
         self
     }
 
+    /// Where the gateway keeps its data.
+    pub(crate) fn data(&self) -> PathBuf {
+        self.directory.join("data")
+    }
+
     /// Writes the file and says where it is.
     pub(crate) fn write(&self) -> io::Result<PathBuf> {
         let file = self.directory.join("tollgate.yaml");

@@ -20,6 +20,7 @@ mod completions;
 mod crowd;
 mod decisions;
 mod door;
+mod exported;
 mod growth;
 mod inside;
 mod list;
@@ -41,7 +42,7 @@ pub(crate) use recall::{Database, rows as memory};
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// The figures of the targets that can be measured so far, in the order in which they run.
-pub(crate) const ALL: [Figure; 18] = [
+pub(crate) const ALL: [Figure; 19] = [
     Figure::P1,
     Figure::P2,
     Figure::P3,
@@ -60,6 +61,7 @@ pub(crate) const ALL: [Figure; 18] = [
     Figure::P16,
     Figure::P17,
     Figure::M,
+    Figure::O1,
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,6 +85,8 @@ pub(crate) enum Figure {
     P17,
     /// M1 to M5: what is measured in one memory, which takes long to fill.
     M,
+    /// What whoever operates it reads.
+    O1,
 }
 
 impl Figure {
@@ -106,6 +110,7 @@ impl Figure {
             Self::P16 => "P16",
             Self::P17 => "P17",
             Self::M => "M",
+            Self::O1 => "O1",
         }
     }
 
@@ -133,6 +138,7 @@ impl Figure {
             }
             Self::P17 => binary::measure(bench),
             Self::M => recall::measure(bench).await,
+            Self::O1 => exported::measure(bench).await,
         }
     }
 }

@@ -161,6 +161,7 @@ impl Stage {
             request: request(&query.text),
             acting: Some(Acting { agent, turn, prompt: None }),
             chain: model.into_iter().collect(),
+            trace: None,
         };
         let prepared = self.chat.prepare(order).map_err(|error| process(format!("{error:?}")))?;
         let answer = prepared.run(None).await.map_err(|error| process(format!("{error:?}")))?;
