@@ -1,0 +1,60 @@
+// What the page reads, and when it reads it again. Keys are paths: what an event is about is read
+// again by everyone who shows it.
+import { QueryClient, useQuery } from "@tanstack/react-query";
+import { useRef } from "react";
+import { get, Problem } from "./client";
+import { useEvents } from "./events";
+
+export const queries = new QueryClient({
+  defaultOptions: {
+    queries: {
+      staleTime: 2000,
+      refetchOnWindowFocus: true,
+      retry: (count, error) => Problem.of(error).status === 0 && count < 2,
+    },
+  },
+});
+
+/** One answer of the gateway, kept under its path. `every` reads it again after so many ms. */
+export function useRead<T>(path: string | undefined, every?: number) {
+  return useQuery<T, Problem>({
+    queryKey: [...((path ?? "").split("?")[0] ?? "").split("/").filter(Boolean), path],
+    queryFn: ({ signal }) => get<T>(path ?? "", signal),
+    enabled: path !== undefined,
+    refetchInterval: every,
+    placeholderData: (before) => before,
+  });
+}
+
+/** Reads again all that stands below a path, such as `api/servers`. */
+export function stale(...paths: string[]) {
+  for (const path of paths) {
+    void queries.invalidateQueries({ queryKey: path.split("/").filter(Boolean) });
+  }
+}
+
+const ABOUT: Record<string, string[]> = {
+  server_changed: ["api/servers", "api/overview", "api/tools"],
+  reloaded: ["api", "v1"],
+  moved: ["api/tools", "api/overview", "v1/tools"],
+  doubted: ["api/tools", "api/overview", "v1/tools"],
+  judged: ["api/tools", "api/overview", "v1/tools"],
+  approval_requested: ["api/approvals", "api/overview"],
+  approval_decided: ["api/approvals", "api/overview"],
+  session_opened: ["api/sessions", "api/overview"],
+  session_tier: ["api/sessions"],
+  session_turn: ["api/sessions"],
+  session_closed: ["api/sessions", "api/overview"],
+  missed: ["api"],
+};
+
+/** Keeps what is shown in step with what happens. Used once, by the shell. */
+export function useHappenings() {
+  const opened = useRef(false);
+  useEvents([...Object.keys(ABOUT), "opened"], (_, name) => {
+    // What happened while nobody told us may have changed anything.
+    if (name !== "opened") stale(...(ABOUT[name] ?? []));
+    else if (opened.current) stale("api", "v1");
+    else opened.current = true;
+  });
+}

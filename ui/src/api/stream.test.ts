@@ -1,0 +1,53 @@
+import { expect, test } from "vitest";
+import { events, type Said } from "./stream";
+
+async function read(...chunks: string[]): Promise<Said[]> {
+  const bytes = chunks.map((chunk) => new TextEncoder().encode(chunk));
+  const body = new ReadableStream({
+    start(controller) {
+      for (const chunk of bytes) controller.enqueue(chunk);
+      controller.close();
+    },
+  });
+  const said: Said[] = [];
+  for await (const event of events(new Response(body))) said.push(event);
+  return said;
+}
+
+test("events come whole, however they were cut", async () => {
+  const said = await read(
+    "event: lo",
+    'g\ndata: {"line"',
+    ': "a"}\n',
+    "\ndata: one\ndata: two\n\n",
+  );
+  expect(said).toEqual([
+    { event: "log", data: '{"line": "a"}' },
+    { event: "message", data: "one\ntwo" },
+  ]);
+});
+
+test("comments are told apart from events", async () => {
+  const said = await read(': tollgate {"type":"call"}\n\ndata: x\n\n');
+  expect(said).toEqual([
+    { event: "comment", data: "", comment: 'tollgate {"type":"call"}' },
+    { event: "message", data: "x" },
+  ]);
+});
+
+test("a letter of several bytes may be cut in the middle", async () => {
+  const [first, second] = [
+    new Uint8Array([0x64, 0x61, 0x74, 0x61, 0x3a, 0x20, 0xc3]),
+    new Uint8Array([0xa9, 0x0a, 0x0a]),
+  ];
+  const body = new ReadableStream({
+    start(controller) {
+      controller.enqueue(first);
+      controller.enqueue(second);
+      controller.close();
+    },
+  });
+  const said: Said[] = [];
+  for await (const event of events(new Response(body))) said.push(event);
+  expect(said).toEqual([{ event: "message", data: "é" }]);
+});

@@ -1,0 +1,43 @@
+// Server-sent events as the answer of a request of ours, for what EventSource cannot ask for.
+
+export interface Said {
+  event: string;
+  data: string;
+  /** A line that every client skips; the gateway tells of tools in them. */
+  comment?: string;
+}
+
+/** Each event of the answer as it comes; ends with it. */
+export async function* events(response: Response): AsyncGenerator<Said> {
+  if (!response.body) return;
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let rest = "";
+  let event = "message";
+  let data: string[] = [];
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      rest += value ?? "";
+      const lines = rest.split(/\r\n|\n|\r/);
+      rest = done ? "" : (lines.pop() ?? "");
+      for (const line of lines) {
+        if (line === "") {
+          if (data.length > 0) yield { event, data: data.join("\n") };
+          event = "message";
+          data = [];
+        } else if (line.startsWith(":")) {
+          yield { event: "comment", data: "", comment: line.slice(1).trim() };
+        } else {
+          const at = line.indexOf(":");
+          const name = at < 0 ? line : line.slice(0, at);
+          const field = at < 0 ? "" : line.slice(at + 1).replace(/^ /, "");
+          if (name === "event") event = field;
+          if (name === "data") data.push(field);
+        }
+      }
+      if (done) return;
+    }
+  } finally {
+    reader.releaseLock();
+  }
+}

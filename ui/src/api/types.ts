@@ -1,0 +1,412 @@
+// The shapes of the gateway's answers, as `/api/openapi.json` describes them.
+
+export type Tier = "fast" | "standard" | "deep";
+export const TIERS: readonly Tier[] = ["fast", "standard", "deep"];
+
+export interface Login {
+  principal: string;
+  rights: string[];
+  agents: string[] | null;
+  csrf: string | null;
+  expires: string | null;
+}
+
+export type ServerState = "starting" | "ready" | "degraded" | "offline" | "failed" | "disabled";
+
+export interface Server {
+  id: string;
+  transport: string;
+  state: ServerState;
+  reason: string;
+  since: string;
+  restarts: number;
+  late_answers: number;
+  protocol: string | null;
+  tools: number;
+  last_error: string | null;
+  pid: number | null;
+  enabled: boolean;
+  category: string | null;
+  trusted: boolean;
+  last_ok: string | null;
+  needs_login: boolean;
+}
+
+export type Keys = Record<string, unknown>;
+
+export interface ServerDetail extends Server {
+  config: Keys | null;
+  yaml: string | null;
+  history: { at: string; state: ServerState; reason: string }[];
+  version: string | null;
+  writable: boolean | null;
+}
+
+export interface Changed {
+  applied: boolean;
+  version: string;
+  diff: string;
+  servers: { added: string[]; removed: string[]; restarted: string[]; kept: string[] };
+  needs_restart: string[];
+  report: Report;
+}
+
+/** As `tollgate check --json` has it. */
+export interface Report {
+  file: string;
+  ok: boolean;
+  diagnostics: Mistake[];
+}
+
+/** One reading of the file. */
+export interface Attempt {
+  at: string;
+  by: string;
+  outcome: "applied" | "unchanged" | "refused";
+  error?: string;
+  servers?: Changed["servers"];
+  needs_restart?: string[];
+  report: Report;
+}
+
+export interface Trial {
+  ok: boolean;
+  message: string;
+  protocol: string | null;
+  took_ms: number;
+  tools: { name: string; title: string | null; description: string | null }[];
+}
+
+export interface Key {
+  name: string;
+  origin: "config" | "made";
+  role: "admin" | "operator" | "caller";
+  agents: string[] | null;
+  rights: string[];
+  tools: string[] | null;
+  rate_limit: string | null;
+  concurrent: number | null;
+  tenant: string | null;
+  made: string | null;
+  expires: string | null;
+  last_used: string | null;
+  former_until: string | null;
+  revoked: string | null;
+}
+
+export interface Mistake {
+  severity: "error" | "warning";
+  message: string;
+  key: string | null;
+  help: string[];
+  line: number | null;
+  column: number | null;
+  end_line: number | null;
+  end_column: number | null;
+}
+
+export interface Measured {
+  p50_ms: number | null;
+  p95_ms: number | null;
+  p99_ms: number | null;
+  calls: number;
+  error_rate: number;
+}
+
+export interface Finding {
+  kind: string;
+  at: string;
+  excerpt: string | null;
+  text: string;
+}
+
+export interface Tool {
+  name: string;
+  server: string;
+  tool: string;
+  /** `away`: its server is not there, and nothing else is known of it. */
+  verdict: "served" | "flagged" | "withheld" | "away";
+  reason: string | null;
+  why: string | null;
+  hash: string | null;
+  pin: { hash: string | null; by: string | null; rejected: string[] } | null;
+  findings: Finding[];
+  title: string | null;
+  description: string | null;
+  category: string | null;
+  online: boolean;
+  tier: Tier;
+  tier_reason: string;
+  health: "healthy" | "failing" | "overrunning";
+  bimodal: boolean;
+  badge: string | null;
+  measured: Measured | null;
+  recent: number[];
+  read_only: boolean | null;
+  destructive: boolean | null;
+}
+
+export interface ToolDetail extends Tool {
+  offered: Definition | null;
+  trusted: Definition | null;
+  changes: { at: string; before: string | null; after: string | null }[] | null;
+  history: {
+    hash: string;
+    state: string;
+    first_seen: number;
+    decided_at: number | null;
+    decided_by: string | null;
+  }[];
+  ceilings: { fast_ms: number; standard_ms: number; deep_ms: number };
+  samples: { took_ms: number; ok: boolean; at?: string | null }[];
+  declared: {
+    estimated_duration_ms: number | null;
+    max_duration_ms: number | null;
+    idempotent: boolean | null;
+    cacheable_seconds: number | null;
+  } | null;
+  agents: { agent: string; tiers: Record<Tier, boolean | string> }[];
+}
+
+export interface Definition {
+  name: string;
+  title?: string;
+  description?: string;
+  inputSchema: Schema;
+  outputSchema?: Schema;
+  annotations?: Record<string, unknown>;
+  _meta?: Record<string, unknown>;
+}
+
+/** A JSON Schema; whatever a server writes. */
+export type Schema = Record<string, unknown> | boolean;
+
+export interface Outcome {
+  status: string;
+  message: string;
+  data: unknown;
+  content?: unknown[];
+  warning?: string;
+  retryable: boolean;
+  retry_hint?: string;
+  truncated?: boolean;
+  handle?: string;
+  duration_ms: number;
+  cached: boolean;
+  also?: Record<string, Outcome>;
+}
+
+export interface Agent {
+  name: string;
+  description: string | null;
+  default: boolean;
+  prompt: string | null;
+  greeting: string | null;
+  models: string[];
+  engine: string;
+  tools: string[];
+  auto_execute: string[];
+  budget_tier: Tier | null;
+  max_depth: number;
+  max_tools: number;
+  code_mode: boolean | string;
+  opener_model: string | null;
+  concurrent: number | null;
+  pinned_tools: string[];
+  tool_search: string;
+  mixed_response: string;
+  memory: { namespace: string; record: string; recall: boolean };
+  variables: Record<string, string>;
+}
+
+export interface Explained {
+  name: string;
+  server: string;
+  tool: string;
+  visible: boolean;
+  level?: string;
+  reason?: string;
+}
+
+/** How a call can end. */
+export const OUTCOMES = [
+  "ok",
+  "no_results",
+  "error",
+  "timeout",
+  "offline",
+  "denied",
+  "invalid_arguments",
+  "rate_limited",
+  "pending",
+  "answered",
+  "input_required",
+  "task",
+  "refused",
+  "failed",
+  "cancelled",
+] as const;
+
+export interface Step {
+  step: string;
+  from_ms: number;
+  /** `null` while it is in it. */
+  to_ms: number | null;
+  note?: string | null;
+}
+
+export interface Call {
+  id: string;
+  turn: string;
+  within: string | null;
+  at: string;
+  principal: string;
+  agent: string;
+  method: string;
+  name: string;
+  server: string | null;
+  tool: string | null;
+  tier: Tier;
+  outcome: string | null;
+  detail: string | null;
+  cached: boolean;
+  duration_ms: number;
+  result_bytes: number;
+  turn_began: string;
+  deadline_ms: number | null;
+  steps: Step[];
+}
+
+export interface AuditRow {
+  sequence: number;
+  at: string;
+  kind: string;
+  principal: string;
+  agent?: string;
+  method?: string;
+  name?: string;
+  server?: string;
+  tool?: string;
+  outcome: string;
+  detail?: string;
+  duration_ms?: number;
+  bytes?: number;
+  cached?: boolean;
+  tier?: Tier;
+  catalog_version?: number;
+  arguments_hash?: string;
+  arguments?: unknown;
+  call?: string;
+  within?: string;
+  hash: string;
+}
+
+export interface AuditPage {
+  rows: AuditRow[];
+  next: number | null;
+  last: number;
+}
+
+export interface Verified {
+  ok: boolean;
+  rows: number;
+  removed: number;
+  last: number;
+  head: string;
+  broken: { sequence: number; problem: string } | null;
+}
+
+export interface Overview {
+  version: string;
+  uptime_s: number;
+  environment: string;
+  listen: string;
+  config: { file: string | null; writable: boolean; good: boolean };
+  servers: Record<ServerState, number>;
+  tools: { served: number; withheld: number; flagged: number; away: number };
+  approvals: number;
+  sessions: number;
+  calls: {
+    minutes: { at: string; calls: number; errors: number; misses: number }[];
+    tiers: {
+      tier: Tier;
+      calls: number;
+      errors: number;
+      misses: number;
+      p50_ms: number | null;
+      p95_ms: number | null;
+      p99_ms: number | null;
+    }[];
+  };
+  slowest: { server: string; tool: string; name: string; tier: Tier; p99_ms: number }[];
+  attention: { kind: string; text: string; link: string }[];
+}
+
+export interface Approval {
+  id: string;
+  principal: string;
+  agent: string;
+  name: string;
+  server: string;
+  tool: string;
+  arguments: unknown;
+  arguments_bytes: number;
+  beginning?: string;
+  why: string;
+  reason: string;
+  since: string;
+  until: string;
+}
+
+export interface Session {
+  id: string;
+  principal: string;
+  agent: string;
+  dialect: string;
+  model: string;
+  tier: Tier | null;
+  tier_reason: string;
+  tools: number;
+  since: string;
+  turns: number;
+  calls: number;
+}
+
+export interface Imported {
+  format: string;
+  servers: { name: string; server: Keys; clash: boolean; notes: string[] }[];
+  dropped: { what: string; why: string }[];
+  /** What was written out in the source where references stand now. */
+  given?: Record<string, string>;
+}
+
+export interface Connect {
+  clients: {
+    id: string;
+    name: string;
+    file: string | null;
+    language: string;
+    text: string;
+    link: string | null;
+    note: string | null;
+  }[];
+  url: string;
+  needs_key: boolean;
+}
+
+export interface Registry {
+  servers: {
+    name: string;
+    title: string | null;
+    description: string;
+    version: string;
+    website: string | null;
+    choices: {
+      kind: string;
+      label: string;
+      server: Keys;
+      needs: { name: string; description: string | null; secret: boolean }[];
+    }[];
+  }[];
+  next: string | null;
+}

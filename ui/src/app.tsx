@@ -1,0 +1,211 @@
+// The frame around every page: menu, search, keys, what was just done.
+import { Suspense, useEffect, useState } from "react";
+import { useConnected } from "./api/events";
+import { useHappenings, useRead } from "./api/queries";
+import type { Overview } from "./api/types";
+import { Boundary } from "./boundary";
+import { Loading } from "./kit/basics";
+import { Dialog } from "./kit/dialog";
+import { applyTheme, type Theme, theme } from "./kit/theme";
+import { Toasts } from "./kit/toast";
+import { GROUPS, PAGES } from "./pages";
+import { go, to, useRoute } from "./route";
+import { Search } from "./search";
+import { leave, Session, useLogin } from "./session";
+
+export function App() {
+  return (
+    <Session>
+      <Shell />
+      <Toasts />
+    </Session>
+  );
+}
+
+function Shell() {
+  useHappenings();
+  const route = useRoute();
+  const [help, setHelp] = useState(false);
+  useKeys(() => setHelp(true));
+  const shown = PAGES.find((page) => page.id === route.page);
+  // Who opened another page wants to read on there.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: when the page changes
+  useEffect(() => window.scrollTo(0, 0), [route.page]);
+  return (
+    <div className="shell">
+      <button
+        type="button"
+        className="skip"
+        onClick={() => document.getElementById("content")?.focus()}
+      >
+        To the content
+      </button>
+      <Menu chosen={route.page} help={() => setHelp(true)} />
+      <div className="stage">
+        <Lost />
+        <Boundary key={route.page}>
+          <Suspense fallback={<Loading />}>{shown ? <shown.view /> : <Nowhere />}</Suspense>
+        </Boundary>
+      </div>
+      {help && <Help close={() => setHelp(false)} />}
+    </div>
+  );
+}
+
+function Menu(props: { chosen: string; help: () => void }) {
+  const overview = useRead<Overview>("/api/overview", 30_000).data;
+  const waiting: Record<string, number | undefined> = { approvals: overview?.approvals };
+  return (
+    <aside className="menu">
+      <a className="brand" href={to("")}>
+        <img src="./icon.svg" alt="" width={24} height={24} /> Tollgate
+      </a>
+      <Search />
+      <nav aria-label="Pages">
+        {GROUPS.map((group) => (
+          <div key={group.title} className="menu-group">
+            <h2>{group.title}</h2>
+            <ul>
+              {group.pages.map((page) => (
+                <li key={page.id}>
+                  <a
+                    href={to(page.id)}
+                    aria-current={page.id === props.chosen ? "page" : undefined}
+                  >
+                    {page.title}
+                    {waiting[page.id] ? <span className="count">{waiting[page.id]}</span> : null}
+                  </a>
+                </li>
+              ))}
+            </ul>
+          </div>
+        ))}
+      </nav>
+      <Foot version={overview?.version} help={props.help} />
+    </aside>
+  );
+}
+
+function Foot(props: { version?: string; help: () => void }) {
+  const login = useLogin();
+  const [chosen, choose] = useState<Theme>(theme());
+  return (
+    <footer className="menu-foot">
+      <label>
+        <span className="hidden">Colours</span>
+        <select
+          value={chosen}
+          onChange={(event) => {
+            const next = event.target.value as Theme;
+            choose(next);
+            applyTheme(next);
+          }}
+        >
+          <option value="system">As the system</option>
+          <option value="light">Light</option>
+          <option value="dark">Dark</option>
+        </select>
+      </label>
+      <div>
+        <span title="Who you are">{login.principal}</span>{" "}
+        {login.csrf && (
+          <button type="button" className="plain" onClick={() => void leave()}>
+            Log out
+          </button>
+        )}
+      </div>
+      <div className="quiet">
+        {props.version}{" "}
+        <button type="button" className="plain" onClick={props.help}>
+          Keys (?)
+        </button>
+      </div>
+    </footer>
+  );
+}
+
+/** Figures on a page that hears nothing any more are old. */
+function Lost() {
+  if (useConnected()) return null;
+  return (
+    <div className="note warn" role="status">
+      The gateway does not answer. What you see is how it was; it goes on by itself when it is back.
+    </div>
+  );
+}
+
+function Nowhere() {
+  return (
+    <main className="page" id="content">
+      <h1>There is no such page</h1>
+      <p>
+        <a href={to("")}>To the overview</a>
+      </p>
+    </main>
+  );
+}
+
+function Help(props: { close: () => void }) {
+  return (
+    <Dialog title="Keys" close={props.close}>
+      <table className="keys">
+        <tbody>
+          <tr>
+            <td>
+              <kbd>/</kbd>
+            </td>
+            <td>Search servers, tools, agents and pages</td>
+          </tr>
+          <tr>
+            <td>
+              <kbd>?</kbd>
+            </td>
+            <td>This list</td>
+          </tr>
+          {PAGES.map((page) => (
+            <tr key={page.id}>
+              <td>
+                <kbd>g</kbd> <kbd>{page.key}</kbd>
+              </td>
+              <td>{page.title}</td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </Dialog>
+  );
+}
+
+function useKeys(help: () => void) {
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `help` only opens a window
+  useEffect(() => {
+    let began = 0;
+    const pressed = (event: KeyboardEvent) => {
+      const target = event.target as HTMLElement;
+      const typing = target.matches("input, textarea, select, [contenteditable]");
+      if (
+        typing ||
+        event.ctrlKey ||
+        event.metaKey ||
+        event.altKey ||
+        document.querySelector("dialog[open]")
+      ) {
+        return;
+      }
+      if (event.key === "/") {
+        event.preventDefault();
+        document.getElementById("search")?.focus();
+      } else if (event.key === "?") {
+        help();
+      } else if (event.key === "g") {
+        began = Date.now();
+      } else if (Date.now() - began < 1500) {
+        began = 0;
+        const page = PAGES.find((it) => it.key === event.key);
+        if (page) go(to(page.id));
+      }
+    };
+    addEventListener("keydown", pressed);
+    return () => removeEventListener("keydown", pressed);
+  }, []);
+}

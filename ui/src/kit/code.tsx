@@ -1,0 +1,113 @@
+// Text of machines: shown as it is, to be copied; and the same request for a terminal.
+import { useState } from "react";
+import { Dialog } from "./dialog";
+import { visible } from "./foreign";
+import { say } from "./toast";
+
+export function CopyButton(props: { text: string; label?: string }) {
+  const copy = async () => {
+    try {
+      await navigator.clipboard.writeText(props.text);
+      say("Copied");
+    } catch {
+      say("The browser does not let us copy: mark the text and copy it by hand", "bad");
+    }
+  };
+  return (
+    <button type="button" className="small" onClick={() => void copy()}>
+      {props.label ?? "Copy"}
+    </button>
+  );
+}
+
+/** What hides in a text is written out; what is copied is the text itself. */
+export function Code(props: { text: string; label?: string; wrap?: boolean }) {
+  return (
+    <div className="code">
+      <CopyButton text={props.text} />
+      <pre
+        className={props.wrap ? "wrap" : ""}
+        tabIndex={0}
+        role="region"
+        aria-label={props.label ?? "code"}
+      >
+        {visible(props.text)}
+      </pre>
+    </div>
+  );
+}
+
+export function Json(props: { value: unknown; label?: string }) {
+  return (
+    <Code text={JSON.stringify(props.value, null, 2) ?? "null"} label={props.label ?? "JSON"} />
+  );
+}
+
+/** What `diff -u` says, line by line. */
+export function Diff(props: { text: string }) {
+  if (!props.text.trim()) return <p className="quiet">Nothing changes.</p>;
+  return (
+    <pre className="diff" tabIndex={0} role="region" aria-label="changes">
+      {props.text.split("\n").map((line, at) => (
+        <span key={at} className={toneOf(line)}>
+          {`${line}\n`}
+        </span>
+      ))}
+    </pre>
+  );
+}
+
+function toneOf(line: string): string {
+  if (line.startsWith("+++") || line.startsWith("---")) return "file";
+  if (line.startsWith("@@")) return "place";
+  if (line.startsWith("+")) return "more";
+  return line.startsWith("-") ? "less" : "";
+}
+
+/** Everything a page shows can be had elsewhere: this says how. */
+export function AsCommand(props: Request & { cli?: string }) {
+  const [open, setOpen] = useState(false);
+  return (
+    <>
+      <button type="button" className="plain" onClick={() => setOpen(true)}>
+        As command
+      </button>
+      {open && (
+        <Dialog title="The same from a terminal" close={() => setOpen(false)}>
+          {props.cli && <Code text={props.cli} label="command line" />}
+          <Code text={curl(props)} label="curl" />
+          <p className="help">
+            <code>$KEY</code> is an admin's key, or what stands in <code>admin.token</code> of the
+            data directory.
+          </p>
+        </Dialog>
+      )}
+    </>
+  );
+}
+
+export interface Request {
+  method?: string;
+  path: string;
+  body?: unknown;
+  /** A body that is JSON already, byte by byte. */
+  text?: string;
+}
+
+export function curl(request: Request): string {
+  const body =
+    request.text ?? (request.body === undefined ? undefined : JSON.stringify(request.body));
+  const method = request.method ?? (body === undefined ? "GET" : "POST");
+  const url = `${location.origin}${request.path}`;
+  const lines = [`curl -s ${method === "GET" ? "" : `-X ${method} `}${quoted(url)}`];
+  lines.push(`  -H "authorization: Bearer $KEY"`);
+  if (body !== undefined) {
+    lines.push(`  -H 'content-type: application/json'`, `  --data-binary ${quoted(body)}`);
+  }
+  return lines.join(" \\\n");
+}
+
+/** For a shell. */
+export function quoted(word: string): string {
+  return /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,128 @@
+// A text with numbered lines, and mistakes marked where they stand. The browser's own field: undo,
+// selection and screen readers work as everywhere.
+import {
+  type KeyboardEvent,
+  type Ref,
+  useImperativeHandle,
+  useMemo,
+  useRef,
+  useState,
+} from "react";
+import type { Mistake } from "../api/types";
+
+const LINE = 20;
+const EDGE = 10;
+
+export interface Editor {
+  go: (line: number, column: number) => void;
+}
+
+export function TextEditor(props: {
+  label: string;
+  text: string;
+  change: (text: string) => void;
+  mistakes: readonly Mistake[];
+  describedBy?: string;
+  ref?: Ref<Editor>;
+}) {
+  const { text } = props;
+  const field = useRef<HTMLTextAreaElement>(null);
+  const gutter = useRef<HTMLDivElement>(null);
+  const marks = useRef<HTMLDivElement>(null);
+  const lines = useMemo(() => text.split("\n").length, [text]);
+  // High enough for what it began with, and then as somebody drags it.
+  const [height] = useState(() => (Math.min(Math.max(lines + 1, 12), 28) + 1) * LINE);
+  const numbers = useMemo(
+    () => Array.from({ length: lines }, (_, at) => at + 1).join("\n"),
+    [lines],
+  );
+  useImperativeHandle(props.ref, () => ({
+    go: (line, column) => {
+      const shown = field.current;
+      if (!shown) return;
+      const at = place(shown.value, line, column);
+      shown.focus();
+      shown.setSelectionRange(at, at);
+      shown.scrollTop = Math.max(0, (line - 6) * LINE);
+    },
+  }));
+  const scrolled = () => {
+    const top = `translateY(${-(field.current?.scrollTop ?? 0)}px)`;
+    for (const moved of [gutter.current, marks.current]) if (moved) moved.style.transform = top;
+  };
+  return (
+    <div className="editor" style={{ height }}>
+      <div className="editor-side" aria-hidden="true">
+        <div ref={gutter}>
+          {numbers}
+          {props.mistakes.map((it, at) =>
+            it.line === null ? null : (
+              <span
+                key={at}
+                className={`editor-flag ${it.severity}`}
+                style={{ top: (it.line - 1) * LINE + EDGE }}
+              >
+                ●
+              </span>
+            ),
+          )}
+        </div>
+      </div>
+      <div className="editor-field">
+        <div ref={marks} aria-hidden="true">
+          {props.mistakes.map((it, at) =>
+            it.line === null ? null : (
+              <div
+                key={at}
+                className={`editor-mark ${it.severity}`}
+                style={{
+                  top: (it.line - 1) * LINE + EDGE,
+                  height: Math.max(1, (it.end_line ?? it.line) - it.line + 1) * LINE,
+                }}
+              />
+            ),
+          )}
+        </div>
+        <textarea
+          ref={field}
+          aria-label={props.label}
+          aria-describedby={props.describedBy}
+          aria-invalid={props.mistakes.some((it) => it.severity === "error")}
+          className="mono"
+          wrap="off"
+          spellCheck={false}
+          autoCapitalize="off"
+          autoComplete="off"
+          value={text}
+          onScroll={scrolled}
+          onKeyDown={indented}
+          onChange={(event) => props.change(event.target.value)}
+        />
+      </div>
+    </div>
+  );
+}
+
+/** A new line begins where the one before it did. */
+function indented(event: KeyboardEvent<HTMLTextAreaElement>) {
+  if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
+  const { value, selectionStart } = event.currentTarget;
+  const begin = value.lastIndexOf("\n", selectionStart - 1) + 1;
+  const blanks = /^ */.exec(value.slice(begin, selectionStart))?.[0] ?? "";
+  if (!blanks) return;
+  event.preventDefault();
+  // The one way to insert that undo knows of.
+  document.execCommand("insertText", false, `\n${blanks}`);
+}
+
+/** Where a line and column is, counted in characters from the beginning. */
+export function place(text: string, line: number, column: number): number {
+  let at = 0;
+  for (let seen = 1; seen < line; seen += 1) {
+    const next = text.indexOf("\n", at);
+    if (next < 0) break;
+    at = next + 1;
+  }
+  const end = text.indexOf("\n", at);
+  return Math.min(at + Math.max(0, column - 1), end < 0 ? text.length : end);
+}

@@ -1,0 +1,21 @@
+// What is known of one thing: a name and a value on each line.
+import type { ReactNode } from "react";
+import "../style/facts.css";
+
+export function Facts(props: { children: ReactNode }) {
+  return <dl className="facts">{props.children}</dl>;
+}
+
+/** Nothing where nothing is known. */
+export function Fact(props: { name: string; children?: ReactNode }) {
+  const { children } = props;
+  if (children === undefined || children === null || children === false || children === "") {
+    return null;
+  }
+  return (
+    <div>
+      <dt>{props.name}</dt>
+      <dd>{children}</dd>
+    </div>
+  );
+}

@@ -1,0 +1,57 @@
+// Text that a stranger wrote: shown as text, with what hides in it written out, and not all of it
+// at once.
+import { useState } from "react";
+
+/** Characters that cannot be seen, or that change how others are seen. */
+const HIDDEN =
+  /[\p{Cf}\p{Co}\p{Zl}\p{Zp}]|(?![\t\n\r])\p{Cc}|[\ufe00-\ufe0e]|[\u115f\u1160]|[\u3164\uffa0]|[\u{e0100}-\u{e01ef}]/gu;
+
+/** The same text with hidden characters as `⟨U+202E⟩`. */
+export function visible(text: string): string {
+  return text.replace(HIDDEN, (sign) => {
+    const number = sign.codePointAt(0) ?? 0;
+    return `⟨U+${number.toString(16).toUpperCase().padStart(4, "0")}⟩`;
+  });
+}
+
+/** The beginning of a text, as much of it as fits. */
+export function clipped(text: string, most: number): string {
+  const characters = text.length > most ? [...text.slice(0, most * 2)] : [];
+  return characters.length > most ? `${characters.slice(0, most).join("")}…` : text;
+}
+
+export function Foreign(props: { text: string; clip?: number }) {
+  const [whole, setWhole] = useState(false);
+  const text = visible(props.text);
+  const most = props.clip ?? 600;
+  const short = clipped(text, most);
+  if (whole || short === text) return <span className="foreign">{text}</span>;
+  return (
+    <span className="foreign">
+      {short}{" "}
+      <button type="button" className="plain" onClick={() => setWhole(true)}>
+        show all
+      </button>
+    </span>
+  );
+}
+
+/** An address of a stranger that may be followed: https only, in a window that knows nothing of us. */
+export function SafeLink(props: { href: string; children?: string }) {
+  const text = props.children ?? props.href;
+  if (!isSafe(props.href)) return <Foreign text={text} clip={200} />;
+  return (
+    <a href={props.href} target="_blank" rel="noopener noreferrer nofollow">
+      {visible(clipped(text, 200))}
+    </a>
+  );
+}
+
+export function isSafe(href: string): boolean {
+  try {
+    const { protocol, username, password } = new URL(href);
+    return protocol === "https:" && username === "" && password === "";
+  } catch {
+    return false;
+  }
+}

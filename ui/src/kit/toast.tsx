@@ -1,0 +1,51 @@
+// Short words about what was just done, for a few seconds.
+import { useSyncExternalStore } from "react";
+import { Problem } from "../api/client";
+
+interface Toast {
+  id: number;
+  text: string;
+  tone: "good" | "bad";
+}
+
+let toasts: Toast[] = [];
+let last = 0;
+const listeners = new Set<() => void>();
+
+function publish(next: Toast[]) {
+  toasts = next;
+  for (const listener of listeners) listener();
+}
+
+export function say(text: string, tone: Toast["tone"] = "good") {
+  last += 1;
+  const toast = { id: last, text, tone };
+  publish([...toasts.slice(-3), toast]);
+  setTimeout(
+    () => publish(toasts.filter((it) => it.id !== toast.id)),
+    tone === "bad" ? 10_000 : 4000,
+  );
+}
+
+export function complain(error: unknown) {
+  say(Problem.of(error).message, "bad");
+}
+
+export function Toasts() {
+  const shown = useSyncExternalStore(
+    (changed) => {
+      listeners.add(changed);
+      return () => listeners.delete(changed);
+    },
+    () => toasts,
+  );
+  return (
+    <div className="toasts" role="status" aria-live="polite">
+      {shown.map((toast) => (
+        <div key={toast.id} className={`toast ${toast.tone}`}>
+          {toast.text}
+        </div>
+      ))}
+    </div>
+  );
+}

@@ -1,0 +1,62 @@
+import { useRead } from "../../api/queries";
+import type { Agent } from "../../api/types";
+import { Page, Shown, TierBadge } from "../../kit/basics";
+import { AsCommand } from "../../kit/code";
+import { clipped, visible } from "../../kit/foreign";
+import { Table } from "../../kit/table";
+import { go, to } from "../../route";
+
+export function AgentList() {
+  const read = useRead<{ agents: Agent[] }>("/api/agents");
+  return (
+    <Page
+      title="Agents"
+      lead="Whoever asks is one of these: it decides which tools are seen, which models answer, and how long a turn may take."
+      actions={<AsCommand path="/api/agents" />}
+    >
+      <Shown of={read}>
+        {({ agents }) => (
+          <div className="panel">
+            <Table
+              label="Agents"
+              rows={agents}
+              id={(row) => row.name}
+              open={(row) => go(to("agents", row.name))}
+              empty="There is no agent. Add one under `agents:` in the config."
+              columns={[
+                {
+                  id: "name",
+                  title: "Agent",
+                  by: (row) => row.name,
+                  cell: (row) => (
+                    <>
+                      <a href={to("agents", row.name)}>{visible(row.name)}</a>{" "}
+                      {row.default && <span className="badge">default</span>}
+                    </>
+                  ),
+                },
+                {
+                  id: "description",
+                  title: "For",
+                  cell: (row) => visible(clipped(row.description ?? "–", 120)),
+                },
+                {
+                  id: "budget",
+                  title: "Budget",
+                  by: (row) => row.budget_tier ?? "",
+                  cell: (row) => <TierBadge tier={row.budget_tier} />,
+                },
+                { id: "models", title: "Models", cell: (row) => visible(row.models.join(", ")) },
+                {
+                  id: "tools",
+                  title: "Tools",
+                  cell: (row) => <code>{visible(clipped(row.tools.join(", "), 80))}</code>,
+                },
+              ]}
+            />
+          </div>
+        )}
+      </Shown>
+    </Page>
+  );
+}

@@ -1,0 +1,82 @@
+// The HTTP API, as the gateway itself describes it, to be tried where it is read.
+import { useMemo } from "react";
+import { useRead } from "../api/queries";
+import { Empty, Page, Shown } from "../kit/basics";
+import { AsCommand } from "../kit/code";
+import { count } from "../kit/words";
+import { narrow, to, useRoute } from "../route";
+import { about, type Document, matching, type Operation, operations, tagged } from "./api/document";
+import { OperationView } from "./api/operation";
+import "../style/api.css";
+import "../style/try.css";
+
+export default function ApiPage() {
+  const read = useRead<Document>("/api/openapi.json");
+  return (
+    <Page
+      title="API"
+      lead="Everything this page does goes through these routes. Whatever you try here is done by this gateway, as you."
+      actions={<AsCommand path="/api/openapi.json" />}
+    >
+      <Shown of={read}>{(document) => <Routes document={document} />}</Shown>
+    </Page>
+  );
+}
+
+function Routes(props: { document: Document }) {
+  const { document } = props;
+  const { parts, query } = useRoute();
+  const all = useMemo(() => operations(document), [document]);
+  const text = query.get("q") ?? "";
+  const found = useMemo(() => matching(all, text), [all, text]);
+  const chosen = all.find((it) => it.id === parts[0]);
+  return (
+    <div className="api">
+      <nav aria-label="Operations" className="api-list">
+        <input
+          type="search"
+          aria-label="Search operations"
+          placeholder="Path or what it does"
+          value={text}
+          onChange={(event) => narrow({ q: event.target.value })}
+        />
+        <p className="quiet" role="status">
+          {found.length} of {count(all.length, "operation")}
+        </p>
+        {tagged(found).map(([tag, its]) => (
+          <section key={tag}>
+            <h2 title={about(document, tag)}>{tag}</h2>
+            <ul>
+              {its.map((it) => (
+                <li key={it.id}>
+                  <Link operation={it} chosen={it === chosen} search={text} />
+                </li>
+              ))}
+            </ul>
+          </section>
+        ))}
+      </nav>
+      <div className="api-one">
+        {chosen ? (
+          <OperationView key={chosen.id} document={document} operation={chosen} />
+        ) : (
+          <Empty>Choose an operation to see what it takes and gives, and to try it.</Empty>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function Link(props: { operation: Operation; chosen: boolean; search: string }) {
+  const { operation } = props;
+  const search = props.search ? `?q=${encodeURIComponent(props.search)}` : "";
+  return (
+    <a href={to("api", operation.id) + search} aria-current={props.chosen ? "true" : undefined}>
+      <span className={`method ${operation.method.toLowerCase()}`}>{operation.method}</span>
+      <span>
+        <code>{operation.path}</code>
+        <span className="quiet">{operation.summary}</span>
+      </span>
+    </a>
+  );
+}

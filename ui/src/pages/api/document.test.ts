@@ -1,0 +1,87 @@
+import { describe, expect, it } from "vitest";
+import { type Document, matching, operations, parametersSchema, placeOf, tagged } from "./document";
+
+const DOCUMENT: Document = {
+  openapi: "3.1.0",
+  paths: {
+    "/api/servers/{id}": {
+      parameters: [{ $ref: "#/components/parameters/id" }],
+      get: {
+        operationId: "server",
+        tags: ["servers"],
+        summary: "One server",
+        parameters: [
+          { name: "deep", in: "query", schema: { type: "boolean" } },
+          { name: "if-match", in: "header", schema: { type: "string" } },
+          { name: "sid", in: "cookie", schema: {} },
+        ],
+        responses: { 200: { $ref: "#/components/responses/server" }, 404: { description: "none" } },
+      },
+      put: {
+        requestBody: {
+          required: true,
+          content: { "application/json": { schema: { $ref: "#/components/schemas/Keys" } } },
+        },
+      },
+    },
+    "/odd": { get: 5, trace: {} },
+  },
+  components: {
+    parameters: { id: { name: "id", in: "path", required: true, schema: { type: "string" } } },
+    responses: {
+      server: { description: "the server", content: { "application/json": { schema: {} } } },
+    },
+  },
+};
+
+const [server, replace] = operations(DOCUMENT);
+
+describe("an OpenAPI document", () => {
+  it("is a list of operations with what they share", () => {
+    expect(operations(DOCUMENT).map((it) => `${it.method} ${it.id}`)).toEqual([
+      "GET server",
+      "PUT put /api/servers/{id}",
+    ]);
+    expect(server?.parameters.map((it) => `${it.in} ${it.name}`)).toEqual([
+      "path id",
+      "query deep",
+      "header if-match",
+    ]);
+    expect(server?.answers.map((it) => [it.status, it.contents[0]?.type])).toEqual([
+      ["200", "application/json"],
+      ["404", undefined],
+    ]);
+    expect(replace?.body).toMatchObject({ type: "application/json", required: true });
+    expect(tagged(operations(DOCUMENT)).map(([tag]) => tag)).toEqual(["servers", "other"]);
+  });
+
+  it.each([{}, { paths: null }, { paths: { "/a": null } }, { paths: { "/a": { get: [] } } }])(
+    "%j has none, and breaks nothing",
+    (document) => {
+      expect(operations(document as Document)).toEqual([]);
+    },
+  );
+
+  it("is searched by words", () => {
+    expect(matching(operations(DOCUMENT), "one SERVER").map((it) => it.id)).toEqual(["server"]);
+  });
+
+  it.each([
+    ['{"id": "a/b?c"}', "/api/servers/a%2Fb%3Fc", []],
+    ['{"id": "$&", "deep": true}', "/api/servers/%24%26?deep=true", []],
+    ["{}", "/api/servers/{id}", ["id"]],
+    [undefined, "/api/servers/{id}", ["id"]],
+  ])("%s goes to %s", (text, path, missing) => {
+    const [one] = operations(DOCUMENT);
+    if (!one) throw new Error("there is one");
+    expect(placeOf(one, text)).toMatchObject({ path, missing });
+  });
+
+  it("puts headers where headers belong, and asks for what must be there", () => {
+    if (!server) throw new Error("there is one");
+    expect(placeOf(server, '{"id": "a", "if-match": "\\"v1\\""}').headers).toEqual({
+      "if-match": '"v1"',
+    });
+    expect(parametersSchema(server)).toMatchObject({ required: ["id"] });
+  });
+});

@@ -1,0 +1,100 @@
+// Rows of the trail: page by page into the past, and as they are written while somebody follows it.
+import { useCallback, useEffect, useRef, useState } from "react";
+import { address, get, Problem, query } from "../../api/client";
+import type { AuditPage, AuditRow } from "../../api/types";
+import { type Filter, route } from "./filter";
+
+/** Rows that are kept while the trail is followed. */
+export const MOST = 5000;
+const PACE_MS = 150;
+
+export interface Trail {
+  rows: AuditRow[];
+  problem?: Problem;
+  loading: boolean;
+  more?: () => void;
+}
+
+interface State {
+  rows: AuditRow[];
+  next: number | null;
+  loading: boolean;
+  problem?: Problem;
+}
+
+export function useTrail(filter: Filter, followed: boolean): Trail {
+  const wanted = JSON.stringify(filter);
+  const [state, setState] = useState<State>({ rows: [], next: null, loading: true });
+  /** The last row that is there: what is written next follows it. */
+  const last = useRef<number>(undefined);
+
+  useEffect(() => {
+    const leaving = new AbortController();
+    last.current = undefined;
+    setState((before) => ({ ...before, loading: true, problem: undefined }));
+    get<AuditPage>(route(JSON.parse(wanted)), leaving.signal)
+      .then((page) => {
+        last.current = page.last;
+        setState({ rows: page.rows, next: page.next, loading: false });
+      })
+      .catch((error) => {
+        if (leaving.signal.aborted) return;
+        setState({ rows: [], next: null, loading: false, problem: Problem.of(error) });
+      });
+    return () => leaving.abort();
+  }, [wanted]);
+
+  const more = useCallback(async () => {
+    if (state.next === null) return;
+    setState((before) => ({ ...before, loading: true }));
+    try {
+      const page = await get<AuditPage>(route(JSON.parse(wanted), { after: state.next }));
+      setState((before) => ({
+        rows: [...before.rows, ...page.rows],
+        next: page.next,
+        loading: false,
+      }));
+    } catch (error) {
+      setState((before) => ({ ...before, loading: false, problem: Problem.of(error) }));
+    }
+  }, [state.next, wanted]);
+
+  const ready = !state.loading && !state.problem;
+  useEffect(() => {
+    if (!followed || !ready) return;
+    const { until: _, ...open }: Filter = JSON.parse(wanted);
+    const source = new EventSource(
+      address(`/api/audit/tail${query({ ...open, after: last.current })}`),
+    );
+    let fresh: AuditRow[] = [];
+    let waiting: ReturnType<typeof setTimeout> | undefined;
+    const publish = () => {
+      waiting = undefined;
+      const newest = fresh.reverse();
+      fresh = [];
+      setState((before) => {
+        const known = before.rows[0]?.sequence ?? 0;
+        const added = newest.filter((row) => row.sequence > known);
+        return { ...before, rows: [...added, ...before.rows].slice(0, MOST) };
+      });
+    };
+    source.addEventListener("row", (event) => {
+      const row: AuditRow = JSON.parse((event as MessageEvent<string>).data);
+      last.current = row.sequence;
+      fresh.push(row);
+      waiting ??= setTimeout(publish, PACE_MS);
+    });
+    return () => {
+      source.close();
+      clearTimeout(waiting);
+      if (fresh.length > 0) publish();
+    };
+  }, [followed, ready, wanted]);
+
+  return {
+    rows: state.rows,
+    problem: state.problem,
+    loading: state.loading,
+    more: state.next === null ? undefined : () => void more(),
+  };
+}

@@ -1,0 +1,56 @@
+// Whether the trail is still what was written: every hash is computed again.
+import { useState } from "react";
+import { get, Problem } from "../../api/client";
+import type { Verified } from "../../api/types";
+import { Failure } from "../../kit/basics";
+import { CopyButton } from "../../kit/code";
+import { count } from "../../kit/words";
+import { narrow } from "../../route";
+
+export function useVerify() {
+  const [found, setFound] = useState<Verified>();
+  const [problem, setProblem] = useState<Problem>();
+  const [busy, setBusy] = useState(false);
+  const verify = async () => {
+    setBusy(true);
+    setProblem(undefined);
+    try {
+      setFound(await get<Verified>("/api/audit/verify"));
+    } catch (error) {
+      setProblem(Problem.of(error));
+    }
+    setBusy(false);
+  };
+  return { found, problem, busy, verify };
+}
+
+export function Result(props: { found?: Verified; problem?: Problem }) {
+  const { found, problem } = props;
+  if (problem) return <Failure error={problem} />;
+  if (!found) return null;
+  const removed = found.removed > 0 ? `; ${count(found.removed, "older one")} removed by age` : "";
+  if (found.ok) {
+    return (
+      <div className="note good" role="status">
+        <span>
+          {count(found.rows, "row")} checked{removed}: none was changed, removed or moved.
+        </span>
+        <span>
+          Head: <code>{found.head}</code>
+        </span>
+        <CopyButton text={found.head} label="Copy head" />
+      </div>
+    );
+  }
+  return (
+    <div className="note bad" role="alert">
+      <span>
+        <strong>The trail is not what was written.</strong> Row {found.broken?.sequence}:{" "}
+        {found.broken?.problem}.
+      </span>
+      <button type="button" onClick={() => narrow({ row: String(found.broken?.sequence ?? "") })}>
+        Show the row
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,187 @@
+// All that is known of one call: its turn in time, its steps, who made it, what the trail kept of it.
+import { query } from "../../api/client";
+import { useRead } from "../../api/queries";
+import type { AuditPage, AuditRow, Call } from "../../api/types";
+import { Failure, Loading, StateBadge, TierBadge } from "../../kit/basics";
+import { CopyButton, Json } from "../../kit/code";
+import { Dialog } from "../../kit/dialog";
+import { Fact, Facts } from "../../kit/facts";
+import { bytes, moment, ms } from "../../kit/words";
+import { to } from "../../route";
+import { useMay } from "../../session";
+import { TurnHead } from "./turn-list";
+import type { Turn } from "./turns";
+import { Legend, STEPS, Waterfall } from "./waterfall";
+
+export function Detail(props: {
+  id: string;
+  call?: Call;
+  turn?: Turn;
+  open: (id: string) => void;
+  close: () => void;
+}) {
+  const { id, call, turn } = props;
+  const allowed = useMay("admin");
+  const trail = useRead<AuditPage>(allowed ? `/api/audit${query({ call: id })}` : undefined);
+  const row = trail.data?.rows.find((it) => it.call === id);
+  return (
+    <Dialog title={call?.name ?? row?.name ?? "A call"} close={props.close} place="side">
+      {call ? (
+        <Known call={call} />
+      ) : row ? (
+        <OfTrail row={row} />
+      ) : (
+        <Nothing loading={trail.isPending && allowed} error={trail.error} />
+      )}
+      {turn && (
+        <>
+          <h3>Its turn</h3>
+          <TurnHead turn={turn} />
+          <Waterfall turn={turn} chosen={id} open={props.open} />
+          <Legend />
+        </>
+      )}
+      {call && <Steps of={call} />}
+      <h3>Arguments</h3>
+      <Arguments allowed={allowed} row={row} />
+      <p>
+        <a href={`${to("audit")}${query({ call: id })}`}>In the audit trail</a>
+      </p>
+    </Dialog>
+  );
+}
+
+function Known(props: { call: Call }) {
+  const { call } = props;
+  return (
+    <Facts>
+      <Fact name="Outcome">
+        <StateBadge state={call.outcome} /> {call.cached && <span className="badge">cached</span>}{" "}
+        {call.detail}
+      </Fact>
+      <Fact name="Tool">
+        <ToolLink of={call} />
+      </Fact>
+      <Fact name="Agent">
+        <a href={to("agents", call.agent)}>{call.agent}</a>
+      </Fact>
+      <Fact name="Key">{call.principal}</Fact>
+      <Fact name="Tier">
+        <TierBadge tier={call.tier} />
+      </Fact>
+      <Fact name="Began">{moment(call.at)}</Fact>
+      <Fact name="Took">{call.outcome === null ? "it runs" : ms(call.duration_ms)}</Fact>
+      <Fact name="Result">{bytes(call.result_bytes)}</Fact>
+      <Fact name="Method">{call.method}</Fact>
+      <Fact name="Call">
+        <Id of={call.id} />
+      </Fact>
+      <Fact name="Turn">
+        <Id of={call.turn} />
+      </Fact>
+      <Fact name="Called by">{call.within && <Id of={call.within} />}</Fact>
+    </Facts>
+  );
+}
+
+function OfTrail(props: { row: AuditRow }) {
+  const { row } = props;
+  return (
+    <>
+      <p className="quiet">The gateway has it no longer in memory; this is what the trail says.</p>
+      <Facts>
+        <Fact name="Outcome">
+          <StateBadge state={row.outcome} />
+        </Fact>
+        <Fact name="Tool">
+          <ToolLink of={row} />
+        </Fact>
+        <Fact name="Agent">{row.agent}</Fact>
+        <Fact name="Key">{row.principal}</Fact>
+        <Fact name="Began">{moment(row.at)}</Fact>
+        <Fact name="Took">{ms(row.duration_ms)}</Fact>
+        <Fact name="Detail">{row.detail}</Fact>
+      </Facts>
+    </>
+  );
+}
+
+function Nothing(props: { loading: boolean; error: unknown }) {
+  if (props.error) return <Failure error={props.error} />;
+  if (props.loading) return <Loading />;
+  return <p className="quiet">Nobody remembers this call.</p>;
+}
+
+function ToolLink(props: { of: { server?: string | null; tool?: string | null; name?: string } }) {
+  const { server, tool, name } = props.of;
+  if (!server || !tool) return <>{name ?? "–"}</>;
+  return (
+    <a href={to("tools", server, tool)}>
+      {server}/{tool}
+    </a>
+  );
+}
+
+function Id(props: { of: string }) {
+  return (
+    <span className="id">
+      <code>{props.of}</code> <CopyButton text={props.of} />
+    </span>
+  );
+}
+
+function Steps(props: { of: Call }) {
+  const { steps } = props.of;
+  if (steps.length === 0) return null;
+  const words = (step: string) => STEPS.find((it) => it.step === step)?.words ?? step;
+  return (
+    <>
+      <h3>Steps</h3>
+      <table aria-label="Steps">
+        <thead>
+          <tr>
+            <th scope="col">Step</th>
+            <th scope="col" className="number">
+              From
+            </th>
+            <th scope="col" className="number">
+              Took
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {steps.map((step, at) => (
+            <tr key={at}>
+              <td>
+                <span className={`swatch step-${step.step}`} /> {words(step.step)} {step.note}
+              </td>
+              <td className="number">{ms(step.from_ms)}</td>
+              <td className="number">
+                {step.to_ms === null ? "still" : ms(step.to_ms - step.from_ms)}
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </>
+  );
+}
+
+function Arguments(props: { allowed: boolean; row?: AuditRow }) {
+  const { row } = props;
+  if (!props.allowed) return <p className="quiet">Reading them needs the right admin.</p>;
+  if (row?.arguments !== undefined) return <Json value={row.arguments} label="arguments" />;
+  if (!row) return <p className="quiet">The trail has no row of this call yet.</p>;
+  return (
+    <p className="quiet">
+      They are not kept. <code>audit: {"{ arguments: redacted }"}</code> in the config keeps them
+      without secrets.
+      {row.arguments_hash && (
+        <>
+          {" "}
+          Their SHA-256 is <code>{row.arguments_hash}</code>.
+        </>
+      )}
+    </p>
+  );
+}

@@ -1,0 +1,132 @@
+// The calls one by one: those that run on top with their clock, below them the last that are over.
+import { useEffect, useMemo, useState } from "react";
+import type { Call } from "../../api/types";
+import { Panel, StateBadge, TierBadge } from "../../kit/basics";
+import { type Column, Table } from "../../kit/table";
+import { bytes, count, ms } from "../../kit/words";
+import type { Heard } from "./log";
+
+/** Calls that are over sooner are seen when they are. */
+const SEEN_MS = 250;
+const MOST_RUNNING = 12;
+
+export function Running(props: { of: readonly Heard[]; open: (call: Call) => void }) {
+  const now = useNow(props.of.length > 0);
+  const old = props.of.filter((it) => took(it, now) > SEEN_MS);
+  if (old.length === 0) return null;
+  const more = old.length - MOST_RUNNING;
+  return (
+    <Panel title={`Running now: ${old.length}`} className="running-calls">
+      <ul>
+        {old.slice(0, MOST_RUNNING).map((it) => (
+          <li key={it.call.id}>
+            <span className="running-clock">{ms(took(it, now))}</span>
+            <button type="button" className="plain" onClick={() => props.open(it.call)}>
+              {it.call.name}
+            </button>
+            <span className={isWaiting(it.call) ? "badge warn" : "badge"}>{where(it.call)}</span>
+            <span className="quiet running-who">
+              {it.call.agent}, {it.call.principal}
+            </span>
+            <TierBadge tier={it.call.tier} />
+            {it.call.deadline_ms !== null && <Left of={it} now={now} />}
+          </li>
+        ))}
+      </ul>
+      {more > 0 && <p className="quiet">and {count(more, "other")} that began later.</p>}
+    </Panel>
+  );
+}
+
+/** What is left of its turn. */
+function Left(props: { of: Heard; now: number }) {
+  const { call } = props.of;
+  const began = Date.parse(call.at) - Date.parse(call.turn_began);
+  const left = (call.deadline_ms ?? 0) - began - took(props.of, props.now);
+  return left > 0 ? (
+    <span className="quiet">{ms(left)} left</span>
+  ) : (
+    <span className="badge bad">past the ceiling</span>
+  );
+}
+
+function took(of: Heard, now: number): number {
+  return of.call.duration_ms + Math.max(0, now - of.heard);
+}
+
+function isWaiting(call: Call): boolean {
+  return call.steps.at(-1)?.step === "leave";
+}
+
+function where(call: Call): string {
+  if (isWaiting(call)) return "waits for leave";
+  return call.steps.at(-1)?.step === "queued" ? "queued" : "running";
+}
+
+function useNow(ticking: boolean): number {
+  const [now, setNow] = useState(() => performance.now());
+  useEffect(() => {
+    if (!ticking) return;
+    const timer = setInterval(() => setNow(performance.now()), 100);
+    return () => clearInterval(timer);
+  }, [ticking]);
+  return now;
+}
+
+const TIME = new Intl.DateTimeFormat("en-GB", {
+  hour: "2-digit",
+  minute: "2-digit",
+  second: "2-digit",
+  fractionalSecondDigits: 3,
+});
+
+const columns = (open: (call: Call) => void): Column<Call>[] => [
+  {
+    id: "at",
+    title: "Began",
+    className: "number",
+    cell: (call) => <time dateTime={call.at}>{TIME.format(Date.parse(call.at))}</time>,
+  },
+  {
+    id: "name",
+    title: "Tool",
+    cell: (call) => (
+      <button type="button" className="plain" title={call.name} onClick={() => open(call)}>
+        {call.within ? "↳ " : ""}
+        {call.name}
+      </button>
+    ),
+  },
+  { id: "server", title: "Server", cell: (call) => call.server ?? <span>–</span> },
+  { id: "agent", title: "Agent", cell: (call) => call.agent },
+  { id: "principal", title: "Key", cell: (call) => call.principal },
+  { id: "tier", title: "Tier", cell: (call) => <TierBadge tier={call.tier} /> },
+  {
+    id: "outcome",
+    title: "Outcome",
+    cell: (call) => (
+      <>
+        <StateBadge state={call.outcome} /> {call.cached && <span className="quiet">cached</span>}
+      </>
+    ),
+  },
+  { id: "took", title: "Took", className: "number", cell: (call) => ms(call.duration_ms) },
+  { id: "size", title: "Result", className: "number", cell: (call) => bytes(call.result_bytes) },
+];
+
+export function List(props: { calls: readonly Call[]; open: (call: Call) => void }) {
+  const { open } = props;
+  const shown = useMemo(() => columns(open), [open]);
+  return (
+    <div className="panel calls-list">
+      <Table
+        label="Calls"
+        rows={props.calls}
+        id={(call) => call.id}
+        columns={shown}
+        open={open}
+        height={37}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,74 @@
+import { expect, test } from "vitest";
+import { CallLog, MOST } from "./log";
+import { sample } from "./sample";
+
+const ids = (log: CallLog) => log.snapshot().calls.map((call) => call.id);
+
+test("a call runs until it is done, and then stands on top of those that are over", () => {
+  const log = new CallLog();
+  const first = sample();
+  const running = sample({ outcome: null });
+  log.done(first);
+  log.started(running, 10);
+  expect(log.snapshot().running.map((it) => it.call.id)).toEqual([running.id]);
+  log.done({ ...running, outcome: "ok" });
+  expect(log.snapshot().running).toEqual([]);
+  expect(ids(log)).toEqual([running.id, first.id]);
+});
+
+test("what began and is over by the time it is told does not run for ever", () => {
+  const log = new CallLog();
+  log.started(sample({ outcome: "ok" }), 0);
+  expect(log.snapshot().running).toEqual([]);
+});
+
+test("the same call told twice is one call", () => {
+  const log = new CallLog();
+  const call = sample();
+  log.done(call);
+  log.fill([], [call], 0);
+  log.done(call);
+  expect(ids(log)).toEqual([call.id]);
+});
+
+test("however many come, only so many are kept, and these are the newest", () => {
+  const log = new CallLog();
+  const all = Array.from({ length: MOST * 3 }, () => sample());
+  for (const call of all) log.done(call);
+  const kept = ids(log);
+  expect(kept).toHaveLength(MOST);
+  expect(kept[0]).toBe(all.at(-1)?.id);
+  expect(log.snapshot().ended).toBe(all.length);
+});
+
+test("what fits a filter is kept though many others come", () => {
+  const log = new CallLog();
+  log.narrow({ outcome: "error" });
+  const failed = sample({ outcome: "error" });
+  log.done(failed);
+  for (let at = 0; at < MOST * 2; at += 1) log.done(sample());
+  expect(ids(log)).toEqual([failed.id]);
+  expect(log.find(failed.id)).toBe(failed);
+});
+
+test("a filter counts for what is known already, and taking it back shows all again", () => {
+  const log = new CallLog();
+  const [fs, web] = [sample({ server: "fs" }), sample({ server: "web" })];
+  log.done(fs);
+  log.done(web);
+  log.narrow({ server: "fs" });
+  expect(ids(log)).toEqual([fs.id]);
+  log.narrow({});
+  expect(ids(log)).toEqual([web.id, fs.id]);
+  expect(log.seen("server")).toEqual(["fs", "web"]);
+});
+
+test("what the gateway remembers comes in its order, behind what came later", () => {
+  const log = new CallLog();
+  const later = sample({ at: "2026-11-15T10:00:09Z" });
+  log.done(later);
+  const older = sample({ at: "2026-11-15T10:00:01Z" });
+  const oldest = sample({ at: "2026-11-15T10:00:00Z" });
+  log.fill([], [older, oldest], 0);
+  expect(ids(log)).toEqual([later.id, older.id, oldest.id]);
+});

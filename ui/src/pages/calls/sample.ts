@@ -1,0 +1,30 @@
+// Calls for tests of what is made of them.
+import type { Call } from "../../api/types";
+
+let made = 0;
+
+export function sample(more: Partial<Call> = {}): Call {
+  made += 1;
+  return {
+    id: `call-${made}`,
+    turn: "turn",
+    within: null,
+    at: "2026-11-15T10:00:00.100Z",
+    principal: "key:phone",
+    agent: "sage",
+    method: "tools/call",
+    name: "desk_say",
+    server: "desk",
+    tool: "say",
+    tier: "fast",
+    outcome: "ok",
+    detail: null,
+    cached: false,
+    duration_ms: 50,
+    result_bytes: 10,
+    turn_began: "2026-11-15T10:00:00.000Z",
+    deadline_ms: 500,
+    steps: [],
+    ...more,
+  };
+}

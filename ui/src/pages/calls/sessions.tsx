@@ -1,0 +1,137 @@
+// Live speech sessions that are held now: what they have done, their tier, and their end.
+import { useState } from "react";
+import { call, path, post } from "../../api/client";
+import { stale, useRead } from "../../api/queries";
+import type { Session, Tier } from "../../api/types";
+import { TIERS } from "../../api/types";
+import { Ago, Panel, Shown } from "../../kit/basics";
+import { Confirm } from "../../kit/dialog";
+import { type Column, Table } from "../../kit/table";
+import { complain, say } from "../../kit/toast";
+import { count } from "../../kit/words";
+import { to } from "../../route";
+import { useMay } from "../../session";
+
+export function Sessions() {
+  const sessions = useRead<{ sessions: Session[] }>("/api/sessions", 5000);
+  const [closing, setClosing] = useState<Session>();
+  const may = useMay("admin");
+  return (
+    <Panel className="sessions">
+      <Shown of={sessions}>
+        {(data) => (
+          <Table
+            label="Live sessions"
+            rows={data.sessions}
+            id={(session) => session.id}
+            columns={columns(may, setClosing)}
+            empty={
+              <>
+                Nobody is speaking. Voice clients connect to <code>/v1/realtime</code> and its like;
+                the page <a href={to("connect")}>Connect</a> has what they need.
+              </>
+            }
+          />
+        )}
+      </Shown>
+      {closing && <Close session={closing} close={() => setClosing(undefined)} />}
+    </Panel>
+  );
+}
+
+const columns = (may: boolean, close: (session: Session) => void): Column<Session>[] => [
+  {
+    id: "id",
+    title: "Session",
+    cell: (it) => (
+      <code className="clip" title={it.id}>
+        {it.id}
+      </code>
+    ),
+  },
+  { id: "agent", title: "Agent", cell: (it) => <a href={to("agents", it.agent)}>{it.agent}</a> },
+  { id: "principal", title: "Key", cell: (it) => it.principal },
+  {
+    id: "model",
+    title: "Model",
+    cell: (it) => (
+      <>
+        {it.model} <span className="quiet">{it.dialect}</span>
+      </>
+    ),
+  },
+  { id: "since", title: "Since", cell: (it) => <Ago time={it.since} /> },
+  { id: "tier", title: "Tier", cell: (it) => <TierOf session={it} may={may} /> },
+  { id: "tools", title: "Tools", className: "number", cell: (it) => it.tools },
+  { id: "turns", title: "Turns", className: "number", cell: (it) => it.turns },
+  { id: "calls", title: "Calls", className: "number", cell: (it) => it.calls },
+  {
+    id: "close",
+    title: <span className="hidden">Close</span>,
+    cell: (it) =>
+      may && (
+        <button type="button" className="small danger" onClick={() => close(it)}>
+          Close
+        </button>
+      ),
+  },
+];
+
+/** `""` lets what is said decide. */
+function TierOf(props: { session: Session; may: boolean }) {
+  const { session, may } = props;
+  const change = async (tier: string) => {
+    try {
+      await post(`${path("api", "sessions", session.id)}/tier`, { tier: (tier || null) as Tier });
+      say(tier ? `The session is ${tier} from now on` : "What is said decides again");
+    } catch (error) {
+      complain(error);
+    }
+    stale("api/sessions");
+  };
+  return (
+    <div className="session-tier">
+      <select
+        aria-label={`Tier of session ${session.id}`}
+        value={session.tier ?? ""}
+        disabled={!may}
+        onChange={(event) => void change(event.target.value)}
+      >
+        <option value="">as said</option>
+        {TIERS.map((tier) => (
+          <option key={tier}>{tier}</option>
+        ))}
+      </select>
+      <span className="quiet clip" title={session.tier_reason}>
+        {session.tier_reason}
+      </span>
+    </div>
+  );
+}
+
+function Close(props: { session: Session; close: () => void }) {
+  const { session } = props;
+  const confirm = async () => {
+    props.close();
+    try {
+      await call("DELETE", path("api", "sessions", session.id));
+      say("The session is closed");
+    } catch (error) {
+      complain(error);
+    }
+    stale("api/sessions");
+  };
+  return (
+    <Confirm
+      title="Close this session?"
+      action="Close it"
+      confirm={() => void confirm()}
+      close={props.close}
+    >
+      <p>
+        {session.agent} speaks with {session.principal}, {count(session.turns, "turn")} so far. The
+        line goes dead for whoever is on it; calls that run are ended.
+      </p>
+    </Confirm>
+  );
+}

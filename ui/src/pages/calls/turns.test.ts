@@ -1,0 +1,73 @@
+import { expect, test } from "vitest";
+import { sample } from "./sample";
+import { marks, turns } from "./turns";
+
+test("calls of one turn lie in its time, and what went past the ceiling is counted", () => {
+  const calls = [
+    sample({ id: "b", at: "2026-11-15T10:00:00.300Z", duration_ms: 400 }),
+    sample({ id: "a", at: "2026-11-15T10:00:00.100Z", duration_ms: 100 }),
+  ];
+  const [turn] = turns(calls, [], 0);
+  expect(turn?.lines.map((line) => [line.call.id, line.from, line.to])).toEqual([
+    ["a", 100, 200],
+    ["b", 300, 700],
+  ]);
+  expect(turn).toMatchObject({ deadline: 500, late: 1, span: 700 });
+});
+
+test("a turn that ends early is drawn up to its ceiling", () => {
+  const [turn] = turns([sample({ duration_ms: 1 })], [], 0);
+  expect(turn?.span).toBe(500);
+  const [free] = turns([sample({ deadline_ms: null, duration_ms: 30 })], [], 0);
+  expect(free).toMatchObject({ span: 130, late: 0 });
+});
+
+test("what a program called stands below it, however deep", () => {
+  const calls = [
+    sample({ id: "inner", within: "outer", at: "2026-11-15T10:00:00.120Z" }),
+    sample({ id: "other", at: "2026-11-15T10:00:00.110Z" }),
+    sample({ id: "outer", at: "2026-11-15T10:00:00.100Z" }),
+    sample({ id: "innermost", within: "inner", at: "2026-11-15T10:00:00.130Z" }),
+    sample({ id: "orphan", within: "forgotten", at: "2026-11-15T10:00:00.140Z" }),
+  ];
+  const [turn] = turns(calls, [], 0);
+  expect(turn?.lines.map((line) => `${line.depth} ${line.call.id}`)).toEqual([
+    "0 outer",
+    "1 inner",
+    "2 innermost",
+    "0 other",
+    "0 orphan",
+  ]);
+});
+
+test("a call that runs has come as far as the clock says, and its last step with it", () => {
+  const call = sample({
+    outcome: null,
+    duration_ms: 20,
+    steps: [
+      { step: "admitted", from_ms: 0, to_ms: 1 },
+      { step: "attempt", from_ms: 1, to_ms: null },
+    ],
+  });
+  const [turn] = turns([], [{ call, heard: 1000 }], 1300);
+  expect(turn?.lines[0]).toMatchObject({ from: 100, to: 420, running: true });
+  expect(turn?.lines[0]?.steps.at(-1)?.to_ms).toBe(320);
+});
+
+test("turns are apart, the newest first", () => {
+  const calls = [
+    sample({ turn: "old", turn_began: "2026-11-15T10:00:00Z" }),
+    sample({ turn: "new", turn_began: "2026-11-15T10:00:05Z", at: "2026-11-15T10:00:05.1Z" }),
+  ];
+  expect(turns(calls, [], 0).map((turn) => turn.id)).toEqual(["new", "old"]);
+});
+
+test("marks of an axis are round and few", () => {
+  for (const span of [0.3, 7, 520, 1560, 4160, 130_000]) {
+    const found = marks(span);
+    expect(found.length).toBeGreaterThan(1);
+    expect(found.length).toBeLessThan(6);
+    expect(found.every((mark) => mark <= span)).toBe(true);
+  }
+  expect(marks(520)).toEqual([200, 400]);
+});

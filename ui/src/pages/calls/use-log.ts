@@ -1,0 +1,111 @@
+// The log of calls for a page that shows it: filled from the gateway, kept up by its events, and told
+// to React a few times a second, however many calls there are.
+import { useCallback, useEffect, useRef, useState } from "react";
+import { get, Problem, query } from "../../api/client";
+import { useEvents } from "../../api/events";
+import type { Call } from "../../api/types";
+import { CallLog, type Filter, type Snapshot } from "./log";
+
+/** Nobody reads faster than this. */
+const PACE_MS = 120;
+/** How often it is asked how far calls are that run. */
+const LOOK_MS = 2000;
+
+interface Page {
+  running: Call[];
+  calls: Call[];
+  next: number | string | null;
+}
+
+export interface Live {
+  log: CallLog;
+  shown: Snapshot;
+  problem?: Problem;
+  ready: boolean;
+  /** Reads what is older; absent when the gateway remembers no more. */
+  older?: () => void;
+}
+
+export function useLog(filter: Filter): Live {
+  const log = useRef<CallLog>(undefined);
+  log.current ??= new CallLog();
+  const kept = log.current;
+  const [shown, setShown] = useState(() => kept.snapshot());
+  const [problem, setProblem] = useState<Problem>();
+  const [ready, setReady] = useState(false);
+  const [next, setNext] = useState<number | string | null>(null);
+  const touch = usePaced(useCallback(() => setShown(kept.snapshot()), [kept]));
+  const wanted = JSON.stringify(filter);
+
+  const read = useCallback(
+    async (after: number | string | undefined, signal?: AbortSignal) => {
+      const { tier: _, ...asked }: Filter = JSON.parse(wanted);
+      try {
+        const page = await get<Page>(`/api/calls${query({ ...asked, after, limit: 500 })}`, signal);
+        kept.fill(after === undefined ? page.running : undefined, page.calls, performance.now());
+        setNext(page.next);
+        setProblem(undefined);
+      } catch (error) {
+        if (signal?.aborted) return;
+        setProblem(Problem.of(error));
+      }
+      setReady(true);
+      touch();
+    },
+    [kept, wanted, touch],
+  );
+
+  useEffect(() => {
+    const leaving = new AbortController();
+    kept.narrow(JSON.parse(wanted));
+    touch();
+    void read(undefined, leaving.signal);
+    return () => leaving.abort();
+  }, [kept, wanted, read, touch]);
+
+  useEvents<Call>(["call_started", "call_done", "missed", "opened"], (data, name) => {
+    if (name === "call_started") kept.started(data, performance.now());
+    else if (name === "call_done") kept.done(data);
+    else void read(undefined);
+    touch();
+  });
+
+  // Of a call that runs nothing is told: what it waits for is asked.
+  const busy = shown.running.length > 0;
+  useEffect(() => {
+    if (!busy) return;
+    const timer = setInterval(async () => {
+      const asked = await get<Page>("/api/calls?limit=1").catch(() => undefined);
+      if (asked) kept.fill(asked.running, [], performance.now());
+      touch();
+    }, LOOK_MS);
+    return () => clearInterval(timer);
+  }, [busy, kept, touch]);
+
+  const older = next === null ? undefined : () => void read(next);
+  return { log: kept, shown, problem, ready, older };
+}
+
+/** Calls `act` in a frame of its own, at most once for each span of time, and always after the last touch. */
+function usePaced(act: () => void): () => void {
+  const waiting = useRef<ReturnType<typeof setTimeout>>(undefined);
+  const last = useRef(0);
+  useEffect(
+    () => () => {
+      clearTimeout(waiting.current);
+      waiting.current = undefined;
+    },
+    [],
+  );
+  return useCallback(() => {
+    if (waiting.current !== undefined) return;
+    const wait = Math.max(0, PACE_MS - (performance.now() - last.current));
+    waiting.current = setTimeout(() => {
+      requestAnimationFrame(() => {
+        waiting.current = undefined;
+        last.current = performance.now();
+        act();
+      });
+    }, wait);
+  }, [act]);
+}

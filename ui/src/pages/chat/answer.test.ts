@@ -1,0 +1,132 @@
+import { expect, test } from "vitest";
+import { type Answer, BLANK, factsOf, heard, messagesOf, waiting, withResults } from "./answer";
+
+const chunk = (delta: object, more: object = {}) =>
+  [
+    "message",
+    JSON.stringify({ choices: [{ index: 0, delta, finish_reason: null }], ...more }),
+  ] as const;
+const told = (said: object) => ["tollgate", JSON.stringify({ ...said, choices: [] })] as const;
+const all = (...said: (readonly [string, string])[]): Answer =>
+  said.reduce((answer, [name, data]) => heard(answer, name, data), BLANK);
+
+test("words come together, and the end says why", () => {
+  const end = JSON.stringify({
+    choices: [{ delta: {}, finish_reason: "stop" }],
+    tollgate: { ended: "answered", model: "small", rounds: 2 },
+  });
+  const answer = all(chunk({ content: "Well " }), chunk({ content: "met." }), ["message", end]);
+  expect(answer).toMatchObject({ text: "Well met.", ended: "answered", model: "small", rounds: 2 });
+});
+
+test("calls run one by one or side by side, also where ids come again", () => {
+  const answer = all(
+    told({ type: "call", id: "c1", name: "roll", arguments: "{}" }),
+    told({ type: "call", id: "c2", name: "search", arguments: "{}" }),
+    told({ type: "result", id: "c2", name: "search", status: "ok", duration_ms: 7 }),
+    told({ type: "result", id: "c1", name: "roll", status: "error", duration_ms: 3 }),
+    told({ type: "call", id: "c1", name: "roll", arguments: "{}" }),
+  );
+  expect(answer.calls.map((call) => [call.name, call.status, call.duration_ms])).toEqual([
+    ["roll", "error", 3],
+    ["search", "ok", 7],
+    ["roll", null, null],
+  ]);
+});
+
+test("a call for us comes in pieces", () => {
+  const piece = (index: number, more: object) => chunk({ tool_calls: [{ index, ...more }] });
+  const answer = all(
+    piece(0, { id: "a", function: { name: "wipe", arguments: "" } }),
+    piece(0, { function: { arguments: '{"what":' } }),
+    piece(0, { function: { arguments: '"all"}' } }),
+    piece(1, { id: "b", function: { name: "say", arguments: "{}" } }),
+  );
+  expect(waiting(answer).map((call) => [call.name, call.arguments])).toEqual([
+    ["wipe", '{"what":"all"}'],
+    ["say", "{}"],
+  ]);
+});
+
+test("notes are kept, but of progress only the last", () => {
+  const answer = all(
+    told({ type: "announcement", message: "One moment." }),
+    told({ type: "progress", progress: { progress: 1, total: 3 } }),
+    told({ type: "progress", progress: { progress: 2, total: 3, message: "reading" } }),
+    told({ type: "fallback", from: "big", to: "small", why: "503" }),
+    told({ type: "lost", lost: ["top_k"] }),
+    told({ type: "something new" }),
+  );
+  expect(answer.notes.map((note) => note.text)).toEqual([
+    "One moment.",
+    "reading: 2 of 3",
+    "big could not answer (503): small",
+    "the provider has no words for top_k",
+  ]);
+});
+
+test("what cannot be read, and what the model says of its failure, is an error", () => {
+  expect(all(["message", "{half"]).error).toContain("no JSON");
+  expect(all(["message", '{"error":{"message":"overloaded"}}']).error).toBe("overloaded");
+  expect(all(["message", "[DONE]"])).toEqual(BLANK);
+});
+
+test("results stand beside their calls, and go back in the order of the history", () => {
+  const answer = withResults({
+    ...all(
+      chunk({ tool_calls: [{ index: 0, id: "a", function: { name: "wipe", arguments: "{}" } }] }),
+      told({ type: "call", id: "b", name: "roll", arguments: "{}" }),
+    ),
+    history: [
+      {
+        role: "assistant",
+        content: null,
+        tool_calls: [
+          { id: "a", type: "function", function: { name: "wipe", arguments: "{}" } },
+          { id: "b", type: "function", function: { name: "roll", arguments: "{}" } },
+        ],
+      },
+      { role: "tool", tool_call_id: "b", content: "5" },
+    ],
+  });
+  expect(answer.calls.map((call) => [call.id, call.result])).toEqual([
+    ["a", null],
+    ["b", "5"],
+  ]);
+  const ran = answer.calls.map((call) => (call.id === "a" ? { ...call, result: "done" } : call));
+  expect(messagesOf({ ...answer, calls: ran }).slice(1)).toEqual([
+    { role: "tool", tool_call_id: "b", content: "5" },
+    { role: "tool", tool_call_id: "a", content: "done" },
+  ]);
+});
+
+test("calls that are only for us go back with their own message", () => {
+  const answer = all(
+    chunk({ tool_calls: [{ index: 0, id: "a", function: { name: "wipe", arguments: "{}" } }] }),
+  );
+  expect(messagesOf(answer)).toEqual([
+    {
+      role: "assistant",
+      content: null,
+      tool_calls: [{ id: "a", type: "function", function: { name: "wipe", arguments: "{}" } }],
+    },
+    { role: "tool", tool_call_id: "a", content: "The user did not let this call run." },
+  ]);
+});
+
+test("an answer without history is its words, and one without words is nothing", () => {
+  expect(messagesOf({ ...BLANK, text: "Hm." })).toEqual([{ role: "assistant", content: "Hm." }]);
+  expect(messagesOf(BLANK)).toEqual([]);
+});
+
+test("headers say what was decided", () => {
+  const facts = factsOf(
+    new Headers({
+      "x-tollgate-tier": "fast",
+      "x-tollgate-tier-reason": "nothing asked for more",
+      "x-tollgate-tools-visible": "11",
+      "x-tollgate-deadline-ms": "500",
+    }),
+  );
+  expect(facts).toMatchObject({ tier: "fast", visible: 11, deadline_ms: 500, pruned: null });
+});

@@ -1,0 +1,223 @@
+// The conversation itself. It outlives the page that shows it, and nothing else: it is kept in memory
+// only, and gone when the tab is.
+import { useSyncExternalStore } from "react";
+import { call, Problem, send } from "../../api/client";
+import { events } from "../../api/stream";
+import type { Tier } from "../../api/types";
+import {
+  type Answer,
+  BLANK,
+  factsOf,
+  heard,
+  type Message,
+  messagesOf,
+  type Shown,
+  waiting,
+  withResults,
+} from "./answer";
+
+export interface Settings {
+  /** Whoever is asked: an agent; or nobody, and the model alone answers. */
+  agent?: string;
+  /** By which model the agent answers; its own choice if there is none. */
+  model?: string;
+  tier?: Tier;
+  variables: { name: string; value: string }[];
+}
+
+export type Item =
+  | { kind: "user"; text: string }
+  | { kind: "answer"; answer: Answer; began: number; took: number | null; stopped: boolean };
+
+export interface State {
+  items: readonly Item[];
+  /** An answer comes. */
+  busy: boolean;
+  /** Calls that were sent to be run. */
+  running: ReadonlySet<string>;
+}
+
+type AnswerItem = Extract<Item, { kind: "answer" }>;
+
+export class Conversation {
+  private items: Item[] = [];
+  private running = new Set<string>();
+  private leaving: AbortController | undefined;
+  private id = newId();
+  private state: State = { items: [], busy: false, running: new Set() };
+  private readonly listeners = new Set<() => void>();
+  private frame = 0;
+
+  readonly subscribe = (listener: () => void) => {
+    this.listeners.add(listener);
+    return () => this.listeners.delete(listener);
+  };
+
+  readonly snapshot = () => this.state;
+
+  say(text: string, settings: Settings) {
+    this.items.push({ kind: "user", text });
+    void this.ask(settings);
+  }
+
+  stop() {
+    this.leaving?.abort();
+  }
+
+  forget() {
+    this.stop();
+    this.items = [];
+    this.running.clear();
+    this.id = newId();
+    this.publish();
+  }
+
+  /** Has a call run that the model asked us for; when it was the last of them the turn goes on. */
+  async run(shown: Shown, settings: Settings) {
+    const item = this.last();
+    if (!item || this.running.has(shown.id)) return;
+    this.running.add(shown.id);
+    this.publish();
+    const began = performance.now();
+    let [status, result] = ["ran", ""];
+    try {
+      const { name, arguments: given } = shown;
+      const body = { id: shown.id, type: "function", function: { name, arguments: given } };
+      const asked = { body, headers: headersOf(settings) };
+      const message = await call<{ content: unknown }>("POST", EXECUTE, asked);
+      result =
+        typeof message.content === "string" ? message.content : JSON.stringify(message.content);
+    } catch (error) {
+      [status, result] = ["failed", Problem.of(error).message];
+    }
+    this.running.delete(shown.id);
+    this.settle(
+      item,
+      shown.id,
+      { status, result, duration_ms: performance.now() - began },
+      settings,
+    );
+  }
+
+  /** The model is told that it may not. */
+  decline(shown: Shown, settings: Settings) {
+    const item = this.last();
+    if (item) this.settle(item, shown.id, { status: "declined", result: null }, settings);
+  }
+
+  private settle(item: AnswerItem, id: string, came: Partial<Shown>, settings: Settings) {
+    const calls = item.answer.calls.map((it) =>
+      it.id === id && it.status === "returned" ? { ...it, ...came } : it,
+    );
+    const at = this.items.indexOf(item);
+    // Somebody may have begun anew meanwhile.
+    if (at < 0) return;
+    const settled = { ...item, answer: { ...item.answer, calls } };
+    this.items[at] = settled;
+    this.publish();
+    if (waiting(settled.answer).length === 0) void this.ask(settings);
+  }
+
+  private async ask(settings: Settings) {
+    const messages = this.messages();
+    const began = performance.now();
+    const leaving = new AbortController();
+    this.leaving = leaving;
+    let item: AnswerItem = { kind: "answer", answer: BLANK, began, took: null, stopped: false };
+    this.items.push(item);
+    const at = this.items.length - 1;
+    const change = (more: Partial<AnswerItem>) => {
+      const before = item;
+      item = { ...item, ...more };
+      if (this.items[at] === before) this.items[at] = item;
+      this.touch();
+    };
+    this.publish();
+    try {
+      const response = await send("POST", "/v1/chat/completions", {
+        headers: { ...headersOf(settings), "x-tollgate-conversation": this.id },
+        body: {
+          model: settings.model ?? settings.agent,
+          messages,
+          stream: true,
+          stream_options: { include_usage: true },
+        },
+        signal: leaving.signal,
+      });
+      change({ answer: { ...item.answer, facts: factsOf(response.headers) } });
+      for await (const { event, data } of events(response)) {
+        if (event !== "comment") change({ answer: heard(item.answer, event, data) });
+      }
+      const brokeOff = item.answer.ended === null && item.answer.error === null;
+      const error = brokeOff ? "the answer broke off" : item.answer.error;
+      change({ answer: withResults({ ...item.answer, error }) });
+    } catch (error) {
+      if (leaving.signal.aborted) change({ stopped: true });
+      else change({ answer: { ...item.answer, error: Problem.of(error).message } });
+    }
+    change({ took: performance.now() - began });
+    if (this.leaving === leaving) this.leaving = undefined;
+    this.publish();
+  }
+
+  private messages(): Message[] {
+    return this.items.flatMap((item): Message[] =>
+      item.kind === "user" ? [{ role: "user", content: item.text }] : messagesOf(item.answer),
+    );
+  }
+
+  private last(): AnswerItem | undefined {
+    const item = this.items.at(-1);
+    return item?.kind === "answer" ? item : undefined;
+  }
+
+  /** Words come faster than they are drawn. */
+  private touch() {
+    if (this.frame) return;
+    this.frame = requestAnimationFrame(() => this.publish());
+  }
+
+  private publish() {
+    cancelAnimationFrame(this.frame);
+    this.frame = 0;
+    this.state = {
+      items: [...this.items],
+      busy: this.leaving !== undefined,
+      running: new Set(this.running),
+    };
+    for (const listener of this.listeners) listener();
+  }
+}
+
+const EXECUTE = "/v1/mcp/tool/execute?format=chat";
+
+function newId(): string {
+  const bytes = crypto.getRandomValues(new Uint8Array(12));
+  return `page-${[...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;
+}
+
+export const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+export function headersOf(settings: Settings): Record<string, string> {
+  const headers: Record<string, string> = { "x-tollgate-events": "true" };
+  if (settings.agent) headers["x-tollgate-agent"] = settings.agent;
+  if (settings.tier) headers["x-tollgate-tier"] = settings.tier;
+  for (const { name, value } of settings.variables) {
+    if (!NAME.test(name) || !value) continue;
+    headers[`x-tollgate-var-${name.replaceAll("_", "-")}`] = asBytes(value);
+  }
+  return headers;
+}
+
+/** Headers hold bytes: each byte of the UTF-8 is one character of it. */
+function asBytes(text: string): string {
+  const line = text.replace(/[\r\n\0]/g, " ");
+  return String.fromCharCode(...new TextEncoder().encode(line));
+}
+
+const conversation = new Conversation();
+
+export function useConversation(): { state: State; conversation: Conversation } {
+  const state = useSyncExternalStore(conversation.subscribe, conversation.snapshot);
+  return { state, conversation };
+}

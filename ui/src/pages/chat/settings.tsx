@@ -1,0 +1,141 @@
+// Who is asked, and how.
+import { useRead } from "../../api/queries";
+import { TIERS, type Tier } from "../../api/types";
+import { Failure, Field, Panel } from "../../kit/basics";
+import { NAME, type Settings } from "./conversation";
+
+interface Models {
+  data: { id: string; display_name: string; owned_by: string }[];
+}
+
+export function useModels() {
+  const models = useRead<Models>("/v1/models");
+  const all = models.data?.data ?? [];
+  return {
+    agents: all.filter((it) => it.owned_by === "tollgate-agent"),
+    models: all.filter((it) => it.owned_by !== "tollgate-agent"),
+    error: models.error,
+  };
+}
+
+export function Choose(props: {
+  settings: Settings;
+  change: (settings: Settings) => void;
+  offered: ReturnType<typeof useModels>;
+}) {
+  const { settings, change, offered } = props;
+  const isAgent = settings.agent !== undefined;
+  const named = offered.agents.find((it) => it.id === settings.agent)?.display_name;
+  const described = named === settings.agent ? undefined : named;
+  return (
+    <Panel title="Who answers">
+      {offered.error && <Failure error={offered.error} />}
+      <Field label="Agent" help={isAgent ? described : "No prompt, no tools, no loop."}>
+        {(id) => (
+          <select
+            id={id}
+            value={settings.agent ?? ""}
+            onChange={(event) => {
+              const agent = event.target.value || undefined;
+              const model = agent ? undefined : (settings.model ?? offered.models[0]?.id);
+              change({ ...settings, agent, model });
+            }}
+          >
+            {offered.agents.map((it) => (
+              <option key={it.id}>{it.id}</option>
+            ))}
+            <option value="">none: a model alone</option>
+          </select>
+        )}
+      </Field>
+      <Field label="Model">
+        {(id) => (
+          <select
+            id={id}
+            value={settings.model ?? ""}
+            onChange={(event) => change({ ...settings, model: event.target.value || undefined })}
+          >
+            {isAgent && <option value="">as the agent prefers</option>}
+            {offered.models.map((it) => (
+              <option key={it.id}>{it.id}</option>
+            ))}
+          </select>
+        )}
+      </Field>
+      <Field label="Tier" help="Above the agent's ceiling it needs the right override_tier.">
+        {(id) => (
+          <select
+            id={id}
+            value={settings.tier ?? ""}
+            disabled={!isAgent}
+            onChange={(event) =>
+              change({ ...settings, tier: (event.target.value || undefined) as Tier | undefined })
+            }
+          >
+            <option value="">what is said decides</option>
+            {TIERS.map((tier) => (
+              <option key={tier}>{tier}</option>
+            ))}
+          </select>
+        )}
+      </Field>
+      {isAgent && <Variables settings={settings} change={change} />}
+    </Panel>
+  );
+}
+
+/** For placeholders in the agent's prompt. */
+function Variables(props: { settings: Settings; change: (settings: Settings) => void }) {
+  const { settings, change } = props;
+  const { variables } = settings;
+  const put = (at: number, more: Partial<{ name: string; value: string }>) =>
+    change({
+      ...settings,
+      variables: variables.map((it, index) => (index === at ? { ...it, ...more } : it)),
+    });
+  return (
+    <fieldset className="variables">
+      <legend>Variables</legend>
+      {variables.map((it, at) => (
+        <div key={at} className="variable">
+          <input
+            aria-label={`Name of variable ${at + 1}`}
+            aria-invalid={it.name !== "" && !NAME.test(it.name)}
+            placeholder="caller_name"
+            spellCheck={false}
+            value={it.name}
+            onChange={(event) => put(at, { name: event.target.value.trim() })}
+          />
+          <input
+            aria-label={`Value of variable ${at + 1}`}
+            placeholder="value"
+            value={it.value}
+            onChange={(event) => put(at, { value: event.target.value })}
+          />
+          <button
+            type="button"
+            className="small"
+            aria-label={`Remove variable ${at + 1}`}
+            onClick={() =>
+              change({ ...settings, variables: variables.filter((_, index) => index !== at) })
+            }
+          >
+            ✕
+          </button>
+        </div>
+      ))}
+      {variables.some((it) => it.name !== "" && !NAME.test(it.name)) && (
+        <p className="error" role="alert">
+          Names have letters, digits and _.
+        </p>
+      )}
+      <button
+        type="button"
+        className="small"
+        onClick={() => change({ ...settings, variables: [...variables, { name: "", value: "" }] })}
+      >
+        Add a variable
+      </button>
+    </fieldset>
+  );
+}

@@ -1,0 +1,51 @@
+// Whether the client has come yet: by its key, or by the first call since the page was opened.
+import { useState } from "react";
+import { useRead } from "../../api/queries";
+import type { Call, Key } from "../../api/types";
+import { Ago } from "../../kit/basics";
+import { to } from "../../route";
+
+const EVERY = 2000;
+
+export function Seen(props: { name: string | undefined; client: string }) {
+  return props.name ? (
+    <ByKey name={props.name} client={props.client} />
+  ) : (
+    <ByCall client={props.client} />
+  );
+}
+
+function ByKey(props: { name: string; client: string }) {
+  const keys = useRead<{ keys: Key[] }>("/api/keys", EVERY).data?.keys;
+  const used = keys?.find((it) => it.name === props.name)?.last_used ?? undefined;
+  return (
+    <Sign client={props.client} at={used} calls={`?principal=${encodeURIComponent(props.name)}`} />
+  );
+}
+
+function ByCall(props: { client: string }) {
+  const [since] = useState(() => Date.now() - 1000);
+  const calls = useRead<{ running: Call[]; calls: Call[] }>("/api/calls?limit=1", EVERY).data;
+  const last = calls?.calls[0] ?? calls?.running[0];
+  const at = last && Date.parse(last.at) >= since ? last.at : undefined;
+  return <Sign client={props.client} at={at} calls="" />;
+}
+
+function Sign(props: { client: string; at: string | undefined; calls: string }) {
+  if (!props.at) {
+    return (
+      <p className="seen" role="status">
+        <span className="spinner" aria-hidden="true" />
+        Waiting for the first request of {props.client}… Start it, or let it read its config again.
+      </p>
+    );
+  }
+  return (
+    <div className="note good" role="status">
+      <span>
+        ✓ Seen: {props.client} was here <Ago time={props.at} />.
+      </span>
+      <a href={to("calls") + props.calls}>Its calls</a>
+    </div>
+  );
+}

@@ -1,0 +1,216 @@
+// Is it well, what is slow, what needs a person.
+import { useMemo } from "react";
+import type uPlot from "uplot";
+import { useRead } from "../api/queries";
+import type { Overview } from "../api/types";
+import { Empty, Figure, Page, Panel, Shown, TierBadge } from "../kit/basics";
+import { axis, Chart, type Colours } from "../kit/chart";
+import { AsCommand } from "../kit/code";
+import { Table } from "../kit/table";
+import { count, ms, percent, span } from "../kit/words";
+import { to } from "../route";
+
+export default function OverviewPage() {
+  const overview = useRead<Overview>("/api/overview", 5000);
+  return (
+    <Page
+      title="Overview"
+      lead={overview.data && lead(overview.data)}
+      actions={<AsCommand cli="tollgate doctor" path="/api/overview" />}
+    >
+      <Shown of={overview}>
+        {(data) => (
+          <>
+            <Attention of={data} />
+            <Figures of={data} />
+            <Panel title="Calls of the last hour">
+              <Minutes of={data} />
+            </Panel>
+            <div className="columns">
+              <Panel title="By tier, last hour">
+                <Tiers of={data} />
+              </Panel>
+              <Panel title="Slowest tools">
+                <Slowest of={data} />
+              </Panel>
+            </div>
+          </>
+        )}
+      </Shown>
+    </Page>
+  );
+}
+
+function lead(of: Overview): string {
+  const file = of.config.file ?? "built-in defaults";
+  const locked = of.config.file && !of.config.writable ? ", read only" : "";
+  return `Up for ${span(of.uptime_s)} on ${of.listen}, environment ${of.environment}, config: ${file}${locked}.`;
+}
+
+function Attention(props: { of: Overview }) {
+  const { attention } = props.of;
+  if (attention.length === 0) {
+    return <div className="note good">Nothing needs you.</div>;
+  }
+  return (
+    <Panel title="Needs a person">
+      <ul className="attention">
+        {attention.map((it) => (
+          <li key={it.kind + it.text}>
+            <span className="badge">{it.kind}</span>
+            <a href={`#/${it.link}`}>{it.text}</a>
+          </li>
+        ))}
+      </ul>
+    </Panel>
+  );
+}
+
+function Figures(props: { of: Overview }) {
+  const { servers, tools, calls, approvals, sessions } = props.of;
+  const all = Object.values(servers).reduce((sum, it) => sum + it, 0) - servers.disabled;
+  const up = servers.ready + servers.degraded;
+  const lastMinutes = calls.minutes.slice(-5);
+  const recent = lastMinutes.reduce((sum, it) => sum + it.calls, 0);
+  const errors = lastMinutes.reduce((sum, it) => sum + it.errors, 0);
+  const misses = calls.tiers.reduce((sum, it) => sum + it.misses, 0);
+  const hidden = tools.withheld > 0 ? `${tools.withheld} withheld` : undefined;
+  return (
+    <div className="figures">
+      <Figure
+        label="servers up"
+        value={`${up} / ${all}`}
+        href={to("servers")}
+        tone={up < all ? "warn" : ""}
+        note={servers.disabled > 0 ? `${servers.disabled} disabled` : undefined}
+      />
+      <Figure
+        label="tools served"
+        value={tools.served.toLocaleString("en")}
+        href={to("tools")}
+        note={hidden}
+      />
+      <Figure
+        label="calls a minute"
+        value={(recent / Math.max(lastMinutes.length, 1)).toFixed(1)}
+        href={to("calls")}
+      />
+      <Figure
+        label="failed, last 5 min"
+        value={recent > 0 ? percent(errors / recent) : "–"}
+        href={`${to("calls")}?outcome=error`}
+        tone={errors > 0 ? "warn" : ""}
+      />
+      <Figure
+        label="out of time, last hour"
+        value={misses}
+        href={to("calls")}
+        tone={misses > 0 ? "warn" : ""}
+      />
+      <Figure
+        label="wait for approval"
+        value={approvals}
+        href={to("approvals")}
+        tone={approvals > 0 ? "warn" : ""}
+      />
+      <Figure label="live sessions" value={sessions} href={`${to("calls")}?tab=sessions`} />
+    </div>
+  );
+}
+
+/** Seconds since 1970, as uPlot has them. */
+const clock = (at: number) => new Date(at * 1000).toLocaleTimeString("en-GB");
+
+function minutes(colours: Colours): Omit<uPlot.Options, "width" | "height"> {
+  return {
+    legend: { show: true, live: true },
+    cursor: { drag: { x: false, y: false } },
+    scales: { y: { range: (_, __, most) => [0, Math.max(most * 1.1, 5)] } },
+    axes: [
+      axis(colours, { values: (_, times) => times.map((at) => clock(at).slice(0, 5)) }),
+      axis(colours, { size: 48 }),
+    ],
+    series: [
+      { value: (_, at) => (at ? clock(at) : "–") },
+      {
+        label: "calls",
+        stroke: colours.accent,
+        width: 2,
+        fill: `${colours.accent}22`,
+        points: { show: false },
+      },
+      { label: "failed", stroke: colours.bad, width: 2, points: { show: false } },
+      { label: "out of time", stroke: colours.warn, width: 2, points: { show: false } },
+    ],
+  };
+}
+
+function Minutes(props: { of: Overview }) {
+  const data = useMemo<uPlot.AlignedData>(() => {
+    const all = props.of.calls.minutes;
+    return [
+      all.map((it) => Date.parse(it.at) / 1000),
+      all.map((it) => it.calls),
+      all.map((it) => it.errors),
+      all.map((it) => it.misses),
+    ];
+  }, [props.of]);
+  return (
+    <Chart
+      label="Calls, failed calls and calls out of time by minute"
+      data={data}
+      height={180}
+      options={minutes}
+    />
+  );
+}
+
+function Tiers(props: { of: Overview }) {
+  return (
+    <Table
+      label="Calls by tier"
+      rows={props.of.calls.tiers}
+      id={(row) => row.tier}
+      columns={[
+        { id: "tier", title: "Tier", cell: (row) => <TierBadge tier={row.tier} /> },
+        {
+          id: "calls",
+          title: "Calls",
+          className: "number",
+          cell: (row) => row.calls.toLocaleString("en"),
+        },
+        { id: "errors", title: "Failed", className: "number", cell: (row) => row.errors },
+        { id: "misses", title: "Out of time", className: "number", cell: (row) => row.misses },
+        { id: "p50", title: "p50", className: "number", cell: (row) => ms(row.p50_ms) },
+        { id: "p99", title: "p99", className: "number", cell: (row) => ms(row.p99_ms) },
+      ]}
+    />
+  );
+}
+
+function Slowest(props: { of: Overview }) {
+  if (props.of.slowest.length === 0) {
+    return (
+      <Empty>
+        Nothing was measured yet. <a href={to("tools")}>Try {count(1, "tool")}</a>, or run{" "}
+        <code>tollgate calibrate</code>.
+      </Empty>
+    );
+  }
+  return (
+    <Table
+      label="Slowest tools"
+      rows={props.of.slowest}
+      id={(row) => row.name}
+      columns={[
+        {
+          id: "name",
+          title: "Tool",
+          cell: (row) => <a href={to("tools", row.server, row.tool)}>{row.name}</a>,
+        },
+        { id: "tier", title: "Tier", cell: (row) => <TierBadge tier={row.tier} /> },
+        { id: "p99", title: "p99", className: "number", cell: (row) => ms(row.p99_ms) },
+      ]}
+    />
+  );
+}

@@ -1,0 +1,62 @@
+// Which agents are to see the tools of a new server. What no list lets in, nobody sees.
+import { useRead } from "../../../api/queries";
+import { Panel } from "../../../kit/basics";
+import { visible } from "../../../kit/foreign";
+
+interface File {
+  config: {
+    default_agent?: string;
+    agents?: Record<string, { description?: string }> | { name: string; description?: string }[];
+  };
+}
+
+interface Choice {
+  name: string;
+  description: string;
+}
+
+/** The agents of the config file; without any, there is one that sees everything. */
+export function useAgents(): { all: Choice[]; usual: string[] } {
+  const file = useRead<File>("/api/config?format=json").data;
+  const { agents = {}, default_agent } = file?.config ?? {};
+  const all = Array.isArray(agents)
+    ? agents.map((it) => ({ name: it.name, description: it.description ?? "" }))
+    : Object.entries(agents).map(([name, it]) => ({ name, description: it?.description ?? "" }));
+  const usual = all.filter((it) => it.name === (default_agent ?? all[0]?.name));
+  return { all, usual: usual.map((it) => it.name) };
+}
+
+export function AgentChoice(props: {
+  of: Choice[];
+  chosen: readonly string[];
+  choose: (chosen: string[]) => void;
+}) {
+  const { of, chosen, choose } = props;
+  if (of.length === 0) return null;
+  const toggled = (name: string) =>
+    chosen.includes(name) ? chosen.filter((it) => it !== name) : [...chosen, name];
+  return (
+    <Panel title="Who sees its tools">
+      <ul className="tool-choice">
+        {of.map((it) => (
+          <li key={it.name}>
+            <label>
+              <input
+                type="checkbox"
+                checked={chosen.includes(it.name)}
+                onChange={() => choose(toggled(it.name))}
+              />
+              <code>{visible(it.name)}</code>
+            </label>
+            <span className="quiet">{visible(it.description)}</span>
+          </li>
+        ))}
+      </ul>
+      <p className="help">
+        {chosen.length === 0
+          ? "No agent: it runs, and nobody can call it until an agent's list has its tools."
+          : "All its tools are put into the list of each agent chosen here."}
+      </p>
+    </Panel>
+  );
+}

@@ -1,0 +1,103 @@
+// Where a new server comes from: whatever somebody has at hand, or the registry.
+import { useState } from "react";
+import { Problem, post } from "../../../api/client";
+import type { Imported } from "../../../api/types";
+import { Failure, Field, Panel, Tabs } from "../../../kit/basics";
+import { narrow, useRoute } from "../../../route";
+import type { Found } from "./draft";
+import { RegistrySearch } from "./registry";
+
+const EXAMPLES: readonly { title: string; text: string }[] = [
+  { title: "a command", text: "npx -y @modelcontextprotocol/server-everything" },
+  { title: "an address", text: "https://mcp.example.com/mcp" },
+  {
+    title: "a client's config",
+    text: `{
+  "mcpServers": {
+    "files": { "command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "/tmp"] }
+  }
+}`,
+  },
+];
+
+type Tab = "paste" | "registry";
+
+export function Source(props: { read: (found: Imported) => void; take: (found: Found) => void }) {
+  const { query } = useRoute();
+  const tab: Tab = query.get("add") === "registry" ? "registry" : "paste";
+  return (
+    <Panel>
+      <Tabs
+        label="Where it comes from"
+        tabs={[
+          { id: "paste", title: "Paste what you have" },
+          { id: "registry", title: "Search the MCP registry" },
+        ]}
+        chosen={tab}
+        choose={(next) => narrow({ add: next })}
+      />
+      {tab === "paste" ? <Paste read={props.read} /> : <RegistrySearch take={props.take} />}
+    </Panel>
+  );
+}
+
+function Paste(props: { read: (found: Imported) => void }) {
+  const [text, setText] = useState("");
+  const [problem, setProblem] = useState<Problem>();
+  const [busy, setBusy] = useState(false);
+  const send = async () => {
+    setBusy(true);
+    setProblem(undefined);
+    try {
+      props.read(await post<Imported>("/api/import", { text }));
+    } catch (error) {
+      setProblem(Problem.of(error));
+    } finally {
+      setBusy(false);
+    }
+  };
+  return (
+    <form
+      onSubmit={(event) => {
+        event.preventDefault();
+        void send();
+      }}
+    >
+      <Field
+        label="A command, an address, or the config of any MCP client"
+        help="From a README, from Claude, Cursor, VS Code, Codex, Gemini, Zed, Goose… JSON, TOML or YAML. Nothing is started or saved yet."
+      >
+        {(id) => (
+          <textarea
+            id={id}
+            className="mono"
+            rows={8}
+            // biome-ignore lint/a11y/noAutofocus: there is nothing else to do here
+            autoFocus
+            spellCheck={false}
+            value={text}
+            onChange={(event) => setText(event.target.value)}
+            onKeyDown={(event) => {
+              if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && text.trim()) {
+                event.preventDefault();
+                void send();
+              }
+            }}
+          />
+        )}
+      </Field>
+      {problem && <Failure error={problem} />}
+      <div className="bar">
+        <button type="submit" className="primary" disabled={busy || !text.trim()}>
+          {busy ? "Reading…" : "Continue"}
+        </button>
+        <span className="quiet">Such as</span>
+        {EXAMPLES.map((it) => (
+          <button key={it.title} type="button" className="chip" onClick={() => setText(it.text)}>
+            {it.title}
+          </button>
+        ))}
+      </div>
+    </form>
+  );
+}

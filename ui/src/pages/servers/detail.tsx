@@ -1,0 +1,125 @@
+// One server: how it is and was, what it writes, what the config says of it, and what can be done.
+import { useState } from "react";
+import { path } from "../../api/client";
+import { useRead } from "../../api/queries";
+import type { ServerDetail } from "../../api/types";
+import { Ago, Page, Panel, Shown, StateBadge } from "../../kit/basics";
+import { AsCommand, Code } from "../../kit/code";
+import { Fact, Facts as FactList } from "../../kit/facts";
+import { count } from "../../kit/words";
+import { to } from "../../route";
+import { useMay } from "../../session";
+import { Actions } from "./actions";
+import { EditServer } from "./edit";
+import { History } from "./history";
+import { Logs } from "./logs";
+
+export function ServerPage(props: { id: string }) {
+  const { id } = props;
+  const route = path("api", "servers", id);
+  const server = useRead<ServerDetail>(route, 3000);
+  // A form shows what it began with, whatever happens meanwhile.
+  const [edited, setEdited] = useState<ServerDetail>();
+  const admin = useMay("admin");
+  return (
+    <Page
+      title={id}
+      lead={
+        <>
+          <a href={to("servers")}>Servers</a>
+          {server.data?.category && ` · ${server.data.category}`}
+        </>
+      }
+      actions={<AsCommand cli={`tollgate servers test ${id}`} path={route} />}
+    >
+      <Shown of={server}>
+        {(data) => (
+          <>
+            <Standing of={data} />
+            {admin && <Actions of={data} edit={() => setEdited(data)} />}
+            <div className="columns">
+              <Facts of={data} />
+              <Panel title="How it has been">
+                <History of={data.history} />
+              </Panel>
+            </div>
+            {admin && data.transport === "stdio" && <Logs id={id} />}
+            <Config of={data} />
+          </>
+        )}
+      </Shown>
+      {edited && <EditServer of={edited} close={() => setEdited(undefined)} />}
+    </Page>
+  );
+}
+
+function Standing(props: { of: ServerDetail }) {
+  const { state, reason, since, last_ok, transport } = props.of;
+  return (
+    <div className="standing" role="status">
+      <StateBadge state={state} />
+      <strong>{reason}</strong>
+      <span className="quiet">
+        since <Ago time={since} />
+        {transport !== "in-process" && (
+          <>
+            {" "}
+            · last answer <Ago time={last_ok} />
+          </>
+        )}
+      </span>
+    </div>
+  );
+}
+
+function Facts(props: { of: ServerDetail }) {
+  const { of } = props;
+  return (
+    <Panel title="Facts">
+      <FactList>
+        <Fact name="Tools">
+          <a href={`${to("tools")}?server=${encodeURIComponent(of.id)}`}>
+            {count(of.tools, "tool")}
+          </a>
+        </Fact>
+        <Fact name="Reached by">{of.transport}</Fact>
+        <Fact name="Protocol">{of.protocol ?? "not agreed on yet"}</Fact>
+        <Fact name="Process">{of.pid}</Fact>
+        <Fact name="Restarts">{of.restarts}</Fact>
+        <Fact name="Late answers">{of.late_answers}</Fact>
+        <Fact name="Trusted">
+          {of.trusted ? "yes: its annotations count" : "no: its annotations are only hints"}
+        </Fact>
+        <Fact name="Last error">{of.last_error ?? <span className="quiet">none</span>}</Fact>
+        <Fact name="Calls">
+          <a href={`${to("calls")}?server=${encodeURIComponent(of.id)}`}>live and recent</a>,{" "}
+          <a href={`${to("audit")}?server=${encodeURIComponent(of.id)}`}>all, in the audit trail</a>
+        </Fact>
+      </FactList>
+    </Panel>
+  );
+}
+
+function Config(props: { of: ServerDetail }) {
+  const { yaml, transport, writable } = props.of;
+  return (
+    <Panel title="In the config">
+      {yaml ? (
+        <>
+          {writable === false && (
+            <div className="note">
+              The gateway may not write its config: “Edit” shows what to write.
+            </div>
+          )}
+          <Code text={yaml} label="its lines in the config" />
+        </>
+      ) : (
+        <p className="quiet">
+          {transport === "in-process"
+            ? "It is built in; `builtin:` in the settings says where it may work."
+            : "Only admins see it."}
+        </p>
+      )}
+    </Panel>
+  );
+}

@@ -1,0 +1,59 @@
+// How a server has been: a strip over time, and each change with its reason.
+import type { ServerDetail, ServerState } from "../../api/types";
+import { Ago, Empty, StateBadge } from "../../kit/basics";
+import { moment, span } from "../../kit/words";
+
+interface Episode {
+  at: string;
+  state: ServerState;
+  reason: string;
+  seconds: number;
+}
+
+/** Each with how long it lasted; newest first, as they come. */
+export function episodes(history: ServerDetail["history"], now = Date.now()): Episode[] {
+  return history.map((it, at) => {
+    const next = history[at - 1];
+    const end = next ? Date.parse(next.at) : now;
+    return { ...it, seconds: Math.max(0, (end - Date.parse(it.at)) / 1000) };
+  });
+}
+
+export function History(props: { of: ServerDetail["history"] }) {
+  const all = episodes(props.of);
+  if (all.length === 0) return <Empty>Nothing is known of before.</Empty>;
+  return (
+    <>
+      <div className="strip" aria-hidden="true">
+        {all.toReversed().map((it, at) => (
+          <span
+            key={at}
+            className={`strip-part ${it.state}`}
+            title={`${it.state} for ${span(it.seconds)}: ${it.reason}`}
+            // Short ones stay visible beside long ones.
+            style={{ flexGrow: Math.sqrt(it.seconds + 1) }}
+          />
+        ))}
+      </div>
+      <ol className="timeline">
+        {all.map((it, at) => (
+          <li key={at} className={it.state}>
+            <div>
+              <StateBadge state={it.state} /> <span>{it.reason}</span>
+            </div>
+            <div className="quiet">
+              <time dateTime={it.at}>{moment(it.at)}</time>
+              {at === 0 ? (
+                <>
+                  , <Ago time={it.at} />
+                </>
+              ) : (
+                `, for ${span(it.seconds)}`
+              )}
+            </div>
+          </li>
+        ))}
+      </ol>
+    </>
+  );
+}

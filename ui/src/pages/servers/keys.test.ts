@@ -1,0 +1,69 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: so are references written
+import { expect, test } from "vitest";
+import {
+  badName,
+  commandLine,
+  filled,
+  kindOf,
+  lifted,
+  ofKind,
+  put,
+  references,
+  withCommand,
+} from "./keys";
+
+test("an empty value takes its key out, also of what is around it", () => {
+  expect(put({ a: 1 }, ["b"], "x")).toEqual({ a: 1, b: "x" });
+  expect(put({ auth: { token: "x" } }, ["auth", "token"], "")).toEqual({});
+  expect(put({}, ["defaults", "timeout_ms"], 5)).toEqual({ defaults: { timeout_ms: 5 } });
+});
+
+test("a command is one line, however it is written", () => {
+  expect(commandLine({ command: "npx -y x" })).toBe("npx -y x");
+  expect(commandLine({ command: ["a", "b c"], args: ["it's"] })).toBe("a 'b c' 'it'\\''s'");
+  expect(withCommand({ command: ["a"], args: ["b"], cwd: "/" }, "c d")).toEqual({
+    command: "c d",
+    cwd: "/",
+  });
+  expect(kindOf({ url: "https://x" })).toBe("url");
+  expect(ofKind({ command: "x", env: { A: "b" }, category: "c" }, "url")).toEqual({
+    url: "",
+    category: "c",
+  });
+});
+
+test("references are found and filled in, escaped ones and defaults are not", () => {
+  const keys = { env: { A: "${ONE}", B: "$${TWO}", C: "${THREE:-x}" }, args: ["--k=${FOUR}"] };
+  expect(references(keys)).toEqual(["ONE", "FOUR"]);
+  expect(filled(keys, { ONE: "a${b}", FOUR: "4", TWO: "no" })).toEqual({
+    env: { A: "a$${b}", B: "$${TWO}", C: "${THREE:-x}" },
+    args: ["--k=4"],
+  });
+});
+
+test("secrets that are written out become references", () => {
+  const keys = {
+    url: "https://x",
+    env: { GITHUB_TOKEN: "abc", PATH: "/bin", OLD: "***12" },
+    headers: { Authorization: "Bearer abc", "x-plain": "1" },
+    auth: { token: "t" },
+  };
+  expect(lifted("gh", keys)).toEqual({
+    keys: {
+      url: "https://x",
+      env: { GITHUB_TOKEN: "${GITHUB_TOKEN}", PATH: "/bin", OLD: "***12" },
+      headers: { Authorization: "Bearer ${GH_TOKEN}", "x-plain": "1" },
+      auth: { token: "${GH_TOKEN_2}" },
+    },
+    values: { GITHUB_TOKEN: "abc", GH_TOKEN: "abc", GH_TOKEN_2: "t" },
+  });
+  const again = { env: { API_KEY: "${MINE}" } };
+  expect(lifted("x", again)).toEqual({ keys: again, values: {} });
+});
+
+test("names are what the config takes", () => {
+  for (const good of ["a", "world_search", "A-1"]) expect(badName(good)).toBeUndefined();
+  for (const bad of ["", "1a", "<b>", "a b", "a".repeat(65), "../x"]) {
+    expect(badName(bad)).toBeDefined();
+  }
+});

@@ -1,0 +1,172 @@
+// The keys of a server as the config writes them, and how a form sees them. Nothing here asks the
+// gateway.
+import type { Keys } from "../../api/types";
+
+/** Where secrets stand. */
+const TABLES: readonly string[] = ["env", "headers"];
+const REFERENCE = /(\$?)\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
+const SECRET = /key|token|secret|passw|credential|auth|cookie|session|pat$|dsn|private/i;
+
+export type Kind = "command" | "url";
+
+export function kindOf(keys: Keys): Kind {
+  return "url" in keys && !("command" in keys) ? "url" : "command";
+}
+
+/** What is empty is not there. */
+export function isEmpty(value: unknown): boolean {
+  if (value === undefined || value === null || value === "") return true;
+  if (Array.isArray(value)) return value.length === 0;
+  return typeof value === "object" && Object.keys(value).length === 0;
+}
+
+/** The value below a path of keys. */
+export function at(keys: Keys, ...path: string[]): unknown {
+  let value: unknown = keys;
+  for (const part of path) {
+    if (typeof value !== "object" || value === null) return undefined;
+    value = (value as Keys)[part];
+  }
+  return value;
+}
+
+export function text(keys: Keys, ...path: string[]): string {
+  const value = at(keys, ...path);
+  return value === undefined || value === null || typeof value === "object" ? "" : String(value);
+}
+
+/** The same keys with another value below a path; an empty one takes the key out. */
+export function put(keys: Keys, path: readonly string[], value: unknown): Keys {
+  const [first, ...rest] = path;
+  if (first === undefined) return keys;
+  const before = keys[first];
+  const inner =
+    rest.length === 0
+      ? value
+      : put(typeof before === "object" && before !== null ? (before as Keys) : {}, rest, value);
+  const next = { ...keys };
+  if (isEmpty(inner)) delete next[first];
+  else next[first] = inner;
+  return next;
+}
+
+/** Name and value of what is given to a process or sent with a request. */
+export function pairs(keys: Keys, table: string): [string, string][] {
+  const value = at(keys, table);
+  if (typeof value !== "object" || value === null) return [];
+  return Object.entries(value).map(([name, it]) => [name, String(it)]);
+}
+
+/** Program and arguments on one line, quoted for whoever reads it. */
+export function commandLine(keys: Keys): string {
+  const { command } = keys;
+  const args = Array.isArray(keys.args) ? keys.args.map(String) : [];
+  if (typeof command === "string") return [command, ...args.map(quoted)].join(" ").trim();
+  const words = Array.isArray(command) ? command.map(String) : [];
+  return [...words, ...args].map(quoted).join(" ");
+}
+
+function quoted(word: string): string {
+  return /^[\w./:=@%+,~-]+$/.test(word) || /^\$\{[^}]+\}$/.test(word)
+    ? word
+    : `'${word.replaceAll("'", "'\\''")}'`;
+}
+
+/** The gateway splits it as a shell does. */
+export function withCommand(keys: Keys, line: string): Keys {
+  const { args: _, ...rest } = keys;
+  return put(rest, ["command"], line);
+}
+
+/** The other way of reaching a server; what belongs to one of them only goes. */
+export function ofKind(keys: Keys, kind: Kind): Keys {
+  const own: readonly string[] =
+    kind === "command" ? ["url", "headers", "auth"] : ["command", "args", "env", "cwd", "sandbox"];
+  const rest = Object.entries(keys).filter(([key]) => key !== "transport" && !own.includes(key));
+  const first = kind === "command" ? { command: "" } : { url: "" };
+  return { ...first, ...Object.fromEntries(rest) };
+}
+
+/** Variables that the keys refer to without a default, each once. */
+export function references(value: unknown): string[] {
+  const found = new Set<string>();
+  each(value, (text) => {
+    for (const [, escaped, name] of text.matchAll(REFERENCE)) {
+      if (!escaped && name) found.add(name);
+    }
+  });
+  return [...found];
+}
+
+function each(value: unknown, seen: (text: string) => void) {
+  if (typeof value === "string") seen(value);
+  else if (typeof value === "object" && value !== null) {
+    for (const inner of Object.values(value)) each(inner, seen);
+  }
+}
+
+/** The keys with these variables written out. */
+export function filled(keys: Keys, values: Readonly<Record<string, string>>): Keys {
+  const one = (value: unknown): unknown => {
+    if (typeof value === "string") {
+      return value.replace(REFERENCE, (whole, escaped: string, name: string) => {
+        const known = values[name];
+        // A value with `${` in it means these characters.
+        return escaped || !known ? whole : known.replaceAll("${", () => "$${");
+      });
+    }
+    if (Array.isArray(value)) return value.map(one);
+    if (typeof value === "object" && value !== null) {
+      return Object.fromEntries(Object.entries(value).map(([key, it]) => [key, one(it)]));
+    }
+    return value;
+  };
+  return one(keys) as Keys;
+}
+
+/** How a variable for a secret of a server is called. */
+export function variable(server: string, name: string): string {
+  const plain = (word: string) => word.toUpperCase().replace(/[^A-Z0-9]+/g, "_");
+  const own = plain(name).replace(/^_+|_+$/g, "");
+  const whole = /^(AUTHORIZATION|TOKEN|X_API_KEY|API_KEY|APIKEY|CLIENT_SECRET|KEY)$/.test(own)
+    ? `${plain(server)}_${own === "AUTHORIZATION" ? "TOKEN" : own}`
+    : own;
+  return /^[A-Z_]/.test(whole) ? whole : `V_${whole}`;
+}
+
+export interface Lifted {
+  keys: Keys;
+  values: Record<string, string>;
+}
+
+/** Secrets that were written out become references; what they were is given beside. */
+export function lifted(server: string, keys: Keys): Lifted {
+  const values: Record<string, string> = {};
+  let next = keys;
+  const lift = (path: readonly string[], name: string) => {
+    const value = at(next, ...path);
+    if (typeof value !== "string" || !value || value.startsWith("***") || value.includes("${")) {
+      return;
+    }
+    const [, scheme = "", secret = ""] = /^(Bearer |Basic |Token )?(.*)$/is.exec(value) ?? [];
+    let free = variable(server, name);
+    while (free in values) free = `${free}_2`;
+    values[free] = secret;
+    next = put(next, path, `${scheme}\${${free}}`);
+  };
+  for (const table of TABLES) {
+    for (const [name] of pairs(keys, table)) if (SECRET.test(name)) lift([table, name], name);
+  }
+  for (const path of [["token"], ["apiKey"], ["client_secret"], ["oauth", "client_secret"]]) {
+    lift(["auth", ...path], path.at(-1) === "apiKey" ? "API_KEY" : (path.at(-1) ?? ""));
+  }
+  return { keys: next, values };
+}
+
+/** Why this cannot be the name of a server. */
+export function badName(name: string): string | undefined {
+  if (!name) return "give it a name";
+  if (!/^[A-Za-z]/.test(name)) return "begin with a letter";
+  if (!/^[A-Za-z0-9_-]*$/.test(name)) return "use letters, digits, `_` and `-`";
+  return name.length > 64 ? "use at most 64 characters" : undefined;
+}

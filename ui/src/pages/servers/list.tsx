@@ -1,0 +1,234 @@
+// One row per server: how it is, since when, and when it last answered.
+import { useMemo } from "react";
+import { useRead } from "../../api/queries";
+import type { Server, ServerState } from "../../api/types";
+import { Ago, Page, Shown, StateBadge } from "../../kit/basics";
+import { AsCommand } from "../../kit/code";
+import { type Column, Table } from "../../kit/table";
+import { count } from "../../kit/words";
+import { go, narrow, to, useRoute } from "../../route";
+import { useMay } from "../../session";
+
+const STATES: readonly ServerState[] = [
+  "ready",
+  "starting",
+  "degraded",
+  "offline",
+  "failed",
+  "disabled",
+];
+/** The worst first. */
+const ORDER: readonly ServerState[] = [
+  "failed",
+  "offline",
+  "degraded",
+  "starting",
+  "ready",
+  "disabled",
+];
+
+export const addLink = `${to("servers")}?add=paste`;
+
+export function ServerList() {
+  const servers = useRead<{ servers: Server[] }>("/api/servers", 5000);
+  const admin = useMay("admin");
+  return (
+    <Page
+      title="Servers"
+      lead="Where tools come from: programs that the gateway runs, and addresses that it talks to."
+      actions={
+        <>
+          <AsCommand cli="tollgate servers list" path="/api/servers" />
+          {admin && (
+            <a className="button primary" href={addLink}>
+              Add a server
+            </a>
+          )}
+        </>
+      }
+    >
+      <Shown of={servers}>{(data) => <Filtered servers={data.servers} />}</Shown>
+    </Page>
+  );
+}
+
+function Filtered(props: { servers: Server[] }) {
+  const { query } = useRoute();
+  const wanted = (query.get("q") ?? "").trim().toLowerCase();
+  const state = query.get("state") ?? "";
+  const rows = useMemo(
+    () =>
+      props.servers.filter(
+        (it) => (!state || it.state === state) && (!wanted || described(it).includes(wanted)),
+      ),
+    [props.servers, wanted, state],
+  );
+  const own = props.servers.some((it) => it.transport !== "in-process");
+  return (
+    <>
+      <div className="bar">
+        <input
+          type="search"
+          aria-label="Filter servers"
+          placeholder="Name, reason, category…"
+          value={query.get("q") ?? ""}
+          onChange={(event) => narrow({ q: event.target.value })}
+        />
+        <States servers={props.servers} chosen={state} />
+        <span className="quiet" role="status">
+          {rows.length < props.servers.length
+            ? `${rows.length} of ${count(props.servers.length, "server")}`
+            : count(rows.length, "server")}
+        </span>
+      </div>
+      <Table
+        label="Servers"
+        rows={rows}
+        id={(row) => row.id}
+        open={openServer}
+        columns={COLUMNS}
+        height={57}
+        sorted="state"
+        empty={
+          <>
+            <p>No server fits.</p>
+            <button type="button" onClick={() => narrow({ q: undefined, state: undefined })}>
+              Show all
+            </button>
+          </>
+        }
+      />
+      {!own && <Nothing />}
+    </>
+  );
+}
+
+const openServer = (row: Server) => go(to("servers", row.id));
+
+function described(it: Server): string {
+  const words = [it.id, it.state, it.reason, it.transport, it.category, it.protocol, it.last_error];
+  return words.join(" ").toLowerCase();
+}
+
+function States(props: { servers: Server[]; chosen: string }) {
+  return (
+    <div className="chips" role="group" aria-label="State">
+      {STATES.map((state) => {
+        const number = props.servers.filter((it) => it.state === state).length;
+        if (number === 0 && state !== props.chosen) return null;
+        const pressed = state === props.chosen;
+        return (
+          <button
+            key={state}
+            type="button"
+            className="chip"
+            aria-pressed={pressed}
+            onClick={() => narrow({ state: pressed ? undefined : state })}
+          >
+            {state} <span className="quiet">{number}</span>
+          </button>
+        );
+      })}
+    </div>
+  );
+}
+
+function Nothing() {
+  return (
+    <div className="panel empty">
+      <p>Only what is built in runs so far.</p>
+      <p>
+        Paste the line that starts an MCP server, its address, or the config of a client you have:{" "}
+        <a href={addLink}>add a server</a>.
+      </p>
+    </div>
+  );
+}
+
+const COLUMNS: readonly Column<Server>[] = [
+  {
+    id: "state",
+    title: "State",
+    className: "narrow",
+    by: (row) => ORDER.indexOf(row.state),
+    cell: (row) => <StateBadge state={row.state} />,
+  },
+  {
+    id: "id",
+    title: "Server",
+    by: (row) => row.id,
+    cell: (row) => (
+      <>
+        <a className="strong" href={to("servers", row.id)}>
+          {row.id}
+        </a>
+        {row.needs_login && <span className="badge warn">needs login</span>}
+        {row.category && <span className="badge">{row.category}</span>}
+        <span className="clip quiet small" title={row.reason}>
+          {row.reason}
+        </span>
+      </>
+    ),
+  },
+  {
+    id: "since",
+    title: "Since",
+    className: "narrow",
+    by: (row) => row.since,
+    cell: (row) => <Ago time={row.since} />,
+  },
+  {
+    id: "transport",
+    title: "By",
+    by: (row) => row.transport,
+    cell: (row) => (
+      <>
+        {row.transport}
+        <span className="clip quiet small">{row.protocol ?? ""}</span>
+      </>
+    ),
+  },
+  {
+    id: "tools",
+    title: "Tools",
+    className: "number",
+    by: (row) => row.tools,
+    cell: (row) => <a href={`${to("tools")}?server=${encodeURIComponent(row.id)}`}>{row.tools}</a>,
+  },
+  {
+    id: "restarts",
+    title: "Restarts",
+    className: "number",
+    by: (row) => row.restarts,
+    cell: (row) =>
+      row.restarts > 0 ? <a href={to("servers", row.id)}>{row.restarts}</a> : row.restarts,
+  },
+  {
+    id: "last",
+    title: "Last answer",
+    className: "narrow",
+    by: (row) => row.last_ok ?? "",
+    cell: (row) =>
+      row.transport === "in-process" ? (
+        <span className="quiet" title="It runs in this process">
+          –
+        </span>
+      ) : (
+        <Ago time={row.last_ok} />
+      ),
+  },
+  {
+    id: "error",
+    title: "Last error",
+    className: "last-error",
+    cell: (row) => (
+      <span className="clip" title={row.last_error ?? undefined}>
+        {row.last_error && row.last_error !== row.reason ? (
+          row.last_error
+        ) : (
+          <span className="quiet">{row.last_error ? "the same" : "none"}</span>
+        )}
+      </span>
+    ),
+  },
+];

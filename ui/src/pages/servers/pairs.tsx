@@ -1,0 +1,73 @@
+// Names with values, row by row.
+import { useEffect, useId, useState } from "react";
+
+type Row = [string, string];
+
+export function Pairs(props: {
+  label: string;
+  help: string;
+  /** What a name is called. */
+  name: string;
+  of: readonly Row[];
+  change: (values: Record<string, string>) => void;
+}) {
+  const { change } = props;
+  // A row without a name is none yet, but somebody types it.
+  const [rows, setRows] = useState<Row[]>([...props.of]);
+  const given = JSON.stringify(props.of);
+  useEffect(() => {
+    const fresh = JSON.parse(given) as Row[];
+    setRows((before) =>
+      JSON.stringify(before.filter(([name]) => name)) === given ? before : fresh,
+    );
+  }, [given]);
+  const id = useId();
+  const put = (next: Row[]) => {
+    setRows(next);
+    change(Object.fromEntries(next.filter(([name]) => name)));
+  };
+  const set = (at: number, row: Row) => put(rows.map((it, of) => (of === at ? row : it)));
+  return (
+    <fieldset className="pairs" aria-describedby={id}>
+      <legend>{props.label}</legend>
+      {rows.map(([name, value], at) => (
+        <div key={at} className="pair">
+          <input
+            className="mono"
+            aria-label={`${props.name} ${at + 1}, name`}
+            placeholder={props.name}
+            spellCheck={false}
+            autoComplete="off"
+            value={name}
+            onChange={(event) => set(at, [event.target.value, value])}
+          />
+          <input
+            className="mono"
+            aria-label={`${props.name} ${at + 1}, value`}
+            placeholder="value"
+            spellCheck={false}
+            autoComplete="off"
+            value={value}
+            onChange={(event) => set(at, [name, event.target.value])}
+          />
+          <button
+            type="button"
+            className="small"
+            aria-label={`Take out ${name || `row ${at + 1}`}`}
+            onClick={() => put(rows.filter((_, of) => of !== at))}
+          >
+            ✕
+          </button>
+        </div>
+      ))}
+      <div>
+        <button type="button" className="small" onClick={() => setRows([...rows, ["", ""]])}>
+          Add a {props.name.toLowerCase()}
+        </button>
+      </div>
+      <p className="help" id={id}>
+        {props.help}
+      </p>
+    </fieldset>
+  );
+}

@@ -1,0 +1,138 @@
+// Starts a server aside and shows what it says while it does; nobody else sees it.
+import { useEffect, useRef, useState } from "react";
+import { Problem, send } from "../../api/client";
+import { events } from "../../api/stream";
+import type { Keys, Trial as Report } from "../../api/types";
+import { StateBadge } from "../../kit/basics";
+import { Refused } from "../../kit/change";
+import { count, ms } from "../../kit/words";
+import { LogLines } from "./logs";
+
+const MOST_LINES = 500;
+
+export interface Tried {
+  running: boolean;
+  lines: string[];
+  states: { state: string; reason: string }[];
+  report?: Report;
+  problem?: Problem;
+}
+
+const NOTHING: Tried = { running: false, lines: [], states: [] };
+
+export function useTrial() {
+  const [tried, setTried] = useState<Tried>(NOTHING);
+  const away = useRef<AbortController>(undefined);
+  useEffect(() => () => away.current?.abort(), []);
+
+  const begin = async (name: string, keys: Keys) => {
+    away.current?.abort();
+    const mine = new AbortController();
+    away.current = mine;
+    const add = (change: (before: Tried) => Tried) => {
+      if (away.current === mine) setTried(change);
+    };
+    setTried({ ...NOTHING, running: true });
+    try {
+      const response = await send("POST", "/api/servers/try", {
+        body: { ...keys, name: name || undefined },
+        headers: { accept: "text/event-stream" },
+        signal: mine.signal,
+      });
+      for await (const { event, data } of events(response)) {
+        if (event === "log") {
+          const { line } = JSON.parse(data) as { line: string };
+          add((it) => ({ ...it, lines: [...it.lines.slice(1 - MOST_LINES), line] }));
+        } else if (event === "state") {
+          const state = JSON.parse(data) as Tried["states"][number];
+          add((it) => ({ ...it, states: [...it.states.slice(-9), state] }));
+        } else if (event === "report") {
+          const report = JSON.parse(data) as Report;
+          add((it) => ({ ...it, report }));
+        }
+      }
+    } catch (error) {
+      if (!mine.signal.aborted) add((it) => ({ ...it, problem: Problem.of(error) }));
+    }
+    add((it) => ({ ...it, running: false }));
+  };
+  const stop = () => {
+    away.current?.abort();
+    away.current = undefined;
+    setTried((it) => ({ ...it, running: false }));
+  };
+  return { tried, begin, stop };
+}
+
+export function TrialView(props: { of: Tried; stop: () => void }) {
+  const { running, lines, states, report, problem } = props.of;
+  return (
+    <div className="trial">
+      <ol className="trial-states">
+        {states.map((it, at) => (
+          <li key={at}>
+            <StateBadge state={it.state} /> {it.reason}
+          </li>
+        ))}
+      </ol>
+      {running && (
+        <p className="bar" role="status">
+          <span className="spinner" aria-hidden="true" />
+          Trying it, for 30 seconds at most…{" "}
+          <button type="button" className="small" onClick={props.stop}>
+            Stop
+          </button>
+        </p>
+      )}
+      {problem && <Refused problem={problem} again={props.stop} />}
+      {report && <Verdict of={report} />}
+      {!running && !report && !problem && (
+        <p className="quiet" role="status">
+          Not tried to the end.
+        </p>
+      )}
+      {(lines.length > 0 || running) && (
+        <LogLines lines={lines} empty="What it writes to its standard error appears here." />
+      )}
+    </div>
+  );
+}
+
+function Verdict(props: { of: Report }) {
+  const { ok, message, tools, took_ms, protocol } = props.of;
+  if (ok) {
+    return (
+      <div className="note good" role="status">
+        It works: {count(tools.length, "tool")} in {ms(took_ms)}
+        {protocol && `, protocol ${protocol}`}.
+      </div>
+    );
+  }
+  const help = advice(message);
+  return (
+    <div className="note bad" role="alert">
+      <div>
+        It does not work: {message}
+        {help && <p className="help">{help}</p>}
+      </div>
+    </div>
+  );
+}
+
+/** What mostly helps. */
+function advice(message: string): string | undefined {
+  const said = message.toLowerCase();
+  if (/no such file|not found|os error 2\b|cannot be started|can not be started/.test(said)) {
+    return "Is the program installed on the machine of the gateway, and in its PATH? Try its full path, like /usr/local/bin/npx.";
+  }
+  if (/401|403|unauthor|forbidden|login/.test(said)) {
+    return "It wants to know who asks: give a token, or choose “a person logs in”.";
+  }
+  if (/time|did not answer|no answer|within/.test(said)) {
+    return "It started but said nothing in time. Does it speak MCP over its standard input and output? Some need an argument such as `stdio` for that. The first start of npx or uvx downloads the program: try again.";
+  }
+  if (/connect|dns|resolve|refused/.test(said)) {
+    return "Is the address right, and can it be reached from the machine of the gateway?";
+  }
+  return undefined;
+}

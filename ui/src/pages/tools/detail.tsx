@@ -1,0 +1,134 @@
+// One tool: try it, how quick it is and why it stands where it stands, what its server says of it,
+// and who may see it.
+
+import { path } from "../../api/client";
+import { useRead } from "../../api/queries";
+import type { ToolDetail } from "../../api/types";
+import { Figure, Page, Shown, StateBadge, Tabs, TierBadge } from "../../kit/basics";
+import { AsCommand, quoted } from "../../kit/code";
+import { Foreign, visible } from "../../kit/foreign";
+import { count, ms, percent } from "../../kit/words";
+import { narrow, to, useRoute } from "../../route";
+import { Calibrate } from "./calibrate";
+import { DefinitionTab } from "./definition";
+import { LatencyTab } from "./latency";
+import { SeenTab } from "./seen";
+import { stateOf } from "./state";
+import { TrustTab } from "./trust";
+import { TryTab } from "./try";
+
+type TabId = "try" | "latency" | "definition" | "trust" | "seen";
+
+const TABS: { id: TabId; title: string }[] = [
+  { id: "try", title: "Try it" },
+  { id: "latency", title: "Latency and tier" },
+  { id: "definition", title: "Definition" },
+  { id: "trust", title: "Trust" },
+  { id: "seen", title: "Who sees it" },
+];
+
+export function ToolPage(props: { server: string; tool: string }) {
+  const address = `/api/tools${path(props.server, props.tool)}`;
+  const read = useRead<ToolDetail>(address, 10_000);
+  const { query } = useRoute();
+  const chosen = TABS.find((tab) => tab.id === query.get("tab"))?.id ?? "try";
+  const name = read.data?.name ?? props.tool;
+  return (
+    <Page
+      title={visible(name)}
+      lead={read.data && <Lead of={read.data} />}
+      actions={
+        <>
+          {read.data && <Calibrate tool={read.data} />}
+          <AsCommand cli={`tollgate tools diff ${quoted(name)}`} path={address} />
+        </>
+      }
+    >
+      <p className="crumbs">
+        <a href={to("tools")}>Tools</a> ›{" "}
+        <a href={`${to("tools")}?server=${encodeURIComponent(props.server)}`}>
+          {visible(props.server)}
+        </a>{" "}
+        › {visible(props.tool)}
+      </p>
+      <Shown of={read}>
+        {(tool) => (
+          <>
+            <Doubts of={tool} />
+            <Figures of={tool} />
+            <Tabs
+              label="About this tool"
+              tabs={TABS}
+              chosen={chosen}
+              choose={(tab) => narrow({ tab: tab === "try" ? "" : tab })}
+            />
+            {chosen === "try" && <TryTab tool={tool} />}
+            {chosen === "latency" && <LatencyTab tool={tool} />}
+            {chosen === "definition" && <DefinitionTab tool={tool} />}
+            {chosen === "trust" && <TrustTab tool={tool} />}
+            {chosen === "seen" && <SeenTab tool={tool} />}
+          </>
+        )}
+      </Shown>
+    </Page>
+  );
+}
+
+function Lead(props: { of: ToolDetail }) {
+  const { offered, description } = props.of;
+  const text = offered?.description ?? description;
+  return text ? <Foreign text={text} clip={260} /> : <>Its server says nothing of what it does.</>;
+}
+
+/** What a person has to look at before anything else. */
+function Doubts(props: { of: ToolDetail }) {
+  const { verdict, why, online, server } = props.of;
+  if (verdict === "withheld" || verdict === "flagged") {
+    return (
+      <div className={`note ${verdict === "withheld" ? "bad" : "warn"}`} role="status">
+        <span>
+          {verdict === "withheld" ? "Not served" : "Served, with doubts"}: {visible(why ?? "")}
+        </span>
+        <button type="button" onClick={() => narrow({ tab: "trust" })}>
+          Look at it
+        </button>
+      </div>
+    );
+  }
+  if (online) return null;
+  return (
+    <div className="note warn" role="status">
+      <span>Its server is not there, so it cannot be called.</span>
+      <a href={to("servers", server)}>See why</a>
+    </div>
+  );
+}
+
+function Figures(props: { of: ToolDetail }) {
+  const { tier, tier_reason, measured, badge, bimodal, name } = props.of;
+  const calls = `${to("calls")}?name=${encodeURIComponent(name)}`;
+  return (
+    <div className="figures">
+      <Figure label="tier" value={<TierBadge tier={tier} />} note={visible(tier_reason)} />
+      <Figure
+        label="state"
+        value={<StateBadge state={stateOf(props.of)} />}
+        note={[badge && `badge: ${badge}`, bimodal && "bimodal"].filter(Boolean).join(", ")}
+      />
+      <Figure label="p50" value={ms(measured?.p50_ms)} />
+      <Figure label="p99" value={ms(measured?.p99_ms)} />
+      <Figure
+        label="failed"
+        value={measured ? percent(measured.error_rate) : "–"}
+        tone={measured && measured.error_rate > 0.2 ? "bad" : ""}
+        href={`${calls}&outcome=error`}
+      />
+      <Figure
+        label="calls that count"
+        value={measured ? measured.calls : 0}
+        note={measured ? `the last ${count(measured.calls, "call")}` : "not measured yet"}
+        href={calls}
+      />
+    </div>
+  );
+}

@@ -1,0 +1,67 @@
+// What was too long for an answer, or came too late for it: page by page, behind its handle.
+import { useState } from "react";
+import { path, query } from "../../api/client";
+import { useRead } from "../../api/queries";
+import { Shown } from "../../kit/basics";
+import { Code } from "../../kit/code";
+import { visible } from "../../kit/foreign";
+import { ms } from "../../kit/words";
+
+interface Kept {
+  status: "ready" | "pending";
+  since_ms?: number;
+  page?: number;
+  pages?: number;
+  data?: unknown;
+}
+
+export function Pages(props: { handle: string; pending: boolean }) {
+  const [open, setOpen] = useState(props.pending);
+  const [page, setPage] = useState(1);
+  const [ready, setReady] = useState(false);
+  const address = `/v1/results${path(props.handle)}${query({ page })}`;
+  const read = useRead<Kept>(open ? address : undefined, open && !ready ? 1000 : undefined);
+  if (read.data?.status === "ready" && !ready) setReady(true);
+  if (!open) {
+    return (
+      <button type="button" onClick={() => setOpen(true)}>
+        Read all of it
+      </button>
+    );
+  }
+  return (
+    <div className="kept">
+      <h3>All of it</h3>
+      <Shown of={read}>
+        {(kept) =>
+          kept.status === "pending" ? (
+            <p>It still runs, for {ms(kept.since_ms)}. It shows here when it is done.</p>
+          ) : (
+            <>
+              <Code text={textOf(kept.data)} label={`page ${kept.page ?? page}`} wrap />
+              <div className="bar">
+                <button type="button" disabled={page <= 1} onClick={() => setPage(page - 1)}>
+                  Back
+                </button>
+                <span>
+                  page {kept.page ?? page} of {kept.pages ?? 1}
+                </span>
+                <button
+                  type="button"
+                  disabled={page >= (kept.pages ?? 1)}
+                  onClick={() => setPage(page + 1)}
+                >
+                  Next
+                </button>
+              </div>
+            </>
+          )
+        }
+      </Shown>
+    </div>
+  );
+}
+
+function textOf(data: unknown): string {
+  return visible(typeof data === "string" ? data : JSON.stringify(data, null, 2));
+}

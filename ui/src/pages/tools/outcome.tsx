@@ -1,0 +1,159 @@
+// What came of a call: as a model gets it, as it is spoken, and as the server said it.
+import { useEffect, useState } from "react";
+import type { Outcome } from "../../api/types";
+import { Failure, StateBadge, Tabs } from "../../kit/basics";
+import { Code, Json } from "../../kit/code";
+import { Foreign, visible } from "../../kit/foreign";
+import { ms } from "../../kit/words";
+import { Contents } from "./contents";
+import { Pages } from "./kept";
+import type { Run } from "./run";
+
+type View = "model" | "ear" | "content" | "raw";
+
+export function OutcomeView(props: { run: Run; ceiling: number | undefined }) {
+  const { run } = props;
+  const { outcome } = run;
+  return (
+    <div aria-live="polite">
+      {!run.ended && !outcome && <Waiting run={run} ceiling={props.ceiling} />}
+      {run.problem && <Failure error={run.problem} />}
+      {outcome && <Came outcome={outcome} ceiling={props.ceiling} />}
+      {run.heard.length > 0 && (
+        <>
+          <h3>Heard on the way</h3>
+          <ol className="heard">
+            {run.heard.map((it, at) => (
+              <li key={at}>
+                <span className="badge">{it.kind}</span> <Foreign text={it.text} clip={300} />
+              </li>
+            ))}
+          </ol>
+        </>
+      )}
+    </div>
+  );
+}
+
+function Waiting(props: { run: Run; ceiling: number | undefined }) {
+  const { run } = props;
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 100);
+    return () => clearInterval(timer);
+  }, []);
+  const { progress } = run;
+  return (
+    <>
+      <p>Running for {ms(Math.max(now - run.began, 0))}</p>
+      <Spent took={now - run.began} ceiling={props.ceiling} />
+      {progress && (
+        <p>
+          <progress
+            aria-label="Progress"
+            value={progress.total ? progress.progress : undefined}
+            max={progress.total || undefined}
+          />{" "}
+          {progress.progress}
+          {progress.total ? ` of ${progress.total}` : ""} {visible(progress.message ?? "")}
+        </p>
+      )}
+    </>
+  );
+}
+
+/** The time that was spent against what the turn has. */
+function Spent(props: { took: number; ceiling: number | undefined }) {
+  const { took, ceiling } = props;
+  if (!ceiling) return null;
+  const over = took > ceiling;
+  return (
+    <p className="spent">
+      <meter
+        aria-label="Time spent of the tier's ceiling"
+        min={0}
+        max={ceiling}
+        high={ceiling * 0.8}
+        value={Math.min(took, ceiling)}
+      />{" "}
+      {ms(took)} of {ms(ceiling)}
+      {over && " (over)"}
+    </p>
+  );
+}
+
+function Came(props: { outcome: Outcome; ceiling: number | undefined }) {
+  const { outcome } = props;
+  const [view, setView] = useState<View>("model");
+  const speech = outcome.also?.speech;
+  return (
+    <>
+      <p className="outcome-head">
+        <StateBadge state={outcome.status} />
+        <span>{ms(outcome.duration_ms)}</span>
+        {outcome.cached && <span className="badge">kept answer</span>}
+        {outcome.truncated && <span className="badge warn">cut</span>}
+        {outcome.retryable && outcome.status !== "ok" && (
+          <span className="badge">may be tried again</span>
+        )}
+      </p>
+      <Spent took={outcome.duration_ms} ceiling={props.ceiling} />
+      {outcome.retry_hint && <p>{visible(outcome.retry_hint)}</p>}
+      {outcome.warning && (
+        <div className="note warn">
+          <Foreign text={outcome.warning} />
+        </div>
+      )}
+      <Tabs<View>
+        label="Seen as"
+        chosen={view}
+        choose={setView}
+        tabs={[
+          { id: "model", title: "The model gets" },
+          { id: "ear", title: "The ear hears" },
+          { id: "content", title: "Content" },
+          { id: "raw", title: "Raw" },
+        ]}
+      />
+      {view === "model" && <Model outcome={outcome} />}
+      {view === "ear" && <Ear speech={speech} />}
+      {view === "content" && <Contents outcome={outcome} />}
+      {view === "raw" && <Json value={outcome} label="outcome" />}
+      {outcome.handle && <Pages handle={outcome.handle} pending={outcome.status === "pending"} />}
+    </>
+  );
+}
+
+function Model(props: { outcome: Outcome }) {
+  const { message, data } = props.outcome;
+  const same = typeof data === "string" && data === message;
+  return (
+    <>
+      <Code text={visible(message)} label="message" wrap />
+      {!same && data !== null && data !== undefined && (
+        <>
+          <h3>Data</h3>
+          <Json value={data} label="data" />
+        </>
+      )}
+    </>
+  );
+}
+
+function Ear(props: { speech: Outcome | undefined }) {
+  const { speech } = props;
+  if (!speech) return <p className="quiet">Nothing is said.</p>;
+  return (
+    <>
+      <blockquote className="ear">
+        <Foreign text={speech.message} clip={4000} />
+      </blockquote>
+      {speech.truncated && (
+        <p className="help">
+          It was cut: an ear gets 4,000 bytes. Speech templates make it shorter.
+        </p>
+      )}
+      {speech.handle && <Pages handle={speech.handle} pending={false} />}
+    </>
+  );
+}

@@ -1,0 +1,7 @@
+// How a tool stands, in one word.
+import type { Tool } from "../../api/types";
+
+export function stateOf(tool: Pick<Tool, "online" | "verdict" | "health">): string {
+  if (!tool.online) return "offline";
+  return tool.verdict === "served" ? tool.health : tool.verdict;
+}

@@ -1,0 +1,181 @@
+// Calls the tool as an agent would, and shows what comes of it.
+import { useMemo, useRef, useState } from "react";
+import { useRead } from "../../api/queries";
+import { type Agent, type Schema, TIERS, type Tier, type ToolDetail } from "../../api/types";
+import { Empty, Field, Panel } from "../../kit/basics";
+import { AsCommand } from "../../kit/code";
+import { Confirm } from "../../kit/dialog";
+import { visible } from "../../kit/foreign";
+import { ms } from "../../kit/words";
+import { beginEdit, SchemaForm, sendable } from "../../schema-form/form";
+import { refused } from "../../schema-form/places";
+import { OutcomeView } from "./outcome";
+import { bodyOf, commandOf, type Run, runTool } from "./run";
+
+const NOBODY: readonly Agent[] = [];
+
+export function TryTab(props: { tool: ToolDetail }) {
+  const { tool } = props;
+  const schema = tool.offered?.inputSchema ?? true;
+  // A definition that is read again is the same one until its hash says otherwise; what was typed
+  // stays even then.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: by the hash
+  const kept = useMemo(() => schema, [tool.hash]);
+  if (!tool.offered) return <Empty>Its server is away: there is nothing to call.</Empty>;
+  return <Bench tool={tool} schema={kept} />;
+}
+
+function Bench(props: { tool: ToolDetail; schema: Schema }) {
+  const { tool, schema } = props;
+  const [edit, setEdit] = useState(() => beginEdit(schema));
+  const [agent, setAgent] = useState("");
+  const [tier, setTier] = useState<Tier | "">("");
+  const [fresh, setFresh] = useState(false);
+  const [run, setRun] = useState<Run>();
+  const [asked, setAsked] = useState(false);
+  const abort = useRef<AbortController>(undefined);
+  const { text } = sendable(edit);
+  const running = run !== undefined && !run.ended;
+  const agents = useRead<{ agents: Agent[] }>("/api/agents").data?.agents ?? NOBODY;
+  const asks = agents.find((it) => (agent ? it.name === agent : it.default));
+  const counts = tier || asks?.budget_tier || undefined;
+  const order = { name: tool.name, text: text ?? "{}", agent, tier, fresh };
+  const start = async () => {
+    setAsked(false);
+    abort.current?.abort();
+    const controller = new AbortController();
+    abort.current = controller;
+    await runTool({ ...order, counts }, controller.signal, setRun);
+  };
+  // A server that says nothing is not asked about at every run, one that warns is.
+  const warns = tool.offered?.annotations?.destructiveHint === true;
+  const ask = () => (tool.destructive && warns ? setAsked(true) : void start());
+  const said =
+    run?.outcome?.status === "invalid_arguments" ? refused(run.outcome.message) : undefined;
+  return (
+    <div className="columns try">
+      <Panel title="Arguments">
+        <form
+          onSubmit={(event) => {
+            event.preventDefault();
+            if (text !== undefined && !running) ask();
+          }}
+          onKeyDown={(event) => {
+            if (event.key === "Enter" && event.ctrlKey) event.currentTarget.requestSubmit();
+          }}
+        >
+          <SchemaForm schema={schema} edit={edit} change={setEdit} said={said} label="Arguments" />
+          <As
+            tool={tool}
+            agents={agents}
+            asks={asks}
+            agent={agent}
+            setAgent={setAgent}
+            tier={tier}
+            setTier={setTier}
+          />
+          <label className="check">
+            <input
+              type="checkbox"
+              checked={fresh}
+              onChange={(event) => setFresh(event.target.checked)}
+            />{" "}
+            An answer that was not kept
+          </label>
+          <div className="try-foot">
+            <button type="submit" className="primary" disabled={text === undefined || running}>
+              {running ? "Running…" : "Run"}
+            </button>
+            {running && (
+              <button type="button" onClick={() => abort.current?.abort()}>
+                Cancel
+              </button>
+            )}
+            <AsCommand cli={commandOf(order)} path="/v1/tools/execute" text={bodyOf(order)} />
+          </div>
+        </form>
+      </Panel>
+      <Panel title="Outcome">
+        {run ? (
+          <OutcomeView run={run} ceiling={run.tier && tool.ceilings[`${run.tier}_ms`]} />
+        ) : (
+          <Empty>
+            What the model gets, what the ear hears and what the server said shows here.
+          </Empty>
+        )}
+      </Panel>
+      {asked && (
+        <Confirm
+          title={`Run ${visible(tool.name)}?`}
+          action="Run it"
+          confirm={() => void start()}
+          close={() => setAsked(false)}
+        >
+          <p>Its server says that it destroys something. This is a real call.</p>
+        </Confirm>
+      )}
+    </div>
+  );
+}
+
+function As(props: {
+  tool: ToolDetail;
+  agents: readonly Agent[];
+  /** Who asks, chosen or not. */
+  asks: Agent | undefined;
+  agent: string;
+  setAgent: (agent: string) => void;
+  tier: Tier | "";
+  setTier: (tier: Tier | "") => void;
+}) {
+  const { tool, agents, asks: chosen } = props;
+  const usual = chosen?.budget_tier
+    ? `${chosen.budget_tier}, as the agent has it`
+    : "no budget, as the agent has it";
+  const sees = tool.agents.find((it) => it.agent === chosen?.name)?.tiers;
+  const tier = props.tier || chosen?.budget_tier;
+  const why = sees && tier ? sees[tier] : true;
+  return (
+    <div className="try-as">
+      <Field label="As agent">
+        {(id) => (
+          <select
+            id={id}
+            value={props.agent}
+            onChange={(event) => props.setAgent(event.target.value)}
+          >
+            <option value="">
+              {chosen && !props.agent ? `${chosen.name} (default)` : "default"}
+            </option>
+            {agents.map((it) => (
+              <option key={it.name} value={it.name}>
+                {visible(it.name)}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      <Field label="In tier">
+        {(id) => (
+          <select
+            id={id}
+            value={props.tier}
+            onChange={(event) => props.setTier(event.target.value as Tier | "")}
+          >
+            <option value="">{usual}</option>
+            {TIERS.map((it) => (
+              <option key={it} value={it}>
+                {it}, {ms(tool.ceilings[`${it}_ms`])}
+              </option>
+            ))}
+          </select>
+        )}
+      </Field>
+      {why !== true && (
+        <p className="help try-why">
+          This agent does not see it in {tier}: {typeof why === "string" ? visible(why) : ""}
+        </p>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,226 @@
+// Fields that hold others: objects and maps, lists, and one of several forms.
+import { type ReactNode, useState } from "react";
+import { visible } from "../kit/foreign";
+import { count } from "../kit/words";
+import { type Place, useAround } from "./context";
+import { begin, type Draft, opened } from "./draft";
+import { Node } from "./node";
+import type { Kind } from "./shape";
+
+type Fields = [string, Draft | undefined][];
+
+type Group<K extends Kind["is"]> = Place & { kind: Extract<Kind, { is: K }>; id: string };
+
+/** More fields than this are shown when somebody asks for them. */
+const MANY = 60;
+
+export function ObjectGroup(group: Group<"object">) {
+  const { kind, draft, change, path, id } = group;
+  const [all, setAll] = useState(false);
+  const fields: Fields = draft?.type === "object" ? draft.fields : [];
+  const known = new Set(kind.fields.map((it) => it.name));
+  const write = (next: Fields) => change({ type: "object", fields: next });
+  const set = (name: string, value: Draft | undefined) => {
+    const others = fields.filter(([it]) => it !== name);
+    const now: Fields = value === undefined ? others : [...others, [name, value]];
+    // In the order of the schema, whatever was filled in first.
+    const given = new Map(now);
+    const first = kind.fields.filter((it) => given.has(it.name));
+    const rest = now.filter(([it]) => !known.has(it));
+    write([
+      ...first.map((it): [string, Draft | undefined] => [it.name, given.get(it.name)]),
+      ...rest,
+    ]);
+  };
+  const shown = all ? kind.fields : kind.fields.slice(0, MANY);
+  return (
+    <div className="sf-fields">
+      {shown.map((field) => (
+        <Node
+          key={field.name}
+          schema={field.schema}
+          required={field.required}
+          label={field.name}
+          path={[...path, field.name]}
+          draft={fields.find(([name]) => name === field.name)?.[1]}
+          change={(value) => set(field.name, value)}
+        />
+      ))}
+      {shown.length < kind.fields.length && (
+        <button type="button" onClick={() => setAll(true)}>
+          Show {count(kind.fields.length - shown.length, "more field")}
+        </button>
+      )}
+      {fields.map(([name, value], at) =>
+        known.has(name) ? null : (
+          <Entry
+            key={at}
+            id={`${id}/entry-${at}`}
+            name={name}
+            rename={(next) => write(fields.map((it, index) => (index === at ? [next, it[1]] : it)))}
+            remove={() => write(fields.filter((_, index) => index !== at))}
+          >
+            <Node
+              schema={kind.others ?? true}
+              required
+              label={name === "" ? "value" : name}
+              path={[...path, name]}
+              draft={value}
+              change={(next) =>
+                write(fields.map((it, index) => (index === at ? [it[0], next] : it)))
+              }
+            />
+          </Entry>
+        ),
+      )}
+      {kind.others !== undefined && <AddField add={() => write([...fields, ["", undefined]])} />}
+      {kind.fields.length === 0 && kind.others === undefined && (
+        <p className="quiet">It takes no arguments.</p>
+      )}
+    </div>
+  );
+}
+
+function AddField(props: { add: () => void }) {
+  return (
+    <button type="button" className="small" onClick={props.add}>
+      Add a field
+    </button>
+  );
+}
+
+function Entry(props: {
+  id: string;
+  name: string;
+  rename: (name: string) => void;
+  remove: () => void;
+  children: ReactNode;
+}) {
+  return (
+    <div className="sf-entry">
+      <div className="sf-head">
+        <label htmlFor={props.id}>name</label>
+        <input
+          id={props.id}
+          type="text"
+          className="mono"
+          autoComplete="off"
+          value={props.name}
+          onChange={(event) => props.rename(event.target.value)}
+        />
+        <button
+          type="button"
+          className="small"
+          aria-label={`Remove ${visible(props.name) || "this field"}`}
+          onClick={props.remove}
+        >
+          Remove
+        </button>
+      </div>
+      {props.children}
+    </div>
+  );
+}
+
+/** Items beyond these are there, and edited as JSON. */
+const MANY_ITEMS = 100;
+
+export function ListGroup(group: Group<"list">) {
+  const { kind, draft, change, path } = group;
+  const { root } = useAround();
+  const items = draft?.type === "list" ? draft.items : [];
+  const write = (next: (Draft | undefined)[]) => change({ type: "list", items: next });
+  const schemaAt = (at: number) => kind.first[at] ?? kind.items;
+  const next = schemaAt(items.length);
+  return (
+    <div className="sf-fields">
+      {items.slice(0, MANY_ITEMS).map((item, at) => (
+        <div key={at} className="sf-item">
+          <Node
+            schema={schemaAt(at) ?? true}
+            required
+            label={`item ${at + 1}`}
+            path={[...path, at]}
+            draft={item}
+            change={(value) => write(items.map((it, index) => (index === at ? value : it)))}
+          />
+          <button
+            type="button"
+            className="small"
+            aria-label={`Remove item ${at + 1}`}
+            onClick={() => write(items.filter((_, index) => index !== at))}
+          >
+            Remove
+          </button>
+        </div>
+      ))}
+      {items.length > MANY_ITEMS && (
+        <p className="quiet">{count(items.length - MANY_ITEMS, "more item")}: edit them as JSON.</p>
+      )}
+      {next !== undefined && (
+        <button
+          type="button"
+          className="small"
+          onClick={() => write([...items, begin(root, next)])}
+        >
+          Add an item
+        </button>
+      )}
+    </div>
+  );
+}
+
+export function FormsGroup(group: Group<"forms">) {
+  const { kind, draft, change, path, id } = group;
+  const { root } = useAround();
+  const chosen = draft?.type === "form" ? draft.at : undefined;
+  const form = chosen === undefined ? undefined : kind.forms[chosen];
+  return (
+    <>
+      <select
+        id={id}
+        value={chosen ?? ""}
+        onChange={({ target }) => {
+          const at = Number(target.value);
+          const schema = kind.forms[at]?.schema;
+          if (target.value === "" || schema === undefined) change(undefined);
+          else change({ type: "form", at, of: begin(root, schema) });
+        }}
+      >
+        <option value="">not set</option>
+        {kind.forms.map((it, at) => (
+          <option key={at} value={at}>
+            {visible(it.title)}
+          </option>
+        ))}
+      </select>
+      {draft?.type === "form" && form && (
+        <div className="sf-form">
+          <Node
+            schema={form.schema}
+            required
+            label={form.title}
+            path={path}
+            inside
+            draft={draft.of}
+            change={(value) => change({ ...draft, of: value })}
+          />
+        </div>
+      )}
+    </>
+  );
+}
+
+/** Something larger that is not there yet. */
+export function Closed(props: Place) {
+  const { root } = useAround();
+  return (
+    <button
+      type="button"
+      className="small"
+      onClick={() => props.change(opened(root, props.schema))}
+    >
+      Set {visible(props.label)}
+    </button>
+  );
+}

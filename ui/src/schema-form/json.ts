@@ -1,0 +1,191 @@
+// JSON that loses nothing: numbers stay as they were typed, fields keep their order, and a field may
+// have any name. `JSON.parse` would round 9007199254740993 and 1.10.
+
+export type Tree =
+  | { type: "null" }
+  | { type: "boolean"; value: boolean }
+  | { type: "number"; text: string }
+  | { type: "string"; text: string }
+  | { type: "list"; items: Tree[] }
+  | { type: "object"; fields: [string, Tree][] };
+
+/** Where a text is no JSON, and why. Lines and columns count from one. */
+export class NotJson extends Error {
+  constructor(
+    message: string,
+    readonly line: number,
+    readonly column: number,
+  ) {
+    super(message);
+  }
+}
+
+/** Deeper than any tool asks for, and far from the end of the stack. */
+const DEEPEST = 120;
+
+const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
+// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids just these
+const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
+const BLANK = /[ \t\r\n]*/y;
+
+export function isNumber(text: string): boolean {
+  NUMBER.lastIndex = 0;
+  return NUMBER.exec(text)?.[0].length === text.length && text !== "";
+}
+
+export function parse(text: string): Tree {
+  const reader = new Reader(text);
+  const tree = reader.value(0);
+  reader.end();
+  return tree;
+}
+
+class Reader {
+  private at = 0;
+
+  constructor(private readonly text: string) {}
+
+  value(depth: number): Tree {
+    if (depth > DEEPEST) throw this.wrong(`nested deeper than ${DEEPEST} levels`);
+    this.blank();
+    const next = this.text[this.at];
+    if (next === "{") return this.object(depth);
+    if (next === "[") return this.list(depth);
+    if (next === '"') return { type: "string", text: this.string() };
+    const number = this.take(NUMBER);
+    if (number) return { type: "number", text: number };
+    for (const [word, tree] of WORDS) {
+      if (this.text.startsWith(word, this.at)) {
+        this.at += word.length;
+        return tree;
+      }
+    }
+    throw this.wrong(next === undefined ? "the text ends too early" : "a value is expected here");
+  }
+
+  end() {
+    this.blank();
+    if (this.at < this.text.length) throw this.wrong("nothing more is expected here");
+  }
+
+  private object(depth: number): Tree {
+    const fields = new Map<string, Tree>();
+    this.at += 1;
+    this.blank();
+    while (this.text[this.at] !== "}") {
+      this.blank();
+      const began = this.at;
+      const name = this.string();
+      if (fields.has(name)) throw this.wrong(`the field ${JSON.stringify(name)} is twice`, began);
+      this.expect(":");
+      fields.set(name, this.value(depth + 1));
+      if (!this.goesOn("}")) break;
+    }
+    this.at += 1;
+    return { type: "object", fields: [...fields] };
+  }
+
+  private list(depth: number): Tree {
+    const items: Tree[] = [];
+    this.at += 1;
+    this.blank();
+    while (this.text[this.at] !== "]") {
+      items.push(this.value(depth + 1));
+      if (!this.goesOn("]")) break;
+    }
+    this.at += 1;
+    return { type: "list", items };
+  }
+
+  /** Whether another part follows; leaves the closing bracket where it is. */
+  private goesOn(close: string): boolean {
+    this.blank();
+    if (this.text[this.at] === close) return false;
+    this.expect(",");
+    this.blank();
+    if (this.text[this.at] === close) throw this.wrong("there is a comma too many before this");
+    return true;
+  }
+
+  private string(): string {
+    const found = this.take(STRING);
+    if (found === undefined) throw this.wrong('a text in "quotes" is expected here');
+    return JSON.parse(found) as string;
+  }
+
+  private expect(sign: string) {
+    this.blank();
+    if (this.text[this.at] !== sign) throw this.wrong(`a "${sign}" is expected here`);
+    this.at += 1;
+  }
+
+  private blank() {
+    this.take(BLANK);
+  }
+
+  private take(pattern: RegExp): string | undefined {
+    pattern.lastIndex = this.at;
+    const found = pattern.exec(this.text)?.[0];
+    this.at += found?.length ?? 0;
+    return found;
+  }
+
+  private wrong(message: string, at = this.at): NotJson {
+    const before = this.text.slice(0, at).split("\n");
+    return new NotJson(message, before.length, (before.at(-1)?.length ?? 0) + 1);
+  }
+}
+
+const WORDS: [string, Tree][] = [
+  ["null", { type: "null" }],
+  ["true", { type: "boolean", value: true }],
+  ["false", { type: "boolean", value: false }],
+];
+
+/** With two blanks for each level, as people read it. */
+export function print(tree: Tree, indent = ""): string {
+  const inner = `${indent}  `;
+  switch (tree.type) {
+    case "null":
+      return "null";
+    case "boolean":
+      return String(tree.value);
+    case "number":
+      return tree.text;
+    case "string":
+      return JSON.stringify(tree.text);
+    case "list": {
+      if (tree.items.length === 0) return "[]";
+      const items = tree.items.map((item) => inner + print(item, inner));
+      return `[\n${items.join(",\n")}\n${indent}]`;
+    }
+    case "object": {
+      if (tree.fields.length === 0) return "{}";
+      const fields = tree.fields.map(
+        ([name, value]) => `${inner}${JSON.stringify(name)}: ${print(value, inner)}`,
+      );
+      return `{\n${fields.join(",\n")}\n${indent}}`;
+    }
+  }
+}
+
+/** Of a value that was read already, such as a default in a schema. */
+export function treeOf(value: unknown): Tree {
+  if (Array.isArray(value)) return { type: "list", items: value.map(treeOf) };
+  switch (typeof value) {
+    case "boolean":
+      return { type: "boolean", value };
+    case "number":
+      return { type: "number", text: String(value) };
+    case "string":
+      return { type: "string", text: value };
+    case "object":
+      if (value === null) return { type: "null" };
+      return {
+        type: "object",
+        fields: Object.entries(value).map(([name, inner]) => [name, treeOf(inner)]),
+      };
+    default:
+      return { type: "null" };
+  }
+}

@@ -1,0 +1,104 @@
+// What a schema says at one place, with its references followed and its `allOf` put together. A
+// stranger wrote it: it may refer to itself, to nothing, or be no schema at all. Nothing is fetched.
+import type { Schema } from "../api/types";
+
+export type Keywords = Record<string, unknown>;
+
+/** A plain view of one schema. `problem`: why it cannot be shown as a form. */
+export interface Resolved {
+  words: Keywords;
+  problem?: string;
+}
+
+/** More parts than this at one place are not put together. */
+const MOST_PARTS = 64;
+
+export function resolve(root: Schema, schema: unknown): Resolved {
+  return new Resolver(root).at(schema, new Set());
+}
+
+export function isObject(value: unknown): value is Keywords {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+/** A keyword of the schema itself, never one that every object inherits. */
+export function own(words: Keywords, name: string): unknown {
+  return Object.hasOwn(words, name) ? words[name] : undefined;
+}
+
+class Resolver {
+  private parts = 0;
+
+  constructor(private readonly root: Schema) {}
+
+  at(schema: unknown, followed: ReadonlySet<string>): Resolved {
+    this.parts += 1;
+    if (this.parts > MOST_PARTS) return { words: {}, problem: "it has too many parts" };
+    if (schema === false) return { words: { not: {} } };
+    if (!isObject(schema)) return { words: {} };
+    let { words, problem } = this.followed(schema, followed);
+    const all = own(schema, "allOf");
+    for (const part of Array.isArray(all) ? all : []) {
+      const other = this.at(part, followed);
+      words = together(words, other.words);
+      problem ??= other.problem;
+    }
+    return { words, problem };
+  }
+
+  private followed(schema: Keywords, followed: ReadonlySet<string>): Resolved {
+    const reference = own(schema, "$ref") ?? own(schema, "$dynamicRef");
+    const { allOf: _, $ref: __, $dynamicRef: ___, ...beside } = schema;
+    if (typeof reference !== "string") return { words: beside };
+    if (followed.has(reference)) return { words: beside, problem: "it refers to itself" };
+    const target = find(this.root, reference);
+    if (target === undefined) {
+      return { words: beside, problem: `it refers to ${reference}, which is not there` };
+    }
+    const found = this.at(target, new Set([...followed, reference]));
+    // What stands beside a reference is said of this very place.
+    return { words: together(found.words, beside), problem: found.problem };
+  }
+}
+
+/** A place in the same document: `#`, `#/$defs/item` or `#anchor`. */
+function find(root: Schema, reference: string): unknown {
+  if (reference === "#") return root;
+  if (reference.startsWith("#/")) {
+    let place: unknown = root;
+    for (const part of reference.slice(2).split("/")) {
+      const name = unescaped(part);
+      if (Array.isArray(place)) place = place[Number(name)];
+      else if (isObject(place)) place = own(place, name);
+      else return undefined;
+    }
+    return place;
+  }
+  const definitions = isObject(root) ? own(root, "$defs") : undefined;
+  if (!reference.startsWith("#") || !isObject(definitions)) return undefined;
+  return Object.values(definitions).find(
+    (it) =>
+      isObject(it) &&
+      (own(it, "$anchor") === reference.slice(1) ||
+        own(it, "$dynamicAnchor") === reference.slice(1)),
+  );
+}
+
+function unescaped(part: string): string {
+  let name = part;
+  try {
+    name = decodeURIComponent(part);
+  } catch {
+    // It stays as it is written.
+  }
+  return name.replaceAll("~1", "/").replaceAll("~0", "~");
+}
+
+function together(first: Keywords, second: Keywords): Keywords {
+  const merged: Keywords = { ...first, ...second };
+  const properties = [own(first, "properties"), own(second, "properties")];
+  if (properties.every(isObject)) merged.properties = { ...properties[0], ...properties[1] };
+  const required = [own(first, "required"), own(second, "required")];
+  if (required.every(Array.isArray)) merged.required = [...new Set(required.flat())];
+  return merged;
+}

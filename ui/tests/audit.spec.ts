@@ -1,0 +1,126 @@
+import { readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
+import AxeBuilder from "@axe-core/playwright";
+import { desk, execute, isAccessible, isUp } from "./desk";
+import { expect, Gateway, test } from "./gateway";
+
+let gateway: Gateway;
+test.beforeAll(async () => {
+  gateway = await Gateway.start(desk("audit: { arguments: redacted }\n"));
+  await isUp(gateway);
+  for (let at = 0; at < 5; at += 1) await execute(gateway, "desk_say", { text: `word ${at}` });
+  await execute(gateway, "desk_fail", { text: "no paper", api_key: "hush" });
+});
+test.afterAll(async () => gateway.stop());
+
+test("rows are listed, narrowed by filters that stand in the address, and opened", async ({
+  page,
+}) => {
+  await gateway.open(page, "audit");
+  const table = page.getByRole("table", { name: "Audit trail" });
+  await expect(table.getByRole("button", { name: "desk_say" })).toHaveCount(5);
+  await page.getByLabel("Outcome").selectOption("error");
+  await expect(table.getByRole("button", { name: "desk_say" })).toHaveCount(0);
+  await expect(table.getByRole("button", { name: "desk_fail" })).toHaveCount(1);
+  expect(page.url()).toContain("outcome=error");
+  await page.reload();
+  await expect(table.getByRole("button", { name: "desk_fail" })).toHaveCount(1);
+  await table.getByRole("button", { name: "desk_fail" }).click();
+  const row = page.getByRole("dialog");
+  await expect(row).toContainText("no paper");
+  await expect(row).not.toContainText("hush");
+  await expect(row.getByRole("link", { name: "desk/fail" })).toHaveAttribute(
+    "href",
+    "#/tools/desk/fail",
+  );
+  await page.keyboard.press("Escape");
+  await expect(row).toHaveCount(0);
+  await page.getByRole("button", { name: "Clear" }).click();
+  await page.getByLabel("Name").fill("desk_s*");
+  await expect(table.getByRole("button", { name: "desk_fail" })).toHaveCount(0);
+  await expect(table.getByRole("button", { name: "desk_say" })).toHaveCount(5);
+});
+
+test("the list and a row that is open are for everybody", async ({ page }) => {
+  await gateway.open(page, "audit");
+  await expect(page.getByRole("button", { name: "desk_fail" })).toBeVisible();
+  await isAccessible(page);
+  await page.getByRole("button", { name: "desk_fail" }).click();
+  await expect(page.getByRole("dialog")).toBeVisible();
+  const { violations } = await new AxeBuilder({ page }).include("dialog").analyze();
+  expect(violations.map((it) => it.id)).toEqual([]);
+});
+
+test("a filter that cannot be read says what it should be", async ({ page }) => {
+  await gateway.open(page, "audit?since=yesterdayish");
+  await expect(page.getByRole("alert")).toContainText("`since` is a time");
+  await page.getByRole("button", { name: "Clear" }).click();
+  await expect(page.getByRole("table", { name: "Audit trail" })).toBeVisible();
+});
+
+test("older rows come page by page", async ({ page }) => {
+  const busy = await Gateway.start(desk());
+  await isUp(busy);
+  for (let at = 0; at < 13; at += 1) {
+    const ten = Array.from({ length: 10 }, () => execute(busy, "desk_say", { text: "1" }));
+    await Promise.all(ten);
+  }
+  await busy.open(page, "audit?kind=call&server=desk");
+  await expect(page.getByText("100 rows shown")).toBeVisible();
+  await page.getByRole("button", { name: "Older rows" }).click();
+  await expect(page.getByText("130 rows shown")).toBeVisible();
+  await expect(page.getByRole("button", { name: "Older rows" })).toHaveCount(0);
+  await page.goto("about:blank");
+  await busy.stop();
+});
+
+test("followed, the trail shows rows as they are written", async ({ page }) => {
+  await gateway.open(page, "audit?name=desk_wait");
+  await expect(page.getByText("No row fits these filters")).toBeVisible();
+  await page.getByRole("button", { name: "Follow" }).click();
+  await execute(gateway, "desk_wait", { ms: 1 });
+  await execute(gateway, "desk_say", { text: "not wanted here" });
+  const table = page.getByRole("table", { name: "Audit trail" });
+  await expect(table.getByRole("button", { name: "desk_wait" })).toHaveCount(1);
+  await expect(table.getByRole("button", { name: "desk_say" })).toHaveCount(0);
+  await page.getByRole("button", { name: "Stop following" }).click();
+  await expect(table.getByRole("button", { name: "desk_wait" })).toHaveCount(1);
+});
+
+test("what is filtered can be had as JSON lines and as CSV", async ({ page }) => {
+  await gateway.open(page, "audit?name=desk_fail");
+  for (const [link, wanted] of [
+    ["Export JSONL", '"name":"desk_fail"'],
+    ["Export CSV", "desk_fail,desk,fail,error"],
+  ] as const) {
+    const saving = page.waitForEvent("download");
+    await page.getByRole("link", { name: link }).click();
+    const path = await (await saving).path();
+    const text = readFileSync(path, "utf8");
+    expect(text).toContain(wanted);
+    expect(text).not.toContain("desk_say");
+    rmSync(path);
+  }
+});
+
+test("verifying says that nothing was changed, or which row was", async ({ page }) => {
+  const other = await Gateway.start(desk());
+  await isUp(other);
+  await execute(other, "roll", { expression: "2d6" });
+  await execute(other, "roll", { expression: "3d6" });
+  await other.open(page, "audit");
+  await page.getByRole("button", { name: "Verify" }).click();
+  await expect(page.getByText("none was changed, removed or moved")).toBeVisible();
+  const { DatabaseSync } = await import("node:sqlite" as string);
+  const trail = new DatabaseSync(join(other.directory, ".tollgate/tollgate.db"));
+  trail.exec("DROP TRIGGER audit_is_kept_as_written");
+  const changed = trail.prepare("UPDATE audit SET principal = 'nobody' WHERE sequence = ?").run(2);
+  expect(changed.changes).toBe(1);
+  trail.close();
+  await page.getByRole("button", { name: "Verify" }).click();
+  await expect(page.getByRole("alert")).toContainText("not what was written");
+  await page.getByRole("button", { name: "Show the row" }).click();
+  await expect(page.getByRole("dialog")).toContainText("nobody");
+  await page.goto("about:blank");
+  await other.stop();
+});

@@ -1,0 +1,141 @@
+import { readFileSync } from "node:fs";
+import type { Page } from "@playwright/test";
+import { desk, execute, isAccessible, isUp } from "./desk";
+import { expect, Gateway, test } from "./gateway";
+
+let gateway: Gateway;
+test.beforeAll(async () => {
+  gateway = await Gateway.start(desk("audit: { arguments: redacted }\n"));
+  await isUp(gateway);
+});
+test.afterAll(async () => gateway.stop());
+
+const rows = (page: Page, name: string) =>
+  page.getByRole("table", { name: "Calls" }).getByRole("button", { name });
+/** Away from the list: rows are held while the pointer is on them. */
+const aside = (page: Page) => page.mouse.move(5, 5);
+
+test("calls appear as they end, those that run stand on top with their clock", async ({ page }) => {
+  await gateway.open(page, "calls");
+  await aside(page);
+  await execute(gateway, "desk_say", { text: "one" });
+  await expect(rows(page, "desk_say")).toHaveCount(1);
+  const slow = execute(gateway, "desk_wait", { ms: 2500 });
+  const running = page.getByRole("region", { name: /Running now/ });
+  await expect(running).toContainText("desk_wait");
+  const clock = () => running.locator(".running-clock").textContent();
+  const first = await clock();
+  await expect.poll(clock).not.toBe(first);
+  await slow;
+  await expect(running).toHaveCount(0);
+  await expect(rows(page, "desk_wait")).toHaveCount(1);
+  await isAccessible(page);
+});
+
+test("filters stand in the address, and what fits is kept", async ({ page }) => {
+  await execute(gateway, "desk_say", { text: "fine" });
+  await execute(gateway, "desk_fail", { text: "no paper" });
+  await gateway.open(page, "calls?outcome=error");
+  await expect(rows(page, "desk_fail").first()).toBeVisible();
+  await expect(rows(page, "desk_say")).toHaveCount(0);
+  await page.getByLabel("Outcome").selectOption("");
+  await page.getByLabel("Tool").selectOption("say");
+  await expect(rows(page, "desk_fail")).toHaveCount(0);
+  await expect(rows(page, "desk_say").first()).toBeVisible();
+  expect(page.url()).toContain("tool=say");
+  await page.getByLabel("Tier").selectOption("fast");
+  await expect(page.getByText("fits these filters")).toBeVisible();
+  await page.getByRole("button", { name: "Show all" }).click();
+  await expect(rows(page, "desk_fail").first()).toBeVisible();
+});
+
+test("paused, nothing moves; going on shows what came meanwhile", async ({ page }) => {
+  await execute(gateway, "desk_say", { text: "before" });
+  await gateway.open(page, "calls?tool=say");
+  await expect(rows(page, "desk_say").first()).toBeVisible();
+  const before = await rows(page, "desk_say").count();
+  await page.getByRole("button", { name: "Pause" }).click();
+  await execute(gateway, "desk_say", { text: "meanwhile" });
+  await expect(page.getByText("Paused, 1 newer call")).toBeVisible();
+  await expect(rows(page, "desk_say")).toHaveCount(before);
+  await page.getByRole("button", { name: "Go on" }).click();
+  await expect(rows(page, "desk_say")).toHaveCount(before + 1);
+});
+
+test("a call opens with its ids, its steps and the arguments that the trail kept", async ({
+  page,
+}) => {
+  await execute(gateway, "desk_say", { text: "kept by the trail" });
+  await gateway.open(page, "calls?tool=say");
+  await rows(page, "desk_say").first().click();
+  const window = page.getByRole("dialog");
+  await expect(window).toContainText("kept by the trail");
+  await expect(window.getByRole("table", { name: "Steps" })).toContainText("at its server");
+  await expect(window.getByRole("link", { name: "desk/say" })).toBeVisible();
+  await window.getByRole("link", { name: "In the audit trail" }).click();
+  const trail = page.getByRole("table", { name: "Audit trail" });
+  await expect(trail.getByRole("button", { name: "desk_say" })).toHaveCount(1);
+  await trail.getByRole("button", { name: "desk_say" }).click();
+  await page.getByRole("dialog").getByRole("link", { name: /^01/ }).first().click();
+  await expect(page.getByRole("heading", { name: "Live calls" })).toBeVisible();
+  await expect(page.getByRole("dialog")).toContainText("kept by the trail");
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("dialog")).toHaveCount(0);
+});
+
+test("a turn is a waterfall with its ceiling, and what went past it is marked", async ({
+  page,
+}) => {
+  const two = 'call desk_wait {"ms": 900}\ncall roll {"expression": "1d6"}';
+  await gateway.ask("POST", "/v1/chat/completions", {
+    model: "brisk",
+    messages: [{ role: "user", content: two }],
+  });
+  await gateway.open(page, "calls?tab=turns&agent=brisk");
+  const turn = page.getByRole("region", { name: /Turn at/ }).first();
+  await expect(turn.getByRole("button", { name: "desk_wait" })).toBeVisible();
+  await expect(turn.getByRole("button", { name: "roll" })).toBeVisible();
+  await expect(turn).toContainText(/of [\d.]+ m?s/);
+  await expect(turn).toContainText("past the ceiling");
+  await expect(turn.locator(".wf-ceiling").first()).toBeAttached();
+  await expect(turn.locator(".step-attempt").first()).toBeAttached();
+  await isAccessible(page);
+  await turn.getByRole("button", { name: "desk_wait" }).click();
+  await expect(page.getByRole("dialog")).toContainText("Its turn");
+});
+
+test("what a program called stands below it", async ({ page }) => {
+  const code = 'desk.say(text = "from a program")\nresult = desk.wait(ms = 20)\n';
+  const ran = await gateway.ask<{ status: string }>("POST", "/v1/code", { code, agent: "clerk" });
+  expect(ran.status).toBe("ok");
+  await gateway.open(page, "calls?tab=turns&agent=clerk");
+  const turn = page.getByRole("region", { name: /Turn at/ }).first();
+  await expect(turn.getByText("↳").first()).toBeVisible();
+});
+
+test("what is shown can be had as JSON lines", async ({ page }) => {
+  await execute(gateway, "desk_fail", { text: "no paper" });
+  await gateway.open(page, "calls?tool=fail");
+  await expect(rows(page, "desk_fail").first()).toBeVisible();
+  const saving = page.waitForEvent("download");
+  await page.getByRole("button", { name: "Export JSONL" }).click();
+  const text = readFileSync(await (await saving).path(), "utf8");
+  const calls = text
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+  expect(calls.length).toBeGreaterThan(0);
+  expect(new Set(calls.map((call) => call.tool))).toEqual(new Set(["fail"]));
+});
+
+test("a call that waits for leave says so while it runs", async ({ page }) => {
+  await gateway.open(page, "calls");
+  await aside(page);
+  const answer = execute(gateway, "desk_wipe", {});
+  const running = page.getByRole("region", { name: /Running now/ });
+  await expect(running).toContainText("waits for leave");
+  const { approvals } = await gateway.ask<{ approvals: { id: string }[] }>("GET", "/api/approvals");
+  await gateway.ask("POST", `/api/approvals/${approvals[0]?.id}`, { decision: "approve" });
+  await answer;
+  await expect(running).toHaveCount(0);
+});

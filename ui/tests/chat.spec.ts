@@ -1,0 +1,158 @@
+import type { Page } from "@playwright/test";
+import { desk, isAccessible, isUp } from "./desk";
+import { expect, Gateway, test } from "./gateway";
+
+let gateway: Gateway;
+test.beforeAll(async () => {
+  gateway = await Gateway.start(desk());
+  await isUp(gateway);
+});
+test.afterAll(async () => gateway.stop());
+
+/** The request by which a turn goes on after calls. */
+function goingOn(page: Page) {
+  return page.waitForRequest(
+    (asked) =>
+      asked.url().endsWith("/v1/chat/completions") && asked.postDataJSON().messages.length > 1,
+  );
+}
+
+test("an answer streams, with its call, its tier and what it cost", async ({ page }) => {
+  await gateway.open(page, "chat?agent=brisk");
+  await page.getByRole("button", { name: "roll 2d6+3" }).click();
+  const said = page.getByRole("list", { name: "Conversation" });
+  await expect(said).toContainText("makes");
+  const call = said.getByRole("list", { name: "Calls" }).getByRole("listitem");
+  await expect(call).toContainText("roll");
+  await expect(call).toContainText('"2d6+3"');
+  await expect(call).toContainText("ok");
+  await expect(call).toContainText("ms");
+  await expect(said).toContainText("brisk");
+  await expect(said).toContainText("fast");
+  await expect(said).toContainText("tokens");
+  await expect(said).toContainText("visible");
+  await expect(said).toContainText("tools have");
+  await isAccessible(page);
+  await said.getByRole("link", { name: "its calls in time" }).click();
+  const turn = page.getByRole("region", { name: /Turn at/ });
+  await expect(turn.getByRole("button", { name: "roll" })).toBeVisible();
+});
+
+test("the conversation goes on with what was said before, and is forgotten on demand", async ({
+  page,
+}) => {
+  await gateway.open(page, "chat");
+  const message = page.getByRole("textbox", { name: "Message" });
+  await message.fill('call desk_say {"text": "first"}');
+  await message.press("Enter");
+  const said = page.getByRole("list", { name: "Conversation" });
+  await expect(said).toContainText("first");
+  await expect(page.getByRole("button", { name: "Send" })).toBeVisible();
+  const asked = goingOn(page);
+  await message.fill("and now?");
+  await message.press("Enter");
+  const { messages } = (await asked).postDataJSON();
+  expect(messages.map((it: { role: string }) => it.role)).toEqual([
+    "user",
+    "assistant",
+    "tool",
+    "assistant",
+    "user",
+  ]);
+  await page.getByRole("link", { name: "Approvals" }).click();
+  await page.getByRole("link", { name: "Chat", exact: true }).click();
+  await expect(said).toContainText("first");
+  await page.getByRole("button", { name: "New conversation" }).click();
+  await expect(page.getByText("Say something")).toBeVisible();
+});
+
+test("a call that comes back is run by a button, and the turn goes on", async ({ page }) => {
+  await gateway.open(page, "chat");
+  const message = page.getByRole("textbox", { name: "Message" });
+  await message.fill('call desk_fail {"text": "no ink"}\ncall roll {"expression": "1d1"}');
+  await message.press("Enter");
+  const said = page.getByRole("list", { name: "Conversation" });
+  await expect(said.getByText("waits for you")).toBeVisible();
+  await isAccessible(page);
+  const went = goingOn(page);
+  await said.getByRole("button", { name: "Run it" }).click();
+  const { messages } = (await went).postDataJSON();
+  expect(messages.at(-1)).toMatchObject({
+    role: "tool",
+    content: expect.stringContaining("no ink"),
+  });
+  await expect(said.getByText("waits for you")).toHaveCount(0);
+  await expect(said.getByRole("listitem").last()).toContainText("no ink");
+});
+
+test("a call that may not run is declined, and the model is told", async ({ page }) => {
+  await gateway.open(page, "chat");
+  const message = page.getByRole("textbox", { name: "Message" });
+  await message.fill('call desk_fail {"text": "x"}');
+  await message.press("Enter");
+  const no = page.getByRole("button", { name: "Do not" });
+  await expect(no).toBeVisible();
+  const went = goingOn(page);
+  await no.click();
+  const { messages } = (await went).postDataJSON();
+  expect(messages.at(-1).content).toContain("did not let this call run");
+});
+
+test("stop ends the answer and what runs for it", async ({ page }) => {
+  await gateway.open(page, "chat");
+  const message = page.getByRole("textbox", { name: "Message" });
+  await message.fill('call desk_wait {"ms": 30000}');
+  await message.press("Enter");
+  const said = page.getByRole("list", { name: "Conversation" });
+  await expect(said.getByText("running")).toBeVisible();
+  await page.getByRole("button", { name: "Stop" }).click();
+  await expect(said).toContainText("Stopped by you");
+  await message.fill('call desk_say {"text": "still here"}');
+  await message.press("Enter");
+  await expect(said).toContainText("still here");
+});
+
+test("tier, model and variables go along", async ({ page }) => {
+  await gateway.open(page, "chat?agent=brisk");
+  await page.getByLabel("Tier").selectOption("deep");
+  await page.getByLabel("Model").selectOption("offline");
+  await page.getByRole("button", { name: "Add a variable" }).click();
+  await page.getByLabel("Name of variable 1").fill("caller_name");
+  await page.getByLabel("Value of variable 1").fill("Łucja");
+  const asked = page.waitForRequest("**/v1/chat/completions");
+  await page.getByRole("button", { name: "roll 2d6+3" }).click();
+  const headers = (await asked).headers();
+  expect(headers["x-tollgate-tier"]).toBe("deep");
+  expect(headers["x-tollgate-agent"]).toBe("brisk");
+  expect(Buffer.from(headers["x-tollgate-var-caller-name"] ?? "", "latin1").toString()).toBe(
+    "Łucja",
+  );
+  await expect(page.getByRole("list", { name: "Conversation" })).toContainText("deep");
+});
+
+test("a model alone answers without tools, and a refusal is shown as it is", async ({ page }) => {
+  await gateway.open(page, "chat");
+  await page.getByLabel("Agent").selectOption("");
+  const message = page.getByRole("textbox", { name: "Message" });
+  await message.fill("hello");
+  await message.press("Enter");
+  const said = page.getByRole("list", { name: "Conversation" });
+  await expect(said.getByRole("listitem")).toHaveCount(2);
+  await page.route("**/v1/chat/completions", (route) => {
+    const error = { message: "the provider is overloaded", code: "overloaded" };
+    return route.fulfill({ status: 429, json: { error } });
+  });
+  await message.fill("again");
+  await message.press("Enter");
+  await expect(said.getByRole("alert")).toContainText("the provider is overloaded");
+});
+
+test("markup in an answer is text", async ({ page }) => {
+  await gateway.open(page, "chat");
+  const message = page.getByRole("textbox", { name: "Message" });
+  await message.fill('call desk_say {"text": "<img src=x onerror=alert(1)> **bold**"}');
+  await message.press("Enter");
+  const said = page.getByRole("list", { name: "Conversation" });
+  await expect(said.getByText("<img src=x onerror=alert(1)> **bold**").first()).toBeVisible();
+  await expect(said.locator("img, b, strong:has-text('bold')")).toHaveCount(0);
+});

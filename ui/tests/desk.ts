@@ -1,0 +1,67 @@
+// A gateway with one tool server of ours, whose tools wait and fail as they are told.
+import { resolve } from "node:path";
+import AxeBuilder from "@axe-core/playwright";
+import type { Page } from "@playwright/test";
+import { expect, type Gateway } from "./gateway";
+
+const SERVER = JSON.stringify([process.execPath, resolve("tests/servers/desk.mjs")]);
+
+/** `more` is put behind it, as YAML. */
+export function desk(more = ""): string {
+  return `servers:
+  desk:
+    command: ${SERVER}
+    calibrate: false
+    tools:
+      say: { approval: never, effect: read_only, estimated_duration_ms: 50 }
+      wait: { approval: never, effect: read_only, estimated_duration_ms: 50 }
+      wipe: { approval: always }
+providers:
+  demo: { kind: offline }
+models:
+  offline: { provider: demo, context_window: 32000 }
+agents:
+  clerk:
+    description: Keeps a desk
+    models: [offline]
+    tools: ["desk_*", roll]
+    auto_execute: [desk_say, desk_wait, roll]
+  brisk:
+    models: [offline]
+    tools: ["desk_*", roll]
+    auto_execute: [desk_say, desk_wait, roll]
+    budget_tier: fast
+default_agent: clerk
+${more}`;
+}
+
+export async function isUp(gateway: Gateway, server = "desk") {
+  await expect
+    .poll(async () => {
+      const { servers } = await gateway.ask<{ servers: { id: string; state: string }[] }>(
+        "GET",
+        "/api/servers",
+      );
+      return servers.find((it) => it.id === server)?.state;
+    })
+    .toBe("ready");
+}
+
+/** What anybody may call, as a client would. */
+export function execute(gateway: Gateway, name: string, given: unknown, more: object = {}) {
+  return gateway.ask<{ status: string; message: string }>("POST", "/v1/tools/execute", {
+    name,
+    arguments: given,
+    ...more,
+  });
+}
+
+/** No rule of axe is broken, in either theme. */
+export async function isAccessible(page: Page) {
+  for (const theme of ["light", "dark"]) {
+    await page.getByLabel("Colours").selectOption(theme);
+    const { violations } = await new AxeBuilder({ page }).analyze();
+    const found = violations.map((it) => `${it.id}: ${it.nodes[0]?.target} ${it.help}`);
+    expect(found, theme).toEqual([]);
+  }
+}

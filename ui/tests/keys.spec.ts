@@ -1,0 +1,114 @@
+import AxeBuilder from "@axe-core/playwright";
+import { expect, Gateway, test } from "./gateway";
+
+const CONFIG = `
+agents:
+  default: { tools: ["*"] }
+  dicer: { description: Only dice, tools: ["roll*"], budget_tier: fast }
+keys:
+  - { name: fixed, key: "\${FIXED_KEY}", agents: [dicer] }
+`;
+
+let gateway: Gateway;
+test.beforeAll(async () => {
+  gateway = await Gateway.start(CONFIG, { FIXED_KEY: "a-key-that-is-long-enough-to-be-one" });
+});
+test.afterAll(async () => gateway.stop());
+
+test("a key is made, shown once, lets in, is rotated and revoked", async ({ page }) => {
+  await gateway.open(page, "keys");
+  await page.getByRole("button", { name: "Make a key" }).click();
+  const form = page.getByRole("dialog", { name: "Make a key" });
+  await form.getByLabel("Name").fill("laptop");
+  await form.getByRole("checkbox", { name: "dicer" }).check();
+  await form.getByLabel("Lives").selectOption("for a day");
+  await form.getByRole("button", { name: "Make the key" }).click();
+
+  const shown = page.getByRole("dialog", { name: "The key laptop" });
+  const secret = (await shown.getByRole("region", { name: "the key" }).textContent()) ?? "";
+  expect(secret).toMatch(/^tg_/);
+  const asked = (key: string) =>
+    fetch(`${gateway.url}/v1/tools?agent=dicer`, { headers: { authorization: `Bearer ${key}` } });
+  expect((await asked(secret)).status).toBe(200);
+  await shown.getByRole("button", { name: "I have kept it" }).click();
+  await expect(page.getByText(secret)).toHaveCount(0);
+
+  const row = page.getByRole("row").filter({ hasText: "laptop" });
+  await expect(row).toContainText("agents dicer");
+  await expect(row).toContainText(/ago|just now/, { timeout: 20_000 });
+
+  await row.getByRole("button", { name: "Rotate laptop" }).click();
+  await page.getByRole("combobox", { name: "The secret it has now" }).selectOption("for a day");
+  await page.getByRole("button", { name: "Rotate it" }).click();
+  const rotated = page.getByRole("dialog", { name: "The key laptop" });
+  const second = (await rotated.getByRole("region", { name: "the key" }).textContent()) ?? "";
+  expect(second).not.toBe(secret);
+  await expect(rotated).toContainText("lets in as well until");
+  await page.keyboard.press("Escape");
+  await expect(row).toContainText("two secrets");
+  expect((await asked(secret)).status).toBe(200);
+
+  await row.getByRole("button", { name: "Revoke laptop" }).click();
+  await page.getByRole("button", { name: "Revoke it" }).click();
+  await expect(row).toContainText("revoked");
+  expect((await asked(second)).status).toBe(401);
+});
+
+test("what a key would see is shown before it is made", async ({ page }) => {
+  await gateway.open(page, "keys");
+  await page.getByRole("button", { name: "Make a key" }).click();
+  const form = page.getByRole("dialog");
+  await form.getByLabel("Tools").fill("roll, no_such_*");
+  await form.getByText("What would this key see?").click();
+  await expect(form.getByRole("heading", { name: "Sees 1 tool", exact: true })).toBeVisible();
+  await expect(form.getByRole("link", { name: "roll" })).toBeVisible();
+  await form.getByText(/kept from it/).click();
+  await expect(form.getByText("not among the tools of this key").first()).toBeVisible();
+  await form.getByRole("button", { name: /fast/ }).click();
+  await expect(form.getByRole("heading", { name: /Sees/ })).toBeVisible();
+});
+
+test("a key of the config is shown, and changed only there", async ({ page }) => {
+  await gateway.open(page, "keys");
+  const row = page.getByRole("row").filter({ hasText: "fixed" });
+  await expect(row.getByRole("link", { name: "In the config" })).toBeVisible();
+  await expect(row.getByRole("button", { name: "Revoke fixed" })).toHaveCount(0);
+  await row.getByRole("button", { name: "What sees fixed" }).click();
+  const seen = page.getByRole("dialog", { name: "What fixed sees" });
+  await expect(seen.getByRole("combobox")).toHaveValue("dicer");
+  await expect(seen.getByRole("heading", { name: /^Sees/ })).toBeVisible();
+});
+
+test("what cannot be a key is refused in words, and nothing typed is lost", async ({ page }) => {
+  await gateway.open(page, "keys");
+  await page.getByRole("button", { name: "Make a key" }).click();
+  const form = page.getByRole("dialog");
+  const markup = `<img src=x onerror="document.title='owned'">`;
+  await form.getByLabel("Name").fill(markup);
+  await form.getByText("Limits and tenant").click();
+  await form.getByLabel("Rate limit").fill(markup);
+  await form.getByLabel("Tenant").fill(markup);
+  await form.getByLabel("Tools").fill(markup);
+  await form.getByRole("button", { name: "Make the key" }).click();
+  await expect(form.getByRole("alert")).toBeVisible();
+  await expect(form.getByLabel("Name")).toHaveValue(markup);
+  expect(await page.title()).toContain("Keys");
+  await form.getByLabel("Name").fill("fixed");
+  await form.getByLabel("Rate limit").fill("");
+  await form.getByLabel("Tenant").fill("");
+  await form.getByRole("button", { name: "Make the key" }).click();
+  await expect(form.getByRole("alert")).toContainText("stands in the config");
+});
+
+for (const colorScheme of ["light", "dark"] as const) {
+  test(`the page is accessible, ${colorScheme}`, async ({ page }) => {
+    await page.emulateMedia({ colorScheme });
+    await gateway.open(page, "keys");
+    await expect(page.getByText("fixed")).toBeVisible();
+    expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+    await page.getByRole("button", { name: "Make a key" }).click();
+    await page.getByText("What would this key see?").click();
+    await expect(page.getByRole("heading", { name: /^Sees/ })).toBeVisible();
+    expect((await new AxeBuilder({ page }).analyze()).violations).toEqual([]);
+  });
+}

@@ -1,0 +1,46 @@
+import { desk, isAccessible, isUp } from "./desk";
+import { expect, Gateway, test } from "./gateway";
+import { Voice } from "./voice";
+
+let voice: Voice;
+let gateway: Gateway;
+test.beforeAll(async () => {
+  voice = await Voice.start();
+  const config = desk()
+    .replace(
+      "  demo: {",
+      `  speech: { kind: openai, base_url: "${voice.url}", api_key: x }\n  demo: {`,
+    )
+    .replace("models:\n", "models:\n  voice: { provider: speech, api: realtime }\n")
+    .replace(
+      "  brisk:\n    models: [offline]",
+      "  brisk:\n    engine: s2s\n    models: [voice, offline]",
+    );
+  gateway = await Gateway.start(config);
+  await isUp(gateway);
+});
+test.afterAll(async () => {
+  await gateway.stop();
+  voice.stop();
+});
+
+test("a live session is listed, given another tier, and closed", async ({ page }) => {
+  await gateway.open(page, "calls?tab=sessions");
+  await expect(page.getByText("Nobody is speaking")).toBeVisible();
+  const url = `${gateway.url.replace("http", "ws")}/v1/realtime?model=voice&agent=brisk`;
+  const socket = new WebSocket(url);
+  const closed = new Promise<CloseEvent>((done) => {
+    socket.onclose = done;
+  });
+  const row = page.getByRole("table", { name: "Live sessions" }).getByRole("row").nth(1);
+  await expect(row).toContainText("brisk");
+  await expect(page.getByRole("tab", { name: "Sessions (1)" })).toBeVisible();
+  await isAccessible(page);
+  const tier = row.getByRole("combobox");
+  await tier.selectOption("fast");
+  await expect(page.getByRole("status").filter({ hasText: "fast from now on" })).toBeVisible();
+  await row.getByRole("button", { name: "Close" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Close it" }).click();
+  await closed;
+  await expect(page.getByText("Nobody is speaking")).toBeVisible();
+});

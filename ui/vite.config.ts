@@ -1,0 +1,59 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { dirname, join, relative } from "node:path";
+import { constants, gzipSync } from "node:zlib";
+import react from "@vitejs/plugin-react";
+import type { Plugin } from "vite";
+import { defineConfig } from "vitest/config";
+
+/** Where the gateway takes the page from: every file, compressed, and nothing of an earlier build. */
+const PLACE = "../crates/tollgate-server/page";
+
+function handedOver(): Plugin {
+  const each = (directory: string, file: (path: string) => void) => {
+    for (const entry of readdirSync(directory, { withFileTypes: true })) {
+      const path = join(directory, entry.name);
+      if (entry.isDirectory()) each(path, file);
+      else file(path);
+    }
+  };
+  return {
+    name: "handed-over",
+    apply: "build",
+    closeBundle() {
+      rmSync(join(PLACE, "built"), { recursive: true, force: true });
+      each("dist", (path) => {
+        const target = join(PLACE, "built", `${relative("dist", path)}.gz`);
+        mkdirSync(dirname(target), { recursive: true });
+        const level = constants.Z_BEST_COMPRESSION;
+        writeFileSync(target, gzipSync(readFileSync(path), { level }));
+      });
+    },
+  };
+}
+
+// `npm run dev` shows the page of a gateway that runs: TOLLGATE_URL says where, TOLLGATE_KEY with which key.
+const gateway = process.env.TOLLGATE_URL ?? "http://127.0.0.1:8655";
+const key = process.env.TOLLGATE_KEY;
+const headers = key ? { authorization: `Bearer ${key}` } : undefined;
+const proxied = { target: gateway, changeOrigin: true, headers };
+
+export default defineConfig({
+  base: "./",
+  plugins: [react(), handedOver()],
+  build: {
+    target: "es2023",
+    modulePreload: { polyfill: false },
+    assetsInlineLimit: 0,
+    chunkSizeWarningLimit: 400,
+  },
+  server: {
+    proxy: {
+      "/api": proxied,
+      "/v1": proxied,
+      "/mcp": proxied,
+      "/metrics": proxied,
+      "/readyz": proxied,
+    },
+  },
+  test: { include: ["src/**/*.test.ts", "src/**/*.test.tsx"] },
+});
