@@ -1,5 +1,5 @@
 # One command for each thing. `make test` is what CI runs.
-.PHONY: run build worker test bench pgvector lint unit interop e2e-llm demo-voice setup
+.PHONY: run build install ui examples worker test bench pgvector binary lint unit interop page e2e-llm demo-voice setup
 
 # nextest where it is installed; plain `cargo test` runs the same tests.
 TESTS := $(shell cargo nextest --version >/dev/null 2>&1 && echo "nextest run" || echo "test --quiet")
@@ -8,24 +8,38 @@ TESTS := $(shell cargo nextest --version >/dev/null 2>&1 && echo "nextest run" |
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 OF_WORKER := --manifest-path crates/tollgate-worker/Cargo.toml --target-dir $(TARGET) --locked
 
+# An example of a server, outside of the workspace as well.
+OF_TIDES := --manifest-path examples/tides-rust/Cargo.toml --target-dir $(TARGET) --locked
+
 run: build
 	$(TARGET)/release/tollgate serve
 
-build: setup
+build: setup ui
 	cargo build --release --locked -p tollgate
 	cargo build --release $(OF_WORKER)
+
+# The admin page, for the next build of the gateway to take in.
+ui:
+	ui/build
+
+# What `make build` left, into PREFIX: programs, man page, completions, a systemd unit.
+PREFIX ?= /usr/local
+install:
+	packaging/install $(TARGET)/release "$(PREFIX)" "$(DESTDIR)"
 
 # For tests, and for `cargo run`.
 worker:
 	cargo build $(OF_WORKER)
 
-test: setup lint unit interop
+test: setup ui lint unit interop page
 
 lint:
 	cargo fmt --all --check
 	cargo fmt --manifest-path crates/tollgate-worker/Cargo.toml --check
+	cargo fmt --manifest-path examples/tides-rust/Cargo.toml --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo clippy $(OF_WORKER) --all-targets -- -D warnings
+	cargo clippy $(OF_TIDES) -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --locked --quiet
 	RUSTDOCFLAGS="-D warnings" cargo doc $(OF_WORKER) --no-deps --document-private-items --quiet
 
@@ -33,24 +47,33 @@ lint:
 pgvector:
 	@scripts/setup-pgvector
 
+# The gateway as tests run it, with examples. Built as the tests are: another choice of packages would be another choice of
+# features, and build every library once more.
+binary: ui worker
+	cargo test --workspace --locked --no-run --quiet
+
 unit: worker pgvector
 	cargo $(TESTS) --workspace --locked
 	cargo $(TESTS) $(OF_WORKER)
 
 # Real SDKs, reference servers, the inspector and the conformance suite against the binary.
-interop: worker
-	cargo build --locked -p tollgate
-	cargo build --locked -p tollgate-llm --example embed
+interop: binary examples
 	interop/run
 
+# The admin page in a real browser, before the binary.
+page: binary
+	ui/test
+
+# Programs that tests and documents run.
+examples:
+	cargo build $(OF_TIDES)
+
 # Every chat front before a real, tiny model; the first time it fetches 127 MB.
-e2e-llm: worker
-	cargo build --locked -p tollgate
+e2e-llm: binary
 	interop/run-llm
 
 # A spoken conversation through the gateway, recorded and listened to; the first time it fetches 400 MB.
-demo-voice:
-	cargo build --locked -p tollgate
+demo-voice: binary
 	interop/run-voice
 
 bench: build

@@ -74,7 +74,9 @@ async def call(peer: Peer, heard: Heard, step: dict[str, Any]) -> dict[str, Any]
     heard.questions.clear()
     heard.answer = step.get("answer")
     arguments = step.get("arguments", {})
-    running = asyncio.ensure_future(peer.client.call_tool(step["name"], arguments, progress_callback=on_progress))
+    more = {"meta": step["meta"]} if "meta" in step else {}
+    calling = peer.client.call_tool(step["name"], arguments, progress_callback=on_progress, **more)
+    running = asyncio.ensure_future(calling)
     if "cancel_after_ms" in step:
         await asyncio.sleep(step["cancel_after_ms"] / 1000)
         await peer.cancel()

@@ -23,19 +23,19 @@ def free_port() -> int:
 
 
 def clean_environment() -> dict[str, str]:
-    """Ours without TOLLGATE_*: the test's config is the only one."""
-    return {key: value for key, value in os.environ.items() if not key.startswith("TOLLGATE_")}
+    """Ours without TOLLGATE_* and OTEL_*: the test's config is the only one."""
+    return {key: value for key, value in os.environ.items() if not key.startswith(("TOLLGATE_", "OTEL_"))}
 
 
 class Gateway:
-    def __init__(self, folder: Path, config: dict, *flags: str):
+    def __init__(self, folder: Path, config: dict, *flags: str, env: dict[str, str] | None = None):
         path = write_config(folder, config)
         self.data = folder / "data"
         # For commands to this gateway; they need its address besides.
         self.command = [tollgate(), "--config", str(path), "--data", str(self.data)]
         command = [*self.command, "serve", "--listen", f"127.0.0.1:{free_port()}", *flags]
         self.process = Process(
-            command, r"tollgate is ready on (https?://\S+)", limit_s=30, cwd=folder, env=clean_environment()
+            command, r"tollgate is ready on (https?://\S+)", limit_s=30, cwd=folder, env={**clean_environment(), **(env or {})}
         )
         self.url = self.process.found.group(1).rstrip("/")
 

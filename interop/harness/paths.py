@@ -17,9 +17,9 @@ def reference_server(name: str) -> Path:
 
 
 def program(folder: str, name: str) -> list[str]:
-    """The command line of one of our servers or clients: py1, py2, pace and turncoat are Python, the others Node."""
-    if name in ("py1", "py2", "pace", "turncoat"):
-        python = PYTHON_V1 if name == "py1" else PYTHON_V2
+    """The command line of one of our servers or clients: those named here are Python, the others Node."""
+    if name in ("py1", "py2", "pace", "turncoat", "witness1", "witness2"):
+        python = PYTHON_V1 if name in ("py1", "witness1") else PYTHON_V2
         return [str(python), str(INTEROP / folder / f"{name}.py")]
     return [str(NODE), str(INTEROP / folder / f"{name}.mjs")]
 
@@ -38,8 +38,17 @@ def tollgate() -> str:
 
 def example(crate: str, name: str) -> str:
     """The newest build of an example of ours."""
+    return program_built(f"examples/{name}", f"cargo build -p {crate} --example {name}")
+
+
+class NotBuilt(AssertionError):
+    """What to run first."""
+
+
+def program_built(name: str, how: str) -> str:
+    """The newest build of a program."""
     target = Path(os.environ.get("CARGO_TARGET_DIR", INTEROP.parent / "target"))
-    built = [path for path in (target / build / "examples" / name for build in ("release", "debug")) if path.is_file()]
+    built = [path for path in (target / build / name for build in ("release", "debug")) if path.is_file()]
     if not built:
-        raise AssertionError(f"build it: cargo build -p {crate} --example {name}")
+        raise NotBuilt(f"build it: {how}")
     return str(max(built, key=lambda path: path.stat().st_mtime))
