@@ -5,8 +5,8 @@
 //! in an answer was written by strangers: no word of it is expanded, run or opened.
 
 use serde_json::{Map, Value, json};
-use tollgate_core::text::shortened;
-use tollgate_engine::web::fetch::{Fetch, encoded};
+use tollgate_core::text::{percent_encoded, shortened};
+use tollgate_engine::web::fetch::Fetch;
 
 mod argument;
 mod choice;
@@ -86,10 +86,10 @@ impl Registry {
     pub async fn search(&self, words: &str, cursor: Option<&str>) -> Result<Page, Unanswered> {
         let mut query = format!("servers?limit={PAGE}&version=latest");
         if !words.is_empty() {
-            query.push_str(&format!("&search={}", encoded(words)));
+            query.push_str(&format!("&search={}", percent_encoded(words)));
         }
         if let Some(cursor) = cursor {
-            query.push_str(&format!("&cursor={}", encoded(cursor)));
+            query.push_str(&format!("&cursor={}", percent_encoded(cursor)));
         }
         let body = self.get(&query).await?;
         entry::page(&body).ok_or(Unanswered::Strange)
@@ -98,11 +98,12 @@ impl Registry {
     /// The newest version of one of them.
     pub async fn find(&self, name: &str) -> Result<Entry, Unanswered> {
         let unknown = || Unanswered::Unknown(shortened(name, 100));
-        let body = match self.get(&format!("servers/{}/versions/latest", encoded(name))).await {
-            Ok(body) => body,
-            Err(Unanswered::Status(404)) => return Err(unknown()),
-            Err(other) => return Err(other),
-        };
+        let body =
+            match self.get(&format!("servers/{}/versions/latest", percent_encoded(name))).await {
+                Ok(body) => body,
+                Err(Unanswered::Status(404)) => return Err(unknown()),
+                Err(other) => return Err(other),
+            };
         let entry = entry::entry(&body).ok_or(Unanswered::Strange)?;
         // What was asked for, and nothing that calls itself otherwise.
         if entry.name == name { Ok(entry) } else { Err(unknown()) }

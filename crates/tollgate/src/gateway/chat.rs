@@ -4,8 +4,9 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
 
 use bytes::Bytes;
 use serde_json::{Value, json};
+use tollgate_core::text::percent_encoded;
 
-use super::{Event, Gateway, Listener, escaped, events, request, understood};
+use super::{Event, Gateway, Listener, events, request, understood};
 use crate::failure::Failure;
 
 type Headers = [(String, String)];
@@ -24,7 +25,7 @@ impl Gateway {
         agent: &str,
         headers: &Headers,
     ) -> Result<Option<String>, Failure> {
-        let path = format!("/api/agents/{}/render", escaped(agent));
+        let path = format!("/api/agents/{}/render", percent_encoded(agent));
         let request = dressed(request(Method::POST, &path, Some(&json!({})))?, headers)?;
         let rendered = self.ask(request).await?;
         Ok(rendered["greeting"].as_str().map(str::to_owned))

@@ -4,8 +4,9 @@ use http::Method;
 use serde_json::value::RawValue;
 use serde_json::{Value, json};
 use tollgate_core::json::Object;
+use tollgate_core::text::percent_encoded;
 
-use super::{Gateway, View, escaped, request, understood};
+use super::{Gateway, View, request, understood};
 use crate::failure::Failure;
 
 /// What became of a program.
@@ -97,7 +98,7 @@ impl Gateway {
         asked: Option<(&str, &str)>,
         view: View<'_>,
     ) -> Result<Value, Failure> {
-        let asked = asked.map(|(key, value)| format!("&{key}={}", escaped(value)));
+        let asked = asked.map(|(key, value)| format!("&{key}={}", percent_encoded(value)));
         let path = format!("/v1/code?{}{}", view.query(), asked.unwrap_or_default());
         self.ask(view.dress(request(Method::GET, &path, None)?)?).await
     }

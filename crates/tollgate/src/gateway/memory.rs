@@ -3,8 +3,9 @@
 use bytes::Bytes;
 use http::{Method, Request, Response, StatusCode, header};
 use serde_json::Value;
+use tollgate_core::text::percent_encoded;
 
-use super::{Gateway, complaint, escaped, joined, request, understood};
+use super::{Gateway, complaint, joined, request, understood};
 use crate::failure::Failure;
 
 /// Parameters of a query.
@@ -86,7 +87,7 @@ impl Gateway {
 
 /// `/session/a%20b` for the parts of a path that somebody typed.
 pub fn path(collection: &str, id: &str) -> String {
-    format!("/{collection}/{}", escaped(id))
+    format!("/{collection}/{}", percent_encoded(id))
 }
 
 fn address(path: &str, query: &Query<'_>) -> String {

@@ -2,8 +2,9 @@
 
 use http::Method;
 use serde_json::{Value, json};
+use tollgate_core::text::percent_encoded;
 
-use super::{Gateway, escaped, request, understood};
+use super::{Gateway, request, understood};
 use crate::failure::Failure;
 
 impl Gateway {
@@ -14,14 +15,15 @@ impl Gateway {
 
     /// `DELETE /api/sessions/{id}`
     pub async fn close_session(&self, id: &str) -> Result<(), Failure> {
-        let request = request(Method::DELETE, &format!("/api/sessions/{}", escaped(id)), None)?;
+        let request =
+            request(Method::DELETE, &format!("/api/sessions/{}", percent_encoded(id)), None)?;
         let response = self.exchange(request).await?;
         if response.status().is_success() { Ok(()) } else { understood(&response).map(drop) }
     }
 
     /// `POST /api/sessions/{id}/tier`; `None`: what is said decides again.
     pub async fn session_tier(&self, id: &str, tier: Option<&str>) -> Result<Value, Failure> {
-        let path = format!("/api/sessions/{}/tier", escaped(id));
+        let path = format!("/api/sessions/{}/tier", percent_encoded(id));
         self.ask(request(Method::POST, &path, Some(&json!({ "tier": tier })))?).await
     }
 }

@@ -1,23 +1,10 @@
-//! How paths are written and answers are read. The wire itself is tried by `tests/it`.
+//! How answers are read. The wire itself is tried by `tests/it`.
 
 use bytes::Bytes;
 use http::Response;
 
 use super::events::Listener;
-use super::{Event, escaped, understood};
-
-#[test]
-fn names_cannot_leave_their_place_in_a_path() {
-    for (name, expected) in [
-        ("files", "files"),
-        ("a-b_c.d", "a-b_c.d"),
-        ("../x", "..%2Fx"),
-        ("a&agent=b", "a%26agent%3Db"),
-        ("é ?#", "%C3%A9%20%3F%23"),
-    ] {
-        assert_eq!(escaped(name), expected);
-    }
-}
+use super::{Event, understood};
 
 #[test]
 fn an_answer_is_its_json_or_what_it_complains_of() {
