@@ -1,5 +1,7 @@
 //! Places are given back, however a request ends.
 
+use axum::body::Body;
+
 use super::*;
 
 fn crowd(in_flight: usize) -> Arc<Crowd> {

@@ -21,7 +21,9 @@ use crate::tools::arguments;
 
 impl Session {
     pub(super) fn run(&mut self, call: Call, now: Instant) {
-        let tool = self.turn().and_then(|turn| calls::meant(&turn, &call, self.visit.live.form()));
+        let turn = self.turn();
+        let form = self.visit.live.form();
+        let tool = turn.as_ref().and_then(|turn| calls::meant(turn, &call, form));
         let terms = tool.as_ref().map(|tool| &tool.terms);
         let delivery = terms.map_or(Delivery::Wait, |terms| terms.delivery);
         // What nobody has can be refused at once.
@@ -32,10 +34,12 @@ impl Session {
             return;
         }
         self.course.figures.calls += 1;
-        let turn = self.course.number;
-        self.errands.insert(id.clone(), Running { call, tool, delivery, abort: None, turn });
+        let number = self.course.number;
+        let running = Running { call, tool, delivery, abort: None, turn: number };
+        self.errands.insert(id.clone(), running);
         match start {
-            Start::Run => self.start(&id, now),
+            // In the same turn: what comes into view meanwhile may be more than a read.
+            Start::Run => self.start(&id, turn, now),
             Start::Known(outcome) => self.answer(&id, (Answered::Done, outcome), now),
             Start::Wait | Start::Twice => {}
         }
@@ -44,7 +48,7 @@ impl Session {
     pub(super) fn confirm(&mut self, ids: &[String], now: Instant) {
         for id in ids {
             if self.ledger.confirm(id) == Start::Run {
-                self.start(id, now);
+                self.start(id, self.turn(), now);
             }
         }
     }
@@ -66,8 +70,8 @@ impl Session {
         }
     }
 
-    fn start(&mut self, id: &str, now: Instant) {
-        let Some(turn) = self.turn() else {
+    fn start(&mut self, id: &str, turn: Option<Turn>, now: Instant) {
+        let Some(turn) = turn else {
             let outcome = r#"{"status":"denied","message":"the agent is not there any more"}"#;
             self.ledger.finished(id, None, now);
             return self.answer(id, (Answered::Done, outcome.to_owned()), now);
