@@ -1,5 +1,7 @@
 //! Conversations with the machine as transcripts.
 
+use serde_json::json;
+
 use super::Deepgram;
 use crate::realtime::transcript::{self, told};
 

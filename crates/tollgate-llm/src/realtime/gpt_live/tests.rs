@@ -1,6 +1,5 @@
 //! Conversations with the machine as transcripts, and a long random one.
 
-use std::fmt::Write as _;
 use std::time::Duration;
 
 use serde_json::{Value, json};

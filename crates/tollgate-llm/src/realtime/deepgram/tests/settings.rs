@@ -1,6 +1,7 @@
 //! What a client sets, and what it becomes with our functions and prompt in it.
 
-use super::{check, check_begun};
+use super::{Deepgram, check, check_begun};
+use crate::realtime::transcript;
 
 #[test]
 fn settings_get_our_functions_and_our_prompt_before_the_clients() {
