@@ -35,7 +35,7 @@ mod visitor;
 pub use fingerprint::Fingerprint;
 pub use key::{Former, Key};
 pub(crate) use lease::Lease;
-pub(crate) use logins::{Line, Peer, proof_of};
+pub(crate) use logins::{Line, Peer, line};
 pub(crate) use presented::refuse_keys_in_query;
 pub use rights::{Right, Rights, Role};
 pub(crate) use visitor::{Identity, Reach, Visitor};
@@ -257,11 +257,12 @@ impl Keys {
         self.logins.close(sent)
     }
 
-    /// Until when the login of this request lasts, if it came by one.
-    pub(crate) fn login_until(&self, sent: &Parts) -> Option<SystemTime> {
+    /// The proof that belongs to the login of this request, if it came by one, and until when it
+    /// lasts.
+    pub(crate) fn login(&self, sent: &Parts) -> Option<(String, SystemTime)> {
         let by_key = presented::presented(&sent.headers).is_ok_and(|key| key.is_some());
         let login = self.logins.shown(sent, self.clock.wall()).ok().flatten();
-        login.filter(|_| !by_key).map(|login| login.until)
+        login.filter(|_| !by_key).map(|login| (login.proof, login.until))
     }
 
     /// What goes on for ever ends for whoever loses what let them in; whoever lacks a scope is told

@@ -13,7 +13,7 @@ use tollgate_core::text::shortened;
 
 use super::operated::onlooker;
 use super::told;
-use crate::auth::{Line, Peer};
+use crate::auth::{Line, line};
 use crate::fields::{check_query, parameter};
 use crate::mcp::Front;
 use crate::operator::{Connection, Door, Reach};
@@ -46,8 +46,7 @@ fn shown(front: &Front, sent: &Parts) -> Result<Response, Problem> {
 
 /// As whoever asks reaches it. The guard let the host pass.
 fn address(sent: &Parts) -> String {
-    let line = sent.extensions.get::<Peer>().map_or(Line::Plain, |peer| peer.line);
-    let scheme = match line {
+    let scheme = match line(sent) {
         Line::Tls => "https",
         Line::Plain => "http",
     };

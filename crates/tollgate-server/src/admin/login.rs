@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tollgate_core::date;
 
 use super::told;
-use crate::auth::{Peer, Visitor, proof_of};
+use crate::auth::{Peer, Visitor};
 use crate::body;
 use crate::fields::{Fields, check_query};
 use crate::limits::Limits;
@@ -54,10 +54,8 @@ pub(crate) async fn who(State(front): State<Arc<Front>>, request: Request) -> Re
     let known = check_query(&sent.uri, &[]).and_then(|()| front.keys.visitor(&sent));
     let known = known.and_then(|visitor| visitor.must_be_proven().map(|()| visitor));
     told(known.map(|visitor| {
-        let by_cookie = front.keys.login_until(&sent);
-        let proof =
-            by_cookie.zip(proof_of(&sent)).map(|(until, proof)| (proof, date::written(until)));
-        Json(described(&visitor, proof)).into_response()
+        let login = front.keys.login(&sent).map(|(proof, until)| (proof, date::written(until)));
+        Json(described(&visitor, login)).into_response()
     }))
 }
 

@@ -87,6 +87,7 @@ pub(crate) struct Opened {
 /// What a browser's cookie says.
 pub(super) struct Shown {
     pub(super) key: Fingerprint,
+    pub(super) proof: String,
     pub(super) until: SystemTime,
     pub(super) lease: CancellationToken,
 }
@@ -116,7 +117,7 @@ impl Logins {
 
     /// Ends the login of this request; the cookie that takes the place of its own.
     pub(crate) fn close(&self, sent: &Parts) -> String {
-        if let Some(word) = word(sent) {
+        for word in words(sent) {
             self.open.lock().remove(&Fingerprint::of(word.as_bytes()).place());
         }
         cookie(sent, "", Duration::ZERO)
@@ -128,18 +129,22 @@ impl Logins {
         if !counts(sent) {
             return Ok(None);
         }
-        let Some(word) = word(sent) else { return Ok(None) };
-        let found = Fingerprint::of(word.as_bytes());
-        let open = self.open.lock();
-        let login = open.get(&found.place()).filter(|it| it.word.is(&found) && it.until > now);
-        let Some(login) = login else { return Ok(None) };
-        let lease = login.lease.clone();
-        let shown = Shown { key: login.key, until: login.until, lease };
-        drop(open);
+        let Some((word, shown)) = words(sent).find_map(|word| Some((word, self.find(word, now)?)))
+        else {
+            return Ok(None);
+        };
         match sent.method == Method::GET || sent.method == Method::HEAD || is_proven(sent, word) {
             true => Ok(Some(shown)),
             false => Err(NO_PROOF),
         }
+    }
+
+    fn find(&self, word: &str, now: SystemTime) -> Option<Shown> {
+        let found = Fingerprint::of(word.as_bytes());
+        let open = self.open.lock();
+        let login = open.get(&found.place()).filter(|it| it.word.is(&found) && it.until > now)?;
+        let Login { key, until, ref lease, .. } = *login;
+        Some(Shown { key, proof: proof(word), until, lease: lease.clone() })
     }
 
     /// Room for one who sends a key. Anybody may, so nobody is to fill the house by it.
@@ -191,11 +196,6 @@ fn network(address: IpAddr) -> IpAddr {
     }
 }
 
-/// The proof that belongs to the cookie of a request.
-pub(crate) fn proof_of(sent: &Parts) -> Option<String> {
-    word(sent).map(proof)
-}
-
 fn counts(sent: &Parts) -> bool {
     let path = sent.uri.path();
     let is_asked = ["/api/", "/v1/", "/mcp/test/"].iter().any(|prefix| path.starts_with(prefix))
@@ -217,9 +217,19 @@ fn proof(word: &str) -> String {
     })
 }
 
+/// Whether nobody can listen between a browser and us, or the proxy before us: a browser says so
+/// itself, by the origin of what it posts and by a cookie that it has for TLS only.
+pub(crate) fn line(sent: &Parts) -> Line {
+    let own = sent.extensions.get::<Peer>().map_or(Line::Plain, |peer| peer.line);
+    let is_tls = match sent.headers.get(header::ORIGIN) {
+        Some(origin) => origin.as_bytes().starts_with(b"https://"),
+        None => cookies(&sent.headers).any(|(known, _)| known == name(sent, Line::Tls)),
+    };
+    if is_tls { Line::Tls } else { own }
+}
+
 /// Cookies know no ports: gateways beside each other would take each other's.
-fn name(sent: &Parts) -> String {
-    let line = sent.extensions.get::<Peer>().map_or(Line::Plain, |peer| peer.line);
+fn name(sent: &Parts, line: Line) -> String {
     let host = sent.headers.get(header::HOST).and_then(|host| host.to_str().ok());
     let port = host.and_then(|host| host.rsplit_once(':')).map_or("", |(_, port)| port);
     match line {
@@ -229,15 +239,20 @@ fn name(sent: &Parts) -> String {
 }
 
 fn cookie(sent: &Parts, word: &str, lasts: Duration) -> String {
-    let name = name(sent);
-    let secure = if name.starts_with("__Host-") { "; Secure" } else { "" };
-    let age = lasts.as_secs();
+    let line = line(sent);
+    let (name, age) = (name(sent, line), lasts.as_secs());
+    let secure = match line {
+        Line::Tls => "; Secure",
+        Line::Plain => "",
+    };
     format!("{name}={word}; Path=/; Max-Age={age}; HttpOnly; SameSite=Strict{secure}")
 }
 
-fn word(sent: &Parts) -> Option<&str> {
-    let name = name(sent);
-    cookies(&sent.headers).find(|(known, _)| *known == name).map(|(_, word)| word)
+/// A browser may still have one of another time; only one of them can be open.
+fn words(sent: &Parts) -> impl Iterator<Item = &str> {
+    let names = [Line::Tls, Line::Plain].map(|line| name(sent, line));
+    let ours = cookies(&sent.headers).filter(move |(known, _)| names.iter().any(|it| it == known));
+    ours.map(|(_, word)| word)
 }
 
 fn cookies(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {

@@ -406,6 +406,11 @@ async fn programs_are_told_the_address_by_which_they_were_asked() {
     assert_eq!(told["needs_key"], true);
     let text = told["clients"][0]["text"].as_str().unwrap_or_default();
     assert!(text.starts_with(url) && text.ends_with(" None default Locked"), "{text}");
+    // A browser has such a cookie only where a proxy speaks TLS with it.
+    let port = stage.address.port();
+    let behind = with_key(stage.request("GET", "/api/connect"));
+    let behind = behind.header("cookie", &format!("__Host-tollgate-{port}=x")).send().await.json();
+    assert_eq!(behind["url"], url.replace("http://", "https://"));
     assert_eq!(ask(&stage, "GET", "/api/connect?agent=nobody").await.status, 404);
     assert_eq!(ask(&stage, "GET", "/api/connect?agents=x").await.status, 400);
     let (stage, _) = self::stage(&[Right::Execute]).await;

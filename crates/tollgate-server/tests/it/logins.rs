@@ -65,6 +65,28 @@ async fn a_cookie_stands_for_its_key_and_says_who_that_is() {
     assert_eq!(admin.said["principal"], "admin");
 }
 
+/// A proxy ends TLS: the browser says `https`, the gateway hears plain text.
+#[tokio::test]
+async fn s_17_behind_a_proxy_with_tls_a_cookie_is_for_tls_only() {
+    let stage = stage().await;
+    let origin = format!("https://{}", stage.address);
+    let entered = log_in(&stage, OPS).header("origin", &origin).send().await;
+    let set = entered.header("set-cookie").unwrap();
+    assert!(set.starts_with("__Host-") && set.ends_with("; Secure"), "{set}");
+    let cookie = set.split(';').next().unwrap().to_owned();
+    // One from before there was TLS does not stand in its way.
+    let old = browser(&stage, "the-phones-own-key").await.cookie;
+    let left = stage.request("DELETE", "/api/login").header("cookie", &old).send().await;
+    assert!(!left.header("set-cookie").unwrap().contains("Secure"), "{left:?}");
+    let both = Browser { cookie: format!("{old}; {cookie}"), said: entered.json() };
+    let who = both.asks(stage.request("GET", "/api/login")).send().await;
+    assert_eq!(who.json(), both.said);
+    assert_eq!(both.proves(write(&stage)).header("origin", &origin).status().await, 200);
+    let leave = both.proves(stage.request("DELETE", "/api/login")).header("origin", &origin);
+    assert!(leave.send().await.header("set-cookie").unwrap().starts_with("__Host-"));
+    assert_eq!(both.asks(stage.request("GET", "/api/login")).status().await, 401);
+}
+
 #[tokio::test]
 async fn s_17_a_write_by_cookie_needs_the_proof_of_the_page() {
     let stage = stage().await;
