@@ -29,8 +29,11 @@ function Shell() {
   useKeys(() => setHelp(true));
   const shown = PAGES.find((page) => page.id === route.page);
   // Who opened another page wants to read on there.
+  // In braces: browsers begin to answer with a promise, which is no clean-up.
   // biome-ignore lint/correctness/useExhaustiveDependencies: when the page changes
-  useEffect(() => window.scrollTo(0, 0), [route.page]);
+  useEffect(() => {
+    window.scrollTo(0, 0);
+  }, [route.page]);
   return (
     <div className="shell">
       <button

@@ -60,7 +60,9 @@ export function Chart(props: {
     };
   }, [options, height]);
 
-  useEffect(() => plot.current?.setData(data), [data]);
+  useEffect(() => {
+    plot.current?.setData(data);
+  }, [data]);
   return <div ref={place} className="chart" role="img" aria-label={props.label} />;
 }
 
