@@ -1,6 +1,11 @@
 # One command for each thing. `make test` is what CI runs.
 .PHONY: run build install ui examples worker test bench pgvector binary lint unit interop page e2e-llm demo-voice setup
 
+# What is built once gains nothing from being prepared for the next change.
+ifdef CI
+export CARGO_INCREMENTAL := 0
+endif
+
 # nextest where it is installed; plain `cargo test` runs the same tests.
 TESTS := $(shell cargo nextest --version >/dev/null 2>&1 && echo "nextest run" || echo "test --quiet")
 
