@@ -188,7 +188,8 @@ impl Recorder {
         };
         let began = self.clock.now();
         let place = self.ledger.place().await;
-        let (course, seat) = self.calls.begin(Opening { record: &record, turn, began });
+        let purpose = policy.purpose;
+        let (course, seat) = self.calls.begin(Opening { record: &record, turn, purpose, began });
         let open = Some(Open { record, seat, place });
         Recording { recorder: self, open, policy, weight: Weight::Queued, course, span }
     }
