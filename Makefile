@@ -1,9 +1,10 @@
 # One command for each thing. `make test` is what CI runs.
 .PHONY: run build install ui examples worker test bench pgvector binary lint unit interop page e2e-llm demo-voice setup
 
-# What is built once gains nothing from being prepared for the next change.
+# What is built once gains nothing from being prepared for the next change, or for a debugger.
 ifdef CI
 export CARGO_INCREMENTAL := 0
+export CARGO_PROFILE_DEV_DEBUG := 0
 endif
 
 # nextest where it is installed; plain `cargo test` runs the same tests.

@@ -24,7 +24,7 @@ use crate::stage::Setup;
 
 const TOOLS: Tools =
     Tools { reads: &["look", "peer"], writes: &["keep", "send"], own: "clients_own_tool" };
-const TURNS: u64 = 2_500;
+const TURNS: u64 = 1_250;
 const SESSIONS: usize = 24;
 const TURNS_OF_A_SESSION: u64 = 25;
 /// Of the whole run, even on a machine that has much else to do.
