@@ -7,7 +7,8 @@ export default defineConfig({
   testDir: "tests",
   timeout: 45_000,
   expect: { timeout: 10_000 },
-  workers: 2,
+  // On two cores: most of the time a test waits for a page to settle.
+  workers: 4,
   fullyParallel: false,
   forbidOnly: true,
   reporter: [["list"]],

@@ -262,6 +262,7 @@ export interface Call {
   at: string;
   principal: string;
   agent: string;
+  probe: boolean;
   method: string;
   name: string;
   server: string | null;

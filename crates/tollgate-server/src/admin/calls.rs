@@ -9,6 +9,7 @@ use axum::response::{IntoResponse, Response};
 use http::{StatusCode, Uri};
 use serde::Serialize;
 use tollgate_core::glob::Glob;
+use tollgate_engine::caller::Purpose;
 use tollgate_engine::calls::Course;
 
 use super::told;
@@ -22,8 +23,18 @@ mod shown;
 use shown::CallJson;
 pub(super) use shown::event;
 
-const KEYS: &[&str] =
-    &["turn", "agent", "server", "tool", "name", "principal", "outcome", "after", "limit"];
+const KEYS: &[&str] = &[
+    "turn",
+    "agent",
+    "server",
+    "tool",
+    "name",
+    "principal",
+    "outcome",
+    "probes",
+    "after",
+    "limit",
+];
 /// Calls of a page unless it says another number.
 const USUAL: usize = 100;
 const MOST: usize = 500;
@@ -63,6 +74,13 @@ fn page(front: &Front, asked: &Asked) -> Response {
     .into_response()
 }
 
+/// Calls by which the gateway measures.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Probes {
+    Shown,
+    LeftOut,
+}
+
 /// What a request wants to see.
 struct Asked {
     turn: Option<String>,
@@ -72,6 +90,7 @@ struct Asked {
     name: Option<Glob>,
     principal: Option<String>,
     outcome: Option<String>,
+    probes: Probes,
     after: Option<u64>,
     limit: usize,
 }
@@ -93,6 +112,11 @@ impl Asked {
             name: text("name")?.map(Glob::new),
             principal: text("principal")?,
             outcome: text("outcome")?,
+            probes: match text("probes")?.as_deref() {
+                None | Some("true") => Probes::Shown,
+                Some("false") => Probes::LeftOut,
+                Some(_) => return Err(bad("`probes` is `true` or `false`".to_owned())),
+            },
             after: number(uri, "after")?,
             limit,
         })
@@ -112,6 +136,7 @@ impl Asked {
             && is(&self.tool, tool)
             && is(&self.principal, Some(course.principal.as_str()))
             && is(&self.outcome, outcome)
+            && (self.probes == Probes::Shown || course.purpose == Purpose::Serve)
             && self.name.as_ref().is_none_or(|glob| glob.matches(&course.name))
     }
 }

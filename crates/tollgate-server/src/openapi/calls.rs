@@ -30,6 +30,7 @@ pub(super) fn area() -> Area {
                 .query("name", word(), "a glob over exposed names")
                 .query("principal", word(), "who asked")
                 .query("outcome", word(), "how it ended")
+                .query("probes", flag(), "`false` leaves out those by which the gateway measures")
                 .query("after", whole(), "the `next` of the page before")
                 .query("limit", limit, "calls of a page; 100 without it")
                 .gives(200, "a page", page),
@@ -49,6 +50,7 @@ fn call() -> Value {
             ("at", time()),
             ("principal", text()),
             ("agent", text()),
+            ("probe", told(flag(), "made by the gateway, to measure")),
             ("method", text()),
             ("name", text()),
             ("server", or_null(text())),

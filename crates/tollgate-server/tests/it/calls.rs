@@ -76,6 +76,8 @@ async fn filters_and_pages_narrow_what_is_shown() {
         ("agent=nobody&principal=local", 0),
         ("principal=local&limit=500", 4),
         ("turn=&principal=local", 4),
+        ("probes=false", 4),
+        ("probes=true&principal=local", 4),
     ] {
         let shown = get(&stage, &format!("/api/calls?{query}")).await;
         assert_eq!(shown["calls"].as_array().unwrap().len(), expected, "{query}");
@@ -89,7 +91,7 @@ async fn filters_and_pages_narrow_what_is_shown() {
     let of_turn = get(&stage, &format!("/api/calls?turn={turn}")).await;
     assert_eq!(of_turn["calls"][0]["id"], first["calls"][1]["id"]);
     assert_eq!(of_turn["calls"].as_array().unwrap().len(), 1);
-    for query in ["limit=0", "limit=501", "limit=x", "after=x", "outcom=ok"] {
+    for query in ["limit=0", "limit=501", "limit=x", "after=x", "outcom=ok", "probes=no"] {
         let reply = stage.request("GET", &format!("/api/calls?{query}")).by_admin().send().await;
         assert_eq!((reply.status, &reply.json()["code"]), (400, &json!("bad_query")), "{query}");
     }

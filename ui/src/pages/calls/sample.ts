@@ -12,6 +12,7 @@ export function sample(more: Partial<Call> = {}): Call {
     at: "2026-11-15T10:00:00.100Z",
     principal: "key:phone",
     agent: "sage",
+    probe: false,
     method: "tools/call",
     name: "desk_say",
     server: "desk",

@@ -25,7 +25,10 @@ function ByKey(props: { name: string; client: string }) {
 
 function ByCall(props: { client: string }) {
   const [since] = useState(() => Date.now() - 1000);
-  const calls = useRead<{ running: Call[]; calls: Call[] }>("/api/calls?limit=1", EVERY).data;
+  const calls = useRead<{ running: Call[]; calls: Call[] }>(
+    "/api/calls?probes=false&limit=1",
+    EVERY,
+  ).data;
   const last = calls?.calls[0] ?? calls?.running[0];
   const at = last && Date.parse(last.at) >= since ? last.at : undefined;
   return <Sign client={props.client} at={at} calls="" />;

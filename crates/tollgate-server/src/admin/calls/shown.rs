@@ -6,6 +6,7 @@ use serde::Serialize;
 use tollgate_core::call::{CallId, Source};
 use tollgate_core::date;
 use tollgate_core::id::ToolName;
+use tollgate_engine::caller::Purpose;
 use tollgate_engine::calls::{Course, Event as CallEvent, Stretch};
 
 use crate::events::Event;
@@ -19,6 +20,7 @@ pub(super) struct CallJson<'a> {
     at: String,
     principal: &'a str,
     agent: &'a str,
+    probe: bool,
     method: &'static str,
     name: &'a str,
     server: Option<&'a str>,
@@ -53,6 +55,7 @@ impl<'a> CallJson<'a> {
             at: date::written_exactly(course.at),
             principal: course.principal.as_str(),
             agent: course.agent.as_str(),
+            probe: course.purpose != Purpose::Serve,
             method: course.method,
             name: &course.name,
             server: target.map(|target| target.server.as_str()),
