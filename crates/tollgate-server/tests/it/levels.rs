@@ -37,8 +37,8 @@ use oracle::{Asker, Fact, Filters, House};
 use world::Dice;
 
 const GATES: usize = 2;
-const CONFIGS: usize = 16;
-const CASES: usize = 200;
+const CONFIGS: usize = 40;
+const CASES: usize = 80;
 
 /// All of these together are more than 100,000 cases.
 macro_rules! as_the_oracle_says {
