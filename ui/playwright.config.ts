@@ -8,7 +8,7 @@ export default defineConfig({
   timeout: 45_000,
   expect: { timeout: 10_000 },
   // On two cores: most of the time a test waits for a page to settle.
-  workers: 4,
+  workers: 3,
   fullyParallel: false,
   forbidOnly: true,
   reporter: [["list"]],
@@ -16,6 +16,6 @@ export default defineConfig({
   use: {
     viewport: { width: 1280, height: 860 },
     launchOptions: { executablePath, args: ["--no-sandbox"] },
-    trace: "retain-on-failure",
+    trace: { mode: "retain-on-failure", screenshots: false },
   },
 });
