@@ -112,7 +112,7 @@ async fn calls_that_run_are_shown_and_told_as_they_come_and_go() {
     let setup = Setup { ceiling: Some(Tier::Deep), ..Setup::default() };
     let stage = Stage::with(setup).await;
     let mut events = stage.request("GET", "/api/events?calls=true").by_admin().stream().await;
-    let call = execute(&stage, &json!({"name": "wait", "arguments": {"ms": 200}})).send();
+    let call = execute(&stage, &json!({"name": "wait", "arguments": {"ms": 2000}})).send();
     let watch = async {
         let (name, started) = next_of_wait(&mut events).await;
         assert_eq!(name, "call_started");
@@ -124,7 +124,7 @@ async fn calls_that_run_are_shown_and_told_as_they_come_and_go() {
         let (name, done) = next_of_wait(&mut events).await;
         assert_eq!((&*name, &done["outcome"]), ("call_done", &json!("ok")));
         assert_eq!(done["id"], started["id"]);
-        assert!(done["duration_ms"].as_f64().unwrap() >= 200.0, "{done}");
+        assert!(done["duration_ms"].as_f64().unwrap() >= 2000.0, "{done}");
     };
     assert_eq!(tokio::join!(call, watch).0.json()["status"], "ok");
     let reply = stage.request("GET", "/api/events?calls=maybe").by_admin().send().await;
