@@ -49,6 +49,18 @@ test("filters stand in the address, and what fits is kept", async ({ page }) => 
   await expect(rows(page, "desk_fail").first()).toBeVisible();
 });
 
+test("the gateway's own probes are shown to whoever wants them", async ({ page }) => {
+  await execute(gateway, "desk_say", { text: "by somebody" });
+  await gateway.open(page, "calls");
+  await expect(rows(page, "desk_say").first()).toBeVisible();
+  await expect(rows(page, "roll_table")).toHaveCount(0);
+  await page.getByRole("button", { name: "With the gateway's own probes" }).click();
+  await expect(rows(page, "roll_table").first()).toBeVisible();
+  expect(page.url()).toContain("probes=true");
+  await page.reload();
+  await expect(rows(page, "roll_table").first()).toBeVisible();
+});
+
 test("paused, nothing moves; going on shows what came meanwhile", async ({ page }) => {
   await execute(gateway, "desk_say", { text: "before" });
   await gateway.open(page, "calls?tool=say");

@@ -39,7 +39,7 @@ const FIXED: Partial<Record<FilterName, readonly string[]>> = {
 export default function CallsPage() {
   const { query: asked } = useRoute();
   const filter = useMemo<Filter>(() => {
-    const names = [...FILTERS, "turn"] as const;
+    const names = [...FILTERS, "turn", "probes"] as const;
     return Object.fromEntries(names.map((name) => [name, asked.get(name) ?? undefined]));
   }, [asked]);
   const tab = (asked.get("tab") ?? "calls") as Tab;
@@ -53,7 +53,11 @@ export default function CallsPage() {
       actions={
         <AsCommand
           cli="tollgate audit --follow"
-          path={tab === "sessions" ? "/api/sessions" : `/api/calls${query(path)}`}
+          path={
+            tab === "sessions"
+              ? "/api/sessions"
+              : `/api/calls${query({ ...path, probes: path.probes ?? "false" })}`
+          }
         />
       }
     >
@@ -105,6 +109,13 @@ function Tail(props: { live: Live; filter: Filter; tab: Tab }) {
       <div className="bar">
         <button type="button" aria-pressed={paused} onClick={() => setPaused(!paused)}>
           {paused ? "Go on" : "Pause"}
+        </button>
+        <button
+          type="button"
+          aria-pressed={filter.probes === "true"}
+          onClick={() => narrow({ probes: filter.probes ? undefined : "true" })}
+        >
+          With the gateway's own probes
         </button>
         <button
           type="button"

@@ -72,3 +72,14 @@ test("what the gateway remembers comes in its order, behind what came later", ()
   log.fill([], [older, oldest], 0);
   expect(ids(log)).toEqual([later.id, older.id, oldest.id]);
 });
+
+test("what the gateway calls to measure is there only if one wants it", () => {
+  const log = new CallLog();
+  const [call, probe] = [sample(), sample({ probe: true })];
+  log.done(call);
+  log.done(probe);
+  expect(ids(log)).toEqual([call.id]);
+  expect(log.snapshot().ended).toBe(1);
+  log.narrow({ probes: "true" });
+  expect(ids(log)).toEqual([probe.id, call.id]);
+});

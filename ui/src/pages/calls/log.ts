@@ -9,7 +9,8 @@ const MOST_CHOICES = 300;
 
 export const FILTERS = ["server", "tool", "agent", "principal", "outcome", "tier"] as const;
 export type FilterName = (typeof FILTERS)[number];
-export type Filter = Partial<Record<FilterName | "turn", string>>;
+/** Probes are what the gateway itself calls to measure; they are there if `probes` is "true". */
+export type Filter = Partial<Record<FilterName | "turn" | "probes", string>>;
 
 /** A call, and when it was heard of: its clock runs on from there. */
 export interface Heard {
@@ -25,12 +26,13 @@ export interface Snapshot {
   calls: Call[];
   /** All that is kept, whether or not it fits; the newest first. */
   all: Call[];
-  /** How many have ended since the page was opened. */
+  /** How many that fit have ended since the page was opened. */
   ended: number;
 }
 
 export function fits(call: Call, filter: Filter): boolean {
   return (
+    (!call.probe || filter.probes === "true") &&
     (!filter.turn || call.turn === filter.turn) &&
     FILTERS.every((name) => !filter[name] || (call[name] ?? "running") === filter[name])
   );
@@ -93,9 +95,10 @@ export class CallLog {
   done(call: Call) {
     this.note(call);
     this.running.delete(call.id);
-    this.ended += 1;
     this.all.push(call);
-    if (fits(call, this.filter)) this.fitting.push(call);
+    if (!fits(call, this.filter)) return;
+    this.ended += 1;
+    this.fitting.push(call);
   }
 
   /** From now on only these; what is known and fits is there at once. */

@@ -41,7 +41,8 @@ export function useLog(filter: Filter): Live {
     async (after: number | string | undefined, signal?: AbortSignal) => {
       const { tier: _, ...asked }: Filter = JSON.parse(wanted);
       try {
-        const page = await get<Page>(`/api/calls${query({ ...asked, after, limit: 500 })}`, signal);
+        const path = `/api/calls${query({ probes: "false", ...asked, after, limit: 500 })}`;
+        const page = await get<Page>(path, signal);
         kept.fill(after === undefined ? page.running : undefined, page.calls, performance.now());
         setNext(page.next);
         setProblem(undefined);
