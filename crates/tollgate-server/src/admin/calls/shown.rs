@@ -13,6 +13,7 @@ use crate::events::Event;
 use crate::standing::milliseconds;
 
 #[derive(Serialize)]
+#[expect(clippy::struct_excessive_bools, reason = "the wire has two")]
 pub(super) struct CallJson<'a> {
     id: &'a str,
     turn: &'a str,
