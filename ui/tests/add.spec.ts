@@ -141,6 +141,18 @@ test("a secret stays out of the config unless one wants it there", async ({ page
   await expect(page.getByRole("region", { name: "its lines in the config" })).toContainText("***");
 });
 
+test("tools that are named while it is set up are kept", async ({ page }) => {
+  await paste(page, DESK.join(" "));
+  await page.getByText("More", { exact: true }).click();
+  await page.getByLabel("Tools offered").fill("say, wa*,");
+  await page.getByLabel("Tools never offered").fill("wipe");
+  await page.getByLabel("Category").focus();
+  await expect(page.getByLabel("Tools offered")).toHaveValue("say, wa*,");
+  await page.getByRole("tab", { name: "JSON" }).click();
+  const { allow, deny } = JSON.parse(await page.getByLabel("Keys as JSON").inputValue());
+  expect({ allow, deny }).toEqual({ allow: ["say", "wa*"], deny: ["wipe"] });
+});
+
 test("a command that does not exist is said to be so, and can be corrected", async ({ page }) => {
   await paste(page, "no-such-program-anywhere --flag");
   await tryIt(page);

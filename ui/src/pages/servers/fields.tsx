@@ -1,4 +1,5 @@
 // Single keys of a server as fields; an empty one is no key.
+import { useState } from "react";
 import type { Keys } from "../../api/types";
 import { Field } from "../../kit/basics";
 import { listed } from "../../kit/glob";
@@ -64,16 +65,22 @@ export function List(props: Part) {
   const { keys, change, path } = props;
   const value = at(keys, ...path);
   const words = Array.isArray(value) ? value.map(String) : [];
+  const [typed, setTyped] = useState(words.join(", "));
+  // What is typed stays as it is, a comma at its end too, until the keys say something else.
+  const isSame = (listed(typed) ?? []).join(" ") === words.join(" ");
   return (
     <Field label={props.label} help={props.help}>
       {(id) => (
         <input
           id={id}
           className="mono"
-          // Typed freely, read when it is left.
-          key={words.join(" ")}
-          defaultValue={words.join(", ")}
-          onBlur={(event) => change(put(keys, path, listed(event.target.value)))}
+          spellCheck={false}
+          autoComplete="off"
+          value={isSame ? typed : words.join(", ")}
+          onChange={(event) => {
+            setTyped(event.target.value);
+            change(put(keys, path, listed(event.target.value)));
+          }}
         />
       )}
     </Field>
