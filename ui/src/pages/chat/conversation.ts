@@ -74,8 +74,8 @@ export class Conversation {
 
   /** Has a call run that the model asked us for; when it was the last of them the turn goes on. */
   async run(shown: Shown, settings: Settings) {
-    const item = this.last();
-    if (!item || this.running.has(shown.id)) return;
+    const asked = this.last();
+    if (!asked || this.running.has(shown.id)) return;
     this.running.add(shown.id);
     this.publish();
     const began = performance.now();
@@ -83,35 +83,33 @@ export class Conversation {
     try {
       const { name, arguments: given } = shown;
       const body = { id: shown.id, type: "function", function: { name, arguments: given } };
-      const asked = { body, headers: headersOf(settings) };
-      const message = await call<{ content: unknown }>("POST", EXECUTE, asked);
+      const headers = headersOf(settings);
+      const message = await call<{ content: unknown }>("POST", EXECUTE, { body, headers });
       result =
         typeof message.content === "string" ? message.content : JSON.stringify(message.content);
     } catch (error) {
       [status, result] = ["failed", Problem.of(error).message];
     }
     this.running.delete(shown.id);
-    this.settle(
-      item,
-      shown.id,
-      { status, result, duration_ms: performance.now() - began },
-      settings,
-    );
+    const came = { status, result, duration_ms: performance.now() - began };
+    this.settle(asked.began, shown.id, came, settings);
   }
 
   /** The model is told that it may not. */
   decline(shown: Shown, settings: Settings) {
     const item = this.last();
-    if (item) this.settle(item, shown.id, { status: "declined", result: null }, settings);
+    if (item) this.settle(item.began, shown.id, { status: "declined", result: null }, settings);
   }
 
-  private settle(item: AnswerItem, id: string, came: Partial<Shown>, settings: Settings) {
+  private settle(began: number, id: string, came: Partial<Shown>, settings: Settings) {
+    // By its time: the answer is another object since a call beside this one came back.
+    const at = this.items.findIndex((it) => it.kind === "answer" && it.began === began);
+    const item = this.items[at];
+    // Somebody may have begun anew meanwhile.
+    if (item?.kind !== "answer") return this.publish();
     const calls = item.answer.calls.map((it) =>
       it.id === id && it.status === "returned" ? { ...it, ...came } : it,
     );
-    const at = this.items.indexOf(item);
-    // Somebody may have begun anew meanwhile.
-    if (at < 0) return;
     const settled = { ...item, answer: { ...item.answer, calls } };
     this.items[at] = settled;
     this.publish();
