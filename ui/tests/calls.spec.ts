@@ -74,6 +74,28 @@ test("paused, nothing moves; going on shows what came meanwhile", async ({ page 
   await expect(rows(page, "desk_say")).toHaveCount(before + 1);
 });
 
+test("paused, what somebody asks for is shown all the same", async ({ page }) => {
+  await execute(gateway, "desk_say", { text: "said" });
+  await execute(gateway, "desk_fail", { text: "no paper" });
+  await gateway.open(page, "calls");
+  await expect(rows(page, "desk_say").first()).toBeVisible();
+  await page.getByRole("button", { name: "Pause" }).click();
+  await page.getByLabel("Tool").selectOption("fail");
+  await expect(rows(page, "desk_say")).toHaveCount(0);
+  await expect(rows(page, "desk_fail").first()).toBeVisible();
+});
+
+test("of those that run only, each is there, also one that began before", async ({ page }) => {
+  const slow = execute(gateway, "desk_wait", { ms: 4000 });
+  await gateway.open(page, "calls?outcome=running");
+  await expect(page.getByRole("region", { name: /Running now/ })).toContainText("desk_wait");
+  await expect(page.getByRole("table", { name: "Calls" })).toHaveCount(0);
+  await page.getByLabel("Outcome").selectOption("ok");
+  await page.getByLabel("Outcome").selectOption("running");
+  await expect(page.getByRole("region", { name: /Running now/ })).toContainText("desk_wait");
+  await slow;
+});
+
 test("a call opens with its ids, its steps and the arguments that the trail kept", async ({
   page,
 }) => {

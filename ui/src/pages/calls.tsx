@@ -12,7 +12,7 @@ import { narrow, to, useRoute } from "../route";
 import { useMay } from "../session";
 import { Detail } from "./calls/detail";
 import { List, Running } from "./calls/list";
-import { FILTERS, type Filter, type FilterName, MOST, type Snapshot } from "./calls/log";
+import { FILTERS, type Filter, type FilterName, MOST, type Snapshot, wire } from "./calls/log";
 import { Sessions } from "./calls/sessions";
 import { TurnList } from "./calls/turn-list";
 import { type Turn, turns } from "./calls/turns";
@@ -45,7 +45,6 @@ export default function CallsPage() {
   const tab = (asked.get("tab") ?? "calls") as Tab;
   const live = useLog(filter);
   const sessions = useRead<{ sessions: Session[] }>("/api/sessions").data?.sessions.length;
-  const { tier: _, ...path } = filter;
   return (
     <Page
       title="Live calls"
@@ -53,11 +52,7 @@ export default function CallsPage() {
       actions={
         <AsCommand
           cli="tollgate audit --follow"
-          path={
-            tab === "sessions"
-              ? "/api/sessions"
-              : `/api/calls${query({ ...path, probes: path.probes ?? "false" })}`
-          }
+          path={tab === "sessions" ? "/api/sessions" : `/api/calls${query({ ...wire(filter) })}`}
         />
       }
     >
@@ -188,7 +183,7 @@ function NoCalls(props: { filtered: boolean }) {
 }
 
 function End(props: { live: Live; filter: Filter }) {
-  const { server, tool, agent, principal, outcome } = props.filter;
+  const { server, tool, agent, principal, outcome } = wire(props.filter);
   const may = useMay("admin");
   return (
     <p className="calls-end">
@@ -245,7 +240,8 @@ function useHeld(list: RefObject<HTMLElement | null>) {
 
 function useFrozen(latest: Snapshot, frozen: boolean): Snapshot {
   const kept = useRef(latest);
-  if (!frozen) kept.current = latest;
+  // What somebody asks for is shown all the same.
+  if (!frozen || latest.asked !== kept.current.asked) kept.current = latest;
   const running = new Set(latest.running.map((it) => it.call.id));
   const still = kept.current.running.filter((it) => running.has(it.call.id));
   const unchanged = still.length === kept.current.running.length;

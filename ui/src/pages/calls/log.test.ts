@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { CallLog, MOST } from "./log";
+import { CallLog, MOST, wire } from "./log";
 import { sample } from "./sample";
 
 const ids = (log: CallLog) => log.snapshot().calls.map((call) => call.id);
@@ -82,4 +82,29 @@ test("what the gateway calls to measure is there only if one wants it", () => {
   expect(log.snapshot().ended).toBe(1);
   log.narrow({ probes: "true" });
   expect(ids(log)).toEqual([probe.id, call.id]);
+});
+
+test("what somebody asks for is told from what comes by itself", () => {
+  const log = new CallLog();
+  const asked = () => log.snapshot().asked;
+  const before = asked();
+  log.done(sample());
+  log.fill([], [sample()], 0);
+  expect(asked()).toBe(before);
+  log.narrow({ server: "fs" });
+  expect(asked()).toBe(before + 1);
+  log.fill(undefined, [sample()], 0);
+  log.answered();
+  expect(asked()).toBe(before + 2);
+});
+
+test("of what runs the gateway is asked without an outcome", () => {
+  expect(wire({ outcome: "running", server: "fs", tier: "fast" }).outcome).toBeUndefined();
+  expect(wire({ outcome: "error" })).toEqual({ outcome: "error", probes: "false" });
+  const log = new CallLog();
+  const [running, over] = [sample({ outcome: null }), sample()];
+  log.narrow({ outcome: "running" });
+  log.fill([running], [over], 0);
+  expect(log.snapshot().running.map((it) => it.call.id)).toEqual([running.id]);
+  expect(ids(log)).toEqual([]);
 });

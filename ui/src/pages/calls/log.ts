@@ -28,6 +28,18 @@ export interface Snapshot {
   all: Call[];
   /** How many that fit have ended since the page was opened. */
   ended: number;
+  /** Grows with what somebody asked for: that is shown though the list is held. */
+  asked: number;
+}
+
+/** What the gateway is asked for: of what runs it knows no outcome, and tiers are told apart here. */
+export function wire(filter: Filter): Filter {
+  const { tier: _, outcome, ...rest } = filter;
+  return {
+    ...rest,
+    outcome: outcome === "running" ? undefined : outcome,
+    probes: filter.probes ?? "false",
+  };
 }
 
 export function fits(call: Call, filter: Filter): boolean {
@@ -85,6 +97,7 @@ export class CallLog {
   );
   private filter: Filter = {};
   private ended = 0;
+  private asked = 0;
 
   started(call: Call, now: number) {
     this.note(call);
@@ -104,6 +117,7 @@ export class CallLog {
   /** From now on only these; what is known and fits is there at once. */
   narrow(filter: Filter) {
     this.filter = filter;
+    this.asked += 1;
     this.fitting.clear();
     this.fitting.merge(this.all.newest().filter((call) => fits(call, filter)));
   }
@@ -119,6 +133,11 @@ export class CallLog {
     this.fitting.merge(calls.filter((call) => fits(call, this.filter)));
   }
 
+  /** Somebody asked for what was filled in last. */
+  answered() {
+    this.asked += 1;
+  }
+
   snapshot(): Snapshot {
     const running = [...this.running.values()].filter(({ call }) => fits(call, this.filter));
     running.sort((a, b) => (a.call.at < b.call.at ? -1 : 1));
@@ -127,6 +146,7 @@ export class CallLog {
       calls: this.fitting.newest(),
       all: this.all.newest(),
       ended: this.ended,
+      asked: this.asked,
     };
   }
 

@@ -4,7 +4,7 @@ import { useCallback, useEffect, useRef, useState } from "react";
 import { get, Problem, query } from "../../api/client";
 import { useEvents } from "../../api/events";
 import type { Call } from "../../api/types";
-import { CallLog, type Filter, type Snapshot } from "./log";
+import { CallLog, type Filter, type Snapshot, wire } from "./log";
 
 /** Nobody reads faster than this. */
 const PACE_MS = 120;
@@ -39,12 +39,17 @@ export function useLog(filter: Filter): Live {
 
   const read = useCallback(
     async (after: number | string | undefined, signal?: AbortSignal) => {
-      const { tier: _, ...asked }: Filter = JSON.parse(wanted);
+      const filter: Filter = JSON.parse(wanted);
+      const asked = wire(filter);
+      // With an outcome, or further back, it tells nothing of what runs.
+      const tells = after === undefined && !asked.outcome;
       try {
-        const path = `/api/calls${query({ probes: "false", ...asked, after, limit: 500 })}`;
+        const path = `/api/calls${query({ ...asked, after, limit: 500 })}`;
         const page = await get<Page>(path, signal);
-        kept.fill(after === undefined ? page.running : undefined, page.calls, performance.now());
-        setNext(page.next);
+        kept.fill(tells ? page.running : undefined, page.calls, performance.now());
+        // What is read again because events were missed is nothing that somebody asked for.
+        if (signal || after !== undefined) kept.answered();
+        setNext(filter.outcome === "running" ? null : page.next);
         setProblem(undefined);
       } catch (error) {
         if (signal?.aborted) return;
