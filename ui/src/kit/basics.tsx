@@ -3,6 +3,7 @@ import type { UseQueryResult } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useId, useState } from "react";
 import { Problem } from "../api/client";
 import type { ServerState, Tier } from "../api/types";
+import { toneOf } from "./tone";
 import { ago, moment } from "./words";
 
 export function Page(props: {
@@ -100,30 +101,10 @@ export function TierBadge(props: { tier: Tier | null }) {
   return <span className={`badge tier-${props.tier}`}>{props.tier}</span>;
 }
 
-const HEALTHY: readonly string[] = ["ready", "ok", "served", "healthy", "answered", "applied"];
-const DOUBTFUL: readonly string[] = [
-  "starting",
-  "degraded",
-  "flagged",
-  "pending",
-  "overrunning",
-  "input_required",
-  "task",
-  "rate_limited",
-];
-const RESTING: readonly string[] = ["disabled", "cancelled", "unchanged"];
-
 /** A word about how something stands; never by its colour alone. */
 export function StateBadge(props: { state: ServerState | string | null }) {
-  const state = props.state ?? "running";
-  const tone = HEALTHY.includes(state)
-    ? "good"
-    : DOUBTFUL.includes(state) || props.state === null
-      ? "warn"
-      : RESTING.includes(state)
-        ? "idle"
-        : "bad";
-  return <span className={`badge state ${tone}`}>{state.replaceAll("_", " ")}</span>;
+  const word = (props.state ?? "running").replaceAll("_", " ");
+  return <span className={`badge state ${toneOf(props.state)}`}>{word}</span>;
 }
 
 /** A time that goes on while one looks at it. */
