@@ -3,6 +3,7 @@
 import { QueryClient, useQuery } from "@tanstack/react-query";
 import { useRef } from "react";
 import { get, Problem } from "./client";
+import { collect } from "./collect";
 import { useEvents } from "./events";
 
 export const queries = new QueryClient({
@@ -28,10 +29,16 @@ export function useRead<T>(path: string | undefined, every?: number) {
 
 /** Reads again all that stands below a path, such as `api/servers`. */
 export function stale(...paths: string[]) {
-  for (const path of paths) {
-    void queries.invalidateQueries({ queryKey: path.split("/").filter(Boolean) });
-  }
+  void again(paths);
 }
+
+function again(paths: string[]): Promise<unknown> {
+  return Promise.all(
+    paths.map((path) => queries.invalidateQueries({ queryKey: path.split("/").filter(Boolean) })),
+  );
+}
+
+const staleSoon = collect(again);
 
 const ABOUT: Record<string, string[]> = {
   server_changed: ["api/servers", "api/overview", "api/tools"],
@@ -53,8 +60,8 @@ export function useHappenings() {
   const opened = useRef(false);
   useEvents([...Object.keys(ABOUT), "opened"], (_, name) => {
     // What happened while nobody told us may have changed anything.
-    if (name !== "opened") stale(...(ABOUT[name] ?? []));
-    else if (opened.current) stale("api", "v1");
+    if (name !== "opened") staleSoon(...(ABOUT[name] ?? []));
+    else if (opened.current) staleSoon("api", "v1");
     else opened.current = true;
   });
 }

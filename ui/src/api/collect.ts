@@ -1,0 +1,27 @@
+// Events come in bursts, and each would have long lists read again. What they are about is collected
+// and read at most so often; a read that runs is let come to its end.
+const PACE_MS = 400;
+
+export function collect(read: (paths: string[]) => Promise<unknown>): (...paths: string[]) => void {
+  const waiting = new Set<string>();
+  let reads = false;
+  const begin = async () => {
+    reads = true;
+    while (waiting.size > 0) {
+      const paths = widest([...waiting]);
+      waiting.clear();
+      const pause = new Promise((done) => setTimeout(done, PACE_MS));
+      await Promise.allSettled([read(paths), pause]);
+    }
+    reads = false;
+  };
+  return (...paths) => {
+    for (const path of paths) waiting.add(path);
+    if (!reads) void begin();
+  };
+}
+
+/** Without those that stand below another one. */
+function widest(paths: string[]): string[] {
+  return paths.filter((path) => !paths.some((it) => path.startsWith(`${it}/`)));
+}
