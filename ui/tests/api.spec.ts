@@ -86,7 +86,13 @@ test("a stream is shown as it comes, until it is stopped", async ({ page }) => {
   }).toPass();
   await expect(tried(page).getByText("more may come")).toBeVisible();
   await tried(page).getByRole("button", { name: "Stop" }).click();
-  await expect(tried(page).getByRole("button", { name: "Send", exact: true })).toBeEnabled();
+  const send = tried(page).getByRole("button", { name: "Send", exact: true });
+  await expect(send).toBeEnabled();
+  await send.click();
+  await expect(tried(page).getByText("more may come")).toBeVisible();
+  const closed = page.waitForEvent("requestfailed", (it) => it.resourceType() === "fetch");
+  await page.getByRole("link", { name: "Approvals" }).click();
+  expect((await closed).url()).toContain("/api/events");
 });
 
 test("the API can be used by everybody", async ({ page }) => {

@@ -198,6 +198,8 @@ test("a tool that destroys is asked about, one that fails says why", async ({ pa
   await gateway.open(page, "tools/odd/fail");
   await page.getByRole("button", { name: "Run", exact: true }).click();
   await expect(outcome(page).getByText("the wheel came off")).toBeVisible();
+  const failed = "#/calls?server=odd&tool=fail&outcome=error";
+  await expect(page.getByRole("link", { name: /failed$/ })).toHaveAttribute("href", failed);
 });
 
 test("calls are drawn against the ceilings, and the tier is explained", async ({ page }) => {

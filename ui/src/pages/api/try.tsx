@@ -1,5 +1,5 @@
 // Sends a request as it was filled in. What changes something is asked about first.
-import { useMemo, useRef, useState } from "react";
+import { useEffect, useMemo, useRef, useState } from "react";
 import { Panel } from "../../kit/basics";
 import { Code, curl } from "../../kit/code";
 import { Confirm } from "../../kit/dialog";
@@ -17,6 +17,8 @@ export function TryOperation(props: { document: Document; operation: Operation }
   const [asked, setAsked] = useState(false);
   const [got, setGot] = useState<Got>();
   const abort = useRef<AbortController>(undefined);
+  // A stream has no end of its own.
+  useEffect(() => () => abort.current?.abort(), []);
 
   const isJson = operation.body !== undefined && /json$/.test(operation.body.type);
   const text = !operation.body ? undefined : isJson ? sendable(body).text : plain;

@@ -1,6 +1,6 @@
 // One tool: try it, how quick it is and why it stands where it stands, what its server says of it,
 // and who may see it.
-
+import { useState } from "react";
 import { path } from "../../api/client";
 import { useRead } from "../../api/queries";
 import type { ToolDetail } from "../../api/types";
@@ -12,6 +12,7 @@ import { narrow, to, useRoute } from "../../route";
 import { Calibrate } from "./calibrate";
 import { DefinitionTab } from "./definition";
 import { LatencyTab } from "./latency";
+import { callsOf } from "./links";
 import { SeenTab } from "./seen";
 import { stateOf } from "./state";
 import { TrustTab } from "./trust";
@@ -33,6 +34,9 @@ export function ToolPage(props: { server: string; tool: string }) {
   const { query } = useRoute();
   const chosen = TABS.find((tab) => tab.id === query.get("tab"))?.id ?? "try";
   const name = read.data?.name ?? props.tool;
+  // What was typed and what came of it stays while another tab is looked at.
+  const [tried, setTried] = useState(false);
+  if (chosen === "try" && !tried) setTried(true);
   return (
     <Page
       title={visible(name)}
@@ -62,7 +66,11 @@ export function ToolPage(props: { server: string; tool: string }) {
               chosen={chosen}
               choose={(tab) => narrow({ tab: tab === "try" ? "" : tab })}
             />
-            {chosen === "try" && <TryTab tool={tool} />}
+            {tried && (
+              <div hidden={chosen !== "try"}>
+                <TryTab tool={tool} />
+              </div>
+            )}
             {chosen === "latency" && <LatencyTab tool={tool} />}
             {chosen === "definition" && <DefinitionTab tool={tool} />}
             {chosen === "trust" && <TrustTab tool={tool} />}
@@ -105,8 +113,7 @@ function Doubts(props: { of: ToolDetail }) {
 }
 
 function Figures(props: { of: ToolDetail }) {
-  const { tier, tier_reason, measured, badge, bimodal, name } = props.of;
-  const calls = `${to("calls")}?name=${encodeURIComponent(name)}`;
+  const { tier, tier_reason, measured, badge, bimodal } = props.of;
   return (
     <div className="figures">
       <Figure label="tier" value={<TierBadge tier={tier} />} note={visible(tier_reason)} />
@@ -121,13 +128,13 @@ function Figures(props: { of: ToolDetail }) {
         label="failed"
         value={measured ? percent(measured.error_rate) : "–"}
         tone={measured && measured.error_rate > 0.2 ? "bad" : ""}
-        href={`${calls}&outcome=error`}
+        href={callsOf(props.of, "error")}
       />
       <Figure
         label="calls that count"
         value={measured ? measured.calls : 0}
         note={measured ? `the last ${count(measured.calls, "call")}` : "not measured yet"}
-        href={calls}
+        href={callsOf(props.of)}
       />
     </div>
   );

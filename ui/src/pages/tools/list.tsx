@@ -10,6 +10,7 @@ import { type Column, Table } from "../../kit/table";
 import { count, ms, percent } from "../../kit/words";
 import { go, narrow, to, useRoute } from "../../route";
 import { Filters } from "./filters";
+import { callsOf } from "./links";
 import { grouped, isNarrowed, matching, type Row, rowOf, type ServerRow, wantedOf } from "./rows";
 import { stateOf } from "./state";
 
@@ -251,14 +252,10 @@ function Name(props: { tool: Tool }) {
 }
 
 function Failed(props: { tool: Tool }) {
-  const { measured, name } = props.tool;
+  const { measured } = props.tool;
   if (!measured) return "–";
   if (measured.error_rate === 0) return percent(0);
-  return (
-    <a href={`${to("calls")}?name=${encodeURIComponent(name)}&outcome=error`}>
-      {percent(measured.error_rate)}
-    </a>
-  );
+  return <a href={callsOf(props.tool, "error")}>{percent(measured.error_rate)}</a>;
 }
 
 function State(props: { tool: Tool }) {

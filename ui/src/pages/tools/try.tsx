@@ -1,7 +1,7 @@
 // Calls the tool as an agent would, and shows what comes of it.
-import { useMemo, useRef, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { useRead } from "../../api/queries";
-import { type Agent, type Schema, TIERS, type Tier, type ToolDetail } from "../../api/types";
+import { type Agent, type Definition, TIERS, type Tier, type ToolDetail } from "../../api/types";
 import { Empty, Field, Panel } from "../../kit/basics";
 import { AsCommand } from "../../kit/code";
 import { Confirm } from "../../kit/dialog";
@@ -15,18 +15,18 @@ import { bodyOf, commandOf, type Run, runTool } from "./run";
 const NOBODY: readonly Agent[] = [];
 
 export function TryTab(props: { tool: ToolDetail }) {
-  const { tool } = props;
-  const schema = tool.offered?.inputSchema ?? true;
-  // A definition that is read again is the same one until its hash says otherwise; what was typed
-  // stays even then.
-  // biome-ignore lint/correctness/useExhaustiveDependencies: by the hash
-  const kept = useMemo(() => schema, [tool.hash]);
-  if (!tool.offered) return <Empty>Its server is away: there is nothing to call.</Empty>;
-  return <Bench tool={tool} schema={kept} />;
+  const { offered, hash } = props.tool;
+  // A definition that is read again is the same one until its hash says otherwise, and stays while
+  // its server is away for a moment; what was typed stays even if it changes.
+  const [kept, setKept] = useState({ offered, hash });
+  if (offered && (!kept.offered || kept.hash !== hash)) setKept({ offered, hash });
+  if (!kept.offered) return <Empty>Its server is away: there is nothing to call.</Empty>;
+  return <Bench tool={props.tool} definition={kept.offered} />;
 }
 
-function Bench(props: { tool: ToolDetail; schema: Schema }) {
-  const { tool, schema } = props;
+function Bench(props: { tool: ToolDetail; definition: Definition }) {
+  const { tool, definition } = props;
+  const schema = definition.inputSchema ?? true;
   const [edit, setEdit] = useState(() => beginEdit(schema));
   const [agent, setAgent] = useState("");
   const [tier, setTier] = useState<Tier | "">("");
@@ -34,8 +34,11 @@ function Bench(props: { tool: ToolDetail; schema: Schema }) {
   const [run, setRun] = useState<Run>();
   const [asked, setAsked] = useState(false);
   const abort = useRef<AbortController>(undefined);
+  // Whoever leaves does not wait for it any more.
+  useEffect(() => () => abort.current?.abort(), []);
   const { text } = sendable(edit);
   const running = run !== undefined && !run.ended;
+  const ready = text !== undefined && !running && tool.offered !== null;
   const agents = useRead<{ agents: Agent[] }>("/api/agents").data?.agents ?? NOBODY;
   const asks = agents.find((it) => (agent ? it.name === agent : it.default));
   const counts = tier || asks?.budget_tier || undefined;
@@ -48,7 +51,7 @@ function Bench(props: { tool: ToolDetail; schema: Schema }) {
     await runTool({ ...order, counts }, controller.signal, setRun);
   };
   // A server that says nothing is not asked about at every run, one that warns is.
-  const warns = tool.offered?.annotations?.destructiveHint === true;
+  const warns = (tool.offered ?? definition).annotations?.destructiveHint === true;
   const ask = () => (tool.destructive && warns ? setAsked(true) : void start());
   const said =
     run?.outcome?.status === "invalid_arguments" ? refused(run.outcome.message) : undefined;
@@ -58,7 +61,7 @@ function Bench(props: { tool: ToolDetail; schema: Schema }) {
         <form
           onSubmit={(event) => {
             event.preventDefault();
-            if (text !== undefined && !running) ask();
+            if (ready) ask();
           }}
           onKeyDown={(event) => {
             if (event.key === "Enter" && event.ctrlKey) event.currentTarget.requestSubmit();
@@ -83,7 +86,7 @@ function Bench(props: { tool: ToolDetail; schema: Schema }) {
             An answer that was not kept
           </label>
           <div className="try-foot">
-            <button type="submit" className="primary" disabled={text === undefined || running}>
+            <button type="submit" className="primary" disabled={!ready}>
               {running ? "Running…" : "Run"}
             </button>
             {running && (
