@@ -53,6 +53,10 @@ test("a client gets a text with a key of its own, and is seen when it comes", as
   });
   expect(response.status).toBe(200);
   await expect(page.getByText(/Seen: Cursor was here/)).toBeVisible({ timeout: 20_000 });
+  await expect(page.getByRole("link", { name: "Its calls" })).toHaveAttribute(
+    "href",
+    "#/calls?principal=key%3Acursor",
+  );
 
   await page.getByRole("button", { name: "Claude Code" }).click();
   await expect(page.getByText(key)).toHaveCount(0);

@@ -1,5 +1,6 @@
 // Whether the client has come yet: by its key, or by the first call since the page was opened.
 import { useState } from "react";
+import { query } from "../../api/client";
 import { useRead } from "../../api/queries";
 import type { Call, Key } from "../../api/types";
 import { Ago } from "../../kit/basics";
@@ -18,9 +19,8 @@ export function Seen(props: { name: string | undefined; client: string }) {
 function ByKey(props: { name: string; client: string }) {
   const keys = useRead<{ keys: Key[] }>("/api/keys", EVERY).data?.keys;
   const used = keys?.find((it) => it.name === props.name)?.last_used ?? undefined;
-  return (
-    <Sign client={props.client} at={used} calls={`?principal=${encodeURIComponent(props.name)}`} />
-  );
+  const calls = query({ principal: `key:${props.name}` });
+  return <Sign client={props.client} at={used} calls={calls} />;
 }
 
 function ByCall(props: { client: string }) {
