@@ -77,6 +77,41 @@ test("a key of the config is shown, and changed only there", async ({ page }) =>
   const seen = page.getByRole("dialog", { name: "What fixed sees" });
   await expect(seen.getByRole("combobox")).toHaveValue("dicer");
   await expect(seen.getByRole("heading", { name: /^Sees/ })).toBeVisible();
+  await page.keyboard.press("Escape");
+  await expect(row.getByRole("button", { name: "What sees fixed" })).toBeFocused();
+  await expect(row.getByRole("link", { name: "its calls" })).toHaveAttribute(
+    "href",
+    "#/calls?principal=key%3Afixed",
+  );
+});
+
+test("a double click rotates once, and why it failed is said in the dialog", async ({
+  page,
+  context,
+}) => {
+  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+  await gateway.ask("POST", "/api/keys", { name: "twice" });
+  await gateway.open(page, "keys");
+  let asked = 0;
+  await page.route("**/api/keys/twice/rotate", async (route) => {
+    asked += 1;
+    if (asked === 1) return route.fulfill({ status: 409, json: { detail: "not just now" } });
+    await new Promise((done) => setTimeout(done, 500));
+    return route.continue();
+  });
+  await page.getByRole("button", { name: "Rotate twice" }).click();
+  const rotate = page.getByRole("button", { name: "Rotate it" });
+  await rotate.click();
+  await expect(page.getByRole("dialog").getByRole("alert")).toContainText("not just now");
+  await rotate.dblclick();
+  const shown = page.getByRole("dialog", { name: "The key twice" });
+  await expect(shown).toBeVisible();
+  expect(asked).toBe(2);
+  // What is said lies over the dialog.
+  await shown.getByRole("button", { name: "Copy" }).first().click();
+  await expect(page.locator(".toasts:popover-open")).toContainText("Copied");
+  await page.keyboard.press("Escape");
+  await expect(page.getByRole("button", { name: "Rotate twice" })).toBeFocused();
 });
 
 test("what cannot be a key is refused in words, and nothing typed is lost", async ({ page }) => {

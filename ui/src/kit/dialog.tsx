@@ -1,5 +1,5 @@
 // Windows over the page, by the browser's own <dialog>: it keeps the focus and closes by Escape.
-import { type ReactNode, useEffect, useId, useRef } from "react";
+import { type ReactNode, useId, useLayoutEffect, useRef } from "react";
 
 export function Dialog(props: {
   title: ReactNode;
@@ -11,7 +11,8 @@ export function Dialog(props: {
 }) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
-  useEffect(() => {
+  // Closed before it is taken out of the page: only then the focus goes back to where it came from.
+  useLayoutEffect(() => {
     const shown = dialog.current;
     if (shown && !shown.open) shown.showModal();
     return () => shown?.close();
@@ -45,6 +46,8 @@ export function Confirm(props: {
   children: ReactNode;
   confirm: () => void;
   close: () => void;
+  /** It is being done. */
+  busy?: boolean;
 }) {
   return (
     <Dialog
@@ -55,7 +58,7 @@ export function Confirm(props: {
           <button type="button" onClick={props.close}>
             Cancel
           </button>
-          <button type="button" className="danger" onClick={props.confirm}>
+          <button type="button" className="danger" disabled={props.busy} onClick={props.confirm}>
             {props.action}
           </button>
         </>

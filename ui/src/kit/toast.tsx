@@ -1,5 +1,5 @@
 // Short words about what was just done, for a few seconds.
-import { useSyncExternalStore } from "react";
+import { useLayoutEffect, useRef, useSyncExternalStore } from "react";
 import { Problem } from "../api/client";
 
 interface Toast {
@@ -39,8 +39,16 @@ export function Toasts() {
     },
     () => toasts,
   );
+  const box = useRef<HTMLDivElement>(null);
+  const newest = shown.at(-1)?.id;
+  // Of windows and dialogs the last that was opened lies on top: it is opened anew for each.
+  useLayoutEffect(() => {
+    if (newest === undefined) return;
+    box.current?.hidePopover();
+    box.current?.showPopover();
+  }, [newest]);
   return (
-    <div className="toasts" role="status" aria-live="polite">
+    <div ref={box} popover="manual" className="toasts" role="status" aria-live="polite">
       {shown.map((toast) => (
         <div key={toast.id} className={`toast ${toast.tone}`}>
           {toast.text}

@@ -1,9 +1,9 @@
 // Who may come in: keys of the config and those made here.
 import { useState } from "react";
-import { call, path, post } from "../api/client";
+import { call, path, post, query } from "../api/client";
 import { stale, useRead } from "../api/queries";
 import type { Key } from "../api/types";
-import { Ago, Page, Shown } from "../kit/basics";
+import { Ago, Failure, Page, Shown } from "../kit/basics";
 import { AsCommand } from "../kit/code";
 import { Confirm, Dialog } from "../kit/dialog";
 import { type Column, Table } from "../kit/table";
@@ -111,7 +111,7 @@ function columns(open: (open: Open) => void): Column<Key>[] {
       by: (row) => row.last_used ?? "",
       cell: (row) =>
         row.origin === "config" ? (
-          <a href={`${to("calls")}?principal=${encodeURIComponent(row.name)}`}>its calls</a>
+          <a href={to("calls") + query({ principal: `key:${row.name}` })}>its calls</a>
         ) : (
           <Ago time={row.last_used} />
         ),
@@ -196,7 +196,9 @@ function Actions(props: { of: Key; open: (open: Open) => void }) {
 
 function Revoke(props: { of: Key; close: () => void }) {
   const { name } = props.of;
+  const [busy, setBusy] = useState(false);
   const revoke = async () => {
+    setBusy(true);
     try {
       await call("DELETE", path("api", "keys", name));
       say(`${name} lets nobody in any more`);
@@ -212,6 +214,7 @@ function Revoke(props: { of: Key; close: () => void }) {
       action="Revoke it"
       confirm={() => void revoke()}
       close={props.close}
+      busy={busy}
     >
       <p>
         It lets nobody in from then on; its sessions and streams end. This cannot be taken back.
@@ -230,14 +233,20 @@ const GRACES: readonly { seconds: number; words: string }[] = [
 function Rotate(props: { of: Key; close: () => void; made: (made: MadeKey) => void }) {
   const { name } = props.of;
   const [grace, setGrace] = useState(3600);
+  // Rotated twice, the secret that is in use would be let in no longer.
+  const [busy, setBusy] = useState(false);
+  const [problem, setProblem] = useState<unknown>();
   const rotate = async () => {
+    setBusy(true);
+    setProblem(undefined);
     try {
       const route = `${path("api", "keys", name)}/rotate`;
       props.made(await post<MadeKey>(route, { grace_s: grace }));
       stale("api/keys");
     } catch (error) {
-      complain(error);
+      setProblem(error);
     }
+    setBusy(false);
   };
   return (
     <Confirm
@@ -245,7 +254,9 @@ function Rotate(props: { of: Key; close: () => void; made: (made: MadeKey) => vo
       action="Rotate it"
       confirm={() => void rotate()}
       close={props.close}
+      busy={busy}
     >
+      {problem !== undefined && <Failure error={problem} />}
       <label>
         The secret it has now lets in{" "}
         <select value={grace} onChange={(event) => setGrace(Number(event.target.value))}>
