@@ -1,8 +1,9 @@
 // Rows of the trail: page by page into the past, and as they are written while somebody follows it.
 import { useCallback, useEffect, useRef, useState } from "react";
-import { address, get, Problem, query } from "../../api/client";
+import { get, Problem } from "../../api/client";
 import type { AuditPage, AuditRow } from "../../api/types";
 import { type Filter, route } from "./filter";
+import { follow } from "./tail";
 
 /** Rows that are kept while the trail is followed. */
 export const MOST = 5000;
@@ -27,9 +28,12 @@ export function useTrail(filter: Filter, followed: boolean): Trail {
   const [state, setState] = useState<State>({ rows: [], next: null, loading: true });
   /** The last row that is there: what is written next follows it. */
   const last = useRef<number>(undefined);
+  /** Goes with the filter: what comes for another one is nobody's. */
+  const read = useRef<AbortSignal>(undefined);
 
   useEffect(() => {
     const leaving = new AbortController();
+    read.current = leaving.signal;
     last.current = undefined;
     setState((before) => ({ ...before, loading: true, problem: undefined }));
     get<AuditPage>(route(JSON.parse(wanted)), leaving.signal)
@@ -45,16 +49,19 @@ export function useTrail(filter: Filter, followed: boolean): Trail {
   }, [wanted]);
 
   const more = useCallback(async () => {
-    if (state.next === null) return;
+    const signal = read.current;
+    if (state.next === null || signal?.aborted) return;
     setState((before) => ({ ...before, loading: true }));
     try {
-      const page = await get<AuditPage>(route(JSON.parse(wanted), { after: state.next }));
+      const page = await get<AuditPage>(route(JSON.parse(wanted), { after: state.next }), signal);
+      if (signal?.aborted) return;
       setState((before) => ({
         rows: [...before.rows, ...page.rows],
         next: page.next,
         loading: false,
       }));
     } catch (error) {
+      if (signal?.aborted) return;
       setState((before) => ({ ...before, loading: false, problem: Problem.of(error) }));
     }
   }, [state.next, wanted]);
@@ -62,10 +69,6 @@ export function useTrail(filter: Filter, followed: boolean): Trail {
   const ready = !state.loading && !state.problem;
   useEffect(() => {
     if (!followed || !ready) return;
-    const { until: _, ...open }: Filter = JSON.parse(wanted);
-    const source = new EventSource(
-      address(`/api/audit/tail${query({ ...open, after: last.current })}`),
-    );
     let fresh: AuditRow[] = [];
     let waiting: ReturnType<typeof setTimeout> | undefined;
     const publish = () => {
@@ -78,14 +81,14 @@ export function useTrail(filter: Filter, followed: boolean): Trail {
         return { ...before, rows: [...added, ...before.rows].slice(0, MOST) };
       });
     };
-    source.addEventListener("row", (event) => {
-      const row: AuditRow = JSON.parse((event as MessageEvent<string>).data);
+    const heard = (row: AuditRow) => {
       last.current = row.sequence;
       fresh.push(row);
       waiting ??= setTimeout(publish, PACE_MS);
-    });
+    };
+    const leave = follow(JSON.parse(wanted), () => last.current, heard);
     return () => {
-      source.close();
+      leave();
       clearTimeout(waiting);
       if (fresh.length > 0) publish();
     };

@@ -1,0 +1,42 @@
+import { expect, test, vi } from "vitest";
+import { follow } from "./tail";
+
+class Source extends EventTarget {
+  static readonly CLOSED = 2;
+  static opened: Source[] = [];
+  readyState = 1;
+  constructor(readonly url: string) {
+    super();
+    Source.opened.push(this);
+  }
+  close() {
+    this.readyState = Source.CLOSED;
+  }
+  refused() {
+    this.close();
+    this.dispatchEvent(new Event("error"));
+  }
+}
+
+test("a stream that ended for good is opened again behind the last row, until it is left", () => {
+  vi.useFakeTimers();
+  vi.stubGlobal("EventSource", Source);
+  vi.stubGlobal("document", { baseURI: "http://gateway/" });
+  let last = 4;
+  const heard = (row: { sequence: number }) => {
+    last = row.sequence;
+  };
+  const leave = follow({ server: "fs", until: "1h" }, () => last, heard);
+  const [first] = Source.opened;
+  expect(first?.url).toBe("http://gateway/api/audit/tail?server=fs&after=4");
+  first?.dispatchEvent(new MessageEvent("row", { data: '{"sequence": 5}' }));
+  first?.refused();
+  vi.advanceTimersByTime(2999);
+  expect(Source.opened).toHaveLength(1);
+  vi.advanceTimersByTime(1);
+  expect(Source.opened[1]?.url).toContain("after=5");
+  Source.opened[1]?.refused();
+  leave();
+  vi.advanceTimersByTime(10_000);
+  expect(Source.opened).toHaveLength(2);
+});
