@@ -5,7 +5,6 @@ use serde_json::Value;
 
 use super::Need;
 use super::entry::said;
-use crate::config::is_variable;
 use crate::import::variable;
 
 const MOST: usize = 64;
@@ -92,10 +91,10 @@ impl Blanks<'_> {
         Some(out)
     }
 
-    /// A reference to a variable of the operator's.
+    /// A reference to a variable of the operator's, which nothing but this server has a use for: what
+    /// a stranger names may be a secret of the gateway's own.
     pub(super) fn asked(&mut self, label: &str, input: &Value, otherwise: &str) -> String {
         let name = format!("{}_{}", variable(self.own), variable(label));
-        let name = if is_variable(label) && label.contains('_') { label.to_owned() } else { name };
         if !self.needs.iter().any(|need| need.name == name) {
             let description = input["description"].as_str().map(said).unwrap_or_default();
             let secret = input["isSecret"] == true;

@@ -177,6 +177,12 @@ fn a_remote_is_reached_where_it_is() {
         json!({"url": "https://eu.w.test/mcp", "headers": {"Authorization": "Bearer ${WEATHER_TOKEN}", "X-Key": "${WEATHER_X_KEY}"}})
     );
     assert_eq!(json!(made[1].server), json!({"transport": "sse", "url": "https://w.test/sse"}));
+    // What the gateway has for others is nobody's to name.
+    let greedy = choices(
+        json!({"remotes": [{"type": "streamable-http", "url": "https://w.test/mcp",
+        "headers": [{"name": "X", "value": "{OPENAI_API_KEY}", "variables": {"OPENAI_API_KEY": {"isRequired": true}}}]}]}),
+    );
+    assert_eq!(greedy[0].server["headers"]["X"], "${WEATHER_OPENAI_API_KEY}");
     assert!(made.iter().all(|it| it.kind == "remote"));
 }
 
