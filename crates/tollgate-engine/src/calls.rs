@@ -11,7 +11,6 @@ use std::time::Instant;
 use tokio::sync::broadcast;
 use tokio::sync::broadcast::error::RecvError;
 
-use crate::caller::Purpose;
 use crate::clock::Clock;
 use crate::record::CallRecord;
 
@@ -33,7 +32,7 @@ use tally::Tally;
 pub use tally::{Hour, Minute, OfTier};
 
 pub(crate) use course::Opening;
-pub use course::{Course, Ended, Target};
+pub use course::{Course, Ended, Made, Target};
 pub(crate) use crowd::Seat;
 pub(crate) use steps::{Leg, Went};
 pub use steps::{Step, Stretch};
@@ -114,7 +113,7 @@ impl Calls {
         course.close(record);
         let over = Over::new(course, record);
         // What the gateway asks of itself is nothing that anybody did.
-        if course.purpose == Purpose::Serve {
+        if course.made == Made::Asked {
             self.tally.count(&over, now);
         }
         self.counts.count(&over);

@@ -18,7 +18,7 @@ use tollgate_mcp::large::{LARGE, aside};
 
 use crate::audit::{Ledger, Place, Unwritten, Waiting, Weight};
 use crate::caller::{CallError, Purpose, Reply};
-use crate::calls::{Calls, Course, Opening, Seat};
+use crate::calls::{Calls, Course, Made, Opening, Seat};
 use crate::charter::Charter;
 use crate::clock::Clock;
 use crate::record::{CallId, CallRecord, End, Observer};
@@ -188,8 +188,11 @@ impl Recorder {
         };
         let began = self.clock.now();
         let place = self.ledger.place().await;
-        let purpose = policy.purpose;
-        let (course, seat) = self.calls.begin(Opening { record: &record, turn, purpose, began });
+        let made = match policy.purpose {
+            Purpose::Serve => Made::Asked,
+            Purpose::Probe | Purpose::BlindProbe => Made::ToMeasure,
+        };
+        let (course, seat) = self.calls.begin(Opening { record: &record, turn, made, began });
         let open = Some(Open { record, seat, place });
         Recording { recorder: self, open, policy, weight: Weight::Queued, course, span }
     }

@@ -12,15 +12,23 @@ use tollgate_core::id::{AgentId, ServerId, ToolName};
 use tollgate_core::turn::{Principal, Turn, TurnId};
 
 use super::steps::{Leg, Step, Steps, Stretch, Went};
-use crate::caller::Purpose;
 use crate::record::{CallRecord, End};
 
 /// What is known of a call when it begins.
 pub(crate) struct Opening<'a> {
     pub(crate) record: &'a CallRecord,
     pub(crate) turn: &'a Turn,
-    pub(crate) purpose: Purpose,
+    pub(crate) made: Made,
     pub(crate) began: Instant,
+}
+
+/// Why there is a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Made {
+    /// Somebody wants what comes of it.
+    Asked,
+    /// The gateway wants to know how long it takes.
+    ToMeasure,
 }
 
 #[derive(Debug)]
@@ -32,7 +40,7 @@ pub struct Course {
     pub at: SystemTime,
     pub principal: Principal,
     pub agent: AgentId,
-    pub purpose: Purpose,
+    pub made: Made,
     pub method: &'static str,
     /// As it was asked for.
     pub name: Arc<str>,
@@ -69,7 +77,7 @@ pub struct Ended {
 }
 
 impl Course {
-    pub(super) fn new(Opening { record, turn, purpose, began }: Opening<'_>) -> Self {
+    pub(super) fn new(Opening { record, turn, made, began }: Opening<'_>) -> Self {
         let since = began.saturating_duration_since(turn.began);
         Self {
             id: record.call,
@@ -78,7 +86,7 @@ impl Course {
             at: record.at,
             principal: record.principal.clone(),
             agent: record.agent.clone(),
-            purpose,
+            made,
             method: record.method,
             name: Arc::clone(&record.name),
             tier: record.tier,

@@ -24,8 +24,9 @@ impl Gate {
         let seat = self.trials.seat().ok_or(NotTried::Full)?;
         let (what, on_failure) = {
             let current = self.registry.current();
-            let what = upstream::described(&server);
-            let masked = current.charter.masker.text(&what);
+            let masker = &current.charter.masker;
+            let what = upstream::described(&server, masker);
+            let masked = masker.text(&what);
             (masked.unwrap_or(what), current.charter.audit.on_failure)
         };
         let row = Decision::new(Act::Server, by, "tried").server(&server.id).because(&what);

@@ -9,10 +9,12 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use http::Uri;
+use serde_json::json;
 use serde_json::value::RawValue;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc, watch};
 use tollgate_core::catalog::Listing;
 use tollgate_core::json::Object;
+use tollgate_core::mask::Masker;
 use tollgate_core::text::shortened;
 use tollgate_mcp::Revision;
 
@@ -30,6 +32,8 @@ const QUEUE: usize = 16;
 const DESCRIPTION: usize = 400;
 /// Lines of its standard error that are told; one that writes more is not followed any further.
 const MOST_LINES: usize = 1_000;
+/// In the place of a word that is nobody's business.
+const MASKED: &str = "[masked]";
 
 pub(crate) struct Trials {
     context: Context,
@@ -195,17 +199,37 @@ impl Trial {
     }
 }
 
-/// What would be started or asked, for the trail: without variables, credentials and queries.
-pub(crate) fn described(server: &Server) -> String {
+/// What would be started or asked, for the trail: without variables, headers, paths (some have a
+/// password in them) and queries.
+pub(crate) fn described(server: &Server, masker: &Masker) -> String {
     match &server.transport {
-        Transport::Stdio(command) => command.words.join(" "),
+        Transport::Stdio(command) => line(&command.words, masker),
         Transport::StreamableHttp(endpoint) | Transport::Sse(endpoint) => {
             let Ok(url) = endpoint.url.parse::<Uri>() else { return "no URL".to_owned() };
             let port = url.port().map_or_else(String::new, |port| format!(":{port}"));
             let (scheme, host) = (url.scheme_str().unwrap_or("http"), url.host().unwrap_or("?"));
-            format!("{scheme}://{host}{port}{}", url.path())
+            format!("{scheme}://{host}{port}")
         }
     }
+}
+
+/// The words of a command; what stands behind a flag that is named like a secret is one.
+fn line(words: &[String], masker: &Masker) -> String {
+    let is_secret = |flag: &str, value: &str| {
+        let pair = json!({ flag.trim_start_matches('-'): value });
+        flag.starts_with('-') && masker.json(&pair.to_string()).is_some()
+    };
+    let mut told: Vec<&str> = Vec::with_capacity(words.len());
+    let mut flag = "";
+    for word in words {
+        let secret = match word.split_once('=') {
+            Some((name, value)) => is_secret(name, value),
+            None => is_secret(flag, word),
+        };
+        told.push(if secret { MASKED } else { word });
+        flag = word;
+    }
+    told.join(" ")
 }
 
 fn is_down(status: &Status) -> bool {

@@ -9,8 +9,7 @@ use axum::response::{IntoResponse, Response};
 use http::{StatusCode, Uri};
 use serde::Serialize;
 use tollgate_core::glob::Glob;
-use tollgate_engine::caller::Purpose;
-use tollgate_engine::calls::Course;
+use tollgate_engine::calls::{Course, Made};
 
 use super::told;
 use crate::fields::{check_query, parameter};
@@ -136,7 +135,7 @@ impl Asked {
             && is(&self.tool, tool)
             && is(&self.principal, Some(course.principal.as_str()))
             && is(&self.outcome, outcome)
-            && (self.probes == Probes::Shown || course.purpose == Purpose::Serve)
+            && (self.probes == Probes::Shown || course.made == Made::Asked)
             && self.name.as_ref().is_none_or(|glob| glob.matches(&course.name))
     }
 }

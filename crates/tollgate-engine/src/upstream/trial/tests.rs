@@ -1,6 +1,7 @@
 use std::collections::BTreeMap;
 
 use tollgate_core::id::ServerId;
+use tollgate_core::mask::Masker;
 use tollgate_core::secret::Secret;
 
 use super::described;
@@ -12,17 +13,20 @@ fn server(transport: Transport) -> Server {
 
 #[test]
 fn the_trail_is_told_what_is_started_and_no_secret() {
-    let words = vec!["npx".to_owned(), "-y".to_owned(), "thing".to_owned()];
+    let masker = Masker::new(&[], Vec::new());
+    let words = ["npx", "-y", "thing", "--token", "canary", "--password=canary", "--port=8", "x"];
+    let words = words.map(str::to_owned).to_vec();
     let env = BTreeMap::from([("KEY".to_owned(), Secret::new("canary"))]);
     let command = Command { env, ..Command::new(words) };
-    assert_eq!(described(&server(Transport::Stdio(command))), "npx -y thing");
+    let told = described(&server(Transport::Stdio(command)), &masker);
+    assert_eq!(told, "npx -y thing --token [masked] [masked] --port=8 x");
     for (url, expected) in [
-        ("https://a.test:8443/mcp?key=canary", "https://a.test:8443/mcp"),
-        ("http://me:canary@127.0.0.1/", "http://127.0.0.1/"),
+        ("https://a.test:8443/mcp?key=canary", "https://a.test:8443"),
+        ("http://me:canary@127.0.0.1/", "http://127.0.0.1"),
         ("not a url canary", "no URL"),
     ] {
         let headers = BTreeMap::from([("x-key".to_owned(), Secret::new("canary"))]);
         let endpoint = Endpoint { url: url.to_owned(), headers, auth: Auth::None };
-        assert_eq!(described(&server(Transport::StreamableHttp(endpoint))), expected);
+        assert_eq!(described(&server(Transport::StreamableHttp(endpoint)), &masker), expected);
     }
 }

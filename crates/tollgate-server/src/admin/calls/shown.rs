@@ -6,8 +6,7 @@ use serde::Serialize;
 use tollgate_core::call::{CallId, Source};
 use tollgate_core::date;
 use tollgate_core::id::ToolName;
-use tollgate_engine::caller::Purpose;
-use tollgate_engine::calls::{Course, Event as CallEvent, Stretch};
+use tollgate_engine::calls::{Course, Event as CallEvent, Made, Stretch};
 
 use crate::events::Event;
 use crate::standing::milliseconds;
@@ -56,7 +55,7 @@ impl<'a> CallJson<'a> {
             at: date::written_exactly(course.at),
             principal: course.principal.as_str(),
             agent: course.agent.as_str(),
-            probe: course.purpose != Purpose::Serve,
+            probe: course.made == Made::ToMeasure,
             method: course.method,
             name: &course.name,
             server: target.map(|target| target.server.as_str()),
