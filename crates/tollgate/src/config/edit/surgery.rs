@@ -251,6 +251,10 @@ impl<'a> Surgeon<'a> {
         };
         let last = items.last()?;
         let more = wanted.get(items.len()..).filter(|more| !more.is_empty())?;
+        let is_same = |(item, wanted): (&Node, &Value)| matches!((&item.shape, wanted), (Shape::Scalar(said), Value::String(wanted)) if said == wanted);
+        if !items.iter().zip(wanted).all(is_same) {
+            return None;
+        }
         let more = more.iter().map(|item| yaml::flow(item, Quotes::Always));
         match form {
             Form::Flow => Some((last.to..last.to, more.map(|item| format!(", {item}")).collect())),

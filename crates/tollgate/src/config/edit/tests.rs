@@ -110,6 +110,18 @@ fn where_there_were_no_servers_there_are_some() {
 }
 
 #[test]
+fn a_list_that_grows_may_change_as_well() {
+    let command = json!(["uvx", "b", "--port", "80"]);
+    for text in [
+        "servers:\n  a:\n    command: [npx, -y, a]\n",
+        "servers:\n  a:\n    command:\n      - npx\n      - -y\n      - a\n",
+    ] {
+        let found = applied(text, &set("a", "command", command.clone())).unwrap();
+        assert_eq!(crate::config::values(&found)["servers"]["a"]["command"], command, "{found}");
+    }
+}
+
+#[test]
 fn braces_and_lists_stay_what_they_are() {
     check(
         "servers: { a: { command: x }, } # all\n",
