@@ -12,7 +12,6 @@ use axum::response::Response;
 use http::StatusCode;
 use http::request::Parts;
 use parking_lot::Mutex;
-use tokio::sync::SemaphorePermit;
 use tollgate_engine::clock::Clock;
 use tollgate_store::keys::StoredKey;
 
@@ -42,7 +41,7 @@ pub(crate) use visitor::{Identity, Reach, Visitor};
 
 use keyring::{Keyring, KeyringError, Shown};
 use known::{Known, WithoutKeys};
-use logins::{Logins, Opened};
+use logins::{Entering, Logins, Opened};
 use oidc::{Auth, Oidc, resource};
 
 /// Who may come in. What is in here changes while requests come in; whoever was let in before
@@ -248,8 +247,8 @@ impl Keys {
     }
 
     /// Room to send a key to be logged in by.
-    pub(crate) fn door(&self) -> Result<SemaphorePermit<'_>, Problem> {
-        self.logins.enter()
+    pub(crate) fn door(&self, address: Option<IpAddr>) -> Result<Entering<'_>, Problem> {
+        self.logins.enter(address)
     }
 
     /// The cookie that takes the place of the login's own.

@@ -28,10 +28,10 @@ pub(crate) async fn enter(State(front): State<Arc<Front>>, request: Request) -> 
     let (sent, body) = request.into_parts();
     let entered = async {
         check_query(&sent.uri, &[])?;
-        let _place = front.keys.door()?;
+        let address = sent.extensions.get::<Peer>().and_then(|peer| peer.address);
+        let _place = front.keys.door(address)?;
         let body = body::json(&sent.headers, body, &narrow(&front.limits)).await?;
         let key = Fields::read(&body, &["key"])?.needed_text("key")?;
-        let address = sent.extensions.get::<Peer>().and_then(|peer| peer.address);
         let (visitor, opened) = front.keys.log_in(key.trim(), &sent, address)?;
         let opened = opened.ok_or(FAULT)?;
         let said = described(&visitor, Some((opened.proof, date::written(opened.until))));

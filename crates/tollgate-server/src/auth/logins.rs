@@ -11,7 +11,6 @@ use http::{HeaderMap, Method, StatusCode, header};
 use parking_lot::Mutex;
 use ring::digest::{SHA256, digest};
 use subtle::ConstantTimeEq as _;
-use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio_util::sync::CancellationToken;
 use tollgate_core::rate::{Bucket, RateLimit};
 
@@ -27,8 +26,9 @@ const MOST: usize = 32;
 const TRIES: RateLimit = RateLimit { calls: 5, per: Duration::from_secs(60) };
 /// Addresses that are remembered for that; all others share what is left to try.
 const ADDRESSES: usize = 4096;
-/// Strangers who may send a key at the same time.
+/// Strangers who may send a key at the same time, and how many of them from one address.
 const AT_ONCE: usize = 16;
+const AT_ONCE_FROM_ONE: usize = 4;
 /// Proves that a request which changes something was made by the page.
 const PROOF: &str = "x-tollgate-csrf";
 
@@ -38,15 +38,26 @@ const NO_PROOF: Problem = Problem::new(
     "a request by cookie that changes something needs `x-tollgate-csrf`, as `/api/login` gives it",
 );
 
+#[derive(Default)]
 pub(crate) struct Logins {
     open: Mutex<HashMap<u128, Login>>,
     tries: Mutex<HashMap<IpAddr, Bucket>>,
-    door: Semaphore,
+    /// Where those who send a key just now are.
+    entering: Mutex<Vec<IpAddr>>,
 }
 
-impl Default for Logins {
-    fn default() -> Self {
-        Self { open: Mutex::default(), tries: Mutex::default(), door: Semaphore::new(AT_ONCE) }
+/// Room for one who sends a key, given back when it is dropped.
+pub(crate) struct Entering<'l> {
+    logins: &'l Logins,
+    from: IpAddr,
+}
+
+impl Drop for Entering<'_> {
+    fn drop(&mut self) {
+        let mut entering = self.logins.entering.lock();
+        if let Some(at) = entering.iter().position(|from| *from == self.from) {
+            entering.swap_remove(at);
+        }
     }
 }
 
@@ -147,13 +158,21 @@ impl Logins {
         Some(Shown { key, proof: proof(word), until, lease: lease.clone() })
     }
 
-    /// Room for one who sends a key. Anybody may, so nobody is to fill the house by it.
-    pub(crate) fn enter(&self) -> Result<SemaphorePermit<'_>, Problem> {
-        self.door.try_acquire().map_err(|_| {
+    /// Room for one who sends a key. Anybody may, so nobody is to fill the house by it, or to keep
+    /// others out.
+    pub(crate) fn enter(&self, address: Option<IpAddr>) -> Result<Entering<'_>, Problem> {
+        let from = address.map_or(NOWHERE, network);
+        let mut entering = self.entering.lock();
+        let of_one = entering.iter().filter(|it| **it == from).count();
+        if entering.len() >= AT_ONCE || of_one >= AT_ONCE_FROM_ONE {
             let detail = "too many are logging in at this moment; try again";
             let wait = Duration::from_secs(1);
-            Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_logins", detail).later(wait)
-        })
+            return Err(
+                Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_logins", detail).later(wait)
+            );
+        }
+        entering.push(from);
+        Ok(Entering { logins: self, from })
     }
 
     /// Whether somebody at this address may try a key; if it is wrong, that counts.
