@@ -201,6 +201,19 @@ fn keyring(store: &Arc<Store>) -> Keyring {
     Keyring::new(Arc::clone(store), Arc::new(SystemClock))
 }
 
+/// Whether clients need a key. One that was made counts for ever: whoever made it did not mean
+/// everyone to come in once it is gone.
+pub async fn is_keyed(config: &Config) -> Result<bool, Failure> {
+    if !config.keys.is_empty() || config.auth.is_some() {
+        return Ok(true);
+    }
+    if !config.data.exists() {
+        return Ok(false);
+    }
+    let keyring = keyring(&Arc::new(store(config).await?));
+    Ok(!blocking(move || keyring.load()).await?.is_empty())
+}
+
 /// Whether the gateway may be reached as the config says: from outside only with keys.
 pub async fn check_reach(config: &Config) -> Result<(), Failure> {
     let is_guarded = !config.keys.is_empty() || config.auth.is_some();

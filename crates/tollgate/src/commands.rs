@@ -133,7 +133,7 @@ async fn asked(
             doctor::run(&wanted, options.request(), (output, environment)).await
         }
         Command::Bench(wanted) => bench::run(&wanted, &load()?, output).await,
-        Command::Connect(wanted) => connect::run(&wanted, &load()?, (output, environment)),
+        Command::Connect(wanted) => connect::run(&wanted, &load()?, (output, environment)).await,
         Command::Servers(Servers::Look(servers)) => servers::run(&servers, &load()?, output).await,
         Command::Approvals(wanted) => approvals::run(&wanted, &load()?, output).await,
         Command::Sessions(wanted) => sessions::run(&wanted, &load()?, output).await,

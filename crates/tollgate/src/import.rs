@@ -92,6 +92,8 @@ pub struct Asked<'a> {
     /// Whose it is, where that was said.
     pub client: Option<&'static Client>,
     pub secrets: Secrets,
+    /// What other texts, read before, have put into the environment: each name has one value.
+    pub given: &'a [(String, Secret)],
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -123,9 +125,12 @@ pub fn read(text: &str, asked: &Asked<'_>) -> Result<Imported, Unreadable> {
         return Err(Unreadable::Nothing);
     }
     let client = asked.client.or_else(|| asked.file.and_then(Client::of_file));
-    let mut sheet = Sheet::new(asked.secrets, client);
+    let mut sheet = Sheet::new((asked.secrets, asked.given), client);
     if let Some(inside) = link::opened(text) {
         let (name, text) = inside?;
+        if link::opened(text.trim()).is_some() {
+            return Err(Unreadable::Syntax("the link carries another link".to_owned()));
+        }
         let name = name.or_else(|| asked.name.map(str::to_owned));
         return read(&text, &Asked { name: name.as_deref(), ..*asked });
     }

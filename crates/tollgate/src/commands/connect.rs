@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use serde_json::{Value, json};
 use tollgate_core::id::AgentId;
 
+use crate::app;
 use crate::cli::connect::Connect;
 use crate::clients::{Client, Folders};
 use crate::config::file::{Snapshot, create};
@@ -14,12 +15,12 @@ use crate::connect::{self, Access, KEY, Snippet, Target};
 use crate::failure::Failure;
 use crate::output::{Form, Output, Table, clean};
 
-pub(super) fn run(
+pub(super) async fn run(
     wanted: &Connect,
     config: &Config,
     (output, environment): (Output, &dyn Environment),
 ) -> Result<(), Failure> {
-    let target = target(wanted, config)?;
+    let target = target(wanted, config).await?;
     let Some(typed) = &wanted.client else {
         list(&target, output);
         return Ok(());
@@ -46,7 +47,7 @@ pub(super) fn run(
     Ok(())
 }
 
-fn target(wanted: &Connect, config: &Config) -> Result<Target, Failure> {
+async fn target(wanted: &Connect, config: &Config) -> Result<Target, Failure> {
     if let Some(agent) = &wanted.agent {
         let known = config.settings.agents.iter().any(|it| it.id.as_str() == agent);
         AgentId::parse(agent).map_err(|bad| Failure::Usage(bad.to_string()))?;
@@ -61,7 +62,7 @@ fn target(wanted: &Connect, config: &Config) -> Result<Target, Failure> {
     let settings = &config.settings;
     let usual = settings.default_agent.as_ref().or(settings.agents.first().map(|it| &it.id));
     let usual = usual.map_or_else(|| "default".to_owned(), ToString::to_string);
-    let is_keyed = !config.keys.is_empty() || config.auth.is_some() || wanted.key.is_some();
+    let is_keyed = wanted.key.is_some() || app::is_keyed(config).await?;
     let file = match &config.origin {
         Origin::File(path) => fs::canonicalize(path).ok().map(|path| path.display().to_string()),
         Origin::Embedded => None,
@@ -178,7 +179,7 @@ fn write(
         (false, true) => output.note("nothing was changed"),
         (false, false) => output.note(&format!("{label} was changed; restart {}", client.name)),
     }
-    if target.access == Access::Keyed && wanted.key.is_none() {
+    if new.contains(KEY) {
         output.note(&format!("put a key in the place of {KEY} there"));
     }
     Ok(())

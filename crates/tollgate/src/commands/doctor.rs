@@ -170,11 +170,11 @@ async fn keys(config: &Config) -> Finding {
     if let Err(why) = app::check_reach(config).await {
         return Finding::bad("keys", why.to_string(), "`tollgate keys create NAME` makes one");
     }
-    match (config.keys.is_empty(), config.auth.is_some(), config.listen.ip().is_loopback()) {
-        (true, false, true) => {
-            Finding::well("keys", "none are needed: only this machine can reach it")
-        }
-        _ => Finding::well("keys", "whoever comes from outside needs one"),
+    match app::is_keyed(config).await {
+        Ok(true) => Finding::well("keys", "every client needs one"),
+        Ok(false) => Finding::well("keys", "none are needed: only this machine can reach it"),
+        // The database has a finding of its own.
+        Err(why) => Finding::bad("keys", why.to_string(), "see what is said of the database"),
     }
 }
 

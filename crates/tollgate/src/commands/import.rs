@@ -42,13 +42,15 @@ pub(super) async fn run(
     let text = origin.text()?;
     let mut known = plan::Known::of(&config::values(&text));
     let mode = if wanted.dry_run { Mode::Try } else { Mode::Apply };
-    let mut reads = Vec::new();
+    let mut reads: Vec<Read> = Vec::new();
     for source in sources {
+        let given: Vec<_> = reads.iter().flat_map(|read| read.imported.given.clone()).collect();
         let asked = Asked {
             name: wanted.name.as_deref(),
             file: source.file.as_deref(),
             client: source.client,
             secrets: if wanted.inline { Secrets::InTheFile } else { Secrets::InTheEnvironment },
+            given: &given,
         };
         let mut imported = match import::read(&source.text, &asked) {
             Ok(imported) => imported,

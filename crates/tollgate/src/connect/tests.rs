@@ -17,7 +17,7 @@ fn target() -> Target {
 }
 
 fn asked() -> Asked<'static> {
-    Asked { name: None, file: None, client: None, secrets: Secrets::InTheEnvironment }
+    Asked { name: None, file: None, client: None, secrets: Secrets::InTheEnvironment, given: &[] }
 }
 
 #[test]
@@ -110,6 +110,10 @@ fn toml_and_yaml_keep_what_is_theirs() {
             "[mcp_servers.tollgate]\nurl = \"old\"\n[mcp_servers.tollgate.env]\nA = \"b\"\n[other]\nx = 1\n",
             format!("{table}\n[other]\nx = 1\n"),
         ),
+        (
+            "[mcp_servers.tollgate]\nurl = \"old\"\n\n# [mcp_servers.later]\n# of the next\n[other]\nx = 1\n",
+            format!("{table}\n# [mcp_servers.later]\n# of the next\n[other]\nx = 1\n"),
+        ),
     ] {
         assert_eq!(merged(toml, old, &entry).as_deref(), Ok(new.as_str()), "{old}");
     }
@@ -119,6 +123,20 @@ fn toml_and_yaml_keep_what_is_theirs() {
     assert_eq!(new, format!("{old}  tollgate:\n    uri: u\n    timeout: 1\n"));
     let newer = merged(yaml, &new, &json!({"uri": "v", "timeout": 1})).unwrap();
     assert_eq!(newer, format!("{old}  tollgate:\n    uri: v\n    timeout: 1\n"));
+}
+
+#[test]
+fn a_key_that_is_there_is_not_replaced_by_the_word_for_one() {
+    let json = Form::Json { root: "mcpServers" };
+    let of = |url: &str, key: &str| json!({"url": url, "headers": {"Authorization": format!("Bearer {key}")}});
+    let text = |entry: Value| json!({"mcpServers": {"tollgate": entry}}).to_string();
+    let told = |old: &Value, new: &Value| -> Value {
+        serde_json::from_str(&merged(json, &text(old.clone()), new).unwrap()).unwrap()
+    };
+    let kept = told(&of("u", "tg_mine"), &of("v", KEY));
+    assert_eq!(kept["mcpServers"]["tollgate"], of("v", "tg_mine"));
+    let new = told(&of("u", "tg_mine"), &of("v", "tg_other"));
+    assert_eq!(new["mcpServers"]["tollgate"], of("v", "tg_other"));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::{Form, NAME, member};
+use super::{Form, KEY, NAME, member};
 use crate::config::edit::{self, Edit};
 use crate::import::parsed;
 
@@ -24,6 +24,9 @@ pub fn merged(form: Form, old: &str, entry: &Value) -> Result<String, Unmerged> 
         false => values(form, old)?,
     };
     let root = form.root();
+    let mut entry = entry.clone();
+    keep_key(&mut entry, &before[root][NAME]);
+    let entry = &entry;
     if before[root][NAME] == *entry {
         return Ok(old.to_owned());
     }
@@ -44,6 +47,29 @@ pub fn merged(form: Form, old: &str, entry: &Value) -> Result<String, Unmerged> 
     match values(form, &new) {
         Ok(after) if after == wanted => Ok(new),
         _ => Err(Unmerged::Odd),
+    }
+}
+
+/// A key that stands there is not replaced by the word for one: it was shown only once.
+fn keep_key(new: &mut Value, old: &Value) {
+    match (new, old) {
+        (Value::String(new), Value::String(old)) => {
+            let is_key = |(before, after): (&str, &str)| {
+                old.starts_with(before) && old.ends_with(after) && !old.contains(KEY)
+            };
+            if new.split_once(KEY).is_some_and(is_key) {
+                new.clone_from(old);
+            }
+        }
+        (Value::Object(new), Value::Object(old)) => {
+            for (key, new) in new {
+                old.get(key).into_iter().for_each(|old| keep_key(new, old));
+            }
+        }
+        (Value::Array(new), Value::Array(old)) if new.len() == old.len() => {
+            new.iter_mut().zip(old).for_each(|(new, old)| keep_key(new, old));
+        }
+        _ => {}
     }
 }
 
@@ -83,7 +109,13 @@ fn in_toml(old: &str, root: &str, entry: &Value) -> Option<String> {
     };
     let is_next = |line: &&str| line.trim_start().starts_with('[') && !is_own(line);
     let to = lines[from..].iter().position(is_next).map_or(lines.len(), |at| from + at);
-    let gap = if to < lines.len() { "\n" } else { "" };
+    // What stands above the next table is about that.
+    let is_about_next = |line: &&&str| line.trim().is_empty() || line.trim_start().starts_with('#');
+    let to = to - lines[from..to].iter().rev().take_while(is_about_next).count();
+    let gap = match lines.get(to) {
+        Some(line) if !line.trim().is_empty() => "\n",
+        Some(_) | None => "",
+    };
     Some(format!("{}{table}{gap}{}", lines[..from].concat(), lines[to..].concat()))
 }
 

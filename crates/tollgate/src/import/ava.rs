@@ -12,7 +12,7 @@ use super::{Found, plain};
 /// Keys that mean the same here.
 const SAME: &[&str] = &["restart", "defaults"];
 
-pub(super) fn read(mut top: Source, sheet: &mut Sheet) {
+pub(super) fn read(mut top: Source, sheet: &mut Sheet<'_>) {
     let mut tools = Tools::default();
     if let Some(mut mcp) = top.inner("mcp") {
         let enabled = mcp.flag("enabled").unwrap_or(true);
@@ -42,7 +42,7 @@ struct Tools {
     exposed: Vec<String>,
 }
 
-fn one(name: &str, mut source: Source, tools: &mut Tools, sheet: &mut Sheet) {
+fn one(name: &str, mut source: Source, tools: &mut Tools, sheet: &mut Sheet<'_>) {
     let kind = source.peek("transport").as_str().map(Transport::of);
     if kind != Some(Transport::Command) && !source.has("command") {
         plain::server(name, source, sheet);
@@ -90,7 +90,7 @@ fn one(name: &str, mut source: Source, tools: &mut Tools, sheet: &mut Sheet) {
 }
 
 /// The live model of each provider, by the provider's name there.
-fn providers(top: &mut Source, sheet: &mut Sheet) -> Vec<(String, String)> {
+fn providers(top: &mut Source, sheet: &mut Sheet<'_>) -> Vec<(String, String)> {
     let mut models = Vec::new();
     for (name, mut source) in top.named("providers") {
         let key = source.any_text(&["api_key", "apiKey"]);
@@ -118,7 +118,7 @@ fn agent(
     name: &str,
     mut context: Source,
     (tools, models): (&Tools, &[(String, String)]),
-    sheet: &mut Sheet,
+    sheet: &mut Sheet<'_>,
 ) {
     let (id, note) = sheet.id("agents", name);
     let mut keys = Map::new();

@@ -10,7 +10,7 @@ use super::sheet::Sheet;
 use super::source::Source;
 use super::spelling::Spelling;
 
-pub(super) fn read(mut top: Source, sheet: &mut Sheet) {
+pub(super) fn read(mut top: Source, sheet: &mut Sheet<'_>) {
     sheet.spelling = Spelling::Dotted;
     // Before version 2 an empty list of tools meant all of them.
     let empty = match top.take("version").and_then(|it| it.as_u64()) {
@@ -47,7 +47,7 @@ enum Empty {
 }
 
 /// Milliseconds that a call may take.
-fn manager(mcp: &mut Source, sheet: &mut Sheet) -> Option<f64> {
+fn manager(mcp: &mut Source, sheet: &mut Sheet<'_>) -> Option<f64> {
     let mut manager = mcp.inner("tool_manager_config")?;
     let timeout = manager.take("tool_execution_timeout").and_then(|value| span(&value));
     manager.drop("max_agent_depth", "write `max_depth` of agents");
@@ -72,7 +72,12 @@ fn span(value: &Value) -> Option<f64> {
     }
 }
 
-fn one(name: &str, mut source: Source, (empty, timeout): (Empty, Option<f64>), sheet: &mut Sheet) {
+fn one(
+    name: &str,
+    mut source: Source,
+    (empty, timeout): (Empty, Option<f64>),
+    sheet: &mut Sheet<'_>,
+) {
     let mut draft = Draft::new(sheet, name);
     let kind = source.text("connection_type").unwrap_or_default();
     match Transport::of(&kind) {
@@ -149,7 +154,7 @@ fn tools(source: &mut Source, draft: &mut Draft, empty: Empty) {
     );
 }
 
-fn provider(name: &str, mut source: Source, sheet: &mut Sheet) {
+fn provider(name: &str, mut source: Source, sheet: &mut Sheet<'_>) {
     let mut keys = source.named("keys");
     let (mut models, mut key) = (Vec::new(), None);
     let more = keys.len().saturating_sub(1);

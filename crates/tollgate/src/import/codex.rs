@@ -7,7 +7,7 @@ use super::sheet::Sheet;
 use super::source::Source;
 use crate::clients::Client;
 
-pub(super) fn read(mut top: Source, sheet: &mut Sheet) {
+pub(super) fn read(mut top: Source, sheet: &mut Sheet<'_>) {
     // Whoever it is said to be of: its times are its own.
     sheet.client = Client::find("codex");
     for (name, server) in top.named("mcp_servers") {
@@ -16,7 +16,7 @@ pub(super) fn read(mut top: Source, sheet: &mut Sheet) {
     // The rest of the file is about models and people.
 }
 
-fn one(name: &str, mut source: Source, sheet: &mut Sheet) {
+fn one(name: &str, mut source: Source, sheet: &mut Sheet<'_>) {
     let forwarded = forwarded(&mut source);
     source.merge("env", forwarded.into_iter().map(|name| (name.clone(), reference(&name))));
     let headers = source.table("http_headers");

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::config;
 
-pub(super) fn read(text: &str, asked: &Asked<'_>, sheet: &mut Sheet) -> Result<(), Unreadable> {
+pub(super) fn read(text: &str, asked: &Asked<'_>, sheet: &mut Sheet<'_>) -> Result<(), Unreadable> {
     let mut top = Source::of("", parsed(text, asked.file)?).ok_or(Unreadable::Unknown)?;
     top.forget(&["$schema"]);
     given_to(top, asked, sheet)
@@ -67,9 +67,9 @@ fn is_assignment(line: &str) -> bool {
     !key.is_empty() && key.chars().all(|c| c.is_ascii_alphanumeric() || "_-.".contains(c))
 }
 
-type Reader = fn(Source, &mut Sheet);
+type Reader = fn(Source, &mut Sheet<'_>);
 
-fn given_to(top: Source, asked: &Asked<'_>, sheet: &mut Sheet) -> Result<(), Unreadable> {
+fn given_to(top: Source, asked: &Asked<'_>, sheet: &mut Sheet<'_>) -> Result<(), Unreadable> {
     let Some((format, read)) = author(&top) else { return loose(top, asked, sheet) };
     sheet.format(format);
     read(top, sheet);
@@ -108,7 +108,7 @@ fn author(top: &Source) -> Option<(&'static str, Reader)> {
 }
 
 /// Servers without a list around them: one, or a map of some.
-fn loose(mut top: Source, asked: &Asked<'_>, sheet: &mut Sheet) -> Result<(), Unreadable> {
+fn loose(mut top: Source, asked: &Asked<'_>, sheet: &mut Sheet<'_>) -> Result<(), Unreadable> {
     sheet.format("mcpServers");
     if is_server(&top) {
         let words: Vec<String> =

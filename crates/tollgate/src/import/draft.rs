@@ -18,7 +18,7 @@ pub(super) struct Draft {
 const LONGEST_MS: f64 = 3_600_000.0;
 
 impl Draft {
-    pub(super) fn new(sheet: &mut Sheet, name: &str) -> Self {
+    pub(super) fn new(sheet: &mut Sheet<'_>, name: &str) -> Self {
         let (name, note) = sheet.id("servers", name);
         Self { name, keys: Map::new(), notes: note.into_iter().collect() }
     }
@@ -34,14 +34,14 @@ impl Draft {
         }
     }
 
-    pub(super) fn text(&mut self, sheet: &Sheet, text: &str) -> String {
+    pub(super) fn text(&mut self, sheet: &Sheet<'_>, text: &str) -> String {
         let (text, notes) = rewritten(text, sheet.spelling);
         notes.into_iter().for_each(|note| self.note(note));
         text
     }
 
     /// The program and its arguments.
-    pub(super) fn command(&mut self, sheet: &mut Sheet, words: &[String]) {
+    pub(super) fn command(&mut self, sheet: &mut Sheet<'_>, words: &[String]) {
         let mut written: Vec<String> = Vec::with_capacity(words.len());
         for (at, word) in words.iter().enumerate() {
             let word = self.text(sheet, word);
@@ -52,7 +52,7 @@ impl Draft {
     }
 
     /// A word of a command line that may be, or hold, a secret.
-    fn argument(&self, sheet: &mut Sheet, before: Option<&str>, word: &str) -> String {
+    fn argument(&self, sheet: &mut Sheet<'_>, before: Option<&str>, word: &str) -> String {
         let name = self.name.clone();
         let flag = before.filter(|it| it.starts_with('-') && !it.contains('='));
         let flag = flag.filter(|flag| !word.starts_with('-') && names_secret(flag, word));
@@ -76,7 +76,7 @@ impl Draft {
     }
 
     /// Where it is reached; `transport` only where it is not the usual one.
-    pub(super) fn url(&mut self, sheet: &mut Sheet, url: &str, transport: Option<&str>) {
+    pub(super) fn url(&mut self, sheet: &mut Sheet<'_>, url: &str, transport: Option<&str>) {
         let url = self.text(sheet, url.trim());
         let url = self.without_password(sheet, &url);
         let url = self.without_secrets(sheet, &url);
@@ -86,7 +86,7 @@ impl Draft {
         self.put("url", url);
     }
 
-    fn without_password(&mut self, sheet: &mut Sheet, url: &str) -> String {
+    fn without_password(&mut self, sheet: &mut Sheet<'_>, url: &str) -> String {
         let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
         let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
         match rest[..end].rsplit_once('@') {
@@ -99,7 +99,7 @@ impl Draft {
         }
     }
 
-    fn without_secrets(&mut self, sheet: &mut Sheet, url: &str) -> String {
+    fn without_secrets(&mut self, sheet: &mut Sheet<'_>, url: &str) -> String {
         let Some((before, query)) = url.split_once('?') else { return url.to_owned() };
         let (query, fragment) = match query.split_once('#') {
             Some((query, fragment)) => (query, format!("#{fragment}")),
@@ -117,13 +117,13 @@ impl Draft {
         format!("{before}?{}{fragment}", pairs.join("&"))
     }
 
-    pub(super) fn env(&mut self, sheet: &mut Sheet, pairs: Vec<(String, String)>) {
+    pub(super) fn env(&mut self, sheet: &mut Sheet<'_>, pairs: Vec<(String, String)>) {
         let pairs = self.pairs(sheet, pairs);
         self.extend("env", pairs);
     }
 
     /// A bearer token among them becomes `auth`.
-    pub(super) fn headers(&mut self, sheet: &mut Sheet, pairs: Vec<(String, String)>) {
+    pub(super) fn headers(&mut self, sheet: &mut Sheet<'_>, pairs: Vec<(String, String)>) {
         let (tokens, others): (Vec<_>, Vec<_>) = pairs.into_iter().partition(|(name, value)| {
             let (scheme, _) = split_scheme(value);
             name.eq_ignore_ascii_case("authorization") && !scheme.is_empty()
@@ -144,7 +144,7 @@ impl Draft {
         self.extend("headers", others);
     }
 
-    pub(super) fn token(&mut self, sheet: &mut Sheet, value: &str) {
+    pub(super) fn token(&mut self, sheet: &mut Sheet<'_>, value: &str) {
         let (scheme, bare) = split_scheme(value);
         let bare = if scheme.trim().eq_ignore_ascii_case("bearer") { bare } else { value };
         let bare = self.text(sheet, bare);
@@ -167,7 +167,11 @@ impl Draft {
         Found { name: self.name, keys: self.keys, notes: self.notes }
     }
 
-    fn pairs(&mut self, sheet: &mut Sheet, pairs: Vec<(String, String)>) -> Vec<(String, String)> {
+    fn pairs(
+        &mut self,
+        sheet: &mut Sheet<'_>,
+        pairs: Vec<(String, String)>,
+    ) -> Vec<(String, String)> {
         let mut written = Vec::with_capacity(pairs.len());
         for (name, value) in pairs {
             let value = self.text(sheet, &value);

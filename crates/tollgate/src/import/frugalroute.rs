@@ -6,7 +6,7 @@ use super::plain;
 use super::sheet::Sheet;
 use super::source::Source;
 
-pub(super) fn read(mut top: Source, sheet: &mut Sheet) {
+pub(super) fn read(mut top: Source, sheet: &mut Sheet<'_>) {
     for (name, mut server) in top.named("mcpServers") {
         if let Some(key) = server.text("apiKey") {
             let bearer = json!(format!("Bearer {key}"));

@@ -8,7 +8,7 @@ use super::provider::{self, Named};
 use super::sheet::Sheet;
 use super::source::Source;
 
-pub(super) fn read(mut top: Source, sheet: &mut Sheet) {
+pub(super) fn read(mut top: Source, sheet: &mut Sheet<'_>) {
     if let Some(mut mcp) = top.inner("mcp") {
         for (name, server) in mcp.named("servers") {
             one(&name, server, sheet);
@@ -24,7 +24,7 @@ pub(super) fn read(mut top: Source, sheet: &mut Sheet) {
     sheet.leave(top);
 }
 
-fn one(name: &str, mut source: Source, sheet: &mut Sheet) {
+fn one(name: &str, mut source: Source, sheet: &mut Sheet<'_>) {
     let Some(mut auth) = source.inner("auth") else { return plain::server(name, source, sheet) };
     let oauth = auth.take("oauth");
     if let (None, Some(token)) = (&oauth, auth.text("token")) {
@@ -41,7 +41,7 @@ fn one(name: &str, mut source: Source, sheet: &mut Sheet) {
 }
 
 /// OAuth client credentials, of the server that came last.
-fn credentials(mut oauth: Source, sheet: &mut Sheet) {
+fn credentials(mut oauth: Source, sheet: &mut Sheet<'_>) {
     let secret = oauth.text("client_secret").unwrap_or_default();
     let Some(owner) = sheet.last_server() else { return };
     let hidden = sheet.hidden((&owner, "CLIENT_SECRET"), &secret);
@@ -65,7 +65,7 @@ struct Models {
     live: Option<String>,
 }
 
-fn providers(top: &mut Source, sheet: &mut Sheet) -> Models {
+fn providers(top: &mut Source, sheet: &mut Sheet<'_>) -> Models {
     let mut models = Models::default();
     let Some(mut stages) = top.inner("providers") else { return models };
     for (stage, api) in [("llm", None), ("s2s", Some("realtime"))] {
@@ -93,7 +93,7 @@ fn providers(top: &mut Source, sheet: &mut Sheet) -> Models {
     models
 }
 
-fn agent(name: &str, mut npc: Source, models: &Models, sheet: &mut Sheet) {
+fn agent(name: &str, mut npc: Source, models: &Models, sheet: &mut Sheet<'_>) {
     let (id, note) = sheet.id("agents", name);
     let mut keys = Map::new();
     let mut put = |key: &str, value: Value| drop(keys.insert(key.to_owned(), value));

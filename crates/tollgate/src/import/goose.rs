@@ -7,7 +7,7 @@ use super::sheet::Sheet;
 use super::source::Source;
 use crate::clients::Client;
 
-pub(super) fn read(mut top: Source, sheet: &mut Sheet) {
+pub(super) fn read(mut top: Source, sheet: &mut Sheet<'_>) {
     sheet.client = Client::find("goose");
     for (name, mut extension) in top.named("extensions") {
         let kind = extension.peek("type").as_str().unwrap_or_default().to_owned();

@@ -19,7 +19,11 @@ pub(super) fn is_line(text: &str) -> bool {
     !joined.contains('\n') && !is_document
 }
 
-pub(super) fn read(text: &str, name: Option<&str>, sheet: &mut Sheet) -> Result<(), Unreadable> {
+pub(super) fn read(
+    text: &str,
+    name: Option<&str>,
+    sheet: &mut Sheet<'_>,
+) -> Result<(), Unreadable> {
     let joined = text.replace("\\\r\n", " ").replace("\\\n", " ");
     let typed = joined.trim_start_matches("$ ");
     if is_url(typed) {
@@ -52,7 +56,7 @@ fn command(
     name: Option<&str>,
     words: &[String],
     env: Vec<(String, String)>,
-    sheet: &mut Sheet,
+    sheet: &mut Sheet<'_>,
 ) -> Result<(), Unreadable> {
     if words.is_empty() {
         return Err(Unreadable::Nothing);
@@ -136,7 +140,7 @@ impl Adds {
         &self,
         words: &[String],
         name: Option<&str>,
-        sheet: &mut Sheet,
+        sheet: &mut Sheet<'_>,
     ) -> Result<(), Unreadable> {
         if self.form == Form::Flags {
             return flags(words, name, sheet);
@@ -152,7 +156,7 @@ impl Adds {
     }
 }
 
-fn flags(words: &[String], name: Option<&str>, sheet: &mut Sheet) -> Result<(), Unreadable> {
+fn flags(words: &[String], name: Option<&str>, sheet: &mut Sheet<'_>) -> Result<(), Unreadable> {
     let (before, after) = match words.iter().position(|word| word == "--") {
         Some(at) => (&words[..at], &words[at + 1..]),
         None => (words, &[][..]),

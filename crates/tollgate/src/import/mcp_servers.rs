@@ -7,7 +7,7 @@ use super::source::Source;
 use super::spelling::Spelling;
 use crate::clients::Client;
 
-pub(super) fn read(mut top: Source, sheet: &mut Sheet) {
+pub(super) fn read(mut top: Source, sheet: &mut Sheet<'_>) {
     let servers = top.named("mcpServers");
     if sheet.client.is_none() {
         sheet.client = servers.iter().find_map(|(_, server)| author(server));

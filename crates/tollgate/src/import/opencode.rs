@@ -6,7 +6,7 @@ use super::source::Source;
 use super::spelling::Spelling;
 use crate::clients::Client;
 
-pub(super) fn read(mut top: Source, sheet: &mut Sheet) {
+pub(super) fn read(mut top: Source, sheet: &mut Sheet<'_>) {
     sheet.spelling = Spelling::Braces;
     sheet.client = Client::find("opencode");
     for (name, mut server) in top.named("mcp") {

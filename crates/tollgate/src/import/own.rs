@@ -4,7 +4,7 @@ use super::draft::Draft;
 use super::sheet::Sheet;
 use super::source::Source;
 
-pub(super) fn read(mut top: Source, sheet: &mut Sheet) {
+pub(super) fn read(mut top: Source, sheet: &mut Sheet<'_>) {
     for (name, mut server) in top.named("servers") {
         let mut draft = Draft::new(sheet, &name);
         server.forget(&["name"]);

@@ -32,7 +32,7 @@ impl Transport {
 const UNASKED: &str = "which tools run unasked is said by `auto_execute` of an agent";
 
 /// A server, from what it has of the usual keys; the rest stays in `source`.
-pub(super) fn server(name: &str, mut source: Source, sheet: &mut Sheet) {
+pub(super) fn server(name: &str, mut source: Source, sheet: &mut Sheet<'_>) {
     let mut draft = Draft::new(sheet, name);
     if !reach(&mut source, &mut draft, sheet) {
         sheet.leave(source);
@@ -50,7 +50,7 @@ pub(super) fn server(name: &str, mut source: Source, sheet: &mut Sheet) {
 }
 
 /// How it is reached; `false` if that cannot be said.
-fn reach(source: &mut Source, draft: &mut Draft, sheet: &mut Sheet) -> bool {
+fn reach(source: &mut Source, draft: &mut Draft, sheet: &mut Sheet<'_>) -> bool {
     let said = source.any_text(&["type", "transport", "transportType"]);
     let kind = said.as_deref().map(Transport::of);
     let url = source.any_text(&["httpUrl", "serverUrl"]).map(|url| (url, None));
@@ -116,7 +116,7 @@ pub(super) fn whole(command: Vec<String>, arguments: Option<Vec<String>>) -> Vec
 }
 
 /// Switches, times, and which tools there are.
-fn habits(source: &mut Source, draft: &mut Draft, sheet: &Sheet) {
+fn habits(source: &mut Source, draft: &mut Draft, sheet: &Sheet<'_>) {
     let disabled = source.flag("disabled").unwrap_or(false);
     if disabled || source.flag("enabled") == Some(false) {
         draft.put("enabled", false);
@@ -140,7 +140,7 @@ fn habits(source: &mut Source, draft: &mut Draft, sheet: &Sheet) {
 }
 
 /// OAuth with a person's consent.
-fn consent(source: &mut Source, draft: &mut Draft, sheet: &mut Sheet) {
+fn consent(source: &mut Source, draft: &mut Draft, sheet: &mut Sheet<'_>) {
     for key in ["oauth", "auth"] {
         if !source.peek(key).is_object() {
             source.drop(key, "is not a map");

@@ -32,7 +32,7 @@ const KINDS: &[(&str, &str, Option<&str>)] = &[
 ];
 
 /// Writes it down; `None` if nothing here speaks its API.
-pub(super) fn put(named: Named<'_>, sheet: &mut Sheet) -> Option<String> {
+pub(super) fn put(named: Named<'_>, sheet: &mut Sheet<'_>) -> Option<String> {
     let lower = named.name.to_ascii_lowercase();
     let known = KINDS.iter().find(|(word, _, _)| lower.contains(word));
     // Somebody's own with an address of its own is most likely a compatible one.
@@ -58,7 +58,11 @@ pub(super) fn put(named: Named<'_>, sheet: &mut Sheet) -> Option<String> {
 }
 
 /// A model of a provider; the name under which agents have it.
-pub(super) fn model((provider, id): (&str, &str), api: Option<&str>, sheet: &mut Sheet) -> String {
+pub(super) fn model(
+    (provider, id): (&str, &str),
+    api: Option<&str>,
+    sheet: &mut Sheet<'_>,
+) -> String {
     let name = sheet.free("models", id);
     let mut keys = Map::from_iter([("provider".to_owned(), json!(provider))]);
     if name != id {

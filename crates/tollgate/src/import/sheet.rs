@@ -17,16 +17,21 @@ use crate::config::sounds_secret;
 /// What secrets look like. Made once: that takes its time.
 static MASKER: LazyLock<Masker> = LazyLock::new(|| Masker::new(&[], Vec::new()));
 
-pub(super) struct Sheet {
+pub(super) struct Sheet<'a> {
     pub(super) client: Option<&'static Client>,
     pub(super) spelling: Spelling,
     secrets: Secrets,
+    /// By texts before this one.
+    given: &'a [(String, Secret)],
     taken: HashSet<(&'static str, String)>,
     imported: Imported,
 }
 
-impl Sheet {
-    pub(super) fn new(secrets: Secrets, client: Option<&'static Client>) -> Self {
+impl<'a> Sheet<'a> {
+    pub(super) fn new(
+        (secrets, given): (Secrets, &'a [(String, Secret)]),
+        client: Option<&'static Client>,
+    ) -> Self {
         let imported = Imported {
             format: "",
             servers: Vec::new(),
@@ -34,7 +39,8 @@ impl Sheet {
             dropped: Vec::new(),
             given: Vec::new(),
         };
-        Self { client, spelling: Spelling::Usual, secrets, taken: HashSet::new(), imported }
+        let (spelling, taken) = (Spelling::Usual, HashSet::new());
+        Self { client, spelling, secrets, given, taken, imported }
     }
 
     pub(super) fn is(&self, client: &str) -> bool {
@@ -118,15 +124,18 @@ impl Sheet {
         let wanted = format!("{}_{}", variable(owner), variable(name));
         let mut called = wanted.clone();
         let mut number = 2;
-        while let Some((_, known)) = self.imported.given.iter().find(|(name, _)| *name == called) {
+        let all = || self.given.iter().chain(&self.imported.given);
+        while let Some((_, known)) = all().find(|(name, _)| *name == called) {
             if known.reveal() == value {
-                return format!("${{{called}}}");
+                break;
             }
             called = format!("{wanted}_{number}");
             number += 1;
         }
         let reference = format!("${{{called}}}");
-        self.imported.given.push((called, Secret::new(value.to_owned())));
+        if !self.imported.given.iter().any(|(name, _)| *name == called) {
+            self.imported.given.push((called, Secret::new(value.to_owned())));
+        }
         reference
     }
 

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use super::{Asked, Imported, Secrets, Unreadable, read};
 
 fn asked() -> Asked<'static> {
-    Asked { name: None, file: None, client: None, secrets: Secrets::InTheEnvironment }
+    Asked { name: None, file: None, client: None, secrets: Secrets::InTheEnvironment, given: &[] }
 }
 
 fn imported(text: &str) -> Imported {

@@ -6,13 +6,13 @@ use super::plain;
 use super::sheet::Sheet;
 use super::source::Source;
 
-pub(super) fn read_settings(mut top: Source, sheet: &mut Sheet) {
+pub(super) fn read_settings(mut top: Source, sheet: &mut Sheet<'_>) {
     if let Some(mcp) = top.inner("mcp") {
         read(mcp, sheet);
     }
 }
 
-pub(super) fn read(mut top: Source, sheet: &mut Sheet) {
+pub(super) fn read(mut top: Source, sheet: &mut Sheet<'_>) {
     let asked: HashMap<String, String> = top
         .named("inputs")
         .into_iter()

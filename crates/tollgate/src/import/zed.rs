@@ -4,7 +4,7 @@ use super::plain;
 use super::sheet::Sheet;
 use super::source::Source;
 
-pub(super) fn read(mut top: Source, sheet: &mut Sheet) {
+pub(super) fn read(mut top: Source, sheet: &mut Sheet<'_>) {
     for (name, mut server) in top.named("context_servers") {
         if server.peek("command").is_object()
             && let Some(mut command) = server.inner("command")

@@ -105,7 +105,8 @@ impl Operator for Handle {
         let (text, name) = (text.to_owned(), name.map(str::to_owned));
         let read = tokio::task::spawn_blocking(move || {
             let secrets = Secrets::InTheEnvironment;
-            let asked = Asked { name: name.as_deref(), file: None, client: None, secrets };
+            let asked =
+                Asked { name: name.as_deref(), file: None, client: None, secrets, given: &[] };
             import::read(&text, &asked)
         });
         let read = read.await.map_err(|_| Refused::Failed("it could not be read".to_owned()))?;

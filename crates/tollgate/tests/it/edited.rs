@@ -7,7 +7,7 @@ use std::os::unix::fs::PermissionsExt as _;
 use serde_json::json;
 
 use crate::running::{Line, Served};
-use crate::tollgate;
+use crate::{tollgate, tollgate_with};
 
 const YAML: (&str, &str) = ("content-type", "application/yaml");
 
@@ -132,6 +132,12 @@ fn the_command_line_shows_what_it_changes() {
     let text = fs::read_to_string(&file).unwrap();
     assert!(text.starts_with("# mine\nlisten: 127.0.0.1:1\n\nservers:\n  web:\n"), "{text}");
     assert!(!text.contains("canary"));
+    let token = [("GH_TOKEN", "canary")];
+    let set =
+        ["servers", "add", "gh", "--env", "TOKEN=${GH_TOKEN}", "--dry-run", "--", "npx", "x@1"];
+    let set = tollgate_with(folder.path(), &set, &token);
+    assert_eq!(set.code, Some(0), "{}", set.stderr);
+    assert!(!set.stderr.contains("GH_TOKEN"), "it is there: {}", set.stderr);
     let again = tollgate(folder.path(), &add);
     assert_eq!(again.code, Some(1));
     assert!(again.stderr.contains("there is a server `web` already"), "{}", again.stderr);

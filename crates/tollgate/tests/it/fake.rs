@@ -2,7 +2,7 @@
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
-use std::sync::mpsc::{Receiver, channel};
+use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
 pub(crate) struct Gateway {
@@ -27,17 +27,14 @@ pub(crate) fn serve(routes: &'static [(&'static str, &'static str)]) -> Gateway 
     thread::spawn(move || {
         for stream in listener.incoming().flatten() {
             let sender = sender.clone();
-            thread::spawn(move || {
-                while let Some(request) = answer(&stream, routes) {
-                    let _ = sender.send(request);
-                }
-            });
+            thread::spawn(move || while answer(&stream, routes, &sender).is_some() {});
         }
     });
     Gateway { address, asked }
 }
 
-fn answer(stream: &TcpStream, routes: &[(&str, &str)]) -> Option<String> {
+/// What it was asked is known before the answer is.
+fn answer(stream: &TcpStream, routes: &[(&str, &str)], asked: &Sender<String>) -> Option<()> {
     let mut reader = BufReader::new(stream);
     let mut first = String::new();
     reader.read_line(&mut first).ok().filter(|read| *read > 0)?;
@@ -59,6 +56,8 @@ fn answer(stream: &TcpStream, routes: &[(&str, &str)]) -> Option<String> {
     }
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
+    let request = format!("{first}{key} {}", String::from_utf8_lossy(&body));
+    asked.send(request.trim_end().to_owned()).ok()?;
     let route = routes.iter().find(|(line, _)| first.starts_with(line));
     let (status, text) = route.map_or(("404 Not Found", "{}"), |(_, text)| ("200 OK", *text));
     let kind = if text.starts_with("event:") { "text/event-stream" } else { "application/json" };
@@ -70,5 +69,5 @@ fn answer(stream: &TcpStream, routes: &[(&str, &str)]) -> Option<String> {
         let head = format!("HTTP/1.1 {status}\r\ncontent-type: {kind}\r\ncontent-length: {size}");
         write!(stream, "{head}\r\n\r\n{text}").ok()?;
     }
-    Some(format!("{first}{key} {}", String::from_utf8_lossy(&body)).trim_end().to_owned())
+    Some(())
 }

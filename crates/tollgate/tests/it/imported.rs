@@ -80,6 +80,33 @@ fn a_program_is_found_by_its_name_and_clashes_are_decided() {
 }
 
 #[test]
+fn two_programs_with_other_secrets_for_the_same_name_keep_both() {
+    let folder = folder();
+    let folder = folder.path();
+    let claude = r#"{"mcpServers": {"git": {"command": "uvx", "args": ["mcp-server-git"], "env": {"GIT_TOKEN": "canary-2"}}}}"#;
+    fs::write(folder.join("home/.claude.json"), claude).unwrap();
+    let both = run(folder, &["import", "--rename"]);
+    assert_eq!(both.code, Some(0), "{}", both.stderr);
+    let text = config(folder);
+    for words in ["  git_2:\n", "GIT_TOKEN: ${GIT_GIT_TOKEN}\n", "GIT_TOKEN: ${GIT_GIT_TOKEN_2}\n"]
+    {
+        assert!(text.contains(words), "{words}\n{text}");
+    }
+}
+
+#[test]
+fn a_name_that_was_made_free_is_taken_for_the_next() {
+    let folder = folder();
+    let folder = folder.path();
+    let more = r#"{"mcpServers": {"web": {"url": "https://a.test/mcp"}, "web_2": {"url": "https://b.test/mcp"}}}"#;
+    let renamed = fed(folder, &["import", "-", "--rename"], more);
+    assert_eq!(renamed.code, Some(0), "{}", renamed.stderr);
+    let text = config(folder);
+    assert!(text.contains("  web_2:\n    url: https://a.test/mcp\n"), "{text}");
+    assert!(text.contains("  web_2_2:\n    url: https://b.test/mcp\n"), "{text}");
+}
+
+#[test]
 fn programs_are_told_in_json_what_was_done() {
     let folder = folder();
     let folder = folder.path();

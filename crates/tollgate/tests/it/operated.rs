@@ -74,6 +74,36 @@ fn a_client_gets_its_entry_and_keeps_its_own() {
 }
 
 #[test]
+fn a_key_that_was_made_counts_as_one_that_is_configured() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::write(folder.join("tollgate.yaml"), "listen: 127.0.0.1:1\n").unwrap();
+    let keys = |run: &Run| -> Value {
+        let findings = read(run)["findings"].clone();
+        findings.as_array().unwrap().iter().find(|it| it["about"] == "keys").cloned().unwrap()
+    };
+    assert!(!with_home(folder, &["connect", "cursor"]).stdout.contains("TOLLGATE_KEY"));
+    let before = keys(&tollgate(folder, &["--json", "doctor"])).to_string();
+    assert!(before.contains("none are needed"), "{before}");
+    assert_eq!(tollgate(folder, &["keys", "create", "phone"]).code, Some(0));
+    let shown = with_home(folder, &["connect", "cursor"]);
+    assert!(shown.stdout.contains("Bearer TOLLGATE_KEY"), "{}", shown.stdout);
+    let after = keys(&tollgate(folder, &["--json", "doctor"])).to_string();
+    assert!(after.contains("every client needs one"), "{after}");
+    fs::create_dir_all(folder.join("home/.cursor")).unwrap();
+    for arguments in [
+        &["connect", "cursor", "--write", "--key", "tg_mine"][..],
+        &["connect", "cursor", "--write", "--url", "https://other.test"],
+    ] {
+        let written = with_home(folder, arguments);
+        assert_eq!(written.code, Some(0), "{}", written.stderr);
+        assert!(!written.stderr.contains("put a key"), "{}", written.stderr);
+    }
+    let text = fs::read_to_string(folder.join("home/.cursor/mcp.json")).unwrap();
+    assert!(text.contains("Bearer tg_mine") && text.contains("https://other.test/mcp"), "{text}");
+}
+
+#[test]
 fn the_doctor_finds_what_is_wrong_and_says_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

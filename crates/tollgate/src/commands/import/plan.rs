@@ -131,6 +131,18 @@ struct Line {
     step: Step,
 }
 
+impl Line {
+    /// The next one has to get along with it.
+    fn note(&self, known: &mut Known) {
+        let name = match &self.step {
+            Step::Add | Step::Overwrite => &self.found.name,
+            Step::Rename(name) => name,
+            Step::Same | Step::Skip | Step::Open => return,
+        };
+        known.put(self.section, name, &self.found.keys);
+    }
+}
+
 pub(super) struct Plan(Vec<Line>);
 
 impl Plan {
@@ -142,7 +154,9 @@ impl Plan {
         let mut lines = Vec::new();
         for found in &imported.servers {
             let step = step(("servers", found), known, (clash, output)).await?;
-            lines.push(Line { section: "servers", found: found.clone(), step });
+            let line = Line { section: "servers", found: found.clone(), step };
+            line.note(known);
+            lines.push(line);
         }
         for other in &imported.others {
             // Only servers are taken out of a file again.
@@ -151,15 +165,9 @@ impl Plan {
                 Some(_) => Step::Skip,
                 None => Step::Add,
             };
-            lines.push(Line { section: other.section, found: other.found.clone(), step });
-        }
-        for line in &lines {
-            let name = match &line.step {
-                Step::Add | Step::Overwrite => &line.found.name,
-                Step::Rename(name) => name,
-                Step::Same | Step::Skip | Step::Open => continue,
-            };
-            known.put(line.section, name, &line.found.keys);
+            let line = Line { section: other.section, found: other.found.clone(), step };
+            line.note(known);
+            lines.push(line);
         }
         Ok(Self(lines))
     }

@@ -140,7 +140,7 @@ impl Expected {
     /// What the process does not have.
     pub(crate) fn unset(&self, environment: &dyn Environment) -> Vec<String> {
         let has = |name: &str, value: &Secret| match environment.variable(name) {
-            Some(set) => value.reveal() == set || value.reveal().starts_with(ANYTHING),
+            Some(set) => value.reveal() == set || [ANYTHING, ANY_URL].contains(&value.reveal()),
             None => false,
         };
         let unset = self.own.iter().filter(|(name, value)| !has(name, value));
@@ -148,8 +148,10 @@ impl Expected {
     }
 }
 
-/// Stands for a value that nobody knows yet; an address where one is needed.
-const ANYTHING: &str = "https://unset.invalid";
+/// Stands for a value that nobody knows yet.
+const ANYTHING: &str = "unset";
+/// The same where an address is needed.
+const ANY_URL: &str = "https://unset.invalid";
 
 /// Variables in a value that have no default.
 fn named(key: &str, value: &Value, known: &mut BTreeMap<String, Secret>) {
@@ -158,7 +160,7 @@ fn named(key: &str, value: &Value, known: &mut BTreeMap<String, Secret>) {
             for part in text.split("${").skip(1) {
                 let name = part.split('}').next().unwrap_or_default();
                 if is_variable(name) {
-                    let bare = if key.ends_with("url") { ANYTHING } else { "unset" };
+                    let bare = if key.ends_with("url") { ANY_URL } else { ANYTHING };
                     known.entry(name.to_owned()).or_insert_with(|| Secret::new(bare));
                 }
             }

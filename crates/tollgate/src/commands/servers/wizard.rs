@@ -28,7 +28,7 @@ pub(super) async fn wish(
     let question = "paste a command, a URL, or the JSON of a server";
     let text = prompt::ask_text(output, question, is_whole).await?;
     let secrets = if add.inline { Secrets::InTheFile } else { Secrets::InTheEnvironment };
-    let asked = Asked { name: None, file: None, client: None, secrets };
+    let asked = Asked { name: None, file: None, client: None, secrets, given: &[] };
     let imported = import::read(&text, &asked).map_err(|why| Failure::failed(why.to_string()))?;
     for it in &imported.dropped {
         output.note(&clean(&format!("left out: {}: {}", it.what, it.why)));

@@ -104,6 +104,8 @@ fn links_that_install_are_opened() {
     {
         assert_eq!(refused(text).to_string(), "the link carries nothing that can be read");
     }
+    let nested = "vscode:mcp/install?".repeat(100_000);
+    assert_eq!(refused(&nested).to_string(), "the link carries another link");
 }
 
 #[test]
