@@ -2,14 +2,14 @@
 
 import base64
 import json
-import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 from google.protobuf import json_format
 from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
 from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 from opentelemetry.proto.trace.v1.trace_pb2 import Span
+
+from harness.listening import Listening
 
 REQUESTS = {"/v1/traces": ExportTraceServiceRequest, "/v1/metrics": ExportMetricsServiceRequest}
 IDS = {"traceId", "spanId", "parentSpanId"}
@@ -31,27 +31,16 @@ def attributes(pairs) -> dict:
     return {pair.key: plain(pair.value) for pair in pairs}
 
 
-class Collector:
+class Collector(Listening):
+    protocol = "HTTP/1.1"
+
     def __init__(self):
         self.requests: list = []
         self.headers: list = []
         self.broken: list = []
         self.mode = "well"
-        outer = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_POST(self):
-                outer.posted(self)
-
-            def log_message(self, *_):
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.server.daemon_threads = True
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        super().__init__()
+        self.url = self.address
 
     def posted(self, handler) -> None:
         body = handler.rfile.read(int(handler.headers["content-length"]))
@@ -68,10 +57,7 @@ class Collector:
             status, answer = 400, b"{" * 1000
         else:
             self.keep(handler, body)
-        handler.send_response(status)
-        handler.send_header("content-length", str(len(answer)))
-        handler.end_headers()
-        handler.wfile.write(answer)
+        self.answer(handler, status, "application/json", answer)
 
     def keep(self, handler, body: bytes) -> None:
         self.headers.append(dict(handler.headers))
@@ -106,7 +92,3 @@ class Collector:
     def forget(self) -> None:
         self.requests.clear()
         self.headers.clear()
-
-    def stop(self) -> None:
-        self.server.shutdown()
-        self.server.server_close()

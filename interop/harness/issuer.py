@@ -1,12 +1,12 @@
 """An OpenID Connect issuer with real keys of every kind that the gateway knows."""
 
 import json
-import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import jwt
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
+
+from harness.listening import Listening
 
 RESOURCE = "https://gate.example/mcp"
 
@@ -21,29 +21,18 @@ def _keys() -> dict:
     }
 
 
-class Issuer:
+class Issuer(Listening):
     def __init__(self):
         self.keys = _keys()
         self.fetched = 0
-        issuer = self
+        super().__init__()
+        self.url = self.address
 
-        class Handler(BaseHTTPRequestHandler):
-            def do_GET(self):
-                documents = {"/.well-known/openid-configuration": issuer.metadata, "/keys": issuer.jwks}
-                document = documents.get(self.path)
-                body = json.dumps(document() if document else {}).encode()
-                self.send_response(200 if document else 404)
-                self.send_header("Content-Type", "application/json")
-                self.send_header("Content-Length", str(len(body)))
-                self.end_headers()
-                self.wfile.write(body)
-
-            def log_message(self, *_):
-                pass
-
-        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.url = f"http://127.0.0.1:{self.server.server_port}"
-        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+    def asked_for(self, request) -> None:
+        documents = {"/.well-known/openid-configuration": self.metadata, "/keys": self.jwks}
+        document = documents.get(request.path)
+        body = json.dumps(document() if document else {}).encode()
+        self.answer(request, 200 if document else 404, "application/json", body)
 
     def metadata(self) -> dict:
         return {"issuer": self.url, "jwks_uri": f"{self.url}/keys"}
@@ -64,7 +53,3 @@ class Issuer:
     def token(self, algorithm: str = "ES256", **changes) -> str:
         headers = {"kid": algorithm}
         return jwt.encode(self.claims(**changes), self.keys[algorithm], algorithm=algorithm, headers=headers)
-
-    def stop(self) -> None:
-        self.server.shutdown()
-        self.server.server_close()
