@@ -73,7 +73,7 @@ function Rows(props: { filter: Filter }) {
       {!trail.loading && !trail.problem && trail.rows.length === 0 ? (
         <NoRows filtered={Object.keys(filter).length > 0} />
       ) : (
-        <div className="panel audit-list">
+        <div className="panel audit-list one-line">
           <Table
             label="Audit trail"
             rows={trail.rows}

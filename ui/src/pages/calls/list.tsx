@@ -118,7 +118,7 @@ export function List(props: { calls: readonly Call[]; open: (call: Call) => void
   const { open } = props;
   const shown = useMemo(() => columns(open), [open]);
   return (
-    <div className="panel calls-list">
+    <div className="panel calls-list one-line">
       <Table
         label="Calls"
         rows={props.calls}
