@@ -108,7 +108,8 @@ pub fn start(settings: &Settings, parts: Parts) -> Result<Running, StartError> {
         store: parts.store.clone(),
         notices: notices.clone(),
     };
-    let trials = Trials::new(context.clone());
+    let Context { clock: time, data, launcher, .. } = context.clone();
+    let trials = Trials::new(time, data, launcher);
     let programs = Arc::new(CodeBackend::default());
     let mind = parts.memory.map(|store| Mind::new(store, parts.embedder, Arc::clone(&clock)));
     let (known, told) = (mind.clone(), notices.clone());

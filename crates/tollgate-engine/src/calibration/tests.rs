@@ -31,7 +31,7 @@ use crate::pins::Book;
 use crate::registry::{self, Plan};
 use crate::servers::Servers;
 use crate::settings::{Code, Settings};
-use crate::upstream::{self, Change, Trials, Update, Updates};
+use crate::upstream::{Change, Trials, Update, Updates};
 use crate::watches::Watches;
 use arc_swap::ArcSwap;
 
@@ -223,14 +223,7 @@ impl Stage {
             notices,
             backends,
             servers: Servers::new(Vec::new(), Vec::new(), clock.wall()),
-            trials: Trials::new(upstream::Context {
-                clock: Arc::clone(&clock),
-                updates: updates.clone(),
-                data: PathBuf::new(),
-                launcher: None,
-                store: None,
-                notices: Notices::default(),
-            }),
+            trials: Trials::new(Arc::clone(&clock), PathBuf::new(), None),
             watches: Watches::new(HashMap::new()),
             observers: Vec::new(),
             ledger: Arc::default(),

@@ -39,7 +39,7 @@ use crate::record::{CallRecord, Observer};
 use crate::registry::{self, Plan};
 use crate::servers::Servers;
 use crate::settings::{Audit, Code, Secrets, Settings};
-use crate::upstream::{self, Trials, Updates};
+use crate::upstream::{Trials, Updates};
 use crate::watches::Watches;
 
 mod audited;
@@ -235,14 +235,7 @@ where
         notices,
         backends: HashMap::from([(server, backend)]),
         servers: Servers::new(Vec::new(), Vec::new(), clock.wall()),
-        trials: Trials::new(upstream::Context {
-            clock: Arc::clone(&clock),
-            updates: updates.clone(),
-            data: PathBuf::new(),
-            launcher: None,
-            store: None,
-            notices: Notices::default(),
-        }),
+        trials: Trials::new(Arc::clone(&clock), PathBuf::new(), None),
         watches: Watches::new(HashMap::new()),
         observers: vec![Box::new(Remember(Arc::clone(&records)))],
         ledger,

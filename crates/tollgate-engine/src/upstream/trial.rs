@@ -5,6 +5,7 @@
 //! logins: those of the config's servers are not renewed, and not lost, by a trial.
 
 use std::collections::VecDeque;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -19,6 +20,8 @@ use tollgate_core::text::shortened;
 use tollgate_mcp::Revision;
 
 use super::{Change, Context, State, Status, Update, Upstream, Verdict};
+use crate::clock::Clock;
+use crate::confine::Launcher;
 use crate::notices::Notices;
 use crate::settings::{Restart, RestartPolicy, Server, Start, Transport, Wanted};
 
@@ -41,12 +44,12 @@ pub(crate) struct Trials {
 }
 
 impl Trials {
-    pub(crate) fn new(context: Context) -> Self {
-        // What is tried has its own listener; the registry's is not held on to.
+    pub(crate) fn new(clock: Arc<dyn Clock>, data: PathBuf, launcher: Option<Launcher>) -> Self {
+        // What is tried has its own listener.
         let (updates, _) = mpsc::channel(1);
         // What is only tried is nobody's news.
         let notices = Notices::default();
-        let context = Context { updates, notices, store: None, ..context };
+        let context = Context { clock, updates, data, launcher, store: None, notices };
         Self { context, seats: Arc::new(Semaphore::new(AT_ONCE)) }
     }
 
