@@ -68,7 +68,10 @@ fn check(connection: &Connection) {
         one("SELECT coalesce(sum(entries), 0) FROM sessions"),
         one("SELECT count(*) FROM entries")
     );
-    assert_eq!(one("SELECT sum(sessions) FROM shelves"), one("SELECT count(*) FROM sessions"));
+    assert_eq!(
+        one("SELECT coalesce(sum(sessions), 0) FROM shelves"),
+        one("SELECT count(*) FROM sessions")
+    );
     assert_eq!(one("SELECT count(*) FROM vectors"), one("SELECT count(*) FROM sketches"));
     let orphans = "SELECT count(*) FROM vectors WHERE fact NOT IN (SELECT id FROM facts)";
     assert_eq!(one(orphans), 0);
