@@ -51,7 +51,8 @@ impl HostCalls for Host<'_> {
         let caller = Caller { events, ..self.caller.clone() };
         let room = Room(AtomicUsize::new(MOST_BYTES));
         let running = stream::iter(calls).map(|call| self.fitting(call, &room, (&caller, time)));
-        let running = running.buffered(TOGETHER).collect();
+        // Room is given in the order of the calls, whichever of them is answered first.
+        let running = running.buffered(TOGETHER).map(|answer| room.admit(answer)).collect();
         match (&self.caller.events, said) {
             (Some(to), Some(said)) => passed_on(running, said, (to, time)).await,
             _ => running.await,
@@ -62,13 +63,7 @@ impl HostCalls for Host<'_> {
 impl Host<'_> {
     /// Calls for whose answers there is no room any more are not made.
     async fn fitting(&self, call: Call, room: &Room, way: (&Caller<'_>, &Stopwatch)) -> Answer {
-        if room.is_full() {
-            return too_much();
-        }
-        match self.one(call, way).await {
-            Answer::Data(data) if !room.take(data.get().len()) => too_much(),
-            answer => answer,
-        }
+        if room.is_full() { too_much() } else { self.one(call, way).await }
     }
 
     async fn one(&self, call: Call, (caller, time): (&Caller<'_>, &Stopwatch)) -> Answer {
@@ -124,11 +119,12 @@ impl Room {
         self.0.load(Ordering::Relaxed) == 0
     }
 
-    /// Whether there was so much; if not, there is none for anybody.
-    fn take(&self, bytes: usize) -> bool {
-        let less = |left: usize| Some(left.saturating_sub(bytes));
-        let left = self.0.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
-        left.is_ok_and(|left| left >= bytes)
+    /// An answer for which there is too little room leaves none for those after it.
+    fn admit(&self, answer: Answer) -> Answer {
+        let Answer::Data(data) = &answer else { return answer };
+        let left = self.0.load(Ordering::Relaxed);
+        self.0.store(left.saturating_sub(data.get().len()), Ordering::Relaxed);
+        if data.get().len() <= left { answer } else { too_much() }
     }
 }
 
