@@ -52,7 +52,7 @@ fn start() -> Gateway {
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("server.py"), SERVER).unwrap();
     let server = json!({"command": ["python3", "-u", "server.py"], "cwd": folder.path(),
-        "protocol": "2025-11-25", "defaults": {"timeout_ms": 30_000}});
+        "protocol": "2025-11-25", "defaults": {"timeout_ms": 50_000}});
     Gateway::start_in(folder, &json!({"servers": {"a": server}}), |command| command)
 }
 

@@ -53,7 +53,7 @@ impl Gateway {
     /// The whole answer, head and all. `line` is the method and the path.
     pub(crate) fn send(&self, line: &str, headers: &str, body: &str) -> String {
         let mut stream = TcpStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(30))).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(50))).unwrap();
         // In one piece: what is refused unread closes the connection, and what comes after would be lost.
         let request = format!(
             "{line} HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\n\

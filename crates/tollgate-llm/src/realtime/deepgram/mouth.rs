@@ -104,7 +104,7 @@ impl Mouth {
         self.note(Injected { whose: Whose::Client, behavior, words });
     }
 
-    /// The agent says something: whether it was put into its mouth by us.
+    /// The agent says something: who put it into its mouth, if anybody did.
     pub(super) fn heard(&mut self, said: &str) -> Option<Whose> {
         let is_it = |injected: &Injected| injected.words.text.starts_with(said.trim());
         let at = self.out.iter().position(is_it)?;

@@ -191,7 +191,7 @@ impl OpenAi {
         self.settle(now, out);
     }
 
-    /// The provider's word on something that was asked for. `true`: the client must not hear it.
+    /// The provider's word on something that was asked for, and whether the client hears it.
     pub(super) fn refused(
         &mut self,
         error: &Object<'_>,

@@ -118,7 +118,7 @@ impl Floor {
         self.active = Some(response);
     }
 
-    /// Ends the response that writes the conversation, if this is it or nobody knew of it.
+    /// Ends the response that writes the conversation, if this is it.
     pub(super) fn end(&mut self, id: &str) -> Option<Response> {
         self.active.take_if(|active| active.id == id)
     }
@@ -181,7 +181,7 @@ impl Floor {
         self.asked.remove(at).map(|(_, asked)| asked)
     }
 
-    /// Whatever was asked for before a response ended was answered by then.
+    /// Whatever of this kind was asked for before a response ended was answered by then.
     pub(super) fn forget_asked(&mut self, kind: Kind) {
         self.asked.retain(|(_, asked)| asked.kind != kind);
     }
