@@ -10,7 +10,7 @@ use crate::world::World;
 /// Of programs that only time can stop.
 const TIME: Duration = Duration::from_secs(3);
 /// Beyond it. Nothing is waited for any more; but machines that run tests are busy.
-const GRACE: Duration = Duration::from_secs(1);
+const GRACE: Duration = Duration::from_secs(3);
 
 /// Each is stopped by one of these limits, and its process did not hold up this one.
 async fn check(sources: &[&str], kinds: &[Kind]) {
