@@ -372,3 +372,21 @@ async fn an_answer_in_many_frames_is_read_whole() {
         assert_eq!(said.await, FINE, "{pieces}");
     }
 }
+
+/// Node and uvicorn close what is idle for five seconds, whoever is about to write there.
+#[tokio::test]
+async fn a_connection_that_the_server_is_about_to_close_is_not_used() {
+    let server = Server::modern(|seen, reply| async move { reply.json(200, &fine(&seen)).await });
+    let server = server.await;
+    let (connection, _) = server.connect().await;
+    let mut connections = Vec::new();
+    for idle in [0, 3_000, 4_900] {
+        tokio::time::pause();
+        tokio::time::advance(Duration::from_millis(idle)).await;
+        tokio::time::resume();
+        assert_eq!(shown(&echo(&*connection, "a", None).await), FINE);
+        connections.push(server.connections.load(Ordering::SeqCst));
+    }
+    assert_eq!(connections[1], connections[0]);
+    assert_eq!(connections[2], connections[0] + 1);
+}
