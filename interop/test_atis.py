@@ -222,7 +222,8 @@ def gateway(config, tmp_path):
     """The example's own config, with another feed and a file of aerodromes."""
     example = yaml.safe_load((EXAMPLE / "tollgate.yaml").read_text())
     example["servers"]["atis"]["command"] = ["python3", str(EXAMPLE / "server.py"), "--config", str(config)]
-    # Each call is to reach the server.
+    # Each call is to reach the server, and no other one.
+    example["servers"]["atis"]["calibrate"] = False
     example["servers"]["atis"]["tools"]["get_atis"] |= {"cacheable_seconds": 0, "rate_limit": "1000/min"}
     gateway = Gateway(tmp_path, example)
     gateway.wait_for_tools({"atis"})

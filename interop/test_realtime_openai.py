@@ -57,7 +57,8 @@ class Line:
         }
         config = {
             "servers": {"pace": entry, "archive": {**entry, **slow}},
-            "budget": {"min_samples": 100},
+            # Time enough, on a busy machine too, for all that is not about being late.
+            "budget": {"min_samples": 100, "tiers": {"fast_ms": 2000, "standard_ms": 2500, "deep_ms": 6000}},
             "providers": {
                 "openai": {"kind": "openai", "base_url": self.provider.url, "api_key": SECRET},
                 "demo": {"kind": "offline"},

@@ -193,11 +193,13 @@ pub enum Trust {
     },
     /// What changed in a tool since it was trusted, and what is suspicious about it
     Diff {
+        /// As agents see it, or as its server calls it
         #[arg(value_name = "TOOL|SERVER/TOOL")]
         name: String,
     },
     /// Serve the definitions that these tools have now
     Accept {
+        /// As agents see it, or as its server calls it
         #[arg(value_name = "TOOL|SERVER/TOOL", required_unless_present = "all")]
         names: Vec<String>,
         /// All that wait, but those that were rejected
@@ -212,6 +214,7 @@ pub enum Trust {
     },
     /// Never serve the definitions that these tools have now
     Reject {
+        /// As agents see it, or as its server calls it
         #[arg(value_name = "TOOL|SERVER/TOOL", required = true)]
         names: Vec<String>,
         /// Only if the definition is still this one, as `review` shows it
@@ -279,6 +282,7 @@ pub enum Telemetry {
     Export(Written),
     /// Several exports as one
     Merge {
+        /// Written by `telemetry export`
         #[arg(required = true, value_name = "FILE")]
         files: Vec<PathBuf>,
         #[command(flatten)]
@@ -370,13 +374,25 @@ pub enum LookAt {
         cursor: Option<String>,
     },
     /// Ask one server whether it answers; one that is down is started for it
-    Test { name: String },
+    Test {
+        /// Of a server, as `servers list` shows it
+        name: String,
+    },
     /// End a server and start it again
-    Restart { name: String },
+    Restart {
+        /// Of a server, as `servers list` shows it
+        name: String,
+    },
     /// The last lines that a server wrote to its standard error
-    Logs { name: String },
+    Logs {
+        /// Of a server, as `servers list` shows it
+        name: String,
+    },
     /// Give consent to a server that needs a person (`auth: { login: true }`)
-    Login { name: String },
+    Login {
+        /// Of a server, as `servers list` shows it
+        name: String,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -387,9 +403,13 @@ pub enum Keys {
     #[command(visible_alias = "add")]
     Create(NewKey),
     /// Take a key back; what it opened ends
-    Revoke { name: String },
+    Revoke {
+        /// Of a key, as `keys list` shows it
+        name: String,
+    },
     /// Give a key another secret and print that, this once
     Rotate {
+        /// Of a key, as `keys list` shows it
         name: String,
         /// How long the old secret lets in as well, in seconds
         #[arg(long, value_name = "SECONDS", default_value_t = 0, value_parser = value_parser!(u32).range(..=2_592_000))]
@@ -433,6 +453,7 @@ pub enum Approvals {
     List,
     /// Let one run, once, as it is
     Approve {
+        /// As `approvals list` shows it
         id: String,
         /// Kept with the decision
         #[arg(long, value_name = "TEXT")]
@@ -440,6 +461,7 @@ pub enum Approvals {
     },
     /// Refuse one
     Deny {
+        /// As `approvals list` shows it
         id: String,
         /// Told to whoever called
         #[arg(long, value_name = "TEXT")]

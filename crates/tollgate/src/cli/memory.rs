@@ -50,7 +50,10 @@ pub enum Command {
     /// Take something out again
     Forget(Forget),
     /// Copy the whole memory of the data directory into a new file
-    Backup { file: PathBuf },
+    Backup {
+        /// Where to; it must not be there yet
+        file: PathBuf,
+    },
 }
 
 #[derive(Debug, Args)]
@@ -73,6 +76,7 @@ pub struct Entity {
     /// npc, player, location, item, faction, event, quest, concept, or any other word
     #[arg(value_name = "TYPE")]
     pub kind: String,
+    /// What people call it
     pub name: String,
     /// What else is known: `age=41 trade=smuggler`
     #[arg(value_name = "KEY=VALUE")]

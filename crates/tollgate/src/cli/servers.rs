@@ -16,6 +16,7 @@ pub enum Change {
 
 #[derive(Debug, Args)]
 pub struct Named {
+    /// Of a server, as `servers list` shows it
     pub name: String,
     /// Show what would change, and change nothing
     #[arg(long)]

@@ -13,9 +13,13 @@ pub enum Command {
     /// Those that are held [what happens without a command]
     List,
     /// End one
-    Close { id: String },
+    Close {
+        /// As `sessions list` shows it
+        id: String,
+    },
     /// Insist on a latency budget for one
     Tier {
+        /// As `sessions list` shows it
         id: String,
         /// `auto`: what is said decides again
         #[arg(value_parser = ["fast", "standard", "deep", "auto"])]

@@ -129,4 +129,10 @@ mod tests {
     fn docs_cli_md_says_what_the_command_line_says() {
         assert!(DOCUMENT == reference(), "run: tollgate manual cli > docs/cli.md");
     }
+
+    #[test]
+    fn every_argument_is_explained() {
+        let mute: Vec<_> = DOCUMENT.lines().filter(|line| line.ends_with("` |  |")).collect();
+        assert!(mute.is_empty(), "{mute:?}");
+    }
 }

@@ -140,7 +140,7 @@ pub(super) const TOP: Section = Section {
             "redis",
             SECRET,
             "none",
-            "`redis://host:port`: shared limits and caches of several replicas",
+            "`redis://host:port`, for limits and caches that replicas share; without effect yet",
         ),
         key(
             "names",

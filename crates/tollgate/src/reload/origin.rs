@@ -50,15 +50,12 @@ impl Origin {
         Self { path, request, kind, environment: Arc::new(Process) }
     }
 
-    /// What a gateway that is started with `request` reads.
+    /// What a command changes. A file that is not there yet begins as the embedded default, also one
+    /// that is named.
     pub(crate) fn of(request: Request) -> Self {
-        let usual = Path::new(USUAL_FILE);
-        let origin = match &request.file {
-            Some(file) => config::Origin::File(file.clone()),
-            None if usual.symlink_metadata().is_ok() => config::Origin::File(usual.to_owned()),
-            None => config::Origin::Embedded,
-        };
-        Self::new(&origin, request)
+        let path = request.file.clone().unwrap_or_else(|| PathBuf::from(USUAL_FILE));
+        let kind = if path.symlink_metadata().is_ok() { Kind::File } else { Kind::Embedded };
+        Self { path, request, kind, environment: Arc::new(Process) }
     }
 
     /// With variables from elsewhere.

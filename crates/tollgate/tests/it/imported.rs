@@ -122,6 +122,31 @@ fn programs_are_told_in_json_what_was_done() {
     assert!(told["diff"].as_str().unwrap().contains("+  git:"), "{told}");
 }
 
+/// As without a name: what runs without a file, and what was brought.
+#[test]
+fn a_named_file_that_is_not_there_is_made() {
+    let folder = folder();
+    let folder = folder.path();
+    let named = ["--config", "new.yaml"];
+    let tried = run(folder, &[&["import", "npx -y thing", "--dry-run"][..], &named].concat());
+    assert_eq!(tried.code, Some(0), "{}", tried.stderr);
+    assert!(!folder.join("new.yaml").exists());
+    let brought = run(folder, &[&["import", "npx -y thing"][..], &named].concat());
+    assert_eq!(brought.code, Some(0), "{}", brought.stderr);
+    let added = ["servers", "add", "other", "--no-test", "--url", "https://other.test/mcp"];
+    let added = run(folder, &[&added[..], &named].concat());
+    assert_eq!(added.code, Some(0), "{}", added.stderr);
+    let listed = run(folder, &[&["check", "--json"][..], &named].concat());
+    assert_eq!(listed.code, Some(0), "{}", listed.stderr);
+    let text = fs::read_to_string(folder.join("new.yaml")).unwrap();
+    assert!(text.contains("default_agent:") && text.contains("\n  thing:\n"), "{text}");
+    assert!(text.contains("\n  other:\n"), "{text}");
+    assert_eq!(config(folder), CONFIG);
+    let nowhere = run(folder, &["import", "npx -y thing", "--config", "no/folder/new.yaml"]);
+    assert_eq!(nowhere.code, Some(1), "{}", nowhere.stderr);
+    assert!(nowhere.stderr.contains("no/folder"), "{}", nowhere.stderr);
+}
+
 #[test]
 fn lines_files_and_standard_input_are_sources_too() {
     let folder = folder();

@@ -39,10 +39,12 @@ pub(crate) async fn run(
             }
             match &add.from_registry {
                 Some(wanted) => {
-                    let text = Origin::of(request.clone()).text()?;
+                    let origin = Origin::of(request.clone());
+                    let text = origin.text()?;
                     let known = added::Expected::new(Vec::new(), &[]).beside(&text);
-                    let config = config::load(&request, &known)?.config;
-                    search::wish((&add, wanted), &config, output).await?
+                    let loaded =
+                        config::load_text(origin.path(), text.as_bytes(), &request, &known)?;
+                    search::wish((&add, wanted), &loaded.config, output).await?
                 }
                 None if add.is_bare() && prompt::is_possible(output) => {
                     // Whoever is asked has seen how it went.
