@@ -37,7 +37,7 @@ def post(chat, front: str, body, model: str = "dice-{front}", headers: dict | No
     if isinstance(body, dict) and front != "gemini":
         body = {"model": model, **body}
     raw = body if isinstance(body, bytes) else json.dumps(body).encode()
-    connection = http.client.HTTPConnection(chat.url.removeprefix("http://"), timeout=30)
+    connection = http.client.HTTPConnection(chat.url.removeprefix("http://"), timeout=60)
     given = {"authorization": f"Bearer {CLIENT_KEY}", "content-type": "application/json", **(headers or {})}
     try:
         connection.request("POST", PATHS[front].format(model=quote(model, safe="")), raw, given)

@@ -31,7 +31,7 @@ class AnthropicPy:
             api_key=key,
             max_retries=0,
             default_headers=headers,
-            http_client=httpx2.Client(transport=self.tape, timeout=30),
+            http_client=httpx2.Client(transport=self.tape, timeout=60),
         )
 
     def begin(self, text: str) -> list:

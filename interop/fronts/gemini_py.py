@@ -27,7 +27,7 @@ class GeminiPy:
 
     def __init__(self, url: str, key: str = "none", headers: dict[str, str] | None = None):
         self.tape = Tape()
-        client = httpx2.Client(transport=self.tape, timeout=30)
+        client = httpx2.Client(transport=self.tape, timeout=60)
         # Else it makes one of its own, and reads certificates for it.
         unused = httpx2.AsyncClient(verify=False)
         options = types.HttpOptions(base_url=url, httpx_client=client, httpx_async_client=unused, headers=headers)

@@ -35,7 +35,7 @@ class OpenAiPy:
             api_key=key,
             max_retries=0,
             default_headers=headers,
-            http_client=httpx2.Client(transport=self.tape, timeout=30),
+            http_client=httpx2.Client(transport=self.tape, timeout=60),
         )
 
     def begin(self, text: str) -> list:
