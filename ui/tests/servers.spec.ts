@@ -122,6 +122,36 @@ test("it is edited in a form and as JSON, tried, and saved after a look", async 
   expect(gateway.config()).toContain("# mine");
 });
 
+test("what is typed key by key is what stands there", async ({ page }) => {
+  await gateway.open(page, "servers/desk");
+  await page.getByRole("button", { name: "Edit…" }).click();
+  const edit = page.getByRole("dialog", { name: "Edit desk" });
+  const command = edit.getByLabel("Command");
+  await command.clear();
+  await command.pressSequentially("npx -y foo ");
+  await expect(command).toHaveValue("npx -y foo ");
+  await edit.getByRole("button", { name: "Add a variable" }).click();
+  await edit.getByLabel("Variable 1, name").pressSequentially("API");
+  await edit.getByLabel("Variable 1, value").pressSequentially("kept");
+  await edit.getByRole("button", { name: "Add a variable" }).click();
+  await edit.getByLabel("Variable 2, name").pressSequentially("API_KEY");
+  await edit.getByLabel("Variable 2, value").pressSequentially("also");
+  await expect(edit.getByLabel("Variable 1, value")).toHaveValue("kept");
+  const checked = page.waitForRequest((it) => it.url().includes("dry_run=true"));
+  await edit.getByRole("button", { name: "Look at the changes…" }).click();
+  expect((await checked).postDataJSON()).toMatchObject({
+    command: "npx -y foo",
+    env: { API: "kept", API_KEY: "also" },
+  });
+  await page.keyboard.press("Escape");
+  await edit.getByRole("radio", { name: "elsewhere" }).check();
+  const url = edit.getByLabel("URL");
+  await url.pressSequentially("h");
+  await url.press("Backspace");
+  await url.pressSequentially("https://x");
+  await expect(url).toHaveValue("https://x");
+});
+
 test("an edit by hand meanwhile is shown, and what was typed is still there", async ({ page }) => {
   await gateway.open(page, "servers/desk");
   await page.getByRole("button", { name: "Edit…" }).click();

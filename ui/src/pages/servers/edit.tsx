@@ -7,6 +7,7 @@ import { Mistakes, Review, type Wish } from "../../kit/change";
 import { Dialog } from "../../kit/dialog";
 import { TextEditor } from "../../kit/editor";
 import { ServerForm } from "./form";
+import { tidied } from "./keys";
 import { TrialView, useTrial } from "./trial";
 
 type Tab = "form" | "json";
@@ -21,7 +22,8 @@ export function EditServer(props: { of: ServerDetail; close: () => void }) {
     () => ({ method: "PUT", path: path("api", "servers", of.id), body: reviewed }),
     [of.id, reviewed],
   );
-  const same = JSON.stringify(typed.keys) === JSON.stringify(of.config);
+  const keys = tidied(typed.keys);
+  const same = JSON.stringify(keys) === JSON.stringify(of.config);
   return (
     <>
       <Dialog
@@ -36,7 +38,7 @@ export function EditServer(props: { of: ServerDetail; close: () => void }) {
             <button
               type="button"
               disabled={tried.running || !!typed.mistake}
-              onClick={() => void begin(of.id, typed.keys)}
+              onClick={() => void begin(of.id, keys)}
             >
               Try it
             </button>
@@ -44,7 +46,7 @@ export function EditServer(props: { of: ServerDetail; close: () => void }) {
               type="button"
               className="primary"
               disabled={same || !!typed.mistake}
-              onClick={() => setReviewed(typed.keys)}
+              onClick={() => setReviewed(keys)}
             >
               Look at the changes…
             </button>

@@ -72,7 +72,14 @@ function Address(props: FormProps) {
   const { keys, change } = props;
   return (
     <>
-      <Text {...props} path={["url"]} label="URL" help="Its MCP endpoint, http or https." mono />
+      <Text
+        {...props}
+        path={["url"]}
+        label="URL"
+        help="Its MCP endpoint, http or https."
+        keep
+        mono
+      />
       <Field label="Transport">
         {(id) => (
           <select

@@ -9,6 +9,8 @@ import {
   ofKind,
   put,
   references,
+  table,
+  tidied,
   withCommand,
 } from "./keys";
 
@@ -20,6 +22,10 @@ test("an empty value takes its key out, also of what is around it", () => {
 
 test("a command is one line, however it is written", () => {
   expect(commandLine({ command: "npx -y x" })).toBe("npx -y x");
+  expect(commandLine({ command: "npx " })).toBe("npx ");
+  expect(commandLine({ command: "", args: ["x"] })).toBe("x");
+  expect(tidied({ command: " npx -y x ", cwd: "/" })).toEqual({ command: "npx -y x", cwd: "/" });
+  expect(tidied({ command: ["a "] })).toEqual({ command: ["a "] });
   expect(commandLine({ command: ["a", "b c"], args: ["it's"] })).toBe("a 'b c' 'it'\\''s'");
   expect(withCommand({ command: ["a"], args: ["b"], cwd: "/" }, "c d")).toEqual({
     command: "c d",
@@ -30,6 +36,17 @@ test("a command is one line, however it is written", () => {
     url: "",
     category: "c",
   });
+});
+
+test("of rows with one name the first counts, and one without a name is none", () => {
+  expect(
+    table([
+      ["API", "mine"],
+      ["", "x"],
+      ["API", ""],
+      ["B", "b"],
+    ]),
+  ).toEqual({ API: "mine", B: "b" });
 });
 
 test("references are found and filled in, escaped ones and defaults are not", () => {

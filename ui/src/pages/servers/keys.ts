@@ -57,11 +57,21 @@ export function pairs(keys: Keys, table: string): [string, string][] {
   return Object.entries(value).map(([name, it]) => [name, String(it)]);
 }
 
-/** Program and arguments on one line, quoted for whoever reads it. */
+/** What rows of names and values say: a row without a name is none yet, and the first of a name counts. */
+export function table(rows: readonly (readonly [string, string])[]): Record<string, string> {
+  const found = new Map<string, string>();
+  for (const [name, value] of rows) if (name && !found.has(name)) found.set(name, value);
+  return Object.fromEntries(found);
+}
+
+/** Program and arguments on one line, quoted for whoever reads it. A blank at its end stays: somebody
+ * types the next word. */
 export function commandLine(keys: Keys): string {
   const { command } = keys;
   const args = Array.isArray(keys.args) ? keys.args.map(String) : [];
-  if (typeof command === "string") return [command, ...args.map(quoted)].join(" ").trim();
+  if (typeof command === "string") {
+    return [...(command ? [command] : []), ...args.map(quoted)].join(" ");
+  }
   const words = Array.isArray(command) ? command.map(String) : [];
   return [...words, ...args].map(quoted).join(" ");
 }
@@ -76,6 +86,11 @@ function quoted(word: string): string {
 export function withCommand(keys: Keys, line: string): Keys {
   const { args: _, ...rest } = keys;
   return put(rest, ["command"], line);
+}
+
+/** As they are tried and saved: without what only the typing left. */
+export function tidied(keys: Keys): Keys {
+  return typeof keys.command === "string" ? { ...keys, command: keys.command.trim() } : keys;
 }
 
 /** The other way of reaching a server; what belongs to one of them only goes. */

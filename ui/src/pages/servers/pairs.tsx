@@ -1,5 +1,6 @@
 // Names with values, row by row.
 import { useEffect, useId, useState } from "react";
+import { table } from "./keys";
 
 type Row = [string, string];
 
@@ -12,19 +13,17 @@ export function Pairs(props: {
   change: (values: Record<string, string>) => void;
 }) {
   const { change } = props;
-  // A row without a name is none yet, but somebody types it.
+  // A row without a name, or with one that another has, is none yet, but somebody types it.
   const [rows, setRows] = useState<Row[]>([...props.of]);
   const given = JSON.stringify(props.of);
   useEffect(() => {
     const fresh = JSON.parse(given) as Row[];
-    setRows((before) =>
-      JSON.stringify(before.filter(([name]) => name)) === given ? before : fresh,
-    );
+    setRows((before) => (JSON.stringify(Object.entries(table(before))) === given ? before : fresh));
   }, [given]);
   const id = useId();
   const put = (next: Row[]) => {
     setRows(next);
-    change(Object.fromEntries(next.filter(([name]) => name)));
+    change(table(next));
   };
   const set = (at: number, row: Row) => put(rows.map((it, of) => (of === at ? row : it)));
   return (

@@ -2,7 +2,7 @@
 // they will stand, is kept beside.
 import type { Keys } from "../../../api/types";
 import { quoted } from "../../../kit/code";
-import { filled, lifted, references } from "../keys";
+import { filled, lifted, references, tidied } from "../keys";
 
 export interface Need {
   name: string;
@@ -62,14 +62,14 @@ export function variables(draft: Draft): (Need & { place: Place })[] {
 
 /** With all that is known written out: nothing of it is kept. */
 export function forTrial(draft: Draft): Keys {
-  return filled(draft.keys, draft.values);
+  return filled(tidied(draft.keys), draft.values);
 }
 
 /** As it is to stand in the config. */
 export function forFile(draft: Draft): Keys {
   const written = variables(draft).filter((it) => it.place === "config");
   const known = written.map((it) => [it.name, draft.values[it.name] ?? ""]);
-  return filled(draft.keys, Object.fromEntries(known));
+  return filled(tidied(draft.keys), Object.fromEntries(known));
 }
 
 /** What to type before the gateway is started; covered, it can be looked at by anybody. */
