@@ -1,14 +1,15 @@
 // Windows over the page, by the browser's own <dialog>: it keeps the focus and closes by Escape.
 import { type ReactNode, useId, useLayoutEffect, useRef } from "react";
 
-export function Dialog(props: {
+type Props = {
   title: ReactNode;
-  close: () => void;
   children: ReactNode;
   /** `side`: along the right edge, for what belongs to a row. */
   place?: "middle" | "side";
   actions?: ReactNode;
-}) {
+} & ({ firm?: false; close: () => void } | { /** Only what stands in it closes it. */ firm: true });
+
+export function Dialog(props: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   // Closed before it is taken out of the page: only then the focus goes back to where it came from.
@@ -22,16 +23,25 @@ export function Dialog(props: {
       ref={dialog}
       className={props.place === "side" ? "side" : "middle"}
       aria-labelledby={id}
+      closedby={props.firm ? "none" : undefined}
       onCancel={(event) => {
         event.preventDefault();
-        props.close();
+        if (!props.firm) props.close();
+      }}
+      onClose={({ currentTarget }) => {
+        // Browsers that do not know `closedby` close it by a second Escape, whatever we say.
+        if (props.firm && currentTarget.isConnected && !currentTarget.open) {
+          currentTarget.showModal();
+        }
       }}
     >
       <header className="dialog-head">
         <h2 id={id}>{props.title}</h2>
-        <button type="button" className="plain" aria-label="Close" onClick={props.close}>
-          ✕
-        </button>
+        {!props.firm && (
+          <button type="button" className="plain" aria-label="Close" onClick={props.close}>
+            ✕
+          </button>
+        )}
       </header>
       <div className="dialog-body">{props.children}</div>
       {props.actions && <footer className="dialog-foot">{props.actions}</footer>}

@@ -13,7 +13,7 @@ export function SecretDialog(props: { made: MadeKey; close: () => void }) {
   return (
     <Dialog
       title={`The key ${made.name}`}
-      close={props.close}
+      firm
       actions={
         <button type="button" className="primary" onClick={props.close}>
           I have kept it
