@@ -4,7 +4,8 @@ import { createContext, type ReactNode, useContext, useEffect, useRef, useState 
 import { call, get, Problem, proveWith } from "./api/client";
 import { queries } from "./api/queries";
 import type { Login } from "./api/types";
-import { Failure, Loading } from "./kit/basics";
+import { Door, DoorAgain } from "./door";
+import { Loading } from "./kit/basics";
 
 const Visitor = createContext<Login | undefined>(undefined);
 
@@ -25,11 +26,18 @@ function tokenOfLink(): string | undefined {
   return token && decodeURIComponent(token);
 }
 
-type State = { login?: Login; problem?: Problem; ready: boolean };
+interface State {
+  /** The last one; it may have ended. */
+  login?: Login;
+  ended?: boolean;
+  problem?: Problem;
+  ready: boolean;
+}
 
 export function Session(props: { children: ReactNode }) {
   const [state, setState] = useState<State>({ ready: false });
   const begun = useRef(false);
+  const known = useRef<string>(undefined);
 
   const enter = async (key?: string) => {
     try {
@@ -37,12 +45,16 @@ export function Session(props: { children: ReactNode }) {
         ? await call<Login>("POST", "/api/login", { body: { key } })
         : await get<Login>("/api/login");
       proveWith(login.csrf ?? undefined);
-      queries.clear();
+      // Who comes back finds what they typed; another one nothing of it.
+      if (known.current === login.principal) void queries.invalidateQueries();
+      else queries.clear();
+      known.current = login.principal;
       setState({ login, ready: true });
     } catch (error) {
       const problem = Problem.of(error);
       // Nobody is expected to be known before they said who they are.
-      setState({ problem: key || problem.status !== 401 ? problem : undefined, ready: true });
+      const said = key || problem.status !== 401 ? problem : undefined;
+      setState(({ login }) => ({ login, ended: true, problem: said, ready: true }));
     }
   };
 
@@ -58,8 +70,10 @@ export function Session(props: { children: ReactNode }) {
     addEventListener("hashchange", followed);
     // A login that is over, or taken away, shows in the first answer after it.
     const lost = queries.getQueryCache().subscribe((event) => {
-      const error = event.query.state.error;
-      if (error && Problem.of(error).status === 401) setState({ ready: true });
+      // Old errors stay in the cache: only the one that just came says something.
+      if (event.type !== "updated" || event.action.type !== "error") return;
+      if (Problem.of(event.action.error).status !== 401) return;
+      setState((before) => (before.ended ? before : { ...before, ended: true }));
     });
     return () => {
       removeEventListener("hashchange", followed);
@@ -68,53 +82,20 @@ export function Session(props: { children: ReactNode }) {
   }, []);
 
   if (!state.ready) return <Loading />;
-  if (state.login) return <Visitor value={state.login}>{props.children}</Visitor>;
-  return <Door problem={state.problem} enter={enter} />;
+  const { login, problem } = state;
+  if (!login) return <Door problem={problem} enter={enter} />;
+  return (
+    <>
+      <Visitor key={login.principal} value={login}>
+        {props.children}
+      </Visitor>
+      {state.ended && <DoorAgain problem={problem} enter={enter} />}
+    </>
+  );
 }
 
 export async function leave() {
   await call("DELETE", "/api/login");
   location.hash = "#/";
   location.reload();
-}
-
-function Door(props: { problem?: Problem; enter: (key: string) => Promise<void> }) {
-  const [key, setKey] = useState("");
-  const [busy, setBusy] = useState(false);
-  return (
-    <main className="door">
-      <form
-        className="panel"
-        onSubmit={(event) => {
-          event.preventDefault();
-          setBusy(true);
-          void props.enter(key.trim()).finally(() => setBusy(false));
-        }}
-      >
-        <h1>Tollgate</h1>
-        {props.problem && <Failure error={props.problem} />}
-        <div className="field">
-          <label htmlFor="key">Key</label>
-          <input
-            id="key"
-            type="password"
-            autoComplete="current-password"
-            value={key}
-            required
-            // biome-ignore lint/a11y/noAutofocus: there is nothing else to do here
-            autoFocus
-            onChange={(event) => setKey(event.target.value)}
-          />
-          <p className="help">
-            An admin's key (<code>tollgate keys create NAME --role admin</code>), or what stands in{" "}
-            <code>admin.token</code> of the data directory; <code>tollgate serve</code> prints a
-            link with it.
-          </p>
-        </div>
-        <button type="submit" className="primary" disabled={busy || !key.trim()}>
-          Log in
-        </button>
-      </form>
-    </main>
-  );
 }

@@ -29,6 +29,42 @@ test("without a login there is a door, and a wrong key does not open it", async 
   await expect(page.getByLabel("Key")).toBeVisible();
 });
 
+test("a login that ends is asked for over the page, and what was typed stays", async ({ page }) => {
+  await gateway.open(page, "keys");
+  await page.getByRole("button", { name: "Make a key" }).click();
+  const name = page.getByLabel("Name");
+  await name.pressSequentially("half a na");
+  const again = page.getByRole("dialog", { name: "Log in again" });
+  const end = async () => {
+    await page.context().clearCookies();
+    await expect(async () => {
+      await page.evaluate(() => dispatchEvent(new Event("visibilitychange")));
+      await expect(again).toBeVisible({ timeout: 500 });
+    }).toPass();
+  };
+  await end();
+  await expect(again.getByLabel("Key")).toBeFocused();
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Escape");
+  await again.getByLabel("Key").fill("not-a-key");
+  await again.getByRole("button", { name: "Log in" }).click();
+  await expect(again.getByRole("alert")).toContainText("not known");
+  await again.getByLabel("Key").fill(gateway.token);
+  await again.getByRole("button", { name: "Log in" }).click();
+  await expect(again).toHaveCount(0);
+  await expect(name).toHaveValue("half a na");
+  // Somebody else finds nothing of it.
+  const { key } = await gateway.ask<{ key: string }>("POST", "/api/keys", {
+    name: "other",
+    role: "admin",
+  });
+  await end();
+  await again.getByLabel("Key").fill(key);
+  await again.getByRole("button", { name: "Log in" }).click();
+  await expect(page.getByRole("dialog")).toHaveCount(0);
+  await expect(page.getByTitle("Who you are")).toHaveText("key:other");
+});
+
 test("keys lead through the page", async ({ page }) => {
   await gateway.open(page);
   await page.keyboard.press("?");
