@@ -1,12 +1,13 @@
 // What happens while the page is open. One connection for all who listen; the browser opens it
 // again when it breaks. Events of single calls come on a stream of their own, only while somebody
-// looks at calls: there may be hundreds in a second.
+// looks at calls: there may be hundreds in a second. Browsers have six connections for all tabs
+// of a gateway, so a tab that nobody sees holds none.
 import { useEffect, useRef, useState } from "react";
 import { address } from "./client";
 
 type Handler = (data: unknown) => void;
 
-class Stream {
+export class Stream {
   private source: EventSource | undefined;
   private readonly handlers = new Map<string, Set<Handler>>();
   private readonly watchers = new Set<(open: boolean) => void>();
@@ -27,14 +28,30 @@ class Stream {
   watch(watcher: (open: boolean) => void): () => void {
     this.watchers.add(watcher);
     this.open();
-    watcher(this.source?.readyState === EventSource.OPEN);
+    watcher(document.hidden || this.source?.readyState === EventSource.OPEN);
     return () => {
       this.watchers.delete(watcher);
       this.closeIfUnused();
     };
   }
 
+  private heeded = false;
+
+  /** Whether somebody sees the tab; from the first who listens on. */
+  private heed() {
+    if (this.heeded) return;
+    this.heeded = true;
+    document.addEventListener("visibilitychange", () => {
+      if (!document.hidden) return this.reopen();
+      this.close();
+      // It hears nothing because it does not want to.
+      this.tell(true);
+    });
+  }
+
   private open() {
+    this.heed();
+    if (document.hidden) return;
     if (this.source && this.source.readyState !== EventSource.CLOSED) return;
     this.source = new EventSource(address(this.path));
     this.source.onopen = () => {
@@ -78,9 +95,13 @@ class Stream {
     // The next page may listen at once.
     setTimeout(() => {
       if (this.isUsed()) return;
-      this.source?.close();
-      this.source = undefined;
+      this.close();
     }, 500);
+  }
+
+  private close() {
+    this.source?.close();
+    this.source = undefined;
   }
 }
 

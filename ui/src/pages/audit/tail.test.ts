@@ -21,7 +21,8 @@ class Source extends EventTarget {
 test("a stream that ended for good is opened again behind the last row, until it is left", () => {
   vi.useFakeTimers();
   vi.stubGlobal("EventSource", Source);
-  vi.stubGlobal("document", { baseURI: "http://gateway/" });
+  const tab = Object.assign(new EventTarget(), { baseURI: "http://gateway/", hidden: false });
+  vi.stubGlobal("document", tab);
   let last = 4;
   const heard = (row: { sequence: number }) => {
     last = row.sequence;
@@ -36,7 +37,16 @@ test("a stream that ended for good is opened again behind the last row, until it
   vi.advanceTimersByTime(1);
   expect(Source.opened[1]?.url).toContain("after=5");
   Source.opened[1]?.refused();
-  leave();
+  // Out of sight it does not listen.
+  tab.hidden = true;
+  tab.dispatchEvent(new Event("visibilitychange"));
   vi.advanceTimersByTime(10_000);
   expect(Source.opened).toHaveLength(2);
+  tab.hidden = false;
+  tab.dispatchEvent(new Event("visibilitychange"));
+  expect(Source.opened[2]?.url).toContain("after=5");
+  Source.opened[2]?.refused();
+  leave();
+  vi.advanceTimersByTime(10_000);
+  expect(Source.opened).toHaveLength(3);
 });

@@ -13,20 +13,31 @@ export function follow(
   heard: (row: AuditRow) => void,
 ): () => void {
   const { until: _, ...open } = filter;
-  let source: EventSource;
+  let source: EventSource | undefined;
   let again: ReturnType<typeof setTimeout> | undefined;
   const listen = () => {
-    source = new EventSource(address(`/api/audit/tail${query({ ...open, after: last() })}`));
-    source.addEventListener("row", (event) => {
+    const mine = new EventSource(address(`/api/audit/tail${query({ ...open, after: last() })}`));
+    source = mine;
+    mine.addEventListener("row", (event) => {
       heard(JSON.parse((event as MessageEvent<string>).data));
     });
-    source.addEventListener("error", () => {
-      if (source.readyState === EventSource.CLOSED) again = setTimeout(listen, AGAIN_MS);
+    mine.addEventListener("error", () => {
+      if (mine.readyState === EventSource.CLOSED) again = setTimeout(listen, AGAIN_MS);
     });
   };
-  listen();
-  return () => {
-    source.close();
+  const close = () => {
+    source?.close();
     clearTimeout(again);
+  };
+  // A tab that nobody sees holds no connection: there are few for all tabs.
+  const turned = () => {
+    close();
+    if (!document.hidden) listen();
+  };
+  document.addEventListener("visibilitychange", turned);
+  if (!document.hidden) listen();
+  return () => {
+    document.removeEventListener("visibilitychange", turned);
+    close();
   };
 }
