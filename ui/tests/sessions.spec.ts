@@ -36,9 +36,17 @@ test("a live session is listed, given another tier, and closed", async ({ page }
   await expect(row).toContainText("brisk");
   await expect(page.getByRole("tab", { name: "Sessions (1)" })).toBeVisible();
   await isAccessible(page);
-  const tier = row.getByRole("combobox");
+  const tier = row.getByRole("combobox", { name: /Set the tier of session/ });
+  // The tier that counts is no wish: the same one can be insisted on, and each taken back.
+  await expect(row.locator(".badge.tier-fast")).toBeVisible();
+  await expect(tier).toHaveValue("");
+  const said = (words: string) => page.getByRole("status").filter({ hasText: words });
   await tier.selectOption("fast");
-  await expect(page.getByRole("status").filter({ hasText: "fast from now on" })).toBeVisible();
+  await expect(said("fast from now on")).toBeVisible();
+  await expect(tier).toHaveValue("");
+  await tier.selectOption("as said");
+  await expect(said("What is said decides again")).toBeVisible();
+  await expect(row.locator(".badge.tier-fast")).toBeVisible();
   await row.getByRole("button", { name: "Close" }).click();
   await page.getByRole("dialog").getByRole("button", { name: "Close it" }).click();
   await closed;

@@ -4,7 +4,7 @@ import { call, path, post } from "../../api/client";
 import { stale, useRead } from "../../api/queries";
 import type { Session, Tier } from "../../api/types";
 import { TIERS } from "../../api/types";
-import { Ago, Panel, Shown } from "../../kit/basics";
+import { Ago, Panel, Shown, TierBadge } from "../../kit/basics";
 import { Confirm } from "../../kit/dialog";
 import { type Column, Table } from "../../kit/table";
 import { complain, say } from "../../kit/toast";
@@ -77,12 +77,16 @@ const columns = (may: boolean, close: (session: Session) => void): Column<Sessio
   },
 ];
 
-/** `""` lets what is said decide. */
+/** Lets what is said decide. */
+const AS_SAID = "as said";
+
+/** The tier that counts, and a command: what somebody insisted on is not told. */
 function TierOf(props: { session: Session; may: boolean }) {
   const { session, may } = props;
-  const change = async (tier: string) => {
+  const change = async (wish: string) => {
+    const tier = wish === AS_SAID ? null : (wish as Tier);
     try {
-      await post(`${path("api", "sessions", session.id)}/tier`, { tier: (tier || null) as Tier });
+      await post(`${path("api", "sessions", session.id)}/tier`, { tier });
       say(tier ? `The session is ${tier} from now on` : "What is said decides again");
     } catch (error) {
       complain(error);
@@ -91,13 +95,17 @@ function TierOf(props: { session: Session; may: boolean }) {
   };
   return (
     <div className="session-tier">
+      <TierBadge tier={session.tier} />
       <select
-        aria-label={`Tier of session ${session.id}`}
-        value={session.tier ?? ""}
+        aria-label={`Set the tier of session ${session.id}`}
+        value=""
         disabled={!may}
         onChange={(event) => void change(event.target.value)}
       >
-        <option value="">as said</option>
+        <option value="" disabled>
+          set…
+        </option>
+        <option>{AS_SAID}</option>
         {TIERS.map((tier) => (
           <option key={tier}>{tier}</option>
         ))}
