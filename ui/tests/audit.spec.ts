@@ -58,6 +58,29 @@ test("a filter that cannot be read says what it should be", async ({ page }) => 
   await expect(page.getByRole("table", { name: "Audit trail" })).toBeVisible();
 });
 
+test.describe("far from Greenwich", () => {
+  test.use({ timezoneId: "Pacific/Kiritimati" });
+  test("times are read as they are shown, and a day counts to its end", async ({ page }) => {
+    await gateway.open(page, "audit?name=desk_say");
+    const says = page.getByRole("button", { name: "desk_say" });
+    await expect(says).toHaveCount(5);
+    const times = await page.locator("tbody time").allTextContents();
+    const [newest = ""] = times;
+    const to = page.getByRole("textbox", { name: "To", exact: true });
+    await page.getByLabel("From").pressSequentially(times.at(-1) ?? "");
+    await to.pressSequentially(newest);
+    await expect.poll(() => page.url()).toContain("until=");
+    await expect(says).toHaveCount(5);
+    await to.fill(newest.slice(0, 10));
+    await to.blur();
+    await expect.poll(() => page.url()).toMatch(/until=[\d-]+(&|$)/);
+    await expect(says).toHaveCount(5);
+    await page.getByLabel("From").fill(`${newest.slice(0, 10)} 23:59:59`);
+    await expect(says).toHaveCount(0);
+    await expect(page.getByRole("alert")).toHaveCount(0);
+  });
+});
+
 test("older rows come page by page", async ({ page }) => {
   const busy = await Gateway.start(desk());
   await isUp(busy);

@@ -36,8 +36,35 @@ export function read(asked: URLSearchParams): Filter {
   return Object.fromEntries(given.filter(([, value]) => value));
 }
 
+const LOCAL = /^(\d{4})-(\d\d)-(\d\d)(?:[ T](\d\d):(\d\d)(?::(\d\d))?)?$/;
+
+/** A time as the page shows it is one of here; the gateway's are in UTC. What else is typed stays. */
+function instant(typed: string, edge: "since" | "until"): string {
+  const [, ...parts] = LOCAL.exec(typed) ?? [];
+  const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = parts.map((it) =>
+    Number(it ?? 0),
+  );
+  // A whole day, or the second that the table shows, is meant up to its end.
+  const isDay = parts[3] === undefined;
+  const isWhole = edge === "until" && (isDay || parts[5] !== undefined);
+  const time = new Date(year, month - 1, day, hour, minute, second);
+  const isReal = time.getMonth() === month - 1 && time.getDate() === day;
+  if (parts.length === 0 || !isReal || hour > 23 || minute > 59 || second > 59) return typed;
+  if (isWhole && isDay) time.setDate(day + 1);
+  else if (isWhole) time.setSeconds(second + 1);
+  return new Date(time.getTime() - (isWhole ? 1 : 0)).toISOString();
+}
+
+/** As the gateway understands it. */
+export function wire(filter: Filter): Filter {
+  const next = { ...filter };
+  if (next.since) next.since = instant(next.since, "since");
+  if (next.until) next.until = instant(next.until, "until");
+  return next;
+}
+
 export function route(filter: Filter, more: Record<string, string | number | undefined> = {}) {
-  return `/api/audit${query({ ...filter, ...more })}`;
+  return `/api/audit${query({ ...wire(filter), ...more })}`;
 }
 
 /** What the command line calls them; the others it cannot filter by. */
@@ -55,7 +82,7 @@ const OPTIONS: Partial<Record<Name, string>> = {
 /** The same for a terminal, if it can be had there. */
 export function command(filter: Filter): string | undefined {
   const words = ["tollgate audit"];
-  for (const [name, value] of Object.entries(filter)) {
+  for (const [name, value] of Object.entries(wire(filter))) {
     const option = OPTIONS[name as Name];
     if (!option) return undefined;
     words.push(`--${option} ${quoted(value)}`);

@@ -27,9 +27,10 @@ test("a stream that ended for good is opened again behind the last row, until it
   const heard = (row: { sequence: number }) => {
     last = row.sequence;
   };
-  const leave = follow({ server: "fs", until: "1h" }, () => last, heard);
+  const leave = follow({ server: "fs", since: "2026-11-15", until: "1h" }, () => last, heard);
   const [first] = Source.opened;
-  expect(first?.url).toBe("http://gateway/api/audit/tail?server=fs&after=4");
+  const since = encodeURIComponent(new Date(2026, 10, 15).toISOString());
+  expect(first?.url).toBe(`http://gateway/api/audit/tail?server=fs&since=${since}&after=4`);
   first?.dispatchEvent(new MessageEvent("row", { data: '{"sequence": 5}' }));
   first?.refused();
   vi.advanceTimersByTime(2999);

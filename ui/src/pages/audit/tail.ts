@@ -2,7 +2,7 @@
 // was refused, as by a gateway that starts again behind a proxy.
 import { address, query } from "../../api/client";
 import type { AuditRow } from "../../api/types";
-import type { Filter } from "./filter";
+import { type Filter, wire } from "./filter";
 
 const AGAIN_MS = 3000;
 
@@ -12,7 +12,7 @@ export function follow(
   last: () => number | undefined,
   heard: (row: AuditRow) => void,
 ): () => void {
-  const { until: _, ...open } = filter;
+  const { until: _, ...open } = wire(filter);
   let source: EventSource | undefined;
   let again: ReturnType<typeof setTimeout> | undefined;
   const listen = () => {
