@@ -122,6 +122,19 @@ test("followed, the trail shows rows as they are written", async ({ page }) => {
   await expect(table.getByRole("button", { name: "desk_wait" })).toHaveCount(1);
 });
 
+test("a row that is not there, or cannot be read, is said to be so", async ({ page }) => {
+  await gateway.open(page, "audit?row=987654");
+  const row = page.getByRole("dialog", { name: "Row 987654" });
+  await expect(row).toContainText("There is no such row: it was removed, or never written.");
+  await page.keyboard.press("Escape");
+  await expect(row).toHaveCount(0);
+  await page.route(/api\/audit\?.*order=oldest/, (route) =>
+    route.fulfill({ status: 422, json: { detail: "row 7 cannot be read" } }),
+  );
+  await page.goto(`${gateway.page}/#/audit?row=987655`);
+  await expect(page.getByRole("dialog").getByRole("alert")).toContainText("row 7 cannot be read");
+});
+
 test("what is filtered can be had as JSON lines and as CSV", async ({ page }) => {
   await gateway.open(page, "audit?name=desk_fail");
   for (const [link, wanted] of [

@@ -5,6 +5,7 @@ import { useRead } from "../api/queries";
 import { type Agent, type AuditPage, type AuditRow, OUTCOMES, type Server } from "../api/types";
 import { Empty, Failure, Loading, Page, StateBadge } from "../kit/basics";
 import { AsCommand } from "../kit/code";
+import { Dialog } from "../kit/dialog";
 import { Choice, Typed } from "../kit/filters";
 import { type Column, Table } from "../kit/table";
 import { count, ms } from "../kit/words";
@@ -105,7 +106,18 @@ function Opened(props: { sequence: number; known?: AuditRow }) {
     `/api/audit${query({ after: props.sequence - 1, order: "oldest", limit: 1 })}`,
   );
   const row = page.data?.rows.find((it) => it.sequence === props.sequence) ?? props.known;
-  return row ? <Detail row={row} close={close} /> : null;
+  if (row) return <Detail row={row} close={close} />;
+  return (
+    <Dialog title={`Row ${props.sequence}`} close={close} place="side">
+      {page.error ? (
+        <Failure error={page.error} again={() => void page.refetch()} />
+      ) : page.isPending || page.isPlaceholderData ? (
+        <Loading />
+      ) : (
+        <p>There is no such row: it was removed, or never written.</p>
+      )}
+    </Dialog>
+  );
 }
 
 function exported(filter: Filter, format: "jsonl" | "csv"): string {
