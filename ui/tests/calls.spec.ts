@@ -117,6 +117,18 @@ test("a call opens with its ids, its steps and the arguments that the trail kept
   await expect(page.getByRole("dialog")).toHaveCount(0);
 });
 
+test("a call that was opened while it ran shows its arguments once it ended", async ({ page }) => {
+  await gateway.open(page, "calls");
+  await aside(page);
+  const slow = execute(gateway, "desk_wait", { ms: 3456 });
+  const running = page.getByRole("region", { name: /Running now/ });
+  await running.getByRole("button", { name: "desk_wait" }).click();
+  const window = page.getByRole("dialog");
+  await expect(window).toContainText("The trail has no row of this call yet.");
+  await slow;
+  await expect(window.getByRole("region", { name: "arguments" })).toContainText("3456");
+});
+
 test("a turn is a waterfall with its ceiling, and what went past it is marked", async ({
   page,
 }) => {

@@ -16,13 +16,16 @@ export const queries = new QueryClient({
   },
 });
 
-/** One answer of the gateway, kept under its path. `every` reads it again after so many ms. */
-export function useRead<T>(path: string | undefined, every?: number) {
+type Pace = number | undefined;
+
+/** One answer of the gateway, kept under its path. `every` reads it again after so many ms, or as long
+ * as it says so of what was read last. */
+export function useRead<T>(path: string | undefined, every?: Pace | ((last?: T) => Pace)) {
   return useQuery<T, Problem>({
     queryKey: [...((path ?? "").split("?")[0] ?? "").split("/").filter(Boolean), path],
     queryFn: ({ signal }) => get<T>(path ?? "", signal),
     enabled: path !== undefined,
-    refetchInterval: every,
+    refetchInterval: typeof every === "function" ? (read) => every(read.state.data) : every,
     placeholderData: (before) => before,
   });
 }

@@ -13,6 +13,8 @@ import { TurnHead } from "./turn-list";
 import type { Turn } from "./turns";
 import { Legend, STEPS, Waterfall } from "./waterfall";
 
+const AGAIN_MS = 2000;
+
 export function Detail(props: {
   id: string;
   call?: Call;
@@ -22,8 +24,13 @@ export function Detail(props: {
 }) {
   const { id, call, turn } = props;
   const allowed = useMay("admin");
-  const trail = useRead<AuditPage>(allowed ? `/api/audit${query({ call: id })}` : undefined);
-  const row = trail.data?.rows.find((it) => it.call === id);
+  const rowOf = (page?: AuditPage) => page?.rows.find((it) => it.call === id);
+  // Its row is written when the call ends.
+  const trail = useRead<AuditPage>(
+    allowed ? `/api/audit${query({ call: id })}` : undefined,
+    (page) => (rowOf(page) ? undefined : AGAIN_MS),
+  );
+  const row = rowOf(trail.data);
   return (
     <Dialog title={call?.name ?? row?.name ?? "A call"} close={props.close} place="side">
       {call ? (
