@@ -152,6 +152,34 @@ test("what is typed key by key is what stands there", async ({ page }) => {
   await expect(url).toHaveValue("https://x");
 });
 
+test("a trial that failed is begun anew", async ({ page }) => {
+  let asked = 0;
+  await page.route("**/api/servers/try", (route) => {
+    asked += 1;
+    if (asked > 1) return route.continue();
+    return route.fulfill({ status: 429, json: { detail: "too many at a time" } });
+  });
+  await gateway.open(page, "servers/desk");
+  await page.getByRole("button", { name: "Edit…" }).click();
+  const edit = page.getByRole("dialog", { name: "Edit desk" });
+  await edit.getByRole("button", { name: "Try it" }).click();
+  await expect(edit.getByRole("alert")).toContainText("too many at a time");
+  await edit.getByRole("button", { name: "Try again" }).click();
+  await expect(edit.getByText("It works: 4 tools")).toBeVisible({ timeout: 20_000 });
+});
+
+test("tabs are chosen by arrow keys, and the focus goes with them", async ({ page }) => {
+  await gateway.open(page, "servers/desk");
+  await page.getByRole("button", { name: "Edit…" }).click();
+  await page.getByRole("tab", { name: "Form" }).focus();
+  for (const name of ["JSON", "Form"]) {
+    await page.keyboard.press("ArrowRight");
+    const tab = page.getByRole("tab", { name });
+    await expect(tab).toBeFocused();
+    await expect(tab).toHaveAttribute("aria-selected", "true");
+  }
+});
+
 test("an edit by hand meanwhile is shown, and what was typed is still there", async ({ page }) => {
   await gateway.open(page, "servers/desk");
   await page.getByRole("button", { name: "Edit…" }).click();

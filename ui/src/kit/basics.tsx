@@ -1,6 +1,6 @@
 // The small parts that every page is made of.
 import type { UseQueryResult } from "@tanstack/react-query";
-import { type ReactNode, useEffect, useId, useState } from "react";
+import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { Problem } from "../api/client";
 import type { ServerState, Tier } from "../api/types";
 import { toneOf } from "./tone";
@@ -173,13 +173,19 @@ export function Tabs<T extends string>(props: {
   chosen: T;
   choose: (tab: T) => void;
 }) {
+  const list = useRef<HTMLDivElement>(null);
   const move = (by: number) => {
     const at = props.tabs.findIndex((tab) => tab.id === props.chosen);
-    const next = props.tabs[(at + by + props.tabs.length) % props.tabs.length];
-    if (next) props.choose(next.id);
+    const to = (at + by + props.tabs.length) % props.tabs.length;
+    const next = props.tabs[to];
+    if (!next) return;
+    props.choose(next.id);
+    // The next key is meant for the tab that is chosen now.
+    list.current?.querySelectorAll<HTMLElement>("[role=tab]")[to]?.focus();
   };
   return (
     <div
+      ref={list}
       className="tabs"
       role="tablist"
       aria-label={props.label}

@@ -23,6 +23,7 @@ export function EditServer(props: { of: ServerDetail; close: () => void }) {
     [of.id, reviewed],
   );
   const keys = tidied(typed.keys);
+  const attempt = () => void begin(of.id, keys);
   const same = JSON.stringify(keys) === JSON.stringify(of.config);
   return (
     <>
@@ -35,11 +36,7 @@ export function EditServer(props: { of: ServerDetail; close: () => void }) {
             <button type="button" onClick={props.close}>
               Cancel
             </button>
-            <button
-              type="button"
-              disabled={tried.running || !!typed.mistake}
-              onClick={() => void begin(of.id, keys)}
-            >
+            <button type="button" disabled={tried.running || !!typed.mistake} onClick={attempt}>
               Try it
             </button>
             <button
@@ -57,7 +54,9 @@ export function EditServer(props: { of: ServerDetail; close: () => void }) {
         <p className="help">
           Secrets are covered as <code>"***…"</code>; left as they are, they stay what they were.
         </p>
-        {(tried.running || tried.report || tried.problem) && <TrialView of={tried} stop={stop} />}
+        {(tried.running || tried.report || tried.problem) && (
+          <TrialView of={tried} stop={stop} again={attempt} />
+        )}
       </Dialog>
       {reviewed && (
         <Review

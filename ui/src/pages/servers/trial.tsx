@@ -64,7 +64,7 @@ export function useTrial() {
   return { tried, begin, stop };
 }
 
-export function TrialView(props: { of: Tried; stop: () => void }) {
+export function TrialView(props: { of: Tried; stop: () => void; again: () => void }) {
   const { running, lines, states, report, problem } = props.of;
   return (
     <div className="trial">
@@ -84,7 +84,7 @@ export function TrialView(props: { of: Tried; stop: () => void }) {
           </button>
         </p>
       )}
-      {problem && <Refused problem={problem} again={props.stop} />}
+      {problem && <Refused problem={problem} again={props.again} />}
       {report && <Verdict of={report} />}
       {!running && !report && !problem && (
         <p className="quiet" role="status">

@@ -27,14 +27,15 @@ export function TryAndSave(props: {
   const agents = useAgents();
   const [chosen, choose] = useState<string[]>();
   const seenBy = chosen ?? agents.usual;
+  const again = () => void begin(draft.name, forTrial(draft));
   // biome-ignore lint/correctness/useExhaustiveDependencies: once, when the step begins
-  useEffect(() => void begin(draft.name, forTrial(draft)), []);
+  useEffect(() => again(), []);
   const { report } = tried;
   const keys = useMemo(() => allowed(forFile(draft), report, refused), [draft, report, refused]);
   return (
     <>
       <Panel title={`Trying ${draft.name}`}>
-        <TrialView of={tried} stop={stop} />
+        <TrialView of={tried} stop={stop} again={again} />
       </Panel>
       {report?.ok && <ToolChoice of={report.tools} refused={refused} change={setRefused} />}
       {!tried.running && <AgentChoice of={agents.all} chosen={seenBy} choose={choose} />}
@@ -42,11 +43,7 @@ export function TryAndSave(props: {
         <button type="button" onClick={props.back}>
           Back
         </button>
-        <button
-          type="button"
-          disabled={tried.running}
-          onClick={() => void begin(draft.name, forTrial(draft))}
-        >
+        <button type="button" disabled={tried.running} onClick={again}>
           Try again
         </button>
         <button
