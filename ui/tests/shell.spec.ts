@@ -65,6 +65,27 @@ test("a login that ends is asked for over the page, and what was typed stays", a
   await expect(page.getByTitle("Who you are")).toHaveText("key:other");
 });
 
+test("a tab that nobody sees gives up its connection, and takes it up again", async ({ page }) => {
+  const isStream = (request: { url: () => string }) => request.url().includes("/api/events");
+  const turn = (hidden: boolean) =>
+    page.evaluate((hidden) => {
+      Object.defineProperty(document, "hidden", { configurable: true, get: () => hidden });
+      document.dispatchEvent(new Event("visibilitychange"));
+    }, hidden);
+  const opened = page.waitForResponse(isStream);
+  await gateway.open(page);
+  await opened;
+  const closed = page.waitForEvent("requestfailed", isStream);
+  await turn(true);
+  await closed;
+  // Longer than what is nothing to speak of.
+  await page.waitForTimeout(2000);
+  await expect(page.getByText("The gateway does not answer")).toHaveCount(0);
+  const again = page.waitForResponse(isStream);
+  await turn(false);
+  expect((await again).status()).toBe(200);
+});
+
 test("keys lead through the page", async ({ page }) => {
   await gateway.open(page);
   await page.keyboard.press("?");
