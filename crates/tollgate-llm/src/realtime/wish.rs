@@ -1,5 +1,5 @@
-//! What a client says to Tollgate itself, between its messages to the model, in dialects whose
-//! messages have a `type`: which tier it wishes for, and the answer to that.
+//! What a client says to Tollgate itself, between its messages to the model: which tier it wishes
+//! for. And the whole message, with its answer, in dialects whose messages have a `type`.
 //!
 //! Called by the machines. Knows nothing of how tiers are chosen.
 
@@ -13,16 +13,16 @@ pub(super) const TYPE: &str = "tollgate.tier";
 /// The tier that a message wishes for; `None`: what is said decides. `Err` says what is wrong with it.
 pub(super) fn tier(text: &str) -> Result<Option<Tier>, String> {
     let message = Object::parse(text).map_err(|error| format!("`{TYPE}` is not read: {error}"))?;
-    let Some(value) = message.get("tier") else {
-        return Err(format!("`{TYPE}` has no `tier`: say `fast`, `standard`, `deep` or null"));
-    };
-    if value.get() == "null" {
+    of(&message).map_err(|why| format!("`{TYPE}`: {why}"))
+}
+
+/// The tier that is wished for in the field `tier`, in any dialect.
+pub(super) fn of(message: &Object<'_>) -> Result<Option<Tier>, &'static str> {
+    if message.get("tier").is_some_and(|value| value.get() == "null") {
         return Ok(None);
     }
     let named = message.string("tier").as_deref().and_then(Tier::parse);
-    named.map(Some).ok_or_else(|| {
-        format!("`tier` of `{TYPE}` is unknown: say `fast`, `standard`, `deep` or null")
-    })
+    named.map(Some).ok_or("`tier` has to be `fast`, `standard`, `deep` or null")
 }
 
 /// Which tier holds now, and why.

@@ -11,7 +11,7 @@ use super::talk::{Caller, text_of_parts};
 use super::wire::{self, Asked};
 use super::{Gemini, closed};
 use crate::realtime::events::{Action, Step};
-use crate::realtime::glance;
+use crate::realtime::{glance, wish};
 
 /// Whether a client has ever spoken to the gateway itself: only then it hears of it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -151,15 +151,9 @@ impl Gemini {
     /// `{"tollgate":{"tier":…}}`.
     fn wished(&mut self, wish: &str) -> Result<Step, Malformed> {
         self.client = Acquaintance::Made;
-        let wish = Object::parse(wish)?;
-        let tier = match wish.get("tier").map(|tier| serde_json::from_str(tier.get())) {
-            Some(Ok(Value::Null)) => Some(None),
-            Some(Ok(Value::String(tier))) => Tier::parse(&tier).map(Some),
-            _ => None,
-        };
-        Ok(match tier {
-            Some(tier) => Step::swallow().and([Action::Tier(tier)]),
-            None => refused("`tier` has to be `fast`, `standard`, `deep` or null"),
+        Ok(match wish::of(&Object::parse(wish)?) {
+            Ok(tier) => Step::swallow().and([Action::Tier(tier)]),
+            Err(why) => refused(why),
         })
     }
 

@@ -4,7 +4,6 @@
 use std::time::Instant;
 
 use serde_json::{Map, Value};
-use tollgate_core::budget::Tier;
 use tollgate_core::json::{self, Malformed, Object};
 
 use super::config::named;
@@ -13,6 +12,7 @@ use super::owed::{Deep, Held};
 use super::wire::{MARK, Refusal};
 use super::{OpenAi, Question};
 use crate::realtime::events::{Action, Form, Step};
+use crate::realtime::wish;
 
 impl OpenAi {
     pub(super) fn client_says(&mut self, kind: &str, text: &str, now: Instant) -> Step {
@@ -209,24 +209,16 @@ impl OpenAi {
     fn client_means_us(&mut self, kind: &str, text: &str) -> Result<Step, Malformed> {
         let message = Object::parse(text)?;
         let event_id = message.string("event_id");
-        let refusal = match (kind, message.get("tier").map(|raw| raw.get())) {
-            ("tollgate.tier", Some("null")) => {
-                return Ok(Step::swallow().and([Action::Tier(None)]));
-            }
-            ("tollgate.tier", _) => {
-                let tier = message.string("tier").and_then(|name| Tier::parse(&name));
-                if let Some(tier) = tier {
-                    return Ok(Step::swallow().and([Action::Tier(Some(tier))]));
+        let refusal = match kind {
+            wish::TYPE => match wish::of(&message) {
+                Ok(tier) => return Ok(Step::swallow().and([Action::Tier(tier)])),
+                Err(why) => {
+                    Refusal { code: "invalid_value", message: why.to_owned(), param: Some("tier") }
                 }
-                Refusal {
-                    code: "invalid_value",
-                    message: "`tier` is fast, standard, deep or null".to_owned(),
-                    param: Some("tier"),
-                }
-            }
+            },
             _ => Refusal {
                 code: "invalid_event",
-                message: format!("there is no event `{kind}`; there is `tollgate.tier`"),
+                message: format!("there is no event `{kind}`; there is `{}`", wish::TYPE),
                 param: Some("type"),
             },
         };

@@ -5,6 +5,8 @@ use std::collections::VecDeque;
 
 use serde_json::{Value, json};
 
+use crate::realtime::wish;
+
 /// The key in a response's metadata that says that we asked for it.
 pub(super) const MARK: &str = "tollgate";
 
@@ -171,7 +173,7 @@ impl Refusal<'_> {
 pub(super) fn tier(post: &mut Post, tier: Option<&str>, reason: &str) -> String {
     post.count += 1;
     json!({
-        "type": "tollgate.tier", "event_id": format!("event_tg{}", post.count),
+        "type": wish::TYPE, "event_id": format!("event_tg{}", post.count),
         "tier": tier, "reason": reason,
     })
     .to_string()
