@@ -194,6 +194,9 @@ impl Executor {
             Ok(Err(failure)) => return Err(Ran::Answered(Err(failure))),
             Ok(Ok(line)) => line,
         };
+        if let (Some(course), None) = (course, line.peer()) {
+            course.stays_inside();
+        }
         let departure = Departure::noted(Arc::clone(&self.clock), leg.clone());
         let asked = AtomicBool::new(false);
         let span = match caller.purpose {

@@ -16,6 +16,24 @@ pub const HEADER_MISMATCH: i64 = -32020;
 pub const MISSING_CLIENT_CAPABILITY: i64 = -32021;
 pub const UNSUPPORTED_VERSION: i64 = -32022;
 
+/// The code in figures, if it is one that everybody knows. Servers may make up others, one for each
+/// answer: by those nothing is counted.
+pub fn known(code: i64) -> Option<&'static str> {
+    Some(match code {
+        PARSE_ERROR => "-32700",
+        INVALID_REQUEST => "-32600",
+        METHOD_NOT_FOUND => "-32601",
+        INVALID_PARAMS => "-32602",
+        INTERNAL_ERROR => "-32603",
+        RESOURCE_NOT_FOUND => "-32002",
+        URL_ELICITATION_REQUIRED => "-32042",
+        HEADER_MISMATCH => "-32020",
+        MISSING_CLIENT_CAPABILITY => "-32021",
+        UNSUPPORTED_VERSION => "-32022",
+        _ => return None,
+    })
+}
+
 /// The `error` of a JSON-RPC answer. `data` stays as it came.
 #[derive(Debug, Clone)]
 pub struct ErrorObject {
@@ -55,5 +73,18 @@ impl ErrorObject {
             object.set("data", data.clone());
         }
         object.to_raw()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{HEADER_MISMATCH, METHOD_NOT_FOUND, known};
+
+    #[test]
+    fn codes_that_everybody_knows_are_told_in_figures() {
+        for code in [METHOD_NOT_FOUND, HEADER_MISMATCH] {
+            assert_eq!(known(code), Some(code.to_string().as_str()));
+        }
+        assert_eq!((known(0), known(1_700_000_000)), (None, None));
     }
 }

@@ -3,7 +3,7 @@
 
 use std::net::SocketAddr;
 use std::sync::{Arc, OnceLock};
-use std::time::Instant;
+use std::time::{Instant, SystemTime};
 
 use serde_json::value::RawValue;
 use tokio_util::sync::CancellationToken;
@@ -52,6 +52,8 @@ pub(crate) struct Front {
     pub(crate) threads: Arc<Threads>,
     pub(crate) clock: Arc<dyn Clock>,
     pub(crate) began: Instant,
+    /// The same, by the wall clock as it stood then.
+    pub(crate) began_at: SystemTime,
     /// Where it listens, once it does.
     pub(crate) address: OnceLock<SocketAddr>,
     pub(crate) limits: Limits,
@@ -89,6 +91,7 @@ impl Front {
             sessions: Sessions::new(Arc::clone(&clock), &limits),
             edits: Edits::default(),
             began: clock.now(),
+            began_at: clock.wall(),
             address: OnceLock::new(),
             clock,
             survivors: Arc::new(Group::new("legacy call", limits.in_flight)),

@@ -52,6 +52,8 @@ pub struct Course {
     target: OnceLock<Target>,
     /// It was handed to its server. One that was not had no effect.
     sent: AtomicBool,
+    /// Its server is no other program.
+    in_process: AtomicBool,
     steps: Steps,
     end: OnceLock<Ended>,
     /// Its place among those that are over.
@@ -95,6 +97,7 @@ impl Course {
             began,
             target: OnceLock::new(),
             sent: AtomicBool::new(false),
+            in_process: AtomicBool::new(false),
             steps: Steps::default(),
             end: OnceLock::new(),
             number: AtomicU64::new(0),
@@ -132,6 +135,10 @@ impl Course {
         self.sent.load(Ordering::Relaxed)
     }
 
+    pub(crate) fn stays_inside(&self) {
+        self.in_process.store(true, Ordering::Relaxed);
+    }
+
     /// It was there from then to then.
     pub(crate) fn passed(&self, step: Step, from: Instant, to: Instant) {
         let at = self.steps.begin(step, self.since(from));
@@ -162,11 +169,12 @@ impl Course {
         });
     }
 
-    /// How long it was at servers, each time, and how that went. What its server said last may turn
-    /// out to be an error.
+    /// How long it was at other programs, each time, and how that went. What its server said last may
+    /// turn out to be an error.
     pub(super) fn attempts(&self, record: &CallRecord) -> impl Iterator<Item = (Duration, Went)> {
         let wrong = record.end.is_error().then(|| self.steps.attempts().count());
-        let numbered = (1..).zip(self.steps.attempts());
+        let counted = !self.in_process.load(Ordering::Relaxed);
+        let numbered = (1..).zip(self.steps.attempts()).filter(move |_| counted);
         numbered.map(move |(number, (span, went))| match wrong == Some(number) {
             true => (span, Went::Wrong),
             false => (span, went),

@@ -5,6 +5,7 @@ use tollgate_core::json::Object;
 use tollgate_core::policy::Permitted;
 use tollgate_core::turn::Turn;
 use tollgate_mcp::client::{Answer, AnswerKind};
+use tollgate_mcp::code;
 
 use super::Ran;
 use crate::backend::{Failure, Line, Peer, Place};
@@ -83,9 +84,9 @@ pub(super) fn end(span: &mut Span, ran: Result<&Ran, &CallError>) {
 fn failed(span: &mut Span, failure: &Failure) {
     let kind = match failure {
         Failure::Refused(error) => {
-            let code = error.code.to_string();
-            span.tell(|said| said.set("rpc.response.status_code", code.clone()));
-            return span.refused(code, || error.message.clone());
+            span.tell(|said| said.set("rpc.response.status_code", error.code.to_string()));
+            let kind = code::known(error.code).unwrap_or(OTHER);
+            return span.refused(kind, || error.message.clone());
         }
         Failure::Offline { .. } => "offline",
         Failure::Resting { .. } => "resting",

@@ -63,10 +63,16 @@ impl Life {
         }
     }
 
-    /// Counts a start; gives how many there were before.
-    pub(super) fn start(&mut self) -> u32 {
-        self.starts = self.starts.saturating_add(1);
-        self.starts - 1
+    /// How often it was started again. A child is each time that it is tried, a remote server when it
+    /// is back: knocking at its door starts nothing.
+    pub(super) fn restarts(&self) -> u32 {
+        self.starts.saturating_sub(1)
+    }
+
+    pub(super) fn start(&mut self) {
+        if self.nature == Nature::Child {
+            self.starts = self.starts.saturating_add(1);
+        }
     }
 
     /// Knocking at the door of a remote server that is away is no news worth a change of state.
@@ -76,6 +82,9 @@ impl Life {
 
     pub(super) fn arrived(&mut self) {
         self.away_since = None;
+        if self.nature == Nature::Remote {
+            self.starts = self.starts.saturating_add(1);
+        }
     }
 
     /// A person wants a fresh start.

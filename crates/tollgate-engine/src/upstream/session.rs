@@ -13,6 +13,7 @@ use tracing::debug;
 use super::agenda::{Agenda, Chore};
 use super::connect::{Link, Trouble};
 use super::garbage::{self, Garbage};
+use super::life::Life;
 use super::listing::{self, Listed};
 use super::ping::ping;
 use super::process::Process;
@@ -108,7 +109,7 @@ impl Supervisor {
         loop {
             let now = self.shared.clock.now();
             session.take_up(now, &self.life.listing);
-            session.show(&self.shared, self.life.listing.tools.len());
+            session.show(&self.shared, &self.life);
             let ended = match session.next(&mut self.orders, now).await {
                 Happening::Interruption(it) => Some(Ended::Interrupted(it)),
                 Happening::Exit => {
@@ -224,7 +225,8 @@ impl Session {
         if self.chore.is_some() { fading } else { self.agenda.wake_at().min(fading) }
     }
 
-    fn show(&mut self, shared: &Shared, tools: usize) {
+    fn show(&mut self, shared: &Shared, life: &Life) {
+        let tools = life.listing.tools.len();
         let breaker = match self.live.turnstile.breaker() {
             Standing::Closed => None,
             Standing::Open => Some("too many calls failed lately; more are refused for now"),
@@ -249,6 +251,7 @@ impl Session {
         }
         shared.set(state, &reason, |status| {
             status.tools = tools;
+            status.restarts = life.restarts();
             status.pid = pid;
             status.revision = Some(facts.revision);
             if let Some(trouble) = troubles.first() {

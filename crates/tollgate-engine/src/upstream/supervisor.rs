@@ -160,12 +160,10 @@ impl Supervisor {
     }
 
     async fn attempt(&mut self) -> Next {
-        let restarts = self.life.start();
+        self.life.start();
+        let restarts = self.life.restarts();
         self.shared.expect(Prospect::Soon);
-        if self.life.is_retried_quietly() {
-            let now = self.shared.status();
-            self.shared.set(now.state, &now.reason, |status| status.restarts = restarts);
-        } else {
+        if !self.life.is_retried_quietly() {
             self.shared.set(State::Starting, "starting", |status| status.restarts = restarts);
         }
         let coming = self.bring_up();

@@ -64,6 +64,9 @@ fn export(front: Arc<Front>, asked: Asked) -> Response {
     let state = Some((front, asked, head));
     let pages = stream::try_unfold(state, move |state| async move {
         let Some((front, mut asked, mut text)) = state else { return Ok(None) };
+        if front.stop.is_cancelled() {
+            return Err(StoreError::Failed("the gateway is stopping".to_owned()));
+        }
         let limit = asked.left.map_or(Query::MOST, |left| left.min(Query::MOST));
         asked.query.limit = limit;
         let page = front.gate.ledger().page(asked.query.clone()).await?;
@@ -79,7 +82,7 @@ fn export(front: Arc<Front>, asked: Asked) -> Response {
         }
         asked.left = asked.left.map(|left| left.saturating_sub(page.rows.len()));
         asked.query.after = page.next;
-        let is_over = page.next.is_none() || asked.left == Some(0) || front.stop.is_cancelled();
+        let is_over = page.next.is_none() || asked.left == Some(0);
         let next = (!is_over).then(|| (front, asked, String::new()));
         Ok::<_, StoreError>(Some((Bytes::from(text), next)))
     });

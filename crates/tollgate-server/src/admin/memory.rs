@@ -169,13 +169,22 @@ pub(crate) async fn forget(State(front): State<Arc<Front>>, request: Request) ->
                     all.into_iter().map(|(namespace, _)| Scope::of_operator(namespace)).collect()
                 }
             };
-            let mut gone = Counts::default();
+            let (mut gone, mut failed) = (Counts::default(), None);
             for scope in &scopes {
-                gone = sum(gone, store.forget(scope, &what).await?);
+                match store.forget(scope, &what).await {
+                    Ok(some) => gone = sum(gone, some),
+                    Err(trouble) => {
+                        failed = Some(trouble);
+                        break;
+                    }
+                }
             }
-            let place = if named { String::new() } else { " (and everywhere else)".to_owned() };
-            desk.note("forgotten", &about, &format!("{detail}{place}, {}", in_words(&gone))).await;
-            Ok(gone)
+            let place = if named { "" } else { " (and everywhere else)" };
+            // What is gone is gone, also where the rest could not be reached.
+            let cut = if failed.is_some() { "; broken off, more may be gone" } else { "" };
+            let detail = format!("{detail}{place}, {}{cut}", in_words(&gone));
+            desk.note("forgotten", &about, &detail).await;
+            failed.map_or(Ok(gone), |trouble| Err(trouble.into()))
         });
         Ok(Json(json!({ "forgotten": counts_json(&gone.await?) })).into_response())
     };

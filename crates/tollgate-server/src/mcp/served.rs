@@ -7,6 +7,7 @@ use tollgate_core::call::{Kind, Status};
 use tollgate_core::json::Object;
 use tollgate_core::turn::Turn;
 use tollgate_engine::spans::{self, CANCELLED, OTHER, Span, Tracer};
+use tollgate_mcp::code;
 
 use super::exchange::Line;
 use super::method::Method;
@@ -104,9 +105,10 @@ impl Served {
         match answered {
             Some(Ok(_)) => span.done(),
             Some(Err(refused)) => {
-                let code = refused.error.code.to_string();
-                span.tell(|said| said.set("rpc.response.status_code", code.clone()));
-                span.refused(code, || refused.error.message.clone());
+                let code = refused.error.code;
+                span.tell(|said| said.set("rpc.response.status_code", code.to_string()));
+                let kind = code::known(code).unwrap_or(OTHER);
+                span.refused(kind, || refused.error.message.clone());
             }
             None => span.failed(CANCELLED, String::new),
         }

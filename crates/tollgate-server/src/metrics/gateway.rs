@@ -29,9 +29,7 @@ pub(super) fn write(text: &mut Text, front: &Front) {
 }
 
 fn process(text: &mut Text, front: &Front) {
-    let up = front.clock.now().saturating_duration_since(front.began);
-    let began = front.clock.wall().checked_sub(up).unwrap_or(SystemTime::UNIX_EPOCH);
-    let began = began.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    let began = front.began_at.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
     text.single(&PROCESS_START, format_args!("{:.3}", began.as_secs_f64()));
     let Some(process) = process::look() else { return };
     text.single(&PROCESS_CPU, format_args!("{:.2}", process.cpu.as_secs_f64()));

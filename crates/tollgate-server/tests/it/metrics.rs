@@ -50,7 +50,11 @@ async fn calls_are_counted_by_tool_and_by_how_they_ended() {
     execute(&stage, &json!({"name": "nothing"})).send().await;
     let slow = json!({"name": "wait", "arguments": {"ms": 9_000}, "tier": "standard"});
     execute(&stage, &slow).send().await;
-    let page = page(&stage).await;
+    let page = async || page(&stage).await;
+    let before = page().await;
+    assert!(!before.contains("mcp_client_operation_duration_seconds_count"), "nobody was asked");
+    execute(&stage, &json!({"name": "up_data"})).send().await;
+    let page = page().await;
     for (sample, expected) in [
         (r#"tollgate_tool_calls_total{server="test",tool="echo",status="ok"}"#, 3.0),
         (r#"tollgate_tool_calls_total{server="test",tool="boom",status="error"}"#, 1.0),
@@ -71,14 +75,13 @@ async fn calls_are_counted_by_tool_and_by_how_they_ended() {
         (r#"tollgate_cache_lookups_total{result="hit"}"#, 0.0),
         (r#"tollgate_sessions{kind="live"}"#, 0.0),
         ("tollgate_audit_writable", 1.0),
+        (
+            r#"mcp_client_operation_duration_seconds_count{mcp_method_name="tools/call",error_type=""}"#,
+            1.0,
+        ),
     ] {
         assert_eq!(value(&page, sample), Some(expected), "{sample}\n{page}");
     }
-    assert!(
-        page.contains(
-            "mcp_client_operation_duration_seconds_bucket{mcp_method_name=\"tools/call\""
-        )
-    );
     assert!(!page.contains("nothing\""), "what nobody has is no label");
 }
 

@@ -43,7 +43,6 @@ const MCP_LABELS: &[&str] = &[
     "gen_ai.tool.name",
     "gen_ai.prompt.name",
     "gen_ai.operation.name",
-    "rpc.response.status_code",
     "mcp.protocol.version",
     "network.transport",
     "server.address",

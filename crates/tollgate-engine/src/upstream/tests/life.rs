@@ -156,6 +156,8 @@ async fn r_23_a_remote_server_is_back_in_service_two_seconds_after_it_is_there()
     stage.until(State::Ready).await;
     assert!(SystemClock.now().duration_since(back) <= seconds(2));
     assert_eq!(stage.told(), "listed 3");
+    assert!(stage.fake.connects() > 10);
+    assert_eq!(stage.upstream.status().restarts, 1, "knocking at its door starts nothing");
     stage.call().await.unwrap();
 }
 
