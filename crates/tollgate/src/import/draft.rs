@@ -157,6 +157,15 @@ impl Draft {
         auth[key] = value.into();
     }
 
+    /// Whether a header or a token says who asks: there is one way to do that.
+    pub(super) fn is_authorized(&self) -> bool {
+        let headers = self.keys.get("headers").and_then(Value::as_object);
+        let by_header = headers.is_some_and(|headers| {
+            headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"))
+        });
+        by_header || self.keys.get("auth").is_some_and(|auth| auth.get("token").is_some())
+    }
+
     pub(super) fn timeout_ms(&mut self, milliseconds: f64) {
         let milliseconds = milliseconds.clamp(1.0, LONGEST_MS).round();
         let defaults = self.keys.entry("defaults").or_insert_with(|| json!({}));

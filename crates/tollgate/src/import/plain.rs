@@ -89,6 +89,11 @@ fn reach(source: &mut Source, draft: &mut Draft, sheet: &mut Sheet<'_>) -> bool 
             }
             source.drop("headers", "a command has none");
         }
+        (None, Some((url, _))) if !is_spoken(&url, sheet) => {
+            sheet.drop(&source.at, UNSPOKEN);
+            source.forget(&["args", "env", "cwd", "headers"]);
+            return false;
+        }
         (None, Some((url, transport))) => {
             draft.url(sheet, &url, transport);
             let headers = source.table("headers");
@@ -103,6 +108,15 @@ fn reach(source: &mut Source, draft: &mut Draft, sheet: &mut Sheet<'_>) -> bool 
         }
     }
     true
+}
+
+pub(super) const UNSPOKEN: &str = "its address begins with neither `http://` nor `https://`";
+
+/// Whether an address can be reached from here, or nobody knows before its variables are set.
+pub(super) fn is_spoken(url: &str, sheet: &Sheet<'_>) -> bool {
+    let (url, _) = super::spelling::rewritten(url.trim(), sheet.spelling);
+    let lower = url.to_ascii_lowercase();
+    url.contains("${") || ["http://", "https://"].iter().any(|it| lower.starts_with(it))
 }
 
 /// The words of a command: `npx -y x` in one text is split, unless arguments stand beside it.
@@ -125,6 +139,7 @@ fn habits(source: &mut Source, draft: &mut Draft, sheet: &Sheet<'_>) {
         let seconds = sheet.is("cline") || sheet.client.is_none() && timeout < 1_000.0;
         draft.timeout_ms(if seconds { timeout * 1_000.0 } else { timeout });
     }
+    let mut none = false;
     for (key, ours) in [
         ("includeTools", "allow"),
         ("enabledTools", "allow"),
@@ -132,10 +147,15 @@ fn habits(source: &mut Source, draft: &mut Draft, sheet: &Sheet<'_>) {
         ("excludeTools", "deny"),
         ("disabledTools", "deny"),
     ] {
-        let names = source.texts(key).unwrap_or_default();
+        let Some(names) = source.texts(key) else { continue };
+        none |= names.is_empty() && ours == "allow";
         if !names.is_empty() && names != ["*"] {
             draft.put(ours, names);
         }
+    }
+    if none {
+        draft.put("deny", json!(["*"]));
+        draft.note("none of its tools may be used there");
     }
 }
 
@@ -147,6 +167,13 @@ fn consent(source: &mut Source, draft: &mut Draft, sheet: &mut Sheet<'_>) {
             continue;
         }
         let Some(mut oauth) = source.inner(key) else { continue };
+        if oauth.flag("enabled") == Some(false) {
+            continue;
+        }
+        if draft.is_authorized() {
+            sheet.drop(oauth.at, "it says who it is by a header, and that was taken");
+            continue;
+        }
         let id = oauth.any_text(&["clientId", "client_id", "CLIENT_ID"]);
         let secret = oauth.any_text(&["clientSecret", "client_secret", "CLIENT_SECRET"]);
         let scopes = oauth.texts("scopes").unwrap_or_default();
@@ -165,7 +192,7 @@ fn consent(source: &mut Source, draft: &mut Draft, sheet: &mut Sheet<'_>) {
             draft.auth("scopes", json!(scopes));
         }
         draft.note(format!("consent is given by `tollgate servers login {}`", draft.name));
-        oauth.forget(&["enabled", "callbackPort", "redirectUri"]);
+        oauth.forget(&["callbackPort", "redirectUri"]);
         sheet.leave(oauth);
     }
 }

@@ -7,9 +7,9 @@ use tollgate_core::mask::Masker;
 use tollgate_core::secret::Secret;
 
 use super::draft::Draft;
-use super::name::{fitting, variable};
+use super::name::{fitting, folded, variable};
 use super::source::Source;
-use super::spelling::Spelling;
+use super::spelling::{Spelling, without_files};
 use super::{Dropped, Found, Imported, Other, Secrets};
 use crate::clients::Client;
 use crate::config::sounds_secret;
@@ -71,7 +71,7 @@ impl<'a> Sheet<'a> {
     pub(super) fn free(&mut self, section: &'static str, name: &str) -> String {
         let mut id = name.to_owned();
         let mut number = 2;
-        while !self.taken.insert((section, id.to_ascii_lowercase())) {
+        while !self.taken.insert((section, folded(section, &id.to_ascii_lowercase()))) {
             let tail = format!("_{number}");
             let head: String = name.chars().take(64 - tail.len()).collect();
             id = head + &tail;
@@ -151,6 +151,13 @@ impl<'a> Sheet<'a> {
     pub(super) fn finish(mut self) -> Imported {
         let others = self.imported.others.iter_mut().map(|other| &mut other.found);
         for found in self.imported.servers.iter_mut().chain(others) {
+            let mut files = false;
+            if !self.spelling.names_files() {
+                files = found.keys.values_mut().fold(false, |any, it| without_files(it) | any);
+            }
+            if files {
+                found.notes.push("`${file:…}` means nothing here and is kept as it stands".into());
+            }
             let text = serde_json::Value::Object(found.keys.clone()).to_string();
             for (name, _) in &self.imported.given {
                 if text.contains(&format!("${{{name}}}")) {

@@ -42,7 +42,7 @@ fn no_literal_secret_comes_through() {
 }
 
 #[test]
-fn two_secrets_of_one_name_get_two_variables() {
+fn names_that_are_alike_get_variables_of_their_own() {
     let text = r#"{"mcpServers": {
         "a-b": {"url": "https://a.test/mcp", "headers": {"Authorization": "Bearer canary-1"}},
         "a_b": {"url": "https://b.test/mcp", "headers": {"Authorization": "Bearer canary-2"}},
@@ -51,8 +51,8 @@ fn two_secrets_of_one_name_get_two_variables() {
     let imported = imported(text);
     let written = servers(&imported);
     assert_eq!(written["a-b"]["auth"]["token"], "${A_B_TOKEN}");
-    assert_eq!(written["a_b"]["auth"]["token"], "${A_B_TOKEN_2}");
     assert_eq!(written["a_b_2"]["auth"]["token"], "${A_B_2_TOKEN}");
+    assert_eq!(written["a_b_3"]["auth"]["token"], "${A_B_3_TOKEN}");
 }
 
 #[test]
@@ -69,11 +69,11 @@ fn variables_of_others_are_read_and_nothing_else_is_expanded() {
             "${A:-b c}",
             "${B}",
             "${TOLLGATE_INPUT_MY_ID}",
-            "${file:/run/secrets/x}",
+            "$${file:/run/secrets/x}",
             "$${command:do}",
             "$${A",
             "$${C}",
-            "$${${D}}",
+            "$${$${D}}",
             "/",
             "{env:NOT}",
             "$NOT"
