@@ -100,6 +100,24 @@ fn links_that_install_are_opened() {
         "vscode:mcp/install?%7B%22name%22%3A%22pg%22%2C%22url%22%3A%22https%3A%2F%2Fpg.test%2Fmcp%22%7D",
         json!({"pg": {"url": "https://pg.test/mcp"}}),
     );
+    let server = "%7B%22type%22%3A%22http%22%2C%22url%22%3A%22https%3A%2F%2Fpg.test%2Fmcp%22%7D";
+    for host in ["vscode.dev", "insiders.vscode.dev"] {
+        check(
+            &format!(
+                "https://{host}/redirect/mcp/install?name=my%20pg&config={server}&quality=insiders"
+            ),
+            json!({"my_pg": {"url": "https://pg.test/mcp"}}),
+        );
+        let link = format!("vscode:mcp/install?{server}").replace('%', "%25");
+        check(
+            &format!("https://{host}/redirect?url={link}"),
+            json!({"pg": {"url": "https://pg.test/mcp"}}),
+        );
+        for query in ["name=x", "config=%zz", ""] {
+            let why = refused(&format!("https://{host}/redirect/mcp/install?{query}")).to_string();
+            assert_eq!(why, "the link carries nothing that can be read");
+        }
+    }
     for text in ["cursor://anysphere.cursor-deeplink/mcp/install?name=x", "vscode:mcp/install?%zz"]
     {
         assert_eq!(refused(text).to_string(), "the link carries nothing that can be read");
