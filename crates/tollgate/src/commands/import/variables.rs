@@ -44,7 +44,10 @@ impl<'a> Variables<'a> {
         for (name, value) in given.clone() {
             let reference = format!("${{{name}}}");
             // Whoever named it themselves means the one that is there.
-            if !name.starts_with(&prefix) || !holds(&keys, &reference) || self.is_free(&name, &value) {
+            if !name.starts_with(&prefix)
+                || !holds(&keys, &reference)
+                || self.is_free(&name, &value)
+            {
                 continue;
             }
             let there = match there {

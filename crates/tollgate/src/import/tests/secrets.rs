@@ -80,3 +80,25 @@ fn variables_of_others_are_read_and_nothing_else_is_expanded() {
         ])
     );
 }
+
+#[test]
+fn a_default_that_is_a_secret_is_not_written_down() {
+    let text = r#"{"mcpServers": {"a": {
+        "command": "x",
+        "args": ["--header=X-Api-Key:canary-1", "--dir=a:b", "${API_KEY:-canary-2}", "${MODE:-fast}", "$${T:-x}"],
+        "env": {"DB_PASSWORD": "${PW:-canary-3}", "TOKEN_FILE": "${TOKEN_FILE:-/run/x}", "A_TOKEN": "${B:-true}"}
+    }, "b": {"url": "https://b.test", "headers": {"Authorization": "Bearer ${K:-canary-4}"}}}}"#;
+    let imported = imported(text);
+    assert_eq!(
+        servers(&imported),
+        json!({
+            "a": {
+                "command": ["x", "--header=X-Api-Key:${A_X_API_KEY}", "--dir=a:b", "${API_KEY}", "${MODE:-fast}", "$${T:-x}"],
+                "env": {"DB_PASSWORD": "${PW}", "TOKEN_FILE": "${TOKEN_FILE:-/run/x}", "A_TOKEN": "${B:-true}"},
+            },
+            "b": {"url": "https://b.test", "auth": {"token": "${K}"}},
+        })
+    );
+    let names: Vec<&str> = imported.given.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["A_X_API_KEY", "API_KEY", "PW", "K"]);
+}
