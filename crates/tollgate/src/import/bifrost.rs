@@ -131,8 +131,7 @@ fn one(
     if oauth && draft.is_authorized() {
         source.drop("auth_type", "it says who it is by a header, and that was taken");
     } else if oauth {
-        draft.auth("login", true);
-        draft.note(format!("consent is given by `tollgate servers login {}`", draft.name));
+        draft.login();
         source.forget(&["oauth_config_id"]);
     }
     timeout.into_iter().for_each(|timeout| draft.timeout_ms(timeout));

@@ -29,7 +29,7 @@ impl Transport {
     }
 }
 
-const UNASKED: &str = "which tools run unasked is said by `auto_execute` of an agent";
+pub(super) const UNASKED: &str = "which tools run unasked is said by `auto_execute` of an agent";
 
 /// A server, from what it has of the usual keys; the rest stays in `source`.
 pub(super) fn server(name: &str, mut source: Source, sheet: &mut Sheet<'_>) {
@@ -119,14 +119,21 @@ pub(super) fn is_spoken(url: &str, sheet: &Sheet<'_>) -> bool {
     url.contains("${") || ["http://", "https://"].iter().any(|it| lower.starts_with(it))
 }
 
-/// The words of a command: `npx -y x` in one text is split, unless arguments stand beside it.
+/// The words of a command: `npx -y x` in one text is split, unless arguments stand beside it or it
+/// is the path of a program.
 pub(super) fn whole(command: Vec<String>, arguments: Option<Vec<String>>) -> Vec<String> {
     let split = match (command.as_slice(), &arguments) {
-        ([text], None) => shell_words::split(text).ok(),
+        ([text], None) if !is_path(text) => shell_words::split(text).ok(),
         _ => None,
     };
     let words = split.filter(|words| !words.is_empty()).unwrap_or(command);
     words.into_iter().chain(arguments.unwrap_or_default()).collect()
+}
+
+/// Blanks in `/Applications/My App.app/bin/x` are its own.
+fn is_path(text: &str) -> bool {
+    let has_arguments = [" -", " /", "'", "\""].iter().any(|it| text.contains(it));
+    text.starts_with('/') && !has_arguments
 }
 
 /// Switches, times, and which tools there are.
@@ -177,7 +184,7 @@ fn consent(source: &mut Source, draft: &mut Draft, sheet: &mut Sheet<'_>) {
         let id = oauth.any_text(&["clientId", "client_id", "CLIENT_ID"]);
         let secret = oauth.any_text(&["clientSecret", "client_secret", "CLIENT_SECRET"]);
         let scopes = oauth.texts("scopes").unwrap_or_default();
-        draft.auth("login", true);
+        draft.login();
         if let Some(id) = id {
             let id = draft.text(sheet, &id);
             draft.auth("client_id", id);
@@ -191,7 +198,6 @@ fn consent(source: &mut Source, draft: &mut Draft, sheet: &mut Sheet<'_>) {
         if !scopes.is_empty() {
             draft.auth("scopes", json!(scopes));
         }
-        draft.note(format!("consent is given by `tollgate servers login {}`", draft.name));
         oauth.forget(&["callbackPort", "redirectUri"]);
         sheet.leave(oauth);
     }
