@@ -36,7 +36,7 @@ mod vscode;
 mod zed;
 
 pub use document::parsed;
-pub use name::{of_package as name_of_package, variable};
+pub use name::{folded, of_package as name_of_package, variable};
 
 use sheet::Sheet;
 

@@ -20,9 +20,11 @@ use crate::reload::{Draft, Origin, draft_edits};
 
 mod plan;
 mod sources;
+mod variables;
 
 use plan::Plan;
 use sources::Source;
+use variables::Variables;
 
 /// A source that was read, and what is to become of it.
 struct Read {
@@ -40,11 +42,13 @@ pub(super) async fn run(
     let sources = sources::find(wanted, folders.as_ref())?;
     let origin = Origin::of(request);
     let text = origin.text()?;
-    let mut known = plan::Known::of(&config::values(&text));
+    let values = config::values(&text);
+    let mut known = plan::Known::of(&values);
+    let variables = Variables::of(&values, environment);
     let mode = if wanted.dry_run { Mode::Try } else { Mode::Apply };
     let mut reads: Vec<Read> = Vec::new();
     for source in sources {
-        let given: Vec<_> = reads.iter().flat_map(|read| read.imported.given.clone()).collect();
+        let mut given: Vec<_> = reads.iter().flat_map(|read| read.imported.given.clone()).collect();
         let asked = Asked {
             name: wanted.name.as_deref(),
             file: source.file.as_deref(),
@@ -64,8 +68,19 @@ pub(super) async fn run(
         };
         plan::only(&mut imported, &wanted.only);
         let clash = plan::Clash::of(wanted, output);
-        let plan = Plan::make(&imported, &mut known, (clash, output)).await?;
+        given.append(&mut imported.given);
+        let beside = (&variables, &mut given);
+        let plan = Plan::make(&imported, &mut known, beside, (clash, output)).await?;
+        given.retain(|(name, _)| plan.names(name));
+        imported.given = given;
         reads.push(Read { source, imported, plan });
+    }
+    let found = |name: &str| {
+        reads.iter().flat_map(|read| &read.imported.servers).any(|found| found.name == name)
+    };
+    let asked_for = wanted.only.iter().map(|name| name.trim()).filter(|name| !name.is_empty());
+    if let Some(name) = asked_for.into_iter().find(|name| !found(name)) {
+        return Err(Failure::failed(format!("there is no server `{name}` in it")));
     }
     let edits: Vec<Edit> = reads.iter().flat_map(|read| read.plan.edits()).collect();
     let given: Vec<_> = reads.iter().flat_map(|read| read.imported.given.clone()).collect();
@@ -168,7 +183,7 @@ impl Read {
             })
             .collect();
         // What stands in the file by wish is not printed for that.
-        let servers: Vec<Value> = self.imported.servers.iter().map(|it| json!(it.keys)).collect();
+        let servers: Vec<Value> = self.plan.servers().map(|keys| json!(keys)).collect();
         let dropped: Vec<Value> = self
             .imported
             .dropped

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 
 use super::draft::Draft;
-use super::plain::Transport;
+use super::plain::{Transport, UNSPOKEN, is_spoken};
 use super::provider::{self, Named};
 use super::sheet::Sheet;
 use super::source::Source;
@@ -99,6 +99,10 @@ fn one(
                 sheet.drop(&source.at, "it has no `connection_string`");
                 return;
             };
+            if !is_spoken(&url, sheet) {
+                sheet.drop(&source.at, UNSPOKEN);
+                return;
+            }
             let sse = (transport == Transport::Sse).then_some("sse");
             draft.url(sheet, &url, sse);
             if let Some(mut headers) = source.inner("headers") {
@@ -123,9 +127,11 @@ fn one(
         draft.put("enabled", false);
     }
     tools(&mut source, &mut draft, empty);
-    if source.peek("auth_type").as_str().is_some_and(|it| it.contains("oauth")) {
-        draft.auth("login", true);
-        draft.note(format!("consent is given by `tollgate servers login {}`", draft.name));
+    let oauth = source.peek("auth_type").as_str().is_some_and(|it| it.contains("oauth"));
+    if oauth && draft.is_authorized() {
+        source.drop("auth_type", "it says who it is by a header, and that was taken");
+    } else if oauth {
+        draft.login();
         source.forget(&["oauth_config_id"]);
     }
     timeout.into_iter().for_each(|timeout| draft.timeout_ms(timeout));

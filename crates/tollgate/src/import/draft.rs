@@ -34,10 +34,12 @@ impl Draft {
         }
     }
 
-    pub(super) fn text(&mut self, sheet: &Sheet<'_>, text: &str) -> String {
+    pub(super) fn text(&mut self, sheet: &mut Sheet<'_>, text: &str) -> String {
         let (text, notes) = rewritten(text, sheet.spelling);
         notes.into_iter().for_each(|note| self.note(note));
-        text
+        sheet.without_defaults(&text, |name, default| {
+            names_secret(name, default) || Sheet::looks_secret(default)
+        })
     }
 
     /// The program and its arguments.
@@ -67,6 +69,13 @@ impl Draft {
                 let (scheme, value) = split_scheme(value.trim_start());
                 let hidden = sheet.hidden((&name, bare), value);
                 return format!("{key}{between}{scheme}{hidden}");
+            }
+        }
+        // `--header=X-Api-Key:…` has a word inside.
+        if let Some((flag, inside)) = word.split_once('=').filter(|_| word.starts_with('-')) {
+            let hidden = self.argument(sheet, None, inside);
+            if hidden != inside {
+                return format!("{flag}={hidden}");
             }
         }
         match Sheet::looks_secret(word) {
@@ -155,6 +164,21 @@ impl Draft {
     pub(super) fn auth(&mut self, key: &str, value: impl Into<Value>) {
         let auth = self.keys.entry("auth").or_insert_with(|| json!({}));
         auth[key] = value.into();
+    }
+
+    /// By a person's consent.
+    pub(super) fn login(&mut self) {
+        self.auth("login", true);
+        self.note(format!("consent is given by `tollgate servers login {}`", self.name));
+    }
+
+    /// Whether a header or a token says who asks: there is one way to do that.
+    pub(super) fn is_authorized(&self) -> bool {
+        let headers = self.keys.get("headers").and_then(Value::as_object);
+        let by_header = headers.is_some_and(|headers| {
+            headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"))
+        });
+        by_header || self.keys.get("auth").is_some_and(|auth| auth.get("token").is_some())
     }
 
     pub(super) fn timeout_ms(&mut self, milliseconds: f64) {

@@ -2,7 +2,8 @@
 
 use super::draft::Draft;
 use super::plain::{self, Transport};
-use super::sheet::Sheet;
+use super::sheet::{Sheet, shown};
+use super::spelling::Spelling;
 use super::{Unreadable, jsonc};
 use crate::config::is_variable;
 
@@ -11,12 +12,20 @@ pub(super) fn is_line(text: &str) -> bool {
     let joined = text.replace("\\\r\n", " ").replace("\\\n", " ");
     let begins = joined.chars().next().unwrap_or_default();
     let first = joined.split_whitespace().next().unwrap_or_default();
-    let is_document = matches!(begins, '{' | '[' | '"' | '#')
+    let is_document = matches!(begins, '{' | '[' | '#')
+        || is_key(&joined)
         || joined.starts_with("//")
         || joined.starts_with("/*")
         || first.ends_with(':')
         || joined.split_once('=').is_some_and(|(key, _)| key.ends_with(' '));
     !joined.contains('\n') && !is_document
+}
+
+/// `"name": …`, or a text alone; a program in quotes has its arguments behind it.
+fn is_key(text: &str) -> bool {
+    let Some(inside) = text.strip_prefix('"') else { return false };
+    let behind = inside.split_once('"').map_or("", |(_, behind)| behind.trim_start());
+    behind.is_empty() || behind.starts_with(':')
 }
 
 pub(super) fn read(
@@ -37,17 +46,24 @@ pub(super) fn read(
     let words = shell_words::split(typed)
         .map_err(|_| Unreadable::Syntax("a quote in the command line is not closed".to_owned()))?;
     if let Some(word) = words.iter().find(|word| is_for_a_shell(word)) {
-        return Err(Unreadable::Shell(super::sheet::shown(word)));
+        return Err(Unreadable::Shell(shown(word)));
     }
     let (env, words) = assignments(words);
-    match Adds::of(&words) {
+    let adds = Adds::of(&words);
+    // A shell would have put variables in; in JSON they are spelled as in files.
+    if adds.as_ref().is_none_or(|adds| adds.form == Form::Flags) {
+        sheet.spelling = Spelling::Bare;
+    }
+    match adds {
         Some(adds) => {
             sheet.format(adds.program);
             adds.read(&words[adds.skip..], name, sheet)
         }
         None => {
             sheet.format("a command line");
-            command(name, &words, env, sheet)
+            let draft = command(name, &words, env, sheet)?;
+            sheet.server(draft);
+            Ok(())
         }
     }
 }
@@ -57,7 +73,7 @@ fn command(
     words: &[String],
     env: Vec<(String, String)>,
     sheet: &mut Sheet<'_>,
-) -> Result<(), Unreadable> {
+) -> Result<Draft, Unreadable> {
     if words.is_empty() {
         return Err(Unreadable::Nothing);
     }
@@ -65,8 +81,7 @@ fn command(
     let mut draft = Draft::new(sheet, &called);
     draft.command(sheet, words);
     draft.env(sheet, env);
-    sheet.server(draft);
-    Ok(())
+    Ok(draft)
 }
 
 /// `NAME=VALUE …` before the program, with or without `env`.
@@ -162,7 +177,8 @@ fn flags(words: &[String], name: Option<&str>, sheet: &mut Sheet<'_>) -> Result<
         None => (words, &[][..]),
     };
     let (mut env, mut headers, mut places) = (Vec::new(), Vec::new(), Vec::new());
-    let (mut url, mut transport, mut token) = (None, None, None);
+    let (mut url, mut transport, mut token, mut client) = (None, None, None, None);
+    let mut tools: Vec<(&str, Vec<String>)> = Vec::new();
     let mut words = before.iter();
     while let Some(word) = words.next() {
         let (flag, inline) = match word.split_once('=').filter(|_| word.starts_with("--")) {
@@ -182,8 +198,12 @@ fn flags(words: &[String], name: Option<&str>, sheet: &mut Sheet<'_>) -> Result<
             "-t" | "--transport" => transport = Some(value()),
             "--url" => url = Some(value()),
             "--bearer-token-env-var" => token = Some(format!("${{{}}}", value())),
-            "-s" | "--scope" | "--timeout" | "--description" => drop(value()),
-            _ => {}
+            "--client-id" => client = Some(value()),
+            "--include-tools" => tools.push(("allow", listed(&value()))),
+            "--exclude-tools" => tools.push(("deny", listed(&value()))),
+            "-s" | "--scope" | "--timeout" | "--description" | "--callback-port" => drop(value()),
+            "--trust" => sheet.drop(flag, plain::UNASKED),
+            _ => sheet.drop(shown(flag), "is a flag that is not known"),
         }
     }
     let called = places.first().cloned().unwrap_or_default();
@@ -191,15 +211,32 @@ fn flags(words: &[String], name: Option<&str>, sheet: &mut Sheet<'_>) -> Result<
     if url.is_none() && rest.first().is_some_and(|word| is_url(word)) {
         url = Some(rest.remove(0));
     }
-    let Some(url) = url else { return command(name.or(Some(&called)), &rest, env, sheet) };
-    let mut draft = Draft::new(sheet, name.unwrap_or(&called));
-    let kind = transport.as_deref().map(Transport::of);
-    let is_sse = kind == Some(Transport::Sse) || kind.is_none() && sse(&url).is_some();
-    draft.url(sheet, &url, is_sse.then_some("sse"));
-    draft.headers(sheet, headers);
-    token.into_iter().for_each(|token| draft.token(sheet, &token));
+    let mut draft = match url {
+        None => command(name.or(Some(&called)), &rest, env, sheet)?,
+        Some(url) => {
+            let mut draft = Draft::new(sheet, name.unwrap_or(&called));
+            let kind = transport.as_deref().map(Transport::of);
+            let is_sse = kind == Some(Transport::Sse) || kind.is_none() && sse(&url).is_some();
+            draft.url(sheet, &url, is_sse.then_some("sse"));
+            draft.headers(sheet, headers);
+            token.into_iter().for_each(|token| draft.token(sheet, &token));
+            if let Some(client) = client.filter(|_| !draft.is_authorized()) {
+                draft.login();
+                draft.auth("client_id", client);
+            }
+            draft
+        }
+    };
+    for (key, names) in tools.into_iter().filter(|(_, names)| !names.is_empty()) {
+        draft.put(key, names);
+    }
     sheet.server(draft);
     Ok(())
+}
+
+/// Names between commas.
+fn listed(text: &str) -> Vec<String> {
+    text.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect()
 }
 
 fn split(text: &str, between: &str) -> Option<(String, String)> {

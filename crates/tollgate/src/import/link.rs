@@ -16,16 +16,30 @@ pub(super) fn opened(text: &str) -> Option<Result<(Option<String>, String), Unre
         }
         ("cursor", "anysphere.cursor-deeplink/mcp/install") => Some(cursor(query)),
         ("https", "cursor.com/install-mcp" | "cursor.com/en/install-mcp") => Some(cursor(query)),
+        (
+            "https",
+            "vscode.dev/redirect/mcp/install" | "insiders.vscode.dev/redirect/mcp/install",
+        ) => {
+            let config = value(query, "config").map(|json| (value(query, "name"), json));
+            Some(config.ok_or_else(broken))
+        }
+        // The link itself, once more escaped.
+        ("https", "vscode.dev/redirect" | "insiders.vscode.dev/redirect") => {
+            let link = value(query, "url").filter(|link| link.starts_with("vscode"));
+            Some(link.and_then(|link| opened(&link)).unwrap_or_else(|| Err(broken())))
+        }
         _ => None,
     }
 }
 
+/// One value of a query.
+fn value(query: &str, name: &str) -> Option<String> {
+    let pair = query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
+    unescaped(&pair?.replace('+', " "))
+}
+
 fn cursor(query: &str) -> Result<(Option<String>, String), Unreadable> {
-    let value = |name: &str| {
-        let pair = query.split('&').find_map(|pair| pair.strip_prefix(name)?.strip_prefix('='));
-        pair.and_then(unescaped)
-    };
-    let config = value("config").ok_or_else(broken)?;
+    let config = value(query, "config").ok_or_else(broken)?;
     // A `+` of base64 that was not escaped reads as a blank.
     let config = config.replace(' ', "+");
     let bytes = BASE64_STANDARD
@@ -33,7 +47,7 @@ fn cursor(query: &str) -> Result<(Option<String>, String), Unreadable> {
         .or_else(|_| BASE64_URL_SAFE_NO_PAD.decode(config.trim_end_matches('=')))
         .map_err(|_| broken())?;
     let text = String::from_utf8(bytes).map_err(|_| broken())?;
-    Ok((value("name"), text))
+    Ok((value(query, "name"), text))
 }
 
 fn broken() -> Unreadable {

@@ -18,6 +18,15 @@ pub(super) fn fitting(name: &str) -> String {
     id[..id.len().min(64)].to_owned()
 }
 
+/// What a name is taken for in its section: servers and agents must differ in more than case,
+/// `-` and `_`.
+pub fn folded(section: &str, name: &str) -> String {
+    match section {
+        "servers" | "agents" => name.to_ascii_lowercase().replace('-', "_"),
+        _ => name.to_owned(),
+    }
+}
+
 /// As shells name variables: `my-server` is `MY_SERVER`.
 pub fn variable(name: &str) -> String {
     let letter = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_uppercase() } else { '_' };

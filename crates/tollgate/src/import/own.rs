@@ -3,8 +3,13 @@
 use super::draft::Draft;
 use super::sheet::Sheet;
 use super::source::Source;
+use super::spelling::Spelling;
 
 pub(super) fn read(mut top: Source, sheet: &mut Sheet<'_>) {
+    // Files of other programs may look the same: VS Code's `servers` without a `type`.
+    if sheet.client.is_none() {
+        sheet.spelling = Spelling::Own;
+    }
     for (name, mut server) in top.named("servers") {
         let mut draft = Draft::new(sheet, &name);
         server.forget(&["name"]);

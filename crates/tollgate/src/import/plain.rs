@@ -29,7 +29,7 @@ impl Transport {
     }
 }
 
-const UNASKED: &str = "which tools run unasked is said by `auto_execute` of an agent";
+pub(super) const UNASKED: &str = "which tools run unasked is said by `auto_execute` of an agent";
 
 /// A server, from what it has of the usual keys; the rest stays in `source`.
 pub(super) fn server(name: &str, mut source: Source, sheet: &mut Sheet<'_>) {
@@ -89,6 +89,11 @@ fn reach(source: &mut Source, draft: &mut Draft, sheet: &mut Sheet<'_>) -> bool 
             }
             source.drop("headers", "a command has none");
         }
+        (None, Some((url, _))) if !is_spoken(&url, sheet) => {
+            sheet.drop(&source.at, UNSPOKEN);
+            source.forget(&["args", "env", "cwd", "headers"]);
+            return false;
+        }
         (None, Some((url, transport))) => {
             draft.url(sheet, &url, transport);
             let headers = source.table("headers");
@@ -105,14 +110,30 @@ fn reach(source: &mut Source, draft: &mut Draft, sheet: &mut Sheet<'_>) -> bool 
     true
 }
 
-/// The words of a command: `npx -y x` in one text is split, unless arguments stand beside it.
+pub(super) const UNSPOKEN: &str = "its address begins with neither `http://` nor `https://`";
+
+/// Whether an address can be reached from here, or nobody knows before its variables are set.
+pub(super) fn is_spoken(url: &str, sheet: &Sheet<'_>) -> bool {
+    let (url, _) = super::spelling::rewritten(url.trim(), sheet.spelling);
+    let lower = url.to_ascii_lowercase();
+    url.contains("${") || ["http://", "https://"].iter().any(|it| lower.starts_with(it))
+}
+
+/// The words of a command: `npx -y x` in one text is split, unless arguments stand beside it or it
+/// is the path of a program.
 pub(super) fn whole(command: Vec<String>, arguments: Option<Vec<String>>) -> Vec<String> {
     let split = match (command.as_slice(), &arguments) {
-        ([text], None) => shell_words::split(text).ok(),
+        ([text], None) if !is_path(text) => shell_words::split(text).ok(),
         _ => None,
     };
     let words = split.filter(|words| !words.is_empty()).unwrap_or(command);
     words.into_iter().chain(arguments.unwrap_or_default()).collect()
+}
+
+/// Blanks in `/Applications/My App.app/bin/x` are its own.
+fn is_path(text: &str) -> bool {
+    let has_arguments = [" -", " /", "'", "\""].iter().any(|it| text.contains(it));
+    text.starts_with('/') && !has_arguments
 }
 
 /// Switches, times, and which tools there are.
@@ -125,6 +146,7 @@ fn habits(source: &mut Source, draft: &mut Draft, sheet: &Sheet<'_>) {
         let seconds = sheet.is("cline") || sheet.client.is_none() && timeout < 1_000.0;
         draft.timeout_ms(if seconds { timeout * 1_000.0 } else { timeout });
     }
+    let mut none = false;
     for (key, ours) in [
         ("includeTools", "allow"),
         ("enabledTools", "allow"),
@@ -132,10 +154,15 @@ fn habits(source: &mut Source, draft: &mut Draft, sheet: &Sheet<'_>) {
         ("excludeTools", "deny"),
         ("disabledTools", "deny"),
     ] {
-        let names = source.texts(key).unwrap_or_default();
+        let Some(names) = source.texts(key) else { continue };
+        none |= names.is_empty() && ours == "allow";
         if !names.is_empty() && names != ["*"] {
             draft.put(ours, names);
         }
+    }
+    if none {
+        draft.put("deny", json!(["*"]));
+        draft.note("none of its tools may be used there");
     }
 }
 
@@ -147,10 +174,17 @@ fn consent(source: &mut Source, draft: &mut Draft, sheet: &mut Sheet<'_>) {
             continue;
         }
         let Some(mut oauth) = source.inner(key) else { continue };
+        if oauth.flag("enabled") == Some(false) {
+            continue;
+        }
+        if draft.is_authorized() {
+            sheet.drop(oauth.at, "it says who it is by a header, and that was taken");
+            continue;
+        }
         let id = oauth.any_text(&["clientId", "client_id", "CLIENT_ID"]);
         let secret = oauth.any_text(&["clientSecret", "client_secret", "CLIENT_SECRET"]);
         let scopes = oauth.texts("scopes").unwrap_or_default();
-        draft.auth("login", true);
+        draft.login();
         if let Some(id) = id {
             let id = draft.text(sheet, &id);
             draft.auth("client_id", id);
@@ -164,8 +198,7 @@ fn consent(source: &mut Source, draft: &mut Draft, sheet: &mut Sheet<'_>) {
         if !scopes.is_empty() {
             draft.auth("scopes", json!(scopes));
         }
-        draft.note(format!("consent is given by `tollgate servers login {}`", draft.name));
-        oauth.forget(&["enabled", "callbackPort", "redirectUri"]);
+        oauth.forget(&["callbackPort", "redirectUri"]);
         sheet.leave(oauth);
     }
 }

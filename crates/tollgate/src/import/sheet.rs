@@ -7,9 +7,9 @@ use tollgate_core::mask::Masker;
 use tollgate_core::secret::Secret;
 
 use super::draft::Draft;
-use super::name::{fitting, variable};
+use super::name::{fitting, folded, variable};
 use super::source::Source;
-use super::spelling::Spelling;
+use super::spelling::{Spelling, without_files};
 use super::{Dropped, Found, Imported, Other, Secrets};
 use crate::clients::Client;
 use crate::config::sounds_secret;
@@ -71,7 +71,7 @@ impl<'a> Sheet<'a> {
     pub(super) fn free(&mut self, section: &'static str, name: &str) -> String {
         let mut id = name.to_owned();
         let mut number = 2;
-        while !self.taken.insert((section, id.to_ascii_lowercase())) {
+        while !self.taken.insert((section, folded(section, &id.to_ascii_lowercase()))) {
             let tail = format!("_{number}");
             let head: String = name.chars().take(64 - tail.len()).collect();
             id = head + &tail;
@@ -116,10 +116,48 @@ impl<'a> Sheet<'a> {
         MASKER.text(value).is_some()
     }
 
+    /// `${NAME:-default}` as `${NAME}` wherever the default is a secret.
+    pub(super) fn without_defaults(
+        &mut self,
+        text: &str,
+        is_secret: impl Fn(&str, &str) -> bool,
+    ) -> String {
+        let mut parts = text.split("${");
+        let mut out = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let known = part.split_once('}').and_then(|(inside, behind)| {
+                let (name, default) = inside.split_once(":-")?;
+                Some((name, default, behind))
+            });
+            // Behind another `$` it is no variable.
+            let known =
+                known.filter(|_| self.secrets == Secrets::InTheEnvironment && !out.ends_with('$'));
+            match known.filter(|(name, default, _)| is_secret(name, default)) {
+                Some((name, default, behind)) => {
+                    out.push_str(&format!("${{{name}}}{behind}"));
+                    if !self.imported.given.iter().any(|(known, _)| known == name) {
+                        let default = Secret::new(default.to_owned());
+                        self.imported.given.push((name.to_owned(), default));
+                    }
+                }
+                None => {
+                    out.push_str("${");
+                    out.push_str(part);
+                }
+            }
+        }
+        out
+    }
+
     /// What is written for `value`: itself, or where it is to be found.
     pub(super) fn hidden(&mut self, (owner, name): (&str, &str), value: &str) -> String {
-        if self.secrets == Secrets::InTheFile || value.is_empty() || value.contains("${") {
+        if self.secrets == Secrets::InTheFile || value.is_empty() {
             return value.to_owned();
+        }
+        if value.contains("${") {
+            return self.without_defaults(value, |_, default| {
+                !is_trivial(default) && !default.starts_with(['/', '.', '~'])
+            });
         }
         let wanted = format!("{}_{}", variable(owner), variable(name));
         let mut called = wanted.clone();
@@ -141,8 +179,7 @@ impl<'a> Sheet<'a> {
 
     /// The value of something called `name`, hidden if it is nobody's business.
     pub(super) fn value(&mut self, place: (&str, &str), value: &str) -> String {
-        let trivial = matches!(value, "" | "true" | "false") || value.parse::<u32>().is_ok();
-        match !trivial && (sounds_secret(place.1) || Self::looks_secret(value)) {
+        match !is_trivial(value) && (sounds_secret(place.1) || Self::looks_secret(value)) {
             true => self.hidden(place, value),
             false => value.to_owned(),
         }
@@ -151,6 +188,13 @@ impl<'a> Sheet<'a> {
     pub(super) fn finish(mut self) -> Imported {
         let others = self.imported.others.iter_mut().map(|other| &mut other.found);
         for found in self.imported.servers.iter_mut().chain(others) {
+            let mut files = false;
+            if !self.spelling.names_files() {
+                files = found.keys.values_mut().fold(false, |any, it| without_files(it) | any);
+            }
+            if files {
+                found.notes.push("`${file:…}` means nothing here and is kept as it stands".into());
+            }
             let text = serde_json::Value::Object(found.keys.clone()).to_string();
             for (name, _) in &self.imported.given {
                 if text.contains(&format!("${{{name}}}")) {
@@ -161,6 +205,11 @@ impl<'a> Sheet<'a> {
         }
         self.imported
     }
+}
+
+/// Nobody's secret.
+fn is_trivial(value: &str) -> bool {
+    matches!(value, "" | "true" | "false") || value.parse::<u32>().is_ok()
 }
 
 /// A stranger's name, short enough to be read.

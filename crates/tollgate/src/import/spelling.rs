@@ -1,5 +1,7 @@
 //! How programs write variables in their files, and what this config writes for them.
 
+use serde_json::Value;
+
 use super::name::variable;
 use crate::config::is_variable;
 
@@ -13,6 +15,15 @@ pub(super) enum Spelling {
     Braces,
     /// `env.NAME`, alone.
     Dotted,
+    /// This config's own.
+    Own,
+}
+
+impl Spelling {
+    /// Whether a file can be named. Where it cannot, nobody gets to send one of ours away.
+    pub(super) fn names_files(self) -> bool {
+        matches!(self, Self::Braces | Self::Own)
+    }
 }
 
 /// A text with its variables as this config writes them, and what is to be said of them.
@@ -21,12 +32,12 @@ pub(super) fn rewritten(text: &str, spelling: Spelling) -> (String, Vec<String>)
     if let Some(name) = dotted.filter(|_| spelling == Spelling::Dotted) {
         return (format!("${{{name}}}"), Vec::new());
     }
-    let text = match spelling {
+    let (text, mut notes) = match spelling {
         Spelling::Braces => braces(text),
-        Spelling::Bare => bare(text),
-        Spelling::Usual | Spelling::Dotted => text.to_owned(),
+        Spelling::Bare => (bare(text), Vec::new()),
+        Spelling::Usual | Spelling::Dotted | Spelling::Own => (text.to_owned(), Vec::new()),
     };
-    let (mut out, mut notes) = (String::with_capacity(text.len()), Vec::new());
+    let mut out = String::with_capacity(text.len());
     let mut rest = text.as_str();
     while let Some(at) = rest.find("${") {
         out.push_str(&rest[..at]);
@@ -36,7 +47,7 @@ pub(super) fn rewritten(text: &str, spelling: Spelling) -> (String, Vec<String>)
             rest = inside;
             continue;
         };
-        let (written, note) = one(&inside[..end]);
+        let (written, note) = one(&inside[..end], spelling);
         out.push_str(&written);
         notes.extend(note);
         rest = &inside[end + 1..];
@@ -46,10 +57,10 @@ pub(super) fn rewritten(text: &str, spelling: Spelling) -> (String, Vec<String>)
 }
 
 /// What stands for `${inside}`.
-fn one(inside: &str) -> (String, Option<String>) {
+fn one(inside: &str, spelling: Spelling) -> (String, Option<String>) {
     let name = inside.strip_prefix("env:").unwrap_or(inside);
     let bare = name.split_once(":-").map_or(name, |(name, _)| name);
-    if is_variable(bare) {
+    if is_variable(bare) && !name.contains("${") {
         return match inside {
             "workspaceFolder" | "workspaceRoot" => folder(inside),
             "userHome" => ("${HOME}".to_owned(), None),
@@ -59,7 +70,9 @@ fn one(inside: &str) -> (String, Option<String>) {
     }
     match inside {
         "/" => ("/".to_owned(), None),
-        _ if inside.starts_with("file:/") => (format!("${{{inside}}}"), None),
+        _ if inside.starts_with("file:/") && spelling.names_files() => {
+            (format!("${{{inside}}}"), None)
+        }
         _ => match inside.strip_prefix("input:") {
             Some(id) => {
                 let name = format!("TOLLGATE_INPUT_{}", variable(id));
@@ -68,7 +81,8 @@ fn one(inside: &str) -> (String, Option<String>) {
             }
             None => {
                 let note = format!("`${{{inside}}}` means nothing here and is kept as it stands");
-                (format!("$${{{inside}}}"), Some(note))
+                // What is inside must not be read for itself, either.
+                (format!("$${{{}}}", inside.replace("${", "$${")), Some(note))
             }
         },
     }
@@ -79,14 +93,53 @@ fn folder(inside: &str) -> (String, Option<String>) {
     ("${WORKSPACE_FOLDER}".to_owned(), Some(note))
 }
 
-fn braces(text: &str) -> String {
+/// Escapes what would read a file, in every text of `value`; whether there was any.
+pub(super) fn without_files(value: &mut Value) -> bool {
+    match value {
+        Value::String(text) => {
+            let escaped = escaped(text);
+            let is_new = escaped != *text;
+            *text = escaped;
+            is_new
+        }
+        Value::Array(items) => items.iter_mut().fold(false, |any, it| without_files(it) | any),
+        Value::Object(pairs) => pairs.values_mut().fold(false, |any, it| without_files(it) | any),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// Goes through a text as the config does when it reads it.
+fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("${") {
+        let inside = &rest[at + 2..];
+        let is_escaped = rest[..at].ends_with('$');
+        if !is_escaped && inside.starts_with("file:") {
+            out.push_str(&rest[..at]);
+            out.push_str("$${");
+            rest = inside;
+            continue;
+        }
+        let end = if is_escaped { 0 } else { inside.find('}').unwrap_or(0) };
+        out.push_str(&rest[..at + 2 + end]);
+        rest = &inside[end..];
+    }
+    out + rest
+}
+
+fn braces(text: &str) -> (String, Vec<String>) {
+    let (mut out, mut notes) = (String::with_capacity(text.len()), Vec::new());
     let mut rest = text;
     while let Some(at) = rest.find('{') {
         let inside = &rest[at + 1..];
         let end = inside.find('}').unwrap_or(0);
         let known = inside[..end].strip_prefix("env:").filter(|name| is_variable(name));
         let file = inside[..end].strip_prefix("file:/").map(|path| format!("file:/{path}"));
+        if inside[..end].starts_with("file:") && file.is_none() {
+            let path = &inside[..end];
+            notes.push(format!("`{{{path}}}` is kept as it stands; write `${{file:/…}}` for it"));
+        }
         match known.map(str::to_owned).or(file).filter(|_| !rest[..at].ends_with('$')) {
             Some(name) => {
                 out.push_str(&format!("{}${{{name}}}", &rest[..at]));
@@ -98,7 +151,7 @@ fn braces(text: &str) -> String {
             }
         }
     }
-    out + rest
+    (out + rest, notes)
 }
 
 fn bare(text: &str) -> String {

@@ -157,7 +157,8 @@ impl Operator for Handle {
 fn offered(imported: Imported, config: &Value) -> Offered {
     let entry = |section: &str, found: Found| {
         let Found { name, keys, notes } = found;
-        let clash = edit::names(config, section).contains(&name);
+        let folded = |name: &str| import::folded(section, name);
+        let clash = edit::names(config, section).iter().any(|it| folded(it) == folded(&name));
         OfferedServer { name, keys, clash, notes }
     };
     let servers = imported.servers.into_iter().map(|found| entry("servers", found)).collect();

@@ -94,6 +94,87 @@ fn two_programs_with_other_secrets_for_the_same_name_keep_both() {
     }
 }
 
+/// One variable has one value, also when somebody imports twice.
+#[test]
+fn a_variable_of_the_config_is_not_given_to_another_secret() {
+    let folder = folder();
+    let folder = folder.path();
+    let server = |word: &str, secret: &str| {
+        json!({"mcpServers": {"h": {"command": "h", "args": [word], "env": {"OTHER_TOKEN": secret}}}})
+            .to_string()
+    };
+    let first = fed(folder, &["import", "-"], &server("a", "aaaa1234bbb"));
+    assert_eq!(first.code, Some(0), "{}", first.stderr);
+    let text = config(folder);
+    for more in [&["import", "-"][..], &["import", "-", "--rename"]] {
+        let again = fed(folder, more, &server("a", "aaaa1234bbb"));
+        assert_eq!((again.code, config(folder)), (Some(0), text.clone()), "{}", again.stderr);
+    }
+    let other = fed(folder, &["import", "-", "--rename"], &server("b", "cccc1234ddd"));
+    assert_eq!(other.code, Some(0), "{}", other.stderr);
+    for words in [
+        "  h:\n",
+        "OTHER_TOKEN: ${H_OTHER_TOKEN}\n",
+        "  h_2:\n",
+        "OTHER_TOKEN: ${H_OTHER_TOKEN_2}\n",
+    ] {
+        assert!(config(folder).contains(words), "{words}\n{}", config(folder));
+    }
+    assert!(other.stdout.contains("set `H_OTHER_TOKEN_2` instead"), "{}", other.stdout);
+    assert!(other.stderr.contains("needs `H_OTHER_TOKEN_2`"), "{}", other.stderr);
+    assert!(!other.stderr.contains("needs `H_OTHER_TOKEN` "), "{}", other.stderr);
+    // What is replaced leaves its variable to what replaces it.
+    let over = fed(folder, &["import", "-", "--overwrite"], &server("c", "eeee1234fff"));
+    assert_eq!(over.code, Some(0), "{}", over.stderr);
+    assert_eq!(config(folder).matches("${H_OTHER_TOKEN}").count(), 1, "{}", config(folder));
+    // Whoever has it set knows that it is another.
+    let set = [("H_OTHER_TOKEN", "eeee1234fff")];
+    fs::write(folder.join("h.json"), server("c", "gggg1234hhh")).unwrap();
+    let known = tollgate_with(folder, &["import", "h.json", "--rename"], &set);
+    assert_eq!(known.code, Some(0), "{}", known.stderr);
+    assert!(config(folder).contains("${H_OTHER_TOKEN_3}"), "{}", config(folder));
+}
+
+#[test]
+fn names_that_are_alike_clash() {
+    let folder = folder();
+    let folder = folder.path();
+    let alike = r#"{"mcpServers": {"WEB": {"url": "https://a.test/mcp"}}}"#;
+    assert_eq!(fed(folder, &["import", "-"], alike).code, Some(1));
+    let renamed = fed(folder, &["import", "-", "--rename"], alike);
+    assert_eq!(renamed.code, Some(0), "{}", renamed.stderr);
+    assert!(config(folder).contains("  WEB_2:\n"), "{}", config(folder));
+    let over = fed(folder, &["import", "-", "--overwrite"], alike);
+    assert_eq!(over.code, Some(0), "{}", over.stderr);
+    assert!(config(folder).contains("  web:\n    url: https://a.test/mcp\n"), "{}", config(folder));
+}
+
+#[test]
+fn only_those_that_were_asked_for_count() {
+    let folder = folder();
+    let folder = folder.path();
+    let web = run(folder, &["import", "cursor", "--only", "web", "--overwrite"]);
+    assert_eq!(web.code, Some(0), "{}", web.stderr);
+    assert!(!web.stderr.contains("needs"), "{}", web.stderr);
+    let text = config(folder);
+    let none = run(folder, &["import", "cursor", "--only", "git,nosuch"]);
+    assert_eq!(none.code, Some(1), "{}", none.stderr);
+    assert!(none.stderr.contains("there is no server `nosuch` in it"), "{}", none.stderr);
+    assert_eq!(config(folder), text);
+}
+
+#[test]
+fn links_of_editors_are_taken_from_the_command_line() {
+    let folder = folder();
+    let folder = folder.path();
+    let server = "%7B%22name%22%3A%22pg%22%2C%22url%22%3A%22https%3A%2F%2Fpg.test%2Fmcp%22%7D";
+    for scheme in ["vscode", "vscode-insiders"] {
+        let link = run(folder, &["import", &format!("{scheme}:mcp/install?{server}")]);
+        assert_eq!(link.code, Some(0), "{}", link.stderr);
+        assert!(config(folder).contains("  pg:\n"), "{}", config(folder));
+    }
+}
+
 #[test]
 fn a_name_that_was_made_free_is_taken_for_the_next() {
     let folder = folder();

@@ -4,13 +4,16 @@
 use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
+use tollgate_core::secret::Secret;
 
 use crate::cli::import::Import;
 use crate::config::edit::{self, Edit};
 use crate::failure::Failure;
-use crate::import::{Found, Imported};
+use crate::import::{Found, Imported, folded};
 use crate::output::Output;
 use crate::prompt;
+
+use super::variables::{There, Variables, holds};
 
 /// What to do about a name that is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,11 +39,17 @@ impl Clash {
 }
 
 /// What the config has, by section and name; grows with what is planned.
-pub(super) struct Known(BTreeMap<(String, String), Value>);
+pub(super) struct Known(BTreeMap<(String, String), Entry>);
+
+struct Entry {
+    /// As it is written; it is found by what it is taken for.
+    name: String,
+    keys: Value,
+}
 
 impl Known {
     pub(super) fn of(config: &Value) -> Self {
-        let mut known = BTreeMap::new();
+        let mut known = Self(BTreeMap::new());
         for section in ["servers", "agents", "providers", "models"] {
             for name in edit::names(config, section) {
                 let entry = match &config[section] {
@@ -48,18 +57,19 @@ impl Known {
                     map => map.get(&name),
                 };
                 let entry = entry.cloned().unwrap_or(Value::Null);
-                known.insert((section.to_owned(), name), without_name(entry));
+                known.put(section, &name, without_name(entry));
             }
         }
-        Self(known)
+        known
     }
 
-    fn get(&self, section: &str, name: &str) -> Option<&Value> {
-        self.0.get(&(section.to_owned(), name.to_owned()))
+    fn get(&self, section: &str, name: &str) -> Option<&Entry> {
+        self.0.get(&(section.to_owned(), folded(section, name)))
     }
 
-    fn put(&mut self, section: &str, name: &str, keys: &Map<String, Value>) {
-        self.0.insert((section.to_owned(), name.to_owned()), json!(keys));
+    fn put(&mut self, section: &str, name: &str, keys: Value) {
+        let entry = Entry { name: name.to_owned(), keys };
+        self.0.insert((section.to_owned(), folded(section, name)), entry);
     }
 
     fn free(&self, section: &str, name: &str) -> String {
@@ -85,7 +95,8 @@ pub(super) enum Step {
     Add,
     /// It is there, word for word.
     Same,
-    Overwrite,
+    /// What is there is called that.
+    Overwrite(String),
     Skip,
     Rename(String),
     /// Somebody has to say what.
@@ -97,7 +108,7 @@ impl Step {
         match self {
             Self::Add | Self::Rename(_) => "+",
             Self::Same => "=",
-            Self::Overwrite => "~",
+            Self::Overwrite(_) => "~",
             Self::Skip | Self::Open => "!",
         }
     }
@@ -106,7 +117,7 @@ impl Step {
         match self {
             Self::Add => "add",
             Self::Same => "same",
-            Self::Overwrite => "overwrite",
+            Self::Overwrite(_) => "overwrite",
             Self::Skip => "skip",
             Self::Rename(_) => "rename",
             Self::Open => "clash",
@@ -117,7 +128,7 @@ impl Step {
         match self {
             Self::Add => String::new(),
             Self::Same => " (there already)".to_owned(),
-            Self::Overwrite => " (replaces one of this name)".to_owned(),
+            Self::Overwrite(_) => " (replaces one of this name)".to_owned(),
             Self::Skip => " (left out: there is one of this name)".to_owned(),
             Self::Rename(name) => format!(" (as `{name}`: there is one of this name)"),
             Self::Open => " (there is one of this name)".to_owned(),
@@ -135,11 +146,11 @@ impl Line {
     /// The next one has to get along with it.
     fn note(&self, known: &mut Known) {
         let name = match &self.step {
-            Step::Add | Step::Overwrite => &self.found.name,
-            Step::Rename(name) => name,
+            Step::Add => &self.found.name,
+            Step::Overwrite(name) | Step::Rename(name) => name,
             Step::Same | Step::Skip | Step::Open => return,
         };
-        known.put(self.section, name, &self.found.keys);
+        known.put(self.section, name, json!(self.found.keys));
     }
 }
 
@@ -149,23 +160,37 @@ impl Plan {
     pub(super) async fn make(
         imported: &Imported,
         known: &mut Known,
+        (variables, given): (&Variables<'_>, &mut Vec<(String, Secret)>),
         (clash, output): (Clash, Output),
     ) -> Result<Self, Failure> {
         let mut lines = Vec::new();
         for found in &imported.servers {
-            let step = step(("servers", found), known, (clash, output)).await?;
-            let line = Line { section: "servers", found: found.clone(), step };
+            let there = known.get("servers", &found.name).map(|there| &there.keys);
+            let there = match there {
+                Some(there) if clash == Clash::Rename => There::KeepsIfUnset(there),
+                Some(there) => There::Keeps(there),
+                None => There::Nothing,
+            };
+            let mut fitted = variables.fitted(found, there, given);
+            let step = step(("servers", &fitted), known, (clash, output)).await?;
+            if let Step::Rename(_) = step {
+                fitted = variables.fitted(found, There::Nothing, given);
+            }
+            let line = Line { section: "servers", found: fitted, step };
             line.note(known);
             lines.push(line);
         }
         for other in &imported.others {
             // Only servers are taken out of a file again.
-            let step = match known.get(other.section, &other.found.name) {
-                Some(there) if *there == json!(other.found.keys) => Step::Same,
+            let there = known.get(other.section, &other.found.name).map(|there| &there.keys);
+            let keeps = there.map_or(There::Nothing, There::Keeps);
+            let found = variables.fitted(&other.found, keeps, given);
+            let step = match there {
+                Some(there) if *there == json!(found.keys) => Step::Same,
                 Some(_) => Step::Skip,
                 None => Step::Add,
             };
-            let line = Line { section: other.section, found: other.found.clone(), step };
+            let line = Line { section: other.section, found, step };
             line.note(known);
             lines.push(line);
         }
@@ -178,9 +203,10 @@ impl Plan {
             let name = match step {
                 Step::Add => found.name.clone(),
                 Step::Rename(name) => name.clone(),
-                Step::Overwrite => {
-                    edits.push(Edit::Remove { name: found.name.clone() });
-                    found.name.clone()
+                Step::Overwrite(there) => {
+                    // Agents may name it: it stays what it is called.
+                    edits.push(Edit::Remove { name: there.clone() });
+                    there.clone()
                 }
                 Step::Same | Step::Skip | Step::Open => continue,
             };
@@ -190,6 +216,19 @@ impl Plan {
             });
         }
         edits
+    }
+
+    /// The keys of each server.
+    pub(super) fn servers(&self) -> impl Iterator<Item = &Map<String, Value>> {
+        let servers = self.0.iter().filter(|line| line.section == "servers");
+        servers.map(|line| &line.found.keys)
+    }
+
+    /// Whether a variable is named in anything that is not left out.
+    pub(super) fn names(&self, variable: &str) -> bool {
+        let reference = format!("${{{variable}}}");
+        let mut kept = self.0.iter().filter(|line| line.step != Step::Skip);
+        kept.any(|line| line.found.keys.values().any(|value| holds(value, &reference)))
     }
 
     /// Whether somebody still has to say something.
@@ -210,20 +249,20 @@ async fn step(
     (clash, output): (Clash, Output),
 ) -> Result<Step, Failure> {
     let Some(there) = known.get(section, &found.name) else { return Ok(Step::Add) };
-    if *there == json!(found.keys) {
+    if there.keys == json!(found.keys) {
         return Ok(Step::Same);
     }
     let renamed = || Step::Rename(known.free(section, &found.name));
     Ok(match clash {
-        Clash::Overwrite => Step::Overwrite,
+        Clash::Overwrite => Step::Overwrite(there.name.clone()),
         Clash::Skip => Step::Skip,
         Clash::Rename => renamed(),
         Clash::Leave => Step::Open,
         Clash::Ask => {
-            let question = format!("there is a server `{}` already", found.name);
+            let question = format!("there is a server `{}` already", there.name);
             let choices = [("skip", 's'), ("overwrite", 'o'), ("rename", 'r')];
             match prompt::choose(output, &question, &choices).await? {
-                'o' => Step::Overwrite,
+                'o' => Step::Overwrite(there.name.clone()),
                 'r' => renamed(),
                 _ => Step::Skip,
             }

@@ -43,7 +43,12 @@ pub(super) fn find(wanted: &Import, folders: Option<&Folders>) -> Result<Vec<Sou
         return Ok(vec![Source { file: Some(path.to_owned()), ..read(path)? }]);
     }
     // A pasted line; a path has no blanks, or is there.
-    if typed.contains("://") || typed.contains(char::is_whitespace) || typed.starts_with('{') {
+    let is_link = ["vscode:", "vscode-insiders:"].iter().any(|it| typed.starts_with(it));
+    if is_link
+        || typed.contains("://")
+        || typed.contains(char::is_whitespace)
+        || typed.starts_with('{')
+    {
         return Ok(vec![plain("the command line", typed.to_owned())]);
     }
     Err(unknown(typed, "a file, a program or a command line in quotes"))

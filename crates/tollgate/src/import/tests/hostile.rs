@@ -1,9 +1,13 @@
 //! Texts that nobody means well with.
 
+use std::path::Path;
+
 use serde_json::json;
 
 use super::super::{Asked, Unreadable, read};
 use super::{asked, dropped, imported, refused, servers};
+use crate::clients::Client;
+use crate::config::{Environment, Request, load_text};
 
 #[test]
 fn b_cf_1_nothing_is_said_to_be_nothing() {
@@ -40,12 +44,12 @@ fn b_cf_6_ids_are_made_to_fit_and_stay_apart() {
     let long = "x".repeat(300);
     let text = json!({"mcpServers": {
         "..": {"command": "a"}, "": {"command": "b"}, "Würfel": {"command": "c"}, "A b": {"command": "d"},
-        "a_b": {"command": "e"}, long: {"command": "f"}, "1st": {"command": "g"}, "<b>": {"command": "h"},
+        "a-b": {"command": "e"}, long: {"command": "f"}, "1st": {"command": "g"}, "<b>": {"command": "h"},
     }});
     let imported = imported(&text.to_string());
     let names: Vec<&str> = imported.servers.iter().map(|it| it.name.as_str()).collect();
     let long = "x".repeat(64);
-    assert_eq!(names, ["server", "server_2", "W_rfel", "A_b", "a_b_2", &long, "s_1st", "b"]);
+    assert_eq!(names, ["server", "server_2", "W_rfel", "A_b", "a-b_2", &long, "s_1st", "b"]);
     for name in names {
         assert!(tollgate_core::id::ServerId::parse(name).is_ok(), "{name}");
     }
@@ -58,12 +62,15 @@ fn b_cf_7_what_cannot_be_reached_is_left_behind_with_the_reason() {
         "ws": {"type": "websocket", "url": "wss://x.test"},
         "env": {"command": "x", "env": {"A": 1, "B": true, "C": null, "D": ["x"]}},
         "args": {"command": "x", "args": [1, {"a": 2}]},
-        "blank": {"command": "  "}
+        "blank": {"command": "  "}, "socket": {"url": "ws://x.test"}, "later": {"url": "${URL}"}
     }}"#;
     let imported = imported(text);
     assert_eq!(
         servers(&imported),
-        json!({"both": {"command": ["x"]}, "env": {"command": ["x"]}, "args": {"command": ["x"]}})
+        json!({
+            "both": {"command": ["x"]}, "env": {"command": ["x"]}, "args": {"command": ["x"]},
+            "later": {"url": "${URL}"},
+        })
     );
     let dropped = dropped(&imported);
     for line in [
@@ -73,6 +80,7 @@ fn b_cf_7_what_cannot_be_reached_is_left_behind_with_the_reason() {
         "mcpServers.env.env: is not a map of texts",
         "mcpServers.args.args: is not a list of texts",
         "mcpServers.blank: it has neither a command nor a URL",
+        "mcpServers.socket: its address begins with neither `http://` nor `https://`",
     ] {
         assert!(dropped.contains(line), "{line}\n---\n{dropped}");
     }
@@ -106,6 +114,99 @@ fn broken_texts_are_refused_with_the_place() {
     }
     let strange = "{\"users\": {\"a\": {\"name\": \"b\"}}}";
     assert_eq!(refused(strange), Unreadable::Unknown);
+}
+
+/// Whoever wrote the file would be sent what is in it.
+#[test]
+fn files_are_read_only_for_those_whose_syntax_has_them() {
+    struct Files;
+    impl Environment for Files {
+        fn variable(&self, _: &str) -> Option<String> {
+            Some("v".to_owned())
+        }
+        fn file(&self, path: &str) -> std::io::Result<String> {
+            panic!("{path} was read")
+        }
+    }
+    let tricks = [
+        "${file:/x}",
+        "$${file:/x}",
+        "${${file:/x}}",
+        "$${${file:/x}}",
+        "${A:-${file:/x}}",
+        "{file:/x}",
+        "${A$}${file:/x}",
+        "$$A${file:/x}",
+        "${file:/x",
+        "${env:file:/x}",
+    ];
+    for trick in tricks {
+        let text = json!({"mcpServers": {
+            "a": {"url": format!("https://x.test/{trick}?token={trick}"), "headers": {"X": trick, "Authorization": format!("Bearer {trick}")}},
+            "b": {"url": "https://x.test", "oauth": {"clientId": trick, "scopes": [trick]}, "excludeTools": [trick]},
+            "c": {"command": trick, "args": [trick, "--token", trick], "env": {"K": trick}, "cwd": trick},
+        }});
+        for imported in [
+            imported(&text.to_string()),
+            imported(
+                &text.to_string().replace("clientId", "client_id").replace("excludeTools", "y"),
+            ),
+        ] {
+            let config = json!({"servers": servers(&imported)}).to_string();
+            let _ = load_text(Path::new("t"), config.as_bytes(), &Request::default(), &Files);
+        }
+    }
+    let one = r#"{"mcpServers": {"a": {"url": "https://x.test", "headers": {"X": "${file:/x}"}}}}"#;
+    let one = imported(one);
+    assert_eq!(servers(&one)["a"]["headers"]["X"], "$${file:/x}");
+    assert_eq!(one.servers[0].notes, ["`${file:/x}` means nothing here and is kept as it stands"]);
+    let own = r#"{"servers": {"a": {"url": "https://x.test", "headers": {"X": "${file:/x}"}}}}"#;
+    assert_eq!(servers(&imported(own))["a"]["headers"]["X"], "${file:/x}");
+    let theirs = Asked { client: Client::find("vscode"), ..asked() };
+    assert_eq!(servers(&read(own, &theirs).unwrap())["a"]["headers"]["X"], "$${file:/x}");
+    let opencode = r#"{"mcp": {"a": {"type": "remote", "url": "https://x.test", "headers": {"X": "{file:/x}", "Y": "{file:~/y}"}}}}"#;
+    let opencode = imported(opencode);
+    assert_eq!(servers(&opencode)["a"]["headers"], json!({"X": "${file:/x}", "Y": "{file:~/y}"}));
+    let note = "`{file:~/y}` is kept as it stands; write `${file:/…}` for it";
+    assert_eq!(opencode.servers[0].notes, [note]);
+}
+
+#[test]
+fn a_list_of_no_tools_allows_none() {
+    for text in [
+        "[mcp_servers.a]\ncommand = \"x\"\nenabled_tools = []\ndisabled_tools = [\"b\"]\n",
+        r#"{"mcpServers": {"a": {"command": "x", "tools": []}}}"#,
+        r#"{"mcpServers": {"a": {"command": "x", "includeTools": [], "excludeTools": ["b"]}}}"#,
+    ] {
+        let imported = imported(text);
+        assert_eq!(servers(&imported), json!({"a": {"command": ["x"], "deny": ["*"]}}), "{text}");
+        assert_eq!(imported.servers[0].notes, ["none of its tools may be used there"]);
+    }
+    let goose = "extensions:\n  a: {type: stdio, cmd: x, available_tools: []}\n";
+    assert_eq!(servers(&imported(goose)), json!({"a": {"command": ["x"]}}));
+}
+
+#[test]
+fn one_way_to_authorize_is_kept() {
+    let text = r#"{"mcpServers": {
+        "off": {"url": "https://a.test", "oauth": {"enabled": false, "clientId": "x"}},
+        "both": {"url": "https://b.test", "headers": {"Authorization": "Bearer ${T}"}, "oauth": {}},
+        "basic": {"url": "https://c.test", "headers": {"authorization": "Basic ${T}"}, "oauth": {}}
+    }}"#;
+    let imported = imported(text);
+    assert_eq!(
+        servers(&imported),
+        json!({
+            "off": {"url": "https://a.test"},
+            "both": {"url": "https://b.test", "auth": {"token": "${T}"}},
+            "basic": {"url": "https://c.test", "headers": {"Authorization": "Basic ${T}"}},
+        })
+    );
+    let why = "it says who it is by a header, and that was taken";
+    assert_eq!(
+        dropped(&imported),
+        format!("mcpServers.both.oauth: {why}\nmcpServers.basic.oauth: {why}\n")
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::super::{Asked, read};
-use super::{asked, imported, refused, servers};
+use super::{asked, dropped, imported, refused, servers};
 
 #[expect(clippy::needless_pass_by_value, reason = "it is written where it is called")]
 fn check(text: &str, expected: Value) {
@@ -91,6 +91,57 @@ fn lines_that_add_servers_elsewhere_add_them_here() {
 }
 
 #[test]
+fn flags_of_others_do_not_become_names() {
+    let claude = imported(
+        "claude mcp add --transport http --client-id abc --callback-port 8080 --client-secret x https://x.test/mcp",
+    );
+    assert_eq!(
+        servers(&claude),
+        json!({"x": {"url": "https://x.test/mcp", "auth": {"login": true, "client_id": "abc"}}})
+    );
+    assert_eq!(dropped(&claude), "--client-secret: is a flag that is not known\n");
+    let gemini = imported("gemini mcp add --include-tools a,b --exclude-tools=c --trust x npx y");
+    assert_eq!(
+        servers(&gemini),
+        json!({"x": {"command": ["npx", "y"], "allow": ["a", "b"], "deny": ["c"]}})
+    );
+    assert!(dropped(&gemini).starts_with("--trust: "));
+}
+
+#[test]
+fn variables_of_a_shell_are_variables_here() {
+    check(
+        "K=$KEY npx gh --dir $HOME/dir --key $API_KEY ${B} $1",
+        json!({"gh": {
+            "command": ["npx", "gh", "--dir", "${HOME}/dir", "--key", "${API_KEY}", "${B}", "$1"],
+            "env": {"K": "${KEY}"},
+        }}),
+    );
+    check(
+        "claude mcp add x https://x.test/mcp -H \"Authorization: Bearer $T\"",
+        json!({"x": {"url": "https://x.test/mcp", "auth": {"token": "${T}"}}}),
+    );
+}
+
+#[test]
+fn blanks_in_the_path_of_a_program_are_its_own() {
+    let mac = "/Applications/My App.app/bin/srv";
+    for (command, words) in [
+        (mac, json!([mac])),
+        ("/usr/bin/x -y z", json!(["/usr/bin/x", "-y", "z"])),
+        ("/usr/bin/python3 /srv/x.py", json!(["/usr/bin/python3", "/srv/x.py"])),
+        ("'/opt/my app/x' y", json!(["/opt/my app/x", "y"])),
+    ] {
+        let text = json!({"mcpServers": {"a": {"command": command}}}).to_string();
+        check(&text, json!({"a": {"command": words}}));
+    }
+    check(
+        r#""/opt/my app/server" --x"#,
+        json!({"server": {"command": ["/opt/my app/server", "--x"]}}),
+    );
+}
+
+#[test]
 fn links_that_install_are_opened() {
     check(
         "cursor://anysphere.cursor-deeplink/mcp/install?name=pg&config=eyJ1cmwiOiJodHRwczovL3BnLnRlc3QvbWNwIn0%3D",
@@ -100,6 +151,24 @@ fn links_that_install_are_opened() {
         "vscode:mcp/install?%7B%22name%22%3A%22pg%22%2C%22url%22%3A%22https%3A%2F%2Fpg.test%2Fmcp%22%7D",
         json!({"pg": {"url": "https://pg.test/mcp"}}),
     );
+    let server = "%7B%22type%22%3A%22http%22%2C%22url%22%3A%22https%3A%2F%2Fpg.test%2Fmcp%22%7D";
+    for host in ["vscode.dev", "insiders.vscode.dev"] {
+        check(
+            &format!(
+                "https://{host}/redirect/mcp/install?name=my%20pg&config={server}&quality=insiders"
+            ),
+            json!({"my_pg": {"url": "https://pg.test/mcp"}}),
+        );
+        let link = format!("vscode:mcp/install?{server}").replace('%', "%25");
+        check(
+            &format!("https://{host}/redirect?url={link}"),
+            json!({"pg": {"url": "https://pg.test/mcp"}}),
+        );
+        for query in ["name=x", "config=%zz", ""] {
+            let why = refused(&format!("https://{host}/redirect/mcp/install?{query}")).to_string();
+            assert_eq!(why, "the link carries nothing that can be read");
+        }
+    }
     for text in ["cursor://anysphere.cursor-deeplink/mcp/install?name=x", "vscode:mcp/install?%zz"]
     {
         assert_eq!(refused(text).to_string(), "the link carries nothing that can be read");

@@ -42,7 +42,7 @@ fn no_literal_secret_comes_through() {
 }
 
 #[test]
-fn two_secrets_of_one_name_get_two_variables() {
+fn names_that_are_alike_get_variables_of_their_own() {
     let text = r#"{"mcpServers": {
         "a-b": {"url": "https://a.test/mcp", "headers": {"Authorization": "Bearer canary-1"}},
         "a_b": {"url": "https://b.test/mcp", "headers": {"Authorization": "Bearer canary-2"}},
@@ -51,8 +51,8 @@ fn two_secrets_of_one_name_get_two_variables() {
     let imported = imported(text);
     let written = servers(&imported);
     assert_eq!(written["a-b"]["auth"]["token"], "${A_B_TOKEN}");
-    assert_eq!(written["a_b"]["auth"]["token"], "${A_B_TOKEN_2}");
     assert_eq!(written["a_b_2"]["auth"]["token"], "${A_B_2_TOKEN}");
+    assert_eq!(written["a_b_3"]["auth"]["token"], "${A_B_3_TOKEN}");
 }
 
 #[test]
@@ -69,14 +69,36 @@ fn variables_of_others_are_read_and_nothing_else_is_expanded() {
             "${A:-b c}",
             "${B}",
             "${TOLLGATE_INPUT_MY_ID}",
-            "${file:/run/secrets/x}",
+            "$${file:/run/secrets/x}",
             "$${command:do}",
             "$${A",
             "$${C}",
-            "$${${D}}",
+            "$${$${D}}",
             "/",
             "{env:NOT}",
             "$NOT"
         ])
     );
+}
+
+#[test]
+fn a_default_that_is_a_secret_is_not_written_down() {
+    let text = r#"{"mcpServers": {"a": {
+        "command": "x",
+        "args": ["--header=X-Api-Key:canary-1", "--dir=a:b", "${API_KEY:-canary-2}", "${MODE:-fast}", "$${T:-x}"],
+        "env": {"DB_PASSWORD": "${PW:-canary-3}", "TOKEN_FILE": "${TOKEN_FILE:-/run/x}", "A_TOKEN": "${B:-true}"}
+    }, "b": {"url": "https://b.test", "headers": {"Authorization": "Bearer ${K:-canary-4}"}}}}"#;
+    let imported = imported(text);
+    assert_eq!(
+        servers(&imported),
+        json!({
+            "a": {
+                "command": ["x", "--header=X-Api-Key:${A_X_API_KEY}", "--dir=a:b", "${API_KEY}", "${MODE:-fast}", "$${T:-x}"],
+                "env": {"DB_PASSWORD": "${PW}", "TOKEN_FILE": "${TOKEN_FILE:-/run/x}", "A_TOKEN": "${B:-true}"},
+            },
+            "b": {"url": "https://b.test", "auth": {"token": "${K}"}},
+        })
+    );
+    let names: Vec<&str> = imported.given.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["A_X_API_KEY", "API_KEY", "PW", "K"]);
 }

@@ -1,0 +1,138 @@
+//! Names of the variables that stand for secrets. A name has one value, so one that the config
+//! refers to already is not given to another secret.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+use tollgate_core::secret::Secret;
+
+use crate::config::{Environment, is_variable};
+use crate::import::{Found, variable};
+
+pub(super) struct Variables<'a> {
+    /// What the config refers to.
+    named: BTreeSet<String>,
+    environment: &'a dyn Environment,
+}
+
+/// Whether an entry that is there may keep a name that it has where the new one has it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum There<'a> {
+    Nothing,
+    Keeps(&'a Value),
+    /// Unless the variable is set, and to something else.
+    KeepsIfUnset(&'a Value),
+}
+
+impl<'a> Variables<'a> {
+    pub(super) fn of(config: &Value, environment: &'a dyn Environment) -> Self {
+        let mut named = BTreeSet::new();
+        collect(config, &mut named);
+        Self { named, environment }
+    }
+
+    /// `found` with names that are its own; those that are new are added to `given`.
+    pub(super) fn fitted(
+        &self,
+        found: &Found,
+        there: There<'_>,
+        given: &mut Vec<(String, Secret)>,
+    ) -> Found {
+        let mut fitted = found.clone();
+        let keys = Value::Object(found.keys.clone());
+        let prefix = format!("{}_", variable(&found.name));
+        for (name, value) in given.clone() {
+            let reference = format!("${{{name}}}");
+            // Whoever named it themselves means the one that is there.
+            if !name.starts_with(&prefix)
+                || !holds(&keys, &reference)
+                || self.is_free(&name, &value)
+            {
+                continue;
+            }
+            let there = match there {
+                There::Keeps(there) => Some(there),
+                There::KeepsIfUnset(there) => {
+                    Some(there).filter(|_| self.environment.variable(&name).is_none())
+                }
+                There::Nothing => None,
+            };
+            if there.is_some_and(|there| stands(&keys, there, &reference)) {
+                continue;
+            }
+            let fresh = self.fresh(&name, &value, given);
+            let written = format!("${{{fresh}}}");
+            fitted.keys.values_mut().for_each(|it| replace(it, (&reference, &written)));
+            for note in &mut fitted.notes {
+                *note = note.replace(&format!("`{name}`"), &format!("`{fresh}`"));
+            }
+            if !given.iter().any(|(known, _)| *known == fresh) {
+                given.push((fresh, value));
+            }
+        }
+        fitted
+    }
+
+    fn is_free(&self, name: &str, value: &Secret) -> bool {
+        let is_set = || self.environment.variable(name).as_deref() == Some(value.reveal());
+        !self.named.contains(name) || is_set()
+    }
+
+    fn fresh(&self, name: &str, value: &Secret, given: &[(String, Secret)]) -> String {
+        let is_other = |(known, its): &(String, Secret), name: &str| {
+            known == name && its.reveal() != value.reveal()
+        };
+        let mut names = (2..).map(|number| format!("{name}_{number}"));
+        let free = names.find(|name| {
+            self.is_free(name, value) && !given.iter().any(|known| is_other(known, name))
+        });
+        free.unwrap_or_default()
+    }
+}
+
+/// Whether a text in it has this reference.
+pub(super) fn holds(value: &Value, reference: &str) -> bool {
+    match value {
+        Value::String(text) => text.contains(reference),
+        Value::Array(items) => items.iter().any(|it| holds(it, reference)),
+        Value::Object(pairs) => pairs.values().any(|it| holds(it, reference)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => false,
+    }
+}
+
+/// Whether `there` has the reference wherever `keys` have it. In lists the place does not matter.
+fn stands(keys: &Value, there: &Value, reference: &str) -> bool {
+    match keys {
+        Value::Object(pairs) => pairs.iter().all(|(key, value)| {
+            !holds(value, reference)
+                || there.get(key).is_some_and(|it| stands(value, it, reference))
+        }),
+        _ => holds(there, reference),
+    }
+}
+
+fn replace(value: &mut Value, (from, to): (&str, &str)) {
+    match value {
+        Value::String(text) => *text = text.replace(from, to),
+        Value::Array(items) => items.iter_mut().for_each(|it| replace(it, (from, to))),
+        Value::Object(pairs) => pairs.values_mut().for_each(|it| replace(it, (from, to))),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
+
+fn collect(value: &Value, names: &mut BTreeSet<String>) {
+    match value {
+        Value::String(text) => {
+            for part in text.split("${").skip(1) {
+                let inside = part.split('}').next().unwrap_or_default();
+                let name = inside.split(":-").next().unwrap_or_default();
+                if is_variable(name) {
+                    names.insert(name.to_owned());
+                }
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|it| collect(it, names)),
+        Value::Object(pairs) => pairs.values().for_each(|it| collect(it, names)),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
+    }
+}
