@@ -12,7 +12,7 @@ use tollgate_server::keyring::{MadeKey, Shown, Wanted};
 
 use super::tools::items;
 use crate::app::{self, Kept, blocking};
-use crate::cli::{Keys, NewKey};
+use crate::cli::keys::{Keys, NewKey};
 use crate::config::Config;
 use crate::failure::Failure;
 use crate::gateway::{Gateway, Remote};
