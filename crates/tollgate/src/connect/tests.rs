@@ -78,7 +78,7 @@ fn an_entry_is_put_beside_what_is_there() {
     check(
         "{\n  // mine\n  \"a\": 1, // one\n  \"mcpServers\": {\n    \"x\": { \"url\": \"y\" }, // last\n  },\n}\n",
         &format!(
-            "{{\n  // mine\n  \"a\": 1, // one\n  \"mcpServers\": {{\n    \"x\": {{ \"url\": \"y\" }},\n    {own} // last\n  }},\n}}\n"
+            "{{\n  // mine\n  \"a\": 1, // one\n  \"mcpServers\": {{\n    \"x\": {{ \"url\": \"y\" }}, // last\n    {own}\n  }},\n}}\n"
         ),
     );
     check(
@@ -91,6 +91,12 @@ fn an_entry_is_put_beside_what_is_there() {
         "{\n  \"mcpServers\": {\n    \"tollgate\": {\"url\": \"old\"},\n    \"x\": {}\n  }\n}\n",
         &format!("{{\n  \"mcpServers\": {{\n    {own},\n    \"x\": {{}}\n  }}\n}}\n"),
     );
+    for remark in ["// about x", "/* about x */"] {
+        check(
+            &format!("{{\n  \"mcpServers\": {{\n    \"x\": {{}} {remark}\n  }}\n}}\n"),
+            &format!("{{\n  \"mcpServers\": {{\n    \"x\": {{}}, {remark}\n    {own}\n  }}\n}}\n"),
+        );
+    }
     check(
         "{\n  \"other\": []\n}\n",
         &format!("{{\n  \"other\": [],\n  \"mcpServers\": {{\n    {own}\n  }}\n}}\n"),
