@@ -8,11 +8,13 @@ use serde_json::{Value, json};
 
 use crate::clients::{CLIENTS, Client, Place};
 
+mod hidden;
 mod link;
 mod member;
 mod sdk;
 mod written;
 
+pub use hidden::hidden;
 pub use written::{Unmerged, merged};
 
 /// Stands where a key belongs.

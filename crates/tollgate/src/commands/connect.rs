@@ -15,6 +15,9 @@ use crate::connect::{self, Access, KEY, Snippet, Target};
 use crate::failure::Failure;
 use crate::output::{Form, Output, Table, clean};
 
+/// In the place of a difference.
+const UNSHOWN: &str = "what changes is not shown: the file has secrets that could not be hidden\n";
+
 pub(super) async fn run(
     wanted: &Connect,
     config: &Config,
@@ -164,6 +167,11 @@ fn write(
     if !wanted.dry_run && old != new {
         put(&path, before.as_ref(), &new)?;
     }
+    let form = connect::form(client);
+    let diff = match diff.is_empty() {
+        true => diff,
+        false => connect::hidden(form, [old, &new], &diff).unwrap_or_else(|| UNSHOWN.to_owned()),
+    };
     let diff = match &wanted.key {
         Some(key) => diff.replace(&escaped(key), "<key>").replace(key.as_str(), "<key>"),
         None => diff,

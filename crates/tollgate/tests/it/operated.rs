@@ -74,6 +74,28 @@ fn a_client_gets_its_entry_and_keeps_its_own() {
 }
 
 #[test]
+fn what_connect_changes_is_shown_without_secrets() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::create_dir_all(folder.join("home/.cursor")).unwrap();
+    let file = folder.join("home/.cursor/mcp.json");
+    let old = "{\n  \"mcpServers\": {\n    \"a\": {\n      \"command\": \"b\",\n      \"env\": { \"GITHUB_TOKEN\": \"canary-1\" }\n    },\n    \"tollgate\": { \"url\": \"http://x.test\", \"headers\": { \"Authorization\": \"Bearer canary-2\" } }\n  }\n}\n";
+    fs::write(&file, old).unwrap();
+    for words in [
+        &["connect", "cursor", "--write", "--dry-run", "--key", "tg_new"][..],
+        &["--json", "connect", "cursor", "--write", "--dry-run", "--key", "tg_new"],
+        &["connect", "cursor", "--write", "--key", "tg_new"],
+    ] {
+        let run = with_home(folder, words);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        assert!(!run.stdout.contains("canary") && !run.stdout.contains("tg_new"), "{}", run.stdout);
+        assert!(run.stdout.contains("Bearer <hidden>"), "{}", run.stdout);
+    }
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.contains("canary-1") && text.contains("Bearer tg_new"), "{text}");
+}
+
+#[test]
 fn a_key_that_was_made_counts_as_one_that_is_configured() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
