@@ -15,6 +15,7 @@ fn target() -> Target {
         model: "sage".to_owned(),
         access: Access::Keyed,
         config: Some("/srv/tollgate.yaml".to_owned()),
+        data: None,
     }
 }
 

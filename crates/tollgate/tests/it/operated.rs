@@ -96,6 +96,23 @@ fn what_connect_changes_is_shown_without_secrets() {
 }
 
 #[test]
+fn a_client_that_starts_programs_has_no_address_and_no_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for words in [["--url", "http://x.test"], ["--key", "tg_mine"]] {
+        let run = with_home(folder, &["connect", "claude-desktop", words[0], words[1]]);
+        assert_eq!(run.code, Some(2), "{}", run.stdout);
+        assert!(run.stderr.contains("a gateway of its own"), "{}", run.stderr);
+    }
+    let run = with_home(folder, &["--data", "kept", "connect", "claude-desktop"]);
+    let entry: Value = serde_json::from_str(&run.stdout).unwrap();
+    let words = entry["mcpServers"]["tollgate"]["args"].as_array().unwrap();
+    let data = words.last().and_then(Value::as_str).unwrap();
+    assert_eq!(words[words.len() - 2], "--data");
+    assert!(data.starts_with('/') && data.ends_with("/kept"), "{data}");
+}
+
+#[test]
 fn a_key_that_was_made_counts_as_one_that_is_configured() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();
