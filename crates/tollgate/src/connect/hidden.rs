@@ -48,7 +48,7 @@ fn secrets_in(form: Form, text: &str) -> Option<Vec<String>> {
         return Some(Vec::new());
     }
     let mut search = Search(Vec::new());
-    search.value("", &written::values(form, text).ok()?, false);
+    search.value("", &written::values(form, text).ok()?, Place::Settings);
     Some(search.0)
 }
 
@@ -79,23 +79,36 @@ fn covered(text: &str, spellings: &[String]) -> String {
     out
 }
 
+/// Where a value stands.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Place {
+    Settings,
+    /// Somewhere below one of `CARRIERS`.
+    Carrier,
+}
+
 struct Search(Vec<String>);
 
 impl Search {
-    fn value(&mut self, key: &str, value: &Value, is_carried: bool) {
+    fn value(&mut self, key: &str, value: &Value, place: Place) {
         match value {
-            Value::String(text) if is_carried => self.carried(key, text),
-            Value::Number(number) if is_carried => self.carried(key, &number.to_string()),
+            Value::String(text) if place == Place::Carrier => self.carried(key, text),
+            Value::Number(number) if place == Place::Carrier => {
+                self.carried(key, &number.to_string())
+            }
             Value::String(text) => self.text(key, text),
             Value::Array(items) => {
                 let words = items.iter().filter_map(Value::as_str).map(str::to_owned);
                 self.all(&secrets_of_command(&words.collect::<Vec<_>>()));
-                items.iter().for_each(|item| self.value(key, item, is_carried));
+                items.iter().for_each(|item| self.value(key, item, place));
             }
             Value::Object(pairs) => {
                 for (key, value) in pairs {
-                    let carries = CARRIERS.contains(&key.to_lowercase().as_str());
-                    self.value(key, value, is_carried || carries);
+                    let inner = match CARRIERS.contains(&key.to_lowercase().as_str()) {
+                        true => Place::Carrier,
+                        false => place,
+                    };
+                    self.value(key, value, inner);
                 }
             }
             Value::Null | Value::Bool(_) | Value::Number(_) => {}
