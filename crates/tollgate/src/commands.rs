@@ -133,7 +133,10 @@ async fn asked(
             doctor::run(&wanted, options.request(), (output, environment)).await
         }
         Command::Bench(wanted) => bench::run(&wanted, &load()?, output).await,
-        Command::Connect(wanted) => connect::run(&wanted, &load()?, (output, environment)).await,
+        Command::Connect(wanted) => {
+            let at = (&load()?, &options.request());
+            connect::run(&wanted, at, (output, environment)).await
+        }
         Command::Servers(Servers::Look(servers)) => servers::run(&servers, &load()?, output).await,
         Command::Approvals(wanted) => approvals::run(&wanted, &load()?, output).await,
         Command::Sessions(wanted) => sessions::run(&wanted, &load()?, output).await,

@@ -8,11 +8,13 @@ use serde_json::{Value, json};
 
 use crate::clients::{CLIENTS, Client, Place};
 
+mod hidden;
 mod link;
 mod member;
 mod sdk;
 mod written;
 
+pub use hidden::hidden;
 pub use written::{Unmerged, merged};
 
 /// Stands where a key belongs.
@@ -32,6 +34,8 @@ pub struct Target {
     pub access: Access,
     /// The config that a client which starts `tollgate mcp` should name.
     pub config: Option<String>,
+    /// The data directory, where one was named.
+    pub data: Option<String>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -147,7 +151,7 @@ fn note(client: &Client, target: &Target) -> Option<String> {
             Some(format!("or: codex mcp add {NAME} --url {url}"))
         }
         "claude-desktop" => {
-            let why = "it starts programs only: `tollgate` must be on its path";
+            let why = "it starts programs only, and `tollgate mcp` is a gateway of its own: `tollgate` must be on its path";
             Some(match target.config {
                 Some(_) => why.to_owned(),
                 None => format!("{why}, and `--config FILE` names your config"),
@@ -177,7 +181,8 @@ impl Target {
     /// Of `tollgate`, for programs that speak over pipes only.
     fn arguments(&self) -> Vec<String> {
         let mut words = vec!["mcp".to_owned()];
-        for (flag, value) in [("--agent", &self.agent), ("--config", &self.config)] {
+        let said = [("--agent", &self.agent), ("--config", &self.config), ("--data", &self.data)];
+        for (flag, value) in said {
             if let Some(value) = value {
                 words.extend([flag.to_owned(), value.clone()]);
             }

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use tollgate_core::secret::Secret;
 
 use crate::clients::Client;
+use crate::config::sounds_secret;
 
 mod ava;
 mod bifrost;
@@ -38,6 +39,7 @@ mod zed;
 pub use document::parsed;
 pub use name::{folded, of_package as name_of_package, variable};
 
+use draft::Draft;
 use sheet::Sheet;
 
 /// What came out of a text.
@@ -139,6 +141,77 @@ pub fn read(text: &str, asked: &Asked<'_>) -> Result<Imported, Unreadable> {
         false => document::read(text, asked, &mut sheet)?,
     }
     Ok(sheet.finish())
+}
+
+/// Whether a text is, or holds, what nobody else should read.
+pub fn looks_secret(text: &str) -> bool {
+    Sheet::looks_secret(text)
+}
+
+/// What is not written down of a command line.
+pub fn secrets_of_command(words: &[String]) -> Vec<String> {
+    secrets_of(|draft, sheet| draft.command(sheet, words))
+}
+
+/// What is not written down of a URL.
+pub fn secrets_of_url(url: &str) -> Vec<String> {
+    let user = url.split_once("://").map_or("", |(_, rest)| rest).split(['/', '?', '#']).next();
+    let user =
+        user.and_then(|authority| authority.rsplit_once('@')).map(|(user, _)| user.to_owned());
+    user.into_iter().chain(secrets_of(|draft, sheet| draft.url(sheet, url, None))).collect()
+}
+
+fn secrets_of(write: impl FnOnce(&mut Draft, &mut Sheet<'_>)) -> Vec<String> {
+    let mut sheet = Sheet::new((Secrets::InTheEnvironment, &[]), None);
+    let mut draft = Draft::new(&mut sheet, "any");
+    write(&mut draft, &mut sheet);
+    sheet.finish().given.into_iter().map(|(_, secret)| secret.reveal().to_owned()).collect()
+}
+
+/// A server as somebody describes it, part by part.
+#[derive(Debug)]
+pub struct Described<'a> {
+    pub name: &'a str,
+    pub transport: Option<&'a str>,
+    pub reached: Reached<'a>,
+    pub env: Vec<(String, String)>,
+    pub headers: Vec<(String, String)>,
+    pub token: Option<&'a str>,
+}
+
+#[derive(Debug)]
+pub enum Reached<'a> {
+    ByCommand(&'a [String]),
+    At(&'a str),
+}
+
+/// The same keys that a file would give, and the same care for secrets.
+pub fn described(server: Described<'_>, secrets: Secrets) -> Imported {
+    let mut sheet = Sheet::new((secrets, &[]), None);
+    let mut draft = Draft::new(&mut sheet, server.name);
+    match server.reached {
+        Reached::ByCommand(words) => {
+            server.transport.into_iter().for_each(|transport| draft.put("transport", transport));
+            draft.command(&mut sheet, words);
+        }
+        Reached::At(url) => draft.url(&mut sheet, url, server.transport),
+    }
+    let mut careful = |pairs: Vec<(String, String)>| -> Vec<(String, String)> {
+        let careful = |(name, value): (String, String)| {
+            // A PIN is only digits; files have too many such numbers, a person typed this one.
+            let is_pin = sounds_secret(&name) && value.parse::<u32>().is_ok();
+            let place = (server.name, name.as_str());
+            let value = if is_pin { sheet.hidden(place, &value) } else { value };
+            (name, value)
+        };
+        pairs.into_iter().map(careful).collect()
+    };
+    let (env, headers) = (careful(server.env), careful(server.headers));
+    draft.env(&mut sheet, env);
+    draft.headers(&mut sheet, headers);
+    server.token.into_iter().for_each(|token| draft.token(&mut sheet, token));
+    sheet.server(draft);
+    sheet.finish()
 }
 
 #[cfg(test)]

@@ -10,17 +10,21 @@ use crate::app;
 use crate::cli::connect::Connect;
 use crate::clients::{Client, Folders};
 use crate::config::file::{Snapshot, create};
-use crate::config::{Config, Environment, Origin, edit};
+use crate::config::{Config, Environment, Origin, Request, edit};
 use crate::connect::{self, Access, KEY, Snippet, Target};
 use crate::failure::Failure;
 use crate::output::{Form, Output, Table, clean};
 
+/// In the place of a difference.
+const UNSHOWN: &str = "what changes is not shown: the file has secrets that could not be hidden\n";
+
 pub(super) async fn run(
     wanted: &Connect,
-    config: &Config,
+    (config, request): (&Config, &Request),
     (output, environment): (Output, &dyn Environment),
 ) -> Result<(), Failure> {
-    let target = target(wanted, config).await?;
+    let data = request.data.as_ref().map(|path| absolute(path).display().to_string());
+    let target = Target { data, ..target(wanted, config).await? };
     let Some(typed) = &wanted.client else {
         list(&target, output);
         return Ok(());
@@ -30,6 +34,11 @@ pub(super) async fn run(
         let known = known.join(", ");
         return Err(Failure::Usage(format!("`{typed}` is not known; there are {known}")));
     };
+    if snippet.id == "claude-desktop" && (wanted.url.is_some() || wanted.key.is_some()) {
+        let why = "it starts `tollgate mcp`, a gateway of its own with the same config, which has \
+                   no address and asks for no key; leave `--url` and `--key` out";
+        return Err(Failure::Usage(format!("{}: {why}", snippet.name)));
+    }
     if let Some(key) = &wanted.key {
         snippet.text = snippet.text.replace(KEY, key);
         snippet.note = snippet.note.map(|note| note.replace(KEY, key));
@@ -73,7 +82,13 @@ async fn target(wanted: &Connect, config: &Config) -> Result<Target, Failure> {
         model: wanted.agent.clone().unwrap_or(usual),
         access: if is_keyed { Access::Keyed } else { Access::Open },
         config: file,
+        data: None,
     })
+}
+
+/// For a program that is started elsewhere.
+fn absolute(path: &Path) -> PathBuf {
+    std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }
 
 fn checked(url: &str) -> Result<String, Failure> {
@@ -164,6 +179,11 @@ fn write(
     if !wanted.dry_run && old != new {
         put(&path, before.as_ref(), &new)?;
     }
+    let form = connect::form(client);
+    let diff = match diff.is_empty() {
+        true => diff,
+        false => connect::hidden(form, [old, &new], &diff).unwrap_or_else(|| UNSHOWN.to_owned()),
+    };
     let diff = match &wanted.key {
         Some(key) => diff.replace(&escaped(key), "<key>").replace(key.as_str(), "<key>"),
         None => diff,

@@ -49,13 +49,16 @@ fn inserted(text: &str, map: &Map, (key, value): (&str, &Value)) -> String {
     let member = format!("\n{column}{}: {}", Value::from(key), indented(value, &column));
     match map.members.last() {
         Some(last) => {
-            let rest = &text[last.to..map.to];
-            let comma = comma(rest);
-            let at = last.to + comma.unwrap_or(0);
+            let comma = comma(&text[last.to..map.to]);
+            let behind = last.to + comma.unwrap_or(0);
+            let at = behind + remark(&text[behind..map.to]);
             let before = if comma.is_some() { "" } else { "," };
-            let after = if text[at..map.to].contains('\n') { "" } else { "\n" };
-            let tail = if after.is_empty() { String::new() } else { format!("{after}{outer}") };
-            format!("{}{before}{member}{tail}{}", &text[..at], &text[at..])
+            let tail = match text[at..map.to].contains('\n') {
+                true => String::new(),
+                false => format!("\n{outer}"),
+            };
+            let said = &text[behind..at];
+            format!("{}{before}{said}{member}{tail}{}", &text[..behind], &text[at..])
         }
         None => format!("{}{member}\n{outer}{}", &text[..map.from], &text[map.to..]),
     }
@@ -65,6 +68,15 @@ fn inserted(text: &str, map: &Map, (key, value): (&str, &Value)) -> String {
 fn comma(rest: &str) -> Option<usize> {
     let at = skip(rest, 0)?;
     rest[at..].starts_with(',').then_some(at + 1)
+}
+
+/// How far a comment goes that fills the rest of the line: it is about what stands before it.
+fn remark(rest: &str) -> usize {
+    let Some((line, _)) = rest.split_once('\n') else { return 0 };
+    let line = line.trim_end();
+    let bare = line.trim_start();
+    let is_remark = bare.starts_with("//") || bare.starts_with("/*") && bare.ends_with("*/");
+    if is_remark { line.len() } else { 0 }
 }
 
 /// The blanks that the line of a byte begins with.

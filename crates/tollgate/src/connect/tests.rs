@@ -2,7 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Access, Form, KEY, NAME, Target, Unmerged, entry, form, merged, snippet, snippets};
+use super::{
+    Access, Form, KEY, NAME, Target, Unmerged, entry, form, hidden, merged, snippet, snippets,
+};
 use crate::clients::CLIENTS;
 use crate::import::{Asked, Secrets, read};
 
@@ -13,6 +15,7 @@ fn target() -> Target {
         model: "sage".to_owned(),
         access: Access::Keyed,
         config: Some("/srv/tollgate.yaml".to_owned()),
+        data: None,
     }
 }
 
@@ -78,7 +81,7 @@ fn an_entry_is_put_beside_what_is_there() {
     check(
         "{\n  // mine\n  \"a\": 1, // one\n  \"mcpServers\": {\n    \"x\": { \"url\": \"y\" }, // last\n  },\n}\n",
         &format!(
-            "{{\n  // mine\n  \"a\": 1, // one\n  \"mcpServers\": {{\n    \"x\": {{ \"url\": \"y\" }},\n    {own} // last\n  }},\n}}\n"
+            "{{\n  // mine\n  \"a\": 1, // one\n  \"mcpServers\": {{\n    \"x\": {{ \"url\": \"y\" }}, // last\n    {own}\n  }},\n}}\n"
         ),
     );
     check(
@@ -91,6 +94,12 @@ fn an_entry_is_put_beside_what_is_there() {
         "{\n  \"mcpServers\": {\n    \"tollgate\": {\"url\": \"old\"},\n    \"x\": {}\n  }\n}\n",
         &format!("{{\n  \"mcpServers\": {{\n    {own},\n    \"x\": {{}}\n  }}\n}}\n"),
     );
+    for remark in ["// about x", "/* about x */"] {
+        check(
+            &format!("{{\n  \"mcpServers\": {{\n    \"x\": {{}} {remark}\n  }}\n}}\n"),
+            &format!("{{\n  \"mcpServers\": {{\n    \"x\": {{}}, {remark}\n    {own}\n  }}\n}}\n"),
+        );
+    }
     check(
         "{\n  \"other\": []\n}\n",
         &format!("{{\n  \"other\": [],\n  \"mcpServers\": {{\n    {own}\n  }}\n}}\n"),
@@ -164,4 +173,58 @@ fn entries_have_the_words_of_their_client() {
         let text = merged(form(client), old, &entry(client, &target())).unwrap();
         assert!(text.contains(NAME), "{}: {text}", client.id);
     }
+}
+
+/// That the difference shows none of `canary`, and what it shows.
+fn check_hidden(form: Form, old: &str, expected: &str) {
+    let entry = json!({"url": "u", "headers": {"Authorization": format!("Bearer {KEY}")}});
+    let new = merged(form, old, &entry).unwrap();
+    let diff = crate::config::edit::diff(std::path::Path::new("f"), old, &new);
+    assert!(diff.contains("canary"), "nothing to hide:\n{diff}");
+    let shown = hidden(form, [old, &new], &diff).unwrap();
+    assert!(!shown.contains("canary") && shown.contains(expected), "{shown}");
+}
+
+#[test]
+fn a_difference_shows_no_secrets_of_others() {
+    let json = Form::Json { root: "mcpServers" };
+    check_hidden(
+        json,
+        "{\n  \"mcpServers\": {\n    // mine\n    \"a\": {\"command\": \"b\", \"env\": {\"GITHUB_PAT\": \"canary\\\"\u{e9}/\", \"DEBUG\": \"true\"}}\n  }\n}\n",
+        "\"env\": {\"GITHUB_PAT\": \"<hidden>\", \"DEBUG\": \"true\"}",
+    );
+    check_hidden(
+        json,
+        "{\n  \"mcpServers\": {\n    \"a\": {\"command\": \"b\", \"args\": [\"--api-key\", \"canary-1\", \"--password=canary-2\"]}\n  }\n}\n",
+        "[\"--api-key\", \"<hidden>\", \"<hidden>\"]",
+    );
+    check_hidden(
+        json,
+        "{\n  \"mcpServers\": {\n    \"a\": {\"url\": \"https://u:canary@h.test/mcp?api_key=canary\"}\n  }\n}\n",
+        "<hidden>",
+    );
+    check_hidden(
+        json,
+        "{\n  \"mcpServers\": {\n    \"tollgate\": {\"url\": \"v\", \"headers\": {\"Authorization\": \"Bearer canary\"}}\n  }\n}\n",
+        "\"Authorization\": \"Bearer <hidden>\"",
+    );
+    check_hidden(
+        Form::Toml { root: "mcp_servers" },
+        "[mcp_servers.a]\ncommand = \"b\"\n[mcp_servers.a.env]\nMINE = 'canary'\nPORT = \"8080\"\n",
+        "MINE = '<hidden>'\n PORT = \"8080\"\n",
+    );
+    check_hidden(
+        Form::Yaml { root: "extensions" },
+        "extensions:\n  a:\n    envs:\n      MORE: |\n        canary 1\n        canary 2\n      MINE: it's a canary\n",
+        "         <hidden>\n         <hidden>\n       MINE: <hidden>\n",
+    );
+}
+
+#[test]
+fn a_secret_that_cannot_be_found_again_hides_all() {
+    let json = Form::Json { root: "mcpServers" };
+    let old = "{\"mcpServers\": {\"a\": {\"env\": {\"MINE\": \"can\\u0061ry\"}}}}";
+    assert_eq!(hidden(json, [old, old], "+ any\n"), None);
+    let commented = "+  // \"t\": \"ghp_0123456789abcdefghijABCDEFGHIJ012345\"\n+ x\n";
+    assert_eq!(hidden(json, ["", "{}"], commented).as_deref(), Some("+  <hidden>\n+ x\n"));
 }

@@ -81,7 +81,7 @@ impl Form {
     }
 }
 
-fn values(form: Form, text: &str) -> Result<Value, Unmerged> {
+pub(super) fn values(form: Form, text: &str) -> Result<Value, Unmerged> {
     let name = match form {
         Form::Json { .. } => "x.json",
         Form::Toml { .. } => "x.toml",

@@ -125,6 +125,7 @@ impl Operator for Handle {
             model: reach.model.clone(),
             access,
             config: None,
+            data: None,
         };
         connect::snippets(&target).into_iter().map(connection).collect()
     }

@@ -74,6 +74,45 @@ fn a_client_gets_its_entry_and_keeps_its_own() {
 }
 
 #[test]
+fn what_connect_changes_is_shown_without_secrets() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    fs::create_dir_all(folder.join("home/.cursor")).unwrap();
+    let file = folder.join("home/.cursor/mcp.json");
+    let old = "{\n  \"mcpServers\": {\n    \"a\": {\n      \"command\": \"b\",\n      \"env\": { \"GITHUB_TOKEN\": \"canary-1\" }\n    },\n    \"tollgate\": { \"url\": \"http://x.test\", \"headers\": { \"Authorization\": \"Bearer canary-2\" } }\n  }\n}\n";
+    fs::write(&file, old).unwrap();
+    for words in [
+        &["connect", "cursor", "--write", "--dry-run", "--key", "tg_new"][..],
+        &["--json", "connect", "cursor", "--write", "--dry-run", "--key", "tg_new"],
+        &["connect", "cursor", "--write", "--key", "tg_new"],
+    ] {
+        let run = with_home(folder, words);
+        assert_eq!(run.code, Some(0), "{}", run.stderr);
+        assert!(!run.stdout.contains("canary") && !run.stdout.contains("tg_new"), "{}", run.stdout);
+        assert!(run.stdout.contains("Bearer <hidden>"), "{}", run.stdout);
+    }
+    let text = fs::read_to_string(&file).unwrap();
+    assert!(text.contains("canary-1") && text.contains("Bearer tg_new"), "{text}");
+}
+
+#[test]
+fn a_client_that_starts_programs_has_no_address_and_no_key() {
+    let folder = tempfile::tempdir().unwrap();
+    let folder = folder.path();
+    for words in [["--url", "http://x.test"], ["--key", "tg_mine"]] {
+        let run = with_home(folder, &["connect", "claude-desktop", words[0], words[1]]);
+        assert_eq!(run.code, Some(2), "{}", run.stdout);
+        assert!(run.stderr.contains("a gateway of its own"), "{}", run.stderr);
+    }
+    let run = with_home(folder, &["--data", "kept", "connect", "claude-desktop"]);
+    let entry: Value = serde_json::from_str(&run.stdout).unwrap();
+    let words = entry["mcpServers"]["tollgate"]["args"].as_array().unwrap();
+    let data = words.last().and_then(Value::as_str).unwrap();
+    assert_eq!(words[words.len() - 2], "--data");
+    assert!(data.starts_with('/') && data.ends_with("/kept"), "{data}");
+}
+
+#[test]
 fn a_key_that_was_made_counts_as_one_that_is_configured() {
     let folder = tempfile::tempdir().unwrap();
     let folder = folder.path();

@@ -4,47 +4,47 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use tollgate_core::secret::Secret;
 use tollgate_server::operator::{Change, Mode};
 
 use super::change::Wish;
 use crate::cli::servers::Add;
 use crate::config::edit::Edit;
-use crate::config::{self, Environment, Process, is_reference, is_variable, sounds_secret};
+use crate::config::{self, Environment, Process, is_variable};
 use crate::failure::Failure;
-use crate::import::{Secrets, variable};
+use crate::import::{self, Described, Reached, Secrets};
 
 pub(super) fn wish(add: &Add, environment: &dyn Environment) -> Result<Wish, Failure> {
     let missing =
         || Failure::Usage("say what to call it: `tollgate servers add NAME …`".to_owned());
     let name = add.name.clone().ok_or_else(missing)?;
     let secrets = if add.inline { Secrets::InTheFile } else { Secrets::InTheEnvironment };
-    let mut writer = Writer { prefix: variable(&name), secrets, given: BTreeMap::new() };
-    let mut server = Map::new();
-    let mut put = |key: &str, value: Value| drop(server.insert(key.to_owned(), value));
-    if let Some(transport) = &add.transport {
-        put("transport", json!(transport));
-    }
-    match (words(add)?, &add.url) {
-        (Some(words), _) => put("command", json!(words)),
-        (None, Some(url)) => put("url", json!(url)),
+    let words = words(add)?;
+    let reached = match (&words, &add.url) {
+        (Some(words), _) => Reached::ByCommand(words),
+        (None, Some(url)) => Reached::At(url),
         (None, None) => {
             let why = "say how it is reached: `--url URL`, `--command TEXT` or `-- PROGRAM …`";
             return Err(Failure::Usage(why.to_owned()));
         }
+    };
+    let described = Described {
+        name: &name,
+        transport: add.transport.as_deref(),
+        reached,
+        env: pairs(&add.env, variable)?,
+        headers: pairs(&add.header, header)?,
+        token: add.token.as_deref(),
+    };
+    let imported = import::described(described, secrets);
+    if let Some(dropped) = imported.dropped.first() {
+        return Err(Failure::Usage(format!("{}: {}", dropped.what, dropped.why)));
     }
-    if !add.env.is_empty() {
-        put("env", writer.table("--env", &add.env)?);
-    }
+    let mut server = imported.servers.into_iter().next().map(|it| it.keys).unwrap_or_default();
+    let mut put = |key: &str, value: Value| drop(server.insert(key.to_owned(), value));
     if let Some(cwd) = &add.cwd {
         put("cwd", json!(cwd));
-    }
-    if !add.header.is_empty() {
-        put("headers", writer.table("--header", &add.header)?);
-    }
-    if let Some(token) = &add.token {
-        put("auth", json!({ "token": writer.secret("TOKEN", token) }));
     }
     if add.trusted {
         put("trusted", json!(true));
@@ -55,7 +55,7 @@ pub(super) fn wish(add: &Add, environment: &dyn Environment) -> Result<Wish, Fai
     let unset = |(name, value): &(String, Secret)| {
         environment.variable(name).as_deref() != Some(value.reveal())
     };
-    let given = writer.given.into_iter().filter(unset).collect();
+    let given = imported.given.into_iter().filter(unset).collect();
     let mode = if add.dry_run { Mode::Try } else { Mode::Apply };
     Ok(Wish { change: Change::Add { name, server, agents: add.agents.clone() }, mode, given })
 }
@@ -69,40 +69,30 @@ fn words(add: &Add) -> Result<Option<Vec<String>>, Failure> {
     }
 }
 
-struct Writer {
-    /// Of the variables that stand for this server's secrets.
-    prefix: String,
-    secrets: Secrets,
-    given: BTreeMap<String, Secret>,
+fn pairs(
+    typed: &[String],
+    split: fn(&str) -> Result<(&str, &str), &'static str>,
+) -> Result<Vec<(String, String)>, Failure> {
+    let pair = |typed: &String| match split(typed) {
+        Ok((name, value)) => Ok((name.to_owned(), value.to_owned())),
+        // What was typed may be a secret: it is not repeated.
+        Err(why) => Err(Failure::Usage(why.to_owned())),
+    };
+    typed.iter().map(pair).collect()
 }
 
-impl Writer {
-    fn table(&mut self, flag: &str, pairs: &[String]) -> Result<Value, Failure> {
-        let mut table = Map::new();
-        for pair in pairs {
-            let Some((name, value)) = pair.split_once('=').filter(|(name, _)| !name.is_empty())
-            else {
-                // The value may be a secret: it is not repeated.
-                return Err(Failure::Usage(format!("`{flag}` takes NAME=VALUE")));
-            };
-            let value = match sounds_secret(name) {
-                true => self.secret(name, value),
-                false => value.to_owned(),
-            };
-            table.insert(name.to_owned(), json!(value));
-        }
-        Ok(Value::Object(table))
-    }
+fn variable(typed: &str) -> Result<(&str, &str), &'static str> {
+    let is_name = |name: &str| !name.is_empty() && !name.contains(char::is_whitespace);
+    let pair = typed.split_once('=').filter(|(name, _)| is_name(name));
+    pair.ok_or("`--env` takes NAME=VALUE")
+}
 
-    fn secret(&mut self, name: &str, value: &str) -> String {
-        if self.secrets == Secrets::InTheFile || is_reference(value) {
-            return value.to_owned();
-        }
-        let variable = format!("{}_{}", self.prefix, variable(name));
-        let reference = format!("${{{variable}}}");
-        self.given.insert(variable, Secret::new(value));
-        reference
-    }
+/// Values have `=` and `:` of their own, so the first of them counts.
+fn header(typed: &str) -> Result<(&str, &str), &'static str> {
+    let letter = |c: char| c.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~".contains(c);
+    let pair = typed.split_once(['=', ':']).map(|(name, value)| (name.trim(), value.trim()));
+    let pair = pair.filter(|(name, _)| !name.is_empty() && name.chars().all(letter));
+    pair.ok_or("`--header` takes NAME=VALUE or 'NAME: VALUE'")
 }
 
 /// The environment, and what is said in its place: a text can be proved before the variables are

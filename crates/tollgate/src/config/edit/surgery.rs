@@ -269,9 +269,10 @@ impl<'a> Surgeon<'a> {
     }
 
     fn replaced(&self, typed: &Pair, form: Form, value: &Value) -> Result<Splice, Odd> {
-        let old = &self.text[typed.value.from..typed.value.to];
-        if old.lines().skip(1).any(|line| line.trim_start().starts_with('#') || line.contains(" #"))
-        {
+        let old = &self.text[typed.colon..typed.to()];
+        let is_comment = |line: &str| line.trim_start().starts_with('#') || line.contains(" #");
+        // A comment behind a value on one line is outside of it.
+        if old.contains('\n') && old.lines().any(is_comment) {
             return Err(Odd(format!("comments in `{}` would be lost", typed.key)));
         }
         let column = self.column(typed.from);
@@ -396,6 +397,8 @@ fn apart(text: &str, places: &[Range<usize>], at: usize) -> Range<usize> {
             let after = bare[1..].trim_start_matches(' ');
             own.start..text.len() - after.len()
         }
+        // The comma stays where a comment stands behind it.
+        (false, Some(previous)) if text[places[previous].end..own.start].contains('#') => own,
         (false, Some(previous)) => places[previous].end..own.end,
         (false, None) => own,
     }

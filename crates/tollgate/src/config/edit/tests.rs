@@ -338,5 +338,34 @@ fn a_key_of_an_agent_is_changed_where_it_stands() {
         &tools_of("a", &["b"]),
         "comments in `tools` would be lost",
     );
+    refused(
+        "agents:\n  a:\n    tools:\n      - roll # dice\n      - b\n",
+        &tools_of("a", &["b"]),
+        "comments in `tools` would be lost",
+    );
     refused("agents: {}\n", &tools_of("a", &["roll"]), "`agents` has no `a`");
+}
+
+#[test]
+fn comments_outlast_what_stands_beside_them() {
+    check(
+        "servers: { a: { command: x }, # about a\n  b: { command: y } }\n",
+        &remove("b"),
+        "servers: { a: { command: x }, # about a\n   }\n",
+    );
+    check(
+        "servers: [{ name: a, command: x }, # about a\n  { name: b, command: y }]\n",
+        &remove("b"),
+        "servers: [{ name: a, command: x }, # about a\n  ]\n",
+    );
+    refused(
+        "servers:\n  a:\n    command: x\n    enabled: # off for now\n      false\n",
+        &set("a", "enabled", json!(true)),
+        "comments in `enabled` would be lost",
+    );
+    check(
+        "servers:\n  a:\n    command: x\n    enabled: false # off for now\n",
+        &set("a", "enabled", json!(true)),
+        "servers:\n  a:\n    command: x\n    enabled: true # off for now\n",
+    );
 }

@@ -80,3 +80,52 @@ fn secrets_become_references_unless_they_are_wanted_in_the_file() {
         &["MY_DB_API_KEY"],
     );
 }
+
+#[test]
+fn secrets_are_found_wherever_they_are_typed() {
+    check(
+        "foo -- npx foo --api-key canary-1234 --port 80",
+        r#"{"command":["npx","foo","--api-key","${FOO_API_KEY}","--port","80"]}"#,
+        &["FOO_API_KEY"],
+    );
+    check(
+        "h --url 'https://h.test/mcp?api_key=canary&page=2'",
+        r#"{"url":"https://h.test/mcp?api_key=${H_API_KEY}&page=2"}"#,
+        &["H_API_KEY"],
+    );
+    check(
+        "db --env DATABASE_URL=postgres://u:canary-pw@h/d --env PIN_TOKEN=1234 -- x",
+        r#"{"command":["x"],"env":{"DATABASE_URL":"${DB_DATABASE_URL}","PIN_TOKEN":"${DB_PIN_TOKEN}"}}"#,
+        &["DB_PIN_TOKEN", "DB_DATABASE_URL"],
+    );
+    check(
+        "db --inline --env DATABASE_URL=postgres://u:pw@h/d -- x --token abc",
+        r#"{"command":["x","--token","abc"],"env":{"DATABASE_URL":"postgres://u:pw@h/d"}}"#,
+        &[],
+    );
+    check(
+        "h --url https://u:canary@h.test/mcp",
+        "the password in the URL of `h`: a URL has no user and password here; write `headers:` or `auth:`",
+        &[],
+    );
+}
+
+#[test]
+fn a_header_is_split_where_its_name_ends() {
+    for typed in ["'Authorization: Bearer abcdef='", "'authorization=Bearer abcdef='"] {
+        check(
+            &format!("web --url https://x.test --header {typed}"),
+            r#"{"url":"https://x.test","auth":{"token":"${WEB_TOKEN}"}}"#,
+            &["WEB_TOKEN"],
+        );
+    }
+    check(
+        "web --url https://x.test --header X-Kind=a:b --header 'X-Api-Key: c=d'",
+        r#"{"url":"https://x.test","headers":{"X-Kind":"a:b","X-Api-Key":"${WEB_X_API_KEY}"}}"#,
+        &["WEB_X_API_KEY"],
+    );
+    for typed in ["'Bearer canary'", "'Authorization Bearer canary='", "=canary"] {
+        let wrong = "`--header` takes NAME=VALUE or 'NAME: VALUE'";
+        check(&format!("web --url https://x.test --header {typed}"), wrong, &[]);
+    }
+}
