@@ -20,14 +20,14 @@ use tollgate_core::names::NamePattern;
 use tollgate_core::policy::Refusal;
 use tollgate_core::standing;
 use tollgate_core::turn::{Principal, Turn};
-use tollgate_mcp::Era;
 use tollgate_mcp::client::{Answer, AnswerKind, Event, Events, Progress};
 use tollgate_mcp::meta::ClientFacts;
 use tollgate_mcp::tasks::{self, Task};
+use tollgate_mcp::{Era, Revision};
 
 use super::{Asked, Gate, Made, TaskRequest};
 use crate::audit::Ledger;
-use crate::backend::{Backend, Failure, Job, Line, WaitsFor};
+use crate::backend::{Backend, Failure, Job, Line, Peer, Place, WaitsFor};
 use crate::caller::{CallError, Caller, Dialogue, Reply, Retry};
 use crate::charter::Charter;
 use crate::clock::{Clock, SystemClock};
@@ -118,6 +118,14 @@ impl Line for Scripted {
 
     fn era(&self) -> Era {
         self.era
+    }
+
+    fn peer(&self) -> Option<Peer<'_>> {
+        let revision = match self.era {
+            Era::Modern => Revision::V2026_07_28,
+            Era::Legacy => Revision::V2025_11_25,
+        };
+        Some(Peer { place: &Place::Pipe, revision })
     }
 }
 
