@@ -6,7 +6,7 @@ const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium";
 export default defineConfig({
   testDir: "tests",
   timeout: 45_000,
-  expect: { timeout: 10_000 },
+  expect: { timeout: 15_000 },
   // On two cores: most of the time a test waits for a page to settle.
   workers: 3,
   fullyParallel: false,
