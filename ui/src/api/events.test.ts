@@ -1,25 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { Stream } from "./events";
-
-class Source extends EventTarget {
-  static readonly OPEN = 1;
-  static readonly CLOSED = 2;
-  static made: Source[] = [];
-  readyState = 0;
-  onopen?: () => void;
-  onerror?: () => void;
-  constructor(readonly url: string) {
-    super();
-    Source.made.push(this);
-  }
-  close() {
-    this.readyState = Source.CLOSED;
-  }
-  opens() {
-    this.readyState = Source.OPEN;
-    this.onopen?.();
-  }
-}
+import { FakeSource } from "./fake-source";
 
 class Tab extends EventTarget {
   readonly baseURI = "http://gateway/";
@@ -31,12 +12,12 @@ class Tab extends EventTarget {
 }
 
 let tab: Tab;
-const held = () => Source.made.filter((it) => it.readyState !== Source.CLOSED);
+const held = () => FakeSource.made.filter((it) => it.readyState !== FakeSource.CLOSED);
 beforeEach(() => {
   vi.useFakeTimers();
   tab = new Tab();
-  Source.made = [];
-  vi.stubGlobal("EventSource", Source);
+  FakeSource.made = [];
+  vi.stubGlobal("EventSource", FakeSource);
   vi.stubGlobal("document", tab);
 });
 afterEach(() => {
@@ -72,7 +53,7 @@ test("a tab that was opened out of sight listens when it is looked at", () => {
   stream.watch((open) => told.push(open));
   stream.listen("moved", () => {});
   vi.advanceTimersByTime(10_000);
-  expect(Source.made).toEqual([]);
+  expect(FakeSource.made).toEqual([]);
   expect(told).toEqual([true]);
   tab.turn(false);
   expect(held()).toHaveLength(1);

@@ -1,26 +1,10 @@
 import { expect, test, vi } from "vitest";
+import { FakeSource } from "../../api/fake-source";
 import { follow } from "./tail";
-
-class Source extends EventTarget {
-  static readonly CLOSED = 2;
-  static opened: Source[] = [];
-  readyState = 1;
-  constructor(readonly url: string) {
-    super();
-    Source.opened.push(this);
-  }
-  close() {
-    this.readyState = Source.CLOSED;
-  }
-  refused() {
-    this.close();
-    this.dispatchEvent(new Event("error"));
-  }
-}
 
 test("a stream that ended for good is opened again behind the last row, until it is left", () => {
   vi.useFakeTimers();
-  vi.stubGlobal("EventSource", Source);
+  vi.stubGlobal("EventSource", FakeSource);
   const tab = Object.assign(new EventTarget(), { baseURI: "http://gateway/", hidden: false });
   vi.stubGlobal("document", tab);
   let last = 4;
@@ -28,26 +12,26 @@ test("a stream that ended for good is opened again behind the last row, until it
     last = row.sequence;
   };
   const leave = follow({ server: "fs", since: "2026-11-15", until: "1h" }, () => last, heard);
-  const [first] = Source.opened;
+  const [first] = FakeSource.made;
   const since = encodeURIComponent(new Date(2026, 10, 15).toISOString());
   expect(first?.url).toBe(`http://gateway/api/audit/tail?server=fs&since=${since}&after=4`);
   first?.dispatchEvent(new MessageEvent("row", { data: '{"sequence": 5}' }));
   first?.refused();
   vi.advanceTimersByTime(2999);
-  expect(Source.opened).toHaveLength(1);
+  expect(FakeSource.made).toHaveLength(1);
   vi.advanceTimersByTime(1);
-  expect(Source.opened[1]?.url).toContain("after=5");
-  Source.opened[1]?.refused();
+  expect(FakeSource.made[1]?.url).toContain("after=5");
+  FakeSource.made[1]?.refused();
   // Out of sight it does not listen.
   tab.hidden = true;
   tab.dispatchEvent(new Event("visibilitychange"));
   vi.advanceTimersByTime(10_000);
-  expect(Source.opened).toHaveLength(2);
+  expect(FakeSource.made).toHaveLength(2);
   tab.hidden = false;
   tab.dispatchEvent(new Event("visibilitychange"));
-  expect(Source.opened[2]?.url).toContain("after=5");
-  Source.opened[2]?.refused();
+  expect(FakeSource.made[2]?.url).toContain("after=5");
+  FakeSource.made[2]?.refused();
   leave();
   vi.advanceTimersByTime(10_000);
-  expect(Source.opened).toHaveLength(3);
+  expect(FakeSource.made).toHaveLength(3);
 });
