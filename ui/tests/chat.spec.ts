@@ -17,6 +17,14 @@ function goingOn(page: Page) {
   );
 }
 
+/** As soon as whoever answers is known and has said all: what is sent before stays in the field. */
+async function say(page: Page, text: string) {
+  const message = page.getByRole("textbox", { name: "Message" });
+  await message.fill(text);
+  await expect(page.getByRole("button", { name: "Send" })).toBeEnabled();
+  await message.press("Enter");
+}
+
 test("an answer streams, with its call, its tier and what it cost", async ({ page }) => {
   await gateway.open(page, "chat?agent=brisk");
   await page.getByRole("button", { name: "roll 2d6+3" }).click();
@@ -42,15 +50,11 @@ test("the conversation goes on with what was said before, and is forgotten on de
   page,
 }) => {
   await gateway.open(page, "chat");
-  const message = page.getByRole("textbox", { name: "Message" });
-  await message.fill('call desk_say {"text": "first"}');
-  await message.press("Enter");
+  await say(page, 'call desk_say {"text": "first"}');
   const said = page.getByRole("list", { name: "Conversation" });
   await expect(said).toContainText("first");
-  await expect(page.getByRole("button", { name: "Send" })).toBeVisible();
   const asked = goingOn(page);
-  await message.fill("and now?");
-  await message.press("Enter");
+  await say(page, "and now?");
   const { messages } = (await asked).postDataJSON();
   expect(messages.map((it: { role: string }) => it.role)).toEqual([
     "user",
@@ -68,9 +72,7 @@ test("the conversation goes on with what was said before, and is forgotten on de
 
 test("a call that comes back is run by a button, and the turn goes on", async ({ page }) => {
   await gateway.open(page, "chat");
-  const message = page.getByRole("textbox", { name: "Message" });
-  await message.fill('call desk_fail {"text": "no ink"}\ncall roll {"expression": "1d1"}');
-  await message.press("Enter");
+  await say(page, 'call desk_fail {"text": "no ink"}\ncall roll {"expression": "1d1"}');
   const said = page.getByRole("list", { name: "Conversation" });
   await expect(said.getByText("waits for you")).toBeVisible();
   await isAccessible(page);
@@ -87,9 +89,7 @@ test("a call that comes back is run by a button, and the turn goes on", async ({
 
 test("a call that may not run is declined, and the model is told", async ({ page }) => {
   await gateway.open(page, "chat");
-  const message = page.getByRole("textbox", { name: "Message" });
-  await message.fill('call desk_fail {"text": "x"}');
-  await message.press("Enter");
+  await say(page, 'call desk_fail {"text": "x"}');
   const no = page.getByRole("button", { name: "Do not" });
   await expect(no).toBeVisible();
   const went = goingOn(page);
@@ -100,15 +100,12 @@ test("a call that may not run is declined, and the model is told", async ({ page
 
 test("stop ends the answer and what runs for it", async ({ page }) => {
   await gateway.open(page, "chat");
-  const message = page.getByRole("textbox", { name: "Message" });
-  await message.fill('call desk_wait {"ms": 30000}');
-  await message.press("Enter");
+  await say(page, 'call desk_wait {"ms": 30000}');
   const said = page.getByRole("list", { name: "Conversation" });
   await expect(said.getByText("running")).toBeVisible();
   await page.getByRole("button", { name: "Stop" }).click();
   await expect(said).toContainText("Stopped by you");
-  await message.fill('call desk_say {"text": "still here"}');
-  await message.press("Enter");
+  await say(page, 'call desk_say {"text": "still here"}');
   await expect(said).toContainText("still here");
 });
 
@@ -133,25 +130,42 @@ test("tier, model and variables go along", async ({ page }) => {
 test("a model alone answers without tools, and a refusal is shown as it is", async ({ page }) => {
   await gateway.open(page, "chat");
   await page.getByLabel("Agent").selectOption("");
-  const message = page.getByRole("textbox", { name: "Message" });
-  await message.fill("hello");
-  await message.press("Enter");
+  await say(page, "hello");
   const said = page.getByRole("list", { name: "Conversation" });
   await expect(said.getByRole("listitem")).toHaveCount(2);
+  await expect(page.getByRole("button", { name: "Send" })).toBeVisible();
   await page.route("**/v1/chat/completions", (route) => {
     const error = { message: "the provider is overloaded", code: "overloaded" };
     return route.fulfill({ status: 429, json: { error } });
   });
-  await message.fill("again");
-  await message.press("Enter");
+  await say(page, "again");
   await expect(said.getByRole("alert")).toContainText("the provider is overloaded");
+});
+
+test("what is typed before it is known who answers waits for that", async ({ page }) => {
+  let known = () => {};
+  const until = new Promise<void>((done) => {
+    known = done;
+  });
+  await page.route("**/v1/models", async (route) => {
+    await until;
+    await route.continue();
+  });
+  await gateway.open(page, "chat");
+  const message = page.getByRole("textbox", { name: "Message" });
+  await message.fill('call desk_say {"text": "early"}');
+  await message.press("Enter");
+  await expect(message).toHaveValue(/early/);
+  await expect(page.getByLabel("Agent")).toBeDisabled();
+  await expect(page.getByRole("button", { name: "roll 2d6+3" })).toBeDisabled();
+  known();
+  await say(page, 'call desk_say {"text": "in time"}');
+  await expect(page.getByRole("list", { name: "Conversation" })).toContainText("in time");
 });
 
 test("markup in an answer is text", async ({ page }) => {
   await gateway.open(page, "chat");
-  const message = page.getByRole("textbox", { name: "Message" });
-  await message.fill('call desk_say {"text": "<img src=x onerror=alert(1)> **bold**"}');
-  await message.press("Enter");
+  await say(page, 'call desk_say {"text": "<img src=x onerror=alert(1)> **bold**"}');
   const said = page.getByRole("list", { name: "Conversation" });
   await expect(said.getByText("<img src=x onerror=alert(1)> **bold**").first()).toBeVisible();
   await expect(said.locator("img, b, strong:has-text('bold')")).toHaveCount(0);

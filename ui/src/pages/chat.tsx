@@ -4,7 +4,7 @@ import { Page } from "../kit/basics";
 import { AsCommand } from "../kit/code";
 import { narrow, useRoute } from "../route";
 import { type Conversation, type Settings, type State, useConversation } from "./chat/conversation";
-import { Choose, useModels } from "./chat/settings";
+import { Choose, type Offered, useModels } from "./chat/settings";
 import { Answered, User } from "./chat/shown";
 import "../style/chat.css";
 
@@ -16,9 +16,7 @@ export default function ChatPage() {
   useEffect(() => {
     kept = settings;
   }, [settings]);
-  // The address may name who is to be asked; else it is the first.
-  const wanted = query.get("agent") ?? offered.agents[0]?.id;
-  const chosen = settings.agent || settings.model ? settings : { ...settings, agent: wanted };
+  const chosen = withSomebody(settings, query.get("agent") ?? undefined, offered);
   const change = (next: Settings) => {
     setSettings(next);
     narrow({ agent: next.agent });
@@ -58,6 +56,15 @@ export default function ChatPage() {
 
 /** As long as the tab lives, like the conversation. */
 let kept: Settings = { variables: [] };
+
+/** Who is asked unless somebody was chosen: the one of the address, else the first there is; nobody while that is unknown. */
+function withSomebody(settings: Settings, named: string | undefined, offered: Offered): Settings {
+  if (settings.agent || settings.model) return settings;
+  const agent = named ?? offered.agents[0]?.id;
+  return { ...settings, agent, model: agent ? undefined : offered.models[0]?.id };
+}
+
+const isSomebody = (settings: Settings) => Boolean(settings.agent ?? settings.model);
 
 function Said(props: { state: State; settings: Settings; conversation: Conversation }) {
   const { state, settings, conversation } = props;
@@ -114,6 +121,7 @@ function Nothing(props: { settings: Settings; conversation: Conversation }) {
           <button
             key={text}
             type="button"
+            disabled={!isSomebody(props.settings)}
             onClick={() => props.conversation.say(text, props.settings)}
           >
             {text}
@@ -127,7 +135,8 @@ function Nothing(props: { settings: Settings; conversation: Conversation }) {
 function Input(props: { state: State; settings: Settings; conversation: Conversation }) {
   const { state, settings, conversation } = props;
   const [text, setText] = useState("");
-  const ready = !state.busy && text.trim() !== "" && state.running.size === 0;
+  const free = !state.busy && state.running.size === 0 && isSomebody(settings);
+  const ready = free && text.trim() !== "";
   const send = () => {
     if (!ready) return;
     conversation.say(text.trim(), settings);

@@ -14,14 +14,18 @@ export function useModels() {
   return {
     agents: all.filter((it) => it.owned_by === "tollgate-agent"),
     models: all.filter((it) => it.owned_by !== "tollgate-agent"),
+    /** Not yet: a choice among what is not there would be another one once it is. */
+    pending: models.isPending,
     error: models.error,
   };
 }
 
+export type Offered = ReturnType<typeof useModels>;
+
 export function Choose(props: {
   settings: Settings;
   change: (settings: Settings) => void;
-  offered: ReturnType<typeof useModels>;
+  offered: Offered;
 }) {
   const { settings, change, offered } = props;
   const isAgent = settings.agent !== undefined;
@@ -35,6 +39,7 @@ export function Choose(props: {
           <select
             id={id}
             value={settings.agent ?? ""}
+            disabled={offered.pending}
             onChange={(event) => {
               const agent = event.target.value || undefined;
               const model = agent ? undefined : (settings.model ?? offered.models[0]?.id);
@@ -53,6 +58,7 @@ export function Choose(props: {
           <select
             id={id}
             value={settings.model ?? ""}
+            disabled={offered.pending}
             onChange={(event) => change({ ...settings, model: event.target.value || undefined })}
           >
             {isAgent && <option value="">as the agent prefers</option>}
