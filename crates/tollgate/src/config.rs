@@ -35,7 +35,7 @@ mod tests;
 
 pub use check::access::{Key, Proof, Tls};
 pub use diagnostic::{Diagnostic, Place, Report, Severity, Span};
-pub use expand::{Environment, Process, is_name as is_variable, is_reference};
+pub use expand::{Environment, Process, is_name as is_variable, is_reference, references};
 pub use manual::manual;
 pub use read::sounds_secret;
 pub use render::{Paint, excerpt};

@@ -133,6 +133,16 @@ pub fn is_reference(text: &str) -> bool {
     inside.is_some_and(|name| is_name(name) || name.starts_with("file:/"))
 }
 
+/// The variables that a text refers to, each with its default.
+pub fn references(text: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
+    let inside = text.split("${").skip(1).filter_map(|part| part.split('}').next());
+    let both = inside.map(|inside| match inside.split_once(":-") {
+        Some((name, default)) => (name, Some(default)),
+        None => (inside, None),
+    });
+    both.filter(|(name, _)| is_name(name))
+}
+
 /// As shells name variables.
 pub fn is_name(name: &str) -> bool {
     let mut characters = name.chars();

@@ -42,7 +42,6 @@ fn commented(line: &str) -> String {
     }
 }
 
-/// One after the other, line by line: that is how a difference shows them.
 fn secrets_in(form: Form, text: &str) -> Option<Vec<String>> {
     if text.trim().is_empty() {
         return Some(Vec::new());
@@ -139,6 +138,7 @@ impl Search {
         secrets.iter().filter(|it| !it.contains(HIDDEN)).for_each(|it| self.push(it));
     }
 
+    /// Line by line: that is how a difference shows it.
     fn push(&mut self, secret: &str) {
         for line in secret.lines() {
             let bare = without_scheme(line.trim());

@@ -45,10 +45,7 @@ struct Tools {
 fn one(name: &str, mut source: Source, tools: &mut Tools, sheet: &mut Sheet<'_>) {
     let kind = source.peek("transport").as_str().map(Transport::of);
     if kind != Some(Transport::Command) && !source.has("command") {
-        // An empty list means all of them there.
-        if source.peek("tools").as_array().is_some_and(Vec::is_empty) {
-            source.forget(&["tools"]);
-        }
+        source.forget_empty("tools");
         plain::server(name, source, sheet);
         tools.servers.push(name.to_owned());
         return;

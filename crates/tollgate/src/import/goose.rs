@@ -17,10 +17,7 @@ pub(super) fn read(mut top: Source, sheet: &mut Sheet<'_>) {
         }
         extension.rename("cmd", "command");
         extension.rename("envs", "env");
-        // An empty list means all of them there.
-        if extension.peek("available_tools").as_array().is_some_and(Vec::is_empty) {
-            extension.forget(&["available_tools"]);
-        }
+        extension.forget_empty("available_tools");
         extension.rename("available_tools", "includeTools");
         let secrets = extension.texts("env_keys").unwrap_or_default();
         let known = secrets.into_iter().filter(|name| crate::config::is_variable(name));

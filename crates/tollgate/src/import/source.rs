@@ -198,6 +198,13 @@ impl Source {
         }
     }
 
+    /// For programs to which an empty list says nothing.
+    pub(super) fn forget_empty(&mut self, key: &str) {
+        if self.peek(key).as_array().is_some_and(Vec::is_empty) {
+            self.forget(&[key]);
+        }
+    }
+
     pub(super) fn rest(mut self) -> Vec<Dropped> {
         let left: Vec<String> = self.keys.keys().cloned().collect();
         for key in left {

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use tollgate_core::secret::Secret;
 
-use crate::config::{Environment, is_variable};
+use crate::config::{Environment, references};
 use crate::import::{Found, variable};
 
 pub(super) struct Variables<'a> {
@@ -122,15 +122,7 @@ fn replace(value: &mut Value, (from, to): (&str, &str)) {
 
 fn collect(value: &Value, names: &mut BTreeSet<String>) {
     match value {
-        Value::String(text) => {
-            for part in text.split("${").skip(1) {
-                let inside = part.split('}').next().unwrap_or_default();
-                let name = inside.split(":-").next().unwrap_or_default();
-                if is_variable(name) {
-                    names.insert(name.to_owned());
-                }
-            }
-        }
+        Value::String(text) => names.extend(references(text).map(|(name, _)| name.to_owned())),
         Value::Array(items) => items.iter().for_each(|it| collect(it, names)),
         Value::Object(pairs) => pairs.values().for_each(|it| collect(it, names)),
         Value::Null | Value::Bool(_) | Value::Number(_) => {}

@@ -11,7 +11,7 @@ use tollgate_server::operator::{Change, Mode};
 use super::change::Wish;
 use crate::cli::servers::Add;
 use crate::config::edit::Edit;
-use crate::config::{self, Environment, Process, is_variable};
+use crate::config::{self, Environment, Process, references};
 use crate::failure::Failure;
 use crate::import::{self, Described, Reached, Secrets};
 
@@ -147,12 +147,9 @@ const ANY_URL: &str = "https://unset.invalid";
 fn named(key: &str, value: &Value, known: &mut BTreeMap<String, Secret>) {
     match value {
         Value::String(text) => {
-            for part in text.split("${").skip(1) {
-                let name = part.split('}').next().unwrap_or_default();
-                if is_variable(name) {
-                    let bare = if key.ends_with("url") { ANY_URL } else { ANYTHING };
-                    known.entry(name.to_owned()).or_insert_with(|| Secret::new(bare));
-                }
+            for (name, _) in references(text).filter(|(_, default)| default.is_none()) {
+                let bare = if key.ends_with("url") { ANY_URL } else { ANYTHING };
+                known.entry(name.to_owned()).or_insert_with(|| Secret::new(bare));
             }
         }
         Value::Array(items) => items.iter().for_each(|item| named(key, item, known)),
