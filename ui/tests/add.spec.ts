@@ -122,9 +122,9 @@ test("a secret stays out of the config unless one wants it there", async ({ page
     "export DESK_TOKEN=••••••",
   );
   await told.getByRole("button", { name: "Copy" }).click();
-  expect(await page.evaluate(() => navigator.clipboard.readText())).toBe(
-    "export DESK_TOKEN=hush-hush-1234",
-  );
+  await expect
+    .poll(() => page.evaluate(() => navigator.clipboard.readText()))
+    .toBe("export DESK_TOKEN=hush-hush-1234");
   // biome-ignore lint/suspicious/noTemplateCurlyInString: so are references written
   await expect(page.getByLabel("Variable 1, value")).toHaveValue("${DESK_TOKEN}");
   await tryIt(page);

@@ -1,3 +1,4 @@
+import type { Page } from "@playwright/test";
 import { desk, execute, isAccessible, isUp } from "./desk";
 import { expect, Gateway, test } from "./gateway";
 
@@ -9,6 +10,14 @@ test.beforeAll(async () => {
 test.afterAll(async () => gateway.stop());
 
 const wipe = (what: string) => execute(gateway, "desk_wipe", { what });
+
+/** Open, and told of what is decided from now on: that is not told again. */
+async function listening(page: Page, at: Gateway) {
+  const heard = page.waitForResponse(/\/api\/events/);
+  await at.open(page, "approvals");
+  await heard;
+  await expect(page.getByText("Nothing waits for you")).toBeVisible();
+}
 
 test("a call that waits is shown with its arguments, and approving it lets it run", async ({
   page,
@@ -47,8 +56,7 @@ test("keys decide on the one in focus, and a reason reaches the caller", async (
   await expect(cards.nth(1)).toBeFocused();
   await page.keyboard.press("k");
   // That is the way to a page, and no leave.
-  await page.keyboard.press("g");
-  await page.keyboard.press("a");
+  await Promise.all([page.keyboard.press("g"), page.keyboard.press("a")]);
   await expect(cards).toHaveCount(2);
   await page.waitForTimeout(1600);
   await page.keyboard.press("a");
@@ -84,7 +92,7 @@ test("of two people who decide at once, the second is told kindly", async ({ pag
 });
 
 test("a caller that goes away takes its call along", async ({ page }) => {
-  await gateway.open(page, "approvals");
+  await listening(page, gateway);
   const leaving = new AbortController();
   const headers = {
     authorization: `Bearer ${gateway.token}`,
@@ -108,7 +116,7 @@ test("a caller that goes away takes its call along", async ({ page }) => {
 test("a call that nobody decides on in time is gone, and says so", async ({ page }) => {
   const hasty = await Gateway.start(desk("approvals: { timeout_s: 2 }\n"));
   await isUp(hasty);
-  await hasty.open(page, "approvals");
+  await listening(page, hasty);
   const answer = execute(hasty, "desk_wipe", {});
   await expect(page.getByRole("list", { name: "Decided" })).toContainText("nobody decided in time");
   await expect(page.getByText("Nothing waits for you")).toBeVisible();

@@ -58,6 +58,15 @@ test("a filter that cannot be read says what it should be", async ({ page }) => 
   await expect(page.getByRole("table", { name: "Audit trail" })).toBeVisible();
 });
 
+test("a blank behind which somebody types on stays", async ({ page }) => {
+  await gateway.open(page, "audit");
+  const from = page.getByLabel("From");
+  await from.pressSequentially("2026-11-15 ");
+  await expect(page).toHaveURL(/since=2026-11-15/);
+  await from.pressSequentially("10:00");
+  await expect(from).toHaveValue("2026-11-15 10:00");
+});
+
 test.describe("far from Greenwich", () => {
   test.use({ timezoneId: "Pacific/Kiritimati" });
   test("times are read as they are shown, and a day counts to its end", async ({ page }) => {
@@ -161,6 +170,7 @@ test("verifying says that nothing was changed, or which row was", async ({ page 
   await expect(page.getByText("none was changed, removed or moved")).toBeVisible();
   const { DatabaseSync } = await import("node:sqlite" as string);
   const trail = new DatabaseSync(join(other.directory, ".tollgate/tollgate.db"));
+  trail.exec("PRAGMA busy_timeout = 10000");
   trail.exec("DROP TRIGGER audit_is_kept_as_written");
   const changed = trail.prepare("UPDATE audit SET principal = 'nobody' WHERE sequence = ?").run(2);
   expect(changed.changes).toBe(1);

@@ -41,6 +41,18 @@ test("what was typed and what came stays while one looks elsewhere and while the
   await expect(run).toBeEnabled({ timeout: 15_000 });
   await expect(text).toHaveValue("kept words");
   await expect(came).toBeVisible();
+  // The page asks again and again.
+  await page.unrouteAll({ behavior: "ignoreErrors" });
+});
+
+test("two quick clicks are one call", async ({ page }) => {
+  let asked = 0;
+  page.on("request", (it) => (asked += it.url().endsWith("/v1/tools/execute") ? 1 : 0));
+  await gateway.open(page, "tools/desk/wait");
+  await page.getByLabel("ms", { exact: true }).fill("300");
+  await page.getByRole("button", { name: "Run", exact: true }).dblclick();
+  await expect(page.getByRole("region", { name: "Outcome" })).toContainText("waited");
+  expect(asked).toBe(1);
 });
 
 test("a call that is tried ends when its page is left", async ({ page }) => {
@@ -48,7 +60,7 @@ test("a call that is tried ends when its page is left", async ({ page }) => {
   await page.getByLabel("ms", { exact: true }).fill("30000");
   await page.getByRole("button", { name: "Run", exact: true }).click();
   const running = async () =>
-    (await gateway.ask<{ running: unknown[] }>("GET", "/api/calls")).running.length;
+    (await gateway.ask<{ running: unknown[] }>("GET", "/api/calls?probes=false")).running.length;
   await expect.poll(running).toBe(1);
   await page.getByRole("link", { name: "Approvals" }).click();
   // Sooner than its time is over.

@@ -95,18 +95,21 @@ test("what a server says of itself and writes to its log does nothing on any pag
   page,
 }) => {
   await watched(page, async () => {
-    for (const route of [
-      "",
-      "servers",
-      "servers/hostile",
-      "agents",
-      "leaderboard",
-      "tiers",
-      "audit",
-      "calls",
-    ]) {
+    for (const [route, title] of [
+      ["", "Overview"],
+      ["servers", "Servers"],
+      ["servers/hostile", "hostile"],
+      ["agents", "Agents"],
+      ["leaderboard", "Leaderboard"],
+      ["tiers", "Tier playground"],
+      ["audit", "Audit"],
+      ["calls", "Live calls"],
+    ] as const) {
       await gateway.open(page, route);
-      await page.waitForLoadState("networkidle").catch(() => undefined);
+      await expect(page.getByRole("heading", { name: title, level: 1 })).toBeVisible();
+      // What is not there by now says so.
+      await page.waitForTimeout(400);
+      await expect(page.getByText("Loading…")).toHaveCount(0);
       await isUnbroken(page);
     }
   });

@@ -56,10 +56,7 @@ test("the first paint comes soon", async ({ page }) => {
   for (let at = 0; at < 3; at += 1) {
     await page.goto(`${gateway.url}/#token=${gateway.token}`);
     await expect(page.getByRole("navigation", { name: "Pages" })).toBeVisible();
-    const at_ms = await page.evaluate(
-      () => performance.getEntriesByName("first-contentful-paint")[0]?.startTime ?? 0,
-    );
-    painted.push(Math.round(at_ms));
+    painted.push(Math.round(await page.evaluate(firstPaint)));
     await page.goto("about:blank");
   }
   console.log(`first paint: ${painted.join(", ")} ms`);
@@ -67,3 +64,13 @@ test("the first paint comes soon", async ({ page }) => {
   // The target is one second; machines that run tests do other things meanwhile.
   expect(Math.min(...painted)).toBeLessThan(5000);
 });
+
+/** Told once the frame is on the screen, which is after it is in the document. */
+function firstPaint(): Promise<number> {
+  return new Promise((told) => {
+    new PerformanceObserver((list) => {
+      const [paint] = list.getEntriesByName("first-contentful-paint");
+      if (paint) told(paint.startTime);
+    }).observe({ type: "paint", buffered: true });
+  });
+}

@@ -234,6 +234,8 @@ test("a login elsewhere is a link that a person opens, and never a script", asyn
     await expect(page.getByRole("link", { name: "Open the login" })).toHaveCount(0);
     await page.keyboard.press("Escape");
   }
+  // The page asks again and again.
+  await page.unrouteAll({ behavior: "ignoreErrors" });
 });
 
 for (const colorScheme of ["light", "dark"] as const) {

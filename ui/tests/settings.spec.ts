@@ -142,14 +142,16 @@ test("a read-only file is shown with its text to copy", async ({ page, context }
   await editor(page).fill((await editor(page).inputValue()).replace("# mine", "# for the git"));
   await expect(page.getByText("What you typed is good")).toBeVisible();
   await page.getByRole("button", { name: "Copy the text" }).click();
-  expect(await page.evaluate(() => navigator.clipboard.readText())).toContain("# for the git");
+  await expect
+    .poll(() => page.evaluate(() => navigator.clipboard.readText()))
+    .toContain("# for the git");
 });
 
 test("the file is read again, and the last outcome is told", async ({ page }) => {
   await gateway.open(page, "settings");
   await page.getByRole("button", { name: "Read the file again" }).click();
   const panel = page.getByRole("region", { name: "Reload" });
-  await expect(panel).toContainText(/applied|unchanged/);
+  await expect(panel.getByText(/^(applied|unchanged)$/)).toBeVisible();
   writeFileSync(join(gateway.directory, "tollgate.yaml"), "agentz: {}\n");
   await expect(panel).toContainText("refused", { timeout: 20_000 });
   await expect(panel).toContainText("unknown key `agentz`");

@@ -87,7 +87,8 @@ test("a tab that nobody sees gives up its connection, and takes it up again", as
 });
 
 test("keys lead through the page", async ({ page }) => {
-  await gateway.open(page);
+  await gateway.open(page, "approvals");
+  await expect(page.getByText("Nothing waits for you")).toBeVisible();
   await page.keyboard.press("?");
   await expect(page.getByRole("dialog")).toContainText("Search servers");
   await page.keyboard.press("Escape");

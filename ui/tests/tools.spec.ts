@@ -141,7 +141,7 @@ test("what cannot be sent is said at its field before, and by the gateway after"
 
 test("progress is seen, and a call can be cancelled", async ({ page }) => {
   await gateway.open(page, "tools/odd/slow");
-  await page.getByLabel("ms", { exact: true }).fill("1600");
+  await page.getByLabel("ms", { exact: true }).fill("5000");
   const run = page.getByRole("button", { name: "Run", exact: true });
   await run.click();
   await expect(outcome(page).getByText(/of 4 step/)).toBeVisible();

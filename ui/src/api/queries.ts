@@ -1,7 +1,6 @@
 // What the page reads, and when it reads it again. Keys are paths: what an event is about is read
 // again by everyone who shows it.
 import { QueryClient, useQuery } from "@tanstack/react-query";
-import { useRef } from "react";
 import { get, Problem } from "./client";
 import { collect } from "./collect";
 import { useEvents } from "./events";
@@ -60,11 +59,10 @@ const ABOUT: Record<string, string[]> = {
 
 /** Keeps what is shown in step with what happens. Used once, by the shell. */
 export function useHappenings() {
-  const opened = useRef(false);
   useEvents([...Object.keys(ABOUT), "opened"], (_, name) => {
-    // What happened while nobody told us may have changed anything.
-    if (name !== "opened") staleSoon(...(ABOUT[name] ?? []));
-    else if (opened.current) staleSoon("api", "v1");
-    else opened.current = true;
+    // What happened while nobody told us may have changed anything; what is read for the first time just now is not
+    // read twice.
+    if (name === "opened") stale("api", "v1");
+    else staleSoon(...(ABOUT[name] ?? []));
   });
 }

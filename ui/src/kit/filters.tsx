@@ -41,7 +41,8 @@ export function Typed(props: {
   const { value, choose } = props;
   const id = useId();
   const [text, setText] = useState(value ?? "");
-  useEffect(() => setText(value ?? ""), [value]);
+  // What counts is trimmed; a blank behind which somebody types on stays.
+  useEffect(() => setText((now) => (now.trim() === (value ?? "") ? now : (value ?? ""))), [value]);
   const changed = text.trim() !== (value ?? "");
   // biome-ignore lint/correctness/useExhaustiveDependencies: `choose` only writes into the address
   useEffect(() => {

@@ -84,6 +84,16 @@ test("what the gateway calls to measure is there only if one wants it", () => {
   expect(ids(log)).toEqual([probe.id, call.id]);
 });
 
+test("what is read again counts what nobody told us of", () => {
+  const log = new CallLog();
+  const [heard, unheard] = [sample(), sample()];
+  log.done(heard);
+  log.missed(log.fill([], [unheard, heard], 0));
+  expect(log.snapshot().ended).toBe(2);
+  log.missed(log.fill([], [unheard, heard], 0));
+  expect(log.snapshot().ended).toBe(2);
+});
+
 test("what somebody asks for is told from what comes by itself", () => {
   const log = new CallLog();
   const asked = () => log.snapshot().asked;

@@ -65,12 +65,14 @@ class Ring {
     }
   }
 
-  /** Puts these in, the newest first, also where they are older than what is there. */
-  merge(calls: readonly Call[]) {
+  /** Puts these in, the newest first, also where they are older than what is there. How many are new? */
+  merge(calls: readonly Call[]): number {
+    const known = calls.filter((call) => this.ids.has(call.id)).length;
     const all = new Map([...calls.toReversed(), ...this.items].map((call) => [call.id, call]));
     const sorted = [...all.values()].sort((a, b) => over(a) - over(b)).slice(-MOST);
     this.clear();
     for (const call of sorted) this.push(call);
+    return calls.length - known;
   }
 
   clear() {
@@ -122,15 +124,20 @@ export class CallLog {
     this.fitting.merge(this.all.newest().filter((call) => fits(call, filter)));
   }
 
-  /** What the gateway remembers, for the filter that was set. */
-  fill(running: readonly Call[] | undefined, calls: readonly Call[], now: number) {
+  /** What the gateway remembers, for the filter that was set. How many that fit were not known? */
+  fill(running: readonly Call[] | undefined, calls: readonly Call[], now: number): number {
     if (running) {
       this.running.clear();
       for (const call of running) this.started(call, now);
     }
     for (const call of calls) this.note(call);
     this.all.merge(calls);
-    this.fitting.merge(calls.filter((call) => fits(call, this.filter)));
+    return this.fitting.merge(calls.filter((call) => fits(call, this.filter)));
+  }
+
+  /** So many ended that nobody told us of. */
+  missed(count: number) {
+    this.ended += count;
   }
 
   /** Somebody asked for what was filled in last. */

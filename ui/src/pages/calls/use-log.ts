@@ -46,9 +46,11 @@ export function useLog(filter: Filter): Live {
       try {
         const path = `/api/calls${query({ ...asked, after, limit: 500 })}`;
         const page = await get<Page>(path, signal);
-        kept.fill(tells ? page.running : undefined, page.calls, performance.now());
+        const running = tells ? page.running : undefined;
+        const unknown = kept.fill(running, page.calls, performance.now());
         // What is read again because events were missed is nothing that somebody asked for.
         if (signal || after !== undefined) kept.answered();
+        else kept.missed(unknown);
         setNext(filter.outcome === "running" ? null : page.next);
         setProblem(undefined);
       } catch (error) {

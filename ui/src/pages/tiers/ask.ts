@@ -1,5 +1,5 @@
 // Asks for the tier of a text, again with every letter; only the latest answer counts.
-import { useEffect, useState } from "react";
+import { useEffect, useRef, useState } from "react";
 import { call, Problem } from "../../api/client";
 import type { Tier } from "../../api/types";
 
@@ -39,6 +39,8 @@ export function useTier(asked: Asked) {
   const [chosen, setChosen] = useState<Chosen>();
   const [problem, setProblem] = useState<Problem>();
   const body = JSON.stringify(bodyOf(asked, "partial"));
+  const latest = useRef(body);
+  latest.current = body;
   useEffect(() => {
     const controller = new AbortController();
     const timer = setTimeout(() => {
@@ -59,8 +61,11 @@ export function useTier(asked: Asked) {
   const say = async () => {
     try {
       const answer = await ask(JSON.stringify(bodyOf(asked, "said")));
-      setChosen(answer);
-      setProblem(undefined);
+      // Somebody may have typed on meanwhile, and have been answered.
+      if (latest.current === body) {
+        setChosen(answer);
+        setProblem(undefined);
+      }
       return answer;
     } catch (error) {
       setProblem(Problem.of(error));

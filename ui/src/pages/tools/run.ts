@@ -76,7 +76,8 @@ export async function runTool(
     run = { ...run, ...more };
     draw();
   };
-  draw();
+  // At once: until it is shown as running, a second click would call a second time.
+  show(run);
   try {
     const response = await ask(order, signal);
     for await (const { event, data } of events(response)) {
