@@ -2,7 +2,8 @@
 //! config.
 //!
 //! Pure: a text in; servers and a report of what was left behind out. Called by `tollgate import`
-//! and `POST /api/import`. Knows no files, no terminal, and not what the config says already.
+//! and `POST /api/import`. Knows no files and no terminal; what the config says already matters to
+//! `variables` alone.
 
 use std::path::Path;
 
@@ -33,6 +34,7 @@ mod sheet;
 mod source;
 mod spelling;
 mod toml;
+pub mod variables;
 mod vscode;
 mod zed;
 

@@ -14,17 +14,16 @@ use crate::config::masked::Masks;
 use crate::config::{self, Environment, Request};
 use crate::failure::Failure;
 use crate::gateway::Gateway;
+use crate::import::variables::Variables;
 use crate::import::{self, Asked, Imported, Secrets};
 use crate::output::{Form, Output, clean, counted};
 use crate::reload::{Draft, Origin, draft_edits};
 
 mod plan;
 mod sources;
-mod variables;
 
 use plan::Plan;
 use sources::Source;
-use variables::Variables;
 
 /// A source that was read, and what is to become of it.
 struct Read {

@@ -15,9 +15,10 @@ use tollgate_server::operator::{
 };
 
 use super::Ask;
-use crate::config::edit;
 use crate::config::file::is_writable;
+use crate::config::{Process, edit};
 use crate::connect::{self, Access, Snippet, Target};
+use crate::import::variables::Variables;
 use crate::import::{self, Asked, Found, Imported, Secrets};
 use crate::registry::Registry;
 
@@ -110,7 +111,8 @@ impl Operator for Handle {
             import::read(&text, &asked)
         });
         let read = read.await.map_err(|_| Refused::Failed("it could not be read".to_owned()))?;
-        let imported = read.map_err(|why| Refused::Unreadable(why.to_string()))?;
+        let mut imported = read.map_err(|why| Refused::Unreadable(why.to_string()))?;
+        Variables::of(&shown.values, &Process).fit(&mut imported);
         Ok(offered(imported, &shown.values))
     }
 

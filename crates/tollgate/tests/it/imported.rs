@@ -282,3 +282,14 @@ fn a_pasted_text_is_shown_by_the_gateway() {
     let refused = line.send("POST /api/import", &[], r#"{"text": "{\"a\": "}"#);
     assert_eq!((refused.status, &refused.json()["code"]), (422, &json!("unreadable_text")));
 }
+
+#[test]
+fn a_pasted_secret_gets_a_variable_that_the_config_does_not_use() {
+    let served = Served::start("agents:\n  clerk: {description: 'of ${GH_TOKEN:-nobody}'}\n");
+    let text = r#"{"mcpServers": {"gh": {"url": "https://g.test/mcp", "headers": {"Authorization": "Bearer canary"}}}}"#;
+    let body = json!({ "text": text }).to_string();
+    let read = served.line().send("POST /api/import", &[], &body);
+    let told = read.json();
+    assert_eq!(told["servers"][0]["server"]["auth"]["token"], "${GH_TOKEN_2}", "{told}");
+    assert_eq!(told["given"], json!({"GH_TOKEN_2": "canary"}));
+}

@@ -9,11 +9,10 @@ use tollgate_core::secret::Secret;
 use crate::cli::import::Import;
 use crate::config::edit::{self, Edit};
 use crate::failure::Failure;
+use crate::import::variables::{There, Variables, holds};
 use crate::import::{Found, Imported, folded};
 use crate::output::Output;
 use crate::prompt;
-
-use super::variables::{There, Variables, holds};
 
 /// What to do about a name that is taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

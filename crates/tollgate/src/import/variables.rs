@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 use tollgate_core::secret::Secret;
 
+use super::{Found, Imported, variable};
 use crate::config::{Environment, references};
-use crate::import::{Found, variable};
 
-pub(super) struct Variables<'a> {
+pub struct Variables<'a> {
     /// What the config refers to.
     named: BTreeSet<String>,
     environment: &'a dyn Environment,
@@ -17,7 +17,7 @@ pub(super) struct Variables<'a> {
 
 /// Whether an entry that is there may keep a name that it has where the new one has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum There<'a> {
+pub enum There<'a> {
     Nothing,
     Keeps(&'a Value),
     /// Unless the variable is set, and to something else.
@@ -25,14 +25,14 @@ pub(super) enum There<'a> {
 }
 
 impl<'a> Variables<'a> {
-    pub(super) fn of(config: &Value, environment: &'a dyn Environment) -> Self {
+    pub fn of(config: &Value, environment: &'a dyn Environment) -> Self {
         let mut named = BTreeSet::new();
         collect(config, &mut named);
         Self { named, environment }
     }
 
     /// `found` with names that are its own; those that are new are added to `given`.
-    pub(super) fn fitted(
+    pub fn fitted(
         &self,
         found: &Found,
         there: There<'_>,
@@ -73,6 +73,21 @@ impl<'a> Variables<'a> {
         fitted
     }
 
+    /// All of it with names that are its own, for a config in which it is new.
+    pub fn fit(&self, imported: &mut Imported) {
+        let mut given = std::mem::take(&mut imported.given);
+        let others = imported.others.iter_mut().map(|other| &mut other.found);
+        let mut all: Vec<&mut Found> = imported.servers.iter_mut().chain(others).collect();
+        for found in &mut all {
+            **found = self.fitted(found, There::Nothing, &mut given);
+        }
+        given.retain(|(name, _)| {
+            let reference = format!("${{{name}}}");
+            all.iter().any(|found| found.keys.values().any(|it| holds(it, &reference)))
+        });
+        imported.given = given;
+    }
+
     fn is_free(&self, name: &str, value: &Secret) -> bool {
         let is_set = || self.environment.variable(name).as_deref() == Some(value.reveal());
         !self.named.contains(name) || is_set()
@@ -91,7 +106,7 @@ impl<'a> Variables<'a> {
 }
 
 /// Whether a text in it has this reference.
-pub(super) fn holds(value: &Value, reference: &str) -> bool {
+pub fn holds(value: &Value, reference: &str) -> bool {
     match value {
         Value::String(text) => text.contains(reference),
         Value::Array(items) => items.iter().any(|it| holds(it, reference)),
