@@ -6,8 +6,9 @@ use std::time::{Duration, Instant};
 const BETWEEN_LISTS: Duration = Duration::from_secs(1);
 /// And at least this often, in case a change was not announced.
 const RESYNC: Duration = Duration::from_secs(300);
-/// A remote server is asked whether it lives: while it is used, and while it is not.
-const PING_BUSY: Duration = Duration::from_secs(15);
+/// A remote server is asked whether it lives: while it is used, and while it is not. Two pings that nobody answers fit
+/// into twenty seconds.
+const PING_BUSY: Duration = Duration::from_secs(13);
 const PING_IDLE: Duration = Duration::from_secs(60);
 /// Doubts are looked into at most this often.
 const BETWEEN_DOUBTS: Duration = Duration::from_millis(500);
@@ -28,6 +29,13 @@ pub(super) enum Nature {
     Remote,
 }
 
+/// Why it is asked whether it lives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cause {
+    Clock,
+    Doubt,
+}
+
 #[derive(Debug)]
 pub(super) struct Agenda {
     nature: Nature,
@@ -36,6 +44,7 @@ pub(super) struct Agenda {
     watch: bool,
     ping_at: Option<Instant>,
     pinged_at: Option<Instant>,
+    cause: Cause,
 }
 
 impl Agenda {
@@ -43,7 +52,15 @@ impl Agenda {
     pub(super) fn new(nature: Nature, now: Instant) -> Self {
         let ping_at = (nature == Nature::Remote).then_some(now + PING_BUSY);
         let list_at = now + RESYNC;
-        Self { nature, list_at, listed_at: now, watch: true, ping_at, pinged_at: None }
+        Self {
+            nature,
+            list_at,
+            listed_at: now,
+            watch: true,
+            ping_at,
+            pinged_at: None,
+            cause: Cause::Clock,
+        }
     }
 
     pub(super) fn changed(&mut self, now: Instant) {
@@ -55,8 +72,13 @@ impl Agenda {
     }
 
     pub(super) fn doubt(&mut self, now: Instant) {
+        self.cause = Cause::Doubt;
         let soonest = self.pinged_at.map_or(now, |at| at + BETWEEN_DOUBTS).max(now);
         self.ping_at = Some(self.ping_at.map_or(soonest, |at| at.min(soonest)));
+    }
+
+    pub(super) fn is_doubted(&self) -> bool {
+        self.cause == Cause::Doubt
     }
 
     /// The next thing to do now; it counts as begun.
@@ -79,6 +101,7 @@ impl Agenda {
 
     /// The server lives; when to ask next depends on whether it is used.
     pub(super) fn pinged(&mut self, now: Instant, calls: usize) {
+        self.cause = Cause::Clock;
         if self.nature == Nature::Remote {
             let pause = if calls > 0 { PING_BUSY } else { PING_IDLE };
             self.ping_at.get_or_insert(now + pause);

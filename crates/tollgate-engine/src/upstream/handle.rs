@@ -232,7 +232,7 @@ impl Upstream {
             if answered.is_ok() {
                 live.heard.note();
             }
-            return answered;
+            return answered.map_err(|why| why.to_string());
         }
         let mut changes = self.shared.subscribe();
         changes.mark_unchanged();

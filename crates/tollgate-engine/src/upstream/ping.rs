@@ -9,8 +9,17 @@ use tollgate_mcp::client::{Connection, Request, RequestError, identity};
 /// How long a server may take to say that it lives.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Any answer will do, also an error. The reason is one to tell people.
-pub(super) async fn ping(connection: &dyn Connection) -> Result<(), String> {
+/// Why there was no answer, to tell people.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Unanswered {
+    #[error("no answer to a ping within {} s", PATIENCE.as_secs())]
+    Silence,
+    #[error("{0}")]
+    Failed(RequestError),
+}
+
+/// Any answer will do, also an error.
+pub(super) async fn ping(connection: &dyn Connection) -> Result<(), Unanswered> {
     let method = match connection.facts().era() {
         Era::Legacy => "ping",
         Era::Modern => "server/discover",
@@ -19,13 +28,13 @@ pub(super) async fn ping(connection: &dyn Connection) -> Result<(), String> {
     let params = Object::new();
     let request = Request::plain(method, params, &client);
     match tokio::time::timeout(PATIENCE, connection.request(request)).await {
-        Err(_) => Err(format!("no answer to a ping within {} s", PATIENCE.as_secs())),
+        Err(_) => Err(Unanswered::Silence),
         Ok(Ok(_) | Err(RequestError::Refused(_) | RequestError::TooLarge { .. })) => Ok(()),
         Ok(Err(
             error @ (RequestError::Lost(_)
             | RequestError::Unusable(_)
             | RequestError::Unreachable(_)
             | RequestError::Unauthorized(_)),
-        )) => Err(error.to_string()),
+        )) => Err(Unanswered::Failed(error)),
     }
 }

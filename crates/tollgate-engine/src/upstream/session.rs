@@ -15,7 +15,7 @@ use super::connect::{Link, Trouble};
 use super::garbage::{self, Garbage};
 use super::life::Life;
 use super::listing::{self, Listed};
-use super::ping::ping;
+use super::ping::{Unanswered, ping};
 use super::process::Process;
 use super::shared::{Live, Prospect, Shared};
 use super::supervisor::{Interruption, Next, Supervisor, Up, interruption, part};
@@ -42,7 +42,7 @@ type Running = Pin<Box<dyn Future<Output = Done> + Send>>;
 enum Done {
     Listed(Result<Listed, String>),
     Watched,
-    Pinged(Result<(), String>),
+    Pinged(Result<(), Unanswered>),
 }
 
 /// What there is to react to.
@@ -161,9 +161,12 @@ impl Supervisor {
                 self.shared.heard.note();
                 self.publish(listing).await;
             }
-            Done::Listed(Err(reason)) | Done::Pinged(Err(reason)) => {
-                return Some(Ended::Lost(reason));
+            Done::Listed(Err(reason)) => return Some(Ended::Lost(reason)),
+            // It may only be busy: a program that waits in a tool hears nothing meanwhile.
+            Done::Pinged(Err(Unanswered::Silence)) if !session.agenda.is_doubted() => {
+                session.agenda.doubt(self.shared.clock.now());
             }
+            Done::Pinged(Err(why)) => return Some(Ended::Lost(why.to_string())),
             Done::Pinged(Ok(())) => {
                 self.shared.heard.note();
                 let calls = session.live.turnstile.used();

@@ -48,15 +48,15 @@ fn lists_are_read_again_every_five_minutes() {
 }
 
 #[test]
-fn r_20_a_remote_server_in_use_is_asked_every_fifteen_seconds() {
+fn r_20_a_remote_server_in_use_is_asked_every_thirteen_seconds() {
     let (mut agenda, start) = begun(Nature::Remote);
-    assert_eq!(agenda.wake_at(), start + seconds(15));
-    assert_eq!(due(&mut agenda, start + seconds(15)), [Chore::Ping]);
-    agenda.pinged(start + seconds(15), 3);
-    assert_eq!(agenda.wake_at(), start + seconds(30));
-    assert_eq!(due(&mut agenda, start + seconds(30)), [Chore::Ping]);
-    agenda.pinged(start + seconds(30), 0);
-    assert_eq!(agenda.wake_at(), start + seconds(90));
+    assert_eq!(agenda.wake_at(), start + seconds(13));
+    assert_eq!(due(&mut agenda, start + seconds(13)), [Chore::Ping]);
+    agenda.pinged(start + seconds(13), 3);
+    assert_eq!(agenda.wake_at(), start + seconds(26));
+    assert_eq!(due(&mut agenda, start + seconds(26)), [Chore::Ping]);
+    agenda.pinged(start + seconds(26), 0);
+    assert_eq!(agenda.wake_at(), start + seconds(86));
 }
 
 #[test]

@@ -219,6 +219,21 @@ async fn errors_of_the_server_itself_never_open_the_breaker() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn r_20_a_remote_server_may_leave_one_ping_unanswered_and_no_two() {
+    let mut stage = Stage::new(Nature::Remote);
+    stage.until(State::Ready).await;
+    stage.fake.now(|it| it.pings = Reply::Silence);
+    tokio::time::sleep(seconds(14)).await;
+    stage.fake.now(|it| it.pings = Reply::Answer);
+    tokio::time::sleep(seconds(10)).await;
+    stage.call().await.unwrap();
+    assert_eq!((stage.told().as_str(), stage.fake.connects()), ("listed 2", 1));
+    stage.fake.now(|it| it.pings = Reply::Silence);
+    stage.until(State::Offline).await;
+    assert_eq!(stage.upstream.status().reason, "no answer to a ping within 3 s");
+}
+
+#[tokio::test(start_paused = true)]
 async fn r_15_a_child_that_answers_nobody_is_restarted_after_three_silent_timeouts() {
     let mut stage = Stage::new(Nature::Child);
     stage.until(State::Ready).await;
