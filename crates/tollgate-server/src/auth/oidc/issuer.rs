@@ -73,10 +73,12 @@ impl Issuer {
 
     /// The key that signed the token. Asks the issuer again if it is not known, and waits, bounded.
     pub(super) async fn find(&self, token: &Token<'_>) -> Found {
-        // Before anything is looked at: keys that come after that are waited for.
+        // Before anything is looked at: keys that come after that are waited for, and the rest
+        // that begins with them is none for this token.
         let mut attempted = self.shared.attempted.subscribe();
+        let rest = self.shared.rest();
         match self.shared.look(token) {
-            Found::Unknown if !self.shared.rest().is_zero() => return Found::Unknown,
+            Found::Unknown if !rest.is_zero() => return Found::Unknown,
             Found::Unknown | Found::Unreachable => {}
             found @ Found::Key(_) => return found,
         }
