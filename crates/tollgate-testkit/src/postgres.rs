@@ -61,7 +61,7 @@ impl Cluster {
     pub fn start(build: Build) -> Self {
         let mut cluster = Self::create(build);
         cluster.keep(0);
-        cluster.resume();
+        cluster.begin();
         cluster.furnish();
         cluster
     }
@@ -74,8 +74,8 @@ impl Cluster {
             chown(&folder, Some(user), Some(group)).expect("root gives folders away");
         }
         let programs = installed::programs(build, &folder, owner);
-        let port = TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr());
-        let port = port.expect("a free port").port();
+        // It has none before its first start: others would take it while `initdb` runs.
+        let port = 0;
         let settings = SETTINGS.iter().map(|it| (*it).to_owned()).collect();
         let cluster = Self { programs, folder, port, owner, settings, server: None };
         let data = cluster.data();
@@ -87,6 +87,15 @@ impl Cluster {
                      host all all 127.0.0.1/32 trust\n";
         fs::write(data.join("pg_hba.conf"), rules).expect("the cluster's rules");
         cluster
+    }
+
+    /// Its first start: on another port when somebody took the one that was free.
+    fn begin(&mut self) {
+        let comes_up = (0..5).any(|_| {
+            self.port = free_port();
+            self.comes_up()
+        });
+        assert!(comes_up, "postgres does not start: {}", self.log());
     }
 
     /// Roles, and what else every database has.
@@ -158,7 +167,26 @@ impl Cluster {
     }
 
     /// Starts it again where it was.
+    ///
+    /// # Panics
+    /// When it does not start; its own words are in the message.
     pub fn resume(&mut self) {
+        // Whoever has its port meanwhile may be gone in a moment.
+        let comes_up = (0..20).any(|attempt| {
+            thread::sleep(Duration::from_millis(if attempt == 0 { 0 } else { 500 }));
+            self.comes_up()
+        });
+        assert!(comes_up, "postgres does not start: {}", self.log());
+    }
+
+    /// Starts it; `false` when it ended instead of answering.
+    fn comes_up(&mut self) -> bool {
+        self.server = Some(self.spawn());
+        wait_until("postgres answers", || self.has_ended() || (self.is_ready() && self.answers()));
+        !self.has_ended()
+    }
+
+    fn spawn(&self) -> Child {
         let log = File::options().create(true).append(true).open(self.folder.join("log"));
         let log = log.expect("a log file");
         let mut postgres = self.program("postgres");
@@ -167,8 +195,18 @@ impl Cluster {
         postgres.stdin(Stdio::null()).stdout(log.try_clone().expect("a log file")).stderr(log);
         // Signals for the test's group are not for it: others may use it, or it is stopped in order.
         postgres.process_group(0);
-        self.server = Some(postgres.spawn().expect("postgres starts"));
-        wait_until("postgres answers", || self.answers());
+        postgres.spawn().expect("postgres starts")
+    }
+
+    fn has_ended(&mut self) -> bool {
+        let ended = self.server.as_mut().map(Child::try_wait);
+        matches!(ended, Some(Ok(Some(_))))
+    }
+
+    /// As it says itself: another's server may answer at a port that this one did not get.
+    fn is_ready(&self) -> bool {
+        let file = fs::read_to_string(self.data().join("postmaster.pid")).unwrap_or_default();
+        file.lines().nth(7).is_some_and(|status| status.trim() == "ready")
     }
 
     /// It keeps its connections and does nothing.
@@ -231,6 +269,11 @@ impl Drop for Cluster {
             drop(fs::remove_dir_all(&self.folder));
         }
     }
+}
+
+fn free_port() -> u16 {
+    let free = TcpListener::bind("127.0.0.1:0").and_then(|it| it.local_addr());
+    free.expect("a free port").port()
 }
 
 fn owner_of_a_cluster(own_folder: &Path) -> Option<Owner> {

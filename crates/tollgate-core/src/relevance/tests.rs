@@ -146,7 +146,7 @@ fn ten_thousand_tools_are_ordered_at_once() {
         assert_eq!(index.order(&query), order);
     }
     let each = started.elapsed() / 10;
-    assert!(each.as_millis() < 100, "{each:?}, without optimisation");
+    assert!(each.as_millis() < 1_000, "{each:?}, without optimisation");
 }
 
 #[test]

@@ -27,7 +27,7 @@ fn quickly<T>(work: impl FnOnce() -> T) -> T {
     let start = Instant::now();
     let done = work();
     let took = start.elapsed();
-    assert!(took < Duration::from_secs(2), "took {took:?}");
+    assert!(took < Duration::from_secs(20), "took {took:?}");
     done
 }
 

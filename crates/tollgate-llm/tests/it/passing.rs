@@ -108,7 +108,7 @@ async fn what_is_not_for_the_client_becomes_a_failure() {
 
 #[tokio::test]
 async fn silence_and_breaks_end_what_goes_through() {
-    let patience = Patience { answer: Duration::from_secs(5), silence: Duration::from_millis(50) };
+    let patience = Patience { answer: Duration::from_secs(5), silence: Duration::from_secs(1) };
     for (last, silent) in [(Act::Hang, true), (Act::Close, false)] {
         let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\n\
                     transfer-encoding: chunked\r\n\r\nfff\r\n";
@@ -134,10 +134,11 @@ async fn silence_and_breaks_end_what_goes_through() {
 
 #[tokio::test]
 async fn frames_that_come_slowly_are_no_silence() {
-    let patience = Patience { answer: Duration::from_secs(5), silence: Duration::from_millis(400) };
+    // Shorter than all gaps together.
+    let patience = Patience { answer: Duration::from_secs(5), silence: Duration::from_secs(2) };
     let mut acts = vec![Act::Send(stream_head())];
     for event in EVENTS.split_inclusive("\n\n") {
-        acts.extend([Act::Send(event.into()), Act::Wait(Duration::from_millis(80))]);
+        acts.extend([Act::Send(event.into()), Act::Wait(Duration::from_millis(300))]);
     }
     acts.push(Act::Close);
     let fake = Fake::start(vec![acts]).await;

@@ -23,7 +23,7 @@ struct Stage {
 impl Stage {
     /// A model `a`, a model `b`, and the one in process.
     fn new(first: &Fake, second: &Fake, names: &[&str]) -> Self {
-        let patience = Patience { answer: Duration::from_secs(1), silence: Duration::from_secs(9) };
+        let patience = Patience { answer: Duration::from_secs(3), silence: Duration::from_secs(9) };
         let kept = |name: &str, fake: &Fake| Provider {
             name: name.to_owned(),
             retries: 1,
@@ -166,13 +166,13 @@ async fn the_last_failure_is_told_when_nobody_answers() {
 async fn nothing_goes_on_when_the_time_is_up() {
     let fake = Fake::start(vec![vec![Act::Hang]]).await;
     let stage = Stage::new(&fake, &fake, &["a", "b"]);
-    let failure = stage.ask(Some(Duration::from_millis(50))).await.unwrap_err();
+    let failure = stage.ask(Some(Duration::from_secs(1))).await.unwrap_err();
     assert_eq!(failure.kind, Kind::Timeout);
     assert!(failure.message.contains("in the time that was left"), "{failure}");
     assert_eq!(fake.seen().len(), 1);
-    let busy = Fake::start(vec![too_often("1")]).await;
+    let busy = Fake::start(vec![too_often("10")]).await;
     let stage = Stage::new(&busy, &busy, &["a"]);
-    let failure = stage.ask(Some(Duration::from_millis(200))).await.unwrap_err();
+    let failure = stage.ask(Some(Duration::from_secs(5))).await.unwrap_err();
     assert_eq!((failure.kind, busy.seen().len()), (Kind::RateLimited, 1));
 }
 

@@ -11,7 +11,10 @@ use crate::fake::{Act, Fake, chunked, json, response, stream, stream_head};
 use crate::stage::{anthropic, heard, provider, request, served};
 use crate::wire::{EVENTS, OVERLOADED, TOO_OFTEN, events_before};
 
+/// Until an answer that never comes.
 const SHORT: Duration = Duration::from_millis(100);
+/// Between events that do come.
+const SILENCE: Duration = Duration::from_secs(1);
 
 async fn check(acts: Vec<Act>) {
     let fake = Fake::start(vec![acts]).await;
@@ -83,7 +86,7 @@ async fn the_connection_of_a_stream_that_ended_is_used_again() {
     for _ in 0..3 {
         let answering = model.stream(&request("hello")).await.unwrap();
         heard(answering).await.unwrap();
-        tokio::time::sleep(Duration::from_millis(20)).await;
+        tokio::time::sleep(Duration::from_millis(200)).await;
     }
     let connections: Vec<usize> = fake.seen().iter().map(|seen| seen.connection).collect();
     assert_eq!(connections, [0, 0, 0]);
@@ -119,15 +122,15 @@ async fn an_error_in_the_middle_is_the_last_item() {
 #[tokio::test]
 async fn b_se_06_silence_in_the_middle_ends_it_and_comments_are_silence() {
     let hang = vec![Act::Send(stream_head()), Act::Send(events_before("thére").into()), Act::Hang];
-    let (text, kind, message) = broken_within(hang, SHORT).await;
+    let (text, kind, message) = broken_within(hang, SILENCE).await;
     assert_eq!((text.as_str(), kind), ("Hello ", Kind::Timeout));
-    assert!(message.ends_with("said nothing more for 100 ms"), "{message}");
+    assert!(message.ends_with("said nothing more for 1000 ms"), "{message}");
     let mut comments = vec![Act::Send(stream_head()), Act::Send(events_before("thére").into())];
     for _ in 0..50 {
-        comments.push(Act::Wait(Duration::from_millis(10)));
+        comments.push(Act::Wait(Duration::from_millis(40)));
         comments.push(Act::Send(b": still here\n\n".to_vec()));
     }
-    let (_, kind, _) = broken_within(comments, SHORT).await;
+    let (_, kind, _) = broken_within(comments, SILENCE).await;
     assert_eq!(kind, Kind::Timeout);
 }
 

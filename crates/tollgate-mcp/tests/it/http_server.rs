@@ -217,13 +217,27 @@ impl Server {
 
     /// Waits until such a request has arrived.
     pub(crate) async fn wait_for(&self, what: &str) -> Seen {
-        for _ in 0..1000 {
-            if let Some(seen) = self.seen(what).pop() {
+        self.wait_for_many(what, 1).await.pop().unwrap()
+    }
+
+    /// Waits until so many of them have arrived.
+    pub(crate) async fn wait_for_many(&self, what: &str, count: usize) -> Vec<Seen> {
+        for _ in 0..2000 {
+            let seen = self.seen(what);
+            if seen.len() >= count {
                 return seen;
             }
             tokio::time::sleep(std::time::Duration::from_millis(5)).await;
         }
-        panic!("no {what} came");
+        panic!("{what} did not come {count} times");
+    }
+
+    /// Drops a call once it has arrived, as the one that makes so many.
+    pub(crate) async fn give_up<T>(&self, call: impl Future<Output = T>, count: usize) {
+        tokio::select! {
+            _ = call => panic!("it was answered"),
+            _ = self.wait_for_many("tools/call", count) => {}
+        }
     }
 }
 

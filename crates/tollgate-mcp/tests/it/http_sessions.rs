@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use serde_json::json;
-use tokio::time::{sleep, timeout};
+use tokio::sync::Semaphore;
+use tokio::time::timeout;
 use tollgate_core::json::{Object, raw};
 use tollgate_mcp::client::{Answer, Connection, Request, RequestError};
 use tollgate_mcp::meta::ClientFacts;
@@ -13,20 +14,19 @@ use tollgate_mcp::meta::ClientFacts;
 use crate::http_server::Server;
 use crate::support::initialized;
 
-/// How long the server takes to open a session for sampling.
-const SLOW: Duration = Duration::from_millis(400);
-
-/// Opens sessions `s-1`, `s-2`, …, slowly those that declare sampling.
-async fn server() -> Server {
+/// Opens sessions `s-1`, `s-2`, …, those that declare sampling not before there is a permit.
+async fn server() -> (Server, Arc<Semaphore>) {
     let opened = Arc::new(AtomicUsize::new(0));
-    Server::start(move |seen, reply| {
-        let opened = Arc::clone(&opened);
+    let permits = Arc::new(Semaphore::new(0));
+    let leave = Arc::clone(&permits);
+    let server = Server::start(move |seen, reply| {
+        let (opened, leave) = (Arc::clone(&opened), Arc::clone(&leave));
         async move {
             match (seen.method(), seen.verb.as_str()) {
                 ("server/discover", _) => reply.respond(400, "", b"").await,
                 ("initialize", _) => {
                     if seen.body["params"]["capabilities"].get("sampling").is_some() {
-                        sleep(SLOW).await;
+                        drop(leave.acquire().await.unwrap());
                     }
                     let number = opened.fetch_add(1, Ordering::Relaxed) + 1;
                     let headers = format!("mcp-session-id: s-{number}\r\n");
@@ -38,8 +38,8 @@ async fn server() -> Server {
                 _ => reply.respond(202, "", b"").await,
             }
         }
-    })
-    .await
+    });
+    (server.await, permits)
 }
 
 async fn call(connection: &dyn Connection, capability: &str) -> Result<Answer, RequestError> {
@@ -50,20 +50,22 @@ async fn call(connection: &dyn Connection, capability: &str) -> Result<Answer, R
 
 #[tokio::test]
 async fn callers_with_an_open_session_do_not_wait_for_one_that_opens() {
-    let server = server().await;
+    let (server, permits) = server().await;
     let (connection, _) = server.connect().await;
     call(&*connection, "elicitation").await.unwrap();
     let quick = async {
-        server.wait_for("initialize").await;
+        server.wait_for_many("initialize", 3).await;
         for _ in 0..3 {
             call(&*connection, "elicitation").await.unwrap();
         }
+        permits.add_permits(1);
     };
-    let quick = timeout(SLOW, quick);
+    // Sooner than the other session is given up.
+    let quick = timeout(Duration::from_secs(8), quick);
     let (first, second, quick) =
         tokio::join!(call(&*connection, "sampling"), call(&*connection, "sampling"), quick);
-    assert!(first.is_ok() && second.is_ok());
     assert!(quick.is_ok(), "they waited");
+    assert!(first.is_ok() && second.is_ok());
     assert_eq!(server.seen("initialize").len(), 3, "those who declare the same share a session");
     connection.close().await;
     let mut ended: Vec<_> = server.seen("DELETE");
@@ -75,9 +77,13 @@ async fn callers_with_an_open_session_do_not_wait_for_one_that_opens() {
 
 #[tokio::test]
 async fn a_session_whose_caller_went_away_is_ended() {
-    let server = server().await;
+    let (server, permits) = server().await;
     let (connection, _) = server.connect().await;
-    assert!(timeout(SLOW / 4, call(&*connection, "sampling")).await.is_err());
+    tokio::select! {
+        _ = call(&*connection, "sampling") => panic!("it has no session yet"),
+        _ = server.wait_for_many("initialize", 2) => {}
+    }
+    permits.add_permits(1);
     let ended = server.wait_for("DELETE").await;
     assert_eq!(ended.header("mcp-session-id"), Some("s-2"));
     call(&*connection, "sampling").await.unwrap();
@@ -86,11 +92,12 @@ async fn a_session_whose_caller_went_away_is_ended() {
 
 #[tokio::test]
 async fn closing_ends_a_session_that_is_just_being_opened() {
-    let server = server().await;
+    let (server, permits) = server().await;
     let (connection, _) = server.connect().await;
     let close = async {
-        sleep(SLOW / 4).await;
-        connection.close().await;
+        server.wait_for_many("initialize", 2).await;
+        // It is opened while its end has begun already.
+        tokio::join!(connection.close(), async { permits.add_permits(1) });
     };
     let (outcome, ()) = tokio::join!(call(&*connection, "sampling"), close);
     assert!(outcome.is_err());

@@ -161,11 +161,11 @@ async fn modern_http_holds_a_stream_and_opens_it_again() {
     let (connection, recorder) = server.connect().await;
     connection.watch(&[]).await.unwrap();
     recorder.wait_for("tools/list_changed").await;
-    sleep(Duration::from_millis(600)).await;
-    let listens = server.seen("subscriptions/listen");
-    assert!(listens.len() >= 2, "{}", listens.len());
+    let listens = server.wait_for_many("subscriptions/listen", 2).await;
     assert_eq!(listens[0].header("mcp-method"), Some("subscriptions/listen"));
     drop(connection);
+    // One may be under way.
+    sleep(Duration::from_millis(200)).await;
     let count = server.seen("subscriptions/listen").len();
     sleep(Duration::from_millis(700)).await;
     assert_eq!(server.seen("subscriptions/listen").len(), count, "it ends with the connection");
@@ -192,10 +192,15 @@ async fn legacy_http_follows_the_servers_own_stream_from_the_first_watch() {
     connection.watch(&[]).await.unwrap();
     connection.watch(&[]).await.unwrap();
     recorder.wait_for("tools/list_changed").await;
-    sleep(Duration::from_millis(400)).await;
-    let gets = server.seen("GET");
-    assert_eq!(gets.len(), 2, "405 ends it");
+    let gets = server.wait_for_many("GET", 2).await;
     assert_eq!(gets[1].header("last-event-id"), Some("9"));
-    let pong = server.requests.lock().iter().any(|seen| seen.body["result"] == json!({}));
-    assert!(pong, "pings are answered");
+    let is_pong = |seen: &Seen| seen.body["result"] == json!({});
+    let answered = async {
+        while !server.requests.lock().iter().any(is_pong) {
+            sleep(Duration::from_millis(5)).await;
+        }
+    };
+    assert!(timeout(Duration::from_secs(10), answered).await.is_ok(), "pings are answered");
+    sleep(Duration::from_millis(400)).await;
+    assert_eq!(server.seen("GET").len(), 2, "405 ends it");
 }

@@ -270,16 +270,24 @@ impl Stream {
     }
 }
 
-/// Sends bytes as they are, and reads what comes until the server closes or is silent.
+/// Sends bytes as they are, and reads what comes until the server closes or is silent after an
+/// answer.
 pub(crate) async fn raw(address: SocketAddr, bytes: &[u8]) -> String {
+    raw_until(address, bytes, 1).await
+}
+
+/// The same with so many answers. Before them silence is only a busy machine.
+pub(crate) async fn raw_until(address: SocketAddr, bytes: &[u8], answers: usize) -> String {
     let mut stream = TcpStream::connect(address).await.unwrap();
     // A server that refuses early may close before all is sent.
     let _ = stream.write_all(bytes).await;
     let mut answer = Vec::new();
     let mut buffer = vec![0; 16 << 10];
     loop {
-        let read = tokio::time::timeout(Duration::from_millis(700), stream.read(&mut buffer)).await;
-        match read {
+        let heard = String::from_utf8_lossy(&answer).matches("HTTP/1.").count();
+        let silence = if heard < answers { 10_000 } else { 700 };
+        let read = stream.read(&mut buffer);
+        match tokio::time::timeout(Duration::from_millis(silence), read).await {
             Ok(Ok(length @ 1..)) => answer.extend_from_slice(&buffer[..length]),
             _ => return String::from_utf8_lossy(&answer).into_owned(),
         }

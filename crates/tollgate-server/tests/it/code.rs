@@ -1,7 +1,6 @@
 //! `POST /v1/code`: programs over plain HTTP, in real workers.
 
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 use tollgate_core::budget::Tier;
@@ -154,9 +153,16 @@ async fn running_programs_and_tiers_above_the_ceiling_are_rights() {
 #[tokio::test]
 async fn a_program_ends_with_its_turn() {
     let stage = stage(Setup { ceiling: Some(Tier::Deep), ..Setup::default() }).await;
-    let said = ran(&stage, "print(\"begun\")\ntest.wait(ms=60000)").await;
-    assert_eq!(said["status"], "error", "{said}");
-    assert_eq!(said["prints"], "begun\n");
+    let mut said = Value::Null;
+    // A machine that is busy at the wall has no time for last words.
+    for _ in 0..5 {
+        said = ran(&stage, "print(\"begun\")\ntest.wait(ms=60000)").await;
+        assert_eq!(said["status"], "error", "{said}");
+        if said["prints"] == "begun\n" {
+            break;
+        }
+    }
+    assert_eq!(said["prints"], "begun\n", "{said}");
     stage.reaches(&stage.seen.cancelled, 1).await;
 }
 
@@ -164,8 +170,10 @@ async fn a_program_ends_with_its_turn() {
 async fn whoever_goes_away_ends_the_program() {
     let stage = stage(Setup::default()).await;
     let waiting = program(&stage, "test.wait(ms=60000)").send();
-    let left = tokio::time::timeout(Duration::from_secs(2), waiting).await;
-    assert!(left.is_err(), "it was still waiting");
+    tokio::select! {
+        reply = waiting => panic!("it did not wait: {reply:?}"),
+        () = stage.called(1) => {}
+    }
     stage.reaches(&stage.seen.cancelled, 1).await;
     assert_eq!(stage.seen.finished.load(Ordering::SeqCst), 0);
 }

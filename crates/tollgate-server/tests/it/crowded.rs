@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 use serde_json::json;
-use tokio::io::AsyncReadExt as _;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
 use tollgate_core::rate::RateLimit;
 use tollgate_core::turn::Grant;
@@ -48,8 +48,9 @@ fn counted(replies: &[Reply]) -> BTreeMap<u16, usize> {
 #[tokio::test]
 async fn r_08_ten_times_too_many_are_all_answered_and_then_all_is_well_again() {
     let stage = stage(Limits { in_flight: 8, ..Limits::default() }, &[]).await;
-    let params = json!({"name": "wait", "arguments": {"ms": 300}});
-    let plain = (0..60).map(|_| waiting(&stage, 300).send());
+    // Nobody leaves before all have come.
+    let params = json!({"name": "wait", "arguments": {"ms": 2_000}});
+    let plain = (0..60).map(|_| waiting(&stage, 2_000).send());
     let mcp = (0..60).map(|_| stage.modern("tools/call", params.clone()).send());
     let (plain, mcp) = tokio::join!(join_all(plain), join_all(mcp));
     let all: Vec<Reply> = plain.into_iter().chain(mcp).collect();
@@ -68,7 +69,7 @@ async fn r_08_ten_times_too_many_are_all_answered_and_then_all_is_well_again() {
 async fn r_10_a_greedy_key_does_not_slow_down_another() {
     let limits = Limits { per_key: 4, ..Limits::default() };
     let stage = stage(limits, &["greedy", "modest"]).await;
-    let greedy = join_all((0..100).map(|_| by("greedy", waiting(&stage, 300)).send()));
+    let greedy = join_all((0..100).map(|_| by("greedy", waiting(&stage, 2_000)).send()));
     let modest = async {
         let mut replies = Vec::new();
         for _ in 0..20 {
@@ -96,9 +97,9 @@ async fn r_09_listening_takes_no_room_but_a_call_that_tells_its_progress_does() 
         streams.push(stream);
     }
     assert_eq!(waiting(&stage, 1).send().await.status, 200);
-    let streamed = waiting(&stage, 400).set("accept", "text/event-stream");
+    let streamed = waiting(&stage, 2_000).set("accept", "text/event-stream");
     let other = async {
-        tokio::time::sleep(Duration::from_millis(150)).await;
+        stage.called(2).await;
         waiting(&stage, 1).send().await
     };
     let (streamed, other) = tokio::join!(streamed.send(), other);
@@ -107,24 +108,49 @@ async fn r_09_listening_takes_no_room_but_a_call_that_tells_its_progress_does() 
 }
 
 /// Says what the test wants to be in use, in percent.
-struct Percent(AtomicU64);
+struct Percent {
+    used: AtomicU64,
+    /// How often somebody looked.
+    looks: AtomicU64,
+}
 
 impl Gauge for Percent {
     fn resident_bytes(&self) -> Option<u64> {
-        Some(self.0.load(Ordering::Relaxed) << 20)
+        // Counted first: a look that is counted after a change sees it.
+        self.looks.fetch_add(1, Ordering::SeqCst);
+        Some(self.used.load(Ordering::SeqCst) << 20)
     }
 }
 
 impl Percent {
-    async fn set(&self, percent: u64) {
-        self.0.store(percent, Ordering::Relaxed);
-        tokio::time::sleep(Duration::from_millis(400)).await;
+    fn new(percent: u64) -> Self {
+        Self { used: AtomicU64::new(percent), looks: AtomicU64::new(0) }
     }
+
+    /// Until the gateway has acted on it: it is done with one look when the next one begins.
+    async fn set(&self, percent: u64) {
+        self.used.store(percent, Ordering::SeqCst);
+        let before = self.looks.load(Ordering::SeqCst);
+        let acted = async {
+            while self.looks.load(Ordering::SeqCst) < before + 2 {
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(30), acted).await.expect("looked at in time");
+    }
+}
+
+/// Whether a connection was closed unheard.
+async fn is_closed(stream: &mut TcpStream, asked: &str) -> bool {
+    let _ = stream.write_all(asked.as_bytes()).await;
+    let mut byte = [0; 1];
+    let read = tokio::time::timeout(Duration::from_secs(30), stream.read(&mut byte)).await;
+    matches!(read.expect("heard or closed"), Ok(0) | Err(_))
 }
 
 #[tokio::test]
 async fn r_11_memory_runs_out_in_steps_and_the_gateway_lives_through_all_of_them() {
-    let used = Arc::new(Percent(AtomicU64::new(10)));
+    let used = Arc::new(Percent::new(10));
     let memory = Memory::measured(100 << 20, Arc::<Percent>::clone(&used));
     let stage = stage(Limits { memory, ..Limits::default() }, &[]).await;
     let session = stage.open_session("2025-11-25", json!({})).await;
@@ -158,11 +184,8 @@ async fn r_11_memory_runs_out_in_steps_and_the_gateway_lives_through_all_of_them
     for _ in 0..40 {
         crowd.push(TcpStream::connect(stage.address).await.unwrap());
     }
-    let closed = crowd.iter_mut().map(|stream| async {
-        let mut byte = [0; 1];
-        let read = stream.read(&mut byte);
-        matches!(tokio::time::timeout(Duration::from_millis(500), read).await, Ok(Ok(0) | Err(_)))
-    });
+    let asked = format!("GET /healthz HTTP/1.1\r\nHost: {}\r\n\r\n", stage.address);
+    let closed = crowd.iter_mut().map(|stream| is_closed(stream, &asked));
     let closed = join_all(closed).await.into_iter().filter(|closed| *closed).count();
     assert!((20..=30).contains(&closed), "{closed} of 40 were refused");
     drop(crowd);

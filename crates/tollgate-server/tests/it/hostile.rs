@@ -73,7 +73,7 @@ pub(crate) struct Hostile {
 
 impl Hostile {
     pub(crate) async fn start() -> Self {
-        Self::with(Duration::from_secs(5), Setup::default()).await
+        Self::with(Duration::from_secs(20), Setup::default()).await
     }
 
     /// `patience` is how long the gateway waits for an answer of any of the servers.

@@ -21,7 +21,7 @@ fn echo() -> Value {
 /// A body sent with the headers of a modern call of `echo`.
 async fn modern_body(stage: &Stage, body: impl Into<Bytes>) -> String {
     let call = stage.modern("tools/call", echo());
-    tokio::time::timeout(Duration::from_secs(5), call.body(body).brief()).await.expect("in time")
+    tokio::time::timeout(Duration::from_secs(30), call.body(body).brief()).await.expect("in time")
 }
 
 async fn still_works(stage: &Stage) {

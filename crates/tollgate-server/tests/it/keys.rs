@@ -208,7 +208,7 @@ async fn both_secrets_let_in_for_as_long_as_was_said() {
 async fn a_rotation_ends_by_itself() {
     let stage = Stage::start().await;
     let first = stage.made(json!({"name": "phone"})).await;
-    let second = stage.rotated("phone", 1).await;
+    let second = stage.rotated("phone", 3).await;
     let get = stage.modern("subscriptions/listen", json!({"notifications": {}}));
     let mut stream = get.header("x-api-key", &first).stream().await;
     stream.next().await.expect("acknowledged");

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tollgate_core::budget::Ceilings;
 use tollgate_core::id::ToolName;
 use tollgate_core::tool::Override;
 use tollgate_engine::settings::Server as UpstreamSettings;
@@ -27,7 +28,11 @@ async fn stage(cacheable: Duration) -> (Upstream, Stage) {
     let tools = BTreeMap::from([(ToolName::new("linger"), linger)]);
     let server =
         UpstreamSettings { tools, ..server("up", at(up.address), Revision::NEWEST_LEGACY) };
-    let stage = Stage::with(Setup { servers: vec![server], ..Setup::default() }).await;
+    // Time for a call to be under way at the wall, even on a busy machine.
+    let fast = Duration::from_millis(1_500);
+    let ceilings = Ceilings { fast, ..Ceilings::default() };
+    let setup = Setup { servers: vec![server], ceilings, ..Setup::default() };
+    let stage = Stage::with(setup).await;
     (up, stage)
 }
 

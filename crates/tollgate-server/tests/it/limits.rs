@@ -39,7 +39,7 @@ async fn r_12_slow_clients_cost_only_themselves() {
             stream.write_all(text.as_bytes()).await.unwrap();
             let mut answer = String::new();
             let end = stream.read_to_string(&mut answer);
-            tokio::time::timeout(Duration::from_secs(5), end).await.expect("closed in time").ok();
+            tokio::time::timeout(Duration::from_secs(30), end).await.expect("closed in time").ok();
             answer
         }
     };
@@ -66,10 +66,12 @@ async fn r_13_connections_over_the_limit_wait_and_are_served() {
 async fn r_32_a_modern_client_that_goes_away_cancels_its_call() {
     let stage = Stage::start().await;
     let wait = json!({"name": "wait", "arguments": {"ms": 5_000}});
-    for _ in 0..5 {
+    for arrived in 1..=5 {
         let call = stage.modern("tools/call", wait.clone()).send();
-        let gone = tokio::time::timeout(Duration::from_millis(150), call).await;
-        assert!(gone.is_err());
+        tokio::select! {
+            reply = call => panic!("it did not wait: {reply:?}"),
+            () = stage.called(arrived) => {}
+        }
     }
     stage.reaches(&stage.seen.cancelled, 5).await;
     assert_eq!(stage.calls(), 5);
@@ -82,11 +84,14 @@ async fn r_32_a_legacy_client_that_goes_away_does_not_but_one_that_cancels_does(
     let session = stage.open_session("2025-11-25", json!({})).await;
     let wait = |ms: u64| json!({"name": "wait", "arguments": {"ms": ms}});
     let call = session.call(1, "tools/call", &wait(600)).send();
-    assert!(tokio::time::timeout(Duration::from_millis(150), call).await.is_err());
+    tokio::select! {
+        reply = call => panic!("it did not wait: {reply:?}"),
+        () = stage.called(1) => {}
+    }
     stage.reaches(&stage.seen.finished, 1).await;
     let call = session.call(2, "tools/call", &wait(5_000)).send();
     let cancel = async {
-        tokio::time::sleep(Duration::from_millis(150)).await;
+        stage.called(2).await;
         let cancel = json!({"requestId": 2, "reason": "enough"});
         assert_eq!(session.notify("notifications/cancelled", &cancel).brief().await, "202");
     };
@@ -104,7 +109,7 @@ async fn r_33_on_stop_running_calls_end_and_streams_say_goodbye() {
     let wait = json!({"name": "wait", "arguments": {"ms": 500}});
     let call = stage.modern("tools/call", wait).send();
     let stop = async {
-        tokio::time::sleep(Duration::from_millis(150)).await;
+        stage.called(1).await;
         stage.stop.cancel();
         let last = stream.next().await.expect("a last word");
         assert_eq!(last["result"]["resultType"], "complete");
@@ -114,7 +119,7 @@ async fn r_33_on_stop_running_calls_end_and_streams_say_goodbye() {
     };
     let (reply, ()) = tokio::join!(call, stop);
     assert_eq!(reply.brief(), "200 ok");
-    let ended = tokio::time::timeout(Duration::from_secs(5), stage.serving.finished()).await;
+    let ended = tokio::time::timeout(Duration::from_secs(30), stage.serving.finished()).await;
     assert!(ended.is_ok(), "the server is done");
     assert!(TcpStream::connect(stage.address).await.is_err(), "nobody listens");
 }

@@ -225,6 +225,17 @@ async fn nothing_is_kept_unless_the_agent_says_so() {
     kept(&stage, "heron", 0).await;
 }
 
+/// What the model is told before it hears the question.
+async fn prompt(stage: &Stage, model: &Model, to: &str) -> String {
+    let body = said(to, "Where is the silver key?");
+    let call = stage.post(body.to_string()).path("/v1/chat/completions");
+    call.header("x-tollgate-conversation", "c").send().await;
+    let asked = model.asked.lock().pop().unwrap();
+    let prompt = asked["messages"][0]["content"].to_string();
+    assert!(prompt.contains("You know"), "{asked}");
+    prompt
+}
+
 #[tokio::test]
 async fn what_has_to_do_with_a_turn_is_in_its_prompt() {
     let model = Model::saying(|_| "Hm.".to_owned()).await;
@@ -239,13 +250,15 @@ async fn what_has_to_do_with_a_turn_is_in_its_prompt() {
     let partial = json!({ "text": "where is the silver key", "agent": "sage", "conversation": "c", "partial": true });
     let reply = stage.post(partial.to_string()).path("/v1/tier").send().await;
     assert_eq!(reply.status, 200, "{}", reply.text);
-    for (to, expected) in [("sage", true), ("other", false)] {
-        let body = said(to, "Where is the silver key?");
-        let call = stage.post(body.to_string()).path("/v1/chat/completions");
-        call.header("x-tollgate-conversation", "c").send().await;
-        let asked = model.asked.lock().pop().unwrap();
-        let prompt = asked["messages"][0]["content"].to_string();
-        assert!(prompt.contains("You know"), "{asked}");
-        assert_eq!(prompt.contains("in her boot"), expected, "{to}: {asked}");
+    let mut recalled = String::new();
+    // On a busy machine a turn goes on without its memory.
+    for _ in 0..20 {
+        recalled = prompt(&stage, &model, "sage").await;
+        if recalled.contains("in her boot") {
+            break;
+        }
     }
+    assert!(recalled.contains("in her boot"), "{recalled}");
+    let forgotten = prompt(&stage, &model, "other").await;
+    assert!(!forgotten.contains("in her boot"), "{forgotten}");
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use crate::client::Reply;
+use crate::client::{PATIENCE, Reply};
 use crate::hostile::{Hostile, SERVERS, again, error, filled, plan, planned, result, then};
 use crate::stage::Setup;
 
@@ -24,6 +24,24 @@ impl Hostile {
             let reply = self.stage.modern("tools/call", params).send().await;
             assert_eq!(reply.json()["result"]["content"][0]["text"], "fine", "{server}: {reply:?}");
         }
+    }
+
+    /// The same where a busy machine may be too slow for the gateway: what was given up is asked
+    /// again, and nothing else.
+    async fn works_again(&self, server: &str) {
+        let again = async {
+            loop {
+                let params = json!({"name": format!("{server}_say")});
+                let reply = self.stage.modern("tools/call", params).send().await;
+                let result = reply.json()["result"].clone();
+                if result["isError"] != true {
+                    assert_eq!(result["content"][0]["text"], "fine", "{server}: {reply:?}");
+                    return;
+                }
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        };
+        tokio::time::timeout(PATIENCE, again).await.expect("the server works");
     }
 
     /// What the plan comes to for a modern client, a legacy one and the plain API, on each of the
@@ -400,6 +418,8 @@ async fn b_re_12_an_answer_that_comes_too_late_is_nobodys() {
     }
     tokio::time::sleep(Duration::from_millis(1_300)).await;
     for server in SERVERS {
-        hostile.still_works(server).await;
+        for _ in 0..2 {
+            hostile.works_again(server).await;
+        }
     }
 }

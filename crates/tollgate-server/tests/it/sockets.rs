@@ -147,7 +147,7 @@ async fn b_hh_15_who_asks_to_continue_and_says_nothing_is_let_go() {
             stream.write_all(head.as_bytes()).await.unwrap();
             let mut answer = String::new();
             let end = stream.read_to_string(&mut answer);
-            tokio::time::timeout(Duration::from_secs(5), end).await.expect("let go").ok();
+            tokio::time::timeout(Duration::from_secs(30), end).await.expect("let go").ok();
             answer
         }
     };

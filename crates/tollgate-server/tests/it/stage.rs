@@ -14,7 +14,7 @@ use serde_json::{Map, Value, json};
 use tokio::net::TcpListener;
 use tokio_util::sync::CancellationToken;
 use tollgate_core::agent::Agent;
-use tollgate_core::budget::Tier;
+use tollgate_core::budget::{Ceilings, Tier};
 use tollgate_core::filter::House;
 use tollgate_core::glob::Glob;
 use tollgate_core::id::{AgentId, ServerId};
@@ -72,6 +72,8 @@ pub(crate) struct Setup {
     pub(crate) limits: Limits,
     /// Of all agents.
     pub(crate) ceiling: Option<Tier>,
+    /// Where the walls of the tiers stand.
+    pub(crate) ceilings: Ceilings,
     pub(crate) operator: Option<Arc<dyn Operator>>,
     /// Further servers in process.
     pub(crate) tools: Vec<builtin::Server>,
@@ -122,6 +124,7 @@ impl Stage {
         settings.servers.extend(setup.servers);
         settings.house = setup.house;
         settings.names = setup.names;
+        settings.budget.standing.ceilings = setup.ceilings;
         if !setup.agents.is_empty() {
             settings.agents = setup.agents;
         }
@@ -167,6 +170,16 @@ impl Stage {
         self.seen.calls.lock().len()
     }
 
+    /// Waits until so many calls have reached the tools in process.
+    pub(crate) async fn called(&self, wanted: usize) {
+        let arrived = async {
+            while self.calls() < wanted {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(30), arrived).await.expect("called in time");
+    }
+
     /// Waits until the count is reached, for a while.
     pub(crate) async fn reaches(&self, count: &AtomicUsize, wanted: usize) {
         for _ in 0..200 {
@@ -192,7 +205,7 @@ async fn wait_for(gate: &Gate, tool: &str) {
             changes.changed().await.unwrap();
         }
     };
-    tokio::time::timeout(Duration::from_secs(10), listed).await.expect("listed in time");
+    tokio::time::timeout(Duration::from_secs(30), listed).await.expect("listed in time");
 }
 
 /// `sage` sees only `echo`; `default` sees everything.

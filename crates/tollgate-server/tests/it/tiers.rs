@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use tollgate_core::budget::Ceilings;
 use tollgate_core::id::ToolName;
 use tollgate_core::tool::Override;
 use tollgate_engine::settings::Server as UpstreamSettings;
@@ -16,6 +17,10 @@ use crate::upstream::Upstream;
 /// `up_count` and `up_hang` say that they are fast, `up_data` that it is slow; of the others
 /// nothing is known.
 async fn stage() -> (Upstream, Stage) {
+    stage_with(Ceilings::default()).await
+}
+
+async fn stage_with(ceilings: Ceilings) -> (Upstream, Stage) {
     let up = Upstream::start().await;
     up.script.grow("say");
     let declared = |name: &str, ms: u64| {
@@ -26,7 +31,8 @@ async fn stage() -> (Upstream, Stage) {
         BTreeMap::from([declared("count", 50), declared("hang", 50), declared("data", 3000)]);
     let server =
         UpstreamSettings { tools, ..server("up", at(up.address), Revision::NEWEST_LEGACY) };
-    let stage = Stage::with(Setup { servers: vec![server], ..Setup::default() }).await;
+    let setup = Setup { servers: vec![server], ceilings, ..Setup::default() };
+    let stage = Stage::with(setup).await;
     (up, stage)
 }
 
@@ -69,7 +75,10 @@ async fn a_fast_turn_shows_only_fast_tools_however_it_is_asked_for() {
 
 #[tokio::test]
 async fn a_fast_turn_runs_only_fast_tools() {
-    let (up, stage) = stage().await;
+    // No busy machine takes that long for a quick call.
+    let fast = Duration::from_millis(2_500);
+    let ceilings = Ceilings { fast, standard: fast, ..Ceilings::default() };
+    let (up, stage) = stage_with(ceilings).await;
     let session = stage.open_session("2025-11-25", json!({})).await;
     let call = |name: &str| json!({"name": name, "_meta": in_meta("fast")});
     let quick = [

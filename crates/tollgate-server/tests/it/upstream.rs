@@ -69,6 +69,26 @@ impl Script {
         self.tell("notifications/tools/list_changed", &json!({}));
     }
 
+    /// Waits until the gateway hears what is told.
+    pub(crate) async fn is_heard(&self) {
+        let heard = async {
+            while self.news.receiver_count() == 0 {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(30), heard).await.expect("heard in time");
+    }
+
+    /// Waits until a call is there.
+    pub(crate) async fn is_called(&self) {
+        let called = async {
+            while self.calls.lock().is_empty() {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        };
+        tokio::time::timeout(Duration::from_secs(30), called).await.expect("called in time");
+    }
+
     /// Waits for the first one, for a while.
     pub(crate) async fn hears_a_cancel(&self) {
         for _ in 0..200 {

@@ -2,7 +2,7 @@
 
 use tollgate_testkit::ws::Refused;
 
-use crate::client::raw;
+use crate::client::{raw, raw_until};
 use crate::framing::{statuses, still_works};
 use crate::living::{Living, Speaks};
 
@@ -47,7 +47,7 @@ async fn b_ws_10_a_body_behind_the_opening_is_not_a_second_request() {
     let request =
         GOOD.replace("\r\n\r\n", &format!("\r\nContent-Length: {}\r\n\r\n", hidden.len()));
     let request = format!("{request}{hidden}").replace("HOST", &living.stage.address.to_string());
-    let answer = raw(living.stage.address, request.as_bytes()).await;
+    let answer = raw_until(living.stage.address, request.as_bytes(), 0).await;
     assert!(!answer.contains(" 200 "), "{answer}");
     still_works(&living.stage).await;
 }

@@ -69,7 +69,7 @@ fn found_or_started(build: Build, file: &str) -> Cluster {
     }
     let mut cluster = Cluster::create(build);
     cluster.keep(LINGER_SECONDS);
-    cluster.resume();
+    cluster.begin();
     cluster.furnish();
     let (folder, programs) = (cluster.folder.display(), cluster.programs.display());
     let place = format!("{}\n{folder}\n{programs}", cluster.port);

@@ -95,7 +95,11 @@ fn r_25_no_answered_call_is_lost_by_a_kill() {
     let folder = folder(&json!({}));
     let numbers = AtomicUsize::new(0);
     let mut answered = HashSet::new();
-    for round in 0..12_u64 {
+    for round in 0..20_u64 {
+        // A slow machine answers little in each of them.
+        if round >= 12 && answered.len() > 20 {
+            break;
+        }
         let gateway = Gateway::start(folder.path());
         let stop = AtomicBool::new(false);
         std::thread::scope(|threads| {

@@ -162,27 +162,29 @@ fn b_cf_11_whatever_becomes_of_the_file_the_old_config_goes_on() {
     let (served, config) = served();
     let pid = served.pid_of("one");
     let mut refused = 0;
-    let mut next = |what: &str, expected: &str| {
-        refused += 1;
-        let said = served.wait_for(|said| said["refused"].as_u64() >= Some(refused));
+    let mut next = |expected: &str| {
+        let least = refused + 1;
+        // What the file was on its way there may be told as well.
+        let said = served.wait_for(|said| {
+            let error = said["last"]["error"].as_str().unwrap_or_default();
+            said["refused"].as_u64() >= Some(least) && error.contains(expected)
+        });
         refused = said["refused"].as_u64().unwrap();
-        let error = said["last"]["error"].as_str().unwrap_or_default().to_owned();
-        assert!(error.contains(expected), "{what}: {said}");
     };
     fs::remove_file(&served.file).unwrap();
-    next("removed", "No such file");
+    next("No such file");
     fs::create_dir(&served.file).unwrap();
-    next("a directory", "it is a directory");
+    next("it is a directory");
     fs::remove_dir(&served.file).unwrap();
     assert!(Command::new("mkfifo").arg(&served.file).status().unwrap().success());
-    next("a pipe", "not a regular file");
+    next("not a regular file");
     fs::remove_file(&served.file).unwrap();
     let large = fs::File::create(&served.file).unwrap();
     large.set_len(100 << 20).unwrap();
-    next("100 MiB", "larger than 1 MiB");
+    next("larger than 1 MiB");
     let bomb = "a: &a [x,x,x,x,x,x,x,x,x]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c]\ne: &e [*d,*d,*d,*d,*d,*d,*d,*d,*d]\nf: [*e,*e,*e,*e,*e,*e,*e,*e,*e]\n";
     served.write(bomb);
-    next("a bomb", "more than 100000 values");
+    next("more than 100000 values");
     assert_eq!(served.pid_of("one"), pid);
     assert_eq!(served.ask("GET", "/readyz").status, 200);
     served.write(&config);
@@ -201,11 +203,19 @@ fn b_cf_11_whatever_becomes_of_the_file_the_old_config_goes_on() {
 #[test]
 fn a_half_written_file_is_read_again_before_it_is_called_bad() {
     let (served, config) = served();
-    served.write("servers: {");
-    thread::sleep(Duration::from_millis(120));
-    served.write(&format!("{config}# whole\n"));
-    let said = served.wait_for(|said| said["applied"] == 1);
-    assert_eq!(said["refused"], 0, "{said}");
+    let mut refused = 0;
+    // A machine that stands still for a moment leaves the half there for too long, but not each time.
+    for round in 1..=5_u64 {
+        served.write(&format!("servers: {{ # {round}"));
+        thread::sleep(Duration::from_millis(120));
+        served.write(&format!("{config}# whole {round}\n"));
+        let said = served.wait_for(|said| said["applied"] == round);
+        let before = std::mem::replace(&mut refused, said["refused"].as_u64().unwrap());
+        if before == refused {
+            return;
+        }
+    }
+    panic!("it was called bad each time: {}", served.log());
 }
 
 #[test]

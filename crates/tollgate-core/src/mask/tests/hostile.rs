@@ -64,7 +64,7 @@ fn the_work_is_linear_whatever_the_text() {
         let quoted = serde_json::Value::from(text.as_str()).to_string();
         masker.json(&quoted);
         let took = began.elapsed();
-        assert!(took < Duration::from_secs(5), "{took:?} for `{}…`", &text[..12]);
+        assert!(took < Duration::from_secs(20), "{took:?} for `{}…`", &text[..12]);
     }
 }
 

@@ -12,7 +12,7 @@ async fn r_26_a_broken_disk_is_told_at_once_and_over_by_itself() {
     let error = keep(&ledger, "while", Weight::Durable).await.unwrap_err();
     assert!(error.to_string().contains("the audit trail cannot be written"), "{error}");
     assert!(error.to_string().contains("disk I/O error"), "{error}");
-    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     assert!(ledger.trouble().is_some());
     let admits = |weight, policy| ledger.admits(weight, policy).is_ok();
     assert!(!admits(Weight::Durable, OnFailure::Refuse));
@@ -23,7 +23,7 @@ async fn r_26_a_broken_disk_is_told_at_once_and_over_by_itself() {
     assert!(ledger.flush().await.is_err());
     desk.mend();
     let took = until("its recovery", || ledger.trouble().is_none()).await;
-    assert!(took < Duration::from_secs(5), "{took:?}");
+    assert!(took < Duration::from_secs(20), "{took:?}");
     ledger.flush().await.unwrap();
     let rows = all(&ledger).await;
     let names: Vec<&str> = rows.iter().filter_map(|row| row.entry.name.as_deref()).collect();
@@ -76,10 +76,10 @@ async fn r_27_a_lock_that_is_held_for_long_is_told_and_over_by_itself() {
     let began = SystemClock.now();
     let error = keep(&ledger, "a", Weight::Durable).await.unwrap_err();
     assert_eq!(error.why, Error::Busy);
-    assert!(began.elapsed() < Duration::from_secs(9), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
     drop(lock);
     let took = until("its recovery", || ledger.trouble().is_none()).await;
-    assert!(took < Duration::from_secs(5), "{took:?}");
+    assert!(took < Duration::from_secs(20), "{took:?}");
     assert_eq!(desk.rows(), 1);
 }
 
@@ -91,7 +91,7 @@ async fn a_ledger_that_cannot_write_still_ends() {
     keep(&ledger, "a", Weight::Durable).await.unwrap_err();
     let began = SystemClock.now();
     drop(ledger);
-    assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
 }
 
 /// Breaks whoever asks it for the time, once that is wanted.

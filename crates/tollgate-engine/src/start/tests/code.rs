@@ -249,14 +249,14 @@ async fn a_tool_that_is_called_in_code_is_not_called_by_its_name() {
 
 #[tokio::test]
 async fn a_call_that_needs_leave_pauses_the_program_and_then_it_goes_on() {
-    let bench = Bench::open(coder(), |code| code.limits.time = Duration::from_millis(1_500)).await;
+    let bench = Bench::open(coder(), |code| code.limits.time = Duration::from_millis(3_500)).await;
     // The start of a worker would count.
     Arc::clone(bench.gate()).warm().await;
     let program = "print(1)\nx = lab.guarded(n=7)\nprint(2)\nresult = x['given']";
     let decided = async {
         let verdict = bench.waits().await;
         // Longer than the program has: its own time stands still.
-        tokio::time::sleep(Duration::from_millis(2_000)).await;
+        tokio::time::sleep(Duration::from_millis(4_000)).await;
         assert_eq!(bench.counts.begun.load(Ordering::SeqCst), 0);
         bench.gate().judge(verdict).await.unwrap();
     };

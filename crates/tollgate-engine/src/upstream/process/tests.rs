@@ -65,8 +65,13 @@ fn strays(process_mark: &Mark) -> usize {
     strays::kill(process_mark, &[])
 }
 
-/// Runs the script, waits for its `ready`, stops it, and shows who is left.
 async fn check_stop(script: &str, most: Duration) {
+    let took = stopped(script).await;
+    assert!(took < most, "{script} took {took:?}");
+}
+
+/// Runs the script, waits for its `ready`, stops it, and shows how long that took; nobody is left.
+async fn stopped(script: &str) -> Duration {
     let (process, pipes) = spawn(&command(&["python3", "-c", script])).unwrap();
     let mark = Arc::clone(&process.mark);
     let mut lines = BufReader::new(pipes.stdout).lines();
@@ -76,7 +81,7 @@ async fn check_stop(script: &str, most: Duration) {
     process.stop().await;
     let took = clock().now().duration_since(begun);
     assert_eq!(strays(&mark), 0, "somebody is left of {script}");
-    assert!(took < most, "{script} took {took:?}");
+    took
 }
 
 #[tokio::test]
@@ -197,7 +202,13 @@ async fn a_relative_program_is_found_from_the_working_directory() {
 #[tokio::test]
 async fn a_server_that_heeds_the_end_of_its_input_is_not_signalled() {
     let polite = "import sys; print('ready', flush=True); sys.stdin.read()";
-    check_stop(polite, AFTER_EOF).await;
+    // On a busy machine Python may be too slow at it, but not each time.
+    for _ in 0..3 {
+        if stopped(polite).await < AFTER_EOF {
+            return;
+        }
+    }
+    panic!("it was signalled each time");
 }
 
 #[tokio::test]
@@ -230,7 +241,8 @@ import os, time
 if os.fork() == 0:
     print('ready', flush=True)
     while True: time.sleep(60)";
-    let within = Duration::from_secs(3);
+    // 2.5 s of patience, and what a busy machine needs for the rest.
+    let within = Duration::from_secs(10);
     tokio::join!(
         check_stop(stubborn, within),
         check_stop(own_session, within),
@@ -254,8 +266,9 @@ while True: time.sleep(60)";
         lines.next_line().await.unwrap();
     }
     drop(process);
-    // Killed is killed; the kernel may take a moment to clear the table.
-    tokio::time::sleep(Duration::from_millis(50)).await;
+    // Killed is killed; the kernel may take a moment until the last of them has closed its output.
+    let ended = tokio::time::timeout(Duration::from_secs(10), lines.next_line()).await;
+    assert!(matches!(ended, Ok(Ok(None))), "{ended:?}");
     assert_eq!(strays(&mark), 0);
 }
 
@@ -266,7 +279,14 @@ async fn s_04_children_of_a_gateway_that_was_killed_are_swept_by_the_next() {
         .env(strays::MARK, "999999999-1-0")
         .spawn()
         .unwrap();
-    assert!(strays::sweep_orphans() >= 1);
+    // It has no environment while it is becoming `sleep`, and other tests may sweep it first.
+    let swept = async {
+        while orphan.try_wait().unwrap().is_none() {
+            strays::sweep_orphans();
+            tokio::time::sleep(LOOK_AGAIN).await;
+        }
+    };
+    assert!(tokio::time::timeout(Duration::from_secs(10), swept).await.is_ok(), "it lives on");
     assert!(!orphan.wait().unwrap().success());
 }
 

@@ -2,7 +2,7 @@
 
 use tollgate_testkit::postgres::{Build, Database};
 
-use super::suite::Fresh;
+use super::suite::{Fresh, patiently};
 use crate::memory::{Memory, Trouble};
 
 mod encrypted;
@@ -43,14 +43,5 @@ async fn ready(url: &str) -> Memory {
 
 /// What a server says, once it had the time for it.
 async fn answer(memory: &Memory) -> Result<(), Trouble> {
-    for _ in 0..30 {
-        match memory.ping().await {
-            Err(Trouble::Slow(_)) => {}
-            Err(Trouble::Away(why)) if why.contains("did not answer") => {
-                tokio::time::sleep(std::time::Duration::from_millis(200)).await;
-            }
-            answer => return answer,
-        }
-    }
-    panic!("it never had the time for an answer");
+    patiently(|| memory.ping()).await
 }

@@ -11,7 +11,7 @@ use tollgate_core::memory::{
     NewRelation, Place, Provenance, Scope, SessionId, Trust,
 };
 
-use crate::memory::{Known, Memory, Page, Search, Stretch, Vector};
+use crate::memory::{Known, Memory, Page, Search, Stretch, Trouble, Vector};
 
 pub(crate) mod bad_input;
 pub(crate) mod facts;
@@ -123,6 +123,23 @@ macro_rules! sentences {
 }
 pub(crate) use sentences;
 
+/// What it comes to once the machine has the time for it: a busy one lets calls end that kept nothing.
+pub(crate) async fn patiently<T, F>(mut ask: impl FnMut() -> F) -> Result<T, Trouble>
+where
+    F: Future<Output = Result<T, Trouble>>,
+{
+    for _ in 0..30 {
+        match ask().await {
+            Err(Trouble::Slow(_)) => {}
+            Err(Trouble::Away(why)) if why.contains("did not answer") => {
+                tokio::time::sleep(Duration::from_millis(200)).await;
+            }
+            ended => return ended,
+        }
+    }
+    panic!("it never had the time for an answer");
+}
+
 /// Some moment, so many seconds after the first.
 pub(crate) fn at(seconds: u64) -> SystemTime {
     SystemTime::UNIX_EPOCH + Duration::from_secs(1_700_000_000 + seconds)
@@ -172,8 +189,9 @@ pub(crate) fn entry(text: &str, seconds: u64) -> NewEntry {
 
 /// Appends these, a second apart.
 pub(crate) async fn say(memory: &Memory, place: &Place, texts: &[&str]) -> Vec<EntryId> {
-    let entries = texts.iter().zip(0..).map(|(text, seconds)| entry(text, seconds)).collect();
-    memory.append(place, entries).await.unwrap()
+    let entries = texts.iter().zip(0..).map(|(text, seconds)| entry(text, seconds));
+    let entries: Vec<NewEntry> = entries.collect();
+    patiently(|| memory.append(place, entries.clone())).await.unwrap()
 }
 
 pub(crate) fn search(query: &str) -> Search<'_> {
@@ -182,7 +200,8 @@ pub(crate) fn search(query: &str) -> Search<'_> {
 
 /// The texts of what was found, the best first.
 pub(crate) async fn found(memory: &Memory, eyes: &str, query: &str) -> Vec<String> {
-    let hits = memory.search_entries(&scope(eyes), &search(query)).await.unwrap();
+    let (eyes, search) = (scope(eyes), search(query));
+    let hits = patiently(|| memory.search_entries(&eyes, &search)).await.unwrap();
     hits.into_iter().map(|hit| hit.found.text).collect()
 }
 
@@ -196,8 +215,9 @@ pub(crate) fn fact(text: &str, seconds: u64) -> NewFact {
 
 /// Remembers these, a second apart.
 pub(crate) async fn remember(memory: &Memory, place: &Place, texts: &[&str]) -> Vec<FactId> {
-    let facts = texts.iter().zip(0..).map(|(text, seconds)| fact(text, seconds)).collect();
-    memory.remember(place, facts).await.unwrap()
+    let facts = texts.iter().zip(0..).map(|(text, seconds)| fact(text, seconds));
+    let facts: Vec<NewFact> = facts.collect();
+    patiently(|| memory.remember(place, facts.clone())).await.unwrap()
 }
 
 /// The facts and entries that were found, the best first.
@@ -207,7 +227,8 @@ pub(crate) async fn known(
     query: &str,
     vector: Option<&Vector>,
 ) -> Vec<String> {
-    let hits = memory.search_facts(&scope(eyes), &search(query), vector).await.unwrap();
+    let (eyes, search) = (scope(eyes), search(query));
+    let hits = patiently(|| memory.search_facts(&eyes, &search, vector)).await.unwrap();
     let text = |known| match known {
         Known::Fact(fact) => fact.text,
         Known::Said(entry) => entry.text,
@@ -231,7 +252,8 @@ pub(crate) fn entity(text: &str) -> NewEntity {
 }
 
 pub(crate) async fn put(memory: &Memory, place: &Place, entities: &[&str]) {
-    memory.put_entities(place, entities.iter().map(|it| entity(it)).collect()).await.unwrap();
+    let entities: Vec<NewEntity> = entities.iter().map(|it| entity(it)).collect();
+    patiently(|| memory.put_entities(place, entities.clone())).await.unwrap();
 }
 
 /// `npc-elara knows npc-tom 0.5`
@@ -243,7 +265,8 @@ pub(crate) fn relation(text: &str) -> NewRelation {
 }
 
 pub(crate) async fn relate(memory: &Memory, place: &Place, relations: &[&str]) {
-    memory.relate(place, relations.iter().map(|it| relation(it)).collect()).await.unwrap();
+    let relations: Vec<NewRelation> = relations.iter().map(|it| relation(it)).collect();
+    patiently(|| memory.relate(place, relations.clone())).await.unwrap();
 }
 
 pub(crate) fn attributes(json: &str) -> Map<String, Value> {

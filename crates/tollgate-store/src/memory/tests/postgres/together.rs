@@ -5,7 +5,7 @@ use tollgate_core::memory::{FactId, NewFact};
 use tollgate_testkit::postgres::{Build, Database, PASSWORD};
 
 use super::{answer, ready};
-use crate::memory::tests::suite::{WHOLE, at, found, place, say, scope, session};
+use crate::memory::tests::suite::{WHOLE, at, found, patiently, place, say, scope, session};
 use crate::memory::{Forget, Memory, Trouble, Vector};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -44,14 +44,16 @@ fn numbers(seed: usize) -> Vec<f32> {
 
 async fn nearest(memory: &Memory, seed: usize) -> Vec<FactId> {
     let vector = Vector { model: "m".to_owned(), numbers: numbers(seed) };
-    let found = memory.facts_near(&scope("waterdeep"), &vector, 3).await.unwrap();
+    let eyes = scope("waterdeep");
+    let found = patiently(|| memory.facts_near(&eyes, &vector, 3)).await.unwrap();
     assert!(found.is_sorted_by(|one, two| one.1 >= two.1), "{found:?}");
     found.into_iter().map(|(fact, _)| fact.id).collect()
 }
 
 async fn remember(memory: &Memory, count: usize) -> Vec<FactId> {
     let facts = (0..count).map(|it| NewFact::stated(&format!("fact {it}"), at(0)).unwrap());
-    memory.remember(&place("waterdeep"), facts.collect()).await.unwrap()
+    let (here, facts) = (place("waterdeep"), facts.collect::<Vec<_>>());
+    patiently(|| memory.remember(&here, facts.clone())).await.unwrap()
 }
 
 /// More than are compared one by one: an index, or sketches in memory, find what is near.
