@@ -31,7 +31,7 @@ class Guarded:
             **keys,
         }
         listed = "executeToolCode" if keys.get("code_mode") else "pace_write_down"
-        self.gateway = Gateway(folder, {"servers": {"pace": server}, "approvals": {"timeout_s": 20}})
+        self.gateway = Gateway(folder, {"servers": {"pace": server}, "approvals": {"timeout_s": 60}})
         self.gateway.wait_for_tools({listed})
         self.token = (folder / "data" / "admin.token").read_text().strip()
 
@@ -43,7 +43,7 @@ class Guarded:
         headers = {"Content-Type": "application/json", "Authorization": f"Bearer {self.token}"}
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.gateway.url + path, data, headers)
-        with urllib.request.urlopen(request, timeout=10) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return json.load(answer)
 
     def waiting(self) -> list[dict]:
@@ -90,12 +90,12 @@ def test_somebody_else_decides_once(guarded):
         outcome.clear()
         calling = threading.Thread(target=call)
         calling.start()
-        wait_for("a call that waits", lambda: guarded.waiting() or None, 5)
+        wait_for("a call that waits", lambda: guarded.waiting() or None, 30)
         (request,) = guarded.waiting()
         assert request["arguments"] == {"text": "hello"}
         path = f"/api/approvals/{request['id']}"
         guarded.api(path, {"decision": decision, "note": "so be it"})
-        calling.join(timeout=10)
+        calling.join(timeout=30)
         assert outcome["status"] == status, outcome
         with pytest.raises(urllib.error.HTTPError) as second:
             guarded.api(path, {"decision": "approve"})
@@ -138,9 +138,9 @@ def test_somebody_else_lets_a_call_of_a_program_through(coded):
     outcome = {}
     running = threading.Thread(target=lambda: outcome.update(coded.api("/v1/code", {"code": PROGRAM})))
     running.start()
-    wait_for("a call that waits", lambda: coded.waiting() or None, 10)
+    wait_for("a call that waits", lambda: coded.waiting() or None, 30)
     (request,) = coded.waiting()
     coded.api(f"/api/approvals/{request['id']}", {"decision": "approve"})
-    running.join(timeout=10)
+    running.join(timeout=30)
     assert (outcome["status"], outcome["prints"], outcome["result"]) == ("ok", "written\n", 42), outcome
     assert coded.calls() == before + 1

@@ -259,4 +259,4 @@ def test_a_source_that_is_down_is_told(gateway, feed):
     assert told["isError"]
     assert "there is no ATIS of ENGM now: the weather source answered 403" in rpc.text(told)
     feed.status = 200
-    wait_for("the source again", lambda: not rpc.call(gateway.mcp, "atis", {"icao": "ENGM"}).get("isError"), 10)
+    wait_for("the source again", lambda: not rpc.call(gateway.mcp, "atis", {"icao": "ENGM"}).get("isError"), 30)

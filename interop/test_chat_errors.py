@@ -143,7 +143,7 @@ def test_a_provider_that_says_nothing_times_out(chat, kind, agent):
     with pytest.raises(front.errors["server"]) as raised:
         front.ask(f"hasty-{kind}-echo.silent", front.begin("Hello."))
     assert front.status(raised.value) == 504
-    assert chat.seen[0].gone.wait(5), "nobody waits any longer"
+    assert wait_for("the request", lambda: chat.seen, 10)[0].gone.wait(30), "nobody waits any longer"
 
 
 WAYS = ["odd-chunks", "crlf", "cr", "several-lines", "comments", "bom", "strange-events", "end-twice", "index-gaps"]
@@ -164,7 +164,7 @@ def test_b_se_01_events_that_never_end_are_the_providers_fault(chat, kind, model
     front = chat.front("anthropic-py" if kind != "anthropic" else "openai-py-chat", "dicer")
     with pytest.raises(front.errors["stream"]):
         front.ask(model.format(kind), front.begin("Hello."), stream=True)
-    assert chat.seen[0].done.wait(5), "nobody reads on"
+    assert wait_for("the request", lambda: chat.seen, 10)[0].done.wait(30), "nobody reads on"
 
 
 @KIND
@@ -182,7 +182,7 @@ def test_b_se_06_nothing_but_comments_is_no_answer(chat, kind):
     began = time.monotonic()
     with pytest.raises(front.errors["stream"]):
         front.ask(f"hasty-{kind}-echo.comments-only", front.begin("Hello."), stream=True)
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 20
 
 
 @KIND
@@ -223,7 +223,7 @@ def test_b_ch_10_a_client_that_goes_away_ends_the_answer(chat, name, kind, agent
     [seen] = chat.seen
     assert not seen.gone.is_set()
     front.hang_up()
-    assert seen.gone.wait(5), "the provider still talks to nobody"
+    assert seen.gone.wait(30), "the provider still talks to nobody"
 
 
 @KIND
@@ -233,6 +233,6 @@ def test_b_ch_10_nobody_waits_for_an_answer_that_nobody_reads(chat, kind):
     body = {"model": f"{kind}-echo.silent", "messages": [{"role": "user", "content": "Hello."}]}
     headers = {"authorization": f"Bearer {CLIENT_KEY}", "content-type": "application/json"}
     connection.request("POST", "/v1/chat/completions", json.dumps(body), headers)
-    wait_for("the request", lambda: len(chat.seen) == 1, 5)
+    wait_for("the request", lambda: len(chat.seen) == 1, 30)
     connection.close()
-    assert chat.seen[0].gone.wait(2.5), "the gateway still waits"
+    assert chat.seen[0].gone.wait(12), "the gateway still waits"

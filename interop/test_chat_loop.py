@@ -37,7 +37,7 @@ def test_b_ch_08_many_calls_at_once_are_counted(chat, name, count, stream):
     ran = [call for call in heard.told["calls"] if call["status"] == "ok"]
     assert len(ran) == min(count, 32)
     assert heard.finish == "stop"
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < 60
 
 
 @EITHER

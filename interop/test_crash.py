@@ -36,7 +36,7 @@ def gateway(http_servers, tmp_path):
 def slow(gateway, server: str) -> tuple[bool, float]:
     """Whether the call went well, and how long it took."""
     began = time.monotonic()
-    _, message = rpc.post(gateway.mcp, "tools/call", {"name": f"{server}_slow", "arguments": {"ms": 2000}})
+    _, message = rpc.post(gateway.mcp, "tools/call", {"name": f"{server}_slow", "arguments": {"ms": 6000}})
     well = "result" in message and not message["result"].get("isError")
     return well, time.monotonic() - began
 
@@ -46,18 +46,18 @@ def test_only_calls_of_the_dead_server_fail(gateway):
     with ThreadPoolExecutor(CALLS * (1 + len(OTHERS))) as pool:
         lost = [pool.submit(slow, gateway, VICTIM) for _ in range(CALLS)]
         kept = [pool.submit(slow, gateway, name) for name in OTHERS for _ in range(CALLS)]
-        time.sleep(0.7)  # All calls are under way by now, and none is done.
+        time.sleep(2.5)  # All calls are under way by now, and none is done.
         os.kill(pid, signal.SIGKILL)
         assert [well for well, _ in (call.result() for call in kept)] == [True] * len(kept)
         for well, took in (call.result() for call in lost):
             assert not well
-            assert took < 1.9, "a call to a dead process has to fail at once, not when it would have been done"
+            assert took < 5.5, "a call to a dead process has to fail at once, not when it would have been done"
 
     def is_back() -> int | None:
         answer = rpc.call(gateway.mcp, f"{VICTIM}_pid")
         return None if answer.get("isError") else int(rpc.text(answer))
 
-    assert wait_for("the server is back", is_back, 10) != pid
+    assert wait_for("the server is back", is_back, 60) != pid
     # It serves as before, and so does everything else.
     for name in [VICTIM, *OTHERS]:
         assert rpc.text(rpc.call(gateway.mcp, f"{name}_echo", {"text": "here"})) == "here"

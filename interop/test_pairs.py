@@ -10,7 +10,7 @@ WATCHED = "test://watched-resource"
 STEPS = {
     "watch": {"do": "watch_resource", "uri": WATCHED},
     "touch": {"do": "call", "name": "test_touch_watched_resource"},
-    "updated": {"do": "wait_resource_updated", "timeout_ms": 3000},
+    "updated": {"do": "wait_resource_updated", "timeout_ms": 20_000, "limit_ms": 25_000},
     "tools": {"do": "list_tools"},
     "prompts": {"do": "list_prompts"},
     "resources": {"do": "list_resources"},

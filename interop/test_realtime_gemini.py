@@ -73,10 +73,11 @@ class Line:
                 "write_down": {"estimated_duration_ms": 50, "approval": "never"},
             },
         }
-        slow = {**entry, "allow": ["weather"], "tools": {"weather": {"estimated_duration_ms": 2500}}}
+        slow = {**entry, "allow": ["weather"], "tools": {"weather": {"estimated_duration_ms": 5000}}}
         config = {
             "servers": {"pace": entry, "slow": slow},
-            "budget": {"min_samples": 100},
+            # Time enough, on a busy machine too, for all that is not about being late.
+            "budget": {"min_samples": 100, "tiers": {"fast_ms": 2000, "standard_ms": 3500, "deep_ms": 6000}},
             "providers": {"google": {"kind": "gemini", "base_url": self.provider.url, "api_key": SECRET}},
             "models": models(),
             "agents": agents(),
@@ -85,7 +86,7 @@ class Line:
         }
         self.gateway = Gateway(folder, config, "--tls")
         self.ca = folder / "data" / "tls" / "ca.pem"
-        wait_for("tools", lambda: {"pace_look_up", "slow_weather"} <= self.tools(), 20)
+        wait_for("tools", lambda: {"pace_look_up", "slow_weather"} <= self.tools(), 90)
 
     def tools(self) -> set[str]:
         trust = ssl.create_default_context(cafile=self.ca)
@@ -213,7 +214,7 @@ def test_calls_that_are_taken_back_are_stopped_and_never_answered(line, client, 
     assert [call["name"] for call in heard.calls] == ["lights"]
     assert len(heard.cancelled) == 1, "only the client's own"
     assert line.provider.sessions[-1].calls.answers == {}
-    wait_for("cancelled", lambda: line.count("look_up", "cancelled") == before + 1, 5)
+    wait_for("cancelled", lambda: line.count("look_up", "cancelled") == before + 1, 30)
 
 
 @EITHER
@@ -253,7 +254,7 @@ def test_s_31_a_result_is_never_so_large_that_the_provider_closes(line, client):
 @EITHER
 @pytest.mark.parametrize("family", ["2.5", "3.1", "3.8"])
 def test_what_took_too_long_is_told_when_it_is_there(line, client, family):
-    line.set(look_up={"ms": 4500})
+    line.set(look_up={"ms": 5500})
     heard = line.talk(client, f"{family}-tool", say("Look it up.", turns=2))
     assert "pending" in heard.texts[0], heard
     assert "moon: nothing special" in heard.texts[1]
@@ -265,14 +266,14 @@ def test_a_provider_that_leaves_is_not_noticed(line, client):
     heard = line.talk(client, "3.8-leave", say("One."), {"turns": 0}, say("Two."))
     assert heard.texts == ["You said: One.", "You said: Two."]
     check_hidden(heard)
-    wait_for("another connection", lambda: len(line.provider.sessions) == 2, 10)
+    wait_for("another connection", lambda: len(line.provider.sessions) == 2, 30)
     assert line.provider.sessions[1].setup["sessionResumption"]["handle"].startswith("handle-")
 
 
 @EITHER
 @pytest.mark.parametrize("family", ["2.5", "3.1", "3.8"])
 def test_a_call_outlives_its_connection(line, client, family):
-    line.set(look_up={"ms": 1200})
+    line.set(look_up={"ms": 3000})
     heard = line.talk(client, f"{family}-leave-in-call", say("Look it up.", turns=2))
     assert heard.turns[0].interrupted, "the turn went with its connection"
     assert "moon: nothing special" in heard.texts[1], heard
@@ -308,8 +309,8 @@ def test_an_answer_to_a_call_that_is_not_the_clients_never_reaches_the_provider(
     heard = line.talk(talks.python, "3.8-mixed", say("Both."), forged=forged)
     assert heard.closed[0] == 400, "the client is told"
     answers = line.provider.sessions[-1].calls.answers
+    wait_for("the client's own answer", lambda: "they are on" in json.dumps(answers), 30)
     assert "forged" not in json.dumps(answers)
-    assert any("they are on" in json.dumps(answer) for answer in answers.values())
 
 
 def test_a_client_may_wish_for_a_tier_and_hears_what_it_sent_wrongly(line):
@@ -325,7 +326,7 @@ def test_a_client_may_wish_for_a_tier_and_hears_what_it_sent_wrongly(line):
         [session] = line.provider.sessions
         assert "slow_weather" not in session.declared()
         assert ask({"tollgate": {"tier": "deep"}})["tollgate"]["tier"] == "deep"
-        wait_for("its tools", lambda: "slow_weather" in session.declared(), 5)
+        wait_for("its tools", lambda: "slow_weather" in session.declared(), 30)
         assert ask({"tollgate": {"tier": "slow"}})["error"]["status"] == "INVALID_ARGUMENT"
         assert ask("garbage")["error"]["code"] == 400
         assert [list(message) for message in session.received] == [["contextUpdate"]], "nothing else got through"

@@ -76,7 +76,7 @@ class Line:
         }
         self.gateway = Gateway(folder, config, "--tls")
         self.ca = folder / "data" / "tls" / "ca.pem"
-        wait_for("tools", lambda: "pace_look_up" in self.get("/v1/tools"), 20)
+        wait_for("tools", lambda: "pace_look_up" in self.get("/v1/tools"), 90)
 
     def get(self, path: str) -> str:
         trust = ssl.create_default_context(cafile=self.ca)
@@ -236,7 +236,7 @@ def test_a_caller_who_speaks_stops_the_call(line, client):
     heard = line.talk(client, "long", begun, speak("Wait, hello?", "You said: Wait"))
     assert heard.said[-1] == "You said: Wait, hello?"
     check_hidden(heard)
-    wait_for("cancelled", lambda: line.count("look_up", "cancelled") == before + 1, 5)
+    wait_for("cancelled", lambda: line.count("look_up", "cancelled") == before + 1, 30)
     check_answered(line)
 
 
@@ -261,7 +261,7 @@ def test_strange_calls_are_answered_once(line, client, model):
 
 @EVERY
 def test_a_result_for_later_is_spoken_of_when_it_comes(line, client):
-    line.set(weather={"ms": 1500})
+    line.set(weather={"ms": 5000})
     heard = line.talk(
         client,
         "aside",
@@ -276,7 +276,7 @@ def test_a_result_for_later_is_spoken_of_when_it_comes(line, client):
 
 @EVERY
 def test_a_slow_call_is_announced_beside_the_conversation(line, client):
-    line.set(look_up={"ms": 1200})
+    line.set(look_up={"ms": 3500})
     heard = line.talk(client, "tool", say("Please think carefully.", "One moment, please."), wait("The tool said"))
     assert heard.said[0] == "One moment, please." and "moon" in heard.said[-1]
     check_hidden(heard)

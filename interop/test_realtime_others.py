@@ -170,12 +170,12 @@ def test_another_tier_has_other_functions_and_calls_that_are_taken_back_are_not_
         (session,) = place.deepgram.sessions
         assert set(session.functions) == {"roll"}
         connection.send_raw({"type": "tollgate.tier", "tier": "deep"})
-        wait_for("another tier", lambda: "pace_look_up" in session.functions, 10)
+        wait_for("another tier", lambda: "pace_look_up" in session.functions, 30)
         connection.send_inject_user_message(AgentV1InjectUserMessage(content="resume"))
         heard = until(connection, "UserStartedSpeaking")
         heard += ask(connection, "hello")
         cancelled = place.folder / "look_up.cancelled"
-        wait_for("the end of the call", cancelled.exists, 10)
+        wait_for("the end of the call", cancelled.exists, 30)
     assert said(heard) == ["You said: hello"]
     assert not {"FunctionCallRequest", "FunctionCallCancelled", "ThinkUpdated"} & set(types(heard))
     assert session.answers == {}
@@ -297,7 +297,7 @@ def test_what_the_voice_delegates_another_model_answers(place):
     assert "session.delegation.created" not in [event.type for event in events]
     assert spoken(events)
     (session,) = place.gpt.sessions
-    wait_for("the words", lambda: session.commentary, 5)
+    wait_for("the words", lambda: session.commentary, 30)
 
 
 def test_a_client_of_gpt_live_cannot_answer_our_calls(place):

@@ -64,7 +64,7 @@ def of_trace(collector: Collector, trace: str, count: int) -> dict[str, Span]:
         found = [span for span in collector.spans() if span.trace_id.hex() == trace]
         return {span.name: span for span in found} if len(found) >= count else None
 
-    return wait_for(f"{count} spans", there, 10)
+    return wait_for(f"{count} spans", there, 30)
 
 
 @pytest.mark.parametrize("server", SERVERS)
@@ -182,7 +182,7 @@ def test_metrics_have_the_names_and_buckets_of_the_conventions(gateway, collecto
         "gen_ai.execute_tool.duration": (14, "s"),
         "gen_ai.invoke_agent.duration": (13, "s"),
     }
-    metrics = wait_for("metrics", lambda: wanted.keys() <= collector.metrics().keys() and collector.metrics(), 10)
+    metrics = wait_for("metrics", lambda: wanted.keys() <= collector.metrics().keys() and collector.metrics(), 30)
     for name, (bounds, unit) in wanted.items():
         metric = metrics[name]
         assert metric.unit == unit
@@ -231,14 +231,14 @@ def test_a_collector_that_comes_back_hears_of_what_was_dropped(tmp_path, witness
     try:
         gateway.wait_for_tools({"new_pipe_witness"}, 30)
         run_client("py2", [{"do": "call", "name": "new_pipe_witness"}], url=gateway.mcp)
-        time.sleep(0.5)
+        wait_for("spans that are refused", lambda: "/v1/traces" in collector.refused, 30)
         collector.mode = "well"
 
         def dropped():
             metric = collector.metrics().get("tollgate.telemetry.spans.dropped")
             return metric and metric.sum.data_points[0].as_int > 0
 
-        wait_for("a count of what was dropped", dropped, 10)
+        wait_for("a count of what was dropped", dropped, 30)
     finally:
         gateway.stop()
         collector.stop()
@@ -251,8 +251,12 @@ def test_the_log_of_a_call_says_where_it_is_in_a_trace(tmp_path, witnesses):
         gateway.wait_for_tools({"new_pipe_witness"}, 30)
         parent, trace, span = new_parent()
         run_client("py1", [{"do": "call", "name": "new_pipe_witness", "meta": {"traceparent": parent}}], url=gateway.mcp)
-        lines = [json.loads(line) for line in gateway.process.lines if line.startswith("{")]
-        line = next(line for line in lines if line["message"] == "call done" and "trace_id" in line)
+
+        def told() -> dict | None:
+            lines = [json.loads(line) for line in list(gateway.process.lines) if line.startswith("{")]
+            return next((line for line in lines if line["message"] == "call done" and "trace_id" in line), None)
+
+        line = wait_for("a line of the call", told, 20)
     finally:
         gateway.stop()
     assert {"call_id", "agent", "server", "tool", "exposed_name", "tier", "outcome", "took_us"} <= line.keys()

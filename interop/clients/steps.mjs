@@ -29,6 +29,10 @@ class Signal {
     for (const wake of this.#waiting.splice(0)) wake();
   }
 
+  forget() {
+    this.#happened = false;
+  }
+
   async wait(ms) {
     if (!this.#happened) await within(ms, new Promise((resolve) => this.#waiting.push(resolve)));
     this.#happened = false;
@@ -79,8 +83,12 @@ async function call({ client, callTool }, heard, step) {
     { signal: stop.signal, onprogress: (report) => progress.push([report.progress, report.total]) },
   );
   if (step.cancel_after_ms !== undefined) {
-    setTimeout(() => stop.abort(), step.cancel_after_ms);
-    await running.catch(() => {});
+    const ended = running.catch(() => {});
+    // As soon as it surely runs: it has told how far it is.
+    const latest = Date.now() + step.cancel_after_ms;
+    while (progress.length === 0 && Date.now() < latest) await new Promise((resolve) => setTimeout(resolve, 20));
+    stop.abort();
+    await ended;
     return { cancelled: stop.signal.aborted, progress };
   }
   const result = await running;
@@ -120,6 +128,7 @@ async function runStep(peer, heard, step) {
     case 'count_rises':
       return countRises(peer, heard, step);
     case 'watch_tools':
+      heard.toolsChanged.forget();
       await peer.watchTools();
       return {};
     case 'watch_resource':

@@ -78,7 +78,11 @@ async def call(peer: Peer, heard: Heard, step: dict[str, Any]) -> dict[str, Any]
     calling = peer.client.call_tool(step["name"], arguments, progress_callback=on_progress, **more)
     running = asyncio.ensure_future(calling)
     if "cancel_after_ms" in step:
-        await asyncio.sleep(step["cancel_after_ms"] / 1000)
+        # As soon as it surely runs: it has told how far it is.
+        for _ in range(step["cancel_after_ms"] // 20):
+            if progress:
+                break
+            await asyncio.sleep(0.02)
         await peer.cancel()
         running.cancel()
         await asyncio.wait([running], timeout=2)
@@ -129,6 +133,7 @@ async def run_step(peer: Peer, heard: Heard, step: dict[str, Any]) -> dict[str, 
         case "count_rises":
             return await count_rises(peer, heard, step)
         case "watch_tools":
+            heard.tools_changed.clear()
             await peer.watch_tools()
             return {}
         case "watch_resource":

@@ -124,7 +124,7 @@ class Session:
     def served(self, command: str, lines: int) -> str:
         """`tollgate serve`, until it has said as much as the document says that it does."""
         process = self.start_gateway(*command.removesuffix("&").split()[2:])
-        wait_for("the gateway's lines", lambda: len(process.lines) >= lines, 5, 0.02)
+        wait_for("the gateway's lines", lambda: len(process.lines) >= lines, 30, 0.02)
         return "\n".join(process.lines)
 
     def run(self, command: str, typed: list[str], lines: int = 0) -> tuple[int, str]:

@@ -38,6 +38,7 @@ class Collector(Listening):
         self.requests: list = []
         self.headers: list = []
         self.broken: list = []
+        self.refused: list[str] = []
         self.mode = "well"
         super().__init__()
         self.url = self.address
@@ -55,6 +56,7 @@ class Collector(Listening):
             return
         elif self.mode == "nonsense":
             status, answer = 400, b"{" * 1000
+            self.refused.append(handler.path)
         else:
             self.keep(handler, body)
         self.answer(handler, status, "application/json", answer)

@@ -1,7 +1,9 @@
 """Tollgate, started with a config of the test's own."""
 
 import os
+import random
 import socket
+from contextlib import suppress
 from pathlib import Path
 
 import yaml
@@ -18,13 +20,19 @@ def write_config(folder: Path, config: dict, name: str = "tollgate.yaml") -> Pat
 
 
 def free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        return probe.getsockname()[1]
+    """For who needs one again and again: below those that outgoing connections get, and not one of another worker's."""
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw"))
+    for _ in range(100):
+        port = 20_000 + worker * 1000 + random.randrange(1000)
+        with suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+    raise AssertionError("no port is free")
 
 
 def clean_environment() -> dict[str, str]:
-    """Ours without TOLLGATE_* and OTEL_*: the test's config is the only one."""
-    return {key: value for key, value in os.environ.items() if not key.startswith(("TOLLGATE_", "OTEL_"))}
+    """Ours without TOLLGATE_* and OTEL_*: the test's config is the only one. What pytest notes there comes and goes."""
+    foreign = ("TOLLGATE_", "OTEL_", "PYTEST_")
+    return {key: value for key in list(os.environ) if not key.startswith(foreign) and (value := os.environ.get(key))}
 
 
 class Gateway:
@@ -33,9 +41,9 @@ class Gateway:
         self.data = folder / "data"
         # For commands to this gateway; they need its address besides.
         self.command = [tollgate(), "--config", str(path), "--data", str(self.data)]
-        command = [*self.command, "serve", "--listen", f"127.0.0.1:{free_port()}", *flags]
+        command = [*self.command, "serve", "--listen", "127.0.0.1:0", *flags]
         self.process = Process(
-            command, r"tollgate is ready on (https?://\S+)", limit_s=30, cwd=folder, env={**clean_environment(), **(env or {})}
+            command, r"tollgate is ready on (https?://\S+)", limit_s=90, cwd=folder, env={**clean_environment(), **(env or {})}
         )
         self.url = self.process.found.group(1).rstrip("/")
 
@@ -50,7 +58,7 @@ class Gateway:
     def tool_names(self) -> set[str]:
         return {tool["name"] for tool in rpc.result(self.mcp, "tools/list")["tools"]}
 
-    def wait_for_tools(self, wanted: set[str], limit_s: float = 15) -> None:
+    def wait_for_tools(self, wanted: set[str], limit_s: float = 60) -> None:
         """Waits for upstreams that are still connecting. Those that never come fail their own tests, not this."""
         try:
             wait_for("tools", lambda: wanted <= self.tool_names(), limit_s)

@@ -33,7 +33,7 @@ FAULTS = [
 MANNERS = {
     "": {"timeout_ms": 15_000, "retries": 0},
     "again-": {"timeout_ms": 15_000, "retries": 1},
-    "hasty-": {"timeout_ms": 500, "idle_timeout_ms": 500, "retries": 0},
+    "hasty-": {"timeout_ms": 1500, "idle_timeout_ms": 1500, "retries": 0},
 }
 IN_MANNER = {
     "again-": ["echo.rate-limited-1", "echo.overloaded-1", "echo.failing-1"],

@@ -11,7 +11,7 @@ from pathlib import Path
 class Process:
     """Starts a program and waits for a line that matches `ready`; `found` is that match."""
 
-    def __init__(self, command: list[str], ready: str, limit_s: float = 20, cwd: Path | None = None, env=None):
+    def __init__(self, command: list[str], ready: str, limit_s: float = 90, cwd: Path | None = None, env=None):
         self.command = command
         self.lines: deque[str] = deque(maxlen=200)
         self.found: re.Match[str] | None = None
@@ -53,7 +53,7 @@ class Process:
         if self.alive():
             self._child.terminate()
             try:
-                self._child.wait(5)
+                self._child.wait(30)
             except subprocess.TimeoutExpired:
                 self._child.kill()
         self._child.wait()

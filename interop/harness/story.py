@@ -39,8 +39,8 @@ def script(names: Names) -> dict[str, dict]:
         "cancel": {
             "do": "count_rises",
             "name": names.tool("cancelled_count"),
-            "during": call("slow", {"ms": 3000}, cancel_after_ms=250),
-            "limit_ms": 2500,
+            "during": call("slow", {"ms": 9000}, cancel_after_ms=2000),
+            "limit_ms": 30_000,
         },
         "ask": call("ask", {"question": "Why?"}, answer=ACCEPT),
         "declined": call("ask", {"question": "And now?"}, answer=DECLINE),
@@ -57,7 +57,7 @@ def script(names: Names) -> dict[str, dict]:
         },
         "watch": {"do": "watch_tools"},
         "grow": call("grow"),
-        "changed": {"do": "wait_tools_changed", "timeout_ms": 3000},
+        "changed": {"do": "wait_tools_changed", "timeout_ms": 20_000, "limit_ms": 25_000},
         "tools_after": {"do": "list_tools"},
     }
 

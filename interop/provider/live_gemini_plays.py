@@ -85,7 +85,6 @@ def hasty(session, heard: str) -> None:
     if heard != "Write it down.":
         return echo(session, heard)
     ids = session.call(WRITE)
-    time.sleep(0.05)
     session.content(interrupted=True)
     session.withdraw(*ids)
     session.content(turnComplete=True)
@@ -108,10 +107,12 @@ def unknown(session, heard: str) -> None:
 
 def leave(session, heard: str) -> None:
     """Says that it will end, and ends."""
-    echo(session, heard)
-    if len(session.provider.sessions) == 1:
-        session.send(goAway={"timeLeft": "4s"})
-        threading.Timer(4, session.close, (1001, "the time is over")).start()
+    if len(session.provider.sessions) > 1:
+        return echo(session, heard)
+    session.offer_handle()
+    session.send(goAway={"timeLeft": "4s"})
+    threading.Timer(4, session.close, (1001, "the time is over")).start()
+    return echo(session, heard)
 
 
 def leave_in_call(session, heard: str) -> None:
@@ -132,7 +133,9 @@ def crash(session, heard: str) -> None:
 
 
 def tools(session, heard: str) -> None:
-    """Says what it can call when it has thought about it."""
+    """Says what it can call when it has thought about it; of the newest, what it was told meanwhile."""
+    if "think" in heard and session.family >= (3, 8):
+        session.wait(lambda: session.updates)
     time.sleep(1)
     session.say(" ".join(sorted(session.declared())))
     session.end()

@@ -97,7 +97,7 @@ def twice(session, response) -> None:
 def racing(session, response) -> None:
     """A response of its own begins just before an answer comes."""
     if response.why == "the race":
-        response.say("By the way.", 0.2)
+        response.say("By the way.", 1.0)
     else:
         waiting(session, response)
 
