@@ -157,6 +157,9 @@ impl OpenAi {
                 };
                 return Ok(self.refuse(&refusal, event_id.as_deref()));
             }
+            "function_call_output" if self.floor.keep_early(&call_id, text) => {
+                return Ok(Step::swallow());
+            }
             "function_call_output" => self.owed.client_answered(&call_id, now),
             "function_call" => {
                 let id = item.string("id").map(String::from);

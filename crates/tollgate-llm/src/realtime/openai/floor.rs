@@ -31,6 +31,17 @@ pub(super) struct Response {
     pub(super) missed: HashSet<String>,
     /// What it began and the client does not see.
     pub(super) items: Vec<String>,
+    /// Calls of the client's own that it began, and that nobody answered yet.
+    pub(super) calls: Vec<String>,
+    /// Answers to them that the provider would not take before its end.
+    pub(super) early: Vec<Early>,
+}
+
+/// What the client wrote as the answer to a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Early {
+    pub(super) call_id: String,
+    pub(super) text: String,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,6 +123,15 @@ impl Floor {
 
     pub(super) fn active_mut(&mut self) -> Option<&mut Response> {
         self.active.as_mut()
+    }
+
+    /// Whether the answer to a call comes while its response goes on; it is kept, once.
+    pub(super) fn keep_early(&mut self, call_id: &str, text: &str) -> bool {
+        let Some(active) = &mut self.active else { return false };
+        let Some(at) = active.calls.iter().position(|known| known == call_id) else { return false };
+        active.calls.swap_remove(at);
+        active.early.push(Early { call_id: call_id.to_owned(), text: text.to_owned() });
+        true
     }
 
     pub(super) fn begin(&mut self, response: Response) {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use tollgate_core::json::{self, Object};
 
 use super::calls::{Due, Made};
-use super::floor::{Asked, Ending, Kind, Response, Sight, Want, Whose};
+use super::floor::{Asked, Early, Ending, Kind, Response, Sight, Want, Whose};
 use super::owed::Deep;
 use super::wire::{self, MARK};
 use super::{OpenAi, Question};
@@ -58,8 +58,8 @@ impl OpenAi {
             false => Sight::Shown,
         };
         let missed = if whose == Whose::Ours { Default::default() } else { missed };
-        let (ending, items) = (Ending::Nobody, Vec::new());
-        self.floor.begin(Response { id, sight, ending, missed, items });
+        let (ending, items, calls, early) = (Ending::Nobody, Vec::new(), Vec::new(), Vec::new());
+        self.floor.begin(Response { id, sight, ending, missed, items, calls, early });
         if must_end {
             self.stop_active(out);
         }
@@ -86,7 +86,7 @@ impl OpenAi {
             self.settle(now, out);
             return shown(message, response, Hides::Nothing);
         }
-        let ended = self.floor.end(&id);
+        let mut ended = self.floor.end(&id);
         self.owed.response_ended();
         self.floor.forget_asked(Kind::Conversation);
         if let Some(hidden) = ended.as_ref().filter(|ended| ended.sight == Sight::Hidden) {
@@ -101,6 +101,11 @@ impl OpenAi {
             self.asked = Question::Answered;
         }
         self.take_calls(&id, &response, out);
+        let early = ended.as_mut().map(|ended| std::mem::take(&mut ended.early));
+        for Early { call_id, text } in early.unwrap_or_default() {
+            out.push(Action::ToProvider(text));
+            self.owed.client_answered(&call_id, now);
+        }
         for due in self.close_calls(&id, verdict(&response), out) {
             self.post_due(due, now, out);
         }
@@ -153,10 +158,20 @@ impl OpenAi {
             return Fate::Forward;
         }
         if !self.is_ours(&item) {
+            self.client_is_called(&response_id, &item);
             return Fate::Forward;
         }
         self.items.hide(&id);
         Fate::Swallow
+    }
+
+    fn client_is_called(&mut self, response_id: &str, item: &Object<'_>) {
+        if item.string("type").as_deref() == Some("function_call")
+            && let Some(call_id) = item.string("call_id")
+            && let Some(active) = self.floor.active_mut().filter(|active| active.id == response_id)
+        {
+            active.calls.push(call_id.into_owned());
+        }
     }
 
     pub(super) fn item_done(&mut self, text: &str, out: &mut Vec<Action>) -> Fate {

@@ -40,6 +40,25 @@ fn an_answer_that_comes_early_waits_for_the_end_of_its_response() {
 }
 
 #[test]
+fn an_answer_of_the_clients_that_comes_early_waits_for_the_end_of_its_response_too() {
+    let mut talk = Talk::with("roll");
+    talk.says(update(&["mine"]));
+    talk.check([
+        (created("r1"), "passes | turn began"),
+        (item_began("r1", "c1:mine"), "passes"),
+        (output("c1"), ""),
+        (item_done("r1", "c1:mine"), "passes"),
+        (item_done("r1", "c2:roll"), "run c2 roll"),
+        (
+            done("r1", "completed", "c1:mine c2:roll"),
+            "client: response.done \"r1\" [c1] null | provider: function_call_output c1 {} | confirm c2",
+        ),
+        (answered("c2"), "provider: function_call_output c2 done"),
+        (output("c1"), "passes"),
+    ]);
+}
+
+#[test]
 fn the_client_is_told_of_the_end_before_anything_new_is_asked_for() {
     let mut talk = Talk::with("roll");
     talk.says(created("r1"));
