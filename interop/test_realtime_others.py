@@ -54,7 +54,7 @@ class Place:
         }
         self.gateway = Gateway(folder, config)
         self.folder = folder
-        self.gateway.wait_for_tools({"pace_look_up"})
+        self.gateway.wait_for_server("pace")
 
     def forget(self) -> None:
         for provider in (self.deepgram, self.gpt):

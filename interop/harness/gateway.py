@@ -1,8 +1,10 @@
 """Tollgate, started with a config of the test's own."""
 
+import json
 import os
 import random
 import socket
+import urllib.request
 from contextlib import suppress
 from pathlib import Path
 
@@ -64,6 +66,17 @@ class Gateway:
             wait_for("tools", lambda: wanted <= self.tool_names(), limit_s)
         except AssertionError as error:
             print(f"not every upstream is there: {error}")
+
+    def wait_for_server(self, name: str) -> None:
+        """Where keys decide who sees its tools."""
+        headers = {"Authorization": f"Bearer {self.admin_token()}"}
+
+        def ready() -> bool:
+            request = urllib.request.Request(f"{self.url}/api/servers/{name}", headers=headers)
+            with urllib.request.urlopen(request, timeout=30) as answer:
+                return json.load(answer)["state"] == "ready"
+
+        wait_for(f"the server {name}", ready, 90)
 
     def stop(self) -> None:
         self.process.stop()
