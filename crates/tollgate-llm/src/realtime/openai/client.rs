@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use tollgate_core::json::{self, Malformed, Object};
 
 use super::config::named;
-use super::floor::{Asked, Ending, Kind, Want, Whose};
+use super::floor::{Asked, Early, Ending, Kind, Want, Whose};
 use super::owed::{Deep, Held};
 use super::wire::{MARK, Refusal};
 use super::{OpenAi, Question};
@@ -95,11 +95,12 @@ impl OpenAi {
         Ok(Step::forward())
     }
 
-    /// While answers of ours are under way that the model has to know first, or it was asked for
-    /// something that the client knows nothing of.
+    /// While answers are under way that the model has to know first, ours or early ones of the
+    /// client's, or it was asked for something that the client knows nothing of.
     fn must_hold(&self) -> bool {
         self.owed.deep != Deep::No
             || self.calls.any_waiting()
+            || self.floor.active().is_some_and(|active| !active.early.is_empty())
             || self.floor.our_aside().is_some()
             || self.floor.has_asked(Whose::Ours, Kind::Conversation)
             || self.floor.has_asked(Whose::Ours, Kind::Aside)
@@ -175,16 +176,27 @@ impl OpenAi {
             }
             _ => {}
         }
-        let after = message.string("previous_item_id").map(String::from);
-        let end = after.as_deref().map(|after| self.items.end_of(after));
-        let step = match (after.as_deref(), end) {
-            (Some(after), Some(end)) if after != end => {
-                message.set_string("previous_item_id", end);
-                Step::replace(message.to_text())
-            }
-            _ => Step::forward(),
-        };
-        Ok(step.and(out))
+        Ok(self.moved(&mut message).map_or_else(Step::forward, Step::replace).and(out))
+    }
+
+    /// The message if its item has to stand behind others that the client does not see.
+    fn moved(&self, message: &mut Object<'_>) -> Option<String> {
+        let after = message.string("previous_item_id").map(String::from)?;
+        let end = self.items.end_of(&after);
+        if end == after {
+            return None;
+        }
+        message.set_string("previous_item_id", end);
+        Some(message.to_text())
+    }
+
+    /// The client's answers that had to wait for the end of a response.
+    pub(super) fn post_early(&mut self, early: Vec<Early>, now: Instant, out: &mut Vec<Action>) {
+        for Early { call_id, text } in early {
+            let moved = Object::parse(&text).ok().and_then(|mut message| self.moved(&mut message));
+            out.push(Action::ToProvider(moved.unwrap_or(text)));
+            self.owed.client_answered(&call_id, now);
+        }
     }
 
     fn client_points(&mut self, kind: &str, text: &str) -> Result<Step, Malformed> {

@@ -37,6 +37,13 @@ pub(super) struct Response {
     pub(super) early: Vec<Early>,
 }
 
+impl Response {
+    pub(super) fn begun(id: String, sight: Sight, missed: HashSet<String>) -> Self {
+        let (ending, items) = (Ending::Nobody, Vec::new());
+        Self { id, sight, ending, missed, items, calls: Vec::new(), early: Vec::new() }
+    }
+}
+
 /// What the client wrote as the answer to a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Early {
@@ -134,8 +141,9 @@ impl Floor {
         true
     }
 
-    pub(super) fn begin(&mut self, response: Response) {
-        self.active = Some(response);
+    /// Gives the one before, if its end was not told.
+    pub(super) fn begin(&mut self, response: Response) -> Option<Response> {
+        self.active.replace(response)
     }
 
     /// Ends the response that writes the conversation, if this is it.

@@ -24,7 +24,7 @@ impl OpenAi {
     pub(super) fn provider_says(&mut self, kind: &str, text: &str, now: Instant) -> Step {
         let mut out = Vec::new();
         let fate = match kind {
-            "response.created" => self.response_created(text, &mut out),
+            "response.created" => self.response_created(text, now, &mut out),
             "response.done" => self.response_done(text, now, &mut out),
             "response.output_item.added" => self.item_began(text),
             "response.output_item.done" => self.item_done(text, &mut out),

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use tollgate_core::json::{self, Object};
 
 use super::calls::{Due, Made};
-use super::floor::{Asked, Early, Ending, Kind, Response, Sight, Want, Whose};
+use super::floor::{Asked, Ending, Kind, Response, Sight, Want, Whose};
 use super::owed::Deep;
 use super::wire::{self, MARK};
 use super::{OpenAi, Question};
@@ -30,7 +30,12 @@ struct Told<'a> {
 }
 
 impl OpenAi {
-    pub(super) fn response_created(&mut self, text: &str, out: &mut Vec<Action>) -> Fate {
+    pub(super) fn response_created(
+        &mut self,
+        text: &str,
+        now: Instant,
+        out: &mut Vec<Action>,
+    ) -> Fate {
         let Some((message, response)) = response_of(text) else { return Fate::Forward };
         let Some(id) = response.get("id").and_then(Value::as_str).map(str::to_owned) else {
             return Fate::Forward;
@@ -58,8 +63,9 @@ impl OpenAi {
             false => Sight::Shown,
         };
         let missed = if whose == Whose::Ours { Default::default() } else { missed };
-        let (ending, items, calls, early) = (Ending::Nobody, Vec::new(), Vec::new(), Vec::new());
-        self.floor.begin(Response { id, sight, ending, missed, items, calls, early });
+        if let Some(before) = self.floor.begin(Response::begun(id, sight, missed)) {
+            self.post_early(before.early, now, out);
+        }
         if must_end {
             self.stop_active(out);
         }
@@ -102,10 +108,7 @@ impl OpenAi {
         }
         self.take_calls(&id, &response, out);
         let early = ended.as_mut().map(|ended| std::mem::take(&mut ended.early));
-        for Early { call_id, text } in early.unwrap_or_default() {
-            out.push(Action::ToProvider(text));
-            self.owed.client_answered(&call_id, now);
-        }
+        self.post_early(early.unwrap_or_default(), now, out);
         for due in self.close_calls(&id, verdict(&response), out) {
             self.post_due(due, now, out);
         }

@@ -59,6 +59,34 @@ fn an_answer_of_the_clients_that_comes_early_waits_for_the_end_of_its_response_t
 }
 
 #[test]
+fn a_response_that_the_client_asks_for_after_an_early_answer_knows_it() {
+    let mut talk = Talk::with("roll");
+    talk.says(update(&["mine"]));
+    talk.check([
+        (created("r1"), "passes | turn began"),
+        (item_began("r1", "c1:mine"), "passes"),
+        (output("c1"), ""),
+        (create(), ""),
+        (
+            done("r1", "completed", "c1:mine"),
+            "passes | provider: function_call_output c1 {} | provider: create mine",
+        ),
+    ]);
+}
+
+#[test]
+fn an_early_answer_outlasts_a_response_whose_end_is_never_told() {
+    let mut talk = Talk::with("roll");
+    talk.says(update(&["mine"]));
+    talk.check([
+        (created("r1"), "passes | turn began"),
+        (item_began("r1", "c1:mine"), "passes"),
+        (output("c1"), ""),
+        (created("r2"), "passes | provider: function_call_output c1 {}"),
+    ]);
+}
+
+#[test]
 fn the_client_is_told_of_the_end_before_anything_new_is_asked_for() {
     let mut talk = Talk::with("roll");
     talk.says(created("r1"));
