@@ -101,7 +101,10 @@ impl Agenda {
 
     /// The server lives; when to ask next depends on whether it is used.
     pub(super) fn pinged(&mut self, now: Instant, calls: usize) {
-        self.cause = Cause::Clock;
+        // A doubt that came meanwhile is still to be looked into.
+        if self.ping_at.is_none() {
+            self.cause = Cause::Clock;
+        }
         if self.nature == Nature::Remote {
             let pause = if calls > 0 { PING_BUSY } else { PING_IDLE };
             self.ping_at.get_or_insert(now + pause);
