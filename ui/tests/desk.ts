@@ -58,6 +58,7 @@ export function execute(gateway: Gateway, name: string, given: unknown, more: ob
 
 /** No rule of axe is broken. Between the themes only colours differ. */
 export async function isAccessible(page: Page) {
+  await expect(page.locator("main h1")).toBeVisible();
   await page.emulateMedia({ colorScheme: "light" });
   await expect(broken(new AxeBuilder({ page }))).resolves.toEqual([]);
   await page.emulateMedia({ colorScheme: "dark" });

@@ -16,7 +16,7 @@ export default function ChatPage() {
   useEffect(() => {
     kept = settings;
   }, [settings]);
-  const chosen = withSomebody(settings, query.get("agent") ?? undefined, offered);
+  const chosen = withSomebody(settings, query.get("agent") || undefined, offered);
   const change = (next: Settings) => {
     setSettings(next);
     narrow({ agent: next.agent });
@@ -64,7 +64,7 @@ function withSomebody(settings: Settings, named: string | undefined, offered: Of
   return { ...settings, agent, model: agent ? undefined : offered.models[0]?.id };
 }
 
-const isSomebody = (settings: Settings) => Boolean(settings.agent ?? settings.model);
+const isSomebody = (settings: Settings) => Boolean(settings.agent || settings.model);
 
 function Said(props: { state: State; settings: Settings; conversation: Conversation }) {
   const { state, settings, conversation } = props;

@@ -55,14 +55,16 @@ class Ring {
   private items: Call[] = [];
   private readonly ids = new Set<string>();
 
-  push(call: Call) {
-    if (this.ids.has(call.id)) return;
+  /** Is it new? */
+  push(call: Call): boolean {
+    if (this.ids.has(call.id)) return false;
     this.ids.add(call.id);
     this.items.push(call);
     // Cut once in a while, not at each call.
     if (this.items.length > MOST * 1.25) {
       for (const old of this.items.splice(0, this.items.length - MOST)) this.ids.delete(old.id);
     }
+    return true;
   }
 
   /** Puts these in, the newest first, also where they are older than what is there. How many are new? */
@@ -111,9 +113,7 @@ export class CallLog {
     this.note(call);
     this.running.delete(call.id);
     this.all.push(call);
-    if (!fits(call, this.filter)) return;
-    this.ended += 1;
-    this.fitting.push(call);
+    if (fits(call, this.filter) && this.fitting.push(call)) this.ended += 1;
   }
 
   /** From now on only these; what is known and fits is there at once. */

@@ -68,7 +68,7 @@ export function useTier(asked: Asked) {
       }
       return answer;
     } catch (error) {
-      setProblem(Problem.of(error));
+      if (latest.current === body) setProblem(Problem.of(error));
       return undefined;
     }
   };
