@@ -174,7 +174,7 @@ def test_b_ch_03_much_content_is_refused_and_holds_nobody_up(chat, front):
         refused = [pool.submit(post, chat, front, large) for _ in range(3)]
         began = time.monotonic()
         still_works(chat, front)
-        assert time.monotonic() - began < 30
+        assert time.monotonic() - began < 10
         for one in refused:
             assert "too long" in is_refused(front, one.result(), 400)
 

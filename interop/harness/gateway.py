@@ -34,7 +34,7 @@ def free_port() -> int:
 def clean_environment() -> dict[str, str]:
     """Ours without TOLLGATE_* and OTEL_*: the test's config is the only one. What pytest notes there comes and goes."""
     foreign = ("TOLLGATE_", "OTEL_", "PYTEST_")
-    return {key: value for key in list(os.environ) if not key.startswith(foreign) and (value := os.environ.get(key))}
+    return {key: value for key in list(os.environ) if not key.startswith(foreign) and (value := os.environ.get(key)) is not None}
 
 
 class Gateway:

@@ -60,13 +60,13 @@ class Process:
 
 
 def wait_for(what: str, test, limit_s: float, every_s: float = 0.1):
-    """Asks again and again until the answer is not None or False; errors count as no answer."""
+    """Asks again and again until the answer is not None, False or an empty list; errors count as no answer."""
     end = time.monotonic() + limit_s
     last: object = None
     while time.monotonic() < end:
         try:
             last = test()
-            if last is not None and last is not False:
+            if last is not None and last is not False and last != []:
                 return last
         except (OSError, AssertionError, KeyError, ValueError) as error:
             last = error

@@ -226,10 +226,10 @@ async fn nothing_is_kept_unless_the_agent_says_so() {
 }
 
 /// What the model is told before it hears the question.
-async fn prompt(stage: &Stage, model: &Model, to: &str) -> String {
+async fn prompt(stage: &Stage, model: &Model, (to, conversation): (&str, &str)) -> String {
     let body = said(to, "Where is the silver key?");
     let call = stage.post(body.to_string()).path("/v1/chat/completions");
-    call.header("x-tollgate-conversation", "c").send().await;
+    call.header("x-tollgate-conversation", conversation).send().await;
     let asked = model.asked.lock().pop().unwrap();
     let prompt = asked["messages"][0]["content"].to_string();
     assert!(prompt.contains("You know"), "{asked}");
@@ -247,18 +247,18 @@ async fn what_has_to_do_with_a_turn_is_in_its_prompt() {
     let stage = stage(&model, vec![recalling, forgetful]).await;
     let fact = json!({ "text": "Mira Voss keeps the silver key in her boot." });
     asked(tool(&stage, "remember", &fact)).await;
-    let partial = json!({ "text": "where is the silver key", "agent": "sage", "conversation": "c", "partial": true });
-    let reply = stage.post(partial.to_string()).path("/v1/tier").send().await;
-    assert_eq!(reply.status, 200, "{}", reply.text);
     let mut recalled = String::new();
     // On a busy machine a turn goes on without its memory.
-    for _ in 0..20 {
-        recalled = prompt(&stage, &model, "sage").await;
+    for conversation in ["c1", "c2", "c3", "c4", "c5"] {
+        let partial = json!({ "text": "where is the silver key", "agent": "sage", "conversation": conversation, "partial": true });
+        let reply = stage.post(partial.to_string()).path("/v1/tier").send().await;
+        assert_eq!(reply.status, 200, "{}", reply.text);
+        recalled = prompt(&stage, &model, ("sage", conversation)).await;
         if recalled.contains("in her boot") {
             break;
         }
     }
     assert!(recalled.contains("in her boot"), "{recalled}");
-    let forgotten = prompt(&stage, &model, "other").await;
+    let forgotten = prompt(&stage, &model, ("other", "c")).await;
     assert!(!forgotten.contains("in her boot"), "{forgotten}");
 }

@@ -38,6 +38,9 @@ impl Hostile {
                     assert_eq!(result["content"][0]["text"], "fine", "{server}: {reply:?}");
                     return;
                 }
+                let is_late =
+                    ["did not answer within", "is resting"].map(|it| reply.text.contains(it));
+                assert!(is_late.contains(&true), "{server}: {reply:?}");
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
         };

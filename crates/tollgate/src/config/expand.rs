@@ -111,10 +111,7 @@ fn value(inside: &str, environment: &dyn Environment) -> Result<String, Bad> {
         let line = text.strip_suffix('\n').unwrap_or(&text);
         return Ok(line.strip_suffix('\r').unwrap_or(line).to_owned());
     }
-    let (name, default) = match inside.split_once(":-") {
-        Some((name, default)) => (name, Some(default)),
-        None => (inside, None),
-    };
+    let (name, default) = with_default(inside);
     if !is_name(name) {
         return Err(Bad::Name { found: name.to_owned() });
     }
@@ -133,14 +130,17 @@ pub fn is_reference(text: &str) -> bool {
     inside.is_some_and(|name| is_name(name) || name.starts_with("file:/"))
 }
 
-/// The variables that a text refers to, each with its default.
+/// The variables that a text refers to, each with its default; also where `$${` only looks like it.
 pub fn references(text: &str) -> impl Iterator<Item = (&str, Option<&str>)> {
     let inside = text.split("${").skip(1).filter_map(|part| part.split('}').next());
-    let both = inside.map(|inside| match inside.split_once(":-") {
+    inside.map(with_default).filter(|(name, _)| is_name(name))
+}
+
+fn with_default(inside: &str) -> (&str, Option<&str>) {
+    match inside.split_once(":-") {
         Some((name, default)) => (name, Some(default)),
         None => (inside, None),
-    });
-    both.filter(|(name, _)| is_name(name))
+    }
 }
 
 /// As shells name variables.

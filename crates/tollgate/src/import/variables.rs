@@ -73,7 +73,7 @@ impl<'a> Variables<'a> {
         fitted
     }
 
-    /// All of it with names that are its own, for a config in which it is new.
+    /// All of it with names that are its own, whatever the config has of the same name.
     pub fn fit(&self, imported: &mut Imported) {
         let mut given = std::mem::take(&mut imported.given);
         let others = imported.others.iter_mut().map(|other| &mut other.found);
