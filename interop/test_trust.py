@@ -8,8 +8,8 @@ import urllib.request
 import pytest
 
 from harness import rpc
-from harness.gateway import Gateway, clean_environment
-from harness.paths import program, tollgate
+from harness.gateway import Gateway, clean_environment, write_config
+from harness.paths import INTEROP, NODE, program, tollgate
 from harness.process import wait_for
 
 FIRST = "Who gets the money. An account number."
@@ -105,3 +105,18 @@ def test_s_24_a_terminal_never_sees_what_a_server_hides(bank):
     shown = bank.cli("tools", "diff", "bank_pay") + bank.cli("tools", "review")
     assert "\\u{1b}[8m" in shown and "kept from the user" in shown
     assert all(hidden not in shown for hidden in ("\x1b", "\u200b"))
+
+
+def test_a_server_may_take_the_name_of_one_that_is_built_in(tmp_path):
+    """Its `read_file` is another one, and nobody has seen it before."""
+    gateway = Gateway(tmp_path, {})
+    filesystem = INTEROP / "node_modules" / "@modelcontextprotocol" / "server-filesystem" / "dist" / "index.js"
+    command = [str(NODE), str(filesystem), str(tmp_path)]
+    try:
+        assert {"read_file", "write_file"} <= gateway.tool_names()
+        write_config(tmp_path, {"servers": {"files": {"command": command}}})
+        theirs = {"files_directory_tree", "files_read_file", "files_write_file"}
+        wait_for("its tools", lambda: theirs <= gateway.tool_names(), 90)
+        assert {"read_file", "write_file"} <= gateway.tool_names(), "ours are there all the same"
+    finally:
+        gateway.stop()

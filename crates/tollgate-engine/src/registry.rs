@@ -239,12 +239,15 @@ impl Keeper {
         let _ = done.send(());
     }
 
-    /// Servers that stay keep what they told; new ones are awaited.
+    /// Servers that stay keep what they told; new ones are awaited, also where one that is built in had the name.
     fn reform(&mut self, reform: Reform) {
         let mut known: HashMap<ServerId, Offer> =
             self.offers.drain(..).map(|offer| (offer.rules.server.clone(), offer)).collect();
+        let stays = |offer: &Offer, rules: &Rules| {
+            offer.rules.origin == rules.origin && !reform.outdated.contains(&rules.server)
+        };
         let offer = |rules: Arc<Rules>| match known.remove(&rules.server) {
-            Some(offer) if !reform.outdated.contains(&rules.server) => Offer { rules, ..offer },
+            Some(offer) if stays(&offer, &rules) => Offer { rules, ..offer },
             Some(_) | None => absent(rules),
         };
         self.offers = reform.rules.into_iter().map(offer).collect();
