@@ -145,6 +145,7 @@ fn say(wanted: &Import, reads: &[Read], (draft, end): (&Draft, &End), output: Ou
         output.note(&format!("note: the gateway needs `{name}` in its environment"));
     }
     match (&end.heard, end.mode) {
+        _ if reads.iter().all(Read::is_empty) => output.note("nothing of it can be carried over"),
         _ if draft.diff.is_empty() => output.note(&format!("{} says all of it already", end.file)),
         (_, Mode::Try) => output.note("nothing was changed"),
         (None, Mode::Apply) => {
@@ -157,6 +158,10 @@ fn say(wanted: &Import, reads: &[Read], (draft, end): (&Draft, &End), output: Ou
 }
 
 impl Read {
+    fn is_empty(&self) -> bool {
+        self.imported.servers.is_empty() && self.imported.others.is_empty()
+    }
+
     fn print(&self, output: Output) {
         let servers = counted(self.imported.servers.len(), "server");
         let title = format!("{}   {}   {servers}", self.source.label, self.imported.format);

@@ -13,7 +13,7 @@ pub(super) fn read(mut top: Source, sheet: &mut Sheet<'_>) {
     for (name, server) in top.named("mcp_servers") {
         one(&name, server, sheet);
     }
-    // The rest of the file is about models and people.
+    sheet.blame(top);
 }
 
 fn one(name: &str, mut source: Source, sheet: &mut Sheet<'_>) {

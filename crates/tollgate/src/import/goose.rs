@@ -32,4 +32,5 @@ pub(super) fn read(mut top: Source, sheet: &mut Sheet<'_>) {
         }
         plain::server(&name, extension, sheet);
     }
+    sheet.blame(top);
 }

@@ -27,8 +27,9 @@ pub(super) fn read(mut top: Source, sheet: &mut Sheet<'_>) {
             plain::server(&name, server, sheet);
             sheet.last_note(format!("for the folder {} there", super::sheet::shown(&folder)));
         }
+        sheet.blame(project);
     }
-    // What else is in such a file has nothing to do with servers.
+    sheet.blame(top);
 }
 
 /// Whose words these are, where they give it away.

@@ -17,4 +17,5 @@ pub(super) fn read(mut top: Source, sheet: &mut Sheet<'_>) {
         }
         plain::server(&name, server, sheet);
     }
+    sheet.blame(top);
 }

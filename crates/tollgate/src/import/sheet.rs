@@ -60,6 +60,11 @@ impl<'a> Sheet<'a> {
         self.imported.dropped.extend(source.rest());
     }
 
+    /// What was wrong in a source; what else is there has nothing to do with servers.
+    pub(super) fn blame(&mut self, source: Source) {
+        self.imported.dropped.extend(source.mistakes());
+    }
+
     /// An id for `name` that nothing else of its section has, and what is to be said of it.
     pub(super) fn id(&mut self, section: &'static str, name: &str) -> (String, Option<String>) {
         let id = self.free(section, &fitting(name));

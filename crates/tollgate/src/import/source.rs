@@ -213,6 +213,10 @@ impl Source {
         self.dropped
     }
 
+    pub(super) fn mistakes(self) -> Vec<Dropped> {
+        self.dropped
+    }
+
     pub(super) fn path(&self, key: &str) -> String {
         match self.at.as_str() {
             "" => key.to_owned(),

@@ -24,4 +24,5 @@ pub(super) fn read(mut top: Source, sheet: &mut Sheet<'_>) {
         server.drop("settings", "is read by an extension of Zed");
         plain::server(&name, server, sheet);
     }
+    sheet.blame(top);
 }

@@ -80,6 +80,8 @@ fn b_cf_7_what_cannot_be_reached_is_left_behind_with_the_reason() {
         "mcpServers.env.env: is not a map of texts",
         "mcpServers.args.args: is not a list of texts",
         "mcpServers.blank: it has neither a command nor a URL",
+        "mcpServers.odd: is not a map",
+        "mcpServers.list: is not a map",
         "mcpServers.socket: its address begins with neither `http://` nor `https://`",
     ] {
         assert!(dropped.contains(line), "{line}\n---\n{dropped}");
