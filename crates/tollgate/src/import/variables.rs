@@ -81,10 +81,7 @@ impl<'a> Variables<'a> {
         for found in &mut all {
             **found = self.fitted(found, There::Nothing, &mut given);
         }
-        given.retain(|(name, _)| {
-            let reference = format!("${{{name}}}");
-            all.iter().any(|found| found.keys.values().any(|it| holds(it, &reference)))
-        });
+        given.retain(|(name, _)| all.iter().any(|found| refers(found, name)));
         imported.given = given;
     }
 
@@ -105,8 +102,14 @@ impl<'a> Variables<'a> {
     }
 }
 
+/// Whether one of its keys refers to a variable.
+pub fn refers(found: &Found, variable: &str) -> bool {
+    let reference = format!("${{{variable}}}");
+    found.keys.values().any(|value| holds(value, &reference))
+}
+
 /// Whether a text in it has this reference.
-pub fn holds(value: &Value, reference: &str) -> bool {
+fn holds(value: &Value, reference: &str) -> bool {
     match value {
         Value::String(text) => text.contains(reference),
         Value::Array(items) => items.iter().any(|it| holds(it, reference)),

@@ -9,7 +9,7 @@ use tollgate_core::secret::Secret;
 use crate::cli::import::Import;
 use crate::config::edit::{self, Edit};
 use crate::failure::Failure;
-use crate::import::variables::{There, Variables, holds};
+use crate::import::variables::{There, Variables, refers};
 use crate::import::{Found, Imported, folded};
 use crate::output::Output;
 use crate::prompt;
@@ -225,9 +225,8 @@ impl Plan {
 
     /// Whether a variable is named in anything that is not left out.
     pub(super) fn names(&self, variable: &str) -> bool {
-        let reference = format!("${{{variable}}}");
         let mut kept = self.0.iter().filter(|line| line.step != Step::Skip);
-        kept.any(|line| line.found.keys.values().any(|value| holds(value, &reference)))
+        kept.any(|line| refers(&line.found, variable))
     }
 
     /// Whether somebody still has to say something.

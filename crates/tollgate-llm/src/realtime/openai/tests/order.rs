@@ -39,14 +39,21 @@ fn an_answer_that_comes_early_waits_for_the_end_of_its_response() {
     ]);
 }
 
-#[test]
-fn an_answer_of_the_clients_that_comes_early_waits_for_the_end_of_its_response_too() {
+/// The client has answered its own call `c1`, whose response goes on.
+fn answered_early() -> Talk {
     let mut talk = Talk::with("roll");
     talk.says(update(&["mine"]));
     talk.check([
         (created("r1"), "passes | turn began"),
         (item_began("r1", "c1:mine"), "passes"),
         (output("c1"), ""),
+    ]);
+    talk
+}
+
+#[test]
+fn an_answer_of_the_clients_that_comes_early_waits_for_the_end_of_its_response_too() {
+    answered_early().check([
         (item_done("r1", "c1:mine"), "passes"),
         (item_done("r1", "c2:roll"), "run c2 roll"),
         (
@@ -60,12 +67,7 @@ fn an_answer_of_the_clients_that_comes_early_waits_for_the_end_of_its_response_t
 
 #[test]
 fn a_response_that_the_client_asks_for_after_an_early_answer_knows_it() {
-    let mut talk = Talk::with("roll");
-    talk.says(update(&["mine"]));
-    talk.check([
-        (created("r1"), "passes | turn began"),
-        (item_began("r1", "c1:mine"), "passes"),
-        (output("c1"), ""),
+    answered_early().check([
         (create(), ""),
         (
             done("r1", "completed", "c1:mine"),
@@ -76,14 +78,7 @@ fn a_response_that_the_client_asks_for_after_an_early_answer_knows_it() {
 
 #[test]
 fn an_early_answer_outlasts_a_response_whose_end_is_never_told() {
-    let mut talk = Talk::with("roll");
-    talk.says(update(&["mine"]));
-    talk.check([
-        (created("r1"), "passes | turn began"),
-        (item_began("r1", "c1:mine"), "passes"),
-        (output("c1"), ""),
-        (created("r2"), "passes | provider: function_call_output c1 {}"),
-    ]);
+    answered_early().check([(created("r2"), "passes | provider: function_call_output c1 {}")]);
 }
 
 #[test]
