@@ -3,13 +3,15 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::Instant;
 
 use crate::admission::Admitted;
 use crate::call::Decider;
 use crate::glob;
+use crate::id::ServerId;
 use crate::policy::Permitted;
 use crate::text::Tagged;
-use crate::tool::{Approval, Effect, Tool};
+use crate::tool::{Approval, Effect, TaintRule, Tool};
 use crate::turn::{Principal, Turn};
 use crate::view::View;
 
@@ -47,7 +49,7 @@ pub struct Held<'a> {
 }
 
 /// Why somebody has to agree.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Why {
     /// The operator said `approval: always`.
     Always,
@@ -55,14 +57,17 @@ pub enum Why {
     NotAutomatic,
     /// A model wants it, and it may destroy something: a pattern is not enough for that.
     Destructive,
+    /// It may destroy something, and this turn has read what an untrusted server said.
+    Tainted { by: ServerId },
 }
 
 impl Why {
-    pub fn as_str(self) -> &'static str {
+    pub fn as_str(&self) -> &'static str {
         match self {
             Self::Always => "always",
             Self::NotAutomatic => "not_automatic",
             Self::Destructive => "destructive",
+            Self::Tainted { .. } => "taint",
         }
     }
 }
@@ -70,6 +75,13 @@ impl Why {
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
+            Self::Tainted { by } => {
+                return write!(
+                    f,
+                    "taint: it is destructive, and a result of the untrusted server `{by}` was read \
+                     in this turn"
+                );
+            }
             Self::Always => "every call of this tool needs a person's leave",
             Self::NotAutomatic => {
                 "a model wants to call it, and its agent does not run it by itself"
@@ -132,14 +144,17 @@ pub enum Ending {
     Expired,
     /// The caller went away.
     Withdrawn,
+    /// What the caller called with, or the tool, was taken away.
+    Revoked,
 }
 
 impl Ending {
-    pub const ALL: [Self; 4] = [
+    pub const ALL: [Self; 5] = [
         Self::Decided(Decision::Approve),
         Self::Decided(Decision::Deny),
         Self::Expired,
         Self::Withdrawn,
+        Self::Revoked,
     ];
 
     pub fn as_str(self) -> &'static str {
@@ -148,6 +163,7 @@ impl Ending {
             Self::Decided(Decision::Deny) => "denied",
             Self::Expired => "expired",
             Self::Withdrawn => "withdrawn",
+            Self::Revoked => "revoked",
         }
     }
 }
@@ -183,8 +199,8 @@ impl<'a> Held<'a> {
         self.id
     }
 
-    pub fn why(&self) -> Why {
-        self.why
+    pub fn why(&self) -> &Why {
+        &self.why
     }
 
     pub fn tool(&self) -> &Arc<Tool> {
@@ -217,10 +233,11 @@ impl<'a> Held<'a> {
 pub fn clear<'a>(
     (turn, by): (&Turn, Decider),
     admitted: Admitted<'a>,
+    now: Instant,
     random: impl FnOnce() -> u128,
 ) -> Clearance<'a> {
     let tool = admitted.permitted().tool().cloned();
-    let asks = |tool: Arc<Tool>| Some((why(turn, by, &tool)?, tool));
+    let asks = |tool: Arc<Tool>| Some((why(turn, by, &tool, now)?, tool));
     match tool.and_then(asks) {
         None => Clearance::Clear(Cleared { admitted }),
         Some((why, tool)) => {
@@ -233,7 +250,14 @@ pub fn clear<'a>(
 /// Why somebody has to agree to a call of the tool; `None`: nobody has to. A tool's effect is what
 /// its operator or a trusted server says, and the worst otherwise; so no server can talk itself past
 /// this.
-pub fn why(turn: &Turn, by: Decider, tool: &Tool) -> Option<Why> {
+pub fn why(turn: &Turn, by: Decider, tool: &Tool, now: Instant) -> Option<Why> {
+    if by != Decider::Gateway
+        && tool.terms.approval != Approval::Never
+        && tool.terms.taint == TaintRule::Ask
+        && let Some(by) = turn.taint.by(now)
+    {
+        return Some(Why::Tainted { by: by.clone() });
+    }
     match (by, tool.terms.approval) {
         (Decider::Gateway, _) | (_, Approval::Never) => return None,
         (_, Approval::Always) => return Some(Why::Always),
@@ -241,6 +265,33 @@ pub fn why(turn: &Turn, by: Decider, tool: &Tool) -> Option<Why> {
         (Decider::Model, Approval::Auto) => {}
     }
     not_by_itself(&turn.view, tool)
+}
+
+/// A call that nobody can agree to in this turn.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "`{tool}` was not run: taint: it is destructive, and a result of the untrusted server `{by}` was \
+     read in this turn. Ask the user to start it in a new turn"
+)]
+pub struct TaintedCallError {
+    pub tool: String,
+    pub by: ServerId,
+}
+
+/// Refuses a destructive call after a result of an untrusted server, where the operator wants that.
+pub fn refuse_tainted(
+    turn: &Turn,
+    by: Decider,
+    tool: &Tool,
+    now: Instant,
+) -> Result<(), TaintedCallError> {
+    if by == Decider::Gateway || tool.terms.taint != TaintRule::Deny {
+        return Ok(());
+    }
+    match turn.taint.by(now) {
+        Some(by) => Err(TaintedCallError { tool: tool.exposed.to_string(), by: by.clone() }),
+        None => Ok(()),
+    }
 }
 
 /// Why a model's call of the tool needs somebody's leave, as far as the agent decides that.

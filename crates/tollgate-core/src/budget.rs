@@ -124,10 +124,12 @@ impl Deadline {
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     pub global: Duration,
+    /// JSON values in the arguments of one call, which become a tree to be checked.
+    pub argument_values: usize,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { global: Duration::from_secs(30) }
+        Self { global: Duration::from_secs(30), argument_values: 100_000 }
     }
 }

@@ -15,6 +15,10 @@ use serde_json::error::Category;
 use serde_json::value::{RawValue, to_raw_value};
 use serde_json::{Map, Value};
 
+mod bounds;
+
+pub use bounds::{JsonBounds, JsonBoundsError, JsonSize, MAX_TREE_VALUES};
+
 use crate::text::shortened;
 
 /// Text that is not the JSON it should be.
@@ -31,6 +35,9 @@ pub enum Malformed {
     Syntax(String),
     #[error("not UTF-8 at byte {at}")]
     NotUtf8 { at: usize },
+    /// More than may become a tree.
+    #[error(transparent)]
+    OutOfBounds(#[from] JsonBoundsError),
 }
 
 impl From<serde_json::Error> for Malformed {
@@ -277,8 +284,18 @@ impl<'de> Deserialize<'de> for Key<'de> {
     }
 }
 
-/// The whole document as a tree; a key that stands twice anywhere is refused.
+/// The whole document as a tree; a key that stands twice anywhere is refused, and so is a document
+/// of more than [`MAX_TREE_VALUES`].
 pub fn value(text: &str) -> Result<Value, Malformed> {
+    value_within(text, MAX_TREE_VALUES)
+}
+
+/// The same with another limit.
+pub fn value_within(text: &str, values: usize) -> Result<Value, Malformed> {
+    // No text has more values than bytes.
+    if text.len() > values {
+        JsonBounds::of_tree(values).check(text.as_bytes())?;
+    }
     let twice = Twice::default();
     read(text, Strict(&twice), &twice)
 }
@@ -330,7 +347,9 @@ impl<'de> Visitor<'de> for Strict<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<Value, A::Error> {
-        let mut items = Vec::new();
+        // A list takes room for four of its own accord, and most of the cost of short ones is that.
+        let Some(first) = seq.next_element_seed(self)? else { return Ok(Value::Array(Vec::new())) };
+        let mut items = vec![first];
         while let Some(item) = seq.next_element_seed(self)? {
             items.push(item);
         }
@@ -338,14 +357,18 @@ impl<'de> Visitor<'de> for Strict<'_> {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Value, A::Error> {
-        let mut fields = Map::new();
-        while let Some(key) = map.next_key::<String>()? {
+        let Some(first) = map.next_key::<String>()? else { return Ok(Map::new().into()) };
+        // A map takes room for three of its own accord, and most of the cost of small ones is that.
+        let mut fields = Map::with_capacity(1);
+        let mut next = Some(first);
+        while let Some(key) = next {
             if fields.contains_key(&key) {
                 self.0.set(Some(key));
                 return Err(A::Error::custom("a key stands twice"));
             }
             let value = map.next_value_seed(self)?;
             fields.insert(key, value);
+            next = map.next_key()?;
         }
         Ok(Value::Object(fields))
     }
@@ -419,12 +442,6 @@ pub fn is_deeper_than(limit: usize, text: &str) -> bool {
         }
         depth > limit
     })
-}
-
-/// Whether there are more than `limit` values, or nearly so many. A value that was read takes far
-/// more room than its few letters.
-pub fn has_more_values_than(limit: usize, text: &str) -> bool {
-    marks(text).filter(|mark| matches!(mark, b',' | b'[' | b'{')).nth(limit).is_some()
 }
 
 /// The bytes that stand outside of strings.

@@ -1,13 +1,15 @@
 //! How long calls of one tool took lately: a window of samples, written without a lock.
 //! Written at the end of every call, read by whoever decides or shows. Knows no tools and no clock.
 
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 mod figures;
+mod ring;
 
 pub use figures::Figures;
 pub(crate) use figures::rank;
+
+use ring::{Ring, VALUE_BITS};
 
 /// One call that measured something: how long it took and how it ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,15 +30,12 @@ pub enum Ending {
 /// The last calls of one tool in one environment. Any number of threads may write and read.
 #[derive(Debug)]
 pub struct Window {
-    next: AtomicU64,
-    slots: [AtomicU64; Self::SIZE],
+    ring: Ring<{ Self::SIZE }>,
 }
 
-// A sample in 42 bits, the ending lowest, so that zero is no sample. A slot has the lap of the
-// ring above it: by that a reader tells a sample from the one that stood there a lap before.
+// A sample in 42 bits, the ending lowest, so that zero is no sample.
 const ENDING_BITS: u32 = 2;
-const SPAN_BITS: u32 = 40;
-const SAMPLE_BITS: u32 = ENDING_BITS + SPAN_BITS;
+const SPAN_BITS: u32 = VALUE_BITS - ENDING_BITS;
 const LONGEST_MICROS: u64 = (1 << SPAN_BITS) - 1;
 
 impl Sample {
@@ -74,7 +73,7 @@ impl Sample {
 
 impl Default for Window {
     fn default() -> Self {
-        Self { next: AtomicU64::new(0), slots: [const { AtomicU64::new(0) }; Self::SIZE] }
+        Self { ring: Ring::new() }
     }
 }
 
@@ -94,17 +93,13 @@ impl Window {
         window
     }
 
-    /// A writer that sleeps in here for a whole lap hides one newer sample; nothing else is lost.
     pub fn record(&self, sample: Sample) {
-        // A slot is whole by itself and says which sample it is: no order between them is needed.
-        let number = self.next.fetch_add(1, Ordering::Relaxed);
-        let (slot, lap) = place(number);
-        self.slots[slot].store((lap << SAMPLE_BITS) | sample.to_bits(), Ordering::Relaxed);
+        self.ring.push(sample.to_bits());
     }
 
     /// How many samples there ever were. Also a mark for [`Window::latest`]: those from here on.
     pub fn recorded(&self) -> u64 {
-        self.next.load(Ordering::Relaxed)
+        self.ring.pushed()
     }
 
     /// The samples recorded since the mark, oldest first. One that is just being written is left
@@ -115,23 +110,9 @@ impl Window {
 
     /// The same, each with its number: the mark from which it is the first.
     pub(crate) fn numbered(&self, since: u64) -> Vec<(u64, Sample)> {
-        let end = self.recorded();
-        let first = end.saturating_sub(Self::SIZE as u64).max(since);
-        (first..end).filter_map(|number| Some((number, self.read(number)?))).collect()
+        let values = self.ring.numbered(since).into_iter();
+        values.filter_map(|(number, bits)| Some((number, Sample::from_bits(bits)?))).collect()
     }
-
-    fn read(&self, number: u64) -> Option<Sample> {
-        let (slot, lap) = place(number);
-        let bits = self.slots[slot].load(Ordering::Relaxed);
-        let sample = Sample::from_bits(bits & ((1 << SAMPLE_BITS) - 1))?;
-        (bits >> SAMPLE_BITS == lap).then_some(sample)
-    }
-}
-
-/// The slot of a sample, and its lap as far as that fits into a slot.
-fn place(number: u64) -> (usize, u64) {
-    let size = Window::SIZE as u64;
-    ((number % size) as usize, (number / size) & (u64::MAX >> SAMPLE_BITS))
 }
 
 #[cfg(test)]

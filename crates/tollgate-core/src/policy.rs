@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 
 use crate::call::{Kind, Request, TaskVerb};
 use crate::id::ServerId;
-use crate::json::{self, Object};
+use crate::json::{self, Malformed, Object};
 use crate::nearest;
 use crate::schema::Violation;
 use crate::text::shortened;
@@ -103,18 +103,21 @@ pub enum Refusal {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ticket {
     pub server: ServerId,
+    /// The tool that was called, as its caller saw it.
+    pub tool: String,
     /// As the server says it.
     pub task: String,
 }
 
-/// Lets a request about a task through to its server, if the agent still sees that server.
+/// Lets a request about a task through to its server, if its caller still has the tool.
 pub fn permit_task<'a>(
     turn: &Turn,
     verb: TaskVerb,
     ticket: Ticket,
     mut params: Object<'a>,
 ) -> Result<Permitted<'a>, Refusal> {
-    if !turn.view.has_tools_of(&ticket.server) {
+    let tool = turn.view.in_code().tool(&ticket.tool);
+    if tool.is_none_or(|tool| tool.id.server != ticket.server) {
         return Err(Refusal::UnknownTask);
     }
     params.set_string("taskId", &ticket.task);
@@ -123,9 +126,18 @@ pub fn permit_task<'a>(
 
 /// Lets a request through to the server that can answer it, or says why not.
 pub fn permit<'a>(turn: &Turn, request: Request<'a>) -> Result<Permitted<'a>, Refusal> {
+    permit_within(turn, request, json::MAX_TREE_VALUES)
+}
+
+/// The same with another limit of JSON values in arguments.
+pub fn permit_within<'a>(
+    turn: &Turn,
+    request: Request<'a>,
+    argument_values: usize,
+) -> Result<Permitted<'a>, Refusal> {
     let Request { kind, mut params } = request;
     match kind {
-        Kind::CallTool => permit_tool(turn, params),
+        Kind::CallTool => permit_tool(turn, params, argument_values),
         Kind::GetPrompt => {
             let name = required(&params, "name")?.into_owned();
             let prompt = turn.view.prompt(&name).ok_or_else(|| unknown_prompt(turn, &name))?;
@@ -144,7 +156,11 @@ pub fn permit<'a>(turn: &Turn, request: Request<'a>) -> Result<Permitted<'a>, Re
     }
 }
 
-fn permit_tool<'a>(turn: &Turn, mut params: Object<'a>) -> Result<Permitted<'a>, Refusal> {
+fn permit_tool<'a>(
+    turn: &Turn,
+    mut params: Object<'a>,
+    argument_values: usize,
+) -> Result<Permitted<'a>, Refusal> {
     if let Some(key) = params.twin_of(&["name", "arguments", "_meta"]) {
         return Err(Refusal::BadParams(format!("a key of `params` looks like `{key}` but is not")));
     }
@@ -169,8 +185,8 @@ fn permit_tool<'a>(turn: &Turn, mut params: Object<'a>) -> Result<Permitted<'a>,
     drop(name);
     let mut arguments = match params.get("arguments").map(RawValue::get) {
         None | Some("null") => Value::Object(serde_json::Map::new()),
-        Some(text) => json::value(text)
-            .map_err(|error| Refusal::BadParams(format!("`arguments` cannot be read: {error}")))?,
+        Some(text) => json::value_within(text, argument_values)
+            .map_err(|error| unreadable_arguments(&error))?,
     };
     if let Err(violations) = tool.input.check(&arguments) {
         if !without_nulls(&tool, &mut arguments) || tool.input.check(&arguments).is_err() {
@@ -183,6 +199,14 @@ fn permit_tool<'a>(turn: &Turn, mut params: Object<'a>) -> Result<Permitted<'a>,
     }
     let server = tool.id.server.clone();
     Ok(Permitted { kind: Kind::CallTool, server, params, call: Some(ToolCall { tool, arguments }) })
+}
+
+fn unreadable_arguments(error: &Malformed) -> Refusal {
+    let hint = match error {
+        Malformed::OutOfBounds(_) => " (`limits.argument_values`); send fewer, or in several calls",
+        _ => "",
+    };
+    Refusal::BadParams(format!("`arguments` cannot be read: {error}{hint}"))
 }
 
 /// Takes out optional arguments that must not be `null` and are: many models write that for "not

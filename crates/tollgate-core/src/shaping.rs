@@ -99,6 +99,7 @@ pub fn shape(
         handle: None,
         source: Source::Fresh,
         duration,
+        origin: None,
     };
     let Some(result) = shorter else { return Shaped { outcome, rest: None } };
     let rest = handle.map(|_| Outcome { handle, ..outcome.clone() });
@@ -134,6 +135,7 @@ pub fn failure(status: Status, message: &str, duration: Duration) -> Outcome {
         handle: None,
         source: Source::Fresh,
         duration,
+        origin: None,
     }
 }
 
@@ -172,6 +174,7 @@ fn later(tool: &Tool, handle: Handle, (how, duration): (&str, Duration)) -> Outc
         handle: Some(handle),
         source: Source::Fresh,
         duration,
+        origin: None,
     }
 }
 

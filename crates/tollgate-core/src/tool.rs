@@ -57,6 +57,9 @@ pub struct Terms {
     /// The server's default timeout.
     pub timeout: Duration,
     pub effect: Effect,
+    /// What happens to a call after a result of an untrusted server; for what is called
+    /// destructive only.
+    pub taint: TaintRule,
     /// May the same call be sent twice? Only an operator or a trusted server can say so.
     pub idempotent: bool,
     pub cacheable: Duration,
@@ -130,6 +133,16 @@ pub enum Effect {
     ReadOnly,
     Mutating,
     Destructive,
+}
+
+/// What becomes of a destructive call in a turn that has read what an untrusted server said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum TaintRule {
+    Off,
+    /// A person has to agree.
+    #[default]
+    Ask,
+    Deny,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

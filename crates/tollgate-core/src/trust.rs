@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use std::fmt;
 
 use crate::id::{ServerId, ToolId, ToolName};
-use crate::tool::{ContentHash, Finding};
+use crate::tool::{ContentHash, Finding, TaintRule};
 
 mod diff;
 pub use diff::{Change, diff};
@@ -16,6 +16,8 @@ pub struct Policy {
     pub pin: Pinning,
     pub on_change: OnChange,
     pub on_finding: OnFinding,
+    /// Of its destructive tools.
+    pub taint: TaintRule,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

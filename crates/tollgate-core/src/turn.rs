@@ -1,13 +1,16 @@
 //! One request of a user to an agent: what it may see and call, and until when.
 
 use std::fmt;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant, SystemTime};
 
 use crate::agent::Record;
 use crate::budget::Deadline;
 use crate::call::CallId;
 use crate::glob::Glob;
+use crate::id::ServerId;
+use crate::lease::Lease;
 use crate::memory::{Audience, Name, Namespace, Scope};
 use crate::rate::RateLimit;
 use crate::trace::Trace;
@@ -20,6 +23,8 @@ pub struct Turn {
     /// When somebody began to wait for it.
     pub began: Instant,
     pub principal: Principal,
+    /// Until when it may go on: all that is done in it stops when this ends.
+    pub lease: Lease,
     /// `None`: nothing of its own limits the principal.
     pub grant: Option<Arc<Grant>>,
     /// Listing and calling use this same view.
@@ -30,12 +35,30 @@ pub struct Turn {
     pub within: Option<CallId>,
     /// What it is part of; `None`: nobody follows it.
     pub trace: Option<Arc<Trace>>,
+    /// Whether it has read what an untrusted server said: the same for all calls of the turn.
+    pub taint: Arc<Taint>,
 }
 
 impl Turn {
-    /// One that nothing limits but its view.
-    pub fn open(id: TurnId, began: Instant, principal: Principal, view: Arc<View>) -> Self {
-        Self { id, began, principal, grant: None, view, deadline: None, within: None, trace: None }
+    /// One that nothing limits but its view and its lease.
+    pub fn open(id: TurnId, began: Instant, actor: Actor, view: Arc<View>) -> Self {
+        let Actor { principal, lease } = actor;
+        Self {
+            id,
+            began,
+            principal,
+            lease,
+            grant: None,
+            view,
+            deadline: None,
+            within: None,
+            trace: None,
+            taint: Arc::new(Taint::new(began, None)),
+        }
+    }
+
+    pub fn actor(&self) -> Actor {
+        Actor { principal: self.principal.clone(), lease: self.lease.clone() }
     }
 
     /// How long its tools have in all, from its beginning; `None`: no budget.
@@ -56,6 +79,42 @@ impl Turn {
             Record::Shared => Audience::Shared,
             Record::Own | Record::Nothing => Audience::Only(self.view.agent.clone()),
         }
+    }
+}
+
+/// Remembers that words of an untrusted server were read, by whoever chooses the next call
+/// (prompt injection, S-30). Shared by all that belongs to one turn; never by two principals.
+#[derive(Debug)]
+pub struct Taint {
+    began: Instant,
+    /// How long it holds after the last such result; `None`: as long as the turn.
+    holds: Option<Duration>,
+    by: OnceLock<ServerId>,
+    /// Of the last such result, in milliseconds since `began`.
+    last_ms: AtomicU64,
+}
+
+impl Taint {
+    pub fn new(began: Instant, holds: Option<Duration>) -> Self {
+        Self { began, holds, by: OnceLock::new(), last_ms: AtomicU64::new(0) }
+    }
+
+    /// Something that the server said is about to be read.
+    pub fn note(&self, server: &ServerId, now: Instant) {
+        self.by.get_or_init(|| server.clone());
+        let since = now.saturating_duration_since(self.began).as_millis();
+        self.last_ms.fetch_max(u64::try_from(since).unwrap_or(u64::MAX), Ordering::Relaxed);
+    }
+
+    /// The first untrusted server that was heard, while that still counts.
+    pub fn by(&self, now: Instant) -> Option<&ServerId> {
+        self.by.get().filter(|_| !self.is_over(now))
+    }
+
+    /// Whether it has held for as long as it does.
+    pub fn is_over(&self, now: Instant) -> bool {
+        let last = self.began + Duration::from_millis(self.last_ms.load(Ordering::Relaxed));
+        self.holds.is_some_and(|holds| now.saturating_duration_since(last) >= holds)
     }
 }
 
@@ -95,6 +154,20 @@ impl Principal {
 
     pub fn as_str(&self) -> &str {
         &self.0
+    }
+}
+
+/// A principal, and until when it may act. There is no turn without both.
+#[derive(Debug, Clone)]
+pub struct Actor {
+    pub principal: Principal,
+    pub lease: Lease,
+}
+
+impl Actor {
+    /// Whom nobody can take anything away from: the gateway itself, and its owner at the terminal.
+    pub fn endless(principal: Principal) -> Self {
+        Self { principal, lease: Lease::endless() }
     }
 }
 

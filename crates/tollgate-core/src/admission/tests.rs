@@ -18,7 +18,7 @@ use crate::names::{NamePattern, Owners};
 use crate::policy::permit;
 use crate::tool::Override;
 use crate::trust::Pins;
-use crate::turn::{Grant, TurnId};
+use crate::turn::{Actor, Grant, TurnId};
 use crate::view::View;
 
 #[expect(clippy::disallowed_methods, reason = "a beginning, no measurement")]
@@ -46,7 +46,7 @@ pub(crate) fn turn(agent: &Agent, tools: &[Value], change: impl FnOnce(&mut Rule
     let house = House::default();
     let view = Arc::new(View::build(&catalog, &Sieve::of(&house, agent, Tier::Deep)));
     let id = TurnId::new(SystemTime::UNIX_EPOCH, 0);
-    Turn::open(id, began(), Principal::named("ada"), view)
+    Turn::open(id, began(), Actor::endless(Principal::named("ada")), view)
 }
 
 pub(crate) fn tool(name: &str) -> Value {

@@ -11,7 +11,7 @@ use crate::agent::Agent;
 use crate::call::Kind;
 use crate::catalog::Rules;
 use crate::glob::Glob;
-use crate::id::ToolName;
+use crate::id::{ServerId, ToolName};
 use crate::rate::Bucket;
 use crate::tool::Override;
 
@@ -20,7 +20,7 @@ fn held(turn: &Turn, by: Decider, random: u128) -> Clearance<'static> {
     let now = Instant::now() + Duration::ZERO;
     let bucket = |_: &crate::admission::Counted| Arc::new(Bucket::new(now));
     let admitted = admit((turn, by), permitted(turn, Kind::CallTool, "s_t"), bucket, now).unwrap();
-    clear((turn, by), admitted, || random)
+    clear((turn, by), admitted, now, || random)
 }
 
 /// What the operator and the server say of the tool.
@@ -46,10 +46,11 @@ fn turn_of(auto_execute: &[&str], said: &Said) -> Turn {
     })
 }
 
+#[expect(clippy::needless_pass_by_value, reason = "so that a row of a table is short")]
 fn check(by: Decider, auto_execute: &[&str], said: &Said, expected: Option<Why>) {
     let found = match held(&turn_of(auto_execute, said), by, 1) {
         Clearance::Clear(_) => None,
-        Clearance::Ask(held) => Some(held.why()),
+        Clearance::Ask(held) => Some(held.why().clone()),
     };
     let Said { approval, hints, trusted } = said;
     assert_eq!(found, expected, "{by:?} {auto_execute:?} {approval:?} {hints} {trusted}");
@@ -101,6 +102,86 @@ fn s_28_what_an_untrusted_server_says_of_itself_lifts_nothing() {
         let always = Said { approval: Approval::Always, hints, trusted: false };
         check(Decider::Client, &["s_t"], &always, Some(Why::Always));
     }
+}
+
+/// A turn in which a result of `web` was read, of a tool that is under this rule.
+fn tainted(hints: Value, change: impl FnOnce(&mut Rules, &mut Override)) -> Turn {
+    let mut t = tool("t");
+    t["annotations"] = hints;
+    let agent = Agent { auto_execute: vec![Glob::new("s_t")], ..Agent::implicit() };
+    let turn = turn(&agent, &[t], |rules: &mut Rules| {
+        let mut said = Override::default();
+        change(rules, &mut said);
+        rules.tools.insert(ToolName::new("t"), said);
+    });
+    turn.taint.note(&ServerId::parse("web").unwrap(), turn.began);
+    turn
+}
+
+fn asked_of(turn: &Turn, by: Decider) -> Option<Why> {
+    match held(turn, by, 1) {
+        Clearance::Clear(_) => None,
+        Clearance::Ask(held) => Some(held.why().clone()),
+    }
+}
+
+#[test]
+fn s_30_only_what_is_called_destructive_waits_after_a_result_of_an_untrusted_server() {
+    let by_web = Some(Why::Tainted { by: ServerId::parse("web").unwrap() });
+    let destructive = || json!({"destructiveHint": true});
+    for by in [Decider::Client, Decider::Model] {
+        // By the server's word, whether it is trusted or not; by the operator's.
+        assert_eq!(asked_of(&tainted(destructive(), |_, _| {}), by), by_web);
+        assert_eq!(asked_of(&tainted(destructive(), |rules, _| rules.trusted = true), by), by_web);
+        let by_operator =
+            |effect| move |_: &mut Rules, said: &mut Override| said.effect = Some(effect);
+        assert_eq!(asked_of(&tainted(json!({}), by_operator(Effect::Destructive)), by), by_web);
+        assert_eq!(asked_of(&tainted(destructive(), by_operator(Effect::Mutating)), by), None);
+        // Who says nothing calls nothing destructive.
+        for hints in [json!({}), json!({"readOnlyHint": false}), json!({"destructiveHint": false})]
+        {
+            assert_eq!(asked_of(&tainted(hints, |_, _| {}), by), None);
+        }
+        // The operator's word on this very tool, and on the rule.
+        let never = |_: &mut Rules, said: &mut Override| said.approval = Some(Approval::Never);
+        assert_eq!(asked_of(&tainted(destructive(), never), by), None);
+        let off = |rules: &mut Rules, _: &mut Override| rules.trust.taint = TaintRule::Off;
+        assert_eq!(asked_of(&tainted(destructive(), off), by), None);
+    }
+    assert_eq!(asked_of(&tainted(destructive(), |_, _| {}), Decider::Gateway), None);
+}
+
+#[test]
+fn s_30_where_it_is_denied_nobody_is_asked() {
+    let deny = |rules: &mut Rules, said: &mut Override| {
+        rules.trust.taint = TaintRule::Deny;
+        said.approval = Some(Approval::Never);
+    };
+    let turn = tainted(json!({"destructiveHint": true}), deny);
+    let tool = turn.view.tool("s_t").unwrap();
+    let refused = refuse_tainted(&turn, Decider::Model, tool, turn.began).unwrap_err();
+    assert!(refused.to_string().starts_with("`s_t` was not run: taint: "), "{refused}");
+    assert_eq!(refused.by.as_str(), "web");
+    assert_eq!(asked_of(&turn, Decider::Model), None);
+    assert!(refuse_tainted(&turn, Decider::Gateway, tool, turn.began).is_ok());
+}
+
+#[test]
+fn s_30_what_was_read_counts_for_its_turn_or_for_a_time() {
+    let (web, mail) = (ServerId::parse("web").unwrap(), ServerId::parse("mail").unwrap());
+    let turn = turn_of(&[], &said(Approval::Auto, json!({})));
+    let now = turn.began;
+    let later = |seconds| now + Duration::from_secs(seconds);
+    assert_eq!(turn.taint.by(now), None);
+    // Copies of the turn are the same turn.
+    let copy = Turn { deadline: None, ..turn.clone() };
+    copy.taint.note(&web, now);
+    assert_eq!(turn.taint.by(later(1_000_000)), Some(&web));
+    let session = crate::turn::Taint::new(now, Some(Duration::from_secs(600)));
+    session.note(&web, later(100));
+    session.note(&mail, later(50));
+    assert_eq!((session.by(later(699)), session.is_over(later(699))), (Some(&web), false));
+    assert_eq!((session.by(later(700)), session.is_over(later(700))), (None, true));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::Rules;
 use crate::budget::Estimate;
-use crate::tool::{Annotations, Attempts, Definition, Effect, Override, Terms};
+use crate::tool::{Annotations, Attempts, Definition, Effect, Override, TaintRule, Terms};
 
 /// An untrusted server can only tighten: a shorter limit, a longer estimate.
 pub(super) fn terms(rules: &Rules, said: &Override, definition: &Definition) -> Terms {
@@ -18,6 +18,10 @@ pub(super) fn terms(rules: &Rules, said: &Override, definition: &Definition) -> 
         max: said.max.or(declared.max),
         timeout: rules.timeout,
         effect,
+        taint: match is_called_destructive(said, hints) {
+            true => rules.trust.taint,
+            false => TaintRule::Off,
+        },
         idempotent,
         cacheable: said.cacheable.or(cacheable).unwrap_or_default(),
         scope: declared.scope.filter(|_| rules.trusted).unwrap_or_default(),
@@ -32,6 +36,15 @@ pub(super) fn terms(rules: &Rules, said: &Override, definition: &Definition) -> 
         },
         reach: rules.reach,
         delivery: said.delivery.unwrap_or_default(),
+    }
+}
+
+/// By the operator, or else by the server itself. Who says nothing of a tool does not call it so;
+/// that it is worse than it may be is believed of any server.
+fn is_called_destructive(said: &Override, hints: &Annotations) -> bool {
+    match said.effect {
+        Some(effect) => effect == Effect::Destructive,
+        None => hints.destructive == Some(true),
     }
 }
 

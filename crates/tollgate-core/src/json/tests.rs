@@ -1,8 +1,8 @@
 use serde_json::json;
 
 use super::{
-    Malformed, Object, canonical, has_more_values_than, is_deeper_than, raw, raw_string, raw_value,
-    value,
+    JsonBoundsError, MAX_TREE_VALUES, Malformed, Object, canonical, is_deeper_than, raw,
+    raw_string, raw_value, value,
 };
 
 #[test]
@@ -49,6 +49,7 @@ fn what_is_wrong_is_told_apart_by_kind() {
             Malformed::NotThis(_) => "not this",
             Malformed::Syntax(_) => "syntax",
             Malformed::NotUtf8 { .. } => "not utf-8",
+            Malformed::OutOfBounds(_) => "out of bounds",
         };
         assert_eq!(kind, expected, "{text}");
     };
@@ -125,11 +126,11 @@ fn b_jr_22_a_million_keys_and_a_key_of_a_megabyte_are_only_keys() {
 }
 
 #[test]
-fn values_are_counted_outside_of_strings() {
-    for (text, count) in
-        [("1", 0), ("[1,2,3]", 3), (r#"{"a":[",,,,",{}]}"#, 4), (r#"["\",,"]"#, 1), ("\"", 0)]
-    {
-        assert!(!has_more_values_than(count, text), "{text}");
-        assert!(count == 0 || has_more_values_than(count - 1, text), "{text}");
-    }
+fn p_21_a_document_of_too_many_values_never_becomes_a_tree() {
+    let many = format!("[{}0]", "0,".repeat(MAX_TREE_VALUES));
+    let limit = MAX_TREE_VALUES;
+    let error = Malformed::OutOfBounds(JsonBoundsError::TooManyValues { limit });
+    assert_eq!(value(&many), Err(error));
+    let fewer = format!("[{}0]", "0,".repeat(MAX_TREE_VALUES - 2));
+    assert!(value(&fewer).is_ok());
 }

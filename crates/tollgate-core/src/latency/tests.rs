@@ -5,6 +5,7 @@ use std::thread;
 use proptest::prelude::*;
 
 use super::*;
+use crate::sync::Ordering;
 
 const ENDINGS: [Ending; 3] = [Ending::Answered, Ending::Failed, Ending::Overran];
 
@@ -109,12 +110,12 @@ fn a_window_keeps_the_last_hundred_in_order() {
 fn a_sample_that_is_just_being_written_is_left_out() {
     let window = Window::new();
     (0..3).for_each(|it| window.record(answered(it)));
-    window.next.fetch_add(1, Ordering::Relaxed);
+    window.ring.next.fetch_add(1, Ordering::Relaxed);
     window.record(answered(4));
     assert_eq!(micros(&window, 0), [0, 1, 2, 4]);
     // A lap later the slot still has the old sample, which must not be taken for the new one.
     (5..102).for_each(|it| window.record(answered(it)));
-    window.next.fetch_add(1, Ordering::Relaxed);
+    window.ring.next.fetch_add(1, Ordering::Relaxed);
     assert!(!micros(&window, 0).contains(&2), "that was a lap ago");
     assert_eq!(window.latest(0).len(), 98);
 }
@@ -123,7 +124,7 @@ fn a_sample_that_is_just_being_written_is_left_out() {
 fn a_writer_a_lap_behind_hides_one_sample_and_shows_none_of_its_own() {
     let window = Window::new();
     (0..150).for_each(|it| window.record(answered(it)));
-    window.slots[7].store(answered(7).to_bits(), Ordering::Relaxed);
+    window.ring.slots[7].store(answered(7).to_bits(), Ordering::Relaxed);
     let seen = micros(&window, 0);
     assert_eq!(seen.len(), 99);
     assert!(!seen.contains(&7) && !seen.contains(&107));
@@ -132,8 +133,8 @@ fn a_writer_a_lap_behind_hides_one_sample_and_shows_none_of_its_own() {
 #[test]
 fn laps_may_run_over() {
     let window = Window::new();
-    let last = (u64::MAX >> SAMPLE_BITS) * Window::SIZE as u64 + 99;
-    window.next.store(last, Ordering::Relaxed);
+    let last = (u64::MAX >> VALUE_BITS) * Window::SIZE as u64 + 99;
+    window.ring.next.store(last, Ordering::Relaxed);
     window.record(answered(1));
     window.record(answered(2));
     assert_eq!(micros(&window, 0), [1, 2]);

@@ -15,7 +15,7 @@ use crate::id::ServerId;
 use crate::json::{Object, raw_value};
 use crate::names::{NamePattern, Owners};
 use crate::trust::Pins;
-use crate::turn::{Principal, Turn, TurnId};
+use crate::turn::{Actor, Principal, Turn, TurnId};
 use crate::view::View;
 
 #[expect(clippy::disallowed_methods, reason = "a beginning, no measurement")]
@@ -54,7 +54,7 @@ fn turn() -> Turn {
     let sieve = Sieve::of(&house, &agent, tier);
     let view = Arc::new(View::build(&catalog, &sieve));
     let id = TurnId::new(SystemTime::UNIX_EPOCH, 0);
-    Turn::open(id, began(), Principal::local(), view)
+    Turn::open(id, began(), Actor::endless(Principal::local()), view)
 }
 
 /// The params as they go on to the server, or why they do not.

@@ -22,6 +22,10 @@ pub enum FindingKind {
     ZeroWidth,
     VariationSelector,
     PrivateUse,
+    /// More marks on one letter than any script stacks.
+    Combining,
+    /// Half of a character that UTF-16 writes in two.
+    Surrogate,
     /// A description over the limit was cut.
     Cut,
     /// A declared duration or scope that cannot be used was ignored.
@@ -77,6 +81,8 @@ impl FindingKind {
             Self::ZeroWidth => "zero_width",
             Self::VariationSelector => "variation_selector",
             Self::PrivateUse => "private_use",
+            Self::Combining => "combining",
+            Self::Surrogate => "surrogate",
             Self::Cut => "cut",
             Self::Ignored => "ignored",
             Self::LookAlike => "look_alike",
@@ -124,6 +130,8 @@ impl fmt::Display for Finding {
             FindingKind::ZeroWidth => taken_out(f, at, "characters without width"),
             FindingKind::VariationSelector => taken_out(f, at, "stray variation selectors"),
             FindingKind::PrivateUse => taken_out(f, at, "private-use characters"),
+            FindingKind::Combining => taken_out(f, at, "floods of combining marks"),
+            FindingKind::Surrogate => taken_out(f, at, "lone surrogates"),
             FindingKind::Cut => write!(f, "`{at}` was too long and was cut"),
             FindingKind::Ignored => write!(f, "`{at}` cannot be used, ignored"),
             FindingKind::LookAlike => write!(f, "`{at}` has letters that pass for others"),

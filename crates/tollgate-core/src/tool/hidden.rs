@@ -2,31 +2,116 @@
 //! What a script or an emoji needs to be written at all is left alone.
 
 use std::borrow::Cow;
-use std::ops::RangeInclusive;
+use std::cell::OnceCell;
 
 use super::finding::FindingKind;
 
+mod characters;
+mod removed;
+mod terminal;
+
+use characters::{
+    LEADS, MATH_AND_MYANMAR, SUSPECT, is_combining, is_ideograph, is_in, is_invisible, is_jamo,
+    is_joining, is_mark, is_pictograph, is_private, is_rtl, is_selector, is_unspaced,
+};
+pub use removed::Removed;
+
+/// Marks on one letter. No script stacks more; beyond this they only bury the lines around them.
+const MAX_MARKS: usize = 10;
+
 /// `text` without hidden characters, and the kinds that were found (sorted, each once).
 pub fn clean(text: &str) -> (Cow<'_, str>, Vec<FindingKind>) {
-    if is_plain(text) {
-        return (Cow::Borrowed(text), Vec::new());
+    let mut removed = Removed::default();
+    match strip(text, Sequences::Kept, &mut removed) {
+        Some(kept) => (Cow::Owned(kept), removed.kinds()),
+        None => (Cow::Borrowed(text), Vec::new()),
     }
-    let letters: Vec<char> = text.chars().collect();
-    let around = Around { rtl: letters.iter().any(|c| is_rtl(*c)), letters: &letters };
-    let mut kinds = Vec::new();
-    let mut kept = String::with_capacity(text.len());
-    for (at, letter) in letters.iter().enumerate() {
-        match around.hidden(at) {
-            Some(kind) => kinds.push(kind),
-            None => kept.push(*letter),
+}
+
+/// What becomes of the rest of an escape sequence when its control character is taken out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sequences {
+    /// It stays, where everybody sees it.
+    Kept,
+    /// It goes as well: colours, links, and what is written to a clipboard are no words.
+    Removed,
+}
+
+/// The text without what it hides; `None`, and nothing allocated, if it hides nothing.
+pub(crate) fn strip(text: &str, sequences: Sequences, removed: &mut Removed) -> Option<String> {
+    let mut kept = Kept { text, copied: 0, out: None };
+    let rtl = OnceCell::new();
+    let (mut at, mut marks, mut after_suspect) = (0, 0, 0);
+    while let Some(next) = next_suspect(text.as_bytes(), at) {
+        // A letter in between carries marks of its own.
+        if next != after_suspect {
+            marks = 0;
+        }
+        let Some(c) = text[next..].chars().next() else { break };
+        let mut end = next + c.len_utf8();
+        let around = Around { text, at: next, c, before: kept.last(next), rtl: &rtl };
+        match around.hidden() {
+            Some(kind) => {
+                if kind == FindingKind::Control && sequences == Sequences::Removed {
+                    end = next + terminal::sequence_bytes(&text[next..]);
+                }
+                removed.count(kind);
+                kept.leave_out(next, end);
+            }
+            None if is_mark(c) => {
+                marks += 1;
+                if marks > MAX_MARKS {
+                    removed.count(FindingKind::Combining);
+                    kept.leave_out(next, end);
+                }
+            }
+            None => marks = 0,
+        }
+        (at, after_suspect) = (end, end);
+    }
+    kept.done()
+}
+
+/// Where the next character begins that needs a closer look.
+fn next_suspect(bytes: &[u8], from: usize) -> Option<usize> {
+    let mut at = from;
+    while let Some(byte) = bytes.get(at) {
+        match LEADS[usize::from(*byte)] {
+            SUSPECT => return Some(at),
+            width => at += usize::from(width),
         }
     }
-    if kinds.is_empty() {
-        return (Cow::Borrowed(text), kinds);
+    None
+}
+
+/// Text of which parts are left out, front to back.
+struct Kept<'t> {
+    text: &'t str,
+    copied: usize,
+    out: Option<String>,
+}
+
+impl Kept<'_> {
+    /// What stands before `at` in the text as it is kept. What was taken out stands between
+    /// nothing: two that are harmless apart must not meet behind it.
+    fn last(&self, at: usize) -> Option<char> {
+        match &self.out {
+            Some(out) if self.copied == at => out.chars().next_back(),
+            _ => self.text[..at].chars().next_back(),
+        }
     }
-    kinds.sort_unstable();
-    kinds.dedup();
-    (Cow::Owned(kept), kinds)
+
+    fn leave_out(&mut self, from: usize, to: usize) {
+        let out = self.out.get_or_insert_with(|| String::with_capacity(self.text.len()));
+        out.push_str(&self.text[self.copied..from]);
+        self.copied = to;
+    }
+
+    fn done(self) -> Option<String> {
+        let mut out = self.out?;
+        out.push_str(&self.text[self.copied..]);
+        Some(out)
+    }
 }
 
 /// The text with everything in it that people do not see, or that moves what they see, as escapes.
@@ -64,83 +149,83 @@ pub(crate) fn is_unseen(c: char) -> bool {
         || is_private(c)
 }
 
-/// Printable ASCII and line breaks only: most texts, settled without looking at characters.
-fn is_plain(text: &str) -> bool {
-    text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t' | b'\r'))
-}
-
+/// A character, and what it stands between.
 struct Around<'a> {
-    letters: &'a [char],
-    rtl: bool,
+    text: &'a str,
+    /// Of its first byte.
+    at: usize,
+    c: char,
+    before: Option<char>,
+    /// Whether some of the text is written from right to left: looked up once, where it matters.
+    rtl: &'a OnceCell<bool>,
 }
 
 impl Around<'_> {
-    fn hidden(&self, at: usize) -> Option<FindingKind> {
-        let (kind, fine) = match self.letters[at] {
+    fn hidden(&self) -> Option<FindingKind> {
+        let (kind, fine) = match self.c {
             '\n' | '\t' | '\r' => return None,
             '\0'..='\u{1f}' | '\u{7f}'..='\u{9f}' => (FindingKind::Control, false),
-            '\u{200e}' | '\u{200f}' | '\u{61c}' => (FindingKind::Bidi, self.rtl && self.alone(at)),
-            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{206f}' => (FindingKind::Bidi, false),
-            '\u{200d}' => (FindingKind::ZeroWidth, self.joins_emoji(at) || self.shapes(at)),
-            '\u{200c}' => (FindingKind::ZeroWidth, self.shapes(at)),
-            '\u{200b}' => (FindingKind::ZeroWidth, self.alone(at) && self.between(at, is_unspaced)),
-            '\u{ad}' => {
-                (FindingKind::ZeroWidth, self.alone(at) && self.between(at, char::is_alphabetic))
+            '\u{200e}' | '\u{200f}' | '\u{61c}' => {
+                (FindingKind::Bidi, self.is_rtl() && self.alone())
             }
-            '\u{34f}' => (FindingKind::ZeroWidth, self.before(at).is_some_and(is_combining)),
-            '\u{115f}' | '\u{1160}' => (FindingKind::ZeroWidth, self.beside(at, is_jamo)),
+            '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{206f}' => (FindingKind::Bidi, false),
+            '\u{200d}' => (FindingKind::ZeroWidth, self.joins_emoji() || self.shapes()),
+            '\u{200c}' => (FindingKind::ZeroWidth, self.shapes()),
+            '\u{200b}' => (FindingKind::ZeroWidth, self.alone() && self.between(is_unspaced)),
+            '\u{ad}' => (FindingKind::ZeroWidth, self.alone() && self.between(char::is_alphabetic)),
+            '\u{34f}' => (FindingKind::ZeroWidth, self.before.is_some_and(is_combining)),
+            '\u{115f}' | '\u{1160}' => (FindingKind::ZeroWidth, self.beside(is_jamo)),
             c if is_invisible(c) => (FindingKind::ZeroWidth, false),
-            c if is_selector(c) => (FindingKind::VariationSelector, self.selects(at)),
-            '\u{e0000}'..='\u{e0fff}' => (FindingKind::Tag, self.is_flag(at)),
+            c if is_selector(c) => (FindingKind::VariationSelector, self.selects()),
+            '\u{e0000}'..='\u{e0fff}' => (FindingKind::Tag, self.is_flag()),
             c if is_private(c) => (FindingKind::PrivateUse, false),
             _ => return None,
         };
         (!fine).then_some(kind)
     }
 
-    fn before(&self, at: usize) -> Option<char> {
-        at.checked_sub(1).map(|at| self.letters[at])
+    fn is_rtl(&self) -> bool {
+        *self.rtl.get_or_init(|| self.text.chars().any(is_rtl))
     }
 
-    fn after(&self, at: usize) -> Option<char> {
-        self.letters.get(at + 1).copied()
+    fn after(&self) -> Option<char> {
+        self.text[self.at + self.c.len_utf8()..].chars().next()
     }
 
     /// One invisible character can be orthography; a run of them is a message.
-    fn alone(&self, at: usize) -> bool {
-        !self.beside(at, |c| {
+    fn alone(&self) -> bool {
+        !self.beside(|c| {
             matches!(c, '\u{200b}'..='\u{200f}' | '\u{61c}' | '\u{ad}') || is_invisible(c)
         })
     }
 
-    fn beside(&self, at: usize, fits: impl Fn(char) -> bool) -> bool {
-        self.before(at).is_some_and(&fits) || self.after(at).is_some_and(&fits)
+    fn beside(&self, fits: impl Fn(char) -> bool) -> bool {
+        self.before.is_some_and(&fits) || self.after().is_some_and(&fits)
     }
 
-    fn between(&self, at: usize, fits: impl Fn(char) -> bool) -> bool {
-        self.before(at).is_some_and(&fits) && self.after(at).is_some_and(&fits)
+    fn between(&self, fits: impl Fn(char) -> bool) -> bool {
+        self.before.is_some_and(&fits) && self.after().is_some_and(&fits)
     }
 
     /// A joiner or non-joiner in a script whose letters change shape.
-    fn shapes(&self, at: usize) -> bool {
-        self.alone(at) && self.before(at).is_some_and(is_joining)
+    fn shapes(&self) -> bool {
+        self.alone() && self.before.is_some_and(is_joining)
     }
 
-    fn joins_emoji(&self, at: usize) -> bool {
-        let before = self.before(at).is_some_and(|c| c == '\u{fe0f}' || is_pictograph(c));
-        before && self.after(at).is_some_and(is_pictograph)
+    fn joins_emoji(&self) -> bool {
+        let before = self.before.is_some_and(|c| c == '\u{fe0f}' || is_pictograph(c));
+        before && self.after().is_some_and(is_pictograph)
     }
 
-    fn selects(&self, at: usize) -> bool {
-        if self.after(at).is_some_and(is_selector) {
+    fn selects(&self) -> bool {
+        if self.after().is_some_and(is_selector) {
             return false;
         }
-        let Some(before) = self.before(at) else { return false };
-        match self.letters[at] {
+        let Some(before) = self.before else { return false };
+        match self.c {
             '\u{fe0e}' | '\u{fe0f}' => {
                 is_pictograph(before)
-                    || (matches!(before, '0'..='9' | '#' | '*')
-                        && self.after(at) == Some('\u{20e3}'))
+                    || (matches!(before, '0'..='9' | '#' | '*') && self.after() == Some('\u{20e3}'))
             }
             '\u{180b}'..='\u{180f}' => matches!(before, '\u{1800}'..='\u{18af}'),
             '\u{fe00}'..='\u{fe02}' => is_ideograph(before) || is_in(MATH_AND_MYANMAR, before),
@@ -150,153 +235,21 @@ impl Around<'_> {
     }
 
     /// Part of one of the three flags that are written with tags: a black flag and six of them.
-    fn is_flag(&self, at: usize) -> bool {
+    fn is_flag(&self) -> bool {
         const TAGS: usize = 6;
         let is_tag = |c: &char| matches!(c, '\u{e0000}'..='\u{e0fff}');
         // No further back than a flag is long, or a run of tags would be walked once for each.
-        let from = at.saturating_sub(TAGS);
-        let start = self.letters[from..at].iter().rposition(|c| !is_tag(c)).map(|it| from + it);
-        let Some(start) = start.filter(|at| self.letters[*at] == '\u{1f3f4}') else { return false };
-        let tags = self.letters[start + 1..].iter().take_while(|c| is_tag(c)).take(TAGS + 1);
+        let mut back = self.text[..self.at].char_indices().rev().take(TAGS);
+        let Some((start, flag)) = back.find(|(_, c)| !is_tag(c)) else { return false };
+        if flag != '\u{1f3f4}' {
+            return false;
+        }
+        let tags = self.text[start + flag.len_utf8()..].chars().take_while(is_tag).take(TAGS + 1);
         let spelled: String =
-            tags.filter_map(|c| char::from_u32(u32::from(*c) - 0xe_0000)).collect();
+            tags.filter_map(|c| char::from_u32(u32::from(c) - 0xe_0000)).collect();
         matches!(spelled.as_str(), "gbeng\u{7f}" | "gbsct\u{7f}" | "gbwls\u{7f}")
     }
 }
 
-type Ranges = &'static [RangeInclusive<char>];
-
-fn is_in(ranges: Ranges, c: char) -> bool {
-    ranges.iter().any(|range| range.contains(&c))
-}
-
-const INVISIBLE: Ranges = &[
-    '\u{2060}'..='\u{2065}',
-    '\u{feff}'..='\u{feff}',
-    '\u{180e}'..='\u{180e}',
-    '\u{3164}'..='\u{3164}',
-    '\u{ffa0}'..='\u{ffa0}',
-    '\u{17b4}'..='\u{17b5}',
-    '\u{fff9}'..='\u{fffb}',
-    '\u{1bca0}'..='\u{1bca3}',
-    '\u{1d173}'..='\u{1d17a}',
-];
-
-const SELECTORS: Ranges = &[
-    '\u{fe00}'..='\u{fe0f}',
-    '\u{e0100}'..='\u{e01ef}',
-    '\u{180b}'..='\u{180d}',
-    '\u{180f}'..='\u{180f}',
-];
-
-const PRIVATE: Ranges =
-    &['\u{e000}'..='\u{f8ff}', '\u{fdd0}'..='\u{fdef}', '\u{f0000}'..='\u{10ffff}'];
-
-const RTL: Ranges = &[
-    '\u{590}'..='\u{8ff}',
-    '\u{fb1d}'..='\u{fdcf}',
-    '\u{fe70}'..='\u{fefc}',
-    '\u{10800}'..='\u{10fff}',
-    '\u{1e800}'..='\u{1efff}',
-];
-
-/// Scripts whose letters join: Arabic and its kin, the Indic family, Mongolian, Adlam.
-const JOINING: Ranges = &[
-    '\u{600}'..='\u{8ff}',
-    '\u{900}'..='\u{dff}',
-    '\u{f00}'..='\u{fff}',
-    '\u{1000}'..='\u{109f}',
-    '\u{1780}'..='\u{18af}',
-    '\u{1900}'..='\u{1cff}',
-    '\u{a800}'..='\u{abff}',
-    '\u{fb50}'..='\u{fdcf}',
-    '\u{fe70}'..='\u{fefc}',
-    '\u{11000}'..='\u{11fff}',
-    '\u{1e900}'..='\u{1e95f}',
-];
-
-/// Scripts without spaces between words: Thai, Lao, Tibetan, Myanmar, Khmer, kana, ideographs.
-const UNSPACED: Ranges = &[
-    '\u{e00}'..='\u{fff}',
-    '\u{1000}'..='\u{109f}',
-    '\u{1780}'..='\u{17ff}',
-    '\u{1950}'..='\u{1adf}',
-    '\u{3040}'..='\u{30ff}',
-    '\u{3400}'..='\u{9fff}',
-];
-
-const PICTOGRAPHS: Ranges = &[
-    '\u{a9}'..='\u{a9}',
-    '\u{ae}'..='\u{ae}',
-    '\u{203c}'..='\u{203c}',
-    '\u{2049}'..='\u{2049}',
-    '\u{2122}'..='\u{2122}',
-    '\u{2139}'..='\u{2139}',
-    '\u{2190}'..='\u{21ff}',
-    '\u{2300}'..='\u{23ff}',
-    '\u{24c2}'..='\u{24c2}',
-    '\u{25a0}'..='\u{27bf}',
-    '\u{2900}'..='\u{297f}',
-    '\u{2b00}'..='\u{2bff}',
-    '\u{3030}'..='\u{3030}',
-    '\u{303d}'..='\u{303d}',
-    '\u{3297}'..='\u{3299}',
-    '\u{1f000}'..='\u{1faff}',
-];
-
-const IDEOGRAPHS: Ranges = &[
-    '\u{3001}'..='\u{3002}',
-    '\u{3400}'..='\u{4dbf}',
-    '\u{4e00}'..='\u{9fff}',
-    '\u{f900}'..='\u{faff}',
-    '\u{ff01}'..='\u{ff1f}',
-    '\u{20000}'..='\u{3ffff}',
-];
-
-const MATH_AND_MYANMAR: Ranges = &[
-    '\u{2190}'..='\u{22ff}',
-    '\u{2a00}'..='\u{2aff}',
-    '\u{1000}'..='\u{109f}',
-    '\u{a840}'..='\u{a87f}',
-];
-
-fn is_invisible(c: char) -> bool {
-    is_in(INVISIBLE, c)
-}
-
-fn is_selector(c: char) -> bool {
-    is_in(SELECTORS, c)
-}
-
-/// Private use, and code points that are no characters.
-fn is_private(c: char) -> bool {
-    is_in(PRIVATE, c) || u32::from(c) & 0xfffe == 0xfffe
-}
-
-fn is_rtl(c: char) -> bool {
-    is_in(RTL, c) && c != '\u{61c}'
-}
-
-fn is_joining(c: char) -> bool {
-    is_in(JOINING, c)
-}
-
-fn is_unspaced(c: char) -> bool {
-    is_in(UNSPACED, c)
-}
-
-fn is_pictograph(c: char) -> bool {
-    is_in(PICTOGRAPHS, c)
-}
-
-fn is_ideograph(c: char) -> bool {
-    is_in(IDEOGRAPHS, c)
-}
-
-fn is_combining(c: char) -> bool {
-    matches!(c, '\u{300}'..='\u{36f}' | '\u{591}'..='\u{5c7}')
-}
-
-fn is_jamo(c: char) -> bool {
-    matches!(c, '\u{1100}'..='\u{115e}' | '\u{1161}'..='\u{11ff}' | '\u{a960}'..='\u{a97c}' | '\u{d7b0}'..='\u{d7fb}')
-}
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,55 @@
+//! Places where a test can make the gateway panic, to see that it is contained. A release build has
+//! none of it: there, [`hit`] does nothing.
+
+#[cfg(debug_assertions)]
+mod armed {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use parking_lot::Mutex;
+
+    static COUNT: AtomicUsize = AtomicUsize::new(0);
+    static NAMES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+    pub(super) fn arm(name: &str) {
+        NAMES.lock().push(name.to_owned());
+        COUNT.fetch_add(1, Ordering::SeqCst);
+    }
+
+    pub(super) fn hit(name: &str) {
+        if COUNT.load(Ordering::Relaxed) == 0 {
+            return;
+        }
+        let mut names = NAMES.lock();
+        let Some(at) = names.iter().position(|armed| armed == name) else { return };
+        names.swap_remove(at);
+        COUNT.fetch_sub(1, Ordering::SeqCst);
+        drop(names);
+        panic!("failpoint `{name}`");
+    }
+}
+
+/// The next [`hit`] of this name panics, once.
+#[cfg(debug_assertions)]
+pub fn arm(name: &str) {
+    armed::arm(name);
+}
+
+#[inline]
+pub fn hit(name: &str) {
+    #[cfg(debug_assertions)]
+    armed::hit(name);
+    #[cfg(not(debug_assertions))]
+    let _ = name;
+}
+
+#[cfg(all(test, debug_assertions))]
+mod tests {
+    #[test]
+    fn a_point_panics_once_and_only_when_it_was_armed() {
+        super::hit("core test");
+        super::arm("core test");
+        super::hit("another");
+        assert!(std::panic::catch_unwind(|| super::hit("core test")).is_err());
+        super::hit("core test");
+    }
+}

@@ -1,0 +1,220 @@
+//! Bounds what a JSON text may hold, before anything is built of it.
+//!
+//! One pass over the bytes, no allocation. A value that was read takes up to a hundred times the
+//! room of its few letters, so a limit on bytes alone does not bound memory.
+
+use memchr::memchr2;
+
+/// Values of a message, wherever nothing else is set. A chat of a hundred thousand messages has fewer.
+const MAX_MESSAGE_VALUES: usize = 400_000;
+/// Values of a document that becomes a tree, wherever nothing else is set: 16 MiB of memory.
+pub const MAX_TREE_VALUES: usize = 100_000;
+/// Readers of JSON give up at about this depth.
+const MAX_DEPTH: usize = 128;
+
+/// What a tree takes for each value, and for each object on top of that: measured with one-member
+/// objects, the most expensive there are.
+const BYTES_PER_VALUE: usize = 96;
+const BYTES_PER_OBJECT: usize = 160;
+
+/// How much a JSON text may hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct JsonBounds {
+    /// Objects, arrays, strings, numbers and words; keys are not counted.
+    pub values: usize,
+    /// Of arrays and objects that stand in one another.
+    pub depth: usize,
+}
+
+impl Default for JsonBounds {
+    fn default() -> Self {
+        Self { values: MAX_MESSAGE_VALUES, depth: MAX_DEPTH }
+    }
+}
+
+/// A text that holds more than it may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum JsonBoundsError {
+    #[error("the JSON has more than {limit} values")]
+    TooManyValues { limit: usize },
+    #[error("the JSON is nested deeper than {limit} levels")]
+    TooDeep { limit: usize },
+}
+
+/// What a text holds. Exact for JSON; of anything else it is a guess, and a parser refuses it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct JsonSize {
+    pub values: usize,
+    pub objects: usize,
+    pub depth: usize,
+}
+
+impl JsonSize {
+    /// What a tree of it takes beside the bytes of its strings, at most.
+    pub fn tree_bytes(&self) -> usize {
+        let objects = self.objects.saturating_mul(BYTES_PER_OBJECT);
+        self.values.saturating_mul(BYTES_PER_VALUE).saturating_add(objects)
+    }
+}
+
+impl JsonBounds {
+    /// For a document that becomes a tree; how deep it may be is up to the parser.
+    pub fn of_tree(values: usize) -> Self {
+        Self { values, depth: usize::MAX }
+    }
+
+    /// Measures `text`; gives up at the first value that is too many.
+    pub fn check(self, text: &[u8]) -> Result<JsonSize, JsonBoundsError> {
+        let mut size = JsonSize::default();
+        let mut open = 0_usize;
+        // A document is a value, and so is what follows a comma or the beginning of a container.
+        let mut expects_value = true;
+        let mut at = 0;
+        while let Some(byte) = text.get(at) {
+            at += 1;
+            match byte {
+                b' ' | b'\t' | b'\n' | b'\r' | b':' => continue,
+                b']' | b'}' => {
+                    open = open.saturating_sub(1);
+                    expects_value = false;
+                    continue;
+                }
+                b',' => {
+                    expects_value = true;
+                    continue;
+                }
+                _ => {}
+            }
+            // Of a member the key comes first, and stands for its value.
+            if expects_value {
+                size.values += 1;
+                expects_value = false;
+                if size.values > self.values {
+                    return Err(JsonBoundsError::TooManyValues { limit: self.values });
+                }
+            }
+            match byte {
+                b'"' => at = end_of_string(text, at),
+                b'[' | b'{' => {
+                    size.objects += usize::from(*byte == b'{');
+                    open += 1;
+                    size.depth = size.depth.max(open);
+                    expects_value = true;
+                    if open > self.depth {
+                        return Err(JsonBoundsError::TooDeep { limit: self.depth });
+                    }
+                }
+                _ => {}
+            }
+        }
+        Ok(size)
+    }
+}
+
+/// Where the string is over that begins before `at`.
+fn end_of_string(text: &[u8], mut at: usize) -> usize {
+    while let Some(found) = text.get(at..).and_then(|rest| memchr2(b'"', b'\\', rest)) {
+        at += found;
+        if text[at] == b'"' {
+            return at + 1;
+        }
+        // What follows a backslash never ends the string.
+        at += 2;
+    }
+    text.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use serde_json::Value;
+
+    use super::{JsonBounds, JsonBoundsError, JsonSize};
+
+    fn measured(text: &str) -> (usize, usize, usize) {
+        let JsonSize { values, objects, depth } =
+            JsonBounds::default().check(text.as_bytes()).unwrap();
+        (values, objects, depth)
+    }
+
+    #[test]
+    fn values_objects_and_depth_are_counted_outside_of_strings() {
+        for (text, expected) in [
+            ("", (0, 0, 0)),
+            ("1", (1, 0, 0)),
+            ("[]", (1, 0, 1)),
+            ("{}", (1, 1, 1)),
+            (" [ ] ", (1, 0, 1)),
+            ("[1,2,3]", (4, 0, 1)),
+            (r#"{"a":0}"#, (2, 1, 1)),
+            (r#"{"a":[",,[{",{}],"b":null}"#, (5, 2, 3)),
+            (r#"["\",,\\",["\"[["],[[]]]"#, (6, 0, 3)),
+            (r#"{"a":{"b":{"c":{}}}}"#, (4, 4, 4)),
+        ] {
+            assert_eq!(measured(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn p_21_one_value_or_level_too_many_is_refused() {
+        let bounds = JsonBounds { values: 4, depth: 2 };
+        let too_many = JsonBoundsError::TooManyValues { limit: 4 };
+        let too_deep = JsonBoundsError::TooDeep { limit: 2 };
+        for (text, expected) in [
+            ("[1,2,3]", None),
+            ("[1,2,3,4]", Some(too_many)),
+            (r#"{"a":1,"b":2,"c":3}"#, None),
+            (r#"[{"a":0},{"a":0}]"#, Some(too_many)),
+            ("[[]]", None),
+            ("[[[]]]", Some(too_deep)),
+            ("[[[", Some(too_deep)),
+        ] {
+            assert_eq!(bounds.check(text.as_bytes()).err(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_json_is_measured_without_a_panic() {
+        for text in [&b"\""[..], b"\"\\", b"]]]}}}", b"\xff\xfe", b",,,,", b"\\\"", b"[\"\\u"] {
+            assert!(JsonBounds::default().check(text).is_ok(), "{text:?}");
+        }
+    }
+
+    fn trees() -> impl Strategy<Value = Value> {
+        let leaf = prop_oneof![
+            Just(Value::Null),
+            any::<i64>().prop_map(Value::from),
+            any::<String>().prop_map(Value::from),
+        ];
+        leaf.prop_recursive(5, 64, 6, |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(Value::from),
+                prop::collection::vec((any::<String>(), inner), 0..6)
+                    .prop_map(|fields| Value::Object(fields.into_iter().collect())),
+            ]
+        })
+    }
+
+    fn counted(value: &Value) -> (usize, usize, usize) {
+        let (inner, is_object): (Vec<&Value>, bool) = match value {
+            Value::Array(items) => (items.iter().collect(), false),
+            Value::Object(fields) => (fields.values().collect(), true),
+            _ => return (1, 0, 0),
+        };
+        let start = (1, usize::from(is_object), 0);
+        let (values, objects, depth) = inner
+            .into_iter()
+            .map(counted)
+            .fold(start, |all, one| (all.0 + one.0, all.1 + one.1, all.2.max(one.2)));
+        (values, objects, depth + 1)
+    }
+
+    proptest! {
+        #[test]
+        fn the_measure_of_a_text_is_that_of_its_tree(tree in trees()) {
+            prop_assert_eq!(measured(&tree.to_string()), counted(&tree));
+            let pretty = serde_json::to_string_pretty(&tree).unwrap();
+            prop_assert_eq!(measured(&pretty), counted(&tree));
+        }
+    }
+}

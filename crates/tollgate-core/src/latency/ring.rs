@@ -1,0 +1,54 @@
+//! A ring of the last numbers that were pushed, without a lock. `tollgate-model` compiles this very file once more, with the
+//! atomics of a model checker: it names nothing but `crate::sync`.
+
+use crate::sync::{AtomicU64, Ordering};
+
+/// The last `SIZE` values. Any number of threads may push and read.
+#[derive(Debug)]
+pub(crate) struct Ring<const SIZE: usize> {
+    pub(super) next: AtomicU64,
+    /// A value with the lap of the ring above it: by that a reader tells a value from the one that stood there a lap before.
+    pub(super) slots: [AtomicU64; SIZE],
+}
+
+/// Bits of a value. None is zero: that is what an empty slot holds.
+pub(crate) const VALUE_BITS: u32 = 42;
+
+impl<const SIZE: usize> Ring<SIZE> {
+    pub(crate) fn new() -> Self {
+        Self { next: AtomicU64::new(0), slots: std::array::from_fn(|_| AtomicU64::new(0)) }
+    }
+
+    /// A writer that sleeps in here for a whole lap hides one newer value; nothing else is lost.
+    pub(crate) fn push(&self, value: u64) {
+        // A slot is whole by itself and says which value it is: no order between them is needed.
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        let (slot, lap) = Self::place(number);
+        self.slots[slot].store((lap << VALUE_BITS) | value, Ordering::Relaxed);
+    }
+
+    /// How many values there ever were.
+    pub(crate) fn pushed(&self) -> u64 {
+        self.next.load(Ordering::Relaxed)
+    }
+
+    /// The values from number `since` on, with their numbers. One that is just being written is left out.
+    pub(crate) fn numbered(&self, since: u64) -> Vec<(u64, u64)> {
+        let end = self.pushed();
+        let first = end.saturating_sub(SIZE as u64).max(since);
+        (first..end).filter_map(|number| Some((number, self.read(number)?))).collect()
+    }
+
+    fn read(&self, number: u64) -> Option<u64> {
+        let (slot, lap) = Self::place(number);
+        let bits = self.slots[slot].load(Ordering::Relaxed);
+        let value = bits & ((1 << VALUE_BITS) - 1);
+        (value != 0 && bits >> VALUE_BITS == lap).then_some(value)
+    }
+
+    /// The slot of a value, and its lap as far as that fits into a slot.
+    fn place(number: u64) -> (usize, u64) {
+        let size = SIZE as u64;
+        ((number % size) as usize, (number / size) & (u64::MAX >> VALUE_BITS))
+    }
+}

@@ -1,0 +1,251 @@
+//! What lets somebody act, and how it is taken away again.
+//!
+//! Whoever asks has a [`Lease`]: it holds as long as all its [`Term`]s do (a key, one of its secrets,
+//! a login, an agent, a tool of that agent). Ending a term reaches all that runs under it. It
+//! ends once, with a reason, and never begins again. Waiting needs no runtime.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, OnceLock};
+use std::task::{Context, Poll, Waker};
+
+use parking_lot::Mutex;
+
+/// Why a lease ended: one sentence that names what was taken away, such as "key `ada` was
+/// revoked".
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct Revoked(Arc<str>);
+
+impl Revoked {
+    pub fn because(reason: impl Into<Arc<str>>) -> Self {
+        Self(reason.into())
+    }
+
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// One thing that can be taken away. Clones are the same thing.
+#[derive(Clone, Default)]
+pub struct Term(Arc<TermState>);
+
+#[derive(Default)]
+struct TermState {
+    revoked: OnceLock<Revoked>,
+    waiting: Mutex<Waiting>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    next: u64,
+    wakers: HashMap<u64, Waker>,
+}
+
+impl Term {
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// One that never held.
+    pub fn ended_by(why: Revoked) -> Self {
+        let term = Self::new();
+        term.end(why);
+        term
+    }
+
+    /// Ends it for everybody. The first reason stays.
+    pub fn end(&self, why: Revoked) {
+        // Before anybody is woken: who is woken asks why.
+        let _ = self.0.revoked.set(why);
+        let woken = std::mem::take(&mut self.0.waiting.lock().wakers);
+        woken.into_values().for_each(Waker::wake);
+    }
+
+    /// `None` while it holds.
+    pub fn ended(&self) -> Option<&Revoked> {
+        self.0.revoked.get()
+    }
+
+    /// Whether anybody else has it.
+    pub fn is_shared(&self) -> bool {
+        Arc::strong_count(&self.0) > 1
+    }
+
+    pub fn is_same(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
+    /// `None`: it has ended meanwhile.
+    fn register(&self, place: Option<u64>, waker: &Waker) -> Option<u64> {
+        let mut waiting = self.0.waiting.lock();
+        if self.ended().is_some() {
+            return None;
+        }
+        let place = place.unwrap_or_else(|| {
+            waiting.next += 1;
+            waiting.next
+        });
+        waiting.wakers.insert(place, waker.clone());
+        Some(place)
+    }
+
+    fn forget(&self, place: u64) {
+        self.0.waiting.lock().wakers.remove(&place);
+    }
+}
+
+impl fmt::Debug for Term {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Term").field(&self.0.revoked.get()).finish()
+    }
+}
+
+/// For how long somebody may act: as long as all terms hold.
+#[derive(Debug, Clone, Default)]
+pub struct Lease(Option<Arc<[Term]>>);
+
+impl Lease {
+    /// For what nobody can take away: the gateway's own doing, and its owner at the terminal.
+    pub fn endless() -> Self {
+        Self(None)
+    }
+
+    pub fn of(terms: impl IntoIterator<Item = Term>) -> Self {
+        Self(Some(terms.into_iter().collect()))
+    }
+
+    /// The same, and only as long as this holds, too.
+    #[must_use]
+    pub fn and(&self, term: &Term) -> Self {
+        Self::of(self.terms().iter().chain([term]).cloned())
+    }
+
+    fn terms(&self) -> &[Term] {
+        self.0.as_deref().unwrap_or_default()
+    }
+
+    /// `None` while it holds.
+    pub fn ended(&self) -> Option<&Revoked> {
+        self.terms().iter().find_map(Term::ended)
+    }
+
+    /// Waits until it ends. Cancel-safe.
+    pub fn wait(&self) -> Wait {
+        Wait { lease: self.clone(), places: Vec::new() }
+    }
+}
+
+/// Done when a lease has ended.
+#[derive(Debug)]
+pub struct Wait {
+    lease: Lease,
+    /// Where each term has our waker; empty until it is polled.
+    places: Vec<u64>,
+}
+
+impl Future for Wait {
+    type Output = Revoked;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Revoked> {
+        let Self { lease, places } = &mut *self;
+        for (at, term) in lease.terms().iter().enumerate() {
+            match term.register(places.get(at).copied(), context.waker()) {
+                Some(place) if at == places.len() => places.push(place),
+                Some(_) => {}
+                None => break,
+            }
+        }
+        match lease.ended() {
+            Some(why) => Poll::Ready(why.clone()),
+            None => Poll::Pending,
+        }
+    }
+}
+
+impl Drop for Wait {
+    fn drop(&mut self) {
+        for (term, place) in self.lease.terms().iter().zip(&self.places) {
+            term.forget(*place);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::task::{Context, Poll, Wake, Waker};
+
+    use super::{Lease, Revoked, Term};
+
+    #[derive(Default)]
+    struct Woken(AtomicUsize);
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    fn woken() -> (Arc<Woken>, Waker) {
+        let woken = Arc::new(Woken::default());
+        (Arc::clone(&woken), Waker::from(woken))
+    }
+
+    fn poll(wait: &mut super::Wait, waker: &Waker) -> Poll<Revoked> {
+        std::pin::Pin::new(wait).poll(&mut Context::from_waker(waker))
+    }
+
+    #[test]
+    fn any_term_ends_a_lease_and_the_first_reason_stays() {
+        let (key, agent) = (Term::new(), Term::new());
+        let lease = Lease::of([key.clone()]).and(&agent);
+        assert_eq!(lease.ended(), None);
+        agent.end(Revoked::because("the agent is gone"));
+        agent.end(Revoked::because("again"));
+        assert_eq!(lease.ended().unwrap().as_str(), "the agent is gone");
+        assert_eq!(key.ended(), None, "what both were under goes on");
+    }
+
+    #[test]
+    fn whoever_waits_is_woken_once_and_leaves_nothing_behind() {
+        let (key, agent) = (Term::new(), Term::new());
+        let lease = Lease::of([key.clone(), agent.clone()]);
+        let (count, waker) = woken();
+        let mut wait = lease.wait();
+        assert!(poll(&mut wait, &waker).is_pending());
+        assert!(poll(&mut wait, &waker).is_pending(), "polled twice, registered once");
+        assert_eq!(key.0.waiting.lock().wakers.len(), 1);
+        key.end(Revoked::because("gone"));
+        assert_eq!(count.0.load(Ordering::SeqCst), 1);
+        assert_eq!(poll(&mut wait, &waker), Poll::Ready(Revoked::because("gone")));
+        drop(wait);
+        assert!(agent.0.waiting.lock().wakers.is_empty());
+        let mut late = lease.wait();
+        assert!(poll(&mut late, &waker).is_ready(), "one that comes late does not wait");
+    }
+
+    #[test]
+    fn nobody_ends_what_is_endless() {
+        let (_, waker) = woken();
+        assert!(poll(&mut Lease::endless().wait(), &waker).is_pending());
+        assert_eq!(Lease::endless().ended(), None);
+    }
+
+    #[test]
+    fn no_wake_up_is_lost_to_a_race() {
+        for _ in 0..2_000 {
+            let term = Term::new();
+            let mut wait = Lease::of([term.clone()]).wait();
+            let (count, waker) = woken();
+            let ending = std::thread::spawn(move || term.end(Revoked::because("gone")));
+            let first = poll(&mut wait, &waker);
+            ending.join().unwrap();
+            assert!(first.is_ready() || count.0.load(Ordering::SeqCst) == 1);
+        }
+    }
+}

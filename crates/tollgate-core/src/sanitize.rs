@@ -1,0 +1,174 @@
+//! What servers say, made fit for models and terminals.
+//!
+//! Escape sequences, controls, text that runs the other way, hidden alphabets and floods of marks
+//! go. Which characters those are is said once, in [`crate::tool::hidden`]; whatever a sentence
+//! means is left alone. Linear in the text: plain text costs one scan, and nothing is allocated
+//! unless something goes.
+
+use std::borrow::Cow;
+
+use memchr::{memchr, memchr2, memchr2_iter};
+
+use crate::json::{self, Object};
+use crate::tool::FindingKind;
+use crate::tool::hidden::{self, Removed, Sequences};
+
+/// A text of which something was taken out.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sanitized {
+    pub text: String,
+    pub removed: Removed,
+}
+
+/// `None`: there is nothing to take out.
+pub fn text(text: &str) -> Option<Sanitized> {
+    let mut removed = Removed::default();
+    let text = strip(text, &mut removed)?;
+    Some(Sanitized { text, removed })
+}
+
+/// Every string and key of a document, which must be JSON; what is not changed stays byte for
+/// byte. `None`: there is nothing to take out.
+pub fn json(text: &str) -> Option<Sanitized> {
+    if is_plain(text) {
+        return None;
+    }
+    let bytes = text.as_bytes();
+    let mut removed = Removed::default();
+    let mut out = String::new();
+    let (mut at, mut copied) = (0, 0);
+    while let Some(quote) = memchr(b'"', &bytes[at..]).map(|offset| at + offset) {
+        let end = end_of_string(bytes, quote + 1);
+        let body = &text[quote + 1..end];
+        if let Some(clean) = string(body, &mut removed) {
+            out.push_str(&text[copied..quote]);
+            json::push_string(&mut out, &clean);
+            copied = (end + 1).min(bytes.len());
+        }
+        at = (end + 1).min(bytes.len());
+    }
+    if copied == 0 {
+        return None;
+    }
+    out.push_str(&text[copied..]);
+    Some(Sanitized { text: out, removed })
+}
+
+/// The same of an object that was read already.
+pub fn object(object: &mut Object<'static>) -> Removed {
+    let Some(Sanitized { text, removed }) = json(&object.to_text()) else {
+        return Removed::default();
+    };
+    // Keys that became equal: nobody can tell which of them was meant.
+    *object = Object::parse(&text).map_or_else(|_| Object::new(), Object::into_owned);
+    removed
+}
+
+/// Whether a look at single strings is needless: ASCII, and no escape that spells anything else.
+fn is_plain(text: &str) -> bool {
+    let bytes = text.as_bytes();
+    let is_harmless = |at: usize| match bytes[at] {
+        b'\\' => !matches!(bytes.get(at + 1), Some(b'u' | b'b' | b'f')),
+        _ => false,
+    };
+    text.is_ascii() && memchr2_iter(b'\\', 0x7f, bytes).all(is_harmless)
+}
+
+/// Where the string ends whose first character is at `from`.
+fn end_of_string(bytes: &[u8], from: usize) -> usize {
+    let mut at = from;
+    while let Some(found) = memchr2(b'"', b'\\', bytes.get(at..).unwrap_or_default()) {
+        if bytes[at + found] == b'"' {
+            return at + found;
+        }
+        at += found + 2;
+    }
+    bytes.len()
+}
+
+/// What a string means once it is clean; `None` if it is.
+fn string(body: &str, removed: &mut Removed) -> Option<String> {
+    let is_escaped = memchr(b'\\', body.as_bytes()).is_some();
+    if !is_escaped {
+        return strip(body, removed);
+    }
+    let before = *removed;
+    let decoded = decode(body, removed);
+    match strip(&decoded, removed) {
+        Some(clean) => Some(clean),
+        // Half a character was replaced.
+        None if *removed != before => Some(decoded.into_owned()),
+        None => None,
+    }
+}
+
+fn strip(text: &str, removed: &mut Removed) -> Option<String> {
+    // A byte order mark at the beginning of a file is where it belongs.
+    const MARK: &str = "\u{feff}";
+    match text.strip_prefix(MARK) {
+        None => hidden::strip(text, Sequences::Removed, removed),
+        Some(rest) => {
+            let clean = hidden::strip(rest, Sequences::Removed, removed)?;
+            Some(format!("{MARK}{clean}"))
+        }
+    }
+}
+
+/// The characters of a JSON string. Surrogates that have lost their other half, which raw JSON can
+/// carry and most readers fail on, become U+FFFD.
+fn decode<'b>(body: &'b str, removed: &mut Removed) -> Cow<'b, str> {
+    let mut out = String::with_capacity(body.len());
+    let mut rest = body;
+    while let Some(at) = memchr(b'\\', rest.as_bytes()) {
+        out.push_str(&rest[..at]);
+        let (c, length) = escape(&rest[at + 1..]);
+        match c {
+            Some(c) => out.push(c),
+            None => {
+                removed.count(FindingKind::Surrogate);
+                out.push(char::REPLACEMENT_CHARACTER);
+            }
+        }
+        rest = rest.get(at + 1 + length..).unwrap_or_default();
+    }
+    if out.is_empty() && rest.len() == body.len() {
+        return Cow::Borrowed(body);
+    }
+    out.push_str(rest);
+    Cow::Owned(out)
+}
+
+/// What an escape stands for, and its length behind the backslash.
+fn escape(rest: &str) -> (Option<char>, usize) {
+    let Some(letter) = rest.chars().next() else { return (Some('\\'), 0) };
+    let plain = match letter {
+        'b' => '\u{8}',
+        'f' => '\u{c}',
+        'n' => '\n',
+        'r' => '\r',
+        't' => '\t',
+        'u' => return unicode_escape(rest),
+        other => other,
+    };
+    (Some(plain), letter.len_utf8())
+}
+
+fn unicode_escape(rest: &str) -> (Option<char>, usize) {
+    const LENGTH: usize = 5;
+    let unit = |rest: &str| u32::from_str_radix(rest.get(1..LENGTH)?, 16).ok();
+    let Some(first) = unit(rest) else { return (None, LENGTH.min(rest.len())) };
+    if let Some(c) = char::from_u32(first) {
+        return (Some(c), LENGTH);
+    }
+    let low = rest[LENGTH..].strip_prefix('\\').filter(|rest| rest.starts_with('u')).and_then(unit);
+    match (first, low) {
+        (0xd800..=0xdbff, Some(low @ 0xdc00..=0xdfff)) => {
+            let c = char::from_u32(0x1_0000 + ((first - 0xd800) << 10) + (low - 0xdc00));
+            (c, 2 * LENGTH + 1)
+        }
+        _ => (None, LENGTH),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,102 @@
+//! The values of configured secrets, and the one mechanism that takes them out of whatever leaves
+//! the process: results, errors, logs, spans, events, rows, pages.
+//!
+//! The set belongs to the process, not to a gateway: the panic hook and the log writer have nobody
+//! to ask. Values of an old config stay in it, so that what still runs under it stays masked. One
+//! scan per text, with an automaton that is rebuilt only when a value is added.
+
+use std::borrow::Cow;
+use std::collections::VecDeque;
+use std::sync::{Arc, LazyLock, RwLock};
+
+use arc_swap::ArcSwap;
+
+mod encodings;
+mod matcher;
+mod rules;
+mod stream;
+
+pub use matcher::{MASK, Matcher};
+pub use rules::{Judgement, MIN_BYTES, judge, looks_random, sounds_secret};
+pub use stream::StreamMask;
+
+/// Values of configs, the present one and those before it. Beyond that the oldest are forgotten.
+const MAX_CONFIGURED: usize = 1_024;
+/// Values that were obtained at run time, such as access tokens: each replaces one before it.
+const MAX_OBTAINED: usize = 128;
+
+static MATCHER: LazyLock<ArcSwap<Matcher>> = LazyLock::new(ArcSwap::default);
+static VALUES: RwLock<Values> =
+    RwLock::new(Values { configured: VecDeque::new(), obtained: VecDeque::new() });
+
+/// Newest last.
+struct Values {
+    configured: VecDeque<Box<str>>,
+    obtained: VecDeque<Box<str>>,
+}
+
+/// Masks these values from now on: they are those of a config. Values that are too short to be
+/// masked ([`MIN_BYTES`]) are left out; whether one is a secret at all is for [`judge`] to say.
+pub fn configure<'v>(values: impl IntoIterator<Item = &'v str>) {
+    let values: Vec<&str> = values.into_iter().collect();
+    let most = values.len().max(MAX_CONFIGURED);
+    add(&values, |all| (&mut all.configured, most));
+}
+
+/// Masks a value that was obtained at run time, such as an access token.
+pub fn obtain(value: &str) {
+    let is_known = |values: &Values| {
+        values.configured.iter().chain(&values.obtained).any(|known| **known == *value)
+    };
+    if is_known(&VALUES.read().unwrap_or_else(std::sync::PoisonError::into_inner)) {
+        return;
+    }
+    add(&[value], |all| (&mut all.obtained, MAX_OBTAINED));
+}
+
+fn add(new: &[&str], select: impl FnOnce(&mut Values) -> (&mut VecDeque<Box<str>>, usize)) {
+    let mut values = VALUES.write().unwrap_or_else(std::sync::PoisonError::into_inner);
+    let (list, most) = select(&mut values);
+    let before = list.len();
+    let mut is_changed = false;
+    for value in new.iter().filter(|value| value.len() >= MIN_BYTES) {
+        match list.iter().position(|known| **known == **value) {
+            // Used again: the last to be forgotten.
+            Some(at) => drop(list.remove(at)),
+            None => is_changed = true,
+        }
+        list.push_back((*value).into());
+    }
+    let surplus = list.len().saturating_sub(most);
+    list.drain(..surplus);
+    if is_changed || list.len() != before {
+        let all = values.configured.iter().chain(&values.obtained).map(|value| &**value);
+        MATCHER.store(Arc::new(Matcher::new(all)));
+    }
+}
+
+/// What is masked now.
+pub fn current() -> Arc<Matcher> {
+    MATCHER.load_full()
+}
+
+/// The text without secret values.
+pub fn mask(text: &str) -> Cow<'_, str> {
+    MATCHER.load().mask(text)
+}
+
+/// The same of an owned text, which is not copied if there are none.
+pub fn masked(text: String) -> String {
+    match MATCHER.load().mask(&text) {
+        Cow::Owned(masked) => masked,
+        Cow::Borrowed(_) => text,
+    }
+}
+
+/// The same of bytes that are text, or nearly.
+pub fn mask_bytes(bytes: &[u8]) -> Cow<'_, [u8]> {
+    MATCHER.load().mask_bytes(bytes)
+}
+
+#[cfg(test)]
+mod tests;
