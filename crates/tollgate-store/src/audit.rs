@@ -9,11 +9,15 @@ use rusqlite::Connection;
 use crate::database::{self, Store};
 use crate::error::Error;
 
+mod anchor;
 mod chain;
 mod journal;
 mod query;
+mod reconcile;
 mod verify;
 
+pub(crate) use anchor::AnchorFile;
+pub use anchor::{Loss, LossKind, Mark};
 pub use journal::{Journal, Keep};
 pub use query::{Direction, Page, Query, Reader};
 pub use verify::{Break, Damage, Verified};
@@ -89,12 +93,21 @@ pub struct Row {
 #[derive(Debug, Clone)]
 pub struct Audit {
     file: PathBuf,
+    anchor: AnchorFile,
 }
 
 impl Store {
     /// `None` for a database in memory, which only one connection sees.
     pub fn audit(&self) -> Option<Audit> {
-        Some(Audit { file: self.file()?.to_owned() })
+        let file = self.file()?.to_owned();
+        Some(Audit { anchor: AnchorFile::of(&file), file })
+    }
+
+    /// A trail that begins here is not the first one: whoever compares it with its anchor, which is
+    /// not there, says so.
+    pub(crate) fn expect_anchor(&self) -> Result<(), Error> {
+        self.write(|transaction| transaction.execute("UPDATE audit_chain SET anchored = 1", []))?;
+        Ok(())
     }
 }
 
@@ -103,13 +116,13 @@ impl Audit {
     pub fn journal(&self) -> Result<Journal, Error> {
         let connection = self.connect()?;
         connection.pragma_update(None, "synchronous", "FULL")?;
-        Ok(Journal::new(connection))
+        Ok(Journal::new(connection, self.anchor.clone()))
     }
 
     pub fn reader(&self) -> Result<Reader, Error> {
         let connection = self.connect()?;
         connection.pragma_update(None, "query_only", "ON")?;
-        Ok(Reader::new(connection))
+        Ok(Reader::new(connection, self.anchor.clone()))
     }
 
     pub fn file(&self) -> &Path {

@@ -10,6 +10,10 @@ use crate::database::Store;
 use crate::error::Error;
 use crate::number::{self, millis};
 
+mod marker;
+
+pub(crate) use marker::KeyMarker;
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredKey {
     pub name: String,
@@ -73,8 +77,46 @@ impl Keys<'_> {
         })
     }
 
+    /// Whether nobody comes in without a key: one was made, even if the database has lost it since.
+    pub fn is_required(self) -> Result<bool, Error> {
+        Ok(self.marker().is_some_and(|marker| marker.exists()) || self.count()? > 0)
+    }
+
+    /// Lets this machine in without a key again: forgets revoked keys, and that there were any.
+    /// `false`, and nothing is changed, while a key is in force.
+    pub fn forget(self) -> Result<bool, Error> {
+        let forget =
+            "DELETE FROM keys WHERE NOT EXISTS (SELECT 1 FROM keys WHERE revoked_at IS NULL)";
+        self.store.write(|transaction| transaction.execute(forget, []))?;
+        if self.count()? > 0 {
+            return Ok(false);
+        }
+        if let Some(marker) = self.marker() {
+            marker.remove()?;
+        }
+        Ok(true)
+    }
+
+    /// Data directories of versions that knew no marker get one.
+    pub(crate) fn require_if_made(self, is_lost: bool) -> Result<(), Error> {
+        let Some(marker) = self.marker().filter(|marker| !marker.exists()) else { return Ok(()) };
+        if is_lost || self.count()? > 0 { marker.set() } else { Ok(()) }
+    }
+
+    fn count(self) -> Result<u32, Error> {
+        self.store.read(|it| it.query_row("SELECT count(*) FROM keys", [], |row| row.get(0)))
+    }
+
+    fn marker(self) -> Option<KeyMarker> {
+        self.store.file().map(KeyMarker::of)
+    }
+
     /// A name may be given again once its key is revoked.
     pub fn keep(self, key: &StoredKey) -> Result<Changed, Error> {
+        // First, and on the disk: there must be no key without it.
+        if let Some(marker) = self.marker() {
+            marker.set()?;
+        }
         self.store.write(|transaction| {
             let found = "SELECT revoked_at IS NULL FROM keys WHERE name = ?1";
             let found: Option<bool> =

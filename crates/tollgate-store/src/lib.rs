@@ -3,6 +3,7 @@
 
 pub mod audit;
 mod database;
+mod durable_file;
 mod error;
 pub mod keys;
 pub mod logins;

@@ -23,6 +23,7 @@ pub(crate) const STORE: Format<'_> = Format {
         include_str!("migrations/0005_pins.sql"),
         include_str!("migrations/0006_programs.sql"),
         include_str!("migrations/0007_tenants.sql"),
+        include_str!("migrations/0008_audit_anchor.sql"),
     ],
 };
 

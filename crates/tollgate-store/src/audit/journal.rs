@@ -7,7 +7,9 @@ use rusqlite::{
 };
 
 use super::Entry;
+use super::anchor::{AnchorFile, Mark};
 use super::chain::{self, Hash};
+use super::reconcile::anchor_cut;
 use crate::error::Error;
 use crate::number::{micros, millis, signed, time, unsigned};
 
@@ -15,6 +17,7 @@ use crate::number::{micros, millis, signed, time, unsigned};
 #[derive(Debug)]
 pub struct Journal {
     connection: Connection,
+    anchor: AnchorFile,
 }
 
 /// What the trail may hold. Older rows go first, whichever bound they are over.
@@ -33,8 +36,8 @@ struct End {
 }
 
 impl Journal {
-    pub(super) fn new(connection: Connection) -> Self {
-        Self { connection }
+    pub(super) fn new(connection: Connection, anchor: AnchorFile) -> Self {
+        Self { connection, anchor }
     }
 
     /// Adds all of them or none, and says the number of the last row there is.
@@ -77,6 +80,9 @@ impl Journal {
         transaction.execute("DELETE FROM audit WHERE sequence <= ?1", [signed(until)])?;
         let moved = "UPDATE audit_chain SET cut_sequence = ?1, cut_hash = ?2";
         transaction.execute(moved, (signed(until), hash.as_slice()))?;
+        // Nobody compares both between the one and the other.
+        let locked = self.anchor.lock()?;
+        anchor_cut(&locked, Mark { sequence: until, hash })?;
         transaction.commit()?;
         Ok(until - cut.sequence)
     }

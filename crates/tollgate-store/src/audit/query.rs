@@ -6,6 +6,7 @@ use std::time::{Duration, SystemTime};
 use rusqlite::{Connection, Row as Found, named_params};
 use tollgate_core::glob::Glob;
 
+use super::anchor::AnchorFile;
 use super::{Entry, Row};
 use crate::error::Error;
 use crate::number::{millis, signed, time, unsigned};
@@ -74,6 +75,7 @@ pub struct Page {
 #[derive(Debug)]
 pub struct Reader {
     connection: Connection,
+    anchor: AnchorFile,
 }
 
 /// So many rows are looked at in one go.
@@ -99,8 +101,12 @@ macro_rules! select {
 }
 
 impl Reader {
-    pub(super) fn new(connection: Connection) -> Self {
-        Self { connection }
+    pub(super) fn new(connection: Connection, anchor: AnchorFile) -> Self {
+        Self { connection, anchor }
+    }
+
+    pub(super) fn anchor(&self) -> &AnchorFile {
+        &self.anchor
     }
 
     pub(super) fn connection(&mut self) -> &mut Connection {

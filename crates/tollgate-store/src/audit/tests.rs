@@ -8,6 +8,7 @@ use tollgate_core::glob::Glob;
 
 use super::*;
 
+mod anchored;
 mod reading;
 
 /// A trail in a directory of its own.

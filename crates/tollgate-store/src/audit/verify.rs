@@ -2,10 +2,11 @@
 
 use rusqlite::TransactionBehavior;
 
-use super::chain::{self, Hash};
+use super::anchor::Loss;
+use super::chain;
 use super::query::{self, Reader};
+use super::reconcile::{self, Ends};
 use crate::error::Error;
-use crate::number::unsigned;
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,6 +21,14 @@ pub struct Verified {
     pub head: [u8; 32],
     /// The first place where the trail is not as it was written.
     pub broken: Option<Break>,
+    /// What the rows themselves cannot show: those that are gone from the end or the beginning.
+    pub losses: Vec<Loss>,
+}
+
+impl Verified {
+    pub fn is_whole(&self) -> bool {
+        self.broken.is_none() && self.losses.is_empty()
+    }
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -44,14 +53,18 @@ pub enum Damage {
 impl Reader {
     /// Takes a few seconds for each million rows; others go on writing meanwhile.
     pub fn verify(&mut self) -> Result<Verified, Error> {
+        let anchor = self.anchor().clone();
+        let locked = anchor.lock()?;
+        let found = locked.read()?;
         // One moment of the trail: rows that come or go meanwhile are not seen.
         let moment = self.connection().transaction_with_behavior(TransactionBehavior::Deferred)?;
-        let ends = "SELECT cut_sequence, cut_hash, last_sequence, last_hash FROM audit_chain";
-        let (cut, mut before, last, head): (i64, Hash, i64, Hash) =
-            moment.query_row(ends, [], |row| row.try_into())?;
-        let (cut, last) = (unsigned(cut), unsigned(last));
+        let ends = Ends::read(&moment)?;
+        drop(locked);
+        let losses = reconcile::losses(&moment, (&found, &ends))?;
+        let (cut, last, head) = (ends.cut.sequence, ends.last.sequence, ends.last.hash);
+        let mut before = ends.cut.hash;
         let mut rows = 0;
-        let verdict = |rows, broken| Verified { rows, cut, last, head, broken };
+        let verdict = |rows, broken| Verified { rows, cut, last, head, broken, losses };
         let mut all = moment.prepare("SELECT * FROM audit ORDER BY sequence")?;
         let mut all = all.query([])?;
         while let Some(found) = all.next()? {

@@ -108,3 +108,57 @@ fn s_10_names_are_values_and_never_words_of_sql() {
         store.keys().revoke("victim", at(6)).unwrap();
     }
 }
+
+#[test]
+fn that_there_were_keys_outlasts_the_database() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("tollgate.db");
+    let open = || Store::open(&file).unwrap();
+    let lose = || {
+        for name in ["tollgate.db", "tollgate.db-wal", "tollgate.db-shm"] {
+            let _ = std::fs::remove_file(directory.path().join(name));
+        }
+    };
+    assert!(!open().keys().is_required().unwrap());
+    lose();
+    assert!(!open().keys().is_required().unwrap(), "there were none");
+    open().keys().keep(&key("phone", 1)).unwrap();
+    lose();
+    assert!(open().keys().is_required().unwrap());
+    std::fs::write(&file, "").unwrap();
+    assert!(open().keys().is_required().unwrap());
+    assert!(open().keys().forget().unwrap());
+    assert!(!open().keys().is_required().unwrap());
+}
+
+#[test]
+fn keys_are_forgotten_only_when_none_is_in_force() {
+    let directory = tempfile::tempdir().unwrap();
+    let store = Store::open(&directory.path().join("tollgate.db")).unwrap();
+    let keys = store.keys();
+    keys.keep(&key("phone", 1)).unwrap();
+    keys.keep(&key("car", 2)).unwrap();
+    keys.revoke("car", at(20)).unwrap();
+    assert!(!keys.forget().unwrap());
+    assert_eq!(keys.load().unwrap().len(), 2);
+    keys.revoke("phone", at(20)).unwrap();
+    assert!(keys.is_required().unwrap(), "revoked keys count");
+    assert!(keys.forget().unwrap());
+    assert!(keys.load().unwrap().is_empty() && !keys.is_required().unwrap());
+}
+
+#[test]
+fn a_data_directory_of_an_earlier_version_gets_its_marker() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("tollgate.db");
+    Store::open(&file).unwrap().keys().keep(&key("phone", 1)).unwrap();
+    let marker = directory.path().join("tollgate-keys.required");
+    std::fs::remove_file(&marker).unwrap();
+    drop(Store::open(&file).unwrap());
+    assert!(std::fs::read_to_string(&marker).unwrap().contains("tollgate keys open"));
+    // The gateway made its token, so this is not the first start.
+    std::fs::remove_file(&marker).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    std::fs::write(directory.path().join("admin.token"), "tga_").unwrap();
+    assert!(Store::open(&file).unwrap().keys().is_required().unwrap());
+}

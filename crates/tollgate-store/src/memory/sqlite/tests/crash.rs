@@ -9,9 +9,11 @@ use tollgate_core::memory::NewEntry;
 use super::processes::{child, told};
 use super::*;
 
-/// So often is it killed; the variable says otherwise.
+/// So often is it killed; the variable says otherwise, and in a soak it is 200 times.
 const KILLS: u64 = 12;
+const SOAK_KILLS: u64 = 200;
 const VARIABLE: &str = "TOLLGATE_KILLS";
+const SOAK: &str = "TOLLGATE_SOAK";
 /// One file is killed so often: it is looked through each time.
 const OF_A_FILE: u64 = 10;
 const MOST_ROWS: u64 = 10_000;
@@ -60,8 +62,10 @@ fn said(name: &str) -> NewEntry {
 #[tokio::test(flavor = "multi_thread")]
 async fn r_25_what_was_acknowledged_outlasts_a_kill() {
     let mut folder = Folder::new();
+    let is_soak = std::env::var_os(SOAK).is_some();
+    let usual = if is_soak { SOAK_KILLS } else { KILLS };
     let kills =
-        std::env::var_os(VARIABLE).map_or(KILLS, |it| it.into_string().unwrap().parse().unwrap());
+        std::env::var_os(VARIABLE).map_or(usual, |it| it.into_string().unwrap().parse().unwrap());
     let (mut acknowledged, mut all) = (BTreeMap::new(), 0);
     for run in 0..kills {
         if run % OF_A_FILE == 0 {

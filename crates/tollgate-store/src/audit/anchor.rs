@@ -1,0 +1,215 @@
+//! Where the trail begins and ends, noted in a file beside the database. A database that was emptied,
+//! removed, or put back from an older copy cannot say by itself what it lost; this file can.
+//!
+//! The end is noted some time after rows are on the disk, never before: it may lag, but a database
+//! that is behind it has lost rows. The beginning is noted before old rows are removed.
+
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use serde_json::{Value, json};
+use tollgate_core::{date, digest};
+
+use super::chain::Hash;
+use crate::durable_file;
+use crate::error::Error;
+
+/// A row, by its number and hash. Zero: before the first one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Mark {
+    pub sequence: u64,
+    pub hash: Hash,
+}
+
+/// What is missing from the trail, and when that was noticed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Loss {
+    /// `None`: just now, and not noted yet.
+    pub found: Option<SystemTime>,
+    pub kind: LossKind,
+    /// The last row that is known to have been written.
+    pub anchored: Mark,
+    /// The last row that the database had when the loss was noticed.
+    pub database: Mark,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LossKind {
+    /// The database ends before the last row that was anchored.
+    Tail,
+    /// The row that was anchored is not the one in the database.
+    Replaced,
+    /// Rows were removed from the beginning by somebody else than the retention.
+    Head,
+    /// The anchor is gone or damaged: rows may be missing from the end.
+    Anchor,
+    /// The database is new in a data directory that was used before.
+    Database,
+}
+
+impl LossKind {
+    const ALL: [Self; 5] = [Self::Tail, Self::Replaced, Self::Head, Self::Anchor, Self::Database];
+
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Tail => "tail",
+            Self::Replaced => "replaced",
+            Self::Head => "head",
+            Self::Anchor => "anchor",
+            Self::Database => "database",
+        }
+    }
+}
+
+impl std::fmt::Display for Loss {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (known, found) = (self.anchored.sequence, self.database.sequence);
+        match self.kind {
+            LossKind::Tail => write!(
+                f,
+                "rows are missing from the end: row {known} was written, but the database ended \
+                 with row {found} (it was emptied, cut, or put back from an older copy)"
+            ),
+            LossKind::Replaced => write!(
+                f,
+                "row {known} is not the one that was written: the database was replaced by \
+                 another one, and rows are missing"
+            ),
+            LossKind::Head => {
+                write!(f, "rows were removed from the beginning, and not for their age")
+            }
+            LossKind::Anchor => write!(
+                f,
+                "the file that notes the end of the trail is gone or damaged: whether rows behind \
+                 row {found} are missing cannot be known"
+            ),
+            LossKind::Database => write!(
+                f,
+                "the database was new in a data directory that was used before: all rows from \
+                 before are missing"
+            ),
+        }
+    }
+}
+
+/// What the file says.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Anchor {
+    pub(super) last: Mark,
+    /// The last row that the retention removed.
+    pub(super) cut: Mark,
+    /// What was lost before, until somebody acknowledges it.
+    pub(super) losses: Vec<Loss>,
+}
+
+/// Further ones are not noted: the first say enough.
+const MAX_LOSSES: usize = 16;
+const FORMAT: u64 = 1;
+
+#[derive(Debug, Clone)]
+pub(crate) struct AnchorFile(PathBuf);
+
+/// What was found in the place of the file.
+pub(super) enum Found {
+    Nothing,
+    Damaged,
+    Anchor(Anchor),
+}
+
+/// Held while anchor and database are compared or changed together.
+pub(super) struct Locked<'f> {
+    file: &'f AnchorFile,
+    _lock: std::fs::File,
+}
+
+impl AnchorFile {
+    pub(crate) fn of(database: &Path) -> Self {
+        Self(durable_file::beside(database, "audit.anchor"))
+    }
+
+    pub(super) fn lock(&self) -> Result<Locked<'_>, Error> {
+        Ok(Locked { file: self, _lock: durable_file::lock(&self.0)? })
+    }
+
+    pub(crate) fn exists(&self) -> bool {
+        self.0.exists()
+    }
+}
+
+impl Locked<'_> {
+    pub(super) fn read(&self) -> Result<Found, Error> {
+        let text = match durable_file::read(&self.file.0) {
+            Ok(None) => return Ok(Found::Nothing),
+            Ok(Some(text)) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::InvalidData => {
+                return Ok(Found::Damaged);
+            }
+            Err(error) => return Err(error.into()),
+        };
+        Ok(Anchor::parse(&text).map_or(Found::Damaged, Found::Anchor))
+    }
+
+    pub(super) fn write(&self, anchor: &Anchor) -> Result<(), Error> {
+        Ok(durable_file::replace(&self.file.0, &anchor.written())?)
+    }
+}
+
+impl Anchor {
+    pub(super) fn add(&mut self, loss: Loss) {
+        if self.losses.len() < MAX_LOSSES {
+            self.losses.push(loss);
+        }
+    }
+
+    fn written(&self) -> String {
+        let losses: Vec<Value> = self.losses.iter().map(loss_json).collect();
+        let told = json!({
+            "format": FORMAT,
+            "last": mark_json(&self.last),
+            "removed": mark_json(&self.cut),
+            "losses": losses,
+        });
+        format!("{told:#}\n")
+    }
+
+    fn parse(text: &str) -> Option<Self> {
+        let value: Value = serde_json::from_str(text).ok()?;
+        if value["format"].as_u64()? != FORMAT {
+            return None;
+        }
+        let losses = value["losses"].as_array()?.iter().map(loss).collect::<Option<Vec<_>>>()?;
+        Some(Self { last: mark(&value["last"])?, cut: mark(&value["removed"])?, losses })
+    }
+}
+
+fn mark_json(mark: &Mark) -> Value {
+    json!({ "row": mark.sequence, "hash": digest::hex(&mark.hash) })
+}
+
+fn mark(value: &Value) -> Option<Mark> {
+    let text = value["hash"].as_str().filter(|text| text.len() == 64 && text.is_ascii())?;
+    let mut hash = [0; 32];
+    for (at, byte) in hash.iter_mut().enumerate() {
+        *byte = u8::from_str_radix(text.get(2 * at..2 * at + 2)?, 16).ok()?;
+    }
+    Some(Mark { sequence: value["row"].as_u64()?, hash })
+}
+
+fn loss_json(loss: &Loss) -> Value {
+    json!({
+        "found": loss.found.map(date::written),
+        "kind": loss.kind.as_str(),
+        "anchored": mark_json(&loss.anchored),
+        "database": mark_json(&loss.database),
+    })
+}
+
+fn loss(value: &Value) -> Option<Loss> {
+    let kind = value["kind"].as_str()?;
+    Some(Loss {
+        found: value["found"].as_str().and_then(date::parse),
+        kind: LossKind::ALL.into_iter().find(|it| it.as_str() == kind)?,
+        anchored: mark(&value["anchored"])?,
+        database: mark(&value["database"])?,
+    })
+}

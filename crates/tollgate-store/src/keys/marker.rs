@@ -1,0 +1,37 @@
+//! A file beside the database that says that keys were made. It outlasts the database: losing that
+//! must not open the gateway.
+
+use std::path::{Path, PathBuf};
+
+use crate::durable_file;
+use crate::error::Error;
+
+#[derive(Debug, Clone)]
+pub(crate) struct KeyMarker(PathBuf);
+
+const TEXT: &str = "\
+Keys were made for this gateway: nobody comes in without one, even if the database is lost.
+To let this machine in without a key again: tollgate keys open
+";
+
+impl KeyMarker {
+    pub(crate) fn of(database: &Path) -> Self {
+        Self(durable_file::beside(database, "keys.required"))
+    }
+
+    /// Whatever stands there: one who cannot look must not find the gateway open.
+    pub(crate) fn exists(&self) -> bool {
+        self.0.try_exists().unwrap_or(true)
+    }
+
+    pub(crate) fn set(&self) -> Result<(), Error> {
+        if self.exists() {
+            return Ok(());
+        }
+        Ok(durable_file::replace(&self.0, TEXT)?)
+    }
+
+    pub(crate) fn remove(&self) -> Result<(), Error> {
+        Ok(durable_file::remove(&self.0)?)
+    }
+}
