@@ -7,7 +7,7 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde_json::value::RawValue;
-use tollgate_core::json::{self, Malformed, Object};
+use tollgate_core::json::{self, JsonBounds, Malformed, Object};
 
 use crate::code::{self, ErrorObject};
 
@@ -91,7 +91,9 @@ impl Invalid {
 
     fn not_json(error: &Malformed) -> Self {
         let code = match error {
-            Malformed::Duplicate { .. } | Malformed::NotThis(_) => code::INVALID_REQUEST,
+            Malformed::Duplicate { .. } | Malformed::NotThis(_) | Malformed::OutOfBounds(_) => {
+                code::INVALID_REQUEST
+            }
             Malformed::Syntax(_) | Malformed::NotUtf8 { .. } => code::PARSE_ERROR,
         };
         Self { id: None, error: ErrorObject::new(code, format!("not a JSON-RPC message: {error}")) }
@@ -136,6 +138,17 @@ impl<'a> Message<'a> {
             (Some(_), Some(_)) => Err(refuse("an answer has either `result` or `error`")),
             (None, None) => Err(refuse("`method` is missing")),
         }
+    }
+
+    /// A message of a server, which nobody has measured yet.
+    pub(crate) fn parse_unmeasured(bytes: &'a [u8]) -> Result<Self, Invalid> {
+        // What is nested too deep is cut where it is shaped.
+        let bounds = JsonBounds { depth: usize::MAX, ..JsonBounds::default() };
+        // No text has more values than bytes.
+        if bytes.len() > bounds.values {
+            bounds.check(bytes).map_err(|error| Invalid::not_json(&error.into()))?;
+        }
+        Self::parse_bytes(bytes)
     }
 
     pub fn parse_bytes(bytes: &'a [u8]) -> Result<Self, Invalid> {

@@ -6,6 +6,8 @@ use std::sync::OnceLock;
 
 /// More lanes than this share what they have.
 const MOST: usize = 64;
+/// The lane of the threads for large work ([`crate::large`]), which is no other's.
+const LARGE_WORK: usize = MOST - 1;
 
 thread_local! {
     static LANE: Cell<usize> = const { Cell::new(0) };
@@ -13,7 +15,11 @@ thread_local! {
 
 /// Says which lane this thread is. Threads that never do are all one and the same.
 pub fn enter(lane: usize) {
-    LANE.set(lane % MOST);
+    LANE.set(lane % LARGE_WORK);
+}
+
+pub(crate) fn enter_large_work() {
+    LANE.set(LARGE_WORK);
 }
 
 /// One thing for each lane, made when the lane first needs it.

@@ -9,6 +9,8 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 const CHUNK: usize = 16 << 10;
 /// An idle reader keeps no more than this.
 const KEPT: usize = 64 << 10;
+/// From here on a line is large.
+const LARGE: usize = 512 << 10;
 /// How much of the ends of a skipped line is shown.
 const EXCERPT: usize = 64;
 
@@ -52,10 +54,22 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             if self.buffer.is_empty() && self.buffer.capacity() > KEPT {
                 self.buffer = BytesMut::new();
             }
-            self.buffer.reserve(CHUNK);
+            self.buffer.reserve(self.room());
             if self.reader.read_buf(&mut self.buffer).await? == 0 {
                 self.ended = true;
             }
+        }
+    }
+
+    /// How much more is to be read at once. A line that became large gets all the room that it may
+    /// take: memory that is never written to costs nothing, and a buffer that doubles is copied, so
+    /// that both are held for a while.
+    fn room(&self) -> usize {
+        let most = self.limit + CHUNK;
+        if self.buffer.len() < LARGE {
+            CHUNK
+        } else {
+            most.saturating_sub(self.buffer.len()).max(CHUNK)
         }
     }
 

@@ -8,6 +8,7 @@ use bytes::Bytes;
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 use tollgate_core::json::Object;
+use tollgate_core::secret_values;
 
 use super::inbound::{Inbound, Outbox};
 use super::table::{Entry, Kind, Outcome};
@@ -126,13 +127,17 @@ impl Dispatch {
         aside(bytes.len(), move || dispatch.receive(&bytes)).await
     }
 
-    /// Takes in one message, whatever it is.
+    /// Takes in one message, whatever it is. Our own secrets do not come back with it.
     pub(super) fn receive(&self, bytes: &[u8]) -> Received {
+        self.receive_masked(&secret_values::mask_bytes(bytes))
+    }
+
+    fn receive_masked(&self, bytes: &[u8]) -> Received {
         if bytes.first() == Some(&b'[') && self.inbound.revision() == Revision::V2025_03_26 {
             self.receive_batch(bytes);
             return Received::Talk;
         }
-        match Message::parse_bytes(bytes) {
+        match Message::parse_unmeasured(bytes) {
             Ok(Message::Response { id, outcome }) => return self.respond(id.as_ref(), outcome),
             Ok(Message::Notification { method, params }) => {
                 self.inbound.notification(&method, params, None);
@@ -217,7 +222,7 @@ impl Dispatch {
             Ok(batch) if batch.len() <= BATCH => {
                 // A batch within a batch is refused by the parser: it is not an object.
                 for message in batch.iter().filter(|message| !message.get().starts_with('[')) {
-                    self.receive(message.get().as_bytes());
+                    self.receive_masked(message.get().as_bytes());
                 }
             }
             Ok(_) => self.inbound.listener.garbage("a batch of too many messages"),

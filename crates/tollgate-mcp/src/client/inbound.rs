@@ -7,6 +7,7 @@ use async_trait::async_trait;
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 use tollgate_core::json::{self, Object};
+use tollgate_core::sanitize;
 use tollgate_core::trace::Trace;
 
 use super::table::{Concerned, Table};
@@ -111,7 +112,9 @@ impl Inbound {
         };
         if let Some(events) = events {
             // A full queue loses progress: the next one says more anyway.
-            let _ = events.try_send(Event::Progress(object.into_owned()));
+            let mut remark = object.into_owned();
+            sanitize::object(&mut remark);
+            let _ = events.try_send(Event::Progress(remark));
         }
     }
 
@@ -125,7 +128,7 @@ impl Inbound {
         };
         match (events, params) {
             (Some(events), Some(params)) => {
-                let _ = events.try_send(Event::Log(params.to_owned()));
+                let _ = events.try_send(Event::Log(clean(params)));
             }
             _ => self.listener.notified("notifications/message", params),
         }
@@ -177,7 +180,7 @@ impl Inbound {
         let (reply, answer) = oneshot::channel();
         let id = request.id.clone();
         let method = request.method.clone().into_owned();
-        let params = request.params.map(ToOwned::to_owned);
+        let params = request.params.map(clean);
         let sender = Arc::clone(outbox);
         let waiting = self.questions.spawn(async move {
             let question = Question { method: method.clone(), params, reply };
@@ -197,6 +200,14 @@ impl Inbound {
             self.listener.garbage("more questions than can be kept open");
             outbox.send_later(nobody(&request.id, &request.method));
         }
+    }
+}
+
+/// What people and models get to read: nothing hidden, no escape sequences.
+fn clean(params: &RawValue) -> Box<RawValue> {
+    match sanitize::json(params.get()) {
+        Some(sanitized) => json::raw(sanitized.text),
+        None => params.to_owned(),
     }
 }
 

@@ -85,6 +85,14 @@ fn memory_is_bounded_by_the_limit_and_given_back() {
         assert!(matches!(lines.next().await.unwrap(), Some(Line::TooLong { .. })));
         assert!(matches!(lines.next().await.unwrap(), Some(Line::Skipped { .. })));
         assert!(lines.buffer.capacity() <= 4 << 20, "{}", lines.buffer.capacity());
+        // A line that is just allowed needs room for itself, and not for twice that.
+        let growing = tokio::io::AsyncReadExt::take(tokio::io::repeat(b'x'), 8 << 20);
+        let mut lines = Lines::new(growing, 8 << 20);
+        let Some(Line::Text(text)) = lines.next().await.unwrap() else { panic!("no line") };
+        assert_eq!(text.len(), 8 << 20);
+        drop(lines);
+        let held = text.try_into_mut().unwrap().capacity();
+        assert!(held <= (8 << 20) + (32 << 10), "{held}");
     });
 }
 

@@ -132,7 +132,7 @@ async fn pins_skip_the_other_era() {
 
 /// HTTP+SSE on one path: GET opens the stream; POSTs elsewhere are answered on it.
 async fn http_sse(endpoint: &'static str) -> Server {
-    let (answers, _) = tokio::sync::broadcast::channel::<Value>(16);
+    let (answers, _) = tokio::sync::broadcast::channel::<Value>(4096);
     Server::start(move |seen, mut reply| {
         let answers = answers.clone();
         async move {
@@ -183,6 +183,34 @@ async fn http_sse_is_the_last_resort() {
     let lost = shown(&echo(&*connection, "end", None).await);
     assert_eq!(lost, "the server's event stream ended");
     recorder.wait_for("closed").await;
+}
+
+/// All answers come on one stream; each reaches the caller whose it is, or nobody.
+#[tokio::test]
+async fn s_13_answers_on_one_event_stream_never_reach_another_caller() {
+    let server = http_sse("/messages?s=1").await;
+    let (connection, _) = server.connect().await;
+    let one = |caller: u64| {
+        let connection = &connection;
+        async move {
+            let mut answered = 0;
+            for call in 0..10_u64 {
+                let said = format!("caller {caller} call {call}");
+                let asked = echo(&**connection, &said, None);
+                // Every fourth gives up at some time, mostly too early.
+                if (caller + call).is_multiple_of(4) {
+                    let patience = Duration::from_millis((caller * 31 + call * 17) % 40);
+                    let _ = tokio::time::timeout(patience, asked).await;
+                    continue;
+                }
+                assert_eq!(shown(&asked.await), format!(r#"Complete {{"said":"{said}"}}"#));
+                answered += 1;
+            }
+            answered
+        }
+    };
+    let answered: usize = futures_util::future::join_all((0..100).map(one)).await.iter().sum();
+    assert!(answered >= 700, "{answered}");
 }
 
 #[tokio::test]

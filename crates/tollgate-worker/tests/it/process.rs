@@ -304,7 +304,7 @@ fn an_order_that_makes_no_sense_ends_it() {
 }
 
 #[test]
-fn it_is_shut_in_before_it_is_ready() {
+fn s_35_it_is_shut_in_before_it_is_ready() {
     let worker = Worker::start(20);
     let proc = format!("/proc/{}", worker.child.id());
     let threads = fs::read_dir(format!("{proc}/task")).expect("it lives");
@@ -343,7 +343,7 @@ fn it_is_shut_in_before_it_is_ready() {
 }
 
 #[test]
-fn files_that_it_inherited_are_closed() {
+fn s_35_files_that_it_inherited_are_closed() {
     let worker = env!("CARGO_BIN_EXE_tollgate-worker");
     let child = Command::new("sh")
         .args(["-c", &format!("exec 7</dev/null 9>/dev/null; exec {worker}")])

@@ -7,6 +7,7 @@ use bytes::Bytes;
 use http::{Response, StatusCode};
 use hyper::body::Incoming;
 use serde_json::value::RawValue;
+use tollgate_core::secret_values;
 
 use crate::Revision;
 use crate::client::RequestError;
@@ -116,12 +117,17 @@ impl Waiting<'_> {
         self.take(&bytes)
     }
 
-    /// One message: the answer, or something on the way to it.
+    /// One message: the answer, or something on the way to it. Our own secrets do not come back
+    /// with it.
     fn take(&self, bytes: &[u8]) -> Taken {
+        self.take_masked(&secret_values::mask_bytes(bytes))
+    }
+
+    fn take_masked(&self, bytes: &[u8]) -> Taken {
         if bytes.first() == Some(&b'[') && self.inbound.revision() == Revision::V2025_03_26 {
             return self.take_batch(bytes);
         }
-        match Message::parse_bytes(bytes) {
+        match Message::parse_unmeasured(bytes) {
             Ok(Message::Response { id, outcome }) => answer(id.as_ref(), outcome, self.owner.id),
             Ok(Message::Notification { method, params }) => {
                 self.inbound.notification(&method, params, Some(self.owner));
@@ -142,7 +148,7 @@ impl Waiting<'_> {
         };
         let mut answer = Taken::Other;
         for message in batch.iter().filter(|message| !message.get().starts_with('[')) {
-            if let taken @ Taken::Answer(_) = self.take(message.get().as_bytes()) {
+            if let taken @ Taken::Answer(_) = self.take_masked(message.get().as_bytes()) {
                 answer = taken;
             }
         }
@@ -152,7 +158,7 @@ impl Waiting<'_> {
 
 /// What a message is that is an answer, or nothing at all; `None` if it is something else.
 fn answer_in(bytes: &[u8], id: u64) -> Option<Taken> {
-    match Message::parse_bytes(bytes) {
+    match Message::parse_unmeasured(&secret_values::mask_bytes(bytes)) {
         Ok(Message::Response { id: of, outcome }) => Some(answer(of.as_ref(), outcome, id)),
         // A batch, perhaps.
         Err(_) if bytes.first() == Some(&b'[') => None,
@@ -212,7 +218,7 @@ fn is_message(name: Option<&str>) -> bool {
 }
 
 fn error_in(body: &Bytes) -> Option<ErrorObject> {
-    match Message::parse_bytes(body) {
+    match Message::parse_bytes(&secret_values::mask_bytes(body)) {
         Ok(Message::Response { outcome: Err(error), .. }) => Some(error),
         _ => None,
     }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use http::{HeaderValue, StatusCode};
 use tokio::sync::oneshot;
 use tokio::time::sleep;
+use tollgate_core::secret_values;
 
 use super::{Core, RETRY_DEFAULT, RETRY_LONGEST};
 use crate::envelope::Message;
@@ -65,7 +66,7 @@ impl Core {
                     continue;
                 }
             };
-            match Message::parse(&data) {
+            match Message::parse(&secret_values::mask(&data)) {
                 Ok(Message::Notification { method, params }) => {
                     self.inbound.notification(&method, params, None);
                 }
