@@ -5,15 +5,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::value::RawValue;
-use tollgate_core::call::{Kind, Outcome, Retry, Source, Status};
+use tollgate_core::call::{Handle, Kind, ORIGIN_META, Origin, Outcome, Retry, Source, Status};
 use tollgate_core::json::{self, Object};
+use tollgate_core::lease::Revoked;
 use tollgate_core::mask::Masker;
 use tollgate_core::plan::Planned;
 use tollgate_core::policy::Permitted;
 use tollgate_core::rate::whole_seconds;
+use tollgate_core::sanitize::{self, Sanitized};
+use tollgate_core::secret_values;
 use tollgate_core::shaping::{self, Consumer, Shaped};
 use tollgate_core::tool::Tool;
-use tollgate_core::turn::Principal;
+use tollgate_core::tool::hidden::Removed;
+use tollgate_core::turn::{Actor, Turn};
 use tollgate_mcp::client::{Answer, AnswerKind};
 use tollgate_mcp::code::{self, ErrorObject};
 use tollgate_mcp::large::{LARGE, aside};
@@ -28,6 +32,7 @@ use crate::executor::Ran;
 use crate::limits::Exceeded;
 use crate::results::{Kept, Results};
 use crate::reuse::Reused;
+use crate::settings::ResultForm;
 use crate::tickets::Tickets;
 
 /// Of an error that a server reports.
@@ -42,11 +47,14 @@ pub(crate) struct Finish<'f> {
     pub(crate) caller: &'f Caller<'f>,
     pub(crate) took: Duration,
     pub(crate) reused: Reused,
-    pub(crate) principal: &'f Principal,
+    pub(crate) actor: &'f Actor,
     pub(crate) results: &'f Results,
     pub(crate) tickets: Tickets<'f>,
     /// Takes secrets out of what the server said; `None`: it goes on as it is.
     pub(crate) masker: Option<Arc<Masker>>,
+    /// Whose words an answer is.
+    pub(crate) origin: &'f Origin,
+    pub(crate) form: ResultForm,
 }
 
 /// A tool call that ended before anything was sent.
@@ -59,6 +67,14 @@ pub(crate) fn secretive() -> Reply {
     let message = "this was not run: there is a secret in its arguments; take it out, and name it \
                    instead";
     Reply::Tool(shaping::failure(Status::Denied, message, Duration::ZERO))
+}
+
+/// A call that was stopped. Whoever lost only the tool can go on without it.
+pub(crate) fn revoked(turn: &Turn, why: Revoked) -> Result<Reply, CallError> {
+    match turn.lease.ended() {
+        Some(_) => Err(CallError::Revoked(why)),
+        None => Ok(failed(Status::Denied, &format!("this call was stopped: {why}"))),
+    }
 }
 
 /// A call that may change something and was not run, since nobody could know of it later.
@@ -157,14 +173,14 @@ impl Finish<'_> {
                 Ok(_) if json::is_deeper_than(self.caller.caps.depth, answer.result.get()) => {
                     self.refused_answer("a result that is nested too deeply")
                 }
-                Ok(_) => Ok(Reply::Result(self.masked(answer.result).await)),
+                Ok(_) => Ok(Reply::Result(self.attributed(answer.result).await)),
             },
             (AnswerKind::Task, _) if matches!(request.kind(), Kind::Task(_)) => {
-                Ok(Reply::Result(answer.result))
+                Ok(Reply::Result(self.attributed(answer.result).await))
             }
-            (AnswerKind::Task, Some(_)) if self.caller.client.has_extension(TASKS_EXTENSION) => {
-                match self.tickets.close(request.server(), &answer.result) {
-                    Some(task) => Ok(Reply::Task(task)),
+            (AnswerKind::Task, Some(tool)) if self.caller.client.has_extension(TASKS_EXTENSION) => {
+                match self.tickets.close(tool, &answer.result) {
+                    Some(task) => Ok(Reply::Task(self.attributed(task).await)),
                     None => self.refused_answer("a task without an id"),
                 }
             }
@@ -175,31 +191,57 @@ impl Finish<'_> {
         }
     }
 
-    async fn masked(&self, result: Box<RawValue>) -> Box<RawValue> {
-        let masker = self.masker.clone();
-        aside(result.get().len(), move || masked(masker.as_deref(), result)).await
+    /// Any other answer than a tool's, clean, with whose it is in its `_meta`.
+    async fn attributed(&self, result: Box<RawValue>) -> Box<RawValue> {
+        let (size, form, masker) = (result.get().len(), self.form, self.masker.clone());
+        let clean = move || cleaned(form, masker.as_deref(), result);
+        let Cleaned { result, raw, removed } = aside(size, clean).await;
+        self.results.count_removed(&removed);
+        let raw = raw.zip(self.spare(size));
+        let handle = raw.as_ref().map(|(_, handle)| *handle);
+        let origin = Origin { removed, raw: handle, ..self.origin.clone() };
+        let attributed = with_origin(&result, &origin);
+        if let Some((raw, handle)) = raw {
+            let whole = Outcome { result, handle: Some(handle), ..shaping::stated("") };
+            let outcome = Outcome { origin: Some(origin), ..whole };
+            let (tool, page_bytes) = (self.name(), self.caller.caps.page_bytes);
+            self.results.keep(self.actor, Kept { tool, outcome, page_bytes, raw: Some(raw) });
+        }
+        attributed
+    }
+
+    /// A handle for a result of this size, where its caller can come back for it.
+    fn spare(&self, size: usize) -> Option<Handle> {
+        match self.caller.rest {
+            Rest::Readable => self.results.spare(size),
+            Rest::Lost => None,
+        }
     }
 
     /// What is too much for the caller stays here, behind a handle, if it can be read there.
     async fn shaped(&self, tool: &Arc<Tool>, result: Box<RawValue>) -> Outcome {
         let (size, caps, took) = (result.get().len(), self.caller.caps, self.took);
-        let spare = match self.caller.rest {
-            Rest::Readable => self.results.spare(size),
-            Rest::Lost => None,
-        };
-        let (called, masker) = (Arc::clone(tool), self.masker.clone());
+        let spare = self.spare(size);
+        let (called, masker, form) = (Arc::clone(tool), self.masker.clone(), self.form);
         let shape = move || {
-            let result = masked(masker.as_deref(), result);
+            let Cleaned { result, raw, removed } = cleaned(form, masker.as_deref(), result);
             let consumer = Consumer { caps: &caps, spare };
-            shaping::shape(&called, result, took, consumer)
+            (shaping::shape(&called, result, took, consumer), raw, removed)
         };
-        let Shaped { outcome, rest } = aside(size, shape).await;
-        if let Some(rest) = rest {
+        let (Shaped { outcome, rest }, raw, removed) = aside(size, shape).await;
+        self.results.count_removed(&removed);
+        let raw_handle = raw.as_ref().and(spare);
+        let origin = Origin { removed, raw: raw_handle, ..self.origin.clone() };
+        let outcome = self.marked(Outcome { origin: Some(origin.clone()), ..outcome });
+        let whole = match rest {
+            Some(rest) => Some(self.marked(Outcome { origin: Some(origin), ..rest })),
+            None => raw_handle.map(|handle| Outcome { handle: Some(handle), ..outcome.clone() }),
+        };
+        if let Some(whole) = whole {
             let (tool, page_bytes) = (tool.exposed.to_string(), caps.page_bytes);
-            let outcome = self.marked(rest);
-            self.results.keep(self.principal, Kept { tool, outcome, page_bytes });
+            self.results.keep(self.actor, Kept { tool, outcome: whole, page_bytes, raw });
         }
-        self.marked(outcome)
+        outcome
     }
 
     /// Says whether the answer is from before, and of both kinds for how long such a one is good.
@@ -230,7 +272,7 @@ impl Finish<'_> {
 
     fn failed(&self, failure: Failure) -> Result<Reply, CallError> {
         let server = self.planned.permitted().server();
-        let (status, message, hint) = match failure {
+        let (status, message, hint): (Status, String, Option<String>) = match failure {
             Failure::Refused(error) => return self.upstream_error(error),
             Failure::Offline { state, reason } => {
                 (Status::Offline, format!("server `{server}` is {state}: {reason}"), None)
@@ -254,7 +296,8 @@ impl Finish<'_> {
                 (Status::Error, what, Some("ask for less".to_owned()))
             }
         };
-        self.unanswered(status, message, hint)
+        // How it ended may be told in words of its own.
+        self.unanswered(status, plain(message), hint)
     }
 
     /// The server's own error goes on as it is, but a URL that must be visited first becomes a
@@ -279,10 +322,12 @@ impl Finish<'_> {
             data.len() <= DATA_BYTES && !json::is_deeper_than(self.caller.caps.depth, data)
         };
         error.data = error.data.filter(|data| fits(data.get()));
-        if let Some(masker) = &self.masker {
-            error.message = masker.text(&error.message).unwrap_or(error.message);
-            error.data = error.data.map(|data| masked(Some(masker), data));
+        if self.form == ResultForm::Clean {
+            error.message = plain(error.message);
         }
+        let masker = self.masker.as_deref();
+        error.message = masker.and_then(|it| it.text(&error.message)).unwrap_or(error.message);
+        error.data = error.data.map(|data| cleaned(self.form, masker, data).result);
         error
     }
 
@@ -292,6 +337,8 @@ impl Finish<'_> {
         message: String,
         hint: Option<String>,
     ) -> Result<Reply, CallError> {
+        // A reason may hold what the system says of an address or of a command.
+        let message = secret_values::masked(message);
         let Some(tool) = self.planned.permitted().tool() else {
             return Err(CallError::Unanswered { message });
         };
@@ -312,6 +359,42 @@ impl Finish<'_> {
             None => request.server().to_string(),
         }
     }
+}
+
+/// An answer as models get it.
+struct Cleaned {
+    result: Box<RawValue>,
+    /// As the server sent it, if that is something else.
+    raw: Option<Box<RawValue>>,
+    removed: Removed,
+}
+
+/// Hidden text goes first: secrets that are broken up by it would not be known again.
+fn cleaned(form: ResultForm, masker: Option<&Masker>, result: Box<RawValue>) -> Cleaned {
+    let sanitized = match form {
+        ResultForm::Clean => sanitize::json(result.get()),
+        ResultForm::Raw => None,
+    };
+    match sanitized {
+        None => Cleaned { result: masked(masker, result), raw: None, removed: Removed::default() },
+        Some(Sanitized { text, removed }) => {
+            let raw = Some(masked(masker, result));
+            Cleaned { result: masked(masker, json::raw(text)), raw, removed }
+        }
+    }
+}
+
+fn plain(text: String) -> String {
+    sanitize::text(&text).map_or(text, |sanitized| sanitized.text)
+}
+
+/// The result with whose it is in its `_meta`, whatever the server itself put there.
+fn with_origin(result: &RawValue, origin: &Origin) -> Box<RawValue> {
+    let Ok(mut result) = Object::parse(result.get()) else { return result.to_owned() };
+    let mut meta = result.object("_meta").unwrap_or_default().into_owned();
+    meta.set(ORIGIN_META, origin.to_object().to_raw());
+    result.set("_meta", meta.to_raw());
+    result.to_raw()
 }
 
 fn masked(masker: Option<&Masker>, result: Box<RawValue>) -> Box<RawValue> {

@@ -12,6 +12,7 @@ use parking_lot::Mutex;
 use tokio::sync::oneshot;
 use tollgate_core::approval::{ApprovalId, Ending, Held, Verdict, Why};
 use tollgate_core::id::{AgentId, ToolId};
+use tollgate_core::lease::{Lease, Revoked};
 use tollgate_core::turn::{Principal, Turn};
 
 use crate::audit::{self, Act, Ledger, Unwritten, Weight};
@@ -43,6 +44,8 @@ struct State {
     waiting: HashMap<ApprovalId, Entry>,
     /// The oldest first.
     decided: VecDeque<ApprovalId>,
+    /// Calls that were stopped while they waited, the oldest first.
+    revoked: VecDeque<(ApprovalId, Revoked)>,
     next: u64,
 }
 
@@ -52,6 +55,8 @@ struct Entry {
     number: u64,
     /// Somebody's decision is on its way to the audit trail.
     deciding: bool,
+    /// Once it has ended, nobody can agree any more.
+    lease: Lease,
     reply: oneshot::Sender<Verdict>,
 }
 
@@ -90,6 +95,8 @@ pub enum Undecidable {
     Unknown,
     #[error("this call was decided already")]
     Decided,
+    #[error("this call waits no more, and was not made: {0}")]
+    Revoked(Revoked),
     /// The call goes on waiting.
     #[error("nothing was decided: {0}")]
     Unwritten(#[from] Unwritten),
@@ -109,6 +116,7 @@ pub(crate) struct Place {
     approvals: Arc<Approvals>,
     id: ApprovalId,
     until: Instant,
+    lease: Lease,
     verdict: oneshot::Receiver<Verdict>,
 }
 
@@ -160,6 +168,13 @@ impl Approvals {
         }
         let by = verdict.by.clone();
         let mut state = self.state.lock();
+        if let Some(why) = state.revoked(verdict.id) {
+            drop(state);
+            // The row of the decision must not be the last word.
+            let note = (&verdict.by, Some("the call was stopped before that"));
+            self.ledger.note_later(row(&deciding.request, "not_decided", note));
+            return Err(Undecidable::Revoked(why));
+        }
         let entry = state.waiting.remove(&verdict.id).ok_or(Undecidable::Unknown)?;
         let Entry { request, reply, .. } = entry;
         if reply.send(verdict).is_err() {
@@ -177,6 +192,9 @@ impl Approvals {
     /// One decision at a time: the second one is too late already.
     fn begin(&self, id: ApprovalId) -> Result<Deciding<'_>, Undecidable> {
         let mut state = self.state.lock();
+        if let Some(why) = state.revoked(id) {
+            return Err(Undecidable::Revoked(why));
+        }
         let is_decided = state.decided.contains(&id);
         match state.waiting.get_mut(&id) {
             Some(entry) if entry.deciding => Err(Undecidable::Decided),
@@ -204,7 +222,7 @@ impl Approvals {
             tool: held.tool().id.clone(),
             exposed: held.tool().exposed.to_string(),
             arguments,
-            why: held.why(),
+            why: held.why().clone(),
             since,
             until: since + rules.timeout,
         });
@@ -216,28 +234,42 @@ impl Approvals {
             return Err(Full);
         }
         state.next += 1;
-        let entry =
-            Entry { request: Arc::clone(&request), number: state.next, deciding: false, reply };
+        let entry = Entry {
+            request: Arc::clone(&request),
+            number: state.next,
+            deciding: false,
+            lease: turn.lease.clone(),
+            reply,
+        };
         state.waiting.insert(request.id, entry);
         drop(state);
         let until = self.clock.now() + rules.timeout;
-        let place = Place { approvals: Arc::clone(self), id: request.id, until, verdict };
-        let (id, why, until) = (request.id, request.why, request.until);
+        let lease = turn.lease.clone();
+        let place = Place { approvals: Arc::clone(self), id: request.id, until, lease, verdict };
+        let (id, why, until) = (request.id, request.why.clone(), request.until);
         self.notices.tell(Notice::ApprovalRequested { id, call: request.call(), why, until });
         Ok(place)
     }
 
     fn leave(&self, id: ApprovalId, ending: Ending) {
-        let entry = self.state.lock().waiting.remove(&id);
-        if let Some(entry) = entry {
-            // A caller that went away decided nothing.
-            if ending != Ending::Withdrawn {
-                let request = &entry.request;
-                let by = (&request.principal, None);
-                self.ledger.note_later(row(request, ending.as_str(), by));
+        let mut state = self.state.lock();
+        let Some(entry) = state.waiting.remove(&id) else { return };
+        let revoked = entry.lease.ended().cloned();
+        if let Some(why) = &revoked {
+            if state.revoked.len() >= REMEMBERED {
+                state.revoked.pop_front();
             }
-            self.tell(&entry.request, ending, None);
+            state.revoked.push_back((id, why.clone()));
         }
+        drop(state);
+        let ending = if revoked.is_some() { Ending::Revoked } else { ending };
+        // A caller that went away decided nothing.
+        if ending != Ending::Withdrawn {
+            let request = &entry.request;
+            let by = (&request.principal, revoked.as_ref().map(Revoked::as_str));
+            self.ledger.note_later(row(request, ending.as_str(), by));
+        }
+        self.tell(&entry.request, ending, None);
     }
 
     /// Whoever watches hears of it.
@@ -247,6 +279,15 @@ impl Approvals {
         }
         let (id, call) = (request.id, request.call());
         self.notices.tell(Notice::ApprovalDecided { id, call, ending, by });
+    }
+}
+
+impl State {
+    /// Why nobody can decide about it any more, if it was stopped.
+    fn revoked(&self, id: ApprovalId) -> Option<Revoked> {
+        let waiting = self.waiting.get(&id).and_then(|entry| entry.lease.ended());
+        let known = || self.revoked.iter().find(|(known, _)| *known == id).map(|(_, why)| why);
+        waiting.or_else(known).cloned()
     }
 }
 
@@ -305,6 +346,10 @@ impl Place {
 
     pub(crate) fn id(&self) -> ApprovalId {
         self.id
+    }
+
+    pub(crate) fn lease(&self) -> &Lease {
+        &self.lease
     }
 }
 

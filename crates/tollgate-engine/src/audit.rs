@@ -11,15 +11,17 @@ use std::thread::{self, JoinHandle, Thread};
 
 use parking_lot::Mutex;
 use tokio::sync::{mpsc, oneshot, watch};
+use tollgate_core::turn::Principal;
 use tollgate_store::Error;
 pub use tollgate_store::Error as StoreError;
 use tollgate_store::audit as store;
-pub use tollgate_store::audit::{Direction, Page, Query, Row, Verified};
+pub use tollgate_store::audit::{Direction, Loss, Page, Query, Row, Verified};
 
 use crate::clock::Clock;
 use crate::record::CallRecord;
 use crate::settings::{Audit, OnFailure};
 
+mod anchoring;
 mod decision;
 mod message;
 mod pages;
@@ -27,12 +29,15 @@ mod retention;
 mod space;
 mod writer;
 
+use anchoring::Anchoring;
 pub use decision::{Act, Decision};
 use message::{Message, What};
 pub use pages::Pages;
 use retention::Retention;
 use writer::Writer;
 
+/// Who does what nobody asked for.
+const OWN: &str = "tollgate";
 /// Rows that may wait; more callers than that wait themselves.
 const QUEUE: usize = 8_192;
 
@@ -46,6 +51,7 @@ struct Open {
     clock: Arc<dyn Clock>,
     thread: Thread,
     writer: Mutex<Option<JoinHandle<()>>>,
+    anchoring: Mutex<Option<Anchoring>>,
 }
 
 /// What the writer and those who wait for it both see.
@@ -58,7 +64,7 @@ struct Shared {
     failing: watch::Sender<Option<Error>>,
     /// There is next to no room on the disk.
     short: AtomicBool,
-    /// The number of the last row that was written.
+    /// The number of the last row that was written, as this process knows it.
     last: watch::Sender<u64>,
     /// Rows that found no room while nothing could be written.
     lost: AtomicU64,
@@ -104,6 +110,7 @@ impl Ledger {
         settings: &Audit,
         clock: Arc<dyn Clock>,
     ) -> Result<Self, Error> {
+        let lost = anchoring::reconcile(&trail, &*clock);
         let journal = trail.journal()?;
         let newest = journal.newest()?;
         let (queue, rows) = mpsc::channel(QUEUE);
@@ -126,7 +133,11 @@ impl Ledger {
         let writer = started.map_err(|error| Error::Failed(error.to_string()))?;
         let thread = writer.thread().clone();
         let writer = Mutex::new(Some(writer));
-        Ok(Self(Some(Open { queue, shared, trail, clock, thread, writer })))
+        let anchoring = Anchoring::start(trail.clone(), Arc::clone(&shared))?;
+        let anchoring = Mutex::new(Some(anchoring));
+        let ledger = Self(Some(Open { queue, shared, trail, clock, thread, writer, anchoring }));
+        lost.into_iter().for_each(|lost| ledger.note_later(lost));
+        Ok(ledger)
     }
 
     /// How long rows are kept, from now on.
@@ -201,6 +212,21 @@ impl Ledger {
         Pages::new(self.0.as_ref().map(|open| open.trail.clone()))
     }
 
+    /// Forgets the losses that were noted beside the trail, and keeps in it that somebody knows of
+    /// them. May block.
+    pub async fn acknowledge_losses(&self, by: &Principal) -> Result<Vec<Loss>, Error> {
+        let Some(open) = &self.0 else { return Ok(Vec::new()) };
+        let trail = open.trail.clone();
+        let forgotten = tokio::task::spawn_blocking(move || trail.acknowledge_losses());
+        let losses =
+            forgotten.await.unwrap_or_else(|panic| Err(Error::Failed(panic.to_string())))?;
+        for loss in &losses {
+            let decision = Decision::new(Act::Lost, by, "acknowledged").because(&loss.to_string());
+            self.note(decision).await.map_err(|unwritten| unwritten.why)?;
+        }
+        Ok(losses)
+    }
+
     /// Goes through the whole trail.
     pub async fn verify(&self) -> Result<Option<Verified>, Error> {
         let Some(open) = &self.0 else { return Ok(None) };
@@ -224,6 +250,9 @@ impl Drop for Ledger {
         if let Some(writer) = open.writer.lock().take() {
             // A panic in there was told by the panic itself.
             let _ = writer.join();
+        }
+        if let Some(anchoring) = open.anchoring.lock().take() {
+            anchoring.finish();
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use serde_json::value::RawValue;
 use tollgate_core::call::{Decider, Outcome, Status};
+use tollgate_core::lease::Revoked;
 use tollgate_core::plan::NoTimeLeft;
 use tollgate_core::policy::Refusal;
 use tollgate_core::shaping::Caps;
@@ -146,6 +147,9 @@ pub enum CallError {
     /// `requestState` that was not given by this gateway to this caller for this request.
     #[error("{0}")]
     BadState(&'static str),
+    /// What let the caller in was taken away while the request ran.
+    #[error("stopped: {0}")]
+    Revoked(Revoked),
 }
 
 impl CallError {
@@ -163,7 +167,8 @@ impl CallError {
                 | Refusal::UnknownResource { .. }
                 | Refusal::UnknownTask
                 | Refusal::Secretive,
-            ) => Status::Denied,
+            )
+            | Self::Revoked(_) => Status::Denied,
             Self::NoTimeLeft(_) => Status::Timeout,
             Self::Exceeded(_) => Status::RateLimited,
             Self::Upstream(_)

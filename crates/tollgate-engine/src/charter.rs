@@ -6,12 +6,15 @@ use std::sync::Arc;
 
 use tollgate_core::agent::Agent;
 use tollgate_core::budget::{Ceilings, Limits};
+use tollgate_core::call::Mark;
 use tollgate_core::filter::House;
 use tollgate_core::id::{AgentId, ServerId};
 use tollgate_core::mask::Masker;
 use tollgate_core::selector::{self, Selector};
 
-use crate::settings::{Approvals, Audit, Capture, Code, Secrets, Server, Settings, Telemetry};
+use crate::settings::{
+    Approvals, Audit, Capture, Code, ResultForm, Secrets, Server, Settings, Telemetry,
+};
 
 pub(crate) struct Charter {
     /// At least one.
@@ -34,6 +37,10 @@ pub(crate) struct Charter {
     pub(crate) categories: HashMap<ServerId, String>,
     /// Servers whose own word on their tools counts.
     pub(crate) trusted: HashSet<ServerId>,
+    /// In which form results of a server reach models, and whether they are marked there.
+    pub(crate) words: HashMap<ServerId, (ResultForm, Mark)>,
+    /// Of the servers in this process.
+    pub(crate) mark: Mark,
 }
 
 impl Charter {
@@ -79,6 +86,12 @@ impl Charter {
                 .filter(|server| server.trusted)
                 .map(|server| server.id.clone())
                 .collect(),
+            words: settings
+                .servers
+                .iter()
+                .map(|server| (server.id.clone(), (server.results, server.mark)))
+                .collect(),
+            mark: settings.mark,
             categories: settings.servers.iter().filter_map(category).collect(),
             agents,
         }

@@ -4,13 +4,17 @@
 //! begins as the gateway's own binary. Runs before anything else in `main`; knows no runtime, no
 //! config and no MCP.
 
+use std::collections::BTreeSet;
 use std::convert::Infallible;
 use std::ffi::{OsStr, OsString};
 use std::io::Write as _;
 use std::os::unix::process::CommandExt as _;
 use std::path::PathBuf;
 use std::process::{Command, ExitCode};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+
+use arc_swap::ArcSwap;
 
 use crate::settings::{Network, Privileges};
 
@@ -18,6 +22,7 @@ pub(crate) mod keeper;
 pub(crate) mod limits;
 pub(crate) mod strays;
 
+mod closed;
 mod files;
 mod format;
 mod network;
@@ -42,21 +47,41 @@ static ABLE: AtomicBool = AtomicBool::new(false);
 
 /// A program that confines itself and then becomes another: its words come first, then an
 /// `Order`, the file to run, and the words of that.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Launcher {
     pub program: PathBuf,
     pub arguments: Vec<String>,
-    /// Files and directories of the gateway's own, which no file rule may open.
-    pub private: Vec<PathBuf>,
+    /// Closed to every server but those with
+    /// [`GatewayFiles::Open`](crate::settings::GatewayFiles::Open).
+    pub private: PrivateFiles,
 }
 
 impl Launcher {
     /// This program itself, if its `main` began with [`if_asked`]; any other would run once more.
-    pub fn own(private: Vec<PathBuf>) -> Option<Self> {
+    pub fn own(private: PrivateFiles) -> Option<Self> {
         let arguments = vec![WORD.to_owned()];
         // The file that runs, also when another was installed in its place.
         let program = "/proc/self/exe".into();
         ABLE.load(Ordering::Relaxed).then_some(Self { program, arguments, private })
+    }
+}
+
+/// Files and directories of the gateway's own: they hold secrets, and what everybody asked. All
+/// clones know the same ones. Paths are absolute: a server may have another working directory.
+#[derive(Debug, Clone, Default)]
+pub struct PrivateFiles(Arc<ArcSwap<BTreeSet<PathBuf>>>);
+
+impl PrivateFiles {
+    /// What was private once remains so: it may hold secrets that are still in use.
+    pub fn add(&self, paths: impl IntoIterator<Item = PathBuf>) {
+        let absolute = |path: PathBuf| std::path::absolute(&path).unwrap_or(path);
+        let mut all = BTreeSet::clone(&self.0.load());
+        all.extend(paths.into_iter().map(absolute));
+        self.0.store(Arc::new(all));
+    }
+
+    pub(crate) fn paths(&self) -> Vec<PathBuf> {
+        self.0.load().iter().cloned().collect()
     }
 }
 
@@ -96,6 +121,16 @@ enum Failure {
         "`sandbox.read` and `sandbox.write` need Landlock, which this kernel does not have or has switched off; take them out, or boot with `lsm=landlock,…`"
     )]
     NoLandlock,
+    #[error(
+        "the gateway's own files cannot be closed to it: that needs Landlock, which this kernel does not have or has switched off; boot with `lsm=landlock,…`, or write `sandbox: none` to run it with nothing closed"
+    )]
+    NotClosed,
+    #[error(
+        "the gateway's own files cannot be closed to it with `no_new_privileges: false`, unless the gateway has CAP_SYS_ADMIN; leave that out, or write `sandbox: none` to run it with nothing closed"
+    )]
+    MayGainPrivileges,
+    #[error("its file rules open `{path}`, which holds files of the gateway")]
+    Exposed { path: PathBuf },
     #[error("its file rules could not be set: {0}")]
     Rules(#[from] landlock::RulesetError),
     #[error("`{path}` of its file rules cannot be opened: {cause}")]
@@ -119,8 +154,8 @@ fn confined(arguments: Vec<OsString>) -> Result<Infallible, Failure> {
     close_fds::set_fds_cloexec(3, &[]);
     if order.privileges == Privileges::Frozen {
         privileges::give_up().map_err(Failure::Privileges)?;
-        files::close(&order)?;
     }
+    let temporary = files::close(&order)?;
     if order.network == Network::Deny {
         network::close()?;
     }
@@ -132,7 +167,12 @@ fn confined(arguments: Vec<OsString>) -> Result<Infallible, Failure> {
     for (what, resource, limit) in limits::of(&order.limits) {
         limits::lower(resource, limit).map_err(|error| Failure::Limit(what, error))?;
     }
-    let error = Command::new(file).arg0(name).args(arguments).exec();
+    let mut program = Command::new(file);
+    program.arg0(name).args(arguments);
+    if let Some(temporary) = temporary {
+        program.env("TMPDIR", temporary);
+    }
+    let error = program.exec();
     Err(Failure::Exec(error.raw_os_error().unwrap_or_default()))
 }
 

@@ -9,6 +9,7 @@ use std::time::Instant;
 use arc_swap::ArcSwap;
 use serde_json::value::RawValue;
 use tollgate_core::call::Status;
+use tollgate_core::failpoint;
 use tollgate_core::id::ServerId;
 use tollgate_core::json::Object;
 use tollgate_core::plan::Planned;
@@ -141,6 +142,7 @@ impl<'e> Errand<'e> {
 
 impl Executor {
     pub(crate) async fn run(&self, call: Call<'_>) -> Result<Run, CallError> {
+        failpoint::hit("execute");
         let mut errand = match self.set_out(call).await {
             Ok(errand) => errand,
             Err(ran) => return Ok(Run::unsent(ran)),

@@ -2,6 +2,7 @@
 //! starts and ends when the config changes; whoever asks carries it out.
 
 use std::collections::HashMap;
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -10,13 +11,14 @@ use tollgate_core::code::Means;
 use tollgate_core::id::{ServerId, ToolName};
 use tollgate_core::json;
 use tollgate_core::tool::{Approval, Override, Reach};
+use tollgate_core::trust::Policy;
 
 use crate::backend::Backend;
 use crate::builtin;
 use crate::builtin::Surroundings;
 use crate::builtin::backend::BuiltinBackend;
 use crate::builtin::stamp::Stamp;
-use crate::settings::{Builtin, Server, Settings};
+use crate::settings::{Builtin, Server, Settings, Transport};
 use crate::upstream::{Context, Upstream};
 use crate::watches::Watched;
 
@@ -35,6 +37,8 @@ pub(crate) struct Fleet {
     /// What runs programs; a resident where there is code mode.
     programs: Arc<dyn Backend>,
     upstreams: Vec<(Server, Arc<Upstream>)>,
+    /// The gateway's own files as of the last launch.
+    closed_to_servers: Vec<PathBuf>,
 }
 
 /// What servers in this process are made of, beside their settings.
@@ -104,6 +108,7 @@ impl Fleet {
             residents: shipped.chain(brought).chain(code).collect(),
             programs,
             upstreams: Vec::new(),
+            closed_to_servers: Vec::new(),
         }
     }
 
@@ -145,10 +150,11 @@ impl Fleet {
         let mut running: HashMap<ServerId, (Server, Arc<Upstream>)> =
             self.upstreams.drain(..).map(|it| (it.0.id.clone(), it)).collect();
         let (mut turnover, mut ending) = (Turnover::default(), Vec::new());
+        let private = self.private_files();
         for server in servers {
             let id = server.id.clone();
             let upstream = match running.remove(&id) {
-                Some((was, upstream)) if server.runs_like(&was) => {
+                Some((was, upstream)) if self.runs_on(server, &was, &private) => {
                     turnover.kept.push(id);
                     upstream
                 }
@@ -175,23 +181,42 @@ impl Fleet {
             ending.push(upstream);
         }
         turnover.removed.sort();
+        self.closed_to_servers = private;
         (turnover, ending)
+    }
+
+    /// Whether a server that was started as `was` may go on as `server`. What became private since
+    /// then is still open to a child.
+    fn runs_on(&self, server: &Server, was: &Server, private: &[PathBuf]) -> bool {
+        let is_child = matches!(server.transport, Transport::Stdio(_));
+        server.runs_like(was) && (!is_child || private == self.closed_to_servers)
+    }
+
+    fn private_files(&self) -> Vec<PathBuf> {
+        let launcher = self.context.launcher.as_ref();
+        launcher.map(|launcher| launcher.private.paths()).unwrap_or_default()
     }
 
     /// Servers that would have to be started again to run as `servers` says.
     pub(crate) fn outdated(&self, servers: &[Server]) -> Vec<ServerId> {
+        let private = self.private_files();
         let is_other = |server: &&Server| {
             let running = self.upstreams.iter().find(|(was, _)| was.id == server.id);
-            running.is_some_and(|(was, _)| !server.runs_like(was))
+            running.is_some_and(|(was, _)| !self.runs_on(server, was, &private))
         };
         servers.iter().filter(is_other).map(|server| server.id.clone()).collect()
     }
 
     /// In the order of the config, residents first.
-    pub(crate) fn rules(&self, servers: &[Server]) -> Vec<Arc<Rules>> {
-        let residents = self.named(servers).map(|(id, it)| match it.origin {
-            Made::Shipped | Made::Brought => resident_rules(id),
-            Made::Code => code_rules(id),
+    pub(crate) fn rules(&self, servers: &[Server], usual: Policy) -> Vec<Arc<Rules>> {
+        let residents = self.named(servers).map(|(id, it)| {
+            let rules = match it.origin {
+                Made::Shipped | Made::Brought => resident_rules(id),
+                Made::Code => code_rules(id),
+            };
+            // Their definitions are ours; what they do may still be asked for by a stranger.
+            let trust = Policy { taint: usual.taint, ..rules.trust };
+            Rules { trust, ..rules }
         });
         residents.chain(servers.iter().map(rules)).map(Arc::new).collect()
     }

@@ -1,6 +1,7 @@
 //! The door. Every call, from every front, passes `view → permit → admit → clear → plan → run →
 //! shape` here; there is no other way to a backend.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -8,7 +9,6 @@ use arc_swap::ArcSwap;
 use serde_json::value::RawValue;
 use tokio::sync::{broadcast, watch};
 use tollgate_core::agent::{Agent, Wish};
-use tollgate_core::budget::Deadline;
 use tollgate_core::call::{Handle, Kind, Outcome, Request, Status, TaskVerb};
 use tollgate_core::catalog::Catalog;
 use tollgate_core::filter::{Explained, Narrow};
@@ -17,7 +17,7 @@ use tollgate_core::json::Object;
 use tollgate_core::policy::{self, Permitted, Refusal};
 use tollgate_core::shaping::{self, Wording};
 use tollgate_core::trace::Trace;
-use tollgate_core::turn::{Grant, Principal, Turn, TurnId};
+use tollgate_core::turn::{Actor, Grant, Principal, Turn};
 use tollgate_mcp::tasks::Group;
 use tollgate_sandbox::sandbox::Sandbox;
 
@@ -40,7 +40,9 @@ pub use crate::registry::Sight;
 use crate::registry::{Registry, Seen};
 use crate::results::{Read, Results};
 use crate::reuse::{LookedUp, Reuse};
+use crate::revocations::{Revocations, until_revoked};
 use crate::servers::{Readiness, ServerStatus, Servers};
+use crate::settings::OnFailure;
 use crate::spans::Tracer;
 use crate::tickets::Tickets;
 use crate::upstream::{Episode, TestReport, Trials, Upstream};
@@ -53,7 +55,10 @@ mod choose;
 mod code;
 mod figures;
 mod late;
+mod leased;
 mod made;
+mod origin;
+mod permit;
 mod reshaped;
 mod run;
 mod screen;
@@ -67,6 +72,8 @@ pub(crate) use code::CodeBackend;
 use code::Lessons;
 pub use code::NotRun;
 pub(crate) use made::Made;
+use origin::Taints;
+pub use origin::{TAINT_HOLDS, TurnLink};
 pub use reshaped::whole;
 use run::Way;
 use screen::{Screen, Secretive};
@@ -76,6 +83,7 @@ pub use trust::{Answer, Examined, Kept, Known, Undecided};
 pub struct Gate {
     pub(crate) registry: Arc<Registry>,
     pub(crate) limits: Arc<Limits>,
+    pub(crate) revocations: Revocations,
     pub(crate) approvals: Arc<Approvals>,
     /// Calls whose callers come back with leave.
     pub(crate) held: Held,
@@ -94,6 +102,7 @@ pub struct Gate {
     pub(crate) probing: Probing,
     pub(crate) conversations: Conversations,
     choices: Choices,
+    pub(crate) taints: Taints,
     /// Where the tools are measured.
     pub(crate) environment: String,
     /// Where programs run. Swapped when the config changes.
@@ -106,7 +115,7 @@ pub struct Gate {
 /// Who asks for a turn, and with what wishes.
 #[derive(Debug, Clone)]
 pub struct Asked<'a> {
-    pub principal: Principal,
+    pub actor: Actor,
     /// `None`: nothing of its own limits the principal.
     pub grant: Option<Arc<Grant>>,
     /// `None`: the default agent.
@@ -116,18 +125,21 @@ pub struct Asked<'a> {
     pub narrow: Option<&'a Narrow>,
     /// What the request is part of.
     pub trace: Option<Arc<Trace>>,
+    /// Which other requests belong to the same turn; `None`: the turn is this request.
+    pub link: Option<TurnLink<'a>>,
 }
 
 impl Asked<'_> {
     /// All that the default agent has.
-    pub fn by(principal: Principal) -> Self {
+    pub fn by(actor: Actor) -> Self {
         Self {
-            principal,
+            actor,
             grant: None,
             agent: None,
             budget: Wish::Ceiling,
             narrow: None,
             trace: None,
+            link: None,
         }
     }
 
@@ -149,19 +161,6 @@ pub struct TaskRequest<'a> {
 }
 
 impl Gate {
-    /// Opens a turn: what this agent may see and call, from now on and until it ends.
-    pub fn turn(&self, asked: Asked<'_>) -> Result<Turn, UnknownAgent> {
-        let current = self.registry.current();
-        let (view, budget) = current.view(asked.seen())?;
-        let now = self.clock.now();
-        let wall = |tier| Deadline::after(now, current.charter.ceilings.of(tier));
-        let deadline = budget.map(wall);
-        let trace = current.charter.telemetry.carried(asked.trace);
-        let Asked { principal, grant, .. } = asked;
-        let id = TurnId::new(self.clock.wall(), rand::random());
-        Ok(Turn { grant, deadline, trace, ..Turn::open(id, now, principal, view) })
-    }
-
     /// Why each tool is in the view of such a turn, or out of it. Names what nobody can see.
     pub fn explain(&self, asked: &Asked<'_>) -> Result<Vec<Explained>, UnknownAgent> {
         self.registry.current().explain(asked.seen())
@@ -198,10 +197,10 @@ impl Gate {
         &self,
         turn: &Turn,
         request: Request<'_>,
-        (message, because): (&str, &'static str),
+        (message, because): (&str, impl Into<Cow<'static, str>>),
     ) -> Outcome {
         let mut recording = self.recorder.begin(turn, &request, self.policy()).await;
-        recording.because(because);
+        recording.because_of(because.into());
         let outcome = shaping::failure(Status::Denied, message, Duration::ZERO);
         // A refusal that could not be written down is none the less one.
         let _ = recording.finish(&Ok(Reply::Tool(outcome.clone()))).await;
@@ -214,7 +213,7 @@ impl Gate {
         request: Request<'_>,
         (recording, caller): (&mut Recording<'_>, &Caller<'_>),
     ) -> Result<Reply, CallError> {
-        match policy::permit(turn, request) {
+        match self.permit(turn, request).await {
             Ok(permitted) => self.let_through(turn, permitted, (recording, caller)).await,
             Err(Refusal::InvalidArguments { tool, violations }) => {
                 recording.target(&tool.id.server, Some(&tool));
@@ -246,8 +245,22 @@ impl Gate {
         permitted: Permitted<'_>,
         (recording, caller): (&mut Recording<'_>, &Caller<'_>),
     ) -> Result<Reply, CallError> {
+        if let Some(refused) = self.refuse_tainted(turn, &permitted, (recording, caller)) {
+            return Ok(refused);
+        }
         match recording.permitted(&permitted) {
-            Ok(course) => self.run(Way { turn, caller, course: &course }, permitted).await,
+            Ok(course) => {
+                let of_call = self.leased(turn, &permitted);
+                recording.under(&of_call.lease);
+                let way = Way { turn: &of_call, caller, course: &course };
+                // Pinned here: passed by value, it would be in the future of each call twice.
+                let running = std::pin::pin!(self.run(way, permitted));
+                let ran = until_revoked(&of_call.lease, running).await;
+                ran.unwrap_or_else(|why| {
+                    recording.revoked(&why);
+                    answer::revoked(turn, why)
+                })
+            }
             Err(unwritten) => answer::unwritten(&permitted, &unwritten),
         }
     }
@@ -422,6 +435,11 @@ impl Gate {
     /// What was called and decided.
     pub fn ledger(&self) -> &Ledger {
         &self.recorder.ledger
+    }
+
+    /// Whether calls are refused while the audit trail cannot be written.
+    pub fn needs_audit(&self) -> bool {
+        self.registry.current().charter.audit.on_failure == OnFailure::Refuse
     }
 
     /// What agents remember; `None`: nothing.

@@ -8,6 +8,7 @@ use std::time::{Duration, SystemTime};
 use tollgate_core::budget::Tier;
 use tollgate_core::call::{Source, Status};
 use tollgate_core::id::{AgentId, ServerId, ToolName};
+use tollgate_core::tool::hidden::Removed;
 use tollgate_core::trace::{SpanId, TraceId};
 use tollgate_core::turn::Principal;
 
@@ -41,6 +42,8 @@ pub struct CallRecord {
     pub source: Source,
     pub duration: Duration,
     pub result_bytes: usize,
+    /// What was taken out of a tool's result before anybody read it.
+    pub removed: Removed,
     /// The span that tells of it, or beneath which it was made.
     pub trace: Option<(TraceId, SpanId)>,
 }
@@ -60,10 +63,12 @@ pub enum End {
     Failed,
     /// The caller went away.
     Cancelled,
+    /// What let the caller in, or the tool, was taken away while it ran.
+    Revoked,
 }
 
 impl End {
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 16] = [
         Self::Tool(Status::Ok),
         Self::Tool(Status::NoResults),
         Self::Tool(Status::Error),
@@ -79,6 +84,7 @@ impl End {
         Self::Refused,
         Self::Failed,
         Self::Cancelled,
+        Self::Revoked,
     ];
 
     /// Where it stands among all.
@@ -99,6 +105,7 @@ impl End {
             Self::Refused => 12,
             Self::Failed => 13,
             Self::Cancelled => 14,
+            Self::Revoked => 15,
         }
     }
 
@@ -119,7 +126,8 @@ impl End {
             | Self::InputRequired
             | Self::Task
             | Self::Refused
-            | Self::Cancelled => false,
+            | Self::Cancelled
+            | Self::Revoked => false,
         }
     }
 
@@ -132,6 +140,7 @@ impl End {
             Self::Refused => "refused",
             Self::Failed => "failed",
             Self::Cancelled => "cancelled",
+            Self::Revoked => "revoked",
         }
     }
 }

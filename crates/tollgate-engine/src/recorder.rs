@@ -7,14 +7,18 @@ use std::time::Duration;
 
 use ring::digest::{SHA256, digest};
 use tollgate_core::call::{Kind, Outcome, Request, Source, TaskVerb};
+use tollgate_core::failpoint;
 use tollgate_core::id::ServerId;
 use tollgate_core::json;
+use tollgate_core::lease::{Lease, Revoked};
 use tollgate_core::mask::Masker;
 use tollgate_core::policy::Permitted;
+use tollgate_core::secret_values;
 use tollgate_core::text::shortened;
+use tollgate_core::tool::hidden::Removed;
 use tollgate_core::tool::{Effect, Tool};
 use tollgate_core::turn::Turn;
-use tollgate_mcp::large::{LARGE, aside};
+use tollgate_mcp::large::{aside, is_too_large_here};
 
 use crate::audit::{Ledger, Place, Unwritten, Waiting, Weight};
 use crate::caller::{CallError, Purpose, Reply};
@@ -72,7 +76,7 @@ impl Policy {
             Kind::ReadResource => self.masker.text(&name),
             _ => None,
         };
-        beginning(masked.as_deref().unwrap_or(&name), longest).into()
+        beginning(&secret_values::mask(masked.as_deref().unwrap_or(&name)), longest).into()
     }
 
     /// The arguments without secrets, where they are to be kept.
@@ -91,7 +95,8 @@ impl Policy {
         if json::is_deeper_than(DEEPEST_ARGUMENTS, text) {
             return "\"[too deep to be kept]\"".into();
         }
-        self.masker.json(text).map_or_else(|| text.into(), String::into_boxed_str)
+        let masked = self.masker.json(text);
+        secret_values::mask(masked.as_deref().unwrap_or(text)).into()
     }
 
     /// How the row of such a request is written; an error if it cannot be and has to.
@@ -136,6 +141,8 @@ pub(crate) struct Recording<'r> {
     weight: Weight,
     course: Arc<Course>,
     span: Span,
+    /// Says why it is over, if it is dropped because of that.
+    lease: Lease,
 }
 
 struct Open<'r> {
@@ -162,6 +169,7 @@ impl Recorder {
         request: &Request<'_>,
         policy: Policy,
     ) -> Recording<'_> {
+        failpoint::hit("record");
         let at = self.clock.wall();
         let span = told::begin(&self.tracer, turn, request, &policy);
         let record = CallRecord {
@@ -184,6 +192,7 @@ impl Recorder {
             source: Source::Fresh,
             duration: Duration::ZERO,
             result_bytes: 0,
+            removed: Removed::default(),
             trace: told::place(&span),
         };
         let began = self.clock.now();
@@ -194,7 +203,8 @@ impl Recorder {
         };
         let (course, seat) = self.calls.begin(Opening { record: &record, turn, made, began });
         let open = Some(Open { record, seat, place });
-        Recording { recorder: self, open, policy, weight: Weight::Queued, course, span }
+        let lease = turn.lease.clone();
+        Recording { recorder: self, open, policy, weight: Weight::Queued, course, span, lease }
     }
 }
 
@@ -202,12 +212,11 @@ impl Recorder {
 async fn hashed(request: &Request<'_>) -> Option<[u8; 32]> {
     let text = request.params.get("arguments")?.get();
     let sum = |text: &str| digest(&SHA256, text.as_bytes()).as_ref().try_into();
-    let sum = match text.len() <= LARGE {
-        true => sum(text),
-        false => {
-            let text = text.to_owned();
-            aside(text.len(), move || sum(&text)).await
-        }
+    let sum = if is_too_large_here(text.len()) {
+        let text = text.to_owned();
+        aside(text.len(), move || sum(&text)).await
+    } else {
+        sum(text)
     };
     Some(sum.expect("SHA-256 has 32 bytes"))
 }
@@ -241,10 +250,34 @@ impl Recording<'_> {
         self.course.id
     }
 
+    /// The same in words of its own.
+    pub(crate) fn because_of(&mut self, why: Cow<'static, str>) {
+        if let Some(Open { record, .. }) = &mut self.open {
+            record.detail = Some(why);
+        }
+    }
+
     /// Why it went no further.
     pub(crate) fn because(&mut self, why: &'static str) {
         if let Some(Open { record, .. }) = &mut self.open {
             record.detail = Some(Cow::Borrowed(why));
+        }
+    }
+
+    /// It runs under this lease from now on.
+    pub(crate) fn under(&mut self, lease: &Lease) {
+        self.lease = lease.clone();
+    }
+
+    /// It was stopped.
+    pub(crate) fn revoked(&mut self, why: &Revoked) {
+        let is_sent = self.course.is_sent();
+        if let Some(Open { record, .. }) = &mut self.open {
+            record.end = End::Revoked;
+            record.detail = Some(Cow::Owned(match is_sent {
+                true => format!("{why}; its server had it, and may have carried it out"),
+                false => why.to_string(),
+            }));
         }
     }
 
@@ -267,7 +300,9 @@ impl Recording<'_> {
         mut self,
         reply: &Result<Reply, CallError>,
     ) -> Result<(), Unwritten> {
-        if let Some(Open { record, .. }) = &mut self.open {
+        if let Some(Open { record, .. }) =
+            self.open.as_mut().filter(|it| it.record.end != End::Revoked)
+        {
             close(record, reply);
             told::result(&mut self.span, reply, &self.policy);
         }
@@ -278,6 +313,9 @@ impl Recording<'_> {
 
     fn tell(&mut self) -> Option<Waiting<'_>> {
         let Open { mut record, seat, place } = self.open.take()?;
+        if let Some(Cow::Owned(detail)) = record.detail {
+            record.detail = Some(Cow::Owned(secret_values::masked(detail)));
+        }
         let now = self.recorder.clock.now();
         record.duration = now.saturating_duration_since(self.course.began);
         told::end(&mut self.span, &record);
@@ -292,6 +330,15 @@ impl Recording<'_> {
 
 impl Drop for Recording<'_> {
     fn drop(&mut self) {
+        let revoked = self.lease.ended().cloned();
+        match (&mut self.open, revoked) {
+            (Some(_), Some(why)) => self.revoked(&why),
+            (Some(Open { record, .. }), None) if std::thread::panicking() => {
+                record.end = End::Failed;
+                record.detail = Some(Cow::Borrowed("a fault of the gateway (panic)"));
+            }
+            (Some(_) | None, _) => {}
+        }
         self.tell();
     }
 }
@@ -303,8 +350,9 @@ fn beginning(text: &str, longest: usize) -> &str {
 
 fn close(record: &mut CallRecord, reply: &Result<Reply, CallError>) {
     let (end, result) = match reply {
-        Ok(Reply::Tool(Outcome { status, result, source, .. })) => {
+        Ok(Reply::Tool(Outcome { status, result, source, origin, .. })) => {
             record.source = *source;
+            record.removed = origin.as_ref().map_or_else(Removed::default, |it| it.removed);
             (End::Tool(*status), Some(result))
         }
         Ok(Reply::Result(result)) => (End::Answered, Some(result)),
@@ -314,8 +362,15 @@ fn close(record: &mut CallRecord, reply: &Result<Reply, CallError>) {
             record.detail = Some(shortened(&refusal.to_string(), LONGEST_DETAIL).into());
             (End::Refused, None)
         }
+        Err(CallError::Revoked(why)) => {
+            record.detail = Some(why.to_string().into());
+            (End::Revoked, None)
+        }
         Err(_) => (End::Failed, None),
     };
     record.end = end;
+    if record.detail.is_none() && !record.removed.is_nothing() {
+        record.detail = Some(format!("cleaned: {}", record.removed).into());
+    }
     record.result_bytes = result.map_or(0, |result| result.get().len());
 }

@@ -1,16 +1,21 @@
 //! Results that stay for a while: what was too much for its consumer, and what came too late.
 //!
-//! Each is behind a random handle and belongs to one principal; for others it is not there.
+//! Each is behind a random handle and belongs to one principal, for as long as what it was called
+//! with holds; for others it is not there.
 //! Everything is in memory and bounded: in bytes, in number, in time.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use parking_lot::Mutex;
+use serde_json::value::RawValue;
 use tollgate_core::call::{Handle, Outcome, Status};
 use tollgate_core::shaping;
-use tollgate_core::turn::Principal;
+use tollgate_core::tool::FindingKind;
+use tollgate_core::tool::hidden::Removed;
+use tollgate_core::turn::{Actor, Principal};
 
 use crate::clock::Clock;
 
@@ -29,6 +34,8 @@ pub struct Results {
     clock: Arc<dyn Clock>,
     bounds: Bounds,
     shelf: Mutex<Shelf>,
+    /// What was taken out of results since the start, in the order of [`Removed::KINDS`].
+    removed: [AtomicU64; Removed::KINDS.len()],
 }
 
 /// A result that can be read, with all that the tool said.
@@ -39,6 +46,8 @@ pub struct Kept {
     pub outcome: Outcome,
     /// Of one page, as the consumer can take it.
     pub page_bytes: usize,
+    /// As the server sent it, without its secrets only; `None`: nothing else was taken out.
+    pub raw: Option<Box<RawValue>>,
 }
 
 /// What is behind a handle.
@@ -56,7 +65,7 @@ pub enum Read {
 /// Keeps the place of a result that is still to come. Dropped, it leaves an error there.
 pub(crate) struct Promise {
     results: Arc<Results>,
-    principal: Principal,
+    actor: Actor,
     handle: Handle,
     tool: String,
     page_bytes: usize,
@@ -68,7 +77,25 @@ impl Results {
     }
 
     fn within(clock: Arc<dyn Clock>, bounds: Bounds) -> Arc<Self> {
-        Arc::new(Self { clock, bounds, shelf: Mutex::default() })
+        let removed = std::array::from_fn(|_| AtomicU64::new(0));
+        Arc::new(Self { clock, bounds, shelf: Mutex::default(), removed })
+    }
+
+    /// This was taken out of a result on its way to whoever asked.
+    pub(crate) fn count_removed(&self, removed: &Removed) {
+        for (kind, count) in removed.iter() {
+            let at = Removed::KINDS.iter().position(|known| *known == kind);
+            if let Some(counter) = at.and_then(|at| self.removed.get(at)) {
+                counter.fetch_add(count.into(), Ordering::Relaxed);
+            }
+        }
+    }
+
+    /// How much was taken out of results since the start, by kind.
+    pub fn removed(&self) -> impl Iterator<Item = (FindingKind, u64)> {
+        let count =
+            |(kind, count): (FindingKind, &AtomicU64)| (kind, count.load(Ordering::Relaxed));
+        Removed::KINDS.into_iter().zip(&self.removed).map(count)
     }
 
     /// A handle for a result of this size, if that could be kept at all. Costs nothing until it
@@ -78,30 +105,33 @@ impl Results {
     }
 
     /// Keeps what was cut, under the handle that its outcome names.
-    pub(crate) fn keep(&self, principal: &Principal, kept: Kept) {
+    pub(crate) fn keep(&self, actor: &Actor, kept: Kept) {
         if let Some(handle) = kept.outcome.handle {
-            self.put(principal, handle, Content::Ready(Arc::new(kept)));
+            self.put(actor, handle, Content::Ready(Arc::new(kept)));
         }
     }
 
     /// A place for a result that is still to come.
     pub(crate) fn expect(
         self: &Arc<Self>,
-        principal: &Principal,
+        actor: Actor,
         tool: &str,
         page_bytes: usize,
     ) -> (Handle, Promise) {
         let handle = Handle::from_bits(rand::random());
-        self.put(principal, handle, Content::Pending);
-        let (results, principal) = (Arc::clone(self), principal.clone());
-        (handle, Promise { results, principal, handle, tool: tool.to_owned(), page_bytes })
+        self.put(&actor, handle, Content::Pending);
+        let results = Arc::clone(self);
+        (handle, Promise { results, actor, handle, tool: tool.to_owned(), page_bytes })
     }
 
     pub fn read(&self, principal: &Principal, handle: Handle) -> Read {
         let now = self.clock.now();
         let mut shelf = self.shelf.lock();
         shelf.expire(now, self.bounds.life);
-        let entry = shelf.entries.get(&handle).filter(|entry| entry.principal == *principal);
+        let is_theirs = |Entry { actor, .. }: &&Entry| {
+            actor.principal == *principal && actor.lease.ended().is_none()
+        };
+        let entry = shelf.entries.get(&handle).filter(is_theirs);
         match entry {
             None => Read::Unknown,
             Some(Entry { content: Content::Pending, since, .. }) => {
@@ -111,14 +141,14 @@ impl Results {
         }
     }
 
-    fn put(&self, principal: &Principal, handle: Handle, content: Content) {
+    fn put(&self, actor: &Actor, handle: Handle, content: Content) {
         if content.bytes() > self.bounds.bytes {
             return;
         }
         let since = self.clock.now();
         let mut shelf = self.shelf.lock();
         shelf.expire(since, self.bounds.life);
-        shelf.put(handle, Entry { principal: principal.clone(), since, number: 0, content });
+        shelf.put(handle, Entry { actor: actor.clone(), since, number: 0, content });
         shelf.shrink(self.bounds);
     }
 }
@@ -135,8 +165,9 @@ impl Promise {
 
     fn fulfil(&self, outcome: Outcome) {
         let outcome = Outcome { handle: Some(self.handle), ..outcome };
-        let kept = Kept { tool: self.tool.clone(), outcome, page_bytes: self.page_bytes };
-        self.results.put(&self.principal, self.handle, Content::Ready(Arc::new(kept)));
+        let kept =
+            Kept { tool: self.tool.clone(), outcome, page_bytes: self.page_bytes, raw: None };
+        self.results.put(&self.actor, self.handle, Content::Ready(Arc::new(kept)));
     }
 }
 
@@ -163,7 +194,7 @@ struct Shelf {
 }
 
 struct Entry {
-    principal: Principal,
+    actor: Actor,
     since: Instant,
     number: u64,
     content: Content,
@@ -178,7 +209,10 @@ impl Content {
     fn bytes(&self) -> usize {
         match self {
             Self::Pending => 0,
-            Self::Ready(kept) => kept.outcome.result.get().len(),
+            Self::Ready(kept) => {
+                let raw = kept.raw.as_ref().map_or(0, |raw| raw.get().len());
+                kept.outcome.result.get().len() + raw
+            }
         }
     }
 }
@@ -220,14 +254,14 @@ impl Shelf {
             };
             let mut shares: HashMap<&Principal, usize> = HashMap::new();
             for entry in self.entries.values() {
-                *shares.entry(&entry.principal).or_default() += weight(entry);
+                *shares.entry(&entry.actor.principal).or_default() += weight(entry);
             }
             let Some((greediest, _)) = shares.into_iter().max_by_key(|(_, share)| *share) else {
                 return;
             };
             let is_theirs = |handle: &&Handle| {
                 let entry = self.entries.get(handle);
-                entry.is_some_and(|it| it.principal == *greediest && weight(it) > 0)
+                entry.is_some_and(|it| it.actor.principal == *greediest && weight(it) > 0)
             };
             let Some(oldest) = self.order.values().find(is_theirs).copied() else { return };
             self.remove(oldest);

@@ -10,6 +10,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tollgate_core::agent::Agent;
 use tollgate_core::budget::Limits;
+use tollgate_core::call::Mark;
 use tollgate_core::filter::House;
 use tollgate_core::glob::Glob;
 use tollgate_core::id::{AgentId, ServerId, ToolName};
@@ -27,6 +28,7 @@ mod builtin;
 mod code;
 mod images;
 mod memory;
+mod serving;
 mod telemetry;
 mod web;
 
@@ -34,6 +36,7 @@ pub use builtin::{Builtin, Music};
 pub use code::{Code, Unapproved};
 pub use images::Images;
 pub use memory::{Database, Memory};
+pub use serving::{Calibrate, Restart, RestartPolicy, ResultForm, Slots, Start, Wanted};
 pub use telemetry::{Baggage, Capture, Telemetry};
 pub use web::{Search, Searcher, Web};
 
@@ -56,6 +59,9 @@ pub struct Settings {
     pub audit: Audit,
     pub secrets: Secrets,
     pub telemetry: Telemetry,
+    /// What holds for tools of servers that say nothing else, those in this process among them.
+    pub trust: Policy,
+    pub mark: Mark,
     pub agents: Vec<Agent>,
     pub default_agent: Option<AgentId>,
 }
@@ -83,6 +89,8 @@ impl Settings {
             audit: Audit::default(),
             secrets: Secrets::default(),
             telemetry: Telemetry::default(),
+            trust: Policy::default(),
+            mark: Mark::Off,
             agents: Vec::new(),
             default_agent: None,
             data,
@@ -218,6 +226,10 @@ pub struct Server {
     pub trusted: bool,
     /// What becomes of its new, changed and suspicious tools.
     pub trust: Policy,
+    /// Whether models read its results as they are.
+    pub results: ResultForm,
+    /// Whether models read in the text that a result is its.
+    pub mark: Mark,
     pub calibrate: Calibrate,
     pub state: Wanted,
     pub start: Start,
@@ -233,28 +245,6 @@ pub struct Server {
     pub reach: Reach,
 }
 
-/// How many calls a server gets at a time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Slots {
-    pub concurrent: usize,
-    /// Calls that wait for one of those to end; more are refused.
-    pub queue: usize,
-}
-
-impl Default for Slots {
-    fn default() -> Self {
-        Self { concurrent: 64, queue: 128 }
-    }
-}
-
-/// When those tools of a server are measured that may be probed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Calibrate {
-    /// When it comes up and while it is idle.
-    ByItself,
-    OnCommand,
-}
-
 impl Server {
     /// As it is run unless something else is said.
     pub fn new(id: ServerId, transport: Transport) -> Self {
@@ -264,6 +254,8 @@ impl Server {
             protocol: Protocol::Auto,
             trusted: false,
             trust: Policy::default(),
+            results: ResultForm::Clean,
+            mark: Mark::Off,
             calibrate: Calibrate::ByItself,
             state: Wanted::Enabled,
             start: Start::Eager,
@@ -290,6 +282,8 @@ impl Server {
         Self {
             trusted: false,
             trust: Policy::default(),
+            results: ResultForm::Clean,
+            mark: Mark::Off,
             calibrate: Calibrate::ByItself,
             timeout: Duration::ZERO,
             slow_response: None,
@@ -340,9 +334,26 @@ pub struct Sandbox {
     pub write: Vec<PathBuf>,
     pub network: Network,
     pub privileges: Privileges,
+    pub gateway_files: GatewayFiles,
 }
 
 impl Sandbox {
+    /// Nothing is limited and nothing is closed.
+    pub fn none() -> Self {
+        Self {
+            limits: ProcessLimits {
+                memory_bytes: None,
+                cpu_seconds: None,
+                open_files: None,
+                processes: None,
+                file_bytes: None,
+            },
+            privileges: Privileges::AsFound,
+            gateway_files: GatewayFiles::Open,
+            ..Self::default()
+        }
+    }
+
     pub fn has_file_rules(&self) -> bool {
         !self.read.is_empty() || !self.write.is_empty()
     }
@@ -389,6 +400,15 @@ pub enum Privileges {
     AsFound,
 }
 
+/// Whether a server can open the gateway's config, its data directory and its secret files.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum GatewayFiles {
+    /// Where the kernel cannot do that, the server is not started.
+    #[default]
+    Closed,
+    Open,
+}
+
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint {
     /// http or https, with a host, without credentials.
@@ -409,11 +429,13 @@ pub enum Auth {
 }
 
 /// OAuth 2.1 authorization code, by `tollgate servers login`.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Default, Debug, Clone, PartialEq, Eq)]
 pub struct Login {
     /// `None`: the gateway registers itself.
     pub client_id: Option<String>,
     pub client_secret: Option<Secret>,
+    /// The authorization server that it must be.
+    pub issuer: Option<String>,
     /// Empty: what the server asks for.
     pub scopes: Vec<String>,
 }
@@ -451,38 +473,4 @@ pub enum Protocol {
     /// Ask the server which era it speaks.
     Auto,
     Pinned(Revision),
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Wanted {
-    Enabled,
-    Disabled,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Start {
-    Eager,
-    /// On first use; until then its tools are those of the last listing, if there was one.
-    Lazy,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Restart {
-    pub policy: RestartPolicy,
-    /// Within a minute; more, and the server is `failed` and only tried once a minute.
-    pub max_restarts: u32,
-    /// The first pause; it doubles up to 30 s.
-    pub backoff: Duration,
-}
-
-impl Default for Restart {
-    fn default() -> Self {
-        Self { policy: RestartPolicy::Always, max_restarts: 5, backoff: Duration::from_secs(1) }
-    }
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RestartPolicy {
-    Always,
-    Never,
 }

@@ -121,7 +121,7 @@ pub fn start(settings: &Settings, parts: Parts) -> Result<Running, StartError> {
     parts.tracer.quote(charter.quoting());
     let (registry, mut keeper) = registry::registry(
         Plan {
-            rules: fleet.rules(&settings.servers),
+            rules: fleet.rules(&settings.servers, settings.trust),
             charter,
             pattern: settings.names.clone(),
             owners: Some(settings.data.join("names.json")),
@@ -195,7 +195,7 @@ impl Running {
         let charter = Arc::new(Charter::of(settings));
         let quoting = charter.quoting();
         let reform = Reform {
-            rules: fleet.rules(servers),
+            rules: fleet.rules(servers, settings.trust),
             charter,
             pattern: settings.names.clone(),
             listings: fleet.listings(servers),
@@ -204,6 +204,7 @@ impl Running {
         gate.registry.reform(reform).await;
         gate.tracer().quote(quoting);
         swapped();
+        gate.review();
         self.warming.store(warming(gate, settings).map(Arc::new));
         let (turnover, ending) = fleet.launch(servers);
         gate.executor.backends.store(Arc::new(fleet.backends()));

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use tollgate_core::id::ServerId;
 use tollgate_core::json::Object;
 use tollgate_core::policy::Ticket;
+use tollgate_core::tool::Tool;
 use tollgate_core::turn::Principal;
 
 use crate::seal::{Purpose, Seal};
@@ -17,9 +18,13 @@ pub(crate) struct Tickets<'t> {
 
 impl Tickets<'_> {
     /// The task result with our handle in place of the server's.
-    pub(crate) fn close(&self, server: &ServerId, result: &RawValue) -> Option<Box<RawValue>> {
+    pub(crate) fn close(&self, tool: &Tool, result: &RawValue) -> Option<Box<RawValue>> {
         let result = Object::parse(result.get()).ok()?;
-        let content = json!({"server": server.as_str(), "task": result.string("taskId")?});
+        let content = json!({
+            "server": tool.id.server.as_str(),
+            "tool": tool.exposed.as_str(),
+            "task": result.string("taskId")?,
+        });
         let handle =
             self.seal.close(Purpose::Ticket, self.principal.as_str(), &content.to_string());
         Some(Self::shown_as(&result.to_raw(), &handle))
@@ -29,7 +34,8 @@ impl Tickets<'_> {
         let content = self.seal.open(Purpose::Ticket, self.principal.as_str(), handle)?;
         let content: Value = serde_json::from_str(&content).ok()?;
         let server = ServerId::parse(content["server"].as_str()?).ok()?;
-        Some(Ticket { server, task: content["task"].as_str()?.to_owned() })
+        let text = |key: &str| content[key].as_str().map(str::to_owned);
+        Some(Ticket { server, tool: text("tool")?, task: text("task")? })
     }
 
     /// The result under the handle that the client knows.

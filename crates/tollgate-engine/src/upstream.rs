@@ -9,7 +9,7 @@ use tollgate_core::id::ServerId;
 use tollgate_mcp::Revision;
 
 mod agenda;
-mod auth;
+pub(crate) mod auth;
 mod connect;
 mod garbage;
 mod handle;

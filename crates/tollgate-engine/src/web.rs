@@ -12,8 +12,8 @@ pub mod fetch;
 pub mod place;
 mod refused;
 mod resolve;
-mod rule;
-mod target;
+pub(crate) mod rule;
+pub(crate) mod target;
 
 pub use refused::Refused;
 pub use rule::Opened;

@@ -21,7 +21,7 @@ pub(crate) struct Parked {
     pub(crate) principal: Principal,
 }
 
-/// Each leaves when its time is over. One that was decided has left the queue and stays here until
+/// Each leaves when its time is over, or what its caller called with is taken away. One that was decided has left the queue and stays here until
 /// its caller is back, so these are bounded by themselves.
 #[derive(Default)]
 pub(crate) struct Parking {
@@ -32,6 +32,7 @@ impl Parking {
     /// `most` may be here at once. One that finds no room leaves the queue too.
     pub(crate) fn park(&self, parked: Parked, most: usize) -> Result<(), Full> {
         let (id, until) = (parked.place.id(), parked.place.until());
+        let revoked = parked.place.lease().wait();
         // Held until it is in: an expiry that is due at once must find it.
         let mut calls = self.calls.lock();
         if calls.len() >= most {
@@ -40,7 +41,10 @@ impl Parking {
         }
         let all = Arc::clone(&self.calls);
         let expiry = tasks::spawn("expiry of a call that waits for leave", async move {
-            tokio::time::sleep_until(until.into()).await;
+            tokio::select! {
+                () = tokio::time::sleep_until(until.into()) => {}
+                _ = revoked => {}
+            }
             let late = all.lock().remove(&id);
             drop(late);
         });

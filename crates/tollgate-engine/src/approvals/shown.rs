@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use tollgate_core::json;
 use tollgate_core::mask::Masker;
 use tollgate_core::policy::Permitted;
-use tollgate_mcp::large::{LARGE, aside};
+use tollgate_mcp::large::{aside, is_too_large_here};
 
 /// More than anybody reads.
 const MOST: usize = 64 << 10;
@@ -26,7 +26,7 @@ impl Shown {
         show: impl FnOnce(Option<&Value>) -> Self + Send + 'static,
     ) -> Self {
         match request.params().get("arguments").map(RawValue::get) {
-            Some(text) if text.len() > LARGE => {
+            Some(text) if is_too_large_here(text.len()) => {
                 // To copy the text and read it again there is quicker here than to copy the value.
                 let text = text.to_owned();
                 aside(text.len(), move || show(json::value(&text).ok().as_ref())).await

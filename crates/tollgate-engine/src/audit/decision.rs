@@ -25,6 +25,9 @@ pub enum Act {
     Memory,
     /// A live session was closed or given a tier by whoever runs the gateway.
     Session,
+    /// Something was stopped because what it ran under was taken away: a stream, a session, a result
+    /// that was still to come. Calls say so in their own rows.
+    Revocation,
     /// Someone showed who they are, or could not.
     Login,
     /// A request was turned away before it was a call.
@@ -36,7 +39,7 @@ pub enum Act {
 }
 
 impl Act {
-    pub const ALL: [Self; 11] = [
+    pub const ALL: [Self; 12] = [
         Self::Approval,
         Self::Key,
         Self::Reload,
@@ -44,6 +47,7 @@ impl Act {
         Self::Server,
         Self::Memory,
         Self::Session,
+        Self::Revocation,
         Self::Login,
         Self::Refused,
         Self::Retention,
@@ -59,6 +63,7 @@ impl Act {
             Self::Server => "server",
             Self::Memory => "memory",
             Self::Session => "session",
+            Self::Revocation => "revocation",
             Self::Login => "login",
             Self::Refused => "refused",
             Self::Retention => "retention",

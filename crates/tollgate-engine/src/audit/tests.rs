@@ -81,6 +81,7 @@ fn record(name: &str) -> CallRecord {
         detail: None,
         source: Source::Fresh,
         duration: Duration::from_millis(3),
+        removed: tollgate_core::tool::hidden::Removed::default(),
         result_bytes: 12,
         trace: None,
     }

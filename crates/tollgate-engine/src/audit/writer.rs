@@ -13,7 +13,7 @@ use tollgate_store::audit::{Audit, Journal};
 
 use super::decision::{Act, Decision};
 use super::message::{Message, What};
-use super::{Shared, space};
+use super::{OWN, Shared, space};
 use crate::clock::Clock;
 
 /// Rows of one commit: no more than takes a few milliseconds.
@@ -27,8 +27,6 @@ const RETRY: Duration = Duration::from_millis(500);
 /// Between looks for rows that are too old, and how many go at once.
 const TIDY: Duration = Duration::from_secs(60);
 const TIDY_ROWS: u64 = 1_000;
-/// Who removes old rows.
-const OWN: &str = "tollgate";
 
 pub(super) struct Writer {
     trail: Audit,

@@ -10,6 +10,7 @@ use futures_util::FutureExt as _;
 use serde_json::{Map, Value};
 use tollgate_core::catalog::Listing;
 use tollgate_core::json;
+use tollgate_core::secret_values;
 use tollgate_mcp::Era;
 use tollgate_mcp::client::{Answer, AnswerKind};
 use tollgate_mcp::code::{self, ErrorObject};
@@ -55,6 +56,7 @@ impl Line for Tools {
 
     async fn run(&self, job: Job<'_>) -> Result<Answer, Failure> {
         job.departure.note();
+        tollgate_core::failpoint::hit("builtin");
         let tool = match (job.method, job.params.string("name")) {
             ("tools/call", Some(name)) => self.0.get(&*name),
             _ => None,
@@ -74,7 +76,9 @@ impl Line for Tools {
             Ok(Err(failure)) => failed(&failure.message),
             Err(_) => failed("the tool broke down; this is a fault in the tool, not in the call"),
         };
-        Ok(Answer { kind: AnswerKind::Complete, result: json::raw(result) })
+        // A page that was fetched, or a service that was asked, may repeat our own credentials.
+        let result = json::raw(secret_values::masked(result));
+        Ok(Answer { kind: AnswerKind::Complete, result })
     }
 }
 

@@ -13,9 +13,9 @@ use tables::{Found, Tables};
 
 mod entry;
 mod expression;
-mod parse;
-mod roll;
-mod speech;
+pub(crate) mod parse;
+pub(crate) mod roll;
+pub(crate) mod speech;
 pub(crate) mod table_file;
 pub mod tables;
 

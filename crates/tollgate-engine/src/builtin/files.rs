@@ -13,7 +13,7 @@ use quota::Quota;
 use sandbox::{Sandbox, SandboxError, Written};
 
 mod overlap;
-mod path;
+pub(crate) mod path;
 mod quota;
 mod sandbox;
 

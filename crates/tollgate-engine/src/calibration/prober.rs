@@ -13,7 +13,7 @@ use tollgate_core::json::{Object, raw_value};
 use tollgate_core::probe::{Origin, Probe};
 use tollgate_core::text::shortened;
 use tollgate_core::tool::Tool;
-use tollgate_core::turn::{Principal, Turn, TurnId};
+use tollgate_core::turn::{Actor, Principal, Turn, TurnId};
 use tollgate_core::view::View;
 use tollgate_mcp::meta::ClientFacts;
 
@@ -62,7 +62,7 @@ impl Prober {
         let view = Arc::clone(View::build(&gate.catalog(), &sieve).in_code());
         let principal = Principal::named(NAME);
         let id = TurnId::new(gate.clock.wall(), rand::random());
-        let turn = Turn::open(id, gate.clock.now(), principal, view);
+        let turn = Turn::open(id, gate.clock.now(), Actor::endless(principal), view);
         Self { gate, turn, nobody: ClientFacts::default() }
     }
 

@@ -2,16 +2,19 @@
 //! who is in a Landlock domain cannot look into a process outside, nor send it signals. Used by
 //! the launcher only.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use landlock::{
-    ABI, Access as _, AccessFs, AccessNet, BitFlags, LandlockStatus, PathBeneath, PathFd, Ruleset,
+    ABI, Access as _, AccessFs, AccessNet, BitFlags, LandlockStatus, PathBeneath, Ruleset,
     RulesetAttr as _, RulesetCreated, RulesetCreatedAttr as _, RulesetStatus, Scope,
 };
+use rustix::fs::{FileType, Mode, OFlags, fstat, open};
+use rustix::thread::CapabilitySet;
 
+use super::closed::{ClosedFiles, Opened};
 use super::order::{Files, Order};
-use super::{Failure, note};
-use crate::settings::Network;
+use super::{Failure, note, privileges};
+use crate::settings::{Network, Privileges};
 
 /// The version of the interface that the rules are written for; older kernels keep fewer of them.
 const FILES: ABI = ABI::V5;
@@ -61,34 +64,104 @@ pub(crate) fn always_open() -> Vec<&'static Path> {
     SYSTEM.iter().chain(LOOKED_UP).map(Path::new).collect()
 }
 
-pub(super) fn close(order: &Order) -> Result<(), Failure> {
-    let mut ruleset = Ruleset::default().scope(Scope::Signal)?;
+/// Gives a directory for temporary files where the usual one is not to be used.
+pub(super) fn close(order: &Order) -> Result<Option<PathBuf>, Failure> {
+    let has_rules = order.files.is_some() || !order.closed.is_empty();
+    if !has_rules && order.privileges == Privileges::AsFound {
+        return Ok(None);
+    }
+    let mut closed = ClosedFiles::locate(&order.closed);
+    if order.files.is_none() {
+        closed = closed.and_disks();
+    }
+    let temporary = match order.files {
+        None if has_rules => make_usual_directories(&closed),
+        None | Some(_) => None,
+    };
+    let mut ruleset = Ruleset::default();
+    if order.privileges == Privileges::Frozen {
+        ruleset = ruleset.scope(Scope::Signal)?;
+    }
     if order.network == Network::Deny {
         ruleset = ruleset
             .scope(Scope::AbstractUnixSocket)?
             .handle_access(AccessNet::from_all(NETWORK))?;
     }
-    if order.files.is_some() {
+    if has_rules {
         ruleset = ruleset.handle_access(AccessFs::from_all(FILES))?;
     }
     let mut ruleset = ruleset.create()?;
-    if let Some(files) = &order.files {
-        ruleset = opened(ruleset, files)?;
+    match &order.files {
+        Some(files) => ruleset = opened(ruleset, files, &closed)?,
+        None if has_rules => ruleset = all_but(ruleset, &closed)?,
+        None => {}
+    }
+    if order.privileges == Privileges::AsFound {
+        require_power_to_confine()?;
+        ruleset = ruleset.no_new_privs(false);
     }
     let done = ruleset.restrict_self()?;
+    if order.privileges == Privileges::AsFound {
+        privileges::give_up_power_over_others().map_err(Failure::Privileges)?;
+    }
     match (done.ruleset, &order.files) {
-        (RulesetStatus::FullyEnforced, _) => Ok(()),
-        (RulesetStatus::NotEnforced, Some(_)) => Err(Failure::NoLandlock),
-        (RulesetStatus::PartiallyEnforced | RulesetStatus::NotEnforced, files) => {
-            let missing = missing(done.landlock, files.as_ref());
+        (RulesetStatus::FullyEnforced, _) => {}
+        (RulesetStatus::NotEnforced, Some(_)) => return Err(Failure::NoLandlock),
+        (RulesetStatus::NotEnforced, None) if has_rules => return Err(Failure::NotClosed),
+        (RulesetStatus::PartiallyEnforced | RulesetStatus::NotEnforced, _) => {
+            let missing = missing(done.landlock, has_rules);
             note(&format!("this kernel cannot keep the server from {}", missing.join(" and ")));
-            Ok(())
         }
+    }
+    Ok(temporary)
+}
+
+/// Without `no_new_privs` only this capability lets a process confine itself.
+fn require_power_to_confine() -> Result<(), Failure> {
+    let own = rustix::thread::capabilities(None).map_err(Failure::Privileges)?;
+    match own.effective.contains(CapabilitySet::SYS_ADMIN) {
+        true => Ok(()),
+        false => Err(Failure::MayGainPrivileges),
     }
 }
 
+/// What programs need and could not make themselves in a directory that leads to the gateway's
+/// files. Gives a directory for temporary files if the usual one is such.
+fn make_usual_directories(closed: &ClosedFiles) -> Option<PathBuf> {
+    closed.make_home_folders();
+    if let Ok(directory) = std::env::current_dir()
+        && closed.is_sealed(&directory)
+    {
+        note(&format!(
+            "the server can make no files directly in `{}`, because the gateway's own are in it or below it",
+            directory.display()
+        ));
+    }
+    closed.replace_temporary_directory().unwrap_or_else(|error| {
+        note(&format!("the server has no directory for temporary files: {error}"));
+        None
+    })
+}
+
+/// All files, but for those of the gateway.
+fn all_but(ruleset: RulesetCreated, closed: &ClosedFiles) -> Result<RulesetCreated, Failure> {
+    let everything = AccessFs::from_all(FILES);
+    let mut ruleset = Some(ruleset);
+    closed.open_all_else(|found| {
+        let (file, access) = match found {
+            Opened::LeadingDirectory(file) => (file, AccessFs::ReadDir.into()),
+            Opened::Directory(file) => (file, everything),
+            Opened::File(file) => (file, everything & AccessFs::from_file(FILES)),
+        };
+        let known = ruleset.take().expect("it is put back");
+        ruleset = Some(known.add_rule(PathBeneath::new(file, access))?);
+        Ok::<(), Failure>(())
+    })?;
+    Ok(ruleset.expect("it is put back"))
+}
+
 /// What an older kernel leaves open, in words.
-fn missing(status: LandlockStatus, files: Option<&Files>) -> Vec<&'static str> {
+fn missing(status: LandlockStatus, has_rules: bool) -> Vec<&'static str> {
     let version = ABI::from(status);
     let mut missing = Vec::new();
     if version == ABI::Unsupported {
@@ -97,16 +170,20 @@ fn missing(status: LandlockStatus, files: Option<&Files>) -> Vec<&'static str> {
     if version < NEIGHBOURS {
         missing.push("sending signals to other processes of this user (Linux 6.12)");
     }
-    if files.is_some() && version < FILES {
+    if has_rules && version < FILES {
         missing.push("controlling devices it can open (Linux 6.10)");
     }
-    if files.is_some() && version < ABI::V3 {
+    if has_rules && version < ABI::V3 {
         missing.push("emptying files it cannot write (Linux 6.2)");
     }
     missing
 }
 
-fn opened(ruleset: RulesetCreated, files: &Files) -> Result<RulesetCreated, Failure> {
+fn opened(
+    ruleset: RulesetCreated,
+    files: &Files,
+    closed: &ClosedFiles,
+) -> Result<RulesetCreated, Failure> {
     let look: BitFlags<AccessFs> = AccessFs::ReadFile | AccessFs::ReadDir;
     let run = look | AccessFs::Execute;
     let device = look | AccessFs::WriteFile | AccessFs::Truncate | AccessFs::IoctlDev;
@@ -115,27 +192,33 @@ fn opened(ruleset: RulesetCreated, files: &Files) -> Result<RulesetCreated, Fail
     let mut ruleset = ruleset;
     for (paths, access) in [(SYSTEM, run), (LOOKED_UP, look), (DEVICES, device)] {
         for path in paths.iter().map(Path::new).filter(|path| path.exists()) {
-            ruleset = allowed(ruleset, path, access)?;
+            ruleset = allowed(ruleset, path, (access, closed))?;
         }
     }
     for (paths, access) in [(&files.run, run), (&files.read, run), (&files.write, write)] {
         for path in paths {
-            ruleset = allowed(ruleset, path, access)?;
+            ruleset = allowed(ruleset, path, (access, closed))?;
         }
     }
     Ok(ruleset)
 }
 
+/// Looks at what was opened, not at its name: that may mean another file by now.
 fn allowed(
     ruleset: RulesetCreated,
     path: &Path,
-    access: BitFlags<AccessFs>,
+    (access, closed): (BitFlags<AccessFs>, &ClosedFiles),
 ) -> Result<RulesetCreated, Failure> {
-    let unopened = |cause| Failure::Path { path: path.to_owned(), cause };
-    let access = match path.metadata().map_err(unopened)?.is_dir() {
-        true => access,
-        false => access & AccessFs::from_file(FILES),
+    let unopened =
+        |cause: rustix::io::Errno| Failure::Path { path: path.to_owned(), cause: cause.into() };
+    let file = open(path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty()).map_err(unopened)?;
+    if closed.covers(&file) {
+        return Err(Failure::Exposed { path: path.to_owned() });
+    }
+    let kind = FileType::from_raw_mode(fstat(&file).map_err(unopened)?.st_mode);
+    let access = match kind {
+        FileType::Directory => access,
+        _ => access & AccessFs::from_file(FILES),
     };
-    let opened = PathFd::new(path).map_err(|error| unopened(std::io::Error::other(error)))?;
-    Ok(ruleset.add_rule(PathBeneath::new(opened, access))?)
+    Ok(ruleset.add_rule(PathBeneath::new(file, access))?)
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::settings::{Network, Privileges, ProcessLimits, Sandbox};
+use crate::settings::{GatewayFiles, Network, Privileges, ProcessLimits, Sandbox};
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -13,8 +13,10 @@ pub(crate) struct Order {
     pub(super) limits: ProcessLimits,
     pub(super) privileges: Privileges,
     pub(super) network: Network,
-    /// Absent: all files are as open as they are.
+    /// Absent: all files are as open as they are, but for those in `closed`.
     pub(super) files: Option<Files>,
+    /// The gateway's own files, absolute. Whatever `files` opens, these stay closed.
+    pub(super) closed: Vec<PathBuf>,
 }
 
 /// Everything else is closed, but for what any program needs.
@@ -28,18 +30,23 @@ pub(super) struct Files {
 }
 
 impl Order {
-    /// `run` is what has to be opened for the program to start.
-    pub(crate) fn of(sandbox: &Sandbox, run: &[&Path]) -> Self {
+    /// `run` is what has to be opened for the program to start, `private` what is the gateway's.
+    pub(crate) fn of(sandbox: &Sandbox, run: &[&Path], private: &[PathBuf]) -> Self {
         let files = sandbox.has_file_rules().then(|| Files {
             run: run.iter().map(|&path| path.to_owned()).collect(),
             read: sandbox.read.clone(),
             write: sandbox.write.clone(),
         });
+        let closed = match sandbox.gateway_files {
+            GatewayFiles::Closed => private.to_vec(),
+            GatewayFiles::Open => Vec::new(),
+        };
         Self {
             limits: sandbox.limits.clone(),
             privileges: sandbox.privileges,
             network: sandbox.network,
             files,
+            closed,
         }
     }
 

@@ -4,7 +4,10 @@
 use rustix::fs::Mode;
 use rustix::io::Errno;
 use rustix::process::umask;
-use rustix::thread::{CapabilitySet, CapabilitySets, capabilities, set_capabilities};
+use rustix::thread::{
+    CapabilitySet, CapabilitySets, capabilities, remove_capability_from_bounding_set,
+    set_capabilities,
+};
 
 /// The kernel picks the highest of all processes when memory runs out: a server before its gateway.
 const FIRST_TO_GO: i32 = 500;
@@ -19,6 +22,18 @@ const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::SETGID)
     .union(CapabilitySet::SETUID)
     .union(CapabilitySet::NET_BIND_SERVICE);
+
+/// With these a process reads the memory and the environment of others, or the disk, whatever
+/// Landlock says.
+const POWER_OVER_OTHERS: [CapabilitySet; 7] = [
+    CapabilitySet::BPF,
+    CapabilitySet::DAC_READ_SEARCH,
+    CapabilitySet::PERFMON,
+    CapabilitySet::SYS_ADMIN,
+    CapabilitySet::SYS_MODULE,
+    CapabilitySet::SYS_PTRACE,
+    CapabilitySet::SYS_RAWIO,
+];
 
 /// Files it makes are its user's alone, and it goes first when memory runs out.
 pub(super) fn keep_to_ourselves() {
@@ -43,4 +58,19 @@ pub(super) fn give_up() -> Result<(), Errno> {
         set_capabilities(None, less)?;
     }
     rustix::thread::set_no_new_privs(true)
+}
+
+/// For a server that may gain privileges: not these, by whatever program.
+pub(super) fn give_up_power_over_others() -> Result<(), Errno> {
+    for power in POWER_OVER_OTHERS {
+        remove_capability_from_bounding_set(power)?;
+    }
+    let all = POWER_OVER_OTHERS.into_iter().fold(CapabilitySet::empty(), CapabilitySet::union);
+    let now = capabilities(None)?;
+    let less = CapabilitySets {
+        effective: now.effective - all,
+        permitted: now.permitted - all,
+        inheritable: now.inheritable - all,
+    };
+    set_capabilities(None, less)
 }

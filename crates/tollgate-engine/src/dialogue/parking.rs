@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 use tokio::sync::{mpsc, oneshot, watch};
 use tollgate_core::call::CallId;
 use tollgate_core::json::Object;
+use tollgate_core::lease::{Lease, Revoked};
 use tollgate_core::policy::Permitted;
 use tollgate_core::turn::{Principal, Turn};
 use tollgate_mcp::client::{Answer, Event, Events, Progress, Question};
@@ -19,6 +20,7 @@ use tollgate_mcp::tasks::{self, Task};
 
 use super::rounds::Asking;
 use super::{EVENT_QUEUE, PATIENCE, Step, step};
+use crate::audit::{Act, Decision, Ledger};
 use crate::backend::{Departure, Failure, Job, Line, WaitsFor};
 use crate::caller::Caller;
 
@@ -32,6 +34,8 @@ pub(crate) struct Detached {
     pub(crate) left: Duration,
     asked: Vec<(Asking, Reply)>,
     waits: watch::Sender<WaitsFor>,
+    /// Of the turn in which it began.
+    lease: Lease,
 }
 
 type Reply = oneshot::Sender<Result<Box<RawValue>, tollgate_mcp::code::ErrorObject>>;
@@ -61,8 +65,8 @@ impl Detached {
             // The caller may be gone; then nobody wants to know.
             let _ = done.send(answer);
         });
-        let asked = Vec::new();
-        Self { _task: task, done: ended, events: received, departure, left, asked, waits }
+        let (asked, lease) = (Vec::new(), turn.lease.clone());
+        Self { _task: task, done: ended, events: received, departure, left, asked, waits, lease }
     }
 
     pub(crate) fn departure(&self) -> &Departure {
@@ -148,9 +152,10 @@ impl Owned {
     }
 }
 
-/// Where detached calls wait. Bounded; what nobody comes back for in time is dropped.
-#[derive(Default)]
+/// Where detached calls wait. Bounded; what nobody comes back for in time is dropped, and so is what
+/// its caller may not go on with.
 pub(crate) struct Parking {
+    ledger: Arc<Ledger>,
     calls: Arc<Mutex<HashMap<u64, Parked>>>,
     next: AtomicU64,
 }
@@ -166,6 +171,10 @@ impl Parking {
     const MOST: usize = 1_000;
     const MOST_OF_ONE: usize = 32;
 
+    pub(crate) fn new(ledger: Arc<Ledger>) -> Self {
+        Self { ledger, calls: Arc::default(), next: AtomicU64::new(0) }
+    }
+
     /// `None` if too many calls are waiting already.
     pub(crate) fn park(&self, call: Detached, principal: &Principal) -> Option<u64> {
         let mut calls = self.calls.lock();
@@ -174,10 +183,17 @@ impl Parking {
             return None;
         }
         let id = self.next.fetch_add(1, Ordering::Relaxed);
-        let all = Arc::clone(&self.calls);
+        let (all, ledger) = (Arc::clone(&self.calls), Arc::clone(&self.ledger));
+        let revoked = call.lease.wait();
         let expiry = tasks::spawn("expiry of a parked call", async move {
-            tokio::time::sleep(PATIENCE).await;
+            let why = tokio::select! {
+                () = tokio::time::sleep(PATIENCE) => None,
+                why = revoked => Some(why),
+            };
             let late = all.lock().remove(&id);
+            if let (Some(parked), Some(why)) = (&late, why) {
+                note_revoked(&ledger, &parked.principal, &why);
+            }
             drop(late);
         });
         calls.insert(id, Parked { call, principal: principal.clone(), _expiry: expiry });
@@ -188,4 +204,9 @@ impl Parking {
     pub(crate) fn take(&self, id: u64) -> Option<Detached> {
         self.calls.lock().remove(&id).map(|parked| parked.call)
     }
+}
+
+fn note_revoked(ledger: &Ledger, principal: &Principal, why: &Revoked) {
+    let why = format!("a call that waited for its caller's answers: {why}");
+    ledger.note_later(Decision::new(Act::Revocation, principal, "revoked").because(&why));
 }

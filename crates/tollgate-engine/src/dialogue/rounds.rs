@@ -8,6 +8,7 @@ use serde_json::{Value, json};
 use tollgate_core::approval::ApprovalId;
 use tollgate_core::json::{self, Object};
 use tollgate_core::policy::Permitted;
+use tollgate_core::sanitize;
 use tollgate_core::shaping::Caps;
 use tollgate_core::turn::Principal;
 use tollgate_mcp::code::ErrorObject;
@@ -48,11 +49,19 @@ impl Wanted {
             requests.push(Asking {
                 key: key.to_owned(),
                 method: request.string("method")?.into_owned(),
-                params: request.get("params").map(ToOwned::to_owned),
+                params: request.get("params").map(clean),
             });
         }
         let state = result.string("requestState").map(std::borrow::Cow::into_owned);
         (state.is_some() || !requests.is_empty()).then_some(Self { requests, state })
+    }
+}
+
+/// What a server asks, as people and models get to read it. Its own state is not touched.
+pub(crate) fn clean(asked: &RawValue) -> Box<RawValue> {
+    match sanitize::json(asked.get()) {
+        Some(sanitized) => json::raw(sanitized.text),
+        None => asked.to_owned(),
     }
 }
 

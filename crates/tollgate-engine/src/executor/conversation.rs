@@ -138,6 +138,9 @@ impl Executor {
             }
         }
         let mut result = Object::parse(answer.result.get()).unwrap_or_default();
+        if let Some(questions) = result.get("inputRequests").map(rounds::clean) {
+            result.set("inputRequests", questions);
+        }
         if let Some(state) = result.string("requestState") {
             let sealed = sealer.close(&State::Inner(state.into_owned()), errand.request());
             result.set_string("requestState", &sealed);

@@ -10,8 +10,8 @@ use tollgate_core::shaping;
 use tollgate_core::turn::Turn;
 use tollgate_mcp::meta::ClientFacts;
 
-use super::late::WHOLE;
-use super::{Gate, again, ask, screen};
+use super::late::{WHOLE, note_revoked};
+use super::{Gate, again, ask, origin, screen};
 use crate::answer::{self, Finish};
 use crate::approvals::Place;
 use crate::audit::{self, Act, Decision, Ledger, Waiting, Weight};
@@ -23,6 +23,7 @@ use crate::recorder::Policy;
 use crate::registry::Registry;
 use crate::results::{Promise, Results};
 use crate::reuse::{Came, Over, Reuse};
+use crate::revocations::until_revoked;
 use crate::tickets::Tickets;
 
 /// The answer for now; `None` if too many wait already.
@@ -34,7 +35,7 @@ pub(super) fn pending(
 ) -> Option<Outcome> {
     let tool = Arc::clone(held.tool());
     let exposed = tool.exposed.to_string();
-    let (handle, promise) = gate.results.expect(&turn.principal, &exposed, caller.caps.page_bytes);
+    let (handle, promise) = gate.results.expect(turn.actor(), &exposed, caller.caps.page_bytes);
     let of = notices::Call {
         principal: turn.principal.clone(),
         agent: turn.view.agent.clone(),
@@ -52,7 +53,15 @@ pub(super) fn pending(
         notices: gate.notices.clone(),
         ledger: Arc::clone(&gate.recorder.ledger),
     };
-    gate.late.spawn(async move { errand.run((held, place), promise, of).await }).ok()?;
+    let (lease, ledger) = (turn.lease.clone(), Arc::clone(&gate.recorder.ledger));
+    gate.late
+        .spawn(async move {
+            let told = of.clone();
+            if let Err(why) = until_revoked(&lease, errand.run((held, place), promise, of)).await {
+                note_revoked(&ledger, &told, &why);
+            }
+        })
+        .ok()?;
     let hint = format!("the result will be behind handle {handle} once somebody has agreed");
     let retry = Retry::Sensible { hint: Some(hint), after: None };
     Some(Outcome { retry, ..shaping::held(&tool, handle) })
@@ -140,15 +149,18 @@ impl Errand {
             Ok(Came::Late(_)) => Over::timed_out(),
             Err(error) => return failed(Status::Error, &error),
         };
+        let (origin, form) = origin::origin_of(&self.registry, planned.permitted().server());
         let finish = Finish {
             planned: &planned,
             caller,
             took: clock.now().saturating_duration_since(planned.started()),
             reused: over.reused,
-            principal,
+            actor: &self.turn.actor(),
             results: &self.results,
             tickets: Tickets { seal: &self.executor.seal, principal },
             masker: screen::of_results(&charter),
+            origin: &origin,
+            form,
         };
         let reply = finish.reply(over.ran).await;
         if let (Some(unjudged), Ok(Reply::Tool(outcome))) = (&over.unjudged, &reply) {

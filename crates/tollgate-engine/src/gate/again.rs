@@ -16,6 +16,7 @@ use crate::recorder::Policy;
 use crate::registry::{Registry, Seen};
 
 /// How its row is to be written if it may still run; otherwise the answer.
+#[expect(clippy::result_large_err, reason = "the outcome is the answer, and goes on at once")]
 pub(super) fn recheck(
     turn: &Turn,
     held: &Held<'_>,

@@ -8,6 +8,7 @@ use serde_json::json;
 use tollgate_core::call::{Kind, Request};
 use tollgate_core::code::Means;
 use tollgate_core::json::{self, Object};
+use tollgate_core::lease::Revoked;
 use tollgate_core::shaping::Caps;
 use tollgate_core::turn::Turn;
 use tollgate_mcp::client::Progress;
@@ -17,6 +18,7 @@ use tollgate_sandbox::sandbox::{Ended, Program, Sandbox, Unavailable};
 use super::Gate;
 use crate::caller::{Caller, Dialogue, Late, Purpose, Reply, Rest};
 use crate::limits::Exceeded;
+use crate::revocations::until_revoked;
 use crate::settings::{Code, Settings};
 
 mod backend;
@@ -37,6 +39,9 @@ pub enum NotRun {
     Exceeded(#[from] Exceeded),
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
+    /// It may have run for a while.
+    #[error("stopped: {0}")]
+    Revoked(Revoked),
 }
 
 /// Before the wall of its turn: a program that is ended then can still be told of.
@@ -55,13 +60,20 @@ impl Gate {
         params.set_string("name", Means::Execute.name());
         params.set("arguments", json::raw_value(&json!({ "code": source })));
         let request = Request { kind: Kind::CallTool, params };
-        let recording = self.recorder.begin(turn, &request, self.policy()).await;
+        let mut recording = self.recorder.begin(turn, &request, self.policy()).await;
         let within = Some(recording.id());
         let turn = Turn { within, ..recording.within(turn).into_owned() };
         let ran = match self.limits.admit_program(&turn) {
             Ok(()) => {
-                let ran = self.code_within(&turn, (source, Duration::MAX), caller).await;
-                ran.map_err(NotRun::from)
+                let running =
+                    std::pin::pin!(self.code_within(&turn, (source, Duration::MAX), caller));
+                match until_revoked(&turn.lease, running).await {
+                    Ok(ran) => ran.map_err(NotRun::from),
+                    Err(why) => {
+                        recording.revoked(&why);
+                        Err(NotRun::Revoked(why))
+                    }
+                }
             }
             Err(exceeded) => Err(exceeded.into()),
         };

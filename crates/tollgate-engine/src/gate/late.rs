@@ -3,20 +3,24 @@
 
 use std::sync::Arc;
 
-use tollgate_core::call::{Outcome, Retry, Status};
+use tollgate_core::call::{Origin, Outcome, Retry, Status};
+use tollgate_core::lease::Revoked;
 use tollgate_core::mask::Masker;
 use tollgate_core::shaping::{self, Caps};
-use tollgate_core::turn::Turn;
+use tollgate_core::turn::{Actor, Turn};
 use tollgate_mcp::meta::ClientFacts;
 use tollgate_mcp::tasks::Group;
 
 use super::{Gate, screen};
 use crate::answer::Finish;
+use crate::audit::{Act, Decision, Ledger};
 use crate::caller::{Caller, Reply};
 use crate::executor::Executor;
 use crate::notices::{Call, Notice, Notices};
 use crate::results::{Promise, Results};
 use crate::reuse::LateCall;
+use crate::revocations::until_revoked;
+use crate::settings::ResultForm;
 use crate::tickets::Tickets;
 
 /// How many callers there may be for whom a result is still to come.
@@ -45,7 +49,7 @@ pub(super) fn pending(
 ) -> Option<Outcome> {
     let tool = Arc::clone(call.planned().permitted().tool()?);
     let exposed = tool.exposed.to_string();
-    let (handle, promise) = gate.results.expect(&turn.principal, &exposed, caller.caps.page_bytes);
+    let (handle, promise) = gate.results.expect(turn.actor(), &exposed, caller.caps.page_bytes);
     let of = Call {
         principal: turn.principal.clone(),
         agent: turn.view.agent.clone(),
@@ -57,12 +61,33 @@ pub(super) fn pending(
         executor: Arc::clone(&gate.executor),
         results: Arc::clone(&gate.results),
         notices: gate.notices.clone(),
+        actor: turn.actor(),
         masker: screen::of_results(&gate.registry.current().charter),
+        origin: gate.origin(&tool.id.server),
     };
-    gate.late.spawn(async move { desk.deliver(of, call, promise).await }).ok()?;
+    let (lease, ledger) = (turn.lease.clone(), Arc::clone(&gate.recorder.ledger));
+    gate.late
+        .spawn(async move {
+            let told = of.clone();
+            if let Err(why) = until_revoked(&lease, desk.deliver(of, call, promise)).await {
+                note_revoked(&ledger, &told, &why);
+            }
+        })
+        .ok()?;
     let hint = format!("the result will be behind handle {handle} in a moment");
     let retry = Retry::Sensible { hint: Some(hint), after: None };
     Some(Outcome { retry, ..shaping::pending(&tool, handle, took) })
+}
+
+/// The row of the call says `pending`: what became of it stands in one of its own.
+pub(super) fn note_revoked(ledger: &Ledger, of: &Call, why: &Revoked) {
+    let row = Decision::new(Act::Revocation, &of.principal, "revoked")
+        .about(&of.exposed)
+        .agent(&of.agent)
+        .server(&of.tool.server)
+        .tool(of.tool.tool.as_str())
+        .because(&format!("a call that went on after its turn: {why}"));
+    ledger.note_later(row);
 }
 
 /// What it takes to deliver a result.
@@ -70,7 +95,9 @@ struct Desk {
     executor: Arc<Executor>,
     results: Arc<Results>,
     notices: Notices,
+    actor: Actor,
     masker: Option<Arc<Masker>>,
+    origin: (Origin, ResultForm),
 }
 
 impl Desk {
@@ -84,10 +111,12 @@ impl Desk {
             caller: &Caller { caps: WHOLE, ..Caller::silent(&nobody) },
             took,
             reused: over.reused,
-            principal: &of.principal,
+            actor: &self.actor,
             results: &self.results,
             tickets: Tickets { seal: &self.executor.seal, principal: &of.principal },
             masker: self.masker.clone(),
+            origin: &self.origin.0,
+            form: self.origin.1,
         };
         let outcome = match finish.reply(over.ran).await {
             Ok(Reply::Tool(outcome)) => outcome,

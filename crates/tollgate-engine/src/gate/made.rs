@@ -9,6 +9,7 @@ use tollgate_core::id::ServerId;
 
 use super::choose::Choices;
 use super::code::{self, Lessons};
+use super::origin::Taints;
 use super::{Gate, Held, late};
 use crate::approvals::Approvals;
 use crate::audit::Ledger;
@@ -28,6 +29,7 @@ use crate::recorder::Recorder;
 use crate::registry::Registry;
 use crate::results::Results;
 use crate::reuse::Reuse;
+use crate::revocations::Revocations;
 use crate::seal::Seal;
 use crate::servers::Servers;
 use crate::settings::Code;
@@ -61,13 +63,14 @@ impl Gate {
             backends: ArcSwap::from_pointee(made.backends),
             clock: Arc::clone(&clock),
             seal: Seal::new(),
-            parking: Parking::default(),
+            parking: Parking::new(Arc::clone(&made.ledger)),
             meters: Arc::clone(&meters),
             tracer: made.tracer.clone(),
         });
         Arc::new(Self {
             registry: made.registry,
             limits: Arc::new(Limits::new(Arc::clone(&clock))),
+            revocations: Revocations::default(),
             approvals: Approvals::new(
                 Arc::clone(&clock),
                 made.notices.clone(),
@@ -92,6 +95,7 @@ impl Gate {
             mind: made.mind,
             conversations: Conversations::default(),
             choices: Choices::default(),
+            taints: Taints::default(),
             meters,
             probing: Probing::default(),
             results: Results::new(Arc::clone(&clock)),

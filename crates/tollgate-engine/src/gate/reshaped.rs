@@ -34,13 +34,13 @@ impl Gate {
             if let Some(outcome) = rest {
                 let least = kept.as_ref().map_or(caps.page_bytes, |kept| kept.page_bytes);
                 let (tool, page_bytes) = (name.to_owned(), least.min(caps.page_bytes));
-                kept = Some(Kept { tool, outcome, page_bytes });
+                kept = Some(Kept { tool, outcome, page_bytes, raw: None });
             }
             outcome
         };
         let outcomes = consumers.iter().map(shaped).collect();
         if let Some(kept) = kept {
-            self.results.keep(&turn.principal, kept);
+            self.results.keep(&turn.actor(), kept);
         }
         outcomes
     }

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use tollgate_core::approval::{self, Clearance, Cleared};
+use tollgate_core::approval::{self, Clearance, Cleared, Why};
 use tollgate_core::call::Status;
+use tollgate_core::failpoint;
 use tollgate_core::plan;
 use tollgate_core::policy::Permitted;
 use tollgate_core::turn::Turn;
@@ -36,15 +37,20 @@ impl Gate {
         if let Some(id) = self.comes_back(turn, &permitted, caller) {
             return Box::pin(self.resume(way, id)).await;
         }
+        failpoint::hit("admit");
         let (admitted, running) = match self.limits.admit((turn, by), permitted) {
             Ok(admitted) => admitted,
             Err(exceeded) if is_tool => return Ok(Reply::Tool(answer::exceeded(&exceeded))),
             Err(exceeded) => return Err(exceeded.into()),
         };
         way.course.passed(Step::Admitted, way.course.began, self.clock.now());
-        match approval::clear((turn, by), admitted, rand::random) {
+        failpoint::hit("clear");
+        match approval::clear((turn, by), admitted, self.clock.now(), rand::random) {
             Clearance::Clear(cleared) => self.carry_out(way, cleared).await,
             Clearance::Ask(held) => {
+                if matches!(held.why(), Why::Tainted { .. }) {
+                    self.taints.count_asked();
+                }
                 drop(running);
                 Box::pin(self.ask(way, held)).await
             }
@@ -59,6 +65,7 @@ impl Gate {
         let Way { turn, caller, course } = way;
         let is_tool = cleared.permitted().tool().is_some();
         let limits = self.registry.current().charter.limits;
+        failpoint::hit("plan");
         let planned = match plan::plan(turn, cleared, self.clock.now(), limits) {
             Ok(planned) => planned,
             Err(late) if is_tool => return Ok(answer::failed(Status::Timeout, &late.to_string())),
@@ -76,19 +83,43 @@ impl Gate {
                 None => Over::timed_out(),
             },
         };
+        failpoint::hit("shape");
         let back = self.clock.now();
         let shaping = course.enter(Step::Shaped, back);
         let took = back.saturating_duration_since(planned.started());
         let tickets = Tickets { seal: &self.executor.seal, principal };
         let (planned, reused, results) = (&planned, over.reused, &*self.results);
         let masker = screen::of_results(&self.registry.current().charter);
-        let finish =
-            answer::Finish { planned, caller, took, reused, principal, results, tickets, masker };
+        let (origin, form) = self.origin(planned.permitted().server());
+        let finish = answer::Finish {
+            planned,
+            caller,
+            took,
+            reused,
+            actor: &turn.actor(),
+            results,
+            tickets,
+            masker,
+            origin: &origin,
+            form,
+        };
         let reply = finish.reply(over.ran).await;
+        if says_something(&reply) {
+            self.note_origin(turn, &origin);
+        }
         course.leave(shaping, self.clock.now());
         if let (Some(unjudged), Ok(Reply::Tool(outcome))) = (&over.unjudged, &reply) {
             self.executor.judged(unjudged, outcome.status);
         }
         reply
+    }
+}
+
+/// Whether words of the server are in it, and not only ours about it.
+fn says_something(reply: &Result<Reply, CallError>) -> bool {
+    match reply {
+        Ok(Reply::Tool(outcome)) => outcome.origin.is_some(),
+        Ok(Reply::Result(_) | Reply::InputRequired(_) | Reply::Task(_)) => true,
+        Err(error) => matches!(error, CallError::Upstream(_)),
     }
 }

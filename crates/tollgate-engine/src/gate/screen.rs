@@ -6,7 +6,7 @@ use serde_json::value::RawValue;
 use tollgate_core::call::Request;
 use tollgate_core::json;
 use tollgate_core::mask::Masker;
-use tollgate_mcp::large::{LARGE, aside};
+use tollgate_mcp::large::{aside, is_too_large_here};
 
 use crate::caller::Retry;
 use crate::charter::Charter;
@@ -55,12 +55,11 @@ impl Screen {
 
     /// What is to go on instead; `None`: the text as it is.
     async fn masked(&self, text: &str) -> Result<Option<Box<RawValue>>, Secretive> {
-        let masked = match text.len() <= LARGE {
-            true => self.masker.json(text),
-            false => {
-                let (text, masker) = (text.to_owned(), Arc::clone(&self.masker));
-                aside(text.len(), move || masker.json(&text)).await
-            }
+        let masked = if is_too_large_here(text.len()) {
+            let (text, masker) = (text.to_owned(), Arc::clone(&self.masker));
+            aside(text.len(), move || masker.json(&text)).await
+        } else {
+            self.masker.json(text)
         };
         match (masked, self.wanted) {
             (None, _) | (Some(_), MaskedArguments::Passed) => Ok(None),

@@ -19,7 +19,7 @@ use tollgate_core::json::{Object, raw, raw_value};
 use tollgate_core::names::NamePattern;
 use tollgate_core::policy::Refusal;
 use tollgate_core::standing;
-use tollgate_core::turn::{Principal, Turn};
+use tollgate_core::turn::{Actor, Principal, Turn};
 use tollgate_mcp::client::{Answer, AnswerKind, Event, Events, Progress};
 use tollgate_mcp::meta::ClientFacts;
 use tollgate_mcp::tasks::{self, Task};
@@ -50,6 +50,7 @@ mod leave;
 mod limits;
 mod reuse;
 mod secrets;
+mod simulation;
 mod trust;
 
 /// What a scripted server gets to see of a job.
@@ -274,7 +275,7 @@ impl TestGate {
 
     fn turn_of(&self, principal: &str) -> Turn {
         let principal = Principal::named(principal);
-        let asked = Asked::by(principal);
+        let asked = Asked::by(Actor::endless(principal));
         self.gate.turn(asked).unwrap()
     }
 

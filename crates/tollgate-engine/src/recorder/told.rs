@@ -77,5 +77,6 @@ pub(super) fn end(span: &mut Span, record: &CallRecord) {
         End::Refused => span.refused("refused", detail),
         End::Failed => span.failed(OTHER, detail),
         End::Cancelled => span.failed(CANCELLED, detail),
+        End::Revoked => span.failed("revoked", detail),
     }
 }

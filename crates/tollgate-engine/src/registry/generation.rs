@@ -6,9 +6,10 @@ use quick_cache::sync::Cache;
 use tollgate_core::agent::{Agent, Wish};
 use tollgate_core::budget::Tier;
 use tollgate_core::catalog::Catalog;
-use tollgate_core::filter::{self, Explained, Narrow, Sieve};
+use tollgate_core::filter::{self, Explained, Level, Narrow, Sieve};
 use tollgate_core::glob::Glob;
 use tollgate_core::id::{AgentId, ToolId};
+use tollgate_core::lease::Revoked;
 use tollgate_core::view::View;
 
 use crate::charter::{Charter, UnknownAgent};
@@ -86,6 +87,34 @@ impl Generation {
             agent: &self.charter.agents[agent],
             request: seen.request,
             tier,
+        }
+    }
+
+    pub(crate) fn has_agent(&self, agent: &AgentId) -> bool {
+        self.charter.agents.iter().any(|known| known.id == *agent)
+    }
+
+    /// Why the agent may not have the tool any more, if the operator took it away. A tool that is
+    /// only away, doubted or too slow was not.
+    pub(crate) fn taken_away(&self, agent: &AgentId, tool: &ToolId) -> Option<Revoked> {
+        let at = self.charter.agents.iter().position(|known| known.id == *agent)?;
+        let seen = Seen { agent: None, wish: Wish::Ceiling, principal: None, request: None };
+        let sieve = self.sieve(at, Tier::Deep, seen);
+        let explained = filter::explain_one(&self.catalog, &sieve, tool)?;
+        let (level, why) = explained.stopped?;
+        match level {
+            Level::Server | Level::Switch | Level::House | Level::Environment | Level::Agent => {
+                let why =
+                    format!("`{tool}` was taken from agent `{agent}` ({}: {why})", level.as_str());
+                Some(Revoked::because(why))
+            }
+            Level::Catalog
+            | Level::Trust
+            | Level::Away
+            | Level::Principal
+            | Level::Request
+            | Level::Tier
+            | Level::Code => None,
         }
     }
 

@@ -5,7 +5,7 @@ use parking_lot::Mutex;
 use tollgate_core::call::{Handle, Outcome, Status};
 use tollgate_core::json::raw;
 use tollgate_core::shaping;
-use tollgate_core::turn::Principal;
+use tollgate_core::turn::{Actor, Principal};
 
 use super::{Bounds, Kept, Read, Results};
 use crate::clock::Clock;
@@ -47,8 +47,8 @@ impl Desk {
     fn keep(&self, principal: &str, bytes: usize) -> Handle {
         let handle = self.results.spare(bytes).expect("it is not too large");
         let outcome = Outcome { handle: Some(handle), ..sized(bytes) };
-        let kept = Kept { tool: "s_t".to_owned(), outcome, page_bytes: 1_000 };
-        self.results.keep(&Principal::named(principal), kept);
+        let kept = Kept { tool: "s_t".to_owned(), outcome, page_bytes: 1_000, raw: None };
+        self.results.keep(&Actor::endless(Principal::named(principal)), kept);
         handle
     }
 
@@ -90,7 +90,8 @@ fn what_is_kept_is_read_by_its_principal_until_its_time_is_over() {
 fn s_14_anothers_result_is_not_there() {
     let desk = Desk::new(SMALL);
     let handle = desk.keep("ada", 100);
-    let (pending, _promise) = desk.results.expect(&Principal::named("ada"), "s_t", 1_000);
+    let (pending, _promise) =
+        desk.results.expect(Actor::endless(Principal::named("ada")), "s_t", 1_000);
     for handle in [handle, pending] {
         assert_eq!(desk.read("bob", handle), desk.read("bob", Handle::from_bits(7)));
     }
@@ -107,7 +108,8 @@ fn handles_are_not_alike() {
 #[test]
 fn what_is_expected_is_pending_until_it_is_there() {
     let desk = Desk::new(SMALL);
-    let (handle, promise) = desk.results.expect(&Principal::named("ada"), "s_t", 1_000);
+    let (handle, promise) =
+        desk.results.expect(Actor::endless(Principal::named("ada")), "s_t", 1_000);
     assert_eq!(promise.handle(), handle);
     desk.wait(7);
     assert_eq!(desk.read("ada", handle), "pending 7");
@@ -124,7 +126,8 @@ fn what_is_expected_is_pending_until_it_is_there() {
 #[test]
 fn a_promise_that_nobody_keeps_is_an_error() {
     let desk = Desk::new(SMALL);
-    let (handle, promise) = desk.results.expect(&Principal::named("ada"), "s_t", 1_000);
+    let (handle, promise) =
+        desk.results.expect(Actor::endless(Principal::named("ada")), "s_t", 1_000);
     drop(promise);
     assert!(desk.read("ada", handle).starts_with("error "));
 }
@@ -159,14 +162,16 @@ fn one_principal_does_not_crowd_out_another() {
 #[test]
 fn a_promise_is_kept_even_if_its_place_was_taken() {
     let desk = Desk::new(SMALL);
-    let (handle, promise) = desk.results.expect(&Principal::named("ada"), "s_t", 1_000);
+    let (handle, promise) =
+        desk.results.expect(Actor::endless(Principal::named("ada")), "s_t", 1_000);
     for _ in 0..4 {
         desk.keep("ada", 10);
     }
     assert_eq!(desk.read("ada", handle), "unknown");
     promise.keep(sized(100));
     assert_eq!(desk.read("ada", handle), "ok 100");
-    let (handle, promise) = desk.results.expect(&Principal::named("ada"), "s_t", 1_000);
+    let (handle, promise) =
+        desk.results.expect(Actor::endless(Principal::named("ada")), "s_t", 1_000);
     for _ in 0..4 {
         desk.keep("ada", 10);
     }

@@ -11,7 +11,7 @@ use tollgate_core::filter::{House, Switch};
 use tollgate_core::glob::Glob;
 use tollgate_core::id::{AgentId, ServerId};
 use tollgate_core::json::Object;
-use tollgate_core::turn::{Principal, Turn};
+use tollgate_core::turn::{Actor, Principal, Turn};
 use tollgate_mcp::meta::ClientFacts;
 
 use super::{Parts, Running, start};
@@ -94,7 +94,7 @@ impl Stage {
     }
 
     fn turn(&self) -> Turn {
-        self.running.gate.turn(Asked::by(Principal::local())).unwrap()
+        self.running.gate.turn(Asked::by(Actor::endless(Principal::local()))).unwrap()
     }
 
     fn names(&self) -> Vec<String> {
@@ -152,21 +152,35 @@ async fn r_29_servers_that_did_not_change_keep_their_process() {
 }
 
 #[tokio::test]
-async fn a_call_that_runs_ends_well_though_its_server_and_its_agent_are_taken_out() {
+async fn a_call_that_runs_ends_well_though_its_server_is_taken_out() {
     let stage = Stage::open(&[server("a")]).await;
     let turn = stage.turn();
     let running = stage.call(&turn, "a_pid", 700);
     let change = async {
         tokio::time::sleep(Duration::from_millis(200)).await;
-        let other = Agent { id: AgentId::parse("other").unwrap(), ..Agent::implicit() };
-        let next = Settings { agents: vec![other], ..stage.settings(&[]) };
-        stage.change(&next).await
+        stage.change(&stage.settings(&[])).await
     };
     let (said, change) = tokio::join!(running, change);
     assert_eq!(change, "removed a");
     assert!(said.parse::<u32>().is_ok(), "{said}");
     let late = stage.call(&turn, "a_pid", 0).await;
     assert!(late.contains("not configured any more"), "{late}");
+    stage.running.gate.stop().await;
+}
+
+#[tokio::test]
+async fn a_call_that_runs_is_stopped_when_its_agent_is_taken_out() {
+    let stage = Stage::open(&[server("a")]).await;
+    let turn = stage.turn();
+    let running = stage.call(&turn, "a_pid", 600_000);
+    let change = async {
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        let other = Agent { id: AgentId::parse("other").unwrap(), ..Agent::implicit() };
+        let next = Settings { agents: vec![other], ..stage.settings(&[server("a")]) };
+        stage.change(&next).await
+    };
+    let (said, _) = tokio::join!(running, change);
+    assert!(said.contains("agent `default` was taken out of the config"), "{said}");
     assert_eq!(stage.turn().view.agent.as_str(), "other");
     stage.running.gate.stop().await;
 }

@@ -8,6 +8,7 @@ use http::header::AUTHORIZATION;
 use http::{HeaderName, HeaderValue, StatusCode};
 use tollgate_core::id::ServerId;
 use tollgate_core::secret::Secret;
+use tollgate_core::secret_values;
 use tollgate_mcp::client::Credentials;
 
 use super::Context;
@@ -15,9 +16,10 @@ use crate::settings::{Auth, Endpoint};
 use crate::web::{fetch, place};
 
 pub mod authorize;
-mod challenge;
+pub(crate) mod challenge;
 mod client_credentials;
-mod discovery;
+pub(crate) mod discovery;
+mod http_client;
 pub mod login;
 mod token;
 
@@ -68,13 +70,14 @@ impl Credentials for Token {
     }
 }
 
-/// Written with or without the word Bearer.
+/// Written with or without the word Bearer. Masked wherever it turns up, from now on.
 fn bearer(token: &Secret) -> Result<HeaderValue, String> {
     let token = token.reveal().trim();
     let bare = match token.split_once(' ') {
         Some((scheme, rest)) if scheme.eq_ignore_ascii_case("bearer") => rest.trim_start(),
         _ => token,
     };
+    secret_values::obtain(bare);
     let mut value = HeaderValue::try_from(format!("Bearer {bare}"))
         .map_err(|_| "the token has characters that no header may hold".to_owned())?;
     value.set_sensitive(true);

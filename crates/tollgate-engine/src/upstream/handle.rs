@@ -12,6 +12,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tollgate_core::breaker::Outcome;
 use tollgate_core::id::ServerId;
 use tollgate_core::secret::Secret;
+use tollgate_core::secret_values::{self, Judgement};
 use tollgate_mcp::Era;
 use tollgate_mcp::client::{Answer, Request, RequestError};
 use tollgate_mcp::tasks::{self, Task};
@@ -70,6 +71,7 @@ pub struct Upstream {
 impl Upstream {
     /// Returns at once; the server comes up on its own. Must be called within a runtime.
     pub fn start(server: Server, context: &Context) -> Arc<Self> {
+        mask_secrets(&server);
         let log = Arc::new(Log::new(server.id.clone(), secrets(&server)));
         let connector = connect::connector(&server, &log, context);
         Self::supervised(server, context, log, connector)
@@ -320,6 +322,7 @@ impl Line for Live {
 
     async fn run(&self, job: Job<'_>) -> Result<Answer, Failure> {
         let mut pass = self.turnstile.enter(job.until).await?;
+        tollgate_core::failpoint::hit("upstream");
         job.departure.note();
         let Job { method, params, client, mirrored, events, progress, waits, trace, .. } = job;
         let trace = trace.map(Arc::as_ref);
@@ -385,6 +388,27 @@ fn place(transport: &Transport) -> Place {
     let usual = if url.scheme_str() == Some("https") { 443 } else { 80 };
     let host = url.host().unwrap_or_default().to_owned();
     Place::Web { host, port: url.port_u16().unwrap_or(usual) }
+}
+
+/// Masks what the server is given, wherever it turns up. Most of it stands in the config and is known;
+/// a server that is only tried out is not.
+fn mask_secrets(server: &Server) {
+    let values = match &server.transport {
+        Transport::Stdio(command) => &command.env,
+        Transport::StreamableHttp(endpoint) | Transport::Sse(endpoint) => &endpoint.headers,
+    };
+    for (name, value) in values {
+        if secret_values::judge(name, value.reveal()) == Judgement::Masked {
+            secret_values::obtain(value.reveal());
+        }
+    }
+    if let Transport::Stdio(command) = &server.transport {
+        for flag in command.words.windows(2).filter(|two| two[0].starts_with('-')) {
+            if secret_values::sounds_secret(&flag[0]) && !flag[0].contains('=') {
+                secret_values::obtain(&flag[1]);
+            }
+        }
+    }
 }
 
 /// What must not show in the lines that a server writes.

@@ -9,6 +9,7 @@ use arc_swap::ArcSwapOption;
 use parking_lot::Mutex;
 use tokio::sync::watch;
 use tollgate_core::id::ServerId;
+use tollgate_core::secret_values;
 use tollgate_core::text::shortened;
 use tollgate_mcp::client::SharedConnection;
 use tracing::{debug, info};
@@ -138,7 +139,8 @@ impl Shared {
     /// Moves to `state`; `more` sets the rest. `since` stays if the state does. A reason may have
     /// the server's own words in it, of which there may be many.
     pub(super) fn set(&self, state: State, reason: &str, more: impl FnOnce(&mut Status)) {
-        let (wall, reason) = (self.clock.wall(), &*shortened(reason, LONGEST_REASON));
+        let wall = self.clock.wall();
+        let reason = &*shortened(&secret_values::mask(reason), LONGEST_REASON);
         let mut moved = false;
         self.status.send_modify(|status| {
             if status.state != state {

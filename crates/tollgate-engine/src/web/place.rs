@@ -9,6 +9,8 @@ pub struct Place {
     pub origin: String,
     /// Empty, or begins with `/` and does not end with one.
     pub path: String,
+    /// As written, at least `/`.
+    full_path: String,
     host: String,
     secure: bool,
 }
@@ -25,6 +27,7 @@ impl Place {
         Ok(Self {
             origin: format!("{scheme}://{}", authority.as_str().to_ascii_lowercase()),
             path: uri.path().trim_end_matches('/').to_owned(),
+            full_path: uri.path().to_owned(),
             host: authority.host().to_ascii_lowercase(),
             secure: scheme == "https",
         })
@@ -49,12 +52,17 @@ impl Place {
         format!("{}{}/.well-known/{name}", self.origin, self.path)
     }
 
-    /// Whether `other` is this place, or below it.
+    /// Whether `other` is this place, or below it. `/mcp/` is below `/mcp`, and not the same.
     pub fn covers(&self, other: &Self) -> bool {
         self.origin == other.origin
-            && other.path.strip_prefix(&self.path).is_some_and(|rest| {
-                rest.is_empty() || rest.starts_with('/') || self.path.is_empty()
+            && other.full_path.strip_prefix(&self.full_path).is_some_and(|rest| {
+                rest.is_empty() || rest.starts_with('/') || self.full_path.ends_with('/')
             })
+    }
+
+    /// Whether both URLs name the same issuer. At the root a slash makes no difference.
+    pub fn is_same_issuer(&self, other: &Self) -> bool {
+        self.origin == other.origin && self.full_path == other.full_path
     }
 
     /// Secrets go over TLS; without, only from this machine to itself.

@@ -53,10 +53,11 @@ impl RelativePath {
         if text.contains('\\') {
             return Err(Invalid::Backslash);
         }
+        // First, or `./C:` would pass for a name.
+        let text = text.strip_prefix("./").unwrap_or(text);
         if text.starts_with('/') || starts_with_drive(text) {
             return Err(Invalid::Absolute);
         }
-        let text = text.strip_prefix("./").unwrap_or(text);
         if matches!(text, "" | ".") {
             return Err(Invalid::Empty);
         }

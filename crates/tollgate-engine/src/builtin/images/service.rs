@@ -11,6 +11,7 @@ use http_body_util::Full;
 use serde::Deserialize;
 use serde_json::json;
 use tollgate_core::secret::Secret;
+use tollgate_core::secret_values;
 use tollgate_core::text::shortened;
 
 use crate::clock::{Clock as _, SystemClock};
@@ -138,6 +139,6 @@ impl Service {
         for secret in secrets.filter(|secret| !secret.is_empty()) {
             message = message.replace(secret, "***");
         }
-        Some(shortened(&message, 300))
+        Some(shortened(&secret_values::mask(&message), 300))
     }
 }

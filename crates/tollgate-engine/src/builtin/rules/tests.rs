@@ -83,7 +83,7 @@ async fn an_unknown_id_or_system_is_told_with_those_that_are_near() {
 }
 
 #[tokio::test]
-async fn b_me_bad_input_gets_a_short_answer() {
+async fn b_me_4_bad_input_gets_a_short_answer() {
     let long = "grapple ".repeat(12_800);
     for text in ["🎲🎲", "\u{0}", "\"", "*", "NEAR(", "a OR", "' OR 1=1 --", &long, "\u{202e}x"]
     {

@@ -2,7 +2,7 @@
 
 use tollgate_core::call::{Kind, Request};
 use tollgate_core::json::Object;
-use tollgate_core::turn::Principal;
+use tollgate_core::turn::{Actor, Principal};
 use tollgate_mcp::meta::ClientFacts;
 
 use super::super::background::Background;
@@ -13,7 +13,7 @@ use crate::gate::Asked;
 impl Stage {
     /// Somebody's own call.
     async fn call(&self, name: &str) {
-        let asked = Asked::by(Principal::local());
+        let asked = Asked::by(Actor::endless(Principal::local()));
         let turn = self.gate.turn(asked).unwrap();
         let params = format!(r#"{{"name":"{name}","arguments":{{"n":7}}}}"#);
         let request = Request { kind: Kind::CallTool, params: Object::parse(&params).unwrap() };

@@ -58,6 +58,7 @@ impl Line for Desk {
 
     async fn run(&self, job: Job<'_>) -> Result<Answer, Failure> {
         job.departure.note();
+        tollgate_core::failpoint::hit("code");
         let name = job.params.string("name");
         let Some(means) = name.as_deref().and_then(Means::named) else {
             let error = ErrorObject::new(code::METHOD_NOT_FOUND, "code mode has tools only");

@@ -1,11 +1,12 @@
 //! The calls of a program, one by one through the gate, and what the program gets for them.
 
+use std::borrow::Cow;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use async_trait::async_trait;
 use futures_util::{StreamExt as _, stream};
 use tokio::sync::mpsc;
-use tollgate_core::approval;
+use tollgate_core::approval::{self, Why};
 use tollgate_core::call::{Extent, Kind, Outcome, Request, Retry, Status};
 use tollgate_core::json::Object;
 use tollgate_core::shaping::{self, Caps, Wording};
@@ -86,10 +87,18 @@ impl Host<'_> {
             let outcome = self.gate.decline(self.turn, request, (&message, TAKEN_AWAY)).await;
             return answer(tool, outcome).await;
         }
-        let asks = approval::why(self.turn, caller.decided_by, tool);
-        if let (Some(why), Unapproved::Refused) = (asks, self.unapproved) {
+        let now = self.gate.clock.now();
+        let asks = approval::why(self.turn, caller.decided_by, tool, now);
+        if let (Some(why), Unapproved::Refused) = (&asks, self.unapproved) {
             let message = format!("`{}` is not called in a program: {why}", tool.exposed);
-            let outcome = self.gate.decline(self.turn, request, (&message, UNAPPROVED)).await;
+            let because = match why {
+                Why::Tainted { .. } => {
+                    self.gate.taints.count_refused();
+                    Cow::Owned(why.to_string())
+                }
+                Why::Always | Why::NotAutomatic | Why::Destructive => Cow::Borrowed(UNAPPROVED),
+            };
+            let outcome = self.gate.decline(self.turn, request, (&message, because)).await;
             return answer(tool, outcome).await;
         }
         // Whoever has to agree takes the time that people take; the call then keeps to its own.

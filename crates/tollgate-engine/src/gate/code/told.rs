@@ -34,6 +34,9 @@ pub(super) fn outcome(ran: &Result<Ended, NotRun>) -> Outcome {
             Told::Failed(text) => shaping::failure(Status::Error, &text, ended.took),
         },
         Err(NotRun::Exceeded(exceeded)) => answer::exceeded(exceeded),
+        Err(NotRun::Revoked(why)) => {
+            shaping::failure(Status::Denied, &why.to_string(), Duration::ZERO)
+        }
         Err(NotRun::Unavailable(why)) => {
             shaping::failure(Status::Offline, &why.to_string(), Duration::ZERO)
         }

@@ -37,7 +37,7 @@ async fn s_29_what_is_not_in_the_view_cannot_be_called() {
         let reply = test.call(&params, Caller::silent(&client)).await;
         assert!(matches!(reply, Err(CallError::Refused(Refusal::UnknownTool { .. }))), "{name}");
     }
-    let asked = Asked { agent: Some("nobody"), ..Asked::by(Principal::local()) };
+    let asked = Asked { agent: Some("nobody"), ..Asked::by(Actor::endless(Principal::local())) };
     assert!(test.gate.turn(asked).is_err());
     assert!(AgentId::parse("default").is_ok());
 }

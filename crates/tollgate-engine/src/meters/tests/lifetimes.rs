@@ -3,7 +3,7 @@ use serde_json::{Map, Value};
 use tollgate_core::call::{Kind, Request};
 use tollgate_core::id::ToolName;
 use tollgate_core::json::Object;
-use tollgate_core::turn::Principal;
+use tollgate_core::turn::{Actor, Principal};
 use tollgate_mcp::meta::ClientFacts;
 
 use super::*;
@@ -39,7 +39,7 @@ fn settings(data: &std::path::Path) -> Settings {
 
 async fn wait(gate: &Gate, millis: &str) {
     let principal = Principal::named("ada");
-    let turn = gate.turn(Asked::by(principal)).unwrap();
+    let turn = gate.turn(Asked::by(Actor::endless(principal))).unwrap();
     let params = format!("{{\"name\":\"wait\",\"arguments\":{{\"millis\":{millis}}}}}");
     let request = Request { kind: Kind::CallTool, params: Object::parse(&params).unwrap() };
     let client = ClientFacts::default();

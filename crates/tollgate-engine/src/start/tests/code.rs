@@ -122,7 +122,7 @@ impl Bench {
     }
 
     fn turn(&self) -> Turn {
-        self.gate().turn(Asked::by(Principal::named("ada"))).unwrap()
+        self.gate().turn(Asked::by(Actor::endless(Principal::named("ada")))).unwrap()
     }
 
     async fn ask(&self, source: &str, caller: Caller<'_>) -> Result<Reply, CallError> {
@@ -428,7 +428,7 @@ async fn a_tier_takes_slow_tools_from_programs_too() {
     let bench = Bench::open(coder(), |_| {}).await;
     let view = |tier| {
         let budget = tollgate_core::agent::Wish::Override(tier);
-        let asked = Asked { budget, ..Asked::by(Principal::named("ada")) };
+        let asked = Asked { budget, ..Asked::by(Actor::endless(Principal::named("ada"))) };
         bench.gate().turn(asked).unwrap()
     };
     // Nothing is known of the lab's tools: they are standard.

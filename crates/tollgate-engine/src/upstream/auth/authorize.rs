@@ -5,26 +5,29 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
-use bytes::Bytes;
 use futures_util::future::BoxFuture;
 use http::header::AUTHORIZATION;
 use http::{HeaderName, HeaderValue, StatusCode};
-use http_body_util::Full;
 use rmcp::transport::auth::{
     AuthError, AuthorizationCallback, AuthorizationManager, AuthorizationRequest,
-    AuthorizationSession, OAuthHttpClient, OAuthHttpClientFuture, OAuthHttpRequest,
+    AuthorizationSession,
 };
 use tokio::sync::Mutex;
 use tollgate_core::secret::Secret;
 use tollgate_mcp::client::Credentials;
 
 use super::bearer;
-use super::challenge::Challenge;
-use super::fetch::Fetch;
+use super::challenge::{Challenge, MAX_CHALLENGE_BYTES};
+use super::http_client::{OauthHttpClient, words};
 use super::login::Kept;
 use super::place::Place;
+use super::token;
+
+/// A page that somebody consented on later than this is not what they were shown.
+const CONSENT_TIMEOUT: Duration = Duration::from_secs(600);
 
 /// What there is to know before anybody is asked.
 #[derive(Debug, Clone)]
@@ -34,6 +37,8 @@ pub struct Authorization {
     /// Where the browser is sent back to.
     pub redirect_uri: String,
     pub identity: Identity,
+    /// The authorization server that it must be; `None`: whichever the server names.
+    pub issuer: Option<String>,
     /// Empty: what the server asks for.
     pub scopes: Vec<String>,
 }
@@ -63,11 +68,17 @@ pub struct AuthorizationCode {
 
 #[derive(Default)]
 struct Grant {
-    manager: Option<AuthorizationManager>,
+    session: Option<Session>,
     /// Why the last attempt came to nothing; told once.
     failure: Option<String>,
     /// Scopes that were asked for after a 403. Asking for them again would change nothing.
     stepped_up: Vec<String>,
+}
+
+/// The library's side of a grant, and the client that it sends with.
+struct Session {
+    manager: AuthorizationManager,
+    client: Arc<OauthHttpClient>,
 }
 
 impl AuthorizationCode {
@@ -87,24 +98,62 @@ impl AuthorizationCode {
     }
 
     /// Discovery, registration, consent, token.
-    async fn authorize(&self, challenge: Option<&str>) -> Result<AuthorizationManager, String> {
+    async fn authorize(&self, challenge: Option<&str>) -> Result<Session, String> {
         let asked = &self.authorization;
-        let client = Arc::new(Client::new(&asked.server_url)?);
-        let url = asked.server_url.as_str();
-        let mut manager = AuthorizationManager::new_with_oauth_http_client(url, client)
+        let client = Arc::new(OauthHttpClient::new(&asked.server_url)?);
+        let (url, sending) = (asked.server_url.as_str(), Arc::clone(&client));
+        let mut manager = AuthorizationManager::new_with_oauth_http_client(url, sending)
             .await
             .map_err(|error| words(&error))?;
         if let Some(kept) = &self.kept {
             manager.set_credential_store(kept.clone());
         }
+        let challenge = challenge.filter(|challenge| challenge.len() <= MAX_CHALLENGE_BYTES);
         let found = manager.resolve_metadata_from_challenge(challenge).await;
-        manager.set_metadata(found.map_err(|error| words(&error))?.metadata);
-        let session = AuthorizationSession::new(manager, self.request())
-            .await
-            .map_err(|(_, error)| words(&error))?;
+        let found = found.map_err(|error| client.explain(&error))?;
+        client.check_metadata(&found)?;
+        self.check_issuer(found.metadata.issuer.as_deref()).await?;
+        let is_discovered = found.source.is_discovered();
+        manager.set_metadata(found.metadata);
+        let session = AuthorizationSession::new(manager, self.request()).await;
+        let session = session.map_err(|(_, error)| {
+            let why = client.explain(&error);
+            if is_discovered {
+                return why;
+            }
+            let answers = client.unusable_answers();
+            format!("the server publishes no OAuth metadata that can be used ({answers}); {why}")
+        })?;
         let url = session.get_authorization_url().to_owned();
-        self.consent(&session.auth_manager, url).await?;
-        Ok(session.auth_manager)
+        let session = Session { manager: session.auth_manager, client };
+        self.consent(&session, url).await?;
+        Ok(session)
+    }
+
+    /// A client secret is for one authorization server: the one that the operator named, or else
+    /// the one that it was first used with. No server can have it sent elsewhere.
+    async fn check_issuer(&self, found: Option<&str>) -> Result<(), String> {
+        let asked = &self.authorization;
+        let named = found.unwrap_or("none");
+        if let Some(wanted) = &asked.issuer {
+            let is_wanted = match (Place::parse(wanted), found.map(Place::parse)) {
+                (Ok(wanted), Some(Ok(found))) => wanted.is_same_issuer(&found),
+                _ => false,
+            };
+            return is_wanted.then_some(()).ok_or_else(|| {
+                format!("the server's authorization server is `{named}`, and not `{wanted}` as `issuer` says")
+            });
+        }
+        let has_secret =
+            matches!(asked.identity, Identity::Registered { client_secret: Some(_), .. });
+        let Some(kept) = self.kept.as_ref().filter(|_| has_secret) else { return Ok(()) };
+        match kept.issuer().await? {
+            Some(before) if found != Some(before.as_str()) => Err(format!(
+                "the server's authorization server was `{before}` and is `{named}` now; the client \
+                 secret is not sent there unless `issuer` says so"
+            )),
+            _ => Ok(()),
+        }
     }
 
     fn request(&self) -> AuthorizationRequest {
@@ -129,18 +178,25 @@ impl AuthorizationCode {
         }
     }
 
-    async fn consent(&self, manager: &AuthorizationManager, url: String) -> Result<(), String> {
+    async fn consent(&self, session: &Session, url: String) -> Result<(), String> {
         // Nothing but a web page is ever shown to anybody, and none in clear over a network.
         let server = Place::parse(&self.authorization.server_url)?;
         Place::parse(&url)?.may_get_secrets_from(&server)?;
-        let redirected = (self.open)(url).await?;
+        let redirected = tokio::time::timeout(CONSENT_TIMEOUT, (self.open)(url)).await;
+        let redirected =
+            redirected.map_err(|_| "nobody consented within 10 minutes".to_owned())??;
+        if let Some(code) = refusal_code(&redirected) {
+            return Err(format!("the authorization server refused: `{code}`"));
+        }
         let callback =
             AuthorizationCallback::from_redirect_url(&redirected).map_err(|error| words(&error))?;
         let issuer = callback.issuer.as_deref();
-        manager
+        session.client.begin_step();
+        session
+            .manager
             .exchange_code_for_token_with_issuer(&callback.code, &callback.csrf_token, issuer)
             .await
-            .map_err(|error| words(&error))?;
+            .map_err(|error| session.client.explain(&error))?;
         self.generation.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
@@ -149,12 +205,13 @@ impl AuthorizationCode {
     async fn step_up(&self, grant: &mut Grant, challenge: &Challenge) -> Result<bool, String> {
         let insufficient = challenge.error.as_deref() == Some("insufficient_scope");
         let news = challenge.scopes.iter().any(|scope| !grant.stepped_up.contains(scope));
-        let Some(manager) = grant.manager.as_ref().filter(|_| insufficient && news) else {
+        let Some(session) = grant.session.as_ref().filter(|_| insufficient && news) else {
             return Ok(false);
         };
         let scopes = challenge.scopes.join(" ");
-        let url = manager.request_scope_upgrade(&scopes).await.map_err(|error| words(&error))?;
-        self.consent(manager, url).await?;
+        let upgrade = session.manager.request_scope_upgrade(&scopes).await;
+        let url = upgrade.map_err(|error| words(&error))?;
+        self.consent(session, url).await?;
         grant.stepped_up.extend(challenge.scopes.iter().cloned());
         Ok(true)
     }
@@ -168,16 +225,17 @@ impl Credentials for AuthorizationCode {
         if let Some(reason) = grant.failure.take() {
             return Err(reason);
         }
-        let Some(manager) = &grant.manager else {
+        let Some(session) = &grant.session else {
             return Ok(Vec::new());
         };
-        match manager.get_access_token().await {
+        session.client.begin_step();
+        match session.manager.get_access_token().await {
             Ok(token) => Ok(vec![(AUTHORIZATION, bearer(&Secret::new(token))?)]),
             Err(AuthError::AuthorizationRequired) => {
-                grant.manager = None;
+                grant.session = None;
                 Ok(Vec::new())
             }
-            Err(error) => Err(words(&error)),
+            Err(error) => Err(session.client.explain(&error)),
         }
     }
 
@@ -197,39 +255,17 @@ impl Credentials for AuthorizationCode {
             });
         }
         match self.authorize(challenge).await {
-            Ok(manager) => grant.manager = Some(manager),
+            Ok(session) => grant.session = Some(session),
             Err(reason) => grant.failure = Some(reason),
         }
         true
     }
 }
 
-/// Takes the requests of rmcp: bounded, never redirected, nothing in clear over a network, and where
-/// the server is public to nothing but public places.
-pub(super) struct Client {
-    fetch: Fetch,
-    server: Place,
-}
-
-impl Client {
-    pub(super) fn new(server_url: &str) -> Result<Self, String> {
-        Ok(Self { fetch: Fetch::new(server_url)?, server: Place::parse(server_url)? })
-    }
-}
-
-impl OAuthHttpClient for Client {
-    fn execute(&self, request: OAuthHttpRequest) -> OAuthHttpClientFuture<'_> {
-        Box::pin(async move {
-            let request = request.request.map(|body| Full::new(Bytes::from(body)));
-            let url = request.uri().to_string();
-            Place::parse(&url)?.may_get_secrets_from(&self.server)?;
-            let response = self.fetch.exchange(&url, request).await?;
-            Ok(response.map(|body| body.to_vec()))
-        })
-    }
-}
-
-/// What the library says, fit to be shown.
-pub(super) fn words(error: &AuthError) -> String {
-    error.to_string().chars().filter(|letter| !letter.is_control()).take(300).collect()
+/// What an authorization server gave as its reason for not giving a code, if it gave one.
+fn refusal_code(redirected: &str) -> Option<String> {
+    let query = redirected.split_once('?')?.1.split('#').next()?;
+    let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    let (_, code) = pairs.find(|(name, _)| *name == "error")?;
+    Some(token::error_code(code))
 }

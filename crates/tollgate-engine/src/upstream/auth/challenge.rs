@@ -1,20 +1,21 @@
 //! Reads `www-authenticate`, as lenient as it must be: servers write it in many ways. Pure.
 
-const LONGEST: usize = 16 << 10;
+/// Of a header that is read at all.
+pub(super) const MAX_CHALLENGE_BYTES: usize = 16 << 10;
 
 /// What a bearer challenge says.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Challenge {
-    pub(super) resource_metadata: Option<String>,
-    pub(super) scopes: Vec<String>,
-    pub(super) error: Option<String>,
+pub(crate) struct Challenge {
+    pub(crate) resource_metadata: Option<String>,
+    pub(crate) scopes: Vec<String>,
+    pub(crate) error: Option<String>,
 }
 
 impl Challenge {
     /// The first bearer challenge in the header, or an empty one.
-    pub(super) fn parse(header: &str) -> Self {
+    pub(crate) fn parse(header: &str) -> Self {
         let mut found = Self::default();
-        if header.len() > LONGEST {
+        if header.len() > MAX_CHALLENGE_BYTES {
             return found;
         }
         let mut scheme = "";

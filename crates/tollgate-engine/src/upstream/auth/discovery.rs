@@ -19,14 +19,14 @@ pub(super) struct TokenEndpoint {
 
 /// How the client proves who it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Method {
+pub(crate) enum Method {
     Basic,
     Post,
     /// Not said: basic, as every server must know it, then post.
     Either,
 }
 
-struct Resource {
+pub(crate) struct Resource {
     name: String,
     issuers: Vec<String>,
     scopes: Vec<String>,
@@ -43,7 +43,7 @@ pub(super) async fn discover(
         // Before protected-resource metadata the server was its own authorization server.
         None => (server.resource(), vec![server.origin.clone()], Vec::new()),
     };
-    let mut trouble = "the server names no authorization server".to_owned();
+    let mut trouble = "the resource metadata names no authorization server".to_owned();
     for issuer in issuers.iter().take(4) {
         match authorization_server(fetch, server, issuer).await {
             Ok((url, method)) => {
@@ -81,7 +81,8 @@ async fn resource(
     Ok(None)
 }
 
-fn read_resource(server: &Place, body: &Value) -> Result<Resource, String> {
+/// Of whom protected-resource metadata is, and whom it names; an error if that is somebody else.
+pub(crate) fn read_resource(server: &Place, body: &Value) -> Result<Resource, String> {
     let name = body.get("resource").and_then(Value::as_str);
     let name = name.ok_or("the resource metadata does not say which resource it is about")?;
     if !Place::parse(name)?.covers(server) {
@@ -116,7 +117,7 @@ async fn authorization_server(
     Err(format!("no metadata of the authorization server `{}`", place.origin))
 }
 
-fn read_authorization_server(
+pub(crate) fn read_authorization_server(
     server: &Place,
     issuer: &str,
     body: &Value,

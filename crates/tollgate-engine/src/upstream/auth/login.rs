@@ -17,12 +17,13 @@ use serde_json::Value;
 use tokio::sync::Mutex;
 use tollgate_core::id::ServerId;
 use tollgate_core::secret::Secret;
+use tollgate_core::secret_values;
 use tollgate_mcp::client::Credentials;
 use tollgate_store::Store;
 use tollgate_store::logins::{Holder, Login as Row};
 
-use super::authorize::{Client, words};
 use super::bearer;
+use super::http_client::OauthHttpClient;
 use super::place::Place;
 use crate::clock::Clock;
 use crate::settings::Login;
@@ -73,12 +74,23 @@ impl Kept {
         Ok(Self { store, holder: Holder { server: server.to_string(), resource } })
     }
 
+    /// The authorization server that somebody logged in at, also if its tokens are gone.
+    pub(super) async fn issuer(&self) -> Result<Option<String>, String> {
+        Ok(self.row().await?.and_then(|row| row.issuer))
+    }
+
     async fn row(&self) -> Result<Option<Row>, String> {
         self.blocking(|store, holder| store.logins().load(holder)).await
     }
 
+    /// Forgets the tokens, and not who gave them.
     async fn forget(&self) -> Result<(), String> {
-        self.blocking(|store, holder| store.logins().forget(holder)).await
+        self.blocking(|store, holder| {
+            let Some(known) = store.logins().load(holder)? else { return Ok(()) };
+            let row = Row { issuer: known.issuer, credentials: Secret::new("") };
+            store.logins().keep(holder, &row)
+        })
+        .await
     }
 
     async fn held(&self) -> Result<Option<Held>, String> {
@@ -130,6 +142,9 @@ impl Held {
     fn read(text: &str) -> Option<Self> {
         let kept: Value = serde_json::from_str(text).ok()?;
         let response = &kept["token_response"];
+        if let Some(refresh) = response["refresh_token"].as_str() {
+            secret_values::obtain(refresh);
+        }
         let seconds = |value: &Value| value.as_u64().map(Duration::from_secs);
         Some(Self {
             token: Secret::new(response["access_token"].as_str()?),
@@ -209,19 +224,42 @@ impl LoginGrant {
             Ok(()) => Ok(kept.held().await?.ok_or(Without::Consent)?.token),
             // The old one still works for a while.
             Err(_) if !held.is_over(now) => Ok(held.token),
-            Err(AuthError::AuthorizationRequired | AuthError::TokenRefreshRejected(_)) => {
-                Err(Without::Consent)
-            }
-            Err(error) => Err(Without::Other(words(&error))),
+            Err(RenewalError::Rejected) => Err(Without::Consent),
+            Err(RenewalError::Failed(why)) => Err(Without::Other(why)),
         }
     }
 
     /// Asks the issuer for another token. Only with the flight in hand.
-    async fn renew(&self, kept: &Kept) -> Result<(), AuthError> {
-        let client = Arc::new(Client::new(&self.server_url).map_err(AuthError::InternalError)?);
-        let url = self.server_url.as_str();
-        let mut manager = AuthorizationManager::new_with_oauth_http_client(url, client).await?;
+    async fn renew(&self, kept: &Kept) -> Result<(), RenewalError> {
+        let failed = RenewalError::Failed;
+        let client = Arc::new(OauthHttpClient::new(&self.server_url).map_err(failed)?);
+        let outcome = self.renew_with(kept, &client).await;
+        outcome.map_err(|error| match error {
+            AuthError::AuthorizationRequired | AuthError::TokenRefreshRejected(_) => {
+                RenewalError::Rejected
+            }
+            other => failed(client.explain(&other)),
+        })
+    }
+
+    async fn renew_with(
+        &self,
+        kept: &Kept,
+        client: &Arc<OauthHttpClient>,
+    ) -> Result<(), AuthError> {
+        let (url, sending) = (self.server_url.as_str(), Arc::clone(client));
+        let mut manager = AuthorizationManager::new_with_oauth_http_client(url, sending).await?;
         manager.set_credential_store(kept.clone());
+        let found = manager.resolve_metadata().await?;
+        client.check_metadata(&found).map_err(AuthError::MetadataError)?;
+        // Tokens of one issuer go to no other: neither to the next one that the server names, nor
+        // to the server itself, if it names none any more.
+        let issuer = kept.issuer().await.map_err(AuthError::CredentialStoreError)?;
+        if issuer.is_some() && found.metadata.issuer.is_none() {
+            let why = "the server does not name the authorization server of its tokens any more";
+            return Err(AuthError::MetadataError(why.to_owned()));
+        }
+        manager.set_metadata(found.metadata);
         if !manager.initialize_from_store().await? {
             return Err(AuthError::AuthorizationRequired);
         }
@@ -229,8 +267,16 @@ impl LoginGrant {
             let config = OAuthClientConfig::new(id, NOWHERE).with_client_secret(secret.reveal());
             manager.configure_client(config)?;
         }
+        client.begin_step();
         manager.refresh_token().await.map(drop)
     }
+}
+
+/// Why there is no new token.
+enum RenewalError {
+    /// The old ones are worth nothing any more.
+    Rejected,
+    Failed(String),
 }
 
 #[async_trait]
@@ -262,9 +308,7 @@ impl Credentials for LoginGrant {
             Ok(Some(_)) => {}
             Ok(None) | Err(_) => return true,
         }
-        let renewed = self.renew(kept).await;
-        if let Err(AuthError::AuthorizationRequired | AuthError::TokenRefreshRejected(_)) = renewed
-        {
+        if let Err(RenewalError::Rejected) = self.renew(kept).await {
             // It is worth nothing any more.
             let _ = kept.forget().await;
         }

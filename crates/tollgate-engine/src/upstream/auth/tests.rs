@@ -1,6 +1,9 @@
 //! Credentials against a small token server.
 
 mod authorize;
+mod bad_answers;
+mod hostile;
+mod issuers;
 mod login;
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
@@ -240,7 +243,7 @@ async fn check_refused(change: impl FnOnce(&Server), challenge: Option<&str>, ex
 }
 
 #[tokio::test]
-async fn s_19_s_21_b_oa_documents_about_somebody_else_are_refused() {
+async fn s_19_s_21_b_oa_1_to_3_documents_about_somebody_else_are_refused() {
     let prm = "/.well-known/oauth-protected-resource/mcp";
     let asm = "/.well-known/oauth-authorization-server";
     check_refused(

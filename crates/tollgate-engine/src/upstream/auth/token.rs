@@ -5,12 +5,15 @@ use std::time::Duration;
 use http::HeaderValue;
 use serde_json::Value;
 use tollgate_core::secret::Secret;
+use tollgate_core::secret_values;
 
 use super::bearer;
 use super::fetch::Fetched;
 
 /// Whatever a server says, nothing is believed for longer than this.
 const LONGEST_LIFE: Duration = Duration::from_secs(24 * 60 * 60);
+/// Ten years: longer lifetimes are mistakes.
+const MAX_LIFETIME_S: u64 = 10 * 365 * 24 * 60 * 60;
 /// A token is renewed this long before its end, or a tenth of its life if that is less.
 const MARGIN: Duration = Duration::from_secs(60);
 
@@ -42,8 +45,7 @@ pub(super) fn read(fetched: &Fetched) -> Result<AccessToken, Refusal> {
         return other(&format!("the token endpoint answered HTTP {status} without JSON"));
     };
     if let Some(error) = body.get("error") {
-        let code: String =
-            error.as_str().unwrap_or("error").chars().filter(|it| shown(*it)).take(64).collect();
+        let code = error_code(error.as_str().unwrap_or("error"));
         let words = format!("the token endpoint answered `{code}`");
         return Err(match code.as_str() {
             "invalid_client" => Refusal::InvalidClient(words),
@@ -62,18 +64,37 @@ pub(super) fn read(fetched: &Fetched) -> Result<AccessToken, Refusal> {
     else {
         return other("the token endpoint gave no access token");
     };
+    if let Some(refresh) = body.get("refresh_token").and_then(Value::as_str) {
+        secret_values::obtain(refresh);
+    }
     let header = bearer(&Secret::new(token)).map_err(Refusal::Other)?;
     Ok(AccessToken { header, life: body.get("expires_in").and_then(life) })
 }
 
-/// A number, or a number in quotes; nothing sensible counts as not said.
 fn life(value: &Value) -> Option<Duration> {
-    let seconds = match value {
+    let seconds = lifetime(value)?;
+    Some(Duration::from_secs_f64(seconds.min(LONGEST_LIFE.as_secs_f64())))
+}
+
+/// The lifetime in whole seconds, at least one and at most ten years.
+pub(super) fn seconds(value: &Value) -> Option<u64> {
+    let seconds = Duration::try_from_secs_f64(lifetime(value)?).ok();
+    let seconds = seconds.map_or(MAX_LIFETIME_S, |seconds| seconds.as_secs());
+    Some(seconds.clamp(1, MAX_LIFETIME_S))
+}
+
+/// A number, or a number in quotes; nothing sensible counts as not said.
+fn lifetime(value: &Value) -> Option<f64> {
+    let seconds: f64 = match value {
         Value::String(text) => text.trim().parse().ok()?,
         other => other.as_f64()?,
     };
-    let seconds = (seconds > 0.0).then_some(seconds)?;
-    Some(Duration::from_secs_f64(seconds.min(LONGEST_LIFE.as_secs_f64())))
+    (seconds > 0.0).then_some(seconds)
+}
+
+/// The code of an error as far as it is one: nothing else that a server writes is shown.
+pub(super) fn error_code(written: &str) -> String {
+    written.chars().filter(|letter| shown(*letter)).take(64).collect()
 }
 
 fn shown(letter: char) -> bool {

@@ -11,7 +11,7 @@ use tokio::process::Command as Builder;
 use super::program::{self, SpawnError};
 use crate::builtin::files::overlaps;
 use crate::confine::{self, Launcher, Order, limits};
-use crate::settings::{Command, Network, Sandbox};
+use crate::settings::{Command, GatewayFiles, Network, Sandbox};
 
 pub(super) fn words(
     command: &Command,
@@ -28,14 +28,20 @@ pub(super) fn words(
         builder.arg0(name).args(others);
         return Ok(builder);
     };
+    let private = launcher.private.paths();
     if sandbox.has_file_rules() {
-        apart(sandbox, &launcher.private)?;
+        apart(sandbox, &private)?;
+    }
+    if sandbox.gateway_files == GatewayFiles::Closed
+        && private.iter().any(|private| overlaps(private, &[program]).is_some())
+    {
+        return Err(SpawnError::AmongGatewayFiles { program: name.clone() });
     }
     let interpreter = program::interpreter(program);
     let mut run = vec![program];
     run.extend(interpreter.as_deref().map(Path::new));
     let unwritten = || SpawnError::Unconfined { why: "a path of it is not text".to_owned() };
-    let order = Order::of(sandbox, &run).write().ok_or_else(unwritten)?;
+    let order = Order::of(sandbox, &run, &private).write().ok_or_else(unwritten)?;
     let mut builder = Builder::new(&launcher.program);
     builder.args(&launcher.arguments).arg(order).arg(program).arg(name).args(others);
     Ok(builder)

@@ -11,6 +11,7 @@ use tokio::sync::Notify;
 use tokio::sync::futures::Notified;
 use tollgate_core::id::ServerId;
 use tollgate_core::secret::Secret;
+use tollgate_core::secret_values;
 use tracing::{info, warn};
 
 use crate::clock::Clock;
@@ -96,7 +97,7 @@ impl Log {
                 text = text.replace(secret, "<secret>");
             }
         }
-        text
+        secret_values::masked(text)
     }
 }
 

@@ -40,6 +40,10 @@ pub(in crate::upstream) enum SpawnError {
         "its file rules open `{path}`, and `{private}` of the gateway is in it; name what it needs more closely"
     )]
     Exposed { path: String, private: String },
+    #[error(
+        "`{program}` is in the gateway's data directory, which is closed to servers; move it elsewhere"
+    )]
+    AmongGatewayFiles { program: String },
     #[error("it cannot be confined: {why}")]
     Unconfined { why: String },
     #[error(

@@ -13,7 +13,7 @@ use tollgate_core::budget::Tier;
 use tollgate_core::filter::{House, Sieve};
 use tollgate_core::id::ServerId;
 use tollgate_core::json::{Object, raw};
-use tollgate_core::turn::{Principal, Turn, TurnId};
+use tollgate_core::turn::{Actor, Principal, Turn, TurnId};
 use tollgate_core::view::View;
 use tollgate_mcp::Revision;
 use tollgate_mcp::client::{
@@ -191,7 +191,7 @@ fn nobodys_turn() -> Turn {
     let sieve = Sieve::of(&house, &agent, Tier::Deep);
     let view = Arc::new(View::build(&Arc::default(), &sieve));
     let id = TurnId::new(SystemClock.wall(), 0);
-    Turn::open(id, SystemClock.now(), Principal::local(), view)
+    Turn::open(id, SystemClock.now(), Actor::endless(Principal::local()), view)
 }
 
 /// The same for somebody who wants to know when it left.

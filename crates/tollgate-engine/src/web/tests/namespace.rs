@@ -1,14 +1,15 @@
 //! The whole way, with the system's own resolver, in a network of its own: there, everything that
 //! must not be reached is there and listens. S-19, B-FE 1, 3 and 4.
 //!
-//! The test starts itself again inside the namespaces. Where they cannot be made (no `unshare`, or
-//! not allowed), the tests beside this one ask the same without real addresses.
+//! The test starts itself again inside the namespaces. Where they cannot be made, the tests beside
+//! this one ask the same without real addresses.
 
 use std::io::Write as _;
 use std::net::SocketAddr;
 use std::process::Command;
 
 use tokio::net::UdpSocket;
+use tollgate_testkit::skip::{self, Requirement};
 
 use super::super::fetch::Fetch;
 use super::*;
@@ -36,6 +37,9 @@ const PREPARE: &str = r#"
 
 #[test]
 fn s_19_nothing_private_is_reached_from_a_network_where_all_of_it_listens() {
+    if !skip::require_namespaces() || !skip::require_program("ip") {
+        return;
+    }
     let scratch = tempfile::tempdir().unwrap();
     let script = format!("({PREPARE}) || exit {CANNOT}\nexec \"$2\" --exact {NAME} --nocapture");
     let run = Command::new("unshare")
@@ -43,21 +47,17 @@ fn s_19_nothing_private_is_reached_from_a_network_where_all_of_it_listens() {
         .arg(scratch.path())
         .arg(std::env::current_exe().unwrap())
         .env(INSIDE, "yes")
-        .output();
-    let Ok(run) = run else { return skip("there is no `unshare`") };
+        .output()
+        .unwrap();
     let told = String::from_utf8_lossy(&run.stdout);
     let errors = String::from_utf8_lossy(&run.stderr);
-    if !told.contains("running 1 test") {
-        return skip(&errors);
+    if run.status.code() == Some(CANNOT) {
+        return skip::report(Requirement::Namespaces, &errors);
     }
     assert!(run.status.success() && told.contains("all of it was tried"), "{told}\n{errors}");
 }
 
 const NAME: &str = "web::tests::namespace::inside";
-
-fn skip(why: &str) {
-    let _ = writeln!(std::io::stderr(), "no network of its own can be made here: {why}");
-}
 
 /// Does nothing unless it was started by the test above.
 #[tokio::test]

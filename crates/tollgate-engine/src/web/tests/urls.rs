@@ -83,7 +83,7 @@ async fn b_fe_4_a_name_with_one_private_address_among_public_ones_is_refused() {
 
 /// A name that changes its mind between looking and connecting is looked up once.
 #[tokio::test]
-async fn b_fe_4_each_hop_is_looked_up_once_and_anew() {
+async fn s_20_b_fe_4_each_hop_is_looked_up_once_and_anew() {
     let site = Site::start(|path| match path {
         "/first" => redirect("/second"),
         _ => html("here"),

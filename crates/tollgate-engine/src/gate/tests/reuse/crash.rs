@@ -50,7 +50,7 @@ async fn crash(tool: &str) -> String {
     std::fs::create_dir_all(&data).unwrap();
     let running = start(&settings(&data), Parts::default()).unwrap();
     running.gate.settled().await;
-    let asked = Asked::by(Principal::local());
+    let asked = Asked::by(Actor::endless(Principal::local()));
     let turn = running.gate.turn(asked).unwrap();
     let params = json!({"name": tool}).to_string();
     let reply = running.gate.call(&turn, request(&params), Caller::silent(&nobody())).await;

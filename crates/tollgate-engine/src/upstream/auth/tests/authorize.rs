@@ -30,6 +30,7 @@ impl Server {
             server_url: format!("{}/mcp", self.origin),
             redirect_uri: "http://localhost:3000/cb".to_owned(),
             identity,
+            issuer: None,
             scopes: Vec::new(),
         };
         AuthorizationCode::new(authorization, open)
@@ -113,7 +114,8 @@ async fn s_21_b_oa_5_callbacks_that_do_not_fit_give_no_token() {
     check(|back| back.replace("state=", "state=x"), "state not found").await;
     check(|back| back.replace("&iss=http", "&iss=https"), "issuer mismatch").await;
     check(|back| back.split("&iss=").next().unwrap().to_owned(), "missing required issuer").await;
-    check(|_| "http://localhost:3000/cb?error=access_denied".to_owned(), "missing code").await;
+    check(|_| "http://localhost:3000/cb?state=x".to_owned(), "missing code").await;
+    check(|_| "http://localhost:3000/cb?error=access_denied".to_owned(), "`access_denied`").await;
 }
 
 #[tokio::test]

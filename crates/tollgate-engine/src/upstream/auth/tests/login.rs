@@ -28,7 +28,7 @@ impl Stage {
     }
 
     fn grant(&self) -> LoginGrant {
-        let login = Login { client_id: None, client_secret: None, scopes: Vec::new() };
+        let login = Login::default();
         let clock: Arc<Shared> = Arc::clone(&self.server.state);
         LoginGrant::new(&web(), (&login, &self.url()), Some(&self.store), clock)
     }
@@ -39,6 +39,7 @@ impl Stage {
             server_url: self.url(),
             redirect_uri: "http://localhost:3000/cb".to_owned(),
             identity: Identity::Unregistered { name: "tollgate".to_owned(), metadata_url: None },
+            issuer: None,
             scopes: Vec::new(),
         };
         let kept = Kept::new(Arc::clone(&self.store), &web(), &self.url()).unwrap();
@@ -127,7 +128,7 @@ async fn s_21_a_server_that_moved_gets_no_token_of_the_old_place() {
     let stage = Stage::start().await;
     stage.gives("one", "");
     stage.log_in().await.unwrap();
-    let login = Login { client_id: None, client_secret: None, scopes: Vec::new() };
+    let login = Login::default();
     let clock: Arc<Shared> = Arc::clone(&stage.server.state);
     let moved = (&login, "https://elsewhere.test/mcp");
     let grant = LoginGrant::new(&web(), moved, Some(&stage.store), clock);

@@ -1,0 +1,227 @@
+//! the core of the gateway as a simulation. A seed decides servers, tools that come and go, callers, faults, and when
+//! each happens, on a clock that stands still while anybody works. The gate's own jitter between retries is not seeded yet.
+//!
+//! `TOLLGATE_SEEDS=100000` runs more worlds, `TOLLGATE_SEED=17` one alone.
+
+use std::collections::HashMap as Map;
+use std::ops::Range;
+
+use futures_util::future::join_all;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use tollgate_core::id::ToolName;
+use tollgate_core::tool::{Effect, Override};
+use tollgate_mcp::code::ErrorObject;
+
+use super::*;
+use crate::upstream::{Change, Update};
+
+/// In the ordinary run of the tests.
+const SEEDS: u64 = 300;
+const CALLERS: usize = 6;
+const CALLS_OF_ONE: usize = 8;
+/// Of a world, on its own clock. Nothing in it may take that long.
+const LONGEST: Duration = Duration::from_secs(600);
+
+/// What the server has seen: the tools by name, and how often each token came to a tool that writes.
+#[derive(Default)]
+struct Reached {
+    names: Vec<String>,
+    writes: Map<String, usize>,
+}
+
+/// What is to hold of one call.
+struct Planned {
+    name: &'static str,
+    token: String,
+    /// Given up by its caller after so long.
+    patience: Duration,
+    /// The wall of its turn.
+    wall: Duration,
+    starts: Duration,
+}
+
+#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
+struct Sums {
+    answered: usize,
+    refused: usize,
+    failed: usize,
+    given_up: usize,
+    reached: usize,
+}
+
+fn millis(random: &mut StdRng, range: Range<u64>) -> Duration {
+    Duration::from_millis(random.random_range(range))
+}
+
+/// One fault of a server, or an answer with the token of its call.
+fn react(random: &Mutex<StdRng>, seen: &Seen) -> BoxFuture<'static, Result<Answer, Failure>> {
+    let token = seen.params["arguments"]["token"].as_str().unwrap_or_default().to_owned();
+    let (delay, fate) = {
+        let mut random = random.lock();
+        (millis(&mut random, 0..900), random.random_range(0..16))
+    };
+    Box::pin(async move {
+        tokio::time::sleep(delay).await;
+        match fate {
+            0 => Err(Failure::Lost("the pipe broke".to_owned())),
+            1 => Err(Failure::Offline { state: "down", reason: "it crashed".to_owned() }),
+            2 => Err(Failure::Resting { reason: "busy".to_owned(), retry_after: delay }),
+            3 => Err(Failure::Refused(ErrorObject::new(-32_000, "no"))),
+            4 => Err(Failure::Unusable("not MCP".to_owned())),
+            5 => Err(Failure::TooLarge { limit: 7 }),
+            // Hangs, whoever waits.
+            6 => std::future::pending().await,
+            _ => Ok(text(&token)),
+        }
+    })
+}
+
+fn plan(random: &mut StdRng, caller: usize, number: usize) -> Planned {
+    let names = ["s_a", "s_a", "s_b", "s_b", "s_b", "s_hidden", "hidden", "s_nothing"];
+    // Some ask the same as somebody else: answers are shared then, but never with another token.
+    let token = match random.random_range(0..4) {
+        0 => format!("shared-{}", random.random_range(0..3)),
+        _ => format!("{caller}-{number}"),
+    };
+    Planned {
+        name: names[random.random_range(0..names.len())],
+        token,
+        patience: if random.random_bool(0.2) { millis(random, 0..600) } else { LONGEST },
+        wall: millis(random, 50..3_000),
+        starts: millis(random, 0..400),
+    }
+}
+
+/// One call, from its beginning to its answer, and all that has to hold of it alone.
+async fn make(test: &TestGate, principal: &str, planned: &Planned, limit: Duration) -> Sums {
+    tokio::time::sleep(planned.starts).await;
+    let clock = SystemClock;
+    let began = clock.now();
+    let turn =
+        Turn { deadline: Some(Deadline::after(began, planned.wall)), ..test.turn_of(principal) };
+    let params =
+        json!({"name": planned.name, "arguments": {"n": 1, "token": planned.token}}).to_string();
+    let client = nobody();
+    let call = test.gate.call(&turn, request(&params), Caller::silent(&client));
+    let reply = tokio::time::timeout(planned.patience, call).await;
+    let took = clock.now() - began;
+    let budget = limit.min(planned.wall).min(planned.patience) + Duration::from_millis(1);
+    assert!(took <= budget, "{} took {took:?}, its budget is {budget:?}", planned.name);
+    match reply {
+        Err(_) => Sums { given_up: 1, ..Sums::default() },
+        Ok(Ok(Reply::Tool(outcome))) if outcome.status == Status::Ok => {
+            let said = said(&Ok(Reply::Tool(outcome)));
+            assert_eq!(said, format!("ok {}", planned.token), "S-13: the answer is another's");
+            assert!(matches!(planned.name, "s_a" | "s_b"), "S-29: {} ran", planned.name);
+            Sums { answered: 1, ..Sums::default() }
+        }
+        Ok(Ok(_)) => Sums { failed: 1, ..Sums::default() },
+        Ok(Err(_)) => Sums { refused: 1, ..Sums::default() },
+    }
+}
+
+/// The tools of the server come and go.
+async fn meddle(test: &TestGate, random: &mut StdRng) {
+    for _ in 0..random.random_range(0..4) {
+        tokio::time::sleep(millis(random, 0..700)).await;
+        let change = match random.random_range(0..3) {
+            0 => Change::Gone,
+            1 => Change::Listed(Arc::new(listing(&["a", "hidden"].map(tool)))),
+            _ => Change::Listed(Arc::new(listing(&["a", "b", "hidden"].map(tool)))),
+        };
+        let server = ServerId::parse("s").unwrap();
+        test.updates.send(Update { server, change }).await.unwrap();
+    }
+}
+
+async fn world(seed: u64) -> Sums {
+    let mut random = StdRng::seed_from_u64(seed);
+    let limit = millis(&mut random, 100..2_000);
+    let era = if random.random_bool(0.5) { Era::Modern } else { Era::Legacy };
+    let cacheable = random.random_bool(0.5).then(|| millis(&mut random, 1..5_000));
+    let reached = Arc::new(Mutex::new(Reached::default()));
+    let (seen_by, by_chance) = (Arc::clone(&reached), Mutex::new(StdRng::from_rng(&mut random)));
+    let change = |rules: &mut Rules, _: &mut Vec<Value>| {
+        rules.timeout = limit;
+        let writes = Override { effect: Some(Effect::Mutating), ..Override::default() };
+        let reads = Override { idempotent: Some(true), cacheable, ..Override::default() };
+        rules.tools = [(ToolName::new("a"), writes), (ToolName::new("b"), reads)].into();
+    };
+    let script = move |seen: Seen| {
+        let mut reached = seen_by.lock();
+        reached.names.push(seen.name.clone());
+        if seen.name == "a" {
+            let token = seen.params["arguments"]["token"].as_str().unwrap_or_default();
+            *reached.writes.entry(token.to_owned()).or_default() += 1;
+        }
+        drop(reached);
+        react(&by_chance, &seen)
+    };
+    let test = gate_of(era, change, script).await;
+    let mut asked: Map<String, usize> = Map::new();
+    let mut callers = Vec::new();
+    for caller in 0..CALLERS {
+        let calls: Vec<Planned> =
+            (0..CALLS_OF_ONE).map(|number| plan(&mut random, caller, number)).collect();
+        for planned in calls.iter().filter(|planned| planned.name == "s_a") {
+            *asked.entry(planned.token.clone()).or_default() += 1;
+        }
+        callers.push((format!("p{caller}"), calls));
+    }
+    let calls = callers.iter().flat_map(|(principal, calls)| {
+        calls.iter().map(|planned| make(&test, principal, planned, limit))
+    });
+    let everything = async { tokio::join!(join_all(calls), meddle(&test, &mut random)) };
+    let (ended, ()) =
+        tokio::time::timeout(LONGEST, everything).await.expect("every call has an answer");
+    let reached = reached.lock();
+    let sums = ended.iter().fold(Sums::default(), |all, one| Sums {
+        answered: all.answered + one.answered,
+        refused: all.refused + one.refused,
+        failed: all.failed + one.failed,
+        given_up: all.given_up + one.given_up,
+        reached: reached.names.len(),
+    });
+    assert!(reached.names.iter().all(|name| name != "hidden"), "S-29: a hidden tool was called");
+    for (token, times) in &reached.writes {
+        assert!(times <= &asked[token], "{token} was written {times} times");
+    }
+    let records = test.records.lock().len();
+    assert_eq!(records, CALLERS * CALLS_OF_ONE, "R-36: each call has one record: {sums:?}");
+    sums
+}
+
+#[expect(clippy::disallowed_methods, reason = "how somebody asks for more worlds, or for one")]
+fn seeds() -> Range<u64> {
+    let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
+    match number("TOLLGATE_SEED") {
+        Some(seed) => seed..seed + 1,
+        None => 0..number("TOLLGATE_SEEDS").unwrap_or(SEEDS),
+    }
+}
+
+/// Everything in a world happens on this thread and by its seed alone.
+fn simulate(seed: u64) -> Sums {
+    let builder = &mut tokio::runtime::Builder::new_current_thread();
+    let runtime = builder.enable_time().start_paused(true).build().unwrap();
+    runtime.block_on(world(seed))
+}
+
+#[test]
+fn r_37_in_every_world_calls_are_answered_once_in_time_and_to_their_caller_alone() {
+    let mut sums = Sums::default();
+    for seed in seeds() {
+        let ran = std::panic::catch_unwind(|| simulate(seed));
+        let Ok(one) = ran else {
+            panic!("the world of TOLLGATE_SEED={seed} breaks a rule");
+        };
+        sums.answered += one.answered;
+        sums.refused += one.refused;
+        sums.failed += one.failed;
+        sums.given_up += one.given_up;
+        sums.reached += one.reached;
+    }
+    let all = [sums.answered, sums.refused, sums.failed, sums.given_up, sums.reached];
+    assert!(all.iter().all(|sum| *sum > 0), "a world in which nothing goes wrong: {sums:?}");
+}

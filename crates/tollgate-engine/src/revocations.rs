@@ -1,0 +1,86 @@
+//! What the config can take away from those who act: agents, and tools of agents.
+//!
+//! Each is a term of the leases of turns and calls, so that ending it reaches all that runs under it,
+//! waits for a person, or is still to be delivered. Keys, tokens and logins are terms of the fronts;
+//! they stand in the same leases.
+
+use std::collections::HashMap;
+
+use parking_lot::RwLock;
+use tollgate_core::id::{AgentId, ToolId};
+use tollgate_core::lease::{Lease, Revoked, Term};
+
+use crate::registry::Generation;
+
+/// The terms that are in use. An agent or tool that was taken away and comes back gets another one.
+#[derive(Default)]
+pub(crate) struct Revocations {
+    agents: RwLock<HashMap<AgentId, AgentTerms>>,
+}
+
+#[derive(Default)]
+struct AgentTerms {
+    term: Term,
+    /// Tools that were called.
+    tools: HashMap<ToolId, Term>,
+}
+
+impl Revocations {
+    /// Whoever asks for a term looks at the config again afterwards: it may have changed before the
+    /// term was there to be ended.
+    pub(crate) fn of_agent(&self, agent: &AgentId) -> Term {
+        if let Some(terms) = self.agents.read().get(agent) {
+            return terms.term.clone();
+        }
+        self.agents.write().entry(agent.clone()).or_default().term.clone()
+    }
+
+    pub(crate) fn of_tool(&self, agent: &AgentId, tool: &ToolId) -> Term {
+        let known = |terms: &AgentTerms| terms.tools.get(tool).cloned();
+        if let Some(term) = self.agents.read().get(agent).and_then(known) {
+            return term;
+        }
+        let mut agents = self.agents.write();
+        agents.entry(agent.clone()).or_default().tools.entry(tool.clone()).or_default().clone()
+    }
+
+    /// Ends what this config has no more. To be called once it is the one that counts.
+    pub(crate) fn review(&self, generation: &Generation) {
+        let mut taken = Vec::new();
+        self.agents.write().retain(|agent, terms| {
+            if !generation.has_agent(agent) {
+                let why = format!("agent `{agent}` was taken out of the config");
+                taken.push((terms.term.clone(), Revoked::because(why)));
+                return false;
+            }
+            terms.tools.retain(|tool, term| match generation.taken_away(agent, tool) {
+                Some(why) => {
+                    taken.push((term.clone(), why));
+                    false
+                }
+                None => true,
+            });
+            true
+        });
+        // Not under the lock: whoever is woken may ask for a term.
+        for (term, why) in taken {
+            term.end(why);
+        }
+    }
+}
+
+/// Work that ends when the lease does, whatever it waits for. What was done by then is not given
+/// out.
+pub async fn until_revoked<T>(lease: &Lease, work: impl Future<Output = T>) -> Result<T, Revoked> {
+    if let Some(why) = lease.ended() {
+        return Err(why.clone());
+    }
+    tokio::select! {
+        biased;
+        done = work => match lease.ended() {
+            Some(why) => Err(why.clone()),
+            None => Ok(done),
+        },
+        why = lease.wait() => Err(why),
+    }
+}

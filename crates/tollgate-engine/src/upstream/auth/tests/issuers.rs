@@ -1,0 +1,237 @@
+//! S-21: codes, tokens and secrets stay with the authorization server that they are for.
+
+use tollgate_core::id::ServerId;
+use tollgate_store::Store;
+use tollgate_store::logins::{Holder, Login as Row};
+
+use super::super::authorize::{Authorization, AuthorizationCode, Identity, Open};
+use super::super::login::{Kept, LoginGrant};
+use super::hostile::{ASM, Answer, Hostile, PRM, stranger};
+use super::*;
+use crate::settings::Login;
+
+/// A server whose authorization server is another one, and a store for its tokens.
+struct Stage {
+    server: Hostile,
+    issuer: Hostile,
+    store: Arc<Store>,
+}
+
+impl Stage {
+    async fn start() -> Self {
+        let (server, issuer) = (Hostile::start().await, Hostile::start().await);
+        let stage = Self { server, issuer, store: Arc::new(Store::in_memory().unwrap()) };
+        stage.name(&stage.issuer);
+        let token = json!({"access_token": "one", "token_type": "Bearer", "expires_in": 3600, "refresh_token": "canary-refresh"});
+        stage.issuer.says("/token", Answer::Json(200, token));
+        stage
+    }
+
+    /// The server names this one as its authorization server.
+    fn name(&self, issuer: &Hostile) {
+        let named = json!({"authorization_servers": [issuer.origin]});
+        self.server.says(PRM, Answer::Json(200, self.server.resource(&named)));
+    }
+
+    fn kept(&self) -> Kept {
+        Kept::new(Arc::clone(&self.store), &web(), &self.server.url()).unwrap()
+    }
+
+    async fn log_in(&self, issuer: &Hostile, wanted: Option<&str>) -> Result<(), String> {
+        let authorization = Authorization {
+            server_url: self.server.url(),
+            redirect_uri: "http://localhost:3000/cb".to_owned(),
+            identity: Identity::Registered {
+                client_id: "known".to_owned(),
+                client_secret: Some(Secret::new(SECRET)),
+            },
+            issuer: wanted.map(str::to_owned),
+            scopes: Vec::new(),
+        };
+        let origin = issuer.origin.clone();
+        let open: Open = Box::new(move |url| {
+            let state = state_of(&url);
+            let back = format!("http://localhost:3000/cb?code=c&state={state}&iss={origin}");
+            Box::pin(std::future::ready(Ok(back)))
+        });
+        AuthorizationCode::new(authorization, open).keeping(self.kept()).ask().await
+    }
+
+    fn grant(&self) -> LoginGrant {
+        let login = Login {
+            client_id: Some("known".to_owned()),
+            client_secret: Some(Secret::new(SECRET)),
+            ..Login::default()
+        };
+        let url = self.server.url();
+        LoginGrant::new(&web(), (&login, &url), Some(&self.store), Arc::new(SystemClock))
+    }
+
+    /// The kept token is over.
+    fn expire(&self) {
+        let holder = Holder { server: "web".to_owned(), resource: self.server.url() };
+        let login = self.store.logins().load(&holder).unwrap().unwrap();
+        let mut kept: Value = serde_json::from_str(login.credentials.reveal()).unwrap();
+        kept["token_received_at"] = json!(1_000_000);
+        let credentials = Secret::new(kept.to_string());
+        self.store.logins().keep(&holder, &Row { issuer: login.issuer, credentials }).unwrap();
+    }
+
+    /// What was sent to a token endpoint.
+    fn sent_tokens(server: &Hostile) -> Vec<String> {
+        server.requests().into_iter().filter(|it| it.starts_with("/token")).collect()
+    }
+}
+
+fn web() -> ServerId {
+    ServerId::parse("web").unwrap()
+}
+
+fn state_of(url: &str) -> String {
+    url.split("state=").nth(1).unwrap_or("").split('&').next().unwrap_or("").to_owned()
+}
+
+#[tokio::test]
+async fn s_21_a_refresh_token_goes_to_the_issuer_that_gave_it_and_to_nobody_else() {
+    let stage = Stage::start().await;
+    stage.log_in(&stage.issuer, None).await.unwrap();
+    assert_eq!(sent(&stage.grant()).await.unwrap(), "Bearer one");
+    stage.expire();
+    Stage::sent_tokens(&stage.issuer);
+    // The server names nobody any more: it would get the refresh token itself.
+    for path in [PRM, ASM] {
+        stage.server.says(path, Answer::Page(404, "nothing"));
+    }
+    let error = sent(&stage.grant()).await.unwrap_err();
+    assert_eq!(
+        error,
+        "Metadata error: the server does not name the authorization server of its tokens any more"
+    );
+    assert!(Stage::sent_tokens(&stage.server).is_empty());
+    // It names another one.
+    let thief = Hostile::start().await;
+    stage.name(&thief);
+    let error = sent(&stage.grant()).await.unwrap_err();
+    assert_eq!(error, "needs login: run `tollgate servers login web`");
+    assert!(Stage::sent_tokens(&thief).is_empty());
+    // Nor does a new login bring the client's secret there.
+    let error = stage.log_in(&thief, None).await.unwrap_err();
+    let (before, now) = (&stage.issuer.origin, &thief.origin);
+    assert_eq!(
+        error,
+        format!(
+            "the server's authorization server was `{before}` and is `{now}` now; the client secret \
+             is not sent there unless `issuer` says so"
+        )
+    );
+    assert!(Stage::sent_tokens(&thief).is_empty());
+    stage.log_in(&thief, Some(now)).await.unwrap();
+    assert_eq!(Stage::sent_tokens(&thief).len(), 1);
+    assert_eq!(sent(&stage.grant()).await.unwrap(), "Bearer good");
+}
+
+#[tokio::test]
+async fn s_21_a_secret_goes_to_the_issuer_that_the_operator_named() {
+    let stage = Stage::start().await;
+    let wanted = "https://id.example/tenant";
+    let error = stage.log_in(&stage.issuer, Some(wanted)).await.unwrap_err();
+    let named = &stage.issuer.origin;
+    let said = format!(
+        "the server's authorization server is `{named}`, and not `{wanted}` as `issuer` says"
+    );
+    assert_eq!(error, said);
+    assert!(Stage::sent_tokens(&stage.issuer).is_empty());
+    // A server without metadata has no issuer at all.
+    for path in [PRM, ASM] {
+        stage.server.says(path, Answer::Page(404, "nothing"));
+    }
+    let error = stage.log_in(&stage.server, Some(named)).await.unwrap_err();
+    assert!(error.starts_with("the server's authorization server is `none`"), "{error}");
+    assert!(Stage::sent_tokens(&stage.server).is_empty());
+    stage.name(&stage.issuer);
+    stage.log_in(&stage.issuer, Some(&format!("{named}/"))).await.unwrap();
+}
+
+#[tokio::test]
+async fn b_oa_5_what_an_authorization_server_refuses_is_told_by_its_code_only() {
+    let server = Hostile::start().await;
+    for (back, said) in [
+        ("error=access_denied&state=x", "access_denied"),
+        ("state=x&error=%3Cb%3Ehi%3C/b%3E&error_description=%3Cb%3E", "3Cb3Ehi3Cb3E"),
+        ("error=a%1B%5B2Jb", "a1B5B2Jb"),
+    ] {
+        let back = format!("http://localhost:3000/cb?{back}");
+        let open: Open = Box::new(move |_| Box::pin(std::future::ready(Ok(back.clone()))));
+        let error = after_401(&with(&server, open), None).await.unwrap_err();
+        assert_eq!(error, format!("the authorization server refused: `{said}`"));
+    }
+    assert!(Stage::sent_tokens(&server).is_empty());
+}
+
+fn with(server: &Hostile, open: Open) -> AuthorizationCode {
+    let authorization = Authorization {
+        server_url: server.url(),
+        redirect_uri: "http://localhost:3000/cb".to_owned(),
+        identity: stranger(None),
+        issuer: None,
+        scopes: Vec::new(),
+    };
+    AuthorizationCode::new(authorization, open)
+}
+
+/// A state is good for one code: neither another tab nor a second use of the same answer gets through.
+#[tokio::test]
+async fn s_21_b_oa_5_a_state_counts_once() {
+    let server = Hostile::start().await;
+    let first: Arc<Mutex<Option<String>>> = Arc::default();
+    let (noted, origin) = (Arc::clone(&first), server.origin.clone());
+    let open: Open = Box::new(move |url| {
+        let back = format!("http://localhost:3000/cb?code=c&state={}&iss={origin}", state_of(&url));
+        // Every round is answered with the answer to the first.
+        let back = noted.lock().get_or_insert(back).clone();
+        Box::pin(std::future::ready(Ok(back)))
+    });
+    let code = with(&server, open);
+    assert_eq!(after_401(&code, None).await.unwrap(), "Bearer good");
+    assert_eq!(Stage::sent_tokens(&server).len(), 1);
+    let more = r#"Bearer error="insufficient_scope", scope="write""#;
+    assert!(code.refused(StatusCode::FORBIDDEN, Some(more)).await);
+    let replayed = sent(&code).await.unwrap_err();
+    assert!(replayed.contains("Authorization state not found"), "{replayed}");
+    let second_tab = after_401(&code, None).await.unwrap_err();
+    assert!(second_tab.contains("Authorization state not found"), "{second_tab}");
+    assert!(Stage::sent_tokens(&server).is_empty());
+}
+
+#[tokio::test]
+async fn s_21_b_oa_5_a_state_counts_for_ten_minutes() {
+    let server = Hostile::start().await;
+    let origin = server.origin.clone();
+    let open: Open = Box::new(move |url| {
+        let back = format!("http://localhost:3000/cb?code=c&state={}&iss={origin}", state_of(&url));
+        Box::pin(async move {
+            tokio::time::pause();
+            tokio::time::sleep(Duration::from_secs(601)).await;
+            Ok(back)
+        })
+    });
+    let error = after_401(&with(&server, open), None).await.unwrap_err();
+    assert_eq!(error, "nobody consented within 10 minutes");
+    assert!(Stage::sent_tokens(&server).is_empty());
+}
+
+/// A server that always wants more gets two consents out of nobody, and one for each new scope.
+#[tokio::test]
+async fn b_oa_8_a_loop_of_insufficient_scope_ends() {
+    let server = Hostile::start().await;
+    let code = server.code(stranger(None), |back| back);
+    after_401(&code, None).await.unwrap();
+    server.requests();
+    let same = r#"Bearer error="insufficient_scope", scope="more""#;
+    let mut asked = 0;
+    for _ in 0..50 {
+        asked += usize::from(code.refused(StatusCode::FORBIDDEN, Some(same)).await);
+    }
+    assert_eq!(asked, 1);
+    assert_eq!(Stage::sent_tokens(&server).len(), 1);
+}
