@@ -8,6 +8,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use tokio::sync::mpsc;
 use tollgate_core::agent::Agent;
+use tollgate_core::lease::Lease;
 use tollgate_core::trace::Trace;
 use tollgate_core::turn::Turn;
 use tollgate_engine::clock::Clock;
@@ -50,6 +51,8 @@ pub struct Order {
     pub acting: Option<Acting>,
     /// In order of preference; at least one.
     pub chain: Vec<Arc<Model>>,
+    /// Until when whoever asks may go on.
+    pub lease: Lease,
     /// What the conversation is part of.
     pub trace: Option<Arc<Trace>>,
 }

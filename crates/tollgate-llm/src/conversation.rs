@@ -297,6 +297,12 @@ impl Signature {
 }
 
 impl Message {
+    /// Whether it is the user's, without results of tools: those belong to what was asked before.
+    fn begins_turn(&self) -> bool {
+        let has_results = || self.parts.iter().any(|it| matches!(it.content, Content::Result(_)));
+        self.role == Role::User && !has_results()
+    }
+
     pub fn new(role: Role, parts: Vec<Part>) -> Self {
         Self { role, parts, extra: Extra::none() }
     }
@@ -324,7 +330,7 @@ impl Part {
 
     /// About as many as it holds.
     pub fn bytes(&self) -> usize {
-        const AROUND: usize = 128;
+        const AROUND: usize = 256;
         let own = match &self.content {
             Content::Text(text) | Content::Refusal(text) => text.len(),
             Content::Thinking { text, signature } => {
@@ -366,6 +372,25 @@ impl Response {
 }
 
 impl Request {
+    /// Those before all others: the instructions.
+    pub fn leading_system_messages(&self) -> usize {
+        self.messages.iter().take_while(|message| message.role == Role::System).count()
+    }
+
+    /// All but the messages after the instructions: what an answer repeats of its request.
+    pub fn without_history(&self) -> Self {
+        let Self { model, messages, tools, tool_choice, options, delivery, extra } = self;
+        Self {
+            model: model.clone(),
+            messages: messages[..self.leading_system_messages()].to_vec(),
+            tools: tools.clone(),
+            tool_choice: tool_choice.clone(),
+            options: options.clone(),
+            delivery: *delivery,
+            extra: extra.clone(),
+        }
+    }
+
     /// What the user said last: the utterance that the turn is about.
     pub fn utterance(&self) -> String {
         let last = self.messages.iter().rev().find(|message| {
@@ -374,6 +399,32 @@ impl Request {
         let parts = last.map_or(&[][..], |message| &message.parts);
         let texts: Vec<&str> = parts.iter().filter_map(Part::as_text).collect();
         texts.join("\n")
+    }
+
+    /// The tools whose results were given since the user spoke last, by the names under which they
+    /// were called: what they said is read in this turn.
+    pub fn answered_tools(&self) -> Vec<&str> {
+        let from = self.messages.iter().rposition(Message::begins_turn).map_or(0, |at| at + 1);
+        let parts = self.messages[from..].iter().flat_map(|message| &message.parts);
+        let results = parts.filter_map(|part| match &part.content {
+            Content::Result(result) => Some(result),
+            _ => None,
+        });
+        results.filter_map(|it| it.name.as_deref().or_else(|| self.called(&it.call_id))).collect()
+    }
+
+    /// Whether the user spoke last, and not a tool.
+    pub fn begins_turn(&self) -> bool {
+        let spoken = |it: &&Message| matches!(it.role, Role::User | Role::Assistant);
+        self.messages.iter().rev().find(spoken).is_some_and(Message::begins_turn)
+    }
+
+    fn called(&self, id: &str) -> Option<&str> {
+        let parts = self.messages.iter().rev().flat_map(|message| &message.parts);
+        parts.into_iter().find_map(|part| match &part.content {
+            Content::Call(call) if call.id == id => Some(call.name.as_str()),
+            _ => None,
+        })
     }
 
     /// The names of the tools that the client sent along.

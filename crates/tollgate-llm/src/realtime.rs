@@ -34,6 +34,6 @@ pub use events::{
     Action, Answer, Answered, Call, CloseWith, Declared, Fate, Form, Frame, News, Offer, Opening,
     RealtimeDialect, Routing, Step, TurnEvent,
 };
-pub use hall::{Hall, NotGiven, Order, Shown, Sockets, Standing, Sums};
+pub use hall::{Hall, NotGiven, Order, SessionEnds, Shown, Sockets, Standing, Sums};
 pub use live::Live;
 pub use visit::{OverrideRight, Party, Place, Visit};

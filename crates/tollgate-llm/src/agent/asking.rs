@@ -62,8 +62,7 @@ pub(super) fn ask(asking: Asking) -> Answer {
 }
 
 async fn reach(asking: Asking) -> Result<Answer, Failure> {
-    counted(&asking).await;
-    let Asking { clock, models, offer, request, until, follow, voice } = asking;
+    let Asking { clock, models, offer, request, until, follow, voice } = counted(asking).await;
     let on_fallback = |note: Note| {
         if let Some(voice) = &voice {
             voice.try_say(Said::Note(note));
@@ -103,13 +102,20 @@ async fn reach(asking: Asking) -> Result<Answer, Failure> {
 }
 
 /// What is large is counted where nobody waits for it. Counts are remembered, so that it is done.
-async fn counted(asking: &Asking) {
+async fn counted(asking: Asking) -> Asking {
     let parts = asking.request.messages.iter().flat_map(|message| &message.parts);
     let size = parts.map(Part::bytes).sum();
-    let Some(model) = asking.models.first().filter(|_| size > LARGE) else { return };
-    let (offer, request, model) = (asking.offer.clone(), asking.request.clone(), Arc::clone(model));
-    // Whether it fits is asked again, for every model.
-    let _ = aside(size, move || offer.round(&request, &model).is_ok()).await;
+    if size <= LARGE {
+        return asking;
+    }
+    aside(size, move || {
+        if let Some(model) = asking.models.first() {
+            // Whether it fits is asked again, for every model.
+            let _ = asking.offer.round(&asking.request, model);
+        }
+        asking
+    })
+    .await
 }
 
 fn read(answer: Answering, reading: Reading) -> Answer {

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
+use tollgate_core::lease::Lease;
 use tollgate_core::text::shortened;
 use tollgate_core::trace::Trace;
+use tollgate_engine::revocations::until_revoked;
 
 use super::offer::{Offer, Round};
 use super::run::Run;
@@ -26,6 +28,7 @@ pub struct Prepared {
     pub(super) request: Request,
     pub(super) bounds: Bounds,
     pub(super) trace: Option<Arc<Trace>>,
+    lease: Lease,
     facts: Facts,
 }
 
@@ -48,12 +51,16 @@ impl Prepared {
     /// Makes the answer. Whoever has a voice hears it as it comes. Dropping the future cancels
     /// everything that it is made of.
     pub async fn run(self, voice: Option<Voice>) -> Result<Answer, Failure> {
-        Box::pin(Run::new(self, voice).finished()).await
+        let lease = self.lease.clone();
+        let ran = until_revoked(&lease, Box::pin(Run::new(self, voice).finished())).await;
+        ran.unwrap_or_else(|why| {
+            Err(Failure::new(Kind::Unauthenticated, format!("stopped, revoked: {why}")))
+        })
     }
 }
 
 pub(super) fn prepare(chat: Arc<Chat>, order: Order) -> Result<Prepared, Failure> {
-    let Order { mut request, acting, chain, trace } = order;
+    let Order { mut request, acting, chain, lease, trace } = order;
     let now = chat.clock.now();
     let offer = match &acting {
         None => Offer::theirs(),
@@ -78,8 +85,9 @@ pub(super) fn prepare(chat: Arc<Chat>, order: Order) -> Result<Prepared, Failure
     };
     // The turn's own has nothing in it that its agent must not pass on.
     let trace = acting.as_ref().map_or(trace, |acting| acting.turn.trace.clone());
+    let lease = acting.as_ref().map_or(lease, |acting| acting.turn.lease.clone());
     let facts = Facts { model, visible: offered.own.len(), pruned };
-    Ok(Prepared { chat, acting, chain, offer, request, bounds, trace, facts })
+    Ok(Prepared { chat, acting, chain, offer, request, bounds, trace, lease, facts })
 }
 
 /// A loop goes one way.

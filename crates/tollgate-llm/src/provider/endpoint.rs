@@ -9,9 +9,10 @@ use http::{HeaderMap, HeaderValue, Response as HttpResponse, Uri, header};
 use hyper::body::Incoming;
 use serde_json::Value;
 use tokio::time::timeout;
-use tollgate_core::json::Object;
+use tollgate_core::json::{JsonBounds, Object};
 use tollgate_core::trace::Trace;
 use tollgate_engine::clock::Clock;
+use tollgate_mcp::large::aside;
 use tollgate_mcp::web::body::EventStream;
 
 use super::address;
@@ -227,8 +228,8 @@ impl Endpoint {
 
     async fn read(&self, response: HttpResponse<Incoming>) -> Result<Response, AskError> {
         let bytes = opened::whole(response, ANSWER_LIMIT, &self.label).await?;
-        let value = serde_json::from_slice::<Value>(&bytes)
-            .map_err(|error| Malformed(format!("it is no JSON: {error}")));
+        let answer = bytes.clone();
+        let value = aside(bytes.len(), move || parse_answer(&answer)).await;
         let response = value.and_then(|value| self.format.read_response(value));
         response.map_err(|malformed| match says_error(&bytes) {
             true => opened::said_instead(&bytes, self.format, &self.label),
@@ -254,6 +255,13 @@ impl Endpoint {
         let body = Bytes::from(written.body.to_string());
         Ok((Sent { delivery, headers, body }, written.lost))
     }
+}
+
+fn parse_answer(body: &[u8]) -> Result<Value, Malformed> {
+    JsonBounds::default()
+        .check(body)
+        .map_err(|error| Malformed(format!("it cannot be read: {error}")))?;
+    serde_json::from_slice(body).map_err(|error| Malformed(format!("it is no JSON: {error}")))
 }
 
 fn says_error(body: &[u8]) -> bool {

@@ -2,7 +2,7 @@
 //! stands. Tool text is data in it, never anything else. Pure.
 
 use serde_json::{Map, Value};
-use tollgate_core::call::{Extent, Outcome, Retry, Status};
+use tollgate_core::call::{Extent, Origin, Outcome, Retry, Status};
 use tollgate_core::shaping::{self, Caps};
 use tollgate_core::tool::Speech;
 
@@ -35,6 +35,9 @@ pub(super) fn written(outcome: &Outcome, speech: &Speech, caps: &Caps) -> String
                 said.insert("retry_hint".to_owned(), hint.as_str().into());
             }
         }
+    }
+    if let Some(notice) = outcome.origin.as_ref().and_then(Origin::notice) {
+        said.insert("origin".to_owned(), notice.into());
     }
     if outcome.extent == Extent::Cut || !fits {
         said.insert("truncated".to_owned(), true.into());

@@ -16,7 +16,7 @@ use tollgate_core::budget::Tier;
 use tollgate_core::call::{Outcome, Status};
 use tollgate_core::shaping;
 use tollgate_core::tool::{Delivery, Speech};
-use tollgate_core::turn::{Principal, Turn};
+use tollgate_core::turn::{Actor, Principal, Taint, Turn};
 use tollgate_engine::gate::{Asked, Gate, UnknownAgent};
 use tollgate_mcp::tasks::{self, Group, Task};
 
@@ -98,6 +98,8 @@ struct Core {
     phase: watch::Sender<Phase>,
     /// Those that wait for results of pending calls.
     late: Group,
+    /// What untrusted servers said lately: a bridge does not hear where a turn ends.
+    taint: Arc<Taint>,
 }
 
 #[derive(Debug, Clone)]
@@ -130,6 +132,7 @@ impl Bridge {
             declared: Turnstile::new(None),
             phase: watch::Sender::new(Phase::Open),
             late: Group::new("late results of a bridge", MOST_LATE),
+            taint: gate.session_taint(),
             gate,
             session,
         });
@@ -213,7 +216,11 @@ impl Core {
     fn turn(&self, tier: Tier) -> Result<Turn, UnknownAgent> {
         let principal = self.terms.lock().principal.clone();
         let agent = Some(&*self.agent);
-        self.gate.turn(Asked { agent, budget: Wish::Selected(tier), ..Asked::by(principal) })
+        self.gate.turn(Asked {
+            agent,
+            budget: Wish::Selected(tier),
+            ..Asked::by(Actor::endless(principal))
+        })
     }
 
     /// The definitions of what the agent has at a tier.
@@ -250,7 +257,8 @@ impl Core {
         // For what comes whenever it comes only its own limits hold.
         let deadline = turn.deadline.filter(|_| delivery == Delivery::Wait);
         let gate = Arc::clone(&self.gate);
-        let errand = Errand { gate, turn: Turn { deadline, ..turn }, form, caps, provider: None };
+        let turn = Turn { deadline, taint: Arc::clone(&self.taint), ..turn };
+        let errand = Errand { gate, turn, form, caps, provider: None };
         let running = errand.run(&call, |message| self.session.slow(&call, &message));
         let outcome = tokio::time::timeout(timeout, running).await.unwrap_or_else(|_| {
             let message = format!("`{}` did not answer within {timeout:?}", call.name);
@@ -272,9 +280,12 @@ impl Core {
         let (Status::Pending, Some(handle)) = (outcome.status, outcome.handle) else { return };
         let (gate, session) = (Arc::clone(&self.gate), Arc::clone(&self.session));
         let (phase, caps) = (self.phase.subscribe(), self.live.caps());
+        let taint = Arc::clone(&self.taint);
         let waiting = async move {
-            let Some(outcome) = calls::landed(gate, principal, handle).await else { return };
+            let landed = calls::landed(Arc::clone(&gate), principal, handle).await;
+            let Some(outcome) = landed else { return };
             if *phase.borrow() == Phase::Open {
+                gate.note_later(&taint, &outcome);
                 let text = answers::written(&outcome, &speech, &caps);
                 session.late(&call, Reply { status: outcome.status, outcome: text });
             }

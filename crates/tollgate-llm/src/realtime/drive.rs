@@ -1,6 +1,7 @@
 //! Drives a live session: reads both sockets, sends on both, and lets what runs beside them go on.
 //! One task, no locks; nothing here waits for anything but the next thing that happens.
 
+use std::borrow::Cow;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
@@ -11,10 +12,11 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{mpsc, watch};
 use tokio::time::{Interval, MissedTickBehavior, Sleep};
 use tokio_tungstenite::tungstenite::Message;
+use tollgate_core::secret_values;
 use tollgate_mcp::web::Line;
 
 use super::events::CloseWith;
-use super::hall::Order;
+use super::hall::{Order, SessionEnds};
 use super::session::{Inner, Out, Session};
 use super::wire::{Got, Side, close, code};
 use crate::failure::Failure;
@@ -34,7 +36,8 @@ struct Driver<S> {
     client: Side<S>,
     provider: Provider,
     orders: mpsc::Receiver<Order>,
-    ends: BoxFuture<'static, CloseWith>,
+    ends: SessionEnds,
+    leaving: Option<Leaving>,
     changes: BoxFuture<'static, watch::Receiver<u64>>,
     look: Interval,
     /// When the machine wants to be woken.
@@ -42,6 +45,13 @@ struct Driver<S> {
     /// When it last was.
     woken: Instant,
     turn: Whose,
+}
+
+/// A session that ends when its turn does.
+struct Leaving {
+    /// `None`: there was no turn.
+    turn: Option<u64>,
+    with: CloseWith,
 }
 
 /// The provider's side.
@@ -71,6 +81,7 @@ enum Happening {
     Wake,
     Look,
     Ends(CloseWith),
+    EndsAfterTurn(CloseWith),
 }
 
 /// How a session ends: what each side is told.
@@ -83,7 +94,7 @@ pub(super) async fn drive<S>(
     session: Session,
     (client, provider): (Side<S>, Side<Line>),
     first: Option<Message>,
-    (orders, ends): (mpsc::Receiver<Order>, BoxFuture<'static, CloseWith>),
+    (orders, ends): (mpsc::Receiver<Order>, SessionEnds),
 ) -> CloseWith
 where
     S: AsyncRead + AsyncWrite + Unpin + Send,
@@ -98,6 +109,7 @@ where
         provider: Provider::Here(provider),
         orders,
         ends,
+        leaving: None,
         changes,
         look,
         wake: None,
@@ -143,6 +155,10 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Driver<S> {
                     return ending;
                 }
             }
+            if let Some(leaving) = self.leaving.take_if(|it| self.session.may_leave(it.turn)) {
+                let provider = close(code::GOING_AWAY, "");
+                return Ending { client: leaving.with, provider };
+            }
             self.set_alarm();
             let happening = std::future::poll_fn(|context| self.poll_next(context)).await;
             let now = self.session.now();
@@ -176,13 +192,17 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Driver<S> {
                 Happening::Ends(with) => {
                     return Ending { client: with, provider: close(code::GOING_AWAY, "") };
                 }
+                Happening::EndsAfterTurn(with) => {
+                    self.ends.after_turn = std::future::pending().boxed();
+                    self.leaving = Some(Leaving { turn: self.session.running_turn(), with });
+                }
             }
         }
     }
 
     fn put(&mut self, out: Out) -> Option<Ending> {
         match out {
-            Out::ToClient(message) => self.client.send(message),
+            Out::ToClient(message) => self.client.send(masked(message)),
             Out::ToProvider(message) => match &mut self.provider {
                 Provider::Here(side) | Provider::Returning(side, _) => side.send(message),
                 // It was meant for the connection that is gone.
@@ -199,7 +219,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Driver<S> {
                     other => other,
                 };
             }
-            Out::Close(with) => {
+            Out::Close(mut with) => {
+                with.reason = secret_values::masked(with.reason);
                 return Some(Ending { client: with, provider: close(code::NORMAL, "") });
             }
         }
@@ -258,8 +279,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin + Send> Driver<S> {
 
     fn poll_next(&mut self, context: &mut Context<'_>) -> Poll<Happening> {
         let now = self.session.now();
-        if let Poll::Ready(with) = self.ends.poll_unpin(context) {
+        if let Poll::Ready(with) = self.ends.at_once.poll_unpin(context) {
             return Poll::Ready(Happening::Ends(with));
+        }
+        if let Poll::Ready(with) = self.ends.after_turn.poll_unpin(context) {
+            return Poll::Ready(Happening::EndsAfterTurn(with));
         }
         if self.client.poll_send(context, now).is_ready() {
             return Poll::Ready(Happening::Client(gone()));
@@ -347,6 +371,18 @@ fn changed(mut changes: watch::Receiver<u64>) -> BoxFuture<'static, watch::Recei
     .boxed()
 }
 
+/// A provider may repeat its key, and its words reach the client as they are.
+fn masked(message: Message) -> Message {
+    let masked = match &message {
+        Message::Text(text) => secret_values::mask(text),
+        _ => return message,
+    };
+    match masked {
+        Cow::Owned(masked) => Message::text(masked),
+        Cow::Borrowed(_) => message,
+    }
+}
+
 fn gone() -> Got {
     Got::Broken(close(code::FAULT, "the connection broke"))
 }
@@ -371,5 +407,24 @@ fn provider_left(got: Got) -> Ending {
         Got::Message(_) => {
             Ending { client: close(code::NORMAL, ""), provider: close(code::NORMAL, "") }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio_tungstenite::tungstenite::Message;
+    use tollgate_core::secret_values;
+
+    use super::masked;
+
+    #[test]
+    fn s_23_what_a_provider_says_reaches_a_client_without_its_key() {
+        secret_values::configure(["sk-canary-of-a-live-session"]);
+        let said =
+            Message::text(r#"{"type":"error","message":"bad key sk-canary-of-a-live-session"}"#);
+        let expected = r#"{"type":"error","message":"bad key [masked:secret]"}"#;
+        assert_eq!(masked(said), Message::text(expected));
+        let sound = Message::binary(b"sk-canary-of-a-live-session".to_vec());
+        assert_eq!(masked(sound.clone()), sound);
     }
 }

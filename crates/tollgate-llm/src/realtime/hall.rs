@@ -45,6 +45,13 @@ pub struct Sockets<S> {
     pub first: Option<Message>,
 }
 
+/// What ends a session from outside.
+pub struct SessionEnds {
+    pub at_once: BoxFuture<'static, CloseWith>,
+    /// The turn that runs may end; no other begins.
+    pub after_turn: BoxFuture<'static, CloseWith>,
+}
+
 /// A session, seen from outside.
 struct Guest {
     session: Arc<LiveSession>,
@@ -118,7 +125,7 @@ impl Hall {
         self: &Arc<Self>,
         visit: Visit,
         sockets: Sockets<S>,
-        ends: BoxFuture<'static, CloseWith>,
+        ends: SessionEnds,
     ) -> CloseWith
     where
         S: AsyncRead + AsyncWrite + Unpin + Send,

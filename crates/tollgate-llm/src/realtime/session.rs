@@ -104,7 +104,7 @@ pub(super) enum Out {
 
 /// Something that happens beside the sockets.
 pub(super) enum Inner {
-    Came(Came),
+    Came(Box<Came>),
     Spoken(Result<String, String>),
     Slow { id: String, message: Arc<str> },
 }
@@ -216,7 +216,7 @@ impl Session {
         if !self.running.is_empty()
             && let Poll::Ready(Some(came)) = self.running.poll_next_unpin(context)
         {
-            return Poll::Ready(Inner::Came(came));
+            return Poll::Ready(Inner::Came(Box::new(came)));
         }
         if !self.speaking.is_empty()
             && let Poll::Ready(Some(said)) = self.speaking.poll_next_unpin(context)
@@ -233,15 +233,30 @@ impl Session {
                     self.news(News::Slow { id, message }, now);
                 }
             }
-            Inner::Came(Came::Ran { id, outcome }) => self.ran(&id, &outcome, now),
-            Inner::Came(Came::Nothing) => {}
-            Inner::Came(Came::Late(late)) => self.landed(late, now),
+            Inner::Came(came) => match *came {
+                Came::Ran { id, outcome } => self.ran(&id, &outcome, now),
+                Came::Nothing => {}
+                Came::Late(late) => self.landed(late, now),
+            },
             Inner::Spoken(said) => {
                 if let Ok(text) = &said {
                     self.talk.give(text);
                 }
                 self.news(News::Speak(said), now);
             }
+        }
+    }
+
+    /// The number of the turn that runs; `None` between two.
+    pub(super) fn running_turn(&self) -> Option<u64> {
+        self.course.is_in_turn().then_some(self.course.number)
+    }
+
+    /// Whether the turn of that number is over, or, without one, what was called beside the turns.
+    pub(super) fn may_leave(&self, turn: Option<u64>) -> bool {
+        match turn {
+            Some(_) => self.running_turn() != turn,
+            None => self.errands.is_empty() || self.running_turn().is_some(),
         }
     }
 

@@ -10,8 +10,9 @@ use futures_util::future::BoxFuture;
 use tollgate_core::agent::{Agent, Wish};
 use tollgate_core::budget::Tier;
 use tollgate_core::filter::Narrow;
+use tollgate_core::lease::Lease;
 use tollgate_core::trace::Trace;
-use tollgate_core::turn::{Grant, Principal};
+use tollgate_core::turn::{Actor, Grant, Principal};
 use tollgate_engine::gate::Asked;
 
 use super::live::Live;
@@ -26,6 +27,8 @@ const PAUSES: &[Duration] =
 #[derive(Debug, Clone)]
 pub struct Party {
     pub principal: Principal,
+    /// Until when it may go on.
+    pub lease: Lease,
     /// `None`: nothing of its own limits the principal.
     pub grant: Option<Arc<Grant>>,
     pub agent: Arc<str>,
@@ -46,12 +49,13 @@ pub enum OverrideRight {
 impl Party {
     pub(super) fn asked(&self, budget: Wish) -> Asked<'_> {
         Asked {
-            principal: self.principal.clone(),
+            actor: Actor { principal: self.principal.clone(), lease: self.lease.clone() },
             grant: self.grant.clone(),
             agent: Some(&self.agent),
             budget,
             narrow: Some(&self.narrow).filter(|narrow| !narrow.is_nothing()),
             trace: self.trace.clone(),
+            link: None,
         }
     }
 

@@ -11,6 +11,7 @@ use tokio_tungstenite::WebSocketStream;
 use tokio_tungstenite::tungstenite::protocol::CloseFrame;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::{Error, Message};
+use tollgate_core::json::JsonBounds;
 
 use super::events::CloseWith;
 pub use crate::provider::socket_config as config;
@@ -115,9 +116,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Side<S> {
             let got = ready!(Pin::new(&mut self.socket).poll_next(context));
             self.heard = now;
             return Poll::Ready(match got {
-                Some(Ok(message @ (Message::Text(_) | Message::Binary(_)))) => {
-                    Got::Message(message)
-                }
+                Some(Ok(message @ (Message::Text(_) | Message::Binary(_)))) => bounded(message),
                 Some(Ok(Message::Close(frame))) => Got::Closed(said(frame)),
                 Some(Ok(Message::Ping(_))) => {
                     self.pings += 1;
@@ -170,6 +169,23 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Side<S> {
         let _ = tokio::time::timeout(limit, leaving).await;
         // The last of it, such as the answer to a goodbye.
         let _ = tokio::time::timeout(limit, futures_util::SinkExt::close(&mut self.socket)).await;
+    }
+}
+
+/// Counts the values of a long message before a tree is built of it.
+fn bounded(message: Message) -> Got {
+    let bounds = JsonBounds { depth: usize::MAX, ..JsonBounds::default() };
+    let data = match &message {
+        // No text has more values than bytes.
+        message if message.len() <= bounds.values => &[],
+        Message::Text(text) => text.as_bytes(),
+        // Sound is no JSON; what is JSON begins like it.
+        Message::Binary(bytes) if bytes.trim_ascii_start().starts_with(b"{") => &bytes[..],
+        _ => &[],
+    };
+    match bounds.check(data) {
+        Ok(_) => Got::Message(message),
+        Err(error) => Got::Broken(close(code::TOO_BIG, error.to_string())),
     }
 }
 

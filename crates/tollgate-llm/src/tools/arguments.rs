@@ -70,7 +70,9 @@ fn read(text: &str) -> Result<Value, Unreadable> {
         Malformed::Syntax(problem) | Malformed::NotThis(problem) => {
             Unreadable::Syntax { problem: shown(text, &problem) }
         }
-        Malformed::NotUtf8 { .. } => Unreadable::Syntax { problem: malformed.to_string() },
+        Malformed::NotUtf8 { .. } | Malformed::OutOfBounds(_) => {
+            Unreadable::Syntax { problem: malformed.to_string() }
+        }
     })
 }
 

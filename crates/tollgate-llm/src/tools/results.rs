@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 use serde_json::value::RawValue;
-use tollgate_core::call::{Outcome, Retry, Status};
+use tollgate_core::call::{Origin, Outcome, Retry, Status};
 use tollgate_core::json::{self, Object};
 use tollgate_core::shaping;
 use tollgate_core::text::shortened;
@@ -31,6 +31,9 @@ pub fn neutral(call: &Call, outcome: &Outcome) -> CallResult {
     }
     if let (CallEnd::Failed, Retry::Sensible { hint: Some(hint), .. }) = (end, &outcome.retry) {
         parts.push(Part::text(format!("({hint})")));
+    }
+    if let Some(notice) = outcome.origin.as_ref().and_then(Origin::notice) {
+        parts.insert(0, Part::text(notice));
     }
     CallResult { call_id: call.id.clone(), name: Some(call.name.clone()), parts, end }
 }

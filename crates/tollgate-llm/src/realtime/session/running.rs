@@ -40,7 +40,14 @@ impl Session {
         match start {
             // In the same turn: what comes into view meanwhile may be more than a read.
             Start::Run => self.start(&id, turn, now),
-            Start::Known(outcome) => self.answer(&id, (Answered::Done, outcome), now),
+            Start::Known(outcome) => {
+                let tool = self.errands.get(&id).and_then(|running| running.tool.clone());
+                if let (Some(turn), Some(tool)) = (turn, tool) {
+                    let turn = Turn { taint: self.course.taint(now), ..turn };
+                    self.hall.gate.note_answered(&turn, tool.exposed.as_str());
+                }
+                self.answer(&id, (Answered::Done, outcome), now);
+            }
             Start::Wait | Start::Twice => {}
         }
     }
@@ -135,6 +142,7 @@ impl Session {
     pub(super) fn landed(&mut self, late: Landed, now: Instant) {
         let Landed { ids, tool, delivery, outcome } = late;
         self.course.figures.late += 1;
+        self.course.read(&outcome, now);
         let speech = calls::speech(tool.as_ref());
         let outcome = answers::written(&outcome, &speech, &self.visit.live.caps());
         for id in ids {

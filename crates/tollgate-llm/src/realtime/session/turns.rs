@@ -9,9 +9,10 @@ use futures_util::FutureExt;
 use futures_util::stream::FuturesOrdered;
 use tollgate_core::agent::{Engine, Wish};
 use tollgate_core::budget::Tier;
+use tollgate_core::call::Outcome;
 use tollgate_core::selector::{self, Choice, Utterance};
 use tollgate_core::text::shortened;
-use tollgate_core::turn::{Turn, TurnId};
+use tollgate_core::turn::{Taint, Turn, TurnId};
 use tollgate_engine::gate::{Asked, Spoke};
 use tollgate_engine::memory::{Heard, Said};
 use tollgate_engine::notices::{LiveEnding, LiveEvent, LiveTurn};
@@ -53,6 +54,8 @@ pub(super) struct Course {
     pub(super) number: u64,
     /// What its calls have in common, once there was one, and since when.
     pub(super) turn: Option<(TurnId, Instant)>,
+    /// What untrusted servers said since the last turn ended; `None`: nobody asked yet.
+    taint: Option<Arc<Taint>>,
     pub(super) purse: Purse,
     pub(super) figures: LiveTurn,
 }
@@ -70,6 +73,7 @@ impl Course {
             began: None,
             number: 0,
             turn: None,
+            taint: None,
             purse: Purse::default(),
             figures: LiveTurn::default(),
         }
@@ -113,7 +117,19 @@ impl Course {
     pub(super) fn joined(&mut self, turn: Turn) -> Turn {
         let since = self.began.unwrap_or(turn.began);
         let (id, began) = *self.turn.get_or_insert((turn.id, since));
-        Turn { id, began, ..turn }
+        Turn { id, began, taint: self.taint(began), ..turn }
+    }
+
+    /// The same for all that is done and read until the turn ends.
+    pub(super) fn taint(&mut self, now: Instant) -> Arc<Taint> {
+        Arc::clone(self.taint.get_or_insert_with(|| Arc::new(Taint::new(now, None))))
+    }
+
+    /// The model reads a result that came by another way than its own call.
+    pub(super) fn read(&mut self, outcome: &Outcome, now: Instant) {
+        if let Some(origin) = outcome.origin.as_ref().filter(|origin| !origin.is_trusted()) {
+            self.taint(now).note(&origin.server, now);
+        }
     }
 
     pub(super) fn is_in_turn(&self) -> bool {
@@ -266,6 +282,8 @@ impl Session {
         let took = now.saturating_duration_since(began);
         let figures = std::mem::take(&mut self.course.figures);
         self.course.next();
+        // Not where a turn begins: what comes between two turns is read in the second.
+        self.course.taint = None;
         self.hall.had_turn(&self.facts, LiveTurn { took, tools, ending, ..figures });
         self.keep_talk();
     }
@@ -288,6 +306,7 @@ impl Session {
             self.speaking.push_back(async { Err(why) }.boxed());
             return;
         };
+        let turn = Turn { taint: self.course.taint(turn.began), ..turn };
         let prompt = match &self.prompt {
             Some(prompt) => format!("{prompt}\n\n{SPOKEN}"),
             None => SPOKEN.to_owned(),
@@ -304,7 +323,8 @@ impl Session {
         };
         let trace = turn.trace.clone();
         let acting = Acting { agent: self.visit.agent.clone(), turn, prompt: Some(prompt) };
-        let order = Order { request, acting: Some(acting), chain, trace };
+        let lease = acting.turn.lease.clone();
+        let order = Order { request, acting: Some(acting), chain, lease, trace };
         let chat = Arc::clone(&self.hall.chat);
         let answered = async move {
             let prepared = chat.prepare(order).map_err(|failure| failure.to_string())?;

@@ -20,6 +20,7 @@ fn outcome(status: Status, result: &Value) -> Outcome {
         extent: Extent::Whole,
         handle: None,
         source: Source::Fresh,
+        origin: None,
         duration: Duration::ZERO,
     }
 }

@@ -84,7 +84,7 @@ fn a_session_that_does_not_begin_with_a_setup_is_closed() {
 }
 
 #[test]
-fn b_ws_what_readers_may_not_agree_about_is_refused_and_the_session_goes_on() {
+fn b_ws_11_what_readers_may_not_agree_about_is_refused_and_the_session_goes_on() {
     let mut script = Script::ready("gemini-3.8-live");
     for message in [
         r#"{"toolResponse":{},"tool_response":{}}"#,

@@ -332,7 +332,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
     #[test]
-    fn b_ws_bytes_that_mean_nothing_hurt_nobody(
+    fn b_ws_11_bytes_that_mean_nothing_hurt_nobody(
         messages in prop::collection::vec(
             (prop::sample::select(NEARLY), any::<prop::sample::Index>(), any::<u8>(), any::<bool>()),
             1..20,

@@ -231,7 +231,7 @@ proptest! {
     }
 
     #[test]
-    fn b_sc_nothing_breaks_on_what_is_no_schema(odd in hostile()) {
+    fn b_sc_01_nothing_breaks_on_what_is_no_schema(odd in hostile()) {
         let tool = json!({"name": "t", "description": "d", "inputSchema": odd, "parameters": odd, "input_schema": odd});
         for from in Form::ALL {
             for to in Form::ALL {
