@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use axum::extract::{Request, State};
 use axum::response::Response;
-use futures_util::stream;
+use futures_util::stream::{self, StreamExt as _};
 use http::{HeaderValue, StatusCode, Uri, header};
 use serde_json::json;
 use tokio::sync::broadcast::error::RecvError;
@@ -70,7 +70,8 @@ pub(crate) async fn events(State(front): State<Arc<Front>>, request: Request) ->
         };
         Some((event, (notices, calls, front)))
     });
-    events::listening(told, front.limits.keep_alive)
+    let last = stream::once(async { Event::new("stopping", &json!({})) });
+    events::listening(told.chain(last), front.limits.keep_alive)
 }
 
 /// What a stream of events tells.

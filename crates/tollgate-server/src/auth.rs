@@ -15,7 +15,6 @@ use parking_lot::Mutex;
 use tollgate_engine::clock::Clock;
 use tollgate_store::keys::StoredKey;
 
-use crate::events;
 use crate::problem::{Problem, Style};
 
 mod fingerprint;
@@ -23,19 +22,21 @@ mod key;
 pub mod keyring;
 mod known;
 mod lease;
-mod logins;
+pub(crate) mod logins;
 pub mod oidc;
-mod presented;
+pub(crate) mod presented;
 mod rights;
 pub mod secret;
 pub(crate) mod tending;
 mod visitor;
 
 pub use fingerprint::Fingerprint;
+use key::Held;
 pub use key::{Former, Key};
 pub(crate) use lease::Lease;
 pub(crate) use logins::{Line, Peer, line};
 pub(crate) use presented::refuse_keys_in_query;
+pub(crate) use rights::NO_RIGHT;
 pub use rights::{Right, Rights, Role};
 pub(crate) use visitor::{Identity, Reach, Visitor};
 
@@ -71,6 +72,8 @@ struct Sources {
     configured: Vec<Key>,
     /// With those that are revoked.
     made: Vec<StoredKey>,
+    /// Keys were made before, even if the database does not know them any more.
+    is_required: bool,
 }
 
 /// What opens beside the keys of the config.
@@ -123,11 +126,16 @@ impl Keys {
         sources.configured = keys;
         let before = self.oidc.load_full();
         if before.as_ref().map(|oidc| &oidc.auth) != auth.as_ref() {
-            let trusted = auth.map(|auth| Oidc::new(auth, self.issuer_pause));
-            self.oidc.store(trusted.map(Arc::new));
-            before.iter().for_each(|oidc| oidc.end());
+            let trusted = auth.map(|auth| Arc::new(Oidc::new(auth, self.issuer_pause)));
+            self.oidc.store(trusted.clone());
+            before.iter().for_each(|before| before.give_way(trusted.as_deref()));
         }
         self.publish(&sources);
+    }
+
+    /// Ends what was let in by what has run out by now.
+    pub(crate) fn expire(&self) {
+        self.known.load().expire(self.clock.wall());
     }
 
     pub(crate) fn oidc(&self) -> Option<Arc<Oidc>> {
@@ -138,23 +146,23 @@ impl Keys {
     pub(crate) fn refresh(&self) -> Result<(), KeyringError> {
         let Some(keyring) = &self.keyring else { return Ok(()) };
         let _order = self.refreshing.lock();
-        let made = keyring.load()?;
+        let (made, is_required) = (keyring.load()?, keyring.is_required()?);
         let mut sources = self.sources.lock();
-        if made != sources.made {
-            sources.made = made;
+        if made != sources.made || is_required != sources.is_required {
+            (sources.made, sources.is_required) = (made, is_required);
             self.publish(&sources);
         }
         Ok(())
     }
 
     fn publish(&self, sources: &Sources) {
-        let Sources { configured, made } = sources;
+        let Sources { configured, made, is_required } = sources;
         let is_configured = |made: &&StoredKey| configured.iter().any(|key| key.name == made.name);
         let in_force = made.iter().filter(|made| made.revoked.is_none() && !is_configured(made));
         let keys: Vec<Key> =
             configured.iter().cloned().chain(in_force.filter_map(keyring::key)).collect();
-        // Whoever ever made a key did not mean everyone to come in once it is gone.
-        let is_open = made.is_empty() && self.oidc.load().is_none();
+        // Whoever ever made a key did not mean everyone to come in once it is gone, however it went.
+        let is_open = made.is_empty() && !is_required && self.oidc.load().is_none();
         let without_keys = if is_open { WithoutKeys::ThisMachine } else { WithoutKeys::Nobody };
         let before = self.known.load_full();
         self.known.store(Arc::new(before.followed_by(&keys, without_keys)));
@@ -181,6 +189,12 @@ impl Keys {
         keyring.keep_use(&used)
     }
 
+    /// Keys were made, and the database knows none of them.
+    pub(crate) fn are_lost(&self) -> bool {
+        let sources = self.sources.lock();
+        sources.is_required && sources.made.is_empty()
+    }
+
     pub(crate) fn is_open(&self) -> bool {
         self.known.load().passer_by().is_some()
     }
@@ -196,13 +210,22 @@ impl Keys {
         let presented = presented::presented(&request.headers)?;
         match (presented, self.oidc()) {
             (Some(token), Some(oidc)) if Oidc::is_token(token) => {
-                oidc.admit(token, request.uri.path(), self.clock.wall()).await
+                let admitted = oidc.admit(token, request.uri.path(), self.clock.wall()).await?;
+                // The rules may have changed meanwhile: then by the new ones, or not at all.
+                match (admitted, self.oidc()) {
+                    (Some(visitor), _) => Ok(visitor),
+                    (None, Some(now)) => {
+                        let again = now.admit(token, request.uri.path(), self.clock.wall()).await?;
+                        again.ok_or(oidc::UNREACHABLE)
+                    }
+                    (None, None) => Err(NO_KEY),
+                }
             }
             (Some(key), _) => self.admit_key(key),
             (None, _) => match self.logins.shown(request, self.clock.wall())? {
                 Some(login) => {
                     let holder = self.holder(&login.key).unwrap_or(Err(NO_KEY))?;
-                    Ok(holder.for_no_longer_than(&login.lease, login.until))
+                    Ok(holder.for_no_longer_than(&login.term, login.until))
                 }
                 None => self.passer_by().ok_or(NO_KEY),
             },
@@ -232,17 +255,15 @@ impl Keys {
         self.known.load().passer_by().filter(|_| is_near).cloned()
     }
 
-    /// A login in the place of this key, if it is one. Wrong ones cannot be tried for long.
+    /// A login in the place of this key, if it is one.
     pub(crate) fn log_in(
         &self,
         key: &str,
         sent: &Parts,
-        address: Option<IpAddr>,
     ) -> Result<(Visitor, Option<Opened>), Problem> {
         let fingerprint = Fingerprint::of(key.as_bytes());
-        let visitor = self.logins.attempt(address, self.clock.now(), || {
-            self.holder(&fingerprint).unwrap_or_else(|| Err(unknown(key.as_bytes())))
-        })?;
+        let known = self.holder(&fingerprint);
+        let visitor = known.unwrap_or_else(|| Err(unknown(key.as_bytes())))?;
         Ok((visitor, self.logins.open(fingerprint, (sent, self.clock.wall()))))
     }
 
@@ -264,16 +285,12 @@ impl Keys {
         login.filter(|_| !by_key).map(|login| (login.proof, login.until))
     }
 
-    /// What goes on for ever ends for whoever loses what let them in; whoever lacks a scope is told
-    /// which one.
+    /// Whoever lacks a scope is told which one.
     pub(crate) fn dressed(
         &self,
         response: Response,
         (visitor, path): (&Visitor, &str),
     ) -> Response {
-        if events::is_stream(&response) {
-            return events::until(response, visitor.lease.clone().ended(self.clock.wall()));
-        }
         match (response.status(), self.oidc()) {
             (StatusCode::FORBIDDEN, Some(oidc)) if visitor.has_token() => {
                 resource::stepping_up(response, &oidc, (visitor, path))

@@ -1,17 +1,27 @@
-//! Reads the body of a request: only JSON, only whole, only so large, only so slow.
+//! Reads the body of a request: only JSON, only whole, only so large, only so slow, and only while
+//! there is memory for it.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use axum::body::Body;
 use bytes::{Bytes, BytesMut};
+use http::request::Parts;
 use http::{HeaderMap, StatusCode, header};
 use http_body::Body as _;
 use http_body_util::BodyExt;
+use tollgate_core::json::JsonBoundsError;
+use tollgate_mcp::large::LARGE;
 
+mod budget;
 mod held;
 pub(crate) mod lines;
+mod masked;
 
+pub(crate) use budget::{BodyBudget, BodyBudgetError, BodyPermit, SMALL_BODY};
 pub(crate) use held::holding;
+pub(crate) use masked::masked;
 
 use crate::limits::Limits;
 use crate::problem::Problem;
@@ -19,23 +29,97 @@ use crate::problem::Problem;
 /// How much of a body that is refused is still read, so that the refusal is heard.
 const DRAINED_BYTES: usize = 64 << 20;
 const DRAIN_TIME: Duration = Duration::from_secs(2);
+/// By how much a body that does not say its size reserves room.
+const STEP: usize = 512 << 10;
+/// A request may take so many times its body.
+const TIMES_BODY: usize = 4;
+/// Of a body up to this size nothing that is made of it is worth a reservation.
+const TINY_BODY: usize = 1 << 10;
+/// What a request may take of the budget without asking: how many do so is bounded by
+/// `limits.in_flight`.
+const UNRESERVED: usize = 16 << 10;
+/// How often a conversation is held while it is answered: as the client sent it, as the loop goes on
+/// with it, as the model is asked, and as text for its provider.
+const CONVERSATION_COPIES: usize = 4;
 
-pub(crate) async fn json(
-    headers: &HeaderMap,
-    body: Body,
-    limits: &Limits,
-) -> Result<Bytes, Problem> {
-    check_type(headers, &JSON)?;
-    whole(headers, body, limits).await
+/// What a request with a body that may be large brings along, in its extensions.
+#[derive(Clone)]
+pub(crate) struct BodyAdmission {
+    pub(crate) permit: Arc<BodyPermit>,
+    is_large: Arc<AtomicBool>,
+    may_be_large: bool,
 }
 
-pub(crate) async fn yaml(
-    headers: &HeaderMap,
-    body: Body,
+impl BodyAdmission {
+    /// `None` for a body that is known to be tiny.
+    pub(crate) fn of(
+        body: &impl http_body::Body,
+        permit: impl FnOnce() -> BodyPermit,
+    ) -> Option<Self> {
+        let exact = body.size_hint().exact();
+        let may_exceed = |bytes: usize| exact.is_none_or(|size| size > bytes as u64);
+        may_exceed(TINY_BODY).then(|| Self {
+            permit: Arc::new(permit()),
+            is_large: Arc::default(),
+            may_be_large: may_exceed(SMALL_BODY),
+        })
+    }
+
+    /// Whether it can turn out to be large at all.
+    pub(crate) fn may_be_large(&self) -> bool {
+        self.may_be_large
+    }
+
+    /// Whether the body turned out to be so large that the request has to be answered where nobody
+    /// else waits.
+    pub(crate) fn is_large(&self) -> bool {
+        self.is_large.load(Ordering::Relaxed)
+    }
+
+    /// Has whoever polls the request move it to the threads for large work.
+    async fn leave_for_large_work(&self) {
+        self.is_large.store(true, Ordering::Relaxed);
+        tokio::task::yield_now().await;
+    }
+
+    async fn reserve(&self, bytes: usize) -> Result<(), Problem> {
+        self.permit.grow(bytes).await.map_err(|error| error.problem())
+    }
+
+    /// Room for work on the body that takes so much memory in all, beyond what it has already.
+    async fn reserve_for(&self, memory: usize) -> Result<(), Problem> {
+        let more = (memory / TIMES_BODY).saturating_sub(self.permit.bytes());
+        if more > UNRESERVED { self.reserve(more).await } else { Ok(()) }
+    }
+}
+
+/// The body, measured: what it may hold is checked before anything is read of it.
+pub(crate) async fn json(sent: &Parts, body: Body, limits: &Limits) -> Result<Bytes, Problem> {
+    check_type(&sent.headers, &JSON)?;
+    let whole = whole(sent, body, limits).await?;
+    let size = limits.json.check(&whole).map_err(|error| out_of_bounds(&error))?;
+    if let Some(admission) = sent.extensions.get::<BodyAdmission>() {
+        admission.reserve_for(whole.len().saturating_add(size.tree_bytes())).await?;
+    }
+    Ok(whole)
+}
+
+/// Room for a conversation that the gateway answers itself. A body that is only passed on needs none
+/// of it.
+pub(crate) async fn reserve_conversation(
+    sent: &Parts,
+    body: &[u8],
     limits: &Limits,
-) -> Result<Bytes, Problem> {
-    check_type(headers, &YAML)?;
-    whole(headers, body, limits).await
+) -> Result<(), Problem> {
+    let Some(admission) = sent.extensions.get::<BodyAdmission>() else { return Ok(()) };
+    let size = limits.json.check(body).map_err(|error| out_of_bounds(&error))?;
+    let once = body.len().saturating_add(size.tree_bytes());
+    admission.reserve_for(once.saturating_mul(CONVERSATION_COPIES)).await
+}
+
+pub(crate) async fn yaml(sent: &Parts, body: Body, limits: &Limits) -> Result<Bytes, Problem> {
+    check_type(&sent.headers, &YAML)?;
+    whole(sent, body, limits).await
 }
 
 /// What a body must be, and what is said when it is something else.
@@ -57,24 +141,57 @@ const YAML: Media = Media {
     detail: "send `content-type: application/yaml`",
 };
 
-async fn whole(headers: &HeaderMap, body: Body, limits: &Limits) -> Result<Bytes, Problem> {
+async fn whole(sent: &Parts, body: Body, limits: &Limits) -> Result<Bytes, Problem> {
     let declared = body.size_hint().lower();
     if declared > limits.body_bytes as u64 {
         // Whoever asks before sending has not begun.
-        if !headers.contains_key(header::EXPECT) {
+        if !sent.headers.contains_key(header::EXPECT) {
             drain(body).await;
         }
         return Err(too_large(limits));
     }
-    let whole = tokio::time::timeout(limits.body_timeout, collect(body, limits)).await;
-    whole.unwrap_or_else(|_| {
+    let admission = sent.extensions.get::<BodyAdmission>();
+    let declared = usize::try_from(declared).unwrap_or(usize::MAX);
+    if let Some(admission) = admission.filter(|_| declared > SMALL_BODY)
+        && let Err(problem) = admission.reserve(declared).await
+    {
+        if !sent.headers.contains_key(header::EXPECT) {
+            drain(body).await;
+        }
+        return Err(problem);
+    }
+    let whole = tokio::time::timeout(limits.body_timeout, collect(body, admission, limits)).await;
+    let whole = whole.unwrap_or_else(|_| {
         let detail = "the body did not arrive in time";
         Err(Problem::new(StatusCode::REQUEST_TIMEOUT, "body_too_slow", detail))
-    })
+    })?;
+    let Some(admission) = admission else { return Ok(whole) };
+    if whole.len() > LARGE {
+        admission.leave_for_large_work().await;
+    }
+    let permit = Arc::clone(&admission.permit);
+    Ok(Bytes::from_owner(PermittedBytes { whole, _permit: permit }))
 }
 
-/// A body that came in one piece is not copied.
-async fn collect(mut body: Body, limits: &Limits) -> Result<Bytes, Problem> {
+/// A body, and the room that it takes for as long as there is anything of it.
+struct PermittedBytes {
+    whole: Bytes,
+    _permit: Arc<BodyPermit>,
+}
+
+impl AsRef<[u8]> for PermittedBytes {
+    fn as_ref(&self) -> &[u8] {
+        &self.whole
+    }
+}
+
+/// A body that came in one piece is not copied; one that says its size is copied once.
+async fn collect(
+    mut body: Body,
+    admission: Option<&BodyAdmission>,
+    limits: &Limits,
+) -> Result<Bytes, Problem> {
+    let size = body.size_hint().exact().and_then(|size| usize::try_from(size).ok());
     let mut first = Bytes::new();
     let mut rest = BytesMut::new();
     while let Some(frame) = body.frame().await {
@@ -82,24 +199,31 @@ async fn collect(mut body: Body, limits: &Limits) -> Result<Bytes, Problem> {
             return Err(Problem::new(StatusCode::BAD_REQUEST, "bad_body", "the body broke off"));
         };
         let Ok(data) = frame.into_data() else { continue };
-        if first.len() + rest.len() + data.len() > limits.body_bytes {
+        let length = first.len() + rest.len() + data.len();
+        if length > limits.body_bytes {
             drop((first, rest, data));
             drain(body).await;
             return Err(too_large(limits));
         }
-        if first.is_empty() {
-            first = data;
-        } else {
-            rest.extend_from_slice(&data);
+        if let Some(admission) = admission.filter(|_| length > SMALL_BODY)
+            && length > admission.permit.bytes()
+            && let Err(problem) = admission.reserve(length - admission.permit.bytes() + STEP).await
+        {
+            drop((first, rest, data));
+            drain(body).await;
+            return Err(problem);
         }
+        if first.is_empty() && rest.is_empty() {
+            first = data;
+            continue;
+        }
+        if rest.is_empty() {
+            rest.reserve(size.unwrap_or(length).max(length));
+            rest.extend_from_slice(&std::mem::take(&mut first));
+        }
+        rest.extend_from_slice(&data);
     }
-    if rest.is_empty() {
-        return Ok(first);
-    }
-    let mut whole = BytesMut::with_capacity(first.len() + rest.len());
-    whole.extend_from_slice(&first);
-    whole.extend_from_slice(&rest);
-    Ok(whole.freeze())
+    Ok(if rest.is_empty() { first } else { rest.freeze() })
 }
 
 /// Whoever is still sending does not hear an answer: lets them finish, within reason.
@@ -119,6 +243,19 @@ async fn drain(mut body: Body) {
 fn too_large(limits: &Limits) -> Problem {
     let detail = format!("the body is larger than {} bytes", limits.body_bytes);
     Problem::told(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail)
+}
+
+fn out_of_bounds(error: &JsonBoundsError) -> Problem {
+    match error {
+        JsonBoundsError::TooManyValues { .. } => {
+            let detail = format!("{error} (`limits.json_values`)");
+            Problem::told(StatusCode::PAYLOAD_TOO_LARGE, "too_many_values", detail)
+        }
+        JsonBoundsError::TooDeep { .. } => {
+            let detail = format!("{error} (`limits.json_depth`)");
+            Problem::told(StatusCode::BAD_REQUEST, "nested_too_deep", detail)
+        }
+    }
 }
 
 fn check_type(headers: &HeaderMap, wanted: &Media) -> Result<(), Problem> {

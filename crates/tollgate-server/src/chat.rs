@@ -78,9 +78,6 @@ pub(crate) fn is_gemini(path: &str) -> bool {
 const VERBS: &[(&str, Delivery)] =
     &[("generateContent", Delivery::Whole), ("streamGenerateContent", Delivery::Streamed)];
 
-/// No conversation has as many; some hundred bytes are taken for each.
-const MOST_VALUES: usize = 250_000;
-
 /// In which form something is asked, and what the URL says of it.
 struct Asked {
     dialect: Dialect,
@@ -141,14 +138,18 @@ async fn respond(front: Arc<Front>, request: Request, asked: Asked) -> Response 
     let answered = async {
         let (sent, body) = request.into_parts();
         check_query(&sent.uri, &["alt", "beta"])?;
-        let body = body::json(&sent.headers, body, &front.limits).await?;
+        let body = body::json(&sent, body, &front.limits).await?;
         let passed = Passed::read(body, HeaderMap::new(), &asked.address())?;
         let opened = Opened { asked, sent, passed, began };
         let target = Target::find(&front, &opened.sent, opened.model()?)?;
         target.who.rights.need(Right::Execute)?;
         match target.passes(dialect).filter(|_| opened.streams_like_a_provider()) {
             Some(model) => pass::pass(&front, (opened, target.who.trace), &model).await,
-            None => Box::pin(answer::answer(front, opened, target)).await,
+            None => {
+                let body = opened.passed.body();
+                body::reserve_conversation(&opened.sent, body, &front.limits).await?;
+                Box::pin(answer::answer(front, opened, target)).await
+            }
         }
     };
     answered.await.unwrap_or_else(|refused: Refused| refused.response(dialect))
@@ -166,15 +167,11 @@ impl Opened {
         self.passed.delivery == Delivery::Whole || self.asked.streams_as == StreamForm::Events
     }
 
-    /// All of it.
+    /// All of it, which was measured when it came in.
     fn request(&self) -> Result<conversation::Request, Failure> {
         let text = std::str::from_utf8(self.passed.body());
         let text = text.map_err(|_| Failure::invalid("", "the body is not UTF-8"))?;
-        if json::has_more_values_than(MOST_VALUES, text) {
-            let message = format!("the body has more than {MOST_VALUES} values in it");
-            return Err(Failure::invalid("", message));
-        }
-        let body = json::value(text);
+        let body = json::value_within(text, usize::MAX);
         let body = body.map_err(|error| Failure::invalid("", format!("not JSON: {error}")))?;
         self.format().read_request(body, &self.asked.address())
     }

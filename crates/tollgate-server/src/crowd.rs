@@ -32,6 +32,8 @@ pub(crate) struct Crowd {
 pub(crate) enum Guests {
     Requests,
     LiveSessions,
+    /// Of those who only listen.
+    Streams,
 }
 
 impl Guests {
@@ -42,6 +44,7 @@ impl Guests {
                     .to_owned()
             }
             Self::LiveSessions => format!("there may be {most} live sessions, and there are"),
+            Self::Streams => format!("there may be {most} listening streams, and there are"),
         };
         Problem::told(StatusCode::SERVICE_UNAVAILABLE, "too_busy", detail).later(SOON)
     }
@@ -50,6 +53,7 @@ impl Guests {
         let detail = match self {
             Self::Requests => format!("{most} requests of this key are being answered already"),
             Self::LiveSessions => format!("this key may have {most} live sessions, and has them"),
+            Self::Streams => format!("this key may have {most} listening streams, and has them"),
         };
         Problem::told(StatusCode::TOO_MANY_REQUESTS, "too_many_at_once", detail).later(SOON)
     }
@@ -76,6 +80,7 @@ impl Crowd {
         let most = match of {
             Guests::Requests => limits.in_flight,
             Guests::LiveSessions => limits.live_sessions,
+            Guests::Streams => limits.streams,
         };
         Arc::new(Self { of, most, all: AtomicUsize::new(0), by_key: Mutex::default() })
     }
@@ -107,13 +112,18 @@ impl Crowd {
 impl Place {
     /// Keeps the place for as long as the answer is being made: events of a call come while it
     /// runs, everything else is made by now.
-    pub(crate) fn keep_for(self, method: &Method, response: Response) -> Response {
-        let listens = *method == Method::GET || response.extensions().get::<Listening>().is_some();
-        if listens || !events::is_stream(&response) {
+    pub(crate) fn keep_for(self, response: Response) -> Response {
+        if !events::is_stream(&response) {
             return response;
         }
         response.map(|body| holding(body, self))
     }
+}
+
+/// Whether the answer is a stream on which somebody waits for what happens.
+pub(crate) fn listens(method: &Method, response: &Response) -> bool {
+    let is_listening = *method == Method::GET || response.extensions().get::<Listening>().is_some();
+    is_listening && events::is_stream(response)
 }
 
 impl Drop for Place {

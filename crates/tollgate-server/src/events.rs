@@ -16,6 +16,7 @@ use http_body::Frame;
 use serde::Serialize;
 use tokio::sync::mpsc;
 use tokio::time::{Sleep, sleep};
+use tollgate_core::lease::Revoked;
 use tollgate_mcp::line::on_one_line;
 
 /// One event.
@@ -107,21 +108,47 @@ pub(crate) fn is_stream(response: &Response) -> bool {
         || tollgate_mcp::web::body::is_event_stream(response.headers())
 }
 
-/// The same, until `end`.
-pub(crate) fn until(
+/// Marks an answer that ends by itself when its caller's lease does, and says why in its own words.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct EndsItself;
+
+/// For how long such an answer is waited for.
+pub(crate) const LAST_WORDS: Duration = Duration::from_millis(500);
+
+/// The same, until it is revoked: then `last` says what to send as the end.
+pub(crate) fn until_revoked<E>(
     response: Response,
-    end: impl Future<Output = ()> + Send + 'static,
-) -> Response {
-    response.map(|body| Body::new(Until { body, end: Some(Box::pin(end)) }))
+    revoked: E,
+    last: impl FnOnce(&Revoked) -> Bytes + Send + Unpin + 'static,
+) -> Response
+where
+    E: Future<Output = Revoked> + Send + 'static,
+{
+    let patience = response.extensions().get::<EndsItself>().map_or(Duration::ZERO, |_| LAST_WORDS);
+    let ending = Ending::Awaited(Box::pin(revoked));
+    response.map(|body| Body::new(UntilRevoked { body, ending, patience, last: Some(last) }))
 }
 
-struct Until<E> {
+struct UntilRevoked<E, L> {
     body: Body,
-    /// `None` once it has come.
-    end: Option<Pin<Box<E>>>,
+    ending: Ending<E>,
+    /// How long the body may take to end by itself.
+    patience: Duration,
+    last: Option<L>,
 }
 
-impl<E: Future<Output = ()>> http_body::Body for Until<E> {
+enum Ending<E> {
+    Awaited(Pin<Box<E>>),
+    /// The body may still say its last words, and these are ours if it does not.
+    Revoked(Pin<Box<Sleep>>, Bytes),
+    Over,
+}
+
+impl<E, L> http_body::Body for UntilRevoked<E, L>
+where
+    E: Future<Output = Revoked>,
+    L: FnOnce(&Revoked) -> Bytes + Unpin,
+{
     type Data = Bytes;
     type Error = axum::Error;
 
@@ -130,14 +157,29 @@ impl<E: Future<Output = ()>> http_body::Body for Until<E> {
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Frame<Bytes>, axum::Error>>> {
         let this = &mut *self;
-        let Some(end) = &mut this.end else { return Poll::Ready(None) };
-        if end.as_mut().poll(context).is_ready() {
-            this.end = None;
+        if let Ending::Awaited(revoked) = &mut this.ending
+            && let Poll::Ready(why) = revoked.as_mut().poll(context)
+        {
+            let last = this.last.take().map_or_else(Bytes::new, |last| last(&why));
+            this.ending = Ending::Revoked(Box::pin(sleep(this.patience)), last);
+        }
+        if let Ending::Revoked(patience, last) = &mut this.ending
+            && (this.patience.is_zero() || patience.as_mut().poll(context).is_ready())
+        {
+            let last = std::mem::take(last);
+            this.ending = Ending::Over;
             // Whoever speaks stops now, and not when the client notices.
             this.body = Body::empty();
-            return Poll::Ready(None);
+            if !last.is_empty() {
+                return Poll::Ready(Some(Ok(Frame::data(last))));
+            }
         }
-        Pin::new(&mut this.body).poll_frame(context)
+        match &this.ending {
+            Ending::Over => Poll::Ready(None),
+            Ending::Awaited(_) | Ending::Revoked(..) => {
+                Pin::new(&mut this.body).poll_frame(context)
+            }
+        }
     }
 }
 

@@ -86,7 +86,7 @@ pub(crate) fn parameter(uri: &Uri, name: &str) -> Option<String> {
 
 fn unreadable(error: &Malformed) -> String {
     match error {
-        Malformed::Duplicate { .. } => error.to_string(),
+        Malformed::Duplicate { .. } | Malformed::OutOfBounds(_) => error.to_string(),
         Malformed::NotThis(_) => format!("the body must be an object: {error}"),
         Malformed::Syntax(_) | Malformed::NotUtf8 { .. } => format!("not JSON: {error}"),
     }

@@ -1,6 +1,6 @@
 //! What every request must pass before it is routed: whom it says it talks to, and on behalf of
 //! which page. Without it, a web page could reach a server on the reader's own machine by DNS
-//! rebinding. Headers of proxies (`forwarded`, `x-forwarded-*`) are never believed.
+//! rebinding. Headers of proxies (`forwarded`, `x-forwarded-*`) count nothing here.
 
 use std::collections::HashSet;
 
@@ -26,6 +26,7 @@ impl Guard {
     }
 
     pub(crate) fn check(&self, request: &Parts) -> Result<(), Problem> {
+        check_framing(&request.headers)?;
         let host = single(&request.headers, &header::HOST)?
             .ok_or(BAD_HOST)
             .and_then(|value| authority(value).ok_or(BAD_HOST))?;
@@ -72,6 +73,21 @@ impl Guard {
     }
 }
 
+/// A body is plain or chunked. Any other coding, or the same twice, is one that somebody on the way may
+/// read in another way: there a second request could hide (RFC 9112, 6.1 and 11.2).
+pub(crate) fn check_framing(headers: &HeaderMap) -> Result<(), Problem> {
+    let mut codings = headers.get_all(header::TRANSFER_ENCODING).iter();
+    match (codings.next(), codings.next()) {
+        (None, _) => Ok(()),
+        (Some(coding), None) if coding.as_bytes().eq_ignore_ascii_case(b"chunked") => Ok(()),
+        (Some(_), _) => Err(Problem::new(
+            StatusCode::BAD_REQUEST,
+            "bad_transfer_encoding",
+            "`transfer-encoding` must be `chunked`, once, and nothing else",
+        )),
+    }
+}
+
 const BAD_HOST: Problem =
     Problem::new(StatusCode::BAD_REQUEST, "bad_host", "one sound `host` header is needed");
 
@@ -87,7 +103,7 @@ fn single<'h>(
     }
 }
 
-fn authority(value: &HeaderValue) -> Option<Authority> {
+pub(crate) fn authority(value: &HeaderValue) -> Option<Authority> {
     parse_authority(value.to_str().ok()?)
 }
 

@@ -2,6 +2,7 @@
 //! gate and encode; they decide nothing. axum and hyper's server stop here.
 
 mod accept;
+mod access;
 mod admin;
 mod auth;
 mod body;
@@ -11,6 +12,8 @@ mod events;
 mod fields;
 mod filters;
 mod followed;
+#[doc(hidden)]
+pub mod fuzzing;
 mod guard;
 mod limits;
 mod live;
@@ -20,10 +23,13 @@ pub mod openapi;
 pub mod operator;
 mod ops;
 mod page;
+mod panicked;
 mod pressure;
 mod problem;
+mod readiness;
 mod refusal;
 mod rest;
+mod revoked;
 mod router;
 mod serve;
 mod standing;
@@ -31,6 +37,7 @@ pub mod tls;
 mod variables;
 mod who;
 
+pub use access::{BadProxyError, TrustedProxies};
 pub use admin::audit::csv as audit_csv;
 pub use auth::{Fingerprint, Former, Key, Right, Rights, Role};
 pub use auth::{keyring, oidc, secret};
@@ -38,4 +45,4 @@ pub use filters::{BadFilter, Flags, by_headers};
 pub use limits::Limits;
 pub use mcp::stdio::{Client, StdioError, serve_stdio};
 pub use pressure::{Gauge, Memory};
-pub use serve::{Options, Server};
+pub use serve::{Options, PollWatch, Server};

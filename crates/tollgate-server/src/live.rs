@@ -13,11 +13,12 @@ use tollgate_llm::realtime::{Live, Place};
 use crate::crowd::Share;
 use crate::fields::parameter;
 use crate::mcp::Front;
-use crate::problem::{Problem, Style};
+use crate::problem::{Problem, STOPPING, Style};
 use crate::who::Who;
 
 mod handshake;
 mod key;
+mod metered;
 mod session;
 mod target;
 
@@ -109,6 +110,10 @@ async fn admitted(
     let upgrade = hyper::upgrade::on(&mut request);
     let (sent, _) = request.into_parts();
     let handover = sent.extensions.get::<Handover>().cloned().ok_or(NO_SOCKET)?;
+    // It would be over before it is of use.
+    if front.stopping.is_cancelled() {
+        return Err(STOPPING);
+    }
     front.pressure.take_stream()?;
     let who = target::who(front, &sent)?;
     let seat = front.live.enter(share(front, &who))?;

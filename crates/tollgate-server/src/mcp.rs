@@ -19,16 +19,19 @@ use tollgate_llm::agent::Chat;
 use tollgate_llm::realtime::Hall;
 use tollgate_mcp::tasks::Group;
 
+use crate::access::RefusedAccess;
 use crate::admin::memory::Edits;
 use crate::auth::{Keys, Lock, Right};
+use crate::body::BodyBudget;
 use crate::chat::Threads;
 use crate::crowd::{Crowd, Guests};
 use crate::filters;
 use crate::limits::Limits;
 use crate::operator::Operator;
 use crate::pressure::Pressure;
+use crate::readiness::MemoryCheck;
 use crate::refusal::Refused;
-use crate::who::Who;
+use crate::who::{Link, Who};
 
 pub(crate) mod dress;
 mod exchange;
@@ -43,7 +46,7 @@ mod session;
 pub(crate) mod stdio;
 mod voice;
 
-use session::Sessions;
+use session::SessionRegistry;
 
 /// What all MCP requests share.
 pub(crate) struct Front {
@@ -58,21 +61,34 @@ pub(crate) struct Front {
     pub(crate) address: OnceLock<SocketAddr>,
     pub(crate) limits: Limits,
     pub(crate) keys: Keys,
-    pub(crate) sessions: Sessions,
+    pub(crate) refused: RefusedAccess,
+    pub(crate) sessions: SessionRegistry,
     /// Legacy calls whose client went away without cancelling them.
     survivors: Arc<Group>,
-    /// Streams that would go on for ever end when it is cancelled.
+    /// The end has begun: the gateway is not ready any more, and answers all the same.
+    pub(crate) stopping: CancellationToken,
+    /// The time in which it still answers is over.
+    pub(crate) grace_over: CancellationToken,
+    /// New work is refused, and streams that would go on for ever end.
     pub(crate) stop: CancellationToken,
+    /// What still runs is cut.
+    pub(crate) cut: CancellationToken,
     /// The way to the config, where there is one.
     pub(crate) operator: OnceLock<Arc<dyn Operator>>,
     /// How short of memory we are.
     pub(crate) pressure: Pressure,
     pub(crate) crowd: Arc<Crowd>,
+    /// How many only listen.
+    pub(crate) streams: Arc<Crowd>,
+    /// Memory for the bodies of requests.
+    pub(crate) bodies: Arc<BodyBudget>,
     /// Where live sessions are held, and how many.
     pub(crate) hall: Arc<Hall>,
     pub(crate) live: Arc<Crowd>,
     /// Entities of the memory that an admin is changing.
     pub(crate) edits: Edits,
+    /// How the memory's database is.
+    pub(crate) memory_check: Option<MemoryCheck>,
     /// Whether its clients can come back for what an answer has no room for.
     pub(crate) rest: Rest,
 }
@@ -80,6 +96,8 @@ pub(crate) struct Front {
 impl Front {
     /// Must be called within a runtime.
     pub(crate) fn new(gate: Arc<Gate>, clock: Arc<dyn Clock>, limits: Limits) -> Self {
+        let checking = Arc::clone(&clock);
+        let memory_check = MemoryCheck::start(&gate, move || checking.now());
         let chat = Arc::new(Chat::offline(Arc::clone(&gate), Arc::clone(&clock)));
         let hall = Hall::new(Arc::clone(&gate), Arc::clone(&chat), Arc::clone(&clock));
         Self {
@@ -88,18 +106,25 @@ impl Front {
             hall: Arc::new(hall),
             threads: Arc::new(Threads::new()),
             keys: Keys::new(Arc::clone(&clock), Lock::default()),
-            sessions: Sessions::new(Arc::clone(&clock), &limits),
+            sessions: SessionRegistry::new(Arc::clone(&clock), &limits),
+            refused: RefusedAccess::new(&limits),
             edits: Edits::default(),
+            memory_check,
             began: clock.now(),
             began_at: clock.wall(),
             address: OnceLock::new(),
             clock,
             survivors: Arc::new(Group::new("legacy call", limits.in_flight)),
+            stopping: CancellationToken::new(),
+            grace_over: CancellationToken::new(),
             stop: CancellationToken::new(),
+            cut: CancellationToken::new(),
             operator: OnceLock::new(),
             rest: Rest::Readable,
             pressure: Pressure::new(limits.memory.clone()),
             crowd: Crowd::new(Guests::Requests, &limits),
+            streams: Crowd::new(Guests::Streams, &limits),
+            bodies: BodyBudget::new(&limits.memory),
             live: Crowd::new(Guests::LiveSessions, &limits),
             limits,
         }
@@ -109,6 +134,7 @@ impl Front {
 const META_AGENT: &str = "dev.tollgate/agent";
 const META_TIER: &str = "dev.tollgate/tier";
 const META_CONVERSATION: &str = "dev.tollgate/conversation";
+const META_TURN: &str = "dev.tollgate/turn";
 
 impl Who {
     /// Reading is for whoever was let in; running something is a right.
@@ -134,6 +160,13 @@ impl Who {
             let tier = meta.string(META_TIER).and_then(|text| Tier::parse(&text));
             self.tier = Some(tier.ok_or_else(|| wrong(META_TIER, "fast, standard or deep"))?);
         }
+        let (conversation, turn) = (meta.string(META_CONVERSATION), meta.string(META_TURN));
+        if let Some(link) = Link::named(conversation.as_deref(), turn.as_deref()) {
+            self.link = Some(match self.link {
+                Some(outer) => Link::continued(&format!("{} {}", outer.name, link.name)),
+                None => link,
+            });
+        }
         Ok(self.narrowed(by_meta(meta)?))
     }
 }
@@ -144,7 +177,8 @@ fn passed_on(meta: &mut Object<'_>) -> Option<Box<RawValue>> {
     for key in trace::KEYS {
         meta.remove(key);
     }
-    for key in [META_AGENT, META_TIER, META_CONVERSATION].into_iter().chain(filters::meta_keys()) {
+    let own = [META_AGENT, META_TIER, META_CONVERSATION, META_TURN];
+    for key in own.into_iter().chain(filters::meta_keys()) {
         meta.remove(key);
     }
     (!meta.is_empty()).then(|| meta.to_raw())

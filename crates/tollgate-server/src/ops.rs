@@ -10,16 +10,15 @@ use http::request::Parts;
 use serde::Serialize;
 use tollgate_core::date;
 use tollgate_engine::gate::Gate;
-use tollgate_engine::servers::{Readiness, ServerStatus};
+use tollgate_engine::servers::ServerStatus;
 use tollgate_engine::settings::Wanted;
 use tollgate_engine::upstream::{TestReport, Verdict};
 use tollgate_mcp::Revision;
-use tollgate_store::memory::Trouble;
 
 use crate::auth::Right;
 use crate::mcp::Front;
-use crate::pressure::Level;
 use crate::problem::{Problem, Style};
+use crate::readiness;
 
 #[derive(Serialize)]
 struct Health {
@@ -31,33 +30,7 @@ pub(crate) async fn healthz() -> Response {
 }
 
 pub(crate) async fn readyz(State(front): State<Arc<Front>>) -> Response {
-    let (status, ready) = match front.gate.is_ready() {
-        _ if front.stop.is_cancelled() => (StatusCode::SERVICE_UNAVAILABLE, "stopping"),
-        _ if front.pressure.level() >= Level::Severe => {
-            (StatusCode::SERVICE_UNAVAILABLE, "short_of_memory")
-        }
-        Readiness::Ready => (StatusCode::OK, "ready"),
-        Readiness::Starting => (StatusCode::SERVICE_UNAVAILABLE, "starting"),
-    };
-    let memory = match front.gate.mind() {
-        None => None,
-        Some(mind) => Some(match mind.health().await {
-            Ok(()) => "ready",
-            Err(Trouble::Slow(_)) => "slow",
-            Err(Trouble::Away(_)) => "away",
-            Err(Trouble::Failed(_) | Trouble::Invalid(_) | Trouble::NoEntity(_)) => "failed",
-        }),
-    };
-    (status, Json(ReadyJson { state: ready, memory })).into_response()
-}
-
-/// A memory that is away keeps nobody from being served: only its tools fail. Strangers may ask, so
-/// nothing is told of where it is.
-#[derive(Serialize)]
-struct ReadyJson {
-    state: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    memory: Option<&'static str>,
+    readiness::response(&front).await
 }
 
 #[derive(Serialize)]

@@ -1,4 +1,4 @@
-//! How near the process is to the end of its memory, and what is done without because of that: new
+//! Load shedding by memory: how near the process is to the end of it, and what is done without because of that: new
 //! streams first, then new requests, then new connections. `/healthz` answers to the last.
 
 use std::fmt;
@@ -10,6 +10,7 @@ use http::StatusCode;
 
 use crate::problem::Problem;
 
+mod control_group;
 mod process;
 
 /// How often the size is looked at, beside the requests.
@@ -26,41 +27,61 @@ pub trait Gauge: Send + Sync {
 /// How much memory there may be in use, and how that is measured.
 #[derive(Clone)]
 pub struct Memory {
-    limit: Option<u64>,
+    ceilings: Vec<Ceiling>,
+}
+
+/// One limit, and what is held against it.
+#[derive(Clone)]
+struct Ceiling {
+    limit: u64,
     gauge: Arc<dyn Gauge>,
 }
 
 impl Memory {
     pub fn unlimited() -> Self {
-        Self { limit: None, gauge: Arc::new(process::Process) }
+        Self { ceilings: Vec::new() }
     }
 
-    /// The resident size of this process, up to so many bytes.
+    /// The resident size of this process, up to so many bytes; beside that, what its control group
+    /// allows.
     pub fn limited(bytes: u64) -> Self {
-        Self { limit: Some(bytes), ..Self::unlimited() }
+        let mut memory = Self::of_control_group();
+        memory.ceilings.push(Ceiling { limit: bytes, gauge: Arc::new(process::Process) });
+        memory
     }
 
-    /// As far as the control group of this process allows; without one, unlimited.
+    /// As far as the control group of this process allows, which counts all that is in it, children
+    /// and sockets included; without a limit there, unlimited.
     pub fn of_control_group() -> Self {
-        Self { limit: process::control_group_limit(), ..Self::unlimited() }
+        let group = control_group::limited();
+        let ceiling = |(limit, group)| Ceiling { limit, gauge: Arc::new(group) };
+        Self { ceilings: group.map(ceiling).into_iter().collect() }
     }
 
     /// Measured by somebody else.
     pub fn measured(limit: u64, gauge: Arc<dyn Gauge>) -> Self {
-        Self { limit: Some(limit), gauge }
+        Self { ceilings: vec![Ceiling { limit, gauge }] }
+    }
+
+    /// The smallest limit there is.
+    pub(crate) fn limit(&self) -> Option<u64> {
+        self.ceilings.iter().map(|ceiling| ceiling.limit).min()
     }
 }
 
 /// However it is measured.
 impl PartialEq for Memory {
     fn eq(&self, other: &Self) -> bool {
-        self.limit == other.limit
+        let limits = |memory: &Self| -> Vec<u64> {
+            memory.ceilings.iter().map(|ceiling| ceiling.limit).collect()
+        };
+        limits(self) == limits(other)
     }
 }
 
 impl fmt::Debug for Memory {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Memory").field("limit", &self.limit).finish_non_exhaustive()
+        f.debug_struct("Memory").field("limit", &self.limit()).finish_non_exhaustive()
     }
 }
 
@@ -114,13 +135,15 @@ impl Pressure {
 
     /// Measures. To be called beside the requests; what was found holds until the next time.
     pub(crate) fn look(&self) -> Level {
-        let Some(limit) = self.memory.limit else { return Level::Calm };
-        let resident = self.memory.gauge.resident_bytes();
-        let level = resident.map_or(Level::Calm, |resident| Level::of(resident, limit));
+        let mut tightest = (Level::Calm, 0, 0);
+        for Ceiling { limit, gauge } in &self.memory.ceilings {
+            let Some(used) = gauge.resident_bytes() else { continue };
+            tightest = tightest.max((Level::of(used, *limit), used, *limit));
+        }
+        let (level, used, limit) = tightest;
         let before = self.level.swap(level as u8, Ordering::Relaxed);
         if before != level as u8 {
-            let resident_mb = resident.unwrap_or_default() >> 20;
-            tracing::warn!(resident_mb, limit_mb = limit >> 20, ?level, "memory");
+            tracing::warn!(used_mb = used >> 20, limit_mb = limit >> 20, ?level, "memory");
         }
         level
     }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use axum::response::{IntoResponse, Response};
 use http::{HeaderMap, HeaderValue, StatusCode, header};
 use serde_json::{Map, Value, json};
+use tollgate_core::lease::Revoked;
 use tollgate_core::rate::whole_seconds;
 use tollgate_llm::dialect::Dialect;
 use tollgate_llm::failure::{Failure, Kind};
@@ -30,6 +31,10 @@ pub(crate) struct Problem {
     pub(crate) retry_after: Option<Duration>,
 }
 
+/// The code of the problem that a response tells, for whoever handles the response.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct ProblemCode(pub(crate) &'static str);
+
 /// Characters of what was sent that a refusal repeats.
 pub(crate) const SAID_BACK: usize = 80;
 
@@ -39,6 +44,14 @@ pub(crate) const FAULT: Problem = Problem::new(
     "internal_error",
     "this request ran into a fault of the gateway",
 );
+
+/// The end of the gateway has begun.
+pub(crate) const STOPPING: Problem = Problem::new(
+    StatusCode::SERVICE_UNAVAILABLE,
+    "stopping",
+    "the gateway is stopping; connect again for another one",
+)
+.later(Duration::from_secs(1));
 
 /// In whose words a problem is told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -76,6 +89,11 @@ impl Problem {
         Self { status, code, detail: Cow::Owned(detail), retry_after: None, more: None }
     }
 
+    /// What let the caller in was taken away while the request ran.
+    pub(crate) fn revoked(why: &Revoked) -> Self {
+        Self::told(StatusCode::UNAUTHORIZED, "revoked", format!("stopped: {why}"))
+    }
+
     /// With members of its own, where problems have room for them (RFC 9457).
     pub(crate) fn with(self, more: Map<String, Value>) -> Self {
         Self { more: Some(Arc::new(more)), ..self }
@@ -87,19 +105,28 @@ impl Problem {
     }
 
     pub(crate) fn response(&self, style: Style) -> Response {
-        let (media, text) = match style {
-            Style::JsonRpc => ("application/json", dress::error(None, &self.json_rpc())),
-            Style::OpenAi => ("application/json", self.open_ai()),
-            Style::Anthropic => ("application/json", self.in_dialect(Dialect::Anthropic)),
-            Style::Gemini => ("application/json", self.in_dialect(Dialect::Gemini)),
-            Style::ProblemDetails => ("application/problem+json", self.details()),
-        };
-        let media = HeaderValue::from_static(media);
+        let media = HeaderValue::from_static(match style {
+            Style::ProblemDetails => "application/problem+json",
+            Style::JsonRpc | Style::OpenAi | Style::Anthropic | Style::Gemini => "application/json",
+        });
+        let text = self.in_style(style);
         let mut response = (self.status, [(header::CONTENT_TYPE, media)], text).into_response();
         if let Some(wait) = self.retry_after {
             retry_after(response.headers_mut(), wait);
         }
+        response.extensions_mut().insert(ProblemCode(self.code));
         response
+    }
+
+    /// As JSON.
+    pub(crate) fn in_style(&self, style: Style) -> String {
+        match style {
+            Style::JsonRpc => dress::error(None, &self.json_rpc()),
+            Style::OpenAi => self.open_ai(),
+            Style::Anthropic => self.in_dialect(Dialect::Anthropic),
+            Style::Gemini => self.in_dialect(Dialect::Gemini),
+            Style::ProblemDetails => self.details(),
+        }
     }
 
     pub(crate) fn json_rpc(&self) -> ErrorObject {

@@ -6,6 +6,7 @@ use http::StatusCode;
 use serde_json::json;
 use tollgate_core::call::{Kind, Status};
 use tollgate_core::json;
+use tollgate_core::lease::Revoked;
 use tollgate_core::policy::Refusal;
 use tollgate_core::view::BadCursor;
 use tollgate_engine::caller::CallError;
@@ -47,6 +48,13 @@ impl Refused {
     /// A request that is not one, whatever it asks for.
     pub(crate) fn invalid(message: impl Into<String>) -> Self {
         Self::new(StatusCode::BAD_REQUEST, code::INVALID_REQUEST, message)
+    }
+
+    /// What let the caller in was taken away.
+    pub(crate) fn revoked(why: &Revoked) -> Self {
+        let data = json::raw_value(&json!({"reason": "revoked"}));
+        let error = ErrorObject::new(code::INVALID_REQUEST, format!("stopped: {why}"));
+        Self { status: StatusCode::UNAUTHORIZED, error: error.with_data(data) }
     }
 
     pub(crate) fn unknown_method(era: Era, method: &str) -> Self {
@@ -102,6 +110,7 @@ pub(crate) fn call_error(era: Era, kind: Kind, error: CallError) -> Told {
             (Era::Legacy, _) => of(code::INVALID_REQUEST),
         },
         CallError::BadState(_) => of(code::INVALID_PARAMS),
+        CallError::Revoked(why) => Told::Error(Refused::revoked(&why)),
     }
 }
 
@@ -156,6 +165,7 @@ pub(crate) fn plain(error: &CallError) -> Plain {
         CallError::Refused(Refusal::BadParams(_)) => {
             Plain::Problem(Problem::told(StatusCode::BAD_REQUEST, "bad_params", message))
         }
+        CallError::Revoked(why) => Plain::Problem(Problem::revoked(why)),
         error => Plain::Outcome { status: error.status(), message },
     }
 }

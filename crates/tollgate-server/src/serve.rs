@@ -1,53 +1,57 @@
 //! Listens, and serves connections until it is told to stop. One task per connection; a panic
 //! in a request costs that request.
 
-use std::convert::Infallible;
 use std::future::Future;
-use std::panic::AssertUnwindSafe;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use axum::Router;
-use axum::body::Body;
-use axum::response::Response;
-use futures_util::FutureExt;
 use http::Request;
+use http_body::Body as _;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::Semaphore;
 use tokio::time::MissedTickBehavior;
 use tokio_util::sync::CancellationToken;
-use tollgate_core::turn::Principal;
 use tollgate_engine::clock::{Clock, SystemClock};
 use tollgate_engine::gate::Gate;
+use tollgate_engine::panics;
 use tollgate_mcp::tasks;
-use tower_service::Service;
 
+use crate::access::TrustedProxies;
 use crate::auth::keyring::{Keyring, KeyringError};
 use crate::auth::oidc::Auth;
-use crate::auth::{self, Fingerprint, Key, Keys, Line, Lock, Peer, Visitor, tending};
-use crate::crowd::{Place, Share};
+use crate::auth::{Fingerprint, Key, Keys, Line, Lock, Peer, tending};
+use crate::body::holding;
 use crate::guard::Guard;
 use crate::limits::Limits;
-use crate::live::{self, Handover};
+use crate::live::Handover;
 use crate::mcp::Front;
 use crate::operator::Operator;
 use crate::pressure::{LOOK, Level};
-use crate::problem::{FAULT, Problem, Style};
 use crate::router;
 use crate::tls::Identity;
 
+mod acceptor;
+mod connections;
 mod in_process;
-mod lanes;
+mod offloaded;
+mod poll_watch;
+mod probe;
+mod request;
 mod secure;
 mod stall;
+mod workers;
 
-use lanes::Lanes;
+use acceptor::Acceptor;
+use connections::Activity;
+pub use poll_watch::PollWatch;
+use request::answer;
+use workers::Workers;
 
 /// How the HTTP front is set up.
 #[derive(Clone)]
@@ -73,24 +77,25 @@ pub struct Server {
 }
 
 struct App {
+    /// Who says from where their clients come. Swapped when the config changes.
+    proxies: ArcSwap<TrustedProxies>,
     /// Swapped whole when the config changes.
     guard: ArcSwap<Guard>,
     router: Router,
     front: Arc<Front>,
     /// With one, it is HTTPS that is served. Exchanged while connections come in.
     tls: ArcSwapOption<Identity>,
+    /// For tests: how long workers are kept from others.
+    poll_watch: OnceLock<Arc<PollWatch>>,
 }
 
 /// How often idle sessions are looked for.
 const SWEEP: Duration = Duration::from_secs(60);
-/// Connections that are taken when memory is at its end.
-const LAST_CONNECTIONS: usize = 16;
-/// How long to wait when no more connections can be accepted.
-const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
 impl Server {
     /// Must be called within a runtime. Fails, in words, if a provider of models cannot be used.
     pub fn new(gate: Arc<Gate>, options: &Options) -> Result<Self, String> {
+        panics::watch();
         let clock: Arc<dyn Clock> = Arc::new(SystemClock);
         let mut front = Front::new(gate, Arc::clone(&clock), options.limits.clone());
         let lock = Lock {
@@ -103,8 +108,10 @@ impl Server {
         let front = Arc::new(front);
         let router = router::router(Arc::clone(&front));
         let guard = ArcSwap::from_pointee(Guard::new(&options.hosts));
-        let tls = ArcSwapOption::empty();
-        let server = Self { app: Arc::new(App { guard, router, front, tls }) };
+        let (tls, proxies) = (ArcSwapOption::empty(), ArcSwap::default());
+        let server = Self {
+            app: Arc::new(App { proxies, guard, router, front, tls, poll_watch: OnceLock::new() }),
+        };
         server.set_access(options.keys.clone(), options.auth.clone());
         Ok(server)
     }
@@ -126,6 +133,11 @@ impl Server {
         self.app.guard.store(Arc::new(Guard::new(hosts)));
     }
 
+    /// Replaces the proxies that are believed about who their clients are.
+    pub fn set_trusted_proxies(&self, proxies: TrustedProxies) {
+        self.app.proxies.store(Arc::new(proxies));
+    }
+
     /// With one, connections from now on are served over TLS as this; else in plain.
     pub fn set_identity(&self, identity: Option<Identity>) {
         self.app.tls.store(identity.map(Arc::new));
@@ -136,9 +148,20 @@ impl Server {
         let _ = self.app.front.operator.set(operator);
     }
 
+    /// From now on, watches how long a poll of a new connection takes. Costs two system calls for
+    /// each poll, so it is for tests.
+    pub fn watch_polls(&self) -> Arc<PollWatch> {
+        Arc::clone(self.app.poll_watch.get_or_init(Arc::default))
+    }
+
     /// Whether nobody was given a key yet, so that this machine may come in without one.
     pub fn is_open(&self) -> bool {
         self.app.front.keys.is_open()
+    }
+
+    /// Whether keys were made by command, and the database has lost them all.
+    pub fn are_keys_lost(&self) -> bool {
+        self.app.front.keys.are_lost()
     }
 
     /// Lets in by the keys that were made by command, from now on. May block.
@@ -146,114 +169,147 @@ impl Server {
         self.app.front.keys.refresh()
     }
 
-    /// Serves until `stop` is cancelled, then lets running requests end, for as long as the
-    /// limits allow. Dropping the future ends everything at once.
+    /// Skips the grace of the end that is coming: whoever asks for it sits at the terminal.
+    pub fn skip_grace(&self) {
+        self.app.front.grace_over.cancel();
+    }
+
+    /// Serves until `stop` is cancelled, then ends in steps, each as long as the limits allow: it says
+    /// that it is not ready, and goes on; it takes no new work, and lets what runs end; it cuts what is
+    /// left. Probes are answered to the last. Dropping the future ends everything at once.
     pub async fn serve(&self, listener: TcpListener, stop: CancellationToken) {
+        let front = &self.app.front;
         if let Ok(address) = listener.local_addr() {
-            let _ = self.app.front.address.set(address);
+            let _ = front.address.set(address);
             if address.ip().is_loopback() {
-                self.app.front.keys.only_loopback();
+                front.keys.only_loopback();
             }
         }
-        let _tending = tasks::spawn("keys", tending::tend(Arc::clone(&self.app.front)));
-        let limits = &self.app.front.limits;
-        let room = Arc::new(Semaphore::new(limits.connections));
-        let mut lanes = Lanes::start(&self.app, &stop);
-        let front = &self.app.front;
-        let last = Arc::new(Semaphore::new(LAST_CONNECTIONS));
+        let _tending = tasks::spawn("keys", tending::tend(Arc::clone(front)));
+        let workers = Arc::new(Workers::start(&self.app));
+        let acceptor = match Acceptor::start(&self.app, listener, &workers) {
+            Ok(acceptor) => acceptor,
+            Err(error) => {
+                tracing::error!(%error, "connections cannot be accepted");
+                return;
+            }
+        };
+        let ended = async {
+            stop.cancelled().await;
+            front.stopping.cancel();
+            let _ = tokio::time::timeout(front.limits.grace, front.grace_over.cancelled()).await;
+            front.stop.cancel();
+            workers.drained().await;
+        };
+        tokio::select! {
+            () = ended => {}
+            () = front.tend() => {}
+        }
+        acceptor.end().await;
+        front.refused.report(front.gate.ledger());
+        tending::keep_use(front).await;
+    }
+}
+
+impl Front {
+    /// What has to be done beside the requests, for as long as there are some.
+    async fn tend(&self) {
         let mut sweep = tokio::time::interval(SWEEP);
         let mut look = tokio::time::interval(LOOK);
         look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let mut report = tokio::time::interval(self.limits.refusal_report);
+        report.set_missed_tick_behavior(MissedTickBehavior::Delay);
         loop {
-            let accepted = async {
-                let place = Arc::clone(&room).acquire_owned().await.ok()?;
-                Some((listener.accept().await, place))
-            };
             tokio::select! {
-                () = stop.cancelled() => break,
-                _ = sweep.tick() => front.sessions.sweep(),
-                _ = look.tick() => if front.pressure.look() >= Level::Tight {
-                    front.sessions.shed();
-                },
-                Some((accepted, place)) = accepted => match accepted {
-                    Ok((stream, _)) if front.pressure.level() == Level::Critical => {
-                        // A few still hear that we live; the others are closed unheard.
-                        let few = Arc::clone(&last).try_acquire_owned();
-                        if let Ok(few) = few {
-                            lanes.take(stream, few).await;
-                        }
-                    }
-                    Ok((stream, _)) => lanes.take(stream, place).await,
-                    Err(error) => pause(&error).await,
+                _ = sweep.tick() => self.sessions.sweep(),
+                _ = report.tick() => self.refused.report(self.gate.ledger()),
+                _ = look.tick() => if self.pressure.look() >= Level::Tight {
+                    self.sessions.shed();
                 },
             }
         }
-        drop(listener);
-        front.stop.cancel();
-        lanes.drained().await;
-        tending::keep_use(&self.app.front).await;
     }
 }
 
-/// Out of file descriptors, or a client that went away between knocking and entering: the
-/// listener lives on.
-async fn pause(error: &std::io::Error) {
-    let is_passing = matches!(
-        error.kind(),
-        std::io::ErrorKind::ConnectionAborted | std::io::ErrorKind::ConnectionReset
-    );
-    if !is_passing {
-        tracing::warn!(%error, "a connection could not be accepted");
-        tokio::time::sleep(ACCEPT_PAUSE).await;
-    }
-}
-
-async fn connection(app: Arc<App>, stream: TcpStream, stop: CancellationToken) {
-    // Without it, events wait for the acknowledgement of the one before.
-    let _ = stream.set_nodelay(true);
+async fn connection(app: Arc<App>, stream: TcpStream, activity: Arc<Activity>) {
     let limits = &app.front.limits;
     let address = stream.peer_addr().map(|address| address.ip()).ok();
     let Some(identity) = app.tls.load_full() else {
-        let stream = stall::Stalling::new(stream, limits.write_timeout);
+        let stream = stall::Stalling::new(stream, limits.write_timeout, Arc::clone(&activity));
         let peer = Peer { address, line: Line::Plain };
-        return serve_on(app, (stream, peer), stop).await;
+        return serve_on(app, stream, peer, activity).await;
     };
     let shaken = tokio::select! {
-        shaken = secure::shake(stream, identity.config(), limits) => shaken,
-        () = stop.cancelled() => None,
+        shaken = secure::shake(stream, identity.config(), limits, Arc::clone(&activity)) => shaken,
+        () = activity.evicted() => None,
+        () = drain_begins(app.front.stop.clone()) => None,
     };
     if let Some(stream) = shaken {
         let peer = Peer { address, line: Line::Tls };
-        serve_on(app, (stream, peer), stop).await;
+        serve_on(app, stream, peer, activity).await;
     }
 }
 
-async fn serve_on<S>(app: Arc<App>, (stream, peer): (S, Peer), stop: CancellationToken)
+/// Never, for whoever comes after that: they are heard, and told.
+fn drain_begins(stop: CancellationToken) -> impl Future<Output = ()> {
+    let is_over = stop.is_cancelled();
+    async move {
+        if is_over {
+            std::future::pending::<()>().await;
+        }
+        stop.cancelled().await;
+    }
+}
+
+/// The connection was told to go just before its request was seen.
+#[derive(Debug, thiserror::Error)]
+#[error("the connection had to make room for another")]
+struct EvictedError;
+
+async fn serve_on<S>(app: Arc<App>, stream: S, peer: Peer, activity: Arc<Activity>)
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let limits = &app.front.limits;
     let (handler, handover) = (Arc::clone(&app), Handover::default());
-    let given = handover.clone();
+    let (given, active) = (handover.clone(), Arc::clone(&activity));
     let service = service_fn(move |mut request: Request<Incoming>| {
         request.extensions_mut().insert(given.clone());
         request.extensions_mut().insert(peer);
-        answer(Arc::clone(&handler), request)
+        let (handler, busy) = (Arc::clone(&handler), active.begin());
+        async move {
+            let busy = busy.ok_or(EvictedError)?;
+            let response = answer(handler, request).await;
+            // What has a length is made by now, and waits only for whoever reads it.
+            let is_made = response.body().size_hint().exact().is_some();
+            Ok::<_, EvictedError>(if is_made {
+                response
+            } else {
+                response.map(|body| holding(body, busy))
+            })
+        }
     });
+    let stop = &app.front.stop;
     let serving = http1::Builder::new()
         .timer(TokioTimer::new())
         .header_read_timeout(limits.header_timeout)
         .max_headers(limits.headers)
         .max_buf_size(limits.header_bytes)
+        .keep_alive(!stop.is_cancelled())
         .serve_connection(TokioIo::new(stream), service)
         .with_upgrades();
     // Boxed, to be gone before a session begins: it is large, and would keep the socket from it.
     let mut serving = Box::pin(serving);
     let ended = tokio::select! {
         ended = &mut serving => ended,
-        () = stop.cancelled() => {
+        () = activity.evicted() => return,
+        () = drain_begins(stop.clone()) => {
             serving.as_mut().graceful_shutdown();
-            (&mut serving).await
+            tokio::select! {
+                ended = &mut serving => ended,
+                () = activity.evicted() => return,
+                () = app.front.cut.cancelled() => return,
+            }
         }
     };
     drop(serving);
@@ -261,98 +317,10 @@ where
         tracing::debug!(%error, "a connection ended early");
         return;
     }
-    // A live session keeps the connection's place, and its lane.
-    if let Some(session) = handover.take() {
+    // A live session keeps the connection's place, and its worker.
+    if let Some(session) = handover.take()
+        && let Some(_busy) = activity.begin()
+    {
         session.await;
     }
-}
-
-async fn answer(app: Arc<App>, request: Request<Incoming>) -> Result<Response, Infallible> {
-    let style = Style::of(request.uri().path());
-    let (mut parts, body) = request.into_parts();
-    if let Err(problem) = app.guard.load().check(&parts) {
-        return Ok(closing(problem.response(style)));
-    }
-    if let Err(problem) = live::bring_key(&mut parts) {
-        return Ok(problem.response(style));
-    }
-    if let Err(problem) = auth::refuse_keys_in_query(&parts.uri) {
-        return Ok(problem.response(style));
-    }
-    let keys = &app.front.keys;
-    let uri = parts.uri.clone();
-    let visitor = match keys.admit(&parts).await {
-        Ok(visitor) => Some(visitor),
-        Err(_) if router::is_open(uri.path()) => None,
-        Err(problem) => return Ok(keys.refused(&problem, uri.path())),
-    };
-    let place = match take(&app, uri.path(), visitor.as_ref()) {
-        Ok(place) => place,
-        Err(problem) => return Ok(turned_away(&app, problem.response(style))),
-    };
-    if let Some(visitor) = &visitor {
-        parts.extensions.insert(visitor.clone());
-    }
-    let method = parts.method.clone();
-    let request = Request::from_parts(parts, Body::new(body));
-    let mut router = app.router.clone();
-    let handled = AssertUnwindSafe(router.call(request)).catch_unwind();
-    let response = unpanicked(handled, style).await;
-    let mut response = match visitor {
-        Some(visitor) => keys.dressed(response, (&visitor, uri.path())),
-        None => response,
-    };
-    if uri.path().starts_with("/api/") {
-        // Whatever stands in it, no browser takes it for a page.
-        let nosniff = http::HeaderValue::from_static("nosniff");
-        response.headers_mut().insert(http::header::X_CONTENT_TYPE_OPTIONS, nosniff);
-    }
-    Ok(match place {
-        Some(place) => place.keep_for(&method, response),
-        None => response,
-    })
-}
-
-/// Room for one more request, if there is; `None` for what always has some.
-fn take(app: &App, path: &str, visitor: Option<&Visitor>) -> Result<Option<Place>, Problem> {
-    if matches!(path, "/healthz" | "/readyz") {
-        return Ok(None);
-    }
-    app.front.pressure.take_request()?;
-    // Whoever comes without a key is everybody on this machine.
-    let key = visitor.filter(|visitor| visitor.principal != Principal::local());
-    let share = key.map(|visitor| {
-        let own = visitor.grant.as_ref().and_then(|grant| grant.concurrent);
-        let most = own.unwrap_or(app.front.limits.per_key);
-        Share { principal: visitor.principal.clone(), most }
-    });
-    app.front.crowd.enter(share).map(Some)
-}
-
-/// When memory is at its end, no connection stays.
-fn turned_away(app: &App, response: Response) -> Response {
-    match app.front.pressure.level() {
-        Level::Critical => closing(response),
-        Level::Calm | Level::Tight | Level::Severe => response,
-    }
-}
-
-async fn unpanicked(
-    handled: impl Future<Output = std::thread::Result<Result<Response, Infallible>>>,
-    style: Style,
-) -> Response {
-    match handled.await {
-        Ok(Ok(response)) => response,
-        Err(_) => {
-            tracing::error!("a request panicked");
-            FAULT.response(style)
-        }
-    }
-}
-
-/// Whoever sends what no client sends does not get a second request on the connection.
-fn closing(mut response: Response) -> Response {
-    let close = http::HeaderValue::from_static("close");
-    response.headers_mut().insert(http::header::CONNECTION, close);
-    response
 }

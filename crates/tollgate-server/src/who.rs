@@ -1,6 +1,7 @@
 //! On whose behalf something is asked: all that decides what can be seen and done, read in one
 //! place, so that no front can forget a part of it.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 
 use http::StatusCode;
@@ -8,12 +9,13 @@ use http::request::Parts;
 use tollgate_core::agent::Wish;
 use tollgate_core::budget::Tier;
 use tollgate_core::filter::Narrow;
+use tollgate_core::text::shortened;
 use tollgate_core::trace::Trace;
-use tollgate_core::turn::{Grant, Principal, Turn};
-use tollgate_engine::gate::{Asked, Gate, UnknownAgent};
+use tollgate_core::turn::{Actor, Grant, Principal, Turn};
+use tollgate_engine::gate::{Asked, Gate, TurnLink, UnknownAgent};
 use tollgate_mcp::header::read_trace;
 
-use crate::auth::{Identity, Keys, Lease, Reach, Right, Rights, Visitor};
+use crate::auth::{Identity, Keys, Lease, Peer, Reach, Right, Rights, Visitor};
 use crate::fields;
 use crate::filters;
 use crate::followed::Following;
@@ -21,6 +23,49 @@ use crate::problem::Problem;
 
 const AGENT: &str = "x-tollgate-agent";
 const TIER: &str = "x-tollgate-tier";
+const CONVERSATION: &str = "x-tollgate-conversation";
+const TURN: &str = "x-tollgate-turn";
+
+/// Of a name that a client gives its conversation or turn. Two that begin alike are then taken for
+/// one, which only makes the taint rule stricter.
+const MAX_LINK_CHARS: usize = 256;
+
+/// Which other requests belong to the same turn, for a client that runs its own loop.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Link {
+    pub(crate) name: Arc<str>,
+    /// Whether this request is the first of its turn.
+    pub(crate) begins: bool,
+}
+
+impl Link {
+    pub(crate) fn continued(name: &str) -> Self {
+        Self { name: shortened(name, MAX_LINK_CHARS).into(), begins: false }
+    }
+
+    /// By the names that a client gives, if it gives any.
+    pub(crate) fn named(conversation: Option<&str>, turn: Option<&str>) -> Option<Self> {
+        match (conversation, turn) {
+            (None, None) => None,
+            (Some(conversation), None) => Some(Self::continued(conversation)),
+            (conversation, Some(turn)) => Some(Self::continued(&format!(
+                "turn {turn} of {}",
+                conversation.unwrap_or_default()
+            ))),
+        }
+    }
+
+    pub(crate) fn read(sent: &Parts) -> Result<Option<Self>, Problem> {
+        Ok(Self::named(header(sent, CONVERSATION)?, header(sent, TURN)?))
+    }
+
+    pub(crate) fn as_turn_link(&self) -> TurnLink<'_> {
+        match self.begins {
+            true => TurnLink::Begin(&self.name),
+            false => TurnLink::Continue(&self.name),
+        }
+    }
+}
 
 #[derive(Debug, Clone)]
 pub(crate) struct Who {
@@ -39,6 +84,10 @@ pub(crate) struct Who {
     pub(crate) lease: Lease,
     /// What the request is part of.
     pub(crate) trace: Option<Arc<Trace>>,
+    /// From where; `None`: from within this process.
+    pub(crate) address: Option<IpAddr>,
+    /// `None`: nothing links it to other requests.
+    pub(crate) link: Option<Link>,
 }
 
 /// What a request says beside its headers. It goes before them.
@@ -65,15 +114,31 @@ impl Who {
             Some(Following(trace)) => Some(Arc::clone(trace)),
             None => read_trace(&sent.headers).map(Arc::new),
         };
-        Ok(Self { principal, rights, grant, agent, reach, tier, narrow, lease, trace })
+        let address = sent.extensions.get::<Peer>().and_then(|peer| peer.address);
+        let link = Link::read(sent)?;
+        Ok(Self {
+            principal,
+            rights,
+            grant,
+            agent,
+            reach,
+            tier,
+            narrow,
+            lease,
+            trace,
+            address,
+            link,
+        })
     }
 
     /// Whoever asks from within this process.
     pub(crate) fn local(agent: Option<&str>, narrow: Narrow) -> Self {
         let Visitor { principal, rights, grant, lease, .. } = Visitor::local();
         let (agent, reach) = (agent.map(Into::into), Reach::Everybody);
-        let (tier, trace) = (None, None);
-        Self { principal, rights, grant, agent, reach, tier, narrow, lease, trace }
+        let (tier, trace, address) = (None, None, None);
+        // One pipe is one client.
+        let link = Some(Link::continued("pipe"));
+        Self { principal, rights, grant, agent, reach, tier, narrow, lease, trace, address, link }
     }
 
     /// The same, with more taken away.
@@ -93,12 +158,13 @@ impl Who {
     /// The only way to ask the gate for what can be seen.
     pub(crate) fn asked(&self, budget: Wish) -> Asked<'_> {
         Asked {
-            principal: self.principal.clone(),
+            actor: Actor { principal: self.principal.clone(), lease: self.lease.terms().clone() },
             grant: self.grant.clone(),
             agent: self.agent.as_deref(),
             budget,
             narrow: Some(&self.narrow).filter(|narrow| !narrow.is_nothing()),
             trace: self.trace.clone(),
+            link: self.link.as_ref().map(Link::as_turn_link),
         }
     }
 

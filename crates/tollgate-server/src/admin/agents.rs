@@ -14,7 +14,7 @@ use tollgate_core::glob::Glob;
 use tollgate_core::json::Object;
 use tollgate_core::template::{self, Values};
 use tollgate_core::text::shortened;
-use tollgate_core::turn::Principal;
+use tollgate_core::turn::{Actor, Principal};
 use tollgate_engine::gate::{Asked, Gate};
 
 use super::told;
@@ -54,7 +54,7 @@ pub(crate) async fn render(
     let (sent, body) = request.into_parts();
     let rendered = async {
         allowed(&front, &sent)?;
-        let body = body::json(&sent.headers, body, &front.limits).await?;
+        let body = body::json(&sent, body, &front.limits).await?;
         let asked = Fields::read(&body, &["variables"])?;
         let given = match asked.raw("variables") {
             Some(raw) => Some(Object::parse(raw.get()).map_err(|error| {
@@ -87,7 +87,7 @@ fn find(gate: &Gate, name: &str) -> Result<Agent, Problem> {
 
 /// The agent of whoever names none.
 fn usual(gate: &Gate) -> Option<String> {
-    let turn = gate.turn(Asked::by(Principal::local())).ok()?;
+    let turn = gate.turn(Asked::by(Actor::endless(Principal::local()))).ok()?;
     Some(turn.view.agent.to_string())
 }
 

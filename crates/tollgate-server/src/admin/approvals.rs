@@ -70,7 +70,7 @@ pub(crate) async fn decide(
     let answered = async {
         let visitor = may_decide(&front, &sent)?;
         check_query(&sent.uri, &[])?;
-        let body = body::json(&sent.headers, body, &front.limits).await?;
+        let body = body::json(&sent, body, &front.limits).await?;
         let asked = Fields::read(&body, &["decision", "note"])?;
         let decision = Decision::parse(&asked.needed_text("decision")?);
         let decision =
@@ -84,6 +84,9 @@ pub(crate) async fn decide(
         let request = front.gate.judge(verdict).await.map_err(|error| match error {
             Undecidable::Unknown => UNKNOWN,
             Undecidable::Decided => DECIDED,
+            Undecidable::Revoked(_) => {
+                Problem::told(StatusCode::CONFLICT, "revoked", error.to_string())
+            }
             Undecidable::Unwritten(_) => {
                 let status = StatusCode::SERVICE_UNAVAILABLE;
                 Problem::told(status, "not_written", error.to_string())

@@ -10,8 +10,8 @@ use bytes::Bytes;
 use futures_util::stream;
 use http::{HeaderValue, StatusCode, header};
 use serde::Serialize;
-use tollgate_core::digest;
-use tollgate_engine::audit::{Query, StoreError, Verified};
+use tollgate_core::{date, digest};
+use tollgate_engine::audit::{Loss, Query, StoreError, Verified};
 
 use crate::fields::check_query;
 use crate::mcp::Front;
@@ -106,6 +106,8 @@ struct VerifiedJson {
     head: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     broken: Option<BrokenJson>,
+    /// Rows that are gone from the end or the beginning.
+    losses: Vec<LossJson>,
 }
 
 #[derive(Serialize)]
@@ -114,18 +116,36 @@ struct BrokenJson {
     problem: String,
 }
 
+#[derive(Serialize)]
+struct LossJson {
+    /// `null`: it shows just now, and will be noted at the next start.
+    found: Option<String>,
+    kind: &'static str,
+    problem: String,
+}
+
+impl From<&Loss> for LossJson {
+    fn from(loss: &Loss) -> Self {
+        let found = loss.found.map(date::written);
+        Self { found, kind: loss.kind.as_str(), problem: loss.to_string() }
+    }
+}
+
 impl From<Verified> for VerifiedJson {
     fn from(found: Verified) -> Self {
+        let ok = found.is_whole();
+        let losses = found.losses.iter().map(LossJson::from).collect();
         let broken = found
             .broken
             .map(|broken| BrokenJson { sequence: broken.sequence, problem: broken.to_string() });
         Self {
-            ok: broken.is_none(),
+            ok,
             rows: found.rows,
             removed: found.cut,
             last: found.last,
             head: digest::hex(&found.head),
             broken,
+            losses,
         }
     }
 }

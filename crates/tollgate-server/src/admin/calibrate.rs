@@ -29,7 +29,7 @@ pub(crate) async fn calibrate(State(front): State<Arc<Front>>, request: Request)
     let start = async {
         for_admins(&front, &sent)?;
         check_query(&sent.uri, &[])?;
-        let body = body::json(&sent.headers, body, &front.limits).await?;
+        let body = body::json(&sent, body, &front.limits).await?;
         start(&front, &body)
     };
     match start.await {

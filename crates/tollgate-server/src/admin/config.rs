@@ -147,7 +147,7 @@ fn form(sent: &Parts) -> Result<Form, Problem> {
 }
 
 async fn text(front: &Front, sent: &Parts, body: Body) -> Result<String, Problem> {
-    let bytes = body::yaml(&sent.headers, body, &front.limits).await?;
+    let bytes = body::yaml(sent, body, &front.limits).await?;
     String::from_utf8(bytes.to_vec())
         .map_err(|_| Problem::new(StatusCode::BAD_REQUEST, "bad_body", "the body is not UTF-8"))
 }

@@ -21,7 +21,7 @@ pub(crate) async fn import(State(front): State<Arc<Front>>, request: Request) ->
     let read = async {
         let operator = operator(&front, &sent)?;
         check_query(&sent.uri, &[])?;
-        let body = body::json(&sent.headers, body, &front.limits).await?;
+        let body = body::json(&sent, body, &front.limits).await?;
         let fields = Fields::read(&body, &["text", "name"])?;
         let (text, name) = (fields.needed_text("text")?, fields.text("name")?);
         let name = name.as_deref().map(str::trim).filter(|name| !name.is_empty());

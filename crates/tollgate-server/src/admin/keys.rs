@@ -12,7 +12,7 @@ use http::{HeaderValue, StatusCode, header};
 use serde::Serialize;
 use serde_json::json;
 use tollgate_core::text::shortened;
-use tollgate_core::turn::Principal;
+use tollgate_core::turn::{Actor, Principal};
 use tollgate_engine::audit::{Act, Decision};
 use tollgate_engine::clock::{Clock as _, SystemClock};
 use tollgate_engine::gate::{Asked, Gate};
@@ -41,7 +41,7 @@ pub(crate) async fn make(State(front): State<Arc<Front>>, request: Request) -> R
     let answered = async {
         for_admins(&front, &sent)?;
         check_query(&sent.uri, &[])?;
-        let body = body::json(&sent.headers, body, &front.limits).await?;
+        let body = body::json(&sent, body, &front.limits).await?;
         let wanted = Wanted::read(&body, SystemClock.wall())?;
         check_agents(&front.gate, &wanted)?;
         if front.keys.is_configured(&wanted.name) {
@@ -78,7 +78,7 @@ pub(crate) async fn rotate(
     let (sent, body) = request.into_parts();
     let answered = async {
         check_change(&front, &sent, &name)?;
-        let body = body::json(&sent.headers, body, &front.limits).await?;
+        let body = body::json(&sent, body, &front.limits).await?;
         let asked = Fields::read(&body, &["grace_s"])?;
         let grace = Duration::from_secs(asked.count("grace_s")?.unwrap_or(0).into());
         if grace > LONGEST_GRACE {
@@ -102,7 +102,7 @@ fn check_change(front: &Front, sent: &Parts, name: &str) -> Result<(), Problem> 
 fn check_agents(gate: &Gate, wanted: &Wanted) -> Result<(), Problem> {
     for agent in wanted.agents.iter().flatten() {
         let agent = Some(agent.as_str());
-        gate.turn(Asked { agent, ..Asked::by(Principal::local()) })
+        gate.turn(Asked { agent, ..Asked::by(Actor::endless(Principal::local())) })
             .map_err(|unknown| bad(unknown.to_string()))?;
     }
     Ok(())
@@ -173,6 +173,7 @@ impl From<KeyringError> for Problem {
         let (status, code) = match &error {
             KeyringError::Taken(_) => (StatusCode::CONFLICT, "key_exists"),
             KeyringError::Unknown(_) => (StatusCode::NOT_FOUND, "unknown_key"),
+            KeyringError::InForce => (StatusCode::CONFLICT, "keys_in_force"),
             KeyringError::NoRandomness | KeyringError::Store(_) => {
                 (StatusCode::SERVICE_UNAVAILABLE, "keys_unavailable")
             }

@@ -1,5 +1,6 @@
 //! `/api/login`: a browser exchanges a key for a cookie, asks who it is, and leaves.
 
+use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -12,6 +13,7 @@ use serde_json::{Value, json};
 use tollgate_core::date;
 
 use super::told;
+use crate::access::{Credential, too_many};
 use crate::auth::{Peer, Visitor};
 use crate::body;
 use crate::fields::{Fields, check_query};
@@ -30,9 +32,10 @@ pub(crate) async fn enter(State(front): State<Arc<Front>>, request: Request) -> 
         check_query(&sent.uri, &[])?;
         let address = sent.extensions.get::<Peer>().and_then(|peer| peer.address);
         let _place = front.keys.door(address)?;
-        let body = body::json(&sent.headers, body, &narrow(&front.limits)).await?;
+        let body = body::json(&sent, body, &narrow(&front.limits)).await?;
         let key = Fields::read(&body, &["key"])?.needed_text("key")?;
-        let (visitor, opened) = front.keys.log_in(key.trim(), &sent, address)?;
+        let entered = front.keys.log_in(key.trim(), &sent);
+        let (visitor, opened) = entered.map_err(|problem| slowed_down(&front, problem, address))?;
         let opened = opened.ok_or(FAULT)?;
         let said = described(&visitor, Some((opened.proof, date::written(opened.until))));
         let mut response = Json(said).into_response();
@@ -40,6 +43,12 @@ pub(crate) async fn enter(State(front): State<Arc<Front>>, request: Request) -> 
         Ok(response)
     };
     told(entered.await)
+}
+
+/// Wrong keys cannot be tried for long; a right one is never asked for a token.
+fn slowed_down(front: &Front, problem: Problem, address: Option<IpAddr>) -> Problem {
+    let charged = front.refused.throttle.charge(Credential::Login, address, front.clock.now());
+    charged.err().map_or(problem, too_many)
 }
 
 /// A key is short, and whoever sends it may be anybody.

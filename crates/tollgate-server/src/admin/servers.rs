@@ -43,7 +43,7 @@ pub(crate) async fn add(State(front): State<Arc<Front>>, request: Request) -> Re
         let agents = parameter(&sent.uri, "agents").unwrap_or_default();
         let agents = agents.split(',').map(str::trim).filter(|agent| !agent.is_empty());
         let agents = agents.map(str::to_owned).collect();
-        let body = body::json(&sent.headers, body, &front.limits).await?;
+        let body = body::json(&sent, body, &front.limits).await?;
         let (name, server) = named(&body)?;
         let wish = (Change::Add { name, server, agents }, if_match(&sent.headers)?, mode);
         let mut response = change(operator, asker(&front, &sent)?, wish).await?;

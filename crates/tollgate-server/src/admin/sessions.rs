@@ -58,7 +58,7 @@ pub(crate) async fn tier(
     let answered = async {
         for_admins(&front, &sent)?;
         check_query(&sent.uri, &[])?;
-        let body = body::json(&sent.headers, body, &front.limits).await?;
+        let body = body::json(&sent, body, &front.limits).await?;
         let tier = Fields::read(&body, &["tier"])?.tier("tier")?;
         give(&front, &sent, (&id, Order::Tier(tier))).await?;
         Ok(Json(json!({ "id": id, "tier": tier.map(Tier::as_str) })).into_response())

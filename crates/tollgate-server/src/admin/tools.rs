@@ -88,7 +88,7 @@ async fn decided(
         for_admins(front, &sent)?;
         let by = front.keys.visitor(&sent)?.principal;
         check_query(&sent.uri, &[])?;
-        let body = body::json(&sent.headers, body, &front.limits).await?;
+        let body = body::json(&sent, body, &front.limits).await?;
         let said = Fields::read(&body, &["hash"])?.needed_text("hash")?;
         let hash = ContentHash::parse(&said).ok_or_else(|| {
             bad("`hash` is 64 hexadecimal digits, as the tool is shown".to_owned())

@@ -3,6 +3,7 @@
 use std::time::SystemTime;
 
 use tollgate_core::id::AgentId;
+use tollgate_core::lease::Revoked;
 use tollgate_core::turn::Grant;
 
 use super::{Fingerprint, Rights, Role};
@@ -45,12 +46,112 @@ impl Key {
         }
     }
 
-    /// Whether both let the same holder do the same: only the secret may differ.
-    pub(super) fn is_for_the_same(&self, other: &Self) -> bool {
-        let facts = |key: &Self| (key.rights, key.expires, key.made);
-        self.name == other.name
-            && facts(self) == facts(other)
-            && self.agents == other.agents
-            && self.grant == other.grant
+    /// Whether both are one key, at two times.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        self.name == other.name && self.made == other.made
+    }
+
+    /// Why whoever holds this key has less once it is `next`; `None`: they have all that they had.
+    /// Limits are no rights: what runs goes on under them.
+    pub(super) fn loses_by(&self, next: &Self) -> Option<Revoked> {
+        let before =
+            Held { rights: self.rights, agents: self.agents.as_deref(), grant: &self.grant };
+        let after =
+            Held { rights: next.rights, agents: next.agents.as_deref(), grant: &next.grant };
+        let lost = before.lost_by(&after)?;
+        Some(Revoked::because(format!("key `{}` was changed: it lost {lost}", self.name)))
+    }
+}
+
+/// What somebody may do, by a key or by a rule for tokens.
+pub(super) struct Held<'h> {
+    pub(super) rights: Rights,
+    /// `None`: every agent.
+    pub(super) agents: Option<&'h [AgentId]>,
+    pub(super) grant: &'h Grant,
+}
+
+impl Held<'_> {
+    /// What is not in `after` any more, in words.
+    pub(super) fn lost_by(&self, after: &Held<'_>) -> Option<String> {
+        let rights: Vec<&str> = self
+            .rights
+            .iter()
+            .filter(|right| !after.rights.has(*right))
+            .map(super::Right::as_str)
+            .collect();
+        if !rights.is_empty() {
+            return Some(format!("the right {}", rights.join(", ")));
+        }
+        if !is_within(self.agents, after.agents) {
+            return Some("agents".to_owned());
+        }
+        if !is_within(self.grant.tools.as_deref(), after.grant.tools.as_deref()) {
+            return Some("tools".to_owned());
+        }
+        (self.grant.tenant != after.grant.tenant).then(|| "its tenant".to_owned())
+    }
+}
+
+/// Whether a list has all that another one had; without a list, all there is.
+fn is_within<T: PartialEq>(before: Option<&[T]>, after: Option<&[T]>) -> bool {
+    match (before, after) {
+        (_, None) => true,
+        (None, Some(_)) => false,
+        (Some(before), Some(after)) => before.iter().all(|it| after.contains(it)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tollgate_core::glob::Glob;
+    use tollgate_core::id::AgentId;
+    use tollgate_core::rate::RateLimit;
+    use tollgate_core::turn::Grant;
+
+    use super::{Fingerprint, Key};
+    use crate::auth::{Right, Rights};
+
+    fn key() -> Key {
+        let agents = ["dm", "npc"].map(|name| AgentId::parse(name).unwrap());
+        Key {
+            rights: [Right::Execute, Right::Approve].into_iter().collect(),
+            agents: Some(agents.to_vec()),
+            grant: Grant { tools: Some(vec![Glob::new("dice_*")]), ..Grant::default() },
+            ..Key::new("ada", Fingerprint::of(b"secret"))
+        }
+    }
+
+    fn lost(change: impl FnOnce(&mut Key)) -> Option<String> {
+        let mut next = key();
+        change(&mut next);
+        key().loses_by(&next).map(|why| why.to_string())
+    }
+
+    #[test]
+    fn what_is_taken_away_is_named_and_what_is_given_is_no_loss() {
+        let said = |what: &str| Some(format!("key `ada` was changed: it lost {what}"));
+        assert_eq!(lost(|key| key.rights = Rights::NONE), said("the right execute, approve"));
+        assert_eq!(
+            lost(|key| key.agents = Some(key.agents.clone().unwrap()[..1].to_vec())),
+            said("agents")
+        );
+        assert_eq!(lost(|key| key.grant.tools = Some(vec![Glob::new("dice_roll")])), said("tools"));
+        assert_eq!(lost(|key| key.rights = Rights::ALL), None);
+        assert_eq!(lost(|key| key.agents = None), None);
+        assert_eq!(lost(|key| key.grant.tools = None), None);
+        assert_eq!(
+            lost(|key| key.agents.as_mut().unwrap().reverse()),
+            None,
+            "an order is no right"
+        );
+        assert_eq!(
+            lost(|key| key.grant.rate_limit = RateLimit::parse("1/m")),
+            None,
+            "nor is a limit"
+        );
+        let mut first = key();
+        first.agents = None;
+        assert!(first.loses_by(&key()).is_some(), "from all agents to some");
     }
 }

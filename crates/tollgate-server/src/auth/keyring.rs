@@ -34,6 +34,8 @@ pub enum KeyringError {
     Taken(String),
     #[error("there is no key `{0}` that was made by command")]
     Unknown(String),
+    #[error("there are keys that were not revoked; revoke them first: `tollgate keys list`")]
+    InForce,
     #[error("the system has no randomness to make a key from")]
     NoRandomness,
     #[error("the keys cannot be read or written: {0}")]
@@ -54,6 +56,19 @@ impl Keyring {
 
     pub fn load(&self) -> Result<Vec<StoredKey>, KeyringError> {
         Ok(self.store.keys().load()?)
+    }
+
+    /// Whether nobody comes in without a key: one was made, even if the database has lost it.
+    pub fn is_required(&self) -> Result<bool, KeyringError> {
+        Ok(self.store.keys().is_required()?)
+    }
+
+    /// Lets this machine in without a key again, unless a key is in force.
+    pub fn open(&self) -> Result<(), KeyringError> {
+        match self.store.keys().forget()? {
+            true => Ok(()),
+            false => Err(KeyringError::InForce),
+        }
     }
 
     /// How many keys are in force.
@@ -103,8 +118,8 @@ impl Keyring {
     }
 
     /// Another number whenever somebody else may have made or revoked a key.
-    pub(crate) fn version(&self) -> Result<i64, KeyringError> {
-        Ok(self.store.data_version()?)
+    pub(crate) fn version(&self) -> Result<(i64, bool), KeyringError> {
+        Ok((self.store.data_version()?, self.is_required()?))
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use tokio_util::sync::CancellationToken;
+use tollgate_core::lease::{Revoked, Term};
 use tollgate_core::turn::Principal;
 
 use super::{Fingerprint, Key, Lease, Visitor};
@@ -22,7 +22,7 @@ pub(super) struct Known {
 #[derive(Debug, Clone)]
 struct Open {
     visitor: Visitor,
-    lease: CancellationToken,
+    term: Term,
 }
 
 /// Who comes in where there are no keys.
@@ -37,7 +37,8 @@ pub(super) enum WithoutKeys {
 pub(super) struct Holder {
     key: Key,
     visitor: Visitor,
-    lease: CancellationToken,
+    /// Ended when the key is gone, or has less than it had.
+    term: Term,
     /// Seconds since 1970; zero: not since the process began.
     used: AtomicU64,
 }
@@ -76,21 +77,46 @@ impl Known {
                 ways.insert(fingerprint.place(), self.way((fingerprint, until), holder));
             }
         }
-        let gone =
-            |way: &&Way| ways.get(&way.fingerprint.place()).is_none_or(|it| !it.continues(way));
-        self.ways.values().filter(gone).for_each(|way| way.lease.end());
-        let lost = |it: &&Arc<Holder>| !holders.iter().any(|holder| Arc::ptr_eq(holder, it));
-        self.holders.iter().filter(lost).for_each(|holder| holder.lease.cancel());
+        for before in &self.holders {
+            if !holders.iter().any(|holder| holder.term.is_same(&before.term)) {
+                let now = keys.iter().find(|key| key.is_same(&before.key));
+                let less = now.and_then(|now| before.key.loses_by(now));
+                let gone = || Revoked::because(format!("key `{}` was revoked", before.key.name));
+                before.term.end(less.unwrap_or_else(gone));
+            }
+        }
+        for before in self.ways.values() {
+            let now = ways.get(&before.fingerprint.place());
+            if now.is_none_or(|now| !now.continues(before)) {
+                let Holder { key, term, .. } = &*before.holder;
+                let replaced = || format!("the secret of key `{}` was replaced", key.name);
+                let why = term.ended().cloned();
+                before.lease.end(why.unwrap_or_else(|| Revoked::because(replaced())));
+            }
+        }
         let open = match (&self.open, without_keys) {
             (before, WithoutKeys::ThisMachine) if holders.is_empty() => {
                 Some(before.clone().unwrap_or_else(Open::new))
             }
             (before, _) => {
-                before.iter().for_each(|open| open.lease.cancel());
+                let why = || Revoked::because("a key is needed from now on");
+                before.iter().for_each(|open| open.term.end(why()));
                 None
             }
         };
         Self { holders, ways, open }
+    }
+
+    /// Ends what was let in by what has run out by now.
+    pub(super) fn expire(&self, now: SystemTime) {
+        for way in self.ways.values().filter(|way| way.is_over(now)) {
+            let name = &way.holder.key.name;
+            let why = match way.holder.key.fingerprint.is(&way.fingerprint) {
+                true => format!("key `{name}` has expired"),
+                false => format!("the former secret of key `{name}` has expired"),
+            };
+            way.lease.end(Revoked::because(why));
+        }
     }
 
     /// When each holder last came in, if they did since the process began.
@@ -104,8 +130,12 @@ impl Known {
     }
 
     fn holder(&self, key: &Key) -> Arc<Holder> {
-        let same = self.holders.iter().find(|holder| holder.key.is_for_the_same(key));
-        same.cloned().unwrap_or_else(|| Arc::new(Holder::new(key)))
+        let before = self.holders.iter().find(|holder| holder.key.is_same(key));
+        match before {
+            Some(before) if before.key == *key => Arc::clone(before),
+            Some(before) if before.key.loses_by(key).is_none() => Arc::new(before.given(key)),
+            Some(_) | None => Arc::new(Holder::new(key)),
+        }
     }
 
     fn way(
@@ -113,31 +143,40 @@ impl Known {
         (fingerprint, until): (Fingerprint, Option<SystemTime>),
         holder: &Arc<Holder>,
     ) -> Way {
-        let lease = Lease::of(&holder.lease, until);
-        let new = Way { fingerprint, lease, holder: Arc::clone(holder) };
-        match self.find(&fingerprint) {
-            Some(before) if before.continues(&new) => before.clone(),
-            Some(_) | None => new,
-        }
+        let holder = Arc::clone(holder);
+        let lease = match self.find(&fingerprint) {
+            Some(before) if before.lease.is_of(&holder.term) => before.lease.lasting(until),
+            Some(_) | None => Lease::of(&holder.term, until),
+        };
+        Way { fingerprint, lease, holder }
     }
 }
 
 impl Open {
     fn new() -> Self {
-        let lease = CancellationToken::new();
-        Self { visitor: Visitor::passer_by(Lease::of(&lease, None)), lease }
+        let term = Term::new();
+        Self { visitor: Visitor::passer_by(Lease::of(&term, None)), term }
     }
 }
 
 impl Holder {
     fn new(key: &Key) -> Self {
-        let lease = CancellationToken::new();
+        Self::under(Term::new(), key)
+    }
+
+    fn under(term: Term, key: &Key) -> Self {
         Self {
-            visitor: Visitor::holding(key, Lease::of(&lease, key.expires)),
+            visitor: Visitor::holding(key, Lease::of(&term, key.expires)),
             key: key.clone(),
-            lease,
+            term,
             used: AtomicU64::new(0),
         }
+    }
+
+    /// The same holder with more, or with another secret: what runs goes on.
+    fn given(&self, key: &Key) -> Self {
+        let used = AtomicU64::new(self.used.load(Ordering::Relaxed));
+        Self { used, ..Self::under(self.term.clone(), key) }
     }
 }
 
@@ -154,7 +193,7 @@ impl Way {
     }
 
     fn continues(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.holder, &other.holder) && self.lease.until() == other.lease.until()
+        self.holder.term.is_same(&other.holder.term)
     }
 }
 

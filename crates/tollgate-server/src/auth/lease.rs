@@ -1,80 +1,83 @@
-//! How long somebody who was let in may stay. Requests are short and end by themselves; sessions
-//! and streams ask here.
+//! How long somebody who was let in may stay: as long as the secret, its key and the login hold,
+//! and until they run out.
 
-use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use tokio_util::sync::CancellationToken;
+use tollgate_core::lease::{self, Revoked, Term};
 
 #[derive(Debug, Clone)]
-pub(crate) struct Lease(Arc<Terms>);
-
-#[derive(Debug)]
-struct Terms {
-    /// Cancelled when what was presented lets nobody in any more.
-    presented: CancellationToken,
-    /// Cancelled when whoever holds it lost what they had, or got something else.
-    holder: CancellationToken,
-    /// Cancelled when the browser that came by it is not logged in any more.
-    login: Option<CancellationToken>,
+pub(crate) struct Lease {
+    /// All that can be taken away.
+    terms: lease::Lease,
+    /// Ended when what was presented lets nobody in any more.
+    presented: Term,
+    /// Ended when whoever holds it lost something that they had.
+    holder: Term,
     until: Option<SystemTime>,
 }
 
 impl Lease {
     /// For whoever needs no key that could be taken away.
     pub(crate) fn endless() -> Self {
-        Self::of(&CancellationToken::new(), None)
+        Self::of(&Term::new(), None)
     }
 
     /// One way in of a holder. Ends with the holder, or alone.
-    pub(super) fn of(holder: &CancellationToken, until: Option<SystemTime>) -> Self {
-        let presented = holder.child_token();
-        Self(Arc::new(Terms { presented, holder: holder.clone(), login: None, until }))
+    pub(super) fn of(holder: &Term, until: Option<SystemTime>) -> Self {
+        let presented = Term::new();
+        let terms = lease::Lease::of([presented.clone(), holder.clone()]);
+        Self { terms, presented, holder: holder.clone(), until }
+    }
+
+    /// The same way in, for another time. What came in before goes by that, too.
+    pub(super) fn lasting(&self, until: Option<SystemTime>) -> Self {
+        Self { until, ..self.clone() }
     }
 
     /// The same, but no longer than a login.
-    pub(super) fn within(&self, login: &CancellationToken, until: SystemTime) -> Self {
-        let Terms { presented, holder, until: own, .. } = &*self.0;
-        Self(Arc::new(Terms {
-            presented: presented.clone(),
-            holder: holder.clone(),
-            login: Some(login.clone()),
-            until: Some(own.map_or(until, |own| own.min(until))),
-        }))
+    pub(super) fn within(&self, login: &Term, until: SystemTime) -> Self {
+        Self {
+            terms: self.terms.and(login),
+            until: Some(self.until.map_or(until, |own| own.min(until))),
+            ..self.clone()
+        }
     }
 
-    pub(super) fn end(&self) {
-        self.0.presented.cancel();
+    pub(super) fn end(&self, why: Revoked) {
+        self.presented.end(why);
     }
 
     pub(super) fn until(&self) -> Option<SystemTime> {
-        self.0.until
+        self.until
     }
 
-    /// Whether the holder may still do what they could when they were let in.
-    pub(crate) fn holds(&self) -> bool {
-        !self.0.holder.is_cancelled()
+    pub(super) fn is_of(&self, holder: &Term) -> bool {
+        self.holder.is_same(holder)
     }
 
-    /// Waits until nothing more may be said to whoever was let in.
-    pub(crate) async fn ended(self, now: SystemTime) {
-        let left = self.0.until.map(|until| until.duration_since(now).unwrap_or(Duration::ZERO));
+    /// For all that is done with what was presented.
+    pub(crate) fn terms(&self) -> &lease::Lease {
+        &self.terms
+    }
+
+    /// For what belongs to the holder, by whichever secret they come.
+    pub(crate) fn of_holder(&self) -> lease::Lease {
+        lease::Lease::of([self.holder.clone()])
+    }
+
+    /// Waits until nothing more may be said to whoever was let in. One whose time runs out is not
+    /// asked for its calls, which have limits of their own.
+    pub(crate) async fn ended(self, now: SystemTime) -> Revoked {
+        let left = self.until.map(|until| until.duration_since(now).unwrap_or(Duration::ZERO));
         let over = async {
             match left {
                 Some(left) => tokio::time::sleep(left).await,
                 None => std::future::pending().await,
             }
         };
-        let left = async {
-            match &self.0.login {
-                Some(login) => login.cancelled().await,
-                None => std::future::pending().await,
-            }
-        };
         tokio::select! {
-            () = self.0.presented.cancelled() => {}
-            () = left => {}
-            () = over => {}
+            why = self.terms.wait() => why,
+            () = over => Revoked::because("the key, token or login has expired"),
         }
     }
 }

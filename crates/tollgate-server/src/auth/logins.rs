@@ -3,29 +3,25 @@
 
 use std::collections::HashMap;
 use std::fmt::Write as _;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
-use std::time::{Duration, Instant, SystemTime};
+use std::net::IpAddr;
+use std::time::{Duration, SystemTime};
 
 use http::request::Parts;
 use http::{HeaderMap, Method, StatusCode, header};
 use parking_lot::Mutex;
 use ring::digest::{SHA256, digest};
 use subtle::ConstantTimeEq as _;
-use tokio_util::sync::CancellationToken;
-use tollgate_core::rate::{Bucket, RateLimit};
+use tollgate_core::lease::{Revoked, Term};
 
 use super::Fingerprint;
 use super::secret::{self, Kind};
+use crate::access::AddressGroup;
 use crate::problem::Problem;
 
 /// How long a browser stays logged in.
 pub(crate) const LASTS: Duration = Duration::from_secs(12 * 60 * 60);
 /// Browsers with one key; the one that came first goes when there is one more.
 const MOST: usize = 32;
-/// Wrong keys from one address.
-const TRIES: RateLimit = RateLimit { calls: 5, per: Duration::from_secs(60) };
-/// Addresses that are remembered for that; all others share what is left to try.
-const ADDRESSES: usize = 4096;
 /// Strangers who may send a key at the same time, and how many of them from one address.
 const AT_ONCE: usize = 16;
 const AT_ONCE_FROM_ONE: usize = 4;
@@ -41,15 +37,15 @@ const NO_PROOF: Problem = Problem::new(
 #[derive(Default)]
 pub(crate) struct Logins {
     open: Mutex<HashMap<u128, Login>>,
-    tries: Mutex<HashMap<IpAddr, Bucket>>,
     /// Where those who send a key just now are.
-    entering: Mutex<Vec<IpAddr>>,
+    entering: Mutex<Vec<Option<AddressGroup>>>,
 }
 
 /// Room for one who sends a key, given back when it is dropped.
 pub(crate) struct Entering<'l> {
     logins: &'l Logins,
-    from: IpAddr,
+    /// `None`: whoever hides where they are.
+    from: Option<AddressGroup>,
 }
 
 impl Drop for Entering<'_> {
@@ -65,13 +61,13 @@ struct Login {
     word: Fingerprint,
     key: Fingerprint,
     until: SystemTime,
-    /// Cancelled when it is over: what goes on for ever ends with it.
-    lease: CancellationToken,
+    /// Ended when it is over: what came in by it ends with it.
+    term: Term,
 }
 
 impl Drop for Login {
     fn drop(&mut self) {
-        self.lease.cancel();
+        self.term.end(Revoked::because("the browser was logged out"));
     }
 }
 
@@ -100,7 +96,7 @@ pub(super) struct Shown {
     pub(super) key: Fingerprint,
     pub(super) proof: String,
     pub(super) until: SystemTime,
-    pub(super) lease: CancellationToken,
+    pub(super) term: Term,
 }
 
 impl Logins {
@@ -112,8 +108,8 @@ impl Logins {
     ) -> Option<Opened> {
         let word = secret::make(Kind::Login)?;
         let until = now + LASTS;
-        let lease = CancellationToken::new();
-        let login = Login { word: Fingerprint::of(word.reveal().as_bytes()), key, until, lease };
+        let term = Term::new();
+        let login = Login { word: Fingerprint::of(word.reveal().as_bytes()), key, until, term };
         let mut open = self.open.lock();
         open.retain(|_, login| login.until > now);
         let of_key = || open.iter().filter(|(_, login)| login.key.is(&key));
@@ -154,14 +150,14 @@ impl Logins {
         let found = Fingerprint::of(word.as_bytes());
         let open = self.open.lock();
         let login = open.get(&found.place()).filter(|it| it.word.is(&found) && it.until > now)?;
-        let Login { key, until, ref lease, .. } = *login;
-        Some(Shown { key, proof: proof(word), until, lease: lease.clone() })
+        let Login { key, until, ref term, .. } = *login;
+        Some(Shown { key, proof: proof(word), until, term: term.clone() })
     }
 
     /// Room for one who sends a key. Anybody may, so nobody is to fill the house by it, or to keep
     /// others out.
     pub(crate) fn enter(&self, address: Option<IpAddr>) -> Result<Entering<'_>, Problem> {
-        let from = address.map_or(NOWHERE, network);
+        let from = address.map(AddressGroup::of);
         let mut entering = self.entering.lock();
         let of_one = entering.iter().filter(|it| **it == from).count();
         if entering.len() >= AT_ONCE || of_one >= AT_ONCE_FROM_ONE {
@@ -173,45 +169,6 @@ impl Logins {
         }
         entering.push(from);
         Ok(Entering { logins: self, from })
-    }
-
-    /// Whether somebody at this address may try a key; if it is wrong, that counts.
-    pub(crate) fn attempt<T>(
-        &self,
-        address: Option<IpAddr>,
-        now: Instant,
-        check: impl FnOnce() -> Result<T, Problem>,
-    ) -> Result<T, Problem> {
-        let mut tries = self.tries.lock();
-        let mut from = address.map_or(NOWHERE, network);
-        if tries.len() >= ADDRESSES && !tries.contains_key(&from) {
-            tries.retain(|address, bucket| *address == NOWHERE || !bucket.is_idle(now));
-            if tries.len() >= ADDRESSES {
-                from = NOWHERE;
-            }
-        }
-        let bucket = tries.entry(from).or_insert_with(|| Bucket::new(now));
-        let taken = bucket.take(TRIES, now).map_err(|wait| {
-            let detail = "too many wrong keys were tried from this address; wait a minute";
-            Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_logins", detail).later(wait)
-        })?;
-        let checked = check()?;
-        taken.give_back();
-        Ok(checked)
-    }
-}
-
-/// Whoever hides where they are, or came when too many had, shares one bucket.
-const NOWHERE: IpAddr = IpAddr::V4(Ipv4Addr::UNSPECIFIED);
-
-/// Whoever has one address of IPv6 has all those of its network.
-fn network(address: IpAddr) -> IpAddr {
-    match address.to_canonical() {
-        IpAddr::V6(address) => {
-            let [a, b, c, d, ..] = address.segments();
-            IpAddr::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
-        }
-        address @ IpAddr::V4(_) => address,
     }
 }
 
@@ -274,7 +231,7 @@ fn words(sent: &Parts) -> impl Iterator<Item = &str> {
     ours.map(|(_, word)| word)
 }
 
-fn cookies(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
+pub(crate) fn cookies(headers: &HeaderMap) -> impl Iterator<Item = (&str, &str)> {
     let values = headers.get_all(header::COOKIE).iter().filter_map(|value| value.to_str().ok());
     values.flat_map(|value| value.split(';')).filter_map(|one| one.trim().split_once('='))
 }

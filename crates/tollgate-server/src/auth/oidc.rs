@@ -1,15 +1,17 @@
 //! Whoever brings a token of an OpenID Connect issuer instead of a key. The token is read, checked
 //! and left here: it is for this gateway alone, and no server ever sees it.
 
+use std::collections::HashMap;
 use std::time::{Duration, SystemTime};
 
 use http::StatusCode;
+use parking_lot::Mutex;
 use serde_json::Value;
-use tokio_util::sync::CancellationToken;
 use tollgate_core::id::AgentId;
+use tollgate_core::lease::{Revoked, Term};
 use tollgate_core::turn::{Grant, Principal};
 
-use super::{Lease, Right, Rights, Visitor};
+use super::{Fingerprint, Held, Lease, Right, Rights, Visitor};
 use crate::problem::Problem;
 
 mod issuer;
@@ -67,8 +69,25 @@ const LONGEST_PRINCIPAL: usize = 256;
 pub(crate) struct Oidc {
     pub(crate) auth: Auth,
     issuer: Issuer,
-    /// Cancelled when tokens of this issuer are not taken any more.
-    lease: CancellationToken,
+    /// Tokens that something runs under, by their fingerprints; `None` once other rules count.
+    in_use: Mutex<Option<HashMap<u128, TokenInUse>>>,
+}
+
+/// A token that let somebody in, so that it can be judged again by other rules.
+struct TokenInUse {
+    claims: Value,
+    term: Term,
+}
+
+/// When it is worth looking which tokens nothing runs under any more.
+const MANY_TOKENS: usize = 1_024;
+
+/// What a token is good for by the rules.
+struct Granted<'r> {
+    principal: Principal,
+    agents: Option<&'r [AgentId]>,
+    rights: Rights,
+    grant: &'r Grant,
 }
 
 const NO_RULE: Problem = Problem::new(
@@ -76,7 +95,7 @@ const NO_RULE: Problem = Problem::new(
     "no_rule",
     "the token is sound, but no rule of the configuration is for it",
 );
-const UNREACHABLE: Problem = Problem::new(
+pub(super) const UNREACHABLE: Problem = Problem::new(
     StatusCode::SERVICE_UNAVAILABLE,
     "issuer_unreachable",
     "the keys of the token's issuer are not known yet; try again",
@@ -86,12 +105,43 @@ impl Oidc {
     /// Asks the issuer for keys no more often than each `pause`. Must be called within a runtime.
     pub(crate) fn new(auth: Auth, pause: Duration) -> Self {
         let issuer = Issuer::new(&auth, pause);
-        Self { auth, issuer, lease: CancellationToken::new() }
+        Self { auth, issuer, in_use: Mutex::new(Some(HashMap::new())) }
     }
 
-    /// What was let in by tokens ends.
-    pub(crate) fn end(&self) {
-        self.lease.cancel();
+    /// Other rules count from now on: tokens that are good for less by them end, and all that runs
+    /// under them; the others go on.
+    pub(super) fn give_way(&self, next: Option<&Self>) {
+        let Some(in_use) = self.in_use.lock().take() else { return };
+        for (fingerprint, token) in in_use {
+            let Some(next) = next else {
+                token.term.end(Revoked::because("tokens of the issuer are not taken any more"));
+                continue;
+            };
+            match self.lost_by(&token.claims, next) {
+                Some(lost) => {
+                    let why = format!("the rules for tokens were changed: {lost}");
+                    token.term.end(Revoked::because(why));
+                }
+                None => {
+                    if let Some(taken_over) = &mut *next.in_use.lock() {
+                        taken_over.insert(fingerprint, token);
+                    }
+                }
+            }
+        }
+    }
+
+    /// What a token is not good for any more by the next rules.
+    fn lost_by(&self, claims: &Value, next: &Self) -> Option<String> {
+        let terms = |auth: &Auth| (auth.issuer.clone(), auth.audience.clone(), auth.claim.clone());
+        if terms(&self.auth) != terms(&next.auth) {
+            return Some("they are for other tokens".to_owned());
+        }
+        let (Ok(before), Ok(after)) = (self.granted(claims), next.granted(claims)) else {
+            return Some("none is for this token".to_owned());
+        };
+        let lost = before.held().lost_by(&after.held())?;
+        Some(format!("`{}` lost {lost}", before.principal.as_str()))
     }
 
     /// Three parts, the first of which is an object in Base64: no key of ours looks like that.
@@ -99,13 +149,14 @@ impl Oidc {
         presented.starts_with(b"eyJ") && presented.iter().filter(|byte| **byte == b'.').count() == 2
     }
 
-    /// `path` is that of the request: a token may be for one agent alone.
+    /// `path` is that of the request: a token may be for one agent alone. `None`: other rules count
+    /// by now.
     pub(super) async fn admit(
         &self,
         presented: &[u8],
         path: &str,
         now: SystemTime,
-    ) -> Result<Visitor, Problem> {
+    ) -> Result<Option<Visitor>, Problem> {
         if presented.len() > LONGEST_TOKEN {
             return Err(bad_token("the token is longer than 16 KiB"));
         }
@@ -122,10 +173,33 @@ impl Oidc {
         let audiences = [Some(self.auth.audience.clone()), resource::of_agent(&self.auth, path)];
         let terms = Terms { issuer: &self.auth.issuer, audiences: &audiences, now };
         let ends = token.check(&terms).map_err(bad_token)?;
-        self.visitor(&token.claims, ends)
+        self.visitor(&token.claims, Fingerprint::of(presented), ends)
     }
 
-    fn visitor(&self, claims: &Value, ends: SystemTime) -> Result<Visitor, Problem> {
+    fn visitor(
+        &self,
+        claims: &Value,
+        token: Fingerprint,
+        ends: SystemTime,
+    ) -> Result<Option<Visitor>, Problem> {
+        let Granted { principal, agents, rights, grant } = self.granted(claims)?;
+        let Some(term) = self.term(token, claims) else { return Ok(None) };
+        let lease = Lease::of(&term, Some(ends));
+        Ok(Some(Visitor::with_token(principal, agents, (rights, grant), lease)))
+    }
+
+    /// By which the token can be taken away; `None`: other rules count by now.
+    fn term(&self, token: Fingerprint, claims: &Value) -> Option<Term> {
+        let mut in_use = self.in_use.lock();
+        let in_use = in_use.as_mut()?;
+        if in_use.len() >= MANY_TOKENS && !in_use.contains_key(&token.place()) {
+            in_use.retain(|_, token| token.term.is_shared());
+        }
+        let new = || TokenInUse { claims: claims.clone(), term: Term::new() };
+        Some(in_use.entry(token.place()).or_insert_with(new).term.clone())
+    }
+
+    fn granted(&self, claims: &Value) -> Result<Granted<'_>, Problem> {
         let name = found(claims, &self.auth.claim).and_then(Value::as_str);
         let is_name = |name: &&str| {
             !name.is_empty() && name.len() <= LONGEST_PRINCIPAL && !name.contains(char::is_control)
@@ -137,12 +211,11 @@ impl Oidc {
         let granted = scoped(claims);
         let (agents, given, grant) = match rule {
             Some(rule) => (rule.agents.as_deref(), rule.rights, &rule.grant),
-            None if self.auth.rules.is_empty() => (None, Rights::NONE, &Grant::default()),
+            None if self.auth.rules.is_empty() => (None, Rights::NONE, NO_GRANT),
             None => return Err(NO_RULE),
         };
         let principal = Principal::named(&format!("oidc:{name}"));
-        let lease = Lease::of(&self.lease, Some(ends));
-        Ok(Visitor::with_token(principal, agents, (given.with(granted), grant), lease))
+        Ok(Granted { principal, agents, rights: given.with(granted), grant })
     }
 
     /// The scope by which a token gets the right.
@@ -154,6 +227,15 @@ impl Oidc {
         by_rule.unwrap_or_else(|| format!("{SCOPE}{}", right.as_str()))
     }
 }
+
+impl Granted<'_> {
+    fn held(&self) -> Held<'_> {
+        Held { rights: self.rights, agents: self.agents, grant: self.grant }
+    }
+}
+
+/// Of a token without a rule.
+const NO_GRANT: &Grant = &Grant { tools: None, rate_limit: None, concurrent: None, tenant: None };
 
 impl Claim {
     fn fits(&self, claims: &Value) -> bool {

@@ -20,7 +20,7 @@ const TWO_KEYS: Problem = Problem::new(
 );
 
 /// The key as it was sent; `None` where there is none, or nothing that is one.
-pub(super) fn presented(headers: &HeaderMap) -> Result<Option<&[u8]>, Problem> {
+pub(crate) fn presented(headers: &HeaderMap) -> Result<Option<&[u8]>, Problem> {
     let authorization = single(headers, header::AUTHORIZATION.as_str())?;
     let api_key = match (single(headers, API_KEY)?, single(headers, GOOGLE_API_KEY)?) {
         (Some(key), Some(other)) if key != other => return Err(TWO_KEYS),

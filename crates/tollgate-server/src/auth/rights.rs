@@ -79,7 +79,7 @@ impl Right {
     }
 }
 
-const NO_RIGHT: &str = "no_right";
+pub(crate) const NO_RIGHT: &str = "no_right";
 
 /// A set of rights.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

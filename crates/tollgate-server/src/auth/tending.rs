@@ -1,27 +1,34 @@
-//! Looks after the keys while the gateway serves: notices what another process made or revoked, and
-//! keeps when keys were last used.
+//! Looks after the keys while the gateway serves: notices what another process made or revoked and
+//! what has run out, closes the sessions of those who lost something, and keeps when keys were last
+//! used.
 
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::time::MissedTickBehavior;
+use tollgate_engine::audit::{Act, Decision};
+
 use super::keyring::KeyringError;
 use crate::mcp::Front;
 
-/// Another process waits no longer for its change to count.
-const LOOK: Duration = Duration::from_secs(1);
-/// In looks.
-const KEEP_EVERY: u64 = 60;
+/// A revocation by another process acts within a second: this, and the time to stop what runs.
+const LOOK: Duration = Duration::from_millis(200);
+/// In looks: a minute.
+const KEEP_EVERY: u64 = 300;
 
 /// Goes on until it is dropped.
 pub(crate) async fn tend(front: Arc<Front>) {
-    if front.keys.keyring.is_none() {
-        return;
-    }
     let mut looks = tokio::time::interval(LOOK);
+    looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut seen = None;
     let mut is_failing = false;
     for look in 1_u64.. {
         looks.tick().await;
+        front.keys.expire();
+        close_sessions(&front);
+        if front.keys.keyring.is_none() {
+            continue;
+        }
         let looked = blocking(&front, move |front| {
             let Some(keyring) = &front.keys.keyring else { return Ok(seen) };
             let version = Some(keyring.version()?);
@@ -42,6 +49,14 @@ pub(crate) async fn tend(front: Arc<Front>) {
             }
             Err(_) => {}
         }
+    }
+}
+
+/// Calls and streams in them have stopped by themselves.
+fn close_sessions(front: &Front) {
+    for (principal, why) in front.sessions.close_revoked() {
+        let row = Decision::new(Act::Revocation, &principal, "revoked");
+        front.gate.ledger().note_later(row.about("MCP session").because(why.as_str()));
     }
 }
 

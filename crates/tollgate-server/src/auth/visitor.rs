@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::time::SystemTime;
 
 use http::StatusCode;
-use tokio_util::sync::CancellationToken;
 use tollgate_core::id::AgentId;
+use tollgate_core::lease::Term;
 use tollgate_core::turn::{Grant, Principal};
 
 use super::known::principal;
@@ -118,7 +118,7 @@ impl Visitor {
     }
 
     /// The same, as long as a login lasts.
-    pub(super) fn for_no_longer_than(self, login: &CancellationToken, until: SystemTime) -> Self {
+    pub(super) fn for_no_longer_than(self, login: &Term, until: SystemTime) -> Self {
         Self { lease: self.lease.within(login, until), ..self }
     }
 

@@ -44,11 +44,11 @@ pub(super) async fn answer(
     })
     .await;
     let mut request = request?;
-    let Target { who, agent, chain } = target;
+    let Target { mut who, agent, chain } = target;
     if who.reach == Reach::Agents {
         account::keep_out(&request)?;
     }
-    let seen = request.clone();
+    let seen = request.without_history();
     carry(&mut request, opened.asked.dialect, &opened.sent.headers);
     let keeping = match opened.asked.dialect {
         Dialect::OpenAiResponses => {
@@ -56,6 +56,10 @@ pub(super) async fn answer(
         }
         Dialect::OpenAiChat | Dialect::Anthropic | Dialect::Gemini => None,
     };
+    // Who sends results of tools goes on with the turn in which they were called.
+    if let Some(link) = &mut who.link {
+        link.begins = request.begins_turn();
+    }
     let mut headers = Headers::new(opened.began, &front);
     let mut transcript = None;
     let acting = match agent {
@@ -66,6 +70,9 @@ pub(super) async fn answer(
                 (None, None) => (front.gate.turn(who.asked(Wish::Ceiling))?, NO_BUDGET.to_owned()),
                 _ => turn(&front, &opened, &who, &request)?,
             };
+            for name in request.answered_tools() {
+                front.gate.note_answered(&turn, name);
+            }
             headers.turn(&turn, &reason);
             let variables = Variables::read(&opened.sent.headers, None)?.into_map();
             let values = Values { request: &variables, agent: &agent, call_id: headers.call_id() };
@@ -79,7 +86,8 @@ pub(super) async fn answer(
         }
     };
     let (delivery, trace) = (request.delivery, who.trace.clone());
-    let (chat, order) = (Arc::clone(&front.chat), Order { request, acting, chain, trace });
+    let lease = who.lease.terms().clone();
+    let (chat, order) = (Arc::clone(&front.chat), Order { request, acting, chain, lease, trace });
     let prepared = aside(size, move || chat.prepare(order)).await?;
     headers.facts(prepared.facts());
     let order = deliver::Order { opened, seen, headers, keeping, transcript, prepared };

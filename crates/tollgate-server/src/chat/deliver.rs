@@ -22,7 +22,7 @@ use super::kept::Keeping;
 use super::refused::Refused;
 use super::transcript::Transcript;
 use super::{Opened, StreamForm};
-use crate::events::{self, Streaming};
+use crate::events::{self, EndsItself, Streaming};
 use crate::mcp::Front;
 
 /// Steps of an answer that may wait for a client that does not read.
@@ -107,6 +107,7 @@ pub(super) async fn streamed(front: &Front, order: Order) -> Result<Response, Re
         StreamForm::List => listed(written),
     };
     response.extensions_mut().insert(Streaming);
+    response.extensions_mut().insert(EndsItself);
     headers.write_into(response.headers_mut());
     Ok(response)
 }

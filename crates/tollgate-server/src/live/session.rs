@@ -17,11 +17,16 @@ use tokio_tungstenite::tungstenite::Message;
 use tokio_tungstenite::tungstenite::protocol::frame::coding::CloseCode;
 use tokio_tungstenite::tungstenite::protocol::{CloseFrame, Role};
 use tollgate_core::agent::Agent;
+use tollgate_core::lease::{Lease, Revoked};
+use tollgate_core::turn::Principal;
+use tollgate_engine::audit::{Act, Decision};
+use tollgate_engine::gate::UnknownAgent;
 use tollgate_llm::provider::Socket;
 use tollgate_llm::realtime::{
-    CloseWith, Frame, Live, OverrideRight, Party, Place, Sockets, Visit, wire,
+    CloseWith, Frame, Live, OverrideRight, Party, Place, SessionEnds, Sockets, Visit, wire,
 };
 
+use super::metered::Metered;
 use super::{conversation, target};
 use crate::auth::Right;
 use crate::mcp::Front;
@@ -32,6 +37,8 @@ use crate::who::Who;
 
 /// Until a client has said what it wants.
 const FIRST_WORD: Duration = Duration::from_secs(10);
+/// Why a session ends that could have gone on.
+const STOPS: &str = "the gateway stops";
 /// Of a reason to close.
 const LONGEST_REASON: usize = 123;
 
@@ -49,7 +56,7 @@ impl Handover {
     }
 }
 
-type Client = WebSocketStream<TokioIo<Upgraded>>;
+type Client = WebSocketStream<Metered<TokioIo<Upgraded>>>;
 
 /// What runs once the socket is there.
 pub(super) type Open = Box<dyn FnOnce(Upgraded) -> BoxFuture<'static, ()> + Send>;
@@ -94,6 +101,7 @@ impl Knock {
         Ok(Visit {
             party: Party {
                 principal: self.who.principal.clone(),
+                lease: self.who.lease.terms().clone(),
                 grant: self.who.grant.clone(),
                 agent: self.agent.id.as_str().into(),
                 narrow: self.who.narrow.clone(),
@@ -111,17 +119,44 @@ impl Knock {
         })
     }
 
+    async fn socket(&self, upgraded: Upgraded) -> Client {
+        let is_key = self.who.principal != Principal::local();
+        let principal = is_key.then(|| self.who.principal.clone());
+        let stream = Metered::new(TokioIo::new(upgraded), &self.front.bodies, principal);
+        WebSocketStream::from_raw_socket(stream, Role::Server, Some(wire::config())).await
+    }
+
     /// Why a session must end, once it must.
-    fn ends(&self) -> BoxFuture<'static, CloseWith> {
+    fn ends(&self) -> SessionEnds {
         let (front, lease) = (Arc::clone(&self.front), self.who.lease.clone());
+        let stop = front.stop.clone();
+        let who = (self.who.principal.clone(), self.agent.id.clone());
+        let of_agent = front.gate.lease(lease.terms(), Some(self.agent.id.as_str()));
         let ended = lease.ended(front.clock.wall());
-        async move {
-            tokio::select! {
-                () = front.stop.cancelled() => with(CloseCode::Away, "the gateway stops"),
-                () = ended => with(CloseCode::Policy, "the key lets nobody in any more"),
-            }
-        }
-        .boxed()
+        let at_once = async move {
+            let why = tokio::select! {
+                () = front.cut.cancelled() => return with(CloseCode::Away, STOPS),
+                why = ended => why,
+                why = gone(of_agent) => why,
+            };
+            let (principal, agent) = who;
+            let row = Decision::new(Act::Revocation, &principal, "revoked").agent(&agent);
+            front.gate.ledger().note_later(row.about("live session").because(why.as_str()));
+            with(CloseCode::Policy, why.as_str())
+        };
+        let after_turn = async move {
+            stop.cancelled().await;
+            with(CloseCode::Away, STOPS)
+        };
+        SessionEnds { at_once: at_once.boxed(), after_turn: after_turn.boxed() }
+    }
+}
+
+/// When the agent is taken away; at once if it is already.
+async fn gone(of_agent: Result<Lease, UnknownAgent>) -> Revoked {
+    match of_agent {
+        Ok(lease) => lease.wait().await,
+        Err(unknown) => Revoked::because(unknown.to_string()),
     }
 }
 
@@ -129,7 +164,7 @@ impl Knock {
 pub(super) fn known(front: Arc<Front>, knock: Knock, (visit, provider): (Visit, Socket)) -> Open {
     Box::new(move |upgraded| {
         async move {
-            let client = socket(upgraded).await;
+            let client = knock.socket(upgraded).await;
             let sockets = Sockets { client, provider, first: None };
             Box::pin(front.hall.hold(visit, sockets, knock.ends())).await;
         }
@@ -141,7 +176,7 @@ pub(super) fn known(front: Arc<Front>, knock: Knock, (visit, provider): (Visit, 
 pub(super) fn unknown(front: Arc<Front>, knock: Knock) -> Open {
     Box::new(move |upgraded| {
         async move {
-            let mut client = socket(upgraded).await;
+            let mut client = knock.socket(upgraded).await;
             if let Some(greeting) = knock.live.greeting() {
                 // Whoever is gone already is noticed by what follows.
                 let _ = client.send(Message::text(greeting)).await;
@@ -149,7 +184,8 @@ pub(super) fn unknown(front: Arc<Front>, knock: Knock) -> Open {
             let mut ends = knock.ends();
             let found = tokio::select! {
                 found = introduced(&knock, &mut client) => found,
-                end = &mut ends => Err(end),
+                end = &mut ends.at_once => Err(end),
+                end = &mut ends.after_turn => Err(end),
             };
             match found {
                 Ok((visit, provider, first)) => {
@@ -190,11 +226,6 @@ async fn first(client: &mut Client) -> Result<Message, CloseWith> {
             Some(Err(_)) => return Err(with(CloseCode::Protocol, "this is not understood")),
         }
     }
-}
-
-async fn socket(upgraded: Upgraded) -> Client {
-    let io = TokioIo::new(upgraded);
-    WebSocketStream::from_raw_socket(io, Role::Server, Some(wire::config())).await
 }
 
 fn with(code: CloseCode, reason: &str) -> CloseWith {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use axum::body::Body;
 use bytes::Bytes;
 use serde_json::value::RawValue;
+use tollgate_core::call::{ORIGIN_META, Origin};
 use tollgate_core::json::{self, Object};
 use tollgate_core::view::{BadCursor, Form, List, View};
 use tollgate_mcp::Revision;
@@ -80,7 +81,12 @@ pub(crate) enum Shape {
     AsIs,
 }
 
-pub(crate) fn modern_result(id: &Id, result: &RawValue, shape: Shape) -> String {
+pub(crate) fn modern_result(
+    id: &Id,
+    result: &RawValue,
+    origin: Option<&Origin>,
+    shape: Shape,
+) -> String {
     let object = Object::parse(result.get()).unwrap_or_default();
     let mut out = opened(id, result.get().len() + 192);
     let is_caching = matches!(shape, Shape::Cacheable | Shape::Stale);
@@ -104,38 +110,48 @@ pub(crate) fn modern_result(id: &Id, result: &RawValue, shape: Shape) -> String 
         push_field(&mut out, "ttlMs", &ttl.to_string());
         push_field(&mut out, "cacheScope", "\"private\"");
     }
-    push_meta(&mut out, object.object("_meta").unwrap_or_default());
+    push_meta(&mut out, object.object("_meta").unwrap_or_default(), origin);
     out.push_str("}}");
     out
 }
 
-/// Our own `serverInfo` beside whatever else the server put there.
-fn push_meta(out: &mut String, mut meta: Object<'_>) {
+/// Our own `serverInfo`, and whose words a result is, beside whatever else the server put there.
+fn push_meta(out: &mut String, mut meta: Object<'_>, origin: Option<&Origin>) {
     if meta.is_empty() {
         out.push_str(r#","_meta":{"io.modelcontextprotocol/serverInfo":"#);
         out.push_str(SERVER_INFO);
+        if let Some(origin) = origin {
+            push_field(out, ORIGIN_META, &origin.to_object().to_text());
+        }
         out.push('}');
         return;
     }
     meta.set(meta::SERVER_INFO, json::raw(SERVER_INFO.to_owned()));
+    if let Some(origin) = origin {
+        meta.set(ORIGIN_META, origin.to_object().to_raw());
+    }
     push_field(out, "_meta", &meta.to_text());
 }
 
 /// Without what only modern clients know, and structured content only where it is an object.
-pub(crate) fn legacy_result(id: &Id, result: &RawValue) -> String {
+pub(crate) fn legacy_result(id: &Id, result: &RawValue, origin: Option<&Origin>) -> String {
     let object = Object::parse(result.get()).unwrap_or_default();
     let mut out = opened(id, result.get().len() + 48);
     for (key, value) in object.iter() {
         match key {
             "resultType" | "ttlMs" | "cacheScope" => {}
             "structuredContent" if !value.get().starts_with('{') => {}
-            "_meta" => {
-                let mut meta = object.object("_meta").unwrap_or_default();
-                meta.remove(meta::SERVER_INFO);
-                push_field(&mut out, "_meta", &meta.to_text());
-            }
+            "_meta" => {}
             _ => push_field(&mut out, key, value.get()),
         }
+    }
+    let mut meta = object.object("_meta").unwrap_or_default();
+    meta.remove(meta::SERVER_INFO);
+    if let Some(origin) = origin {
+        meta.set(ORIGIN_META, origin.to_object().to_raw());
+    }
+    if !meta.is_empty() {
+        push_field(&mut out, "_meta", &meta.to_text());
     }
     out.push_str("}}");
     out
@@ -175,7 +191,7 @@ pub(crate) fn list(
         after.push_str(&format!(
             r#","resultType":"complete","ttlMs":{LIST_TTL_MS},"cacheScope":"private""#
         ));
-        push_meta(&mut after, Object::new());
+        push_meta(&mut after, Object::new(), None);
     }
     after.push_str("}}");
     Ok(Text::Framed { before, items: Bytes::from_owner(items), after })
@@ -225,7 +241,7 @@ pub(crate) fn discover(id: &Id) -> String {
     push_field(&mut out, "resultType", "\"complete\"");
     push_field(&mut out, "ttlMs", &DISCOVER_TTL_MS.to_string());
     push_field(&mut out, "cacheScope", "\"private\"");
-    push_meta(&mut out, Object::new());
+    push_meta(&mut out, Object::new(), None);
     out.push_str("}}");
     out
 }

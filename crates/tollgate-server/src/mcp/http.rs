@@ -20,9 +20,10 @@ use super::modern::{self, Ask};
 use super::session::Session;
 use super::{Front, legacy, listen};
 use crate::accept::Accepts;
+use crate::auth::NO_RIGHT;
 use crate::body;
 use crate::crowd::Listening;
-use crate::problem::{Problem, Style, retry_after};
+use crate::problem::{Problem, ProblemCode, Style, retry_after};
 use crate::refusal::Refused;
 use crate::who::Who;
 
@@ -76,7 +77,7 @@ async fn posted(front: Arc<Front>, agent: Option<String>, request: Request) -> R
     };
     let read = async {
         let who = who(&front.keys, &sent, agent)?;
-        Ok((who, body::json(&sent.headers, body, &front.limits).await?))
+        Ok((who, body::json(&sent, body, &front.limits).await?))
     };
     let (who, body) = match read.await {
         Ok(read) => read,
@@ -275,9 +276,12 @@ fn plain(answer: Answer) -> Response {
     let Some(text) = text else { return status.into_response() };
     let mut response = Response::new(text.into_body());
     *response.status_mut() = status;
+    if status == StatusCode::FORBIDDEN {
+        response.extensions_mut().insert(ProblemCode(NO_RIGHT));
+    }
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/json"));
-    if status == StatusCode::SERVICE_UNAVAILABLE {
+    if matches!(status, StatusCode::SERVICE_UNAVAILABLE | StatusCode::TOO_MANY_REQUESTS) {
         retry_after(headers, Duration::from_secs(1));
     }
     if let Some(session) = session.and_then(|id| HeaderValue::from_str(&id).ok()) {

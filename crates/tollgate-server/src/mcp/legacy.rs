@@ -23,11 +23,11 @@ use super::listen::Digests;
 use super::method::{self, Method};
 use super::modern::Ask;
 use super::served::{About, Served};
-use super::session::{Opening, Session};
+use super::session::{Opening, Session, SessionLimitError};
 use super::voice::{Hearer, Level, Voice};
 use super::{Front, META_AGENT, by_meta, passed_on, put_meta, wrong};
 use crate::refusal::{Refused, Told, call_error};
-use crate::who::Who;
+use crate::who::{Link, Who};
 
 /// A client in its session.
 #[derive(Clone, Copy)]
@@ -76,8 +76,18 @@ impl Speaker<'_> {
 
     fn beside_meta(&self, tier: Option<Tier>) -> Who {
         let agent = self.session.who.agent.clone();
-        let who = Who { agent, tier, ..self.who.clone() };
+        let link = Some(self.session_link());
+        let who = Who { agent, tier, link, ..self.who.clone() };
         who.narrowed(self.session.filters.clone())
+    }
+
+    /// What a session reads is read in one turn, until its client names another.
+    fn session_link(&self) -> Link {
+        let id = &self.session.id;
+        match &self.who.link {
+            Some(link) => Link::continued(&format!("session {id} {}", link.name)),
+            None => Link::continued(&format!("session {id}")),
+        }
     }
 
     /// A session has the agent that opened it: another one would see other tools.
@@ -110,15 +120,22 @@ pub(super) fn opening(front: &Front, who: Who, params: &Object<'_>) -> Result<Op
         log_level: None,
     };
     let told = Digests::of(&who.turn::<Refused>(&front.gate)?.view);
+    let lease = front.gate.lease(&who.lease.of_holder(), who.agent.as_deref())?;
     let revision = known.unwrap_or(Revision::NEWEST_LEGACY);
-    Ok(Opening { route, who, filters, revision, client, told })
+    Ok(Opening { route, who, lease, filters, revision, client, told })
 }
 
 /// `initialize` over HTTP: opens a session that is found again by its id.
 pub(super) fn initialize(front: &Front, who: Who, ask: &Ask<'_>) -> Answer {
     let opened = opening(front, who, &ask.params).and_then(|opening| {
         front.sessions.open(opening).map_err(|full| {
-            Refused::new(StatusCode::SERVICE_UNAVAILABLE, code::INTERNAL_ERROR, full.to_string())
+            let status = match full {
+                SessionLimitError::Total => StatusCode::SERVICE_UNAVAILABLE,
+                SessionLimitError::PerKey(_) | SessionLimitError::PerAddress(_) => {
+                    StatusCode::TOO_MANY_REQUESTS
+                }
+            };
+            Refused::new(status, code::INTERNAL_ERROR, full.to_string())
         })
     });
     match opened {
@@ -283,9 +300,11 @@ async fn run(
     let dialogue = if events.is_some() { Dialogue::Live } else { Dialogue::Nobody };
     let rest = front.rest;
     let caller = Caller { events, progress, dialogue, rest, ..Caller::silent(&client) };
+    let mut origin = None;
     let result = match front.gate.call(&turn, Request { kind, params }, caller).await {
         Ok(Reply::Tool(outcome)) => {
             served.ran(outcome.status);
+            origin = outcome.origin;
             outcome.result
         }
         Ok(Reply::Result(result)) => result,
@@ -301,7 +320,7 @@ async fn run(
             Told::Error(refused) => return Err(refused),
         },
     };
-    Ok(dress::legacy_result(&id, &result))
+    Ok(dress::legacy_result(&id, &result, origin.as_ref()))
 }
 
 /// The progress token; what else is in `_meta` and not of this hop goes on.

@@ -19,7 +19,7 @@ use super::Front;
 use super::dress::{self, Shape, Text};
 use super::exchange::Line;
 use super::legacy::Speaker;
-use super::voice::tagged;
+use super::voice::{self, tagged};
 use crate::refusal::Refused;
 use crate::who::Who;
 
@@ -210,6 +210,8 @@ pub(super) async fn listen(
     let mut is_open = sender.send(first).await.is_ok();
     while is_open {
         let news = tokio::select! {
+            biased;
+            why = turn.lease.wait() => return Err(Refused::revoked(&why)),
             news = watcher.next() => news,
             () = front.stop.cancelled() => None,
             () = sender.closed() => None,
@@ -220,7 +222,7 @@ pub(super) async fn listen(
         }
     }
     let end = json::raw(format!("{{\"_meta\":{{\"{SUBSCRIPTION_ID}\":{tag}}}}}"));
-    Ok(Text::Whole(dress::modern_result(id, &end, Shape::Complete)))
+    Ok(Text::Whole(dress::modern_result(id, &end, None, Shape::Complete)))
 }
 
 /// Tells a legacy session what changes, until it ends, the server stops or another stream of the
@@ -231,13 +233,17 @@ pub(super) async fn tell(front: &Front, speaker: Speaker<'_>, sender: mpsc::Send
     let who = speaker.listening();
     // By other filters than those that opened the session, other lists are the ones to watch.
     let is_as_opened = who.narrow == session.who.narrow && who.tier == session.who.tier;
-    let told = match who.turn::<Refused>(&front.gate) {
-        Ok(turn) if !is_as_opened => Digests::of(&turn.view),
-        Ok(_) | Err(_) => session.told(),
-    };
+    let Ok(turn) = who.turn::<Refused>(&front.gate) else { return };
+    let told = if is_as_opened { session.told() } else { Digests::of(&turn.view) };
     let mut watcher = Watcher::new(&front.gate, who, told);
     loop {
         let news = tokio::select! {
+            biased;
+            why = turn.lease.wait() => {
+                // The protocol has no other word for it.
+                let _ = sender.send(voice::closing(&why)).await;
+                return;
+            }
             news = watcher.next() => news,
             () = front.stop.cancelled() => None,
             () = sender.closed() => None,

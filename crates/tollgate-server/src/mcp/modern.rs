@@ -186,7 +186,7 @@ impl Call<'_> {
             let request = TaskRequest { verb, params };
             let result = front.gate.task(&self.turn, request, caller).await;
             let result = result.map_err(|error| self.refused(error))?;
-            return Ok(dress::modern_result(&id, &result, Shape::Complete));
+            return Ok(dress::modern_result(&id, &result, None, Shape::Complete));
         }
         let request = Request { kind: self.kind, params };
         let shape = match self.kind {
@@ -194,9 +194,11 @@ impl Call<'_> {
             Kind::ReadResource => Shape::Cacheable,
             _ => Shape::Complete,
         };
+        let mut origin = None;
         let (result, shape) = match front.gate.call(&self.turn, request, caller).await {
             Ok(Reply::Tool(outcome)) => {
                 served.ran(outcome.status);
+                origin = outcome.origin;
                 (outcome.result, shape)
             }
             Ok(Reply::Result(result)) => (result, shape),
@@ -209,7 +211,7 @@ impl Call<'_> {
                 Told::Error(refused) => return Err(refused),
             },
         };
-        Ok(dress::modern_result(&id, &result, shape))
+        Ok(dress::modern_result(&id, &result, origin.as_ref(), shape))
     }
 
     /// Only a client that asked for progress or logs needs more than the answer.

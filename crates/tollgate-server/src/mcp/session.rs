@@ -4,14 +4,13 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
 
 use futures_util::future::{AbortHandle, AbortRegistration};
-use parking_lot::{Mutex, RwLock};
+use parking_lot::Mutex;
 use serde_json::value::RawValue;
 use tokio::sync::oneshot;
 use tollgate_core::filter::Narrow;
-use tollgate_engine::clock::Clock;
+use tollgate_core::lease::Lease;
 use tollgate_engine::watches::ResourceWatch;
 use tollgate_mcp::Revision;
 use tollgate_mcp::client::Question;
@@ -21,110 +20,20 @@ use tollgate_mcp::meta::ClientFacts;
 
 use super::listen::Digests;
 use super::voice::Level;
-use crate::limits::Limits;
 use crate::who::Who;
 
-/// All sessions of a server.
-pub(crate) struct Sessions {
-    all: RwLock<HashMap<Arc<str>, Arc<Session>>>,
-    limit: usize,
-    idle: Duration,
-    clock: Arc<dyn Clock>,
-    since: Instant,
-}
+mod registry;
 
-/// There are as many sessions as there may be.
-#[derive(Debug, thiserror::Error)]
-#[error("there are too many sessions; end one, or try again later")]
-pub(super) struct TooMany;
-
-impl Sessions {
-    pub(super) fn new(clock: Arc<dyn Clock>, limits: &Limits) -> Self {
-        let since = clock.now();
-        let all = RwLock::default();
-        Self { all, limit: limits.sessions, idle: limits.session_idle, clock, since }
-    }
-
-    pub(super) fn open(&self, opening: Opening) -> Result<Arc<Session>, TooMany> {
-        if self.all.read().len() >= self.limit {
-            self.sweep();
-        }
-        let session = Arc::new(Session::new(opening));
-        session.last_used.store(self.now(), Ordering::Relaxed);
-        let mut all = self.all.write();
-        if all.len() >= self.limit {
-            return Err(TooMany);
-        }
-        all.insert(Arc::clone(&session.id), Arc::clone(&session));
-        Ok(session)
-    }
-
-    /// Says the same of a session that is another's and of one that never was.
-    pub(super) fn find(&self, id: &str, who: &Who) -> Option<Arc<Session>> {
-        let session = self.all.read().get(id).cloned()?;
-        let is_owner = session.who.principal == who.principal && session.route == who.agent;
-        if !is_owner || self.is_over(&session, 2) {
-            return None;
-        }
-        session.last_used.store(self.now(), Ordering::Relaxed);
-        Some(session)
-    }
-
-    pub(super) fn close(&self, session: &Session) {
-        // Its watches end with it, outside of the lock.
-        let closed = self.all.write().remove(&session.id);
-        if let Some(closed) = closed {
-            closed.cancel_all();
-        }
-    }
-
-    pub(crate) fn count(&self) -> usize {
-        self.all.read().len()
-    }
-
-    /// Forgets sessions that nobody used for long.
-    pub(crate) fn sweep(&self) {
-        self.forget(|session| self.is_over(session, 1));
-    }
-
-    /// Forgets all sessions that nothing runs in: there is no room for those who may come back.
-    pub(crate) fn shed(&self) {
-        self.forget(|session| Arc::strong_count(session) == 1);
-    }
-
-    fn forget(&self, is_over: impl Fn(&Arc<Session>) -> bool) {
-        let mut over = Vec::new();
-        self.all.write().retain(|_, session| {
-            let is_over = is_over(session);
-            if is_over {
-                over.push(Arc::clone(session));
-            }
-            !is_over
-        });
-    }
-
-    /// Idle for too long, and held by nobody but those who look: a running call or an open
-    /// stream holds its session. Or its owner has lost the key, or got other rights with it.
-    fn is_over(&self, session: &Arc<Session>, lookers: usize) -> bool {
-        if !session.who.lease.holds() {
-            return true;
-        }
-        let last = session.last_used.load(Ordering::Relaxed);
-        let idle = Duration::from_millis(self.now().saturating_sub(last));
-        idle > self.idle && Arc::strong_count(session) <= lookers
-    }
-
-    fn now(&self) -> u64 {
-        let span = self.clock.now().saturating_duration_since(self.since);
-        u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
-    }
-}
+pub(super) use registry::SessionLimitError;
+pub(crate) use registry::SessionRegistry;
 
 /// What a session begins with.
 pub(super) struct Opening {
     /// The agent that the path or the headers name: the same on every request of the session.
     pub(super) route: Option<Arc<str>>,
     pub(super) who: Who,
+    /// Of its owner, by whichever secret, and of the agent.
+    pub(super) lease: Lease,
     /// What its `_meta` takes away, for as long as the session lasts.
     pub(super) filters: Narrow,
     pub(super) revision: Revision,
@@ -138,6 +47,7 @@ pub(super) struct Session {
     route: Option<Arc<str>>,
     /// As it was opened: by the filters in the headers of that one request, too.
     pub(super) who: Who,
+    lease: Lease,
     pub(super) filters: Narrow,
     pub(super) revision: Revision,
     last_used: AtomicU64,
@@ -164,12 +74,13 @@ const FIRST_LEVEL: (&str, Level) = ("info", Level::Info);
 
 impl Session {
     pub(super) fn new(opening: Opening) -> Self {
-        let Opening { route, who, filters, revision, mut client, told } = opening;
+        let Opening { route, who, lease, filters, revision, mut client, told } = opening;
         client.log_level = Some(FIRST_LEVEL.0.to_owned());
         Self {
             id: format!("{:032x}", rand::random::<u128>()).into(),
             route,
             who,
+            lease,
             filters,
             revision,
             last_used: AtomicU64::new(0),

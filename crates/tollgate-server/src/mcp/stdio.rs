@@ -14,6 +14,7 @@ use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt};
 use tokio::sync::mpsc;
 use tokio::task::{self, AbortHandle, JoinSet};
 use tollgate_core::filter::Narrow;
+use tollgate_core::secret_values;
 use tollgate_engine::caller::Rest;
 use tollgate_engine::clock::SystemClock;
 use tollgate_engine::gate::Gate;
@@ -107,10 +108,10 @@ async fn write_all<W: AsyncWrite + Unpin>(
     mut outgoing: mpsc::Receiver<String>,
 ) -> io::Result<()> {
     while let Some(text) = outgoing.recv().await {
-        let mut lines = line::on_one_line(text);
+        let mut lines = line::on_one_line(secret_values::masked(text));
         lines.push('\n');
         while let Ok(more) = outgoing.try_recv() {
-            lines.push_str(&line::on_one_line(more));
+            lines.push_str(&line::on_one_line(secret_values::masked(more)));
             lines.push('\n');
         }
         writer.write_all(lines.as_bytes()).await?;
@@ -146,6 +147,9 @@ impl Pipe {
     }
 
     async fn take_text(&mut self, text: Bytes) {
+        if let Err(error) = self.front.limits.json.check(&text) {
+            return self.refuse(None, &Refused::invalid(error.to_string())).await;
+        }
         if text.first() == Some(&b'[') {
             return self.take_batch(text).await;
         }

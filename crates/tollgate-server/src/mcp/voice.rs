@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 use tollgate_core::json::{self, Object};
+use tollgate_core::lease::Revoked;
 use tollgate_mcp::client::Event;
 use tollgate_mcp::envelope::write;
 use tollgate_mcp::meta::PROGRESS_TOKEN;
@@ -89,6 +90,15 @@ impl Voice {
         params.set(PROGRESS_TOKEN, token);
         Some(write::notification("notifications/progress", &params.to_text()))
     }
+}
+
+/// The last message of a stream that is closed because its reader may not read on.
+pub(super) fn closing(why: &Revoked) -> String {
+    let mut params = Object::new();
+    params.set_string("level", "error");
+    params.set_string("logger", "tollgate");
+    params.set_string("data", &format!("this stream was closed, revoked: {why}"));
+    write::notification("notifications/message", &params.to_text())
 }
 
 /// The params of a notification with the id of the subscription it belongs to, if to any.

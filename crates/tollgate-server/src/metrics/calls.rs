@@ -10,7 +10,7 @@ use tollgate_engine::gate::Gate;
 
 use super::table::{
     BUDGET_MISSES, CACHE_LOOKUPS, CALL_LATENCY, CALLS, CALLS_IN_FLIGHT, CLIENT_OPERATION,
-    TIER_SELECTED, TOOL_CALLS, TOOL_LATENCY, TOOLS, TOOLS_HIDDEN,
+    RESULTS_CLEANED, TAINTED_CALLS, TIER_SELECTED, TOOL_CALLS, TOOL_LATENCY, TOOLS, TOOLS_HIDDEN,
 };
 use super::text::{Buckets, Labels, Text, seconds};
 
@@ -29,6 +29,14 @@ pub(super) fn write(text: &mut Text, gate: &Gate) {
         [("hit", looked_up.hits), ("miss", looked_up.misses), ("shared", looked_up.shared)]
     {
         text.sample(&CACHE_LOOKUPS, &Labels::of(&CACHE_LOOKUPS, &[result]), count);
+    }
+    text.family(&RESULTS_CLEANED);
+    for (kind, count) in gate.removed() {
+        text.sample(&RESULTS_CLEANED, &Labels::of(&RESULTS_CLEANED, &[kind.as_str()]), count);
+    }
+    text.family(&TAINTED_CALLS);
+    for (action, count) in gate.tainted_calls() {
+        text.sample(&TAINTED_CALLS, &Labels::of(&TAINTED_CALLS, &[action]), count);
     }
     text.family(&TIER_SELECTED);
     for (tier, rule, count) in gate.choices() {

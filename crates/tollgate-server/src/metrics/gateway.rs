@@ -2,18 +2,23 @@
 
 use std::time::SystemTime;
 
+use tollgate_engine::panics;
+
 use super::process;
 use super::table::{
-    AUDIT_WRITABLE, BUILD_INFO, CONFIG_GOOD, CONFIG_RELOADS, MEMORY_PRESSURE, PROCESS_CPU,
-    PROCESS_FILES, PROCESS_MEMORY, PROCESS_MOST_FILES, PROCESS_START, REQUESTS_IN_FLIGHT,
+    ACCESS_REFUSED, AUDIT_WRITABLE, BUILD_INFO, CONFIG_GOOD, CONFIG_RELOADS, MEMORY_PRESSURE,
+    PANICS, PROCESS_CPU, PROCESS_FILES, PROCESS_MEMORY, PROCESS_MOST_FILES, PROCESS_START,
+    REQUESTS_IN_FLIGHT, WRONG_KEYS_THROTTLED,
 };
 use super::text::{Labels, Text};
+use crate::access::RefusalReason;
 use crate::mcp::Front;
 
 pub(super) fn write(text: &mut Text, front: &Front) {
     text.family(&BUILD_INFO);
     text.sample(&BUILD_INFO, &Labels::of(&BUILD_INFO, &[env!("CARGO_PKG_VERSION")]), 1);
     text.single(&REQUESTS_IN_FLIGHT, front.crowd.inside());
+    text.single(&PANICS, panics::count());
     if let Some(operator) = front.operator.get() {
         let (last, tally) = operator.last();
         text.family(&CONFIG_RELOADS);
@@ -24,6 +29,12 @@ pub(super) fn write(text: &mut Text, front: &Front) {
         text.single(&CONFIG_GOOD, u8::from(is_good));
     }
     text.single(&AUDIT_WRITABLE, u8::from(front.gate.ledger().trouble().is_none()));
+    text.family(&ACCESS_REFUSED);
+    for reason in RefusalReason::ALL {
+        let labels = Labels::of(&ACCESS_REFUSED, &[reason.as_str()]);
+        text.sample(&ACCESS_REFUSED, &labels, front.refused.count(reason));
+    }
+    text.single(&WRONG_KEYS_THROTTLED, front.refused.throttled());
     text.single(&MEMORY_PRESSURE, front.pressure.level() as u8);
     process(text, front);
 }

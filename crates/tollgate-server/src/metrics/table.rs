@@ -27,7 +27,7 @@ pub(super) const TOOL_CALLS: Family = Family {
     labels: &["server", "tool", "status"],
     about: "`status` is the outcome of the call (`ok`, `no_results`, `error`, `timeout`, \
               `pending`, `denied`, `invalid_arguments`, `rate_limited`, `offline`, and \
-              `cancelled`, `failed`, `input_required`, `task`). Only tools that there are; \
+              `cancelled`, `revoked`, `failed`, `input_required`, `task`). Only tools that there are; \
               names that nobody has are in `tollgate_calls_total`. The gateway's own probes \
               count. Beyond 2,000 tools, in the order of their first calls, all further ones \
               are `server=\"\"`, `tool=\"other\"`.",
@@ -88,6 +88,22 @@ pub(super) const CACHE_LOOKUPS: Family = Family {
     labels: &["result"],
     about: "`hit`: an answer from before; `shared`: the same call was under way; `miss`: \
               the server was asked.",
+};
+pub(super) const RESULTS_CLEANED: Family = Family {
+    name: "tollgate_results_cleaned_total",
+    kind: Kind::Counter,
+    help: "What was taken out of what servers answered, before anybody read it.",
+    labels: &["kind"],
+    about: "Characters, or whole escape sequences: `control`, `tag`, `bidi`, `zero_width`, \
+              `variation_selector`, `private_use`, `combining`, `surrogate`.",
+};
+pub(super) const TAINTED_CALLS: Family = Family {
+    name: "tollgate_tainted_calls_total",
+    kind: Kind::Counter,
+    help: "Destructive calls after a result of an untrusted server, in the same turn.",
+    labels: &["action"],
+    about: "`asked`: a person had to agree; `refused`: `trust.taint` is `deny`, or a program \
+              does not wait for people.",
 };
 
 pub(super) const TIER_SELECTED: Family = Family {
@@ -171,8 +187,8 @@ pub(super) const APPROVALS: Family = Family {
     kind: Kind::Counter,
     help: "Calls that waited for a person's leave, by what came of it.",
     labels: &["outcome"],
-    about: "`approved`, `denied`, `expired` (nobody decided in time) or `withdrawn` (the \
-              caller went away).",
+    about: "`approved`, `denied`, `expired` (nobody decided in time), `withdrawn` \
+              (the caller went away) or `revoked` (the caller or the tool was).",
 };
 
 pub(super) const MODEL_TOKENS: Family = Family {
@@ -305,6 +321,14 @@ pub(super) const REQUESTS_IN_FLIGHT: Family = Family {
     labels: &[],
     about: "",
 };
+pub(super) const PANICS: Family = Family {
+    name: "tollgate_panics_total",
+    kind: Kind::Counter,
+    help: "Faults of the gateway that were contained.",
+    labels: &[],
+    about: "Each cost one request, stream or background task, and stands in the log. Anything above 0 is \
+              worth a report.",
+};
 pub(super) const CONFIG_RELOADS: Family = Family {
     name: "tollgate_config_reloads_total",
     kind: Kind::Counter,
@@ -325,6 +349,23 @@ pub(super) const AUDIT_WRITABLE: Family = Family {
     help: "Whether the audit trail can be written.",
     labels: &[],
     about: "",
+};
+pub(super) const ACCESS_REFUSED: Family = Family {
+    name: "tollgate_access_refused_total",
+    kind: Kind::Counter,
+    help: "Requests that were refused for who asks or from where.",
+    labels: &["reason"],
+    about: "`reason` is `no_key`, `wrong_key`, `expired_key`, `bad_token` (of the issuer of `auth`), \
+              `malformed_credentials` (two keys, or one in a URL), `failed_login`, `no_csrf`, \
+              `no_right` (also: not the key's agent), `bad_host` or `bad_origin`. Addresses are in \
+              the log and in the audit trail, not here.",
+};
+pub(super) const WRONG_KEYS_THROTTLED: Family = Family {
+    name: "tollgate_wrong_keys_throttled_total",
+    kind: Kind::Counter,
+    help: "Wrong keys and tokens that were answered with 429, since their address sent too many.",
+    labels: &[],
+    about: "They are in `tollgate_access_refused_total` as well.",
 };
 pub(super) const MEMORY_PRESSURE: Family = Family {
     name: "tollgate_memory_pressure",
@@ -382,6 +423,8 @@ pub(super) const SECTIONS: &[(&str, &[&Family])] = &[
             &BUDGET_MISSES,
             &CLIENT_OPERATION,
             &CACHE_LOOKUPS,
+            &RESULTS_CLEANED,
+            &TAINTED_CALLS,
         ],
     ),
     ("Tiers", &[&TIER_SELECTED, &TOOLS_HIDDEN]),
@@ -421,9 +464,12 @@ pub(super) const SECTIONS: &[(&str, &[&Family])] = &[
         &[
             &BUILD_INFO,
             &REQUESTS_IN_FLIGHT,
+            &PANICS,
             &CONFIG_RELOADS,
             &CONFIG_GOOD,
             &AUDIT_WRITABLE,
+            &ACCESS_REFUSED,
+            &WRONG_KEYS_THROTTLED,
             &MEMORY_PRESSURE,
             &PROCESS_START,
             &PROCESS_CPU,

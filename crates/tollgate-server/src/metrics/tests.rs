@@ -34,6 +34,7 @@ fn names_are_as_prometheus_wants_them() {
 #[test]
 fn no_label_holds_what_somebody_said_or_who_it_was() {
     let allowed = [
+        "action",
         "server",
         "tool",
         "status",

@@ -10,6 +10,14 @@ use super::schema::{
 
 pub(super) fn area() -> Area {
     let broken = object(&[("sequence", whole()), ("problem", text())], &[]);
+    let loss = object(
+        &[
+            ("found", told(or_null(time()), "`null`: just now")),
+            ("kind", one_of(&["tail", "replaced", "head", "anchor", "database"])),
+            ("problem", text()),
+        ],
+        &[],
+    );
     let verified = object(
         &[
             ("ok", flag()),
@@ -17,6 +25,7 @@ pub(super) fn area() -> Area {
             ("removed", whole()),
             ("last", whole()),
             ("head", text()),
+            ("losses", told(list(loss), "rows that are gone from the end or the beginning")),
         ],
         &[("broken", broken)],
     );
@@ -65,7 +74,11 @@ fn filtered(operation: Operation) -> Operation {
     operation
         .query("since", word(), moment)
         .query("until", word(), moment)
-        .query("kind", word(), "call, approval, pin, key, server, reload, memory, login, session")
+        .query(
+            "kind",
+            word(),
+            "call, approval, pin, key, server, reload, memory, login, session, refused, lost",
+        )
         .query("principal", word(), "who asked")
         .query("agent", word(), "as which agent")
         .query("server", word(), "of which server")

@@ -93,6 +93,11 @@ fn execute() -> Operation {
         "made too often, or too many at once",
         json!({"anyOf": [named("Outcome"), named("Error")]}),
     )
+    .gives(
+        503,
+        "its server has no room for it, or rests; or the gateway has none",
+        json!({"anyOf": [named("Outcome"), named("Error")]}),
+    )
 }
 
 fn tool_calls() -> Operation {
@@ -137,6 +142,7 @@ fn results() -> Operation {
     )
     .needs("execute")
     .query("page", json!({"type": "integer", "minimum": 1}), "from 1 on")
+    .query("form", one_of(&["clean", "raw"]), "as models get it, or as the server sent it")
     .gives(200, "a page of it, or that it is still to come", json!({"anyOf": [ready, pending]}))
     .refuses(&[(404, "`unknown_result` or `unknown_page`")])
 }
@@ -201,6 +207,13 @@ pub(super) fn status() -> Value {
 }
 
 fn schemas() -> Vec<(&'static str, Value)> {
+    let origin = object(
+        &[("server", text()), ("trusted", flag())],
+        &[
+            ("cleaned", told(map(whole()), "how many characters of which kind were taken out")),
+            ("raw", told(text(), "the handle of the result as the server sent it")),
+        ],
+    );
     let outcome = object(
         &[
             ("status", status()),
@@ -217,6 +230,10 @@ fn schemas() -> Vec<(&'static str, Value)> {
             ("truncated", flag()),
             ("handle", text()),
             ("also", told(map(named("Outcome")), "what each of the other consumers gets")),
+            (
+                "origin",
+                told(origin, "the server it is from; absent from what the gateway says itself"),
+            ),
         ],
     );
     let listed = object(

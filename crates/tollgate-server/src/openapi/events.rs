@@ -70,6 +70,8 @@ fn tools() -> Events {
             ),
         ),
         ("missed", object(&[("count", whole())], &[])),
+        ("stopping", object(&[], &[])),
+        ("revoked", object(&[("code", text()), ("reason", text())], &[])),
     ]
 }
 

@@ -31,7 +31,7 @@ pub(super) fn area() -> Area {
             Operation::new(
                 ("delete", "/api/keys/{name}"),
                 "revokeKey",
-                "Revokes it; its sessions and streams end",
+                "Revokes it; all that runs under it stops within a second",
             )
             .gives_nothing(204, "it opens nothing any more")
             .refuses(&unknown)

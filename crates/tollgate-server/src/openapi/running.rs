@@ -10,8 +10,14 @@ use super::schema::{
 
 pub(super) fn area() -> Area {
     let ready = object(
-        &[("state", one_of(&["ready", "starting", "stopping", "short_of_memory"]))],
-        &[("memory", one_of(&["ready", "slow", "away", "failed"]))],
+        &[(
+            "state",
+            one_of(&["ready", "starting", "stopping", "short_of_memory", "audit_failing"]),
+        )],
+        &[
+            ("audit", one_of(&["failing"])),
+            ("memory", one_of(&["ready", "slow", "away", "failed"])),
+        ],
     );
     let plain = json!({"type": "string"});
     Area {

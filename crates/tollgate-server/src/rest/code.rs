@@ -33,7 +33,7 @@ pub(crate) async fn code(State(front): State<Arc<Front>>, request: Request) -> R
     let (sent, body) = request.into_parts();
     let ran = async {
         check_query(&sent.uri, &[])?;
-        let body = body::json(&sent.headers, body, &front.limits).await?;
+        let body = body::json(&sent, body, &front.limits).await?;
         Order::read(&front, &sent, &body)?.run(&front).await
     };
     match ran.await {
@@ -74,6 +74,7 @@ impl Order {
 fn not_run(why: &NotRun) -> Problem {
     match why {
         NotRun::Unavailable(why) => unavailable(why),
+        NotRun::Revoked(why) => Problem::revoked(why),
         NotRun::Exceeded(exceeded) => {
             let status = StatusCode::TOO_MANY_REQUESTS;
             let problem = Problem::told(status, "rate_limited", exceeded.to_string());

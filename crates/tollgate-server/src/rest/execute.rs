@@ -39,7 +39,7 @@ pub(crate) async fn execute(State(front): State<Arc<Front>>, request: Request) -
     let (sent, body) = request.into_parts();
     let read = async {
         check_query(&sent.uri, &[])?;
-        let body = body::json(&sent.headers, body, &front.limits).await?;
+        let body = body::json(&sent, body, &front.limits).await?;
         Order::read(&front, &sent, &body)
     };
     let order = match read.await {
@@ -88,16 +88,37 @@ fn heard(event: client::Event) -> Option<Event> {
 struct Ended {
     /// As JSON.
     outcome: String,
-    /// Of one that was made too often: when to come back.
-    too_often: Option<Duration>,
+    /// Of one that was not run for now.
+    refusal: Option<CallRefusal>,
+}
+
+/// Why a call was not run, and when to come back.
+struct CallRefusal {
+    status: StatusCode,
+    retry_after: Duration,
+}
+
+impl CallRefusal {
+    /// Made too often; or its server has no room for it, or rests.
+    fn of(outcome: &Outcome) -> Option<Self> {
+        let status = match outcome.status {
+            call::Status::RateLimited => StatusCode::TOO_MANY_REQUESTS,
+            call::Status::Offline => StatusCode::SERVICE_UNAVAILABLE,
+            _ => return None,
+        };
+        match outcome.retry {
+            Retry::Sensible { after: Some(retry_after), .. } => Some(Self { status, retry_after }),
+            Retry::Sensible { after: None, .. } | Retry::Pointless => None,
+        }
+    }
 }
 
 impl Ended {
     fn response(self) -> Response {
         let mut response = ([(CONTENT_TYPE, "application/json")], self.outcome).into_response();
-        if let Some(wait) = self.too_often {
-            *response.status_mut() = StatusCode::TOO_MANY_REQUESTS;
-            retry_after(response.headers_mut(), wait);
+        if let Some(refusal) = self.refusal {
+            *response.status_mut() = refusal.status;
+            retry_after(response.headers_mut(), refusal.retry_after);
         }
         response
     }
@@ -154,10 +175,7 @@ impl Order {
         let caller = Caller { events, progress, caps: taken, freshness, late, ..silent };
         let request = call::Request { kind: Kind::CallTool, params };
         let outcome = settled(front.gate.call(&turn, request, caller).await)?;
-        let too_often = match (&outcome.retry, outcome.status) {
-            (Retry::Sensible { after, .. }, call::Status::RateLimited) => *after,
-            _ => None,
-        };
+        let refusal = CallRefusal::of(&outcome);
         let gate = Arc::clone(&front.gate);
         let outcome = aside(outcome.result.get().len(), move || {
             let written = |outcome: &Outcome, caps: Caps| {
@@ -174,7 +192,7 @@ impl Order {
             let first = all.next().unwrap_or_default();
             together(&first, also.iter().map(|(name, _)| *name).zip(all))
         });
-        Ok(Ended { outcome: outcome.await, too_often })
+        Ok(Ended { outcome: outcome.await, refusal })
     }
 }
 

@@ -13,11 +13,13 @@ use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use tollgate_core::shaping::pages::{self, Holds, NoSuchPage, Page};
 use tollgate_engine::results::{Kept, Read};
+use tollgate_engine::settings::ResultForm;
 use tollgate_mcp::large::aside;
 
 use crate::fields::check_query;
 use crate::mcp::Front;
 use crate::problem::{Problem, Style};
+use crate::who::Link;
 
 /// Says the same of a handle that is over, another's or made up.
 const UNKNOWN: Problem = Problem::new(
@@ -32,6 +34,8 @@ const MALFORMED: Problem =
 #[derive(Debug, Deserialize)]
 struct Asked {
     page: Option<String>,
+    /// `raw`: as the server sent it.
+    form: Option<String>,
 }
 
 pub(crate) async fn results(
@@ -40,7 +44,7 @@ pub(crate) async fn results(
     request: Request,
 ) -> Response {
     let (sent, _) = request.into_parts();
-    let asked = check_query(&sent.uri, &["page"])
+    let asked = check_query(&sent.uri, &["page", "form"])
         .and_then(|()| Query::<Asked>::try_from_uri(&sent.uri).map_err(|_| MALFORMED));
     let read = match asked {
         Ok(Query(asked)) => read(&front, &sent, handle, asked).await,
@@ -56,6 +60,12 @@ async fn read(
     asked: Asked,
 ) -> Result<Response, Problem> {
     let principal = front.keys.visitor(sent)?.principal;
+    let link = Link::read(sent)?;
+    let form = match asked.form.as_deref() {
+        None | Some("clean") => ResultForm::Clean,
+        Some("raw") => ResultForm::Raw,
+        Some(_) => return Err(NO_FORM),
+    };
     let number = match asked.page {
         None => 1,
         Some(text) => text.parse().ok().filter(|number| *number > 0).ok_or(NO_PAGE)?,
@@ -65,8 +75,11 @@ async fn read(
         Read::Pending { since } => Ok(Json(PendingJson::new(&handle, since)).into_response()),
         // Whichever page it is, all of the result is read for it.
         Read::Ready(kept) => {
+            if let Some(link) = &link {
+                front.gate.note_linked(&principal, link.as_turn_link(), &kept.outcome);
+            }
             aside(kept.outcome.result.get().len(), move || {
-                let page = page(&kept, number)?;
+                let page = page(&kept, form, number)?;
                 Ok(Json(PageJson::new(&handle, &kept, &page)).into_response())
             })
             .await
@@ -77,8 +90,15 @@ async fn read(
 const NO_PAGE: Problem =
     Problem::new(StatusCode::BAD_REQUEST, "bad_page", "`page` is a number from 1 on");
 
-fn page(kept: &Kept, number: u32) -> Result<Page, Problem> {
-    pages::page(&kept.outcome.result, number, kept.page_bytes).map_err(|NoSuchPage { pages }| {
+const NO_FORM: Problem =
+    Problem::new(StatusCode::BAD_REQUEST, "bad_query", "`form` is `clean` or `raw`");
+
+fn page(kept: &Kept, form: ResultForm, number: u32) -> Result<Page, Problem> {
+    let result = match (form, &kept.raw) {
+        (ResultForm::Raw, Some(raw)) => raw,
+        (ResultForm::Raw, None) | (ResultForm::Clean, _) => &kept.outcome.result,
+    };
+    pages::page(result, number, kept.page_bytes).map_err(|NoSuchPage { pages }| {
         let detail = format!("there is no page {number}; the pages are 1 to {pages}");
         Problem::told(StatusCode::NOT_FOUND, "unknown_page", detail)
     })

@@ -125,6 +125,9 @@ pub(super) struct OutcomeJson<'a> {
     handle: Option<String>,
     duration_ms: u128,
     cached: bool,
+    /// Whose words it is; absent from what the gateway itself says.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    origin: Option<Box<RawValue>>,
 }
 
 impl<'a> OutcomeJson<'a> {
@@ -149,6 +152,7 @@ impl<'a> OutcomeJson<'a> {
             handle: outcome.handle.map(|handle| handle.to_string()),
             duration_ms: outcome.duration.as_millis(),
             cached: outcome.source == Source::Cached,
+            origin: outcome.origin.as_ref().map(|origin| origin.to_object().to_raw()),
         }
     }
 

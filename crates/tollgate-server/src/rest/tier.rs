@@ -27,7 +27,7 @@ pub(crate) async fn tier(State(front): State<Arc<Front>>, request: Request) -> R
     let (sent, body) = request.into_parts();
     let chosen = async {
         check_query(&sent.uri, &[])?;
-        let body = body::json(&sent.headers, body, &front.limits).await?;
+        let body = body::json(&sent, body, &front.limits).await?;
         choose(&front, &sent, &body)
     };
     match chosen.await {

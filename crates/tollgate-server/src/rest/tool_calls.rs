@@ -54,7 +54,7 @@ pub(crate) async fn tool_calls(State(front): State<Arc<Front>>, request: Request
     };
     let mut headers = Headers::new(front.clock.now(), &front);
     let run = async {
-        let body = body::json(&sent.headers, body, &front.limits).await?;
+        let body = body::json(&sent, body, &front.limits).await?;
         let order = Order::read(&front, &sent, (&body, dialect))?;
         headers.turn(&order.turn, order.reason);
         order.run(&front).await
@@ -110,7 +110,8 @@ impl Order {
         (body, dialect): (&[u8], Dialect),
     ) -> Result<Self, Refused> {
         let text = std::str::from_utf8(body).map_err(|error| not_json(&error.to_string()))?;
-        let document = json::value(text).map_err(|malformed| not_json(&malformed.to_string()))?;
+        let document = json::value_within(text, usize::MAX)
+            .map_err(|malformed| not_json(&malformed.to_string()))?;
         let who = Who::read(&front.keys, sent, Wishes::default())?;
         let turn = who.turn::<Refused>(&front.gate)?;
         who.rights.need(Right::Execute)?;
@@ -126,7 +127,7 @@ impl Order {
 
     /// Side by side; the messages come in the order of the calls.
     async fn run(self, front: &Front) -> Result<Ended, Refused> {
-        let ready: Vec<Result<call::Request<'_>, Outcome>> =
+        let ready: Vec<Result<call::Request<'_>, Box<Outcome>>> =
             self.calls.iter().map(|call| self.request(call)).collect();
         let (mut requests, mut unread) = (Vec::new(), Vec::new());
         for one in ready {
@@ -135,7 +136,7 @@ impl Order {
                     requests.push(request);
                     unread.push(None);
                 }
-                Err(outcome) => unread.push(Some(outcome)),
+                Err(outcome) => unread.push(Some(*outcome)),
             }
         }
         let client = ClientFacts::default();
@@ -165,9 +166,10 @@ impl Order {
     }
 
     /// What the gate is asked, or why it is not asked at all.
-    fn request(&self, call: &Call) -> Result<call::Request<'static>, Outcome> {
+    fn request(&self, call: &Call) -> Result<call::Request<'static>, Box<Outcome>> {
         let sent = arguments::parse(&call.arguments).map_err(|unreadable| {
-            shaping::failure(Status::InvalidArguments, &unreadable.to_string(), Duration::ZERO)
+            let message = unreadable.to_string();
+            Box::new(shaping::failure(Status::InvalidArguments, &message, Duration::ZERO))
         })?;
         let form = self.dialect.into();
         let (name, arguments) = match tools::named(&self.turn.view, &call.name, form) {

@@ -7,6 +7,7 @@ use tower_service::Service as _;
 
 use super::Server;
 use crate::auth::Visitor;
+use crate::body::masked;
 
 impl Server {
     /// Answers one request from within this process, which needs no key.
@@ -28,6 +29,6 @@ impl Server {
         request.extensions_mut().insert(Visitor::local());
         let mut router = self.app.router.clone();
         let Ok(response) = router.call(request.map(Body::from)).await;
-        response
+        masked(response).await
     }
 }

@@ -3,7 +3,6 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 
 use rustls::ServerConfig;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
@@ -11,6 +10,7 @@ use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::server::TlsStream;
 
+use super::connections::Activity;
 use super::stall::Stalling;
 use crate::limits::Limits;
 
@@ -29,8 +29,10 @@ pub(super) async fn shake(
     stream: TcpStream,
     config: Arc<ServerConfig>,
     limits: &Limits,
+    activity: Arc<Activity>,
 ) -> Option<TlsStream<Stalling<TcpStream>>> {
-    let shaken = greet(stream, config, limits.write_timeout);
+    let stalling = |stream| Stalling::new(stream, limits.write_timeout, activity);
+    let shaken = greet(stream, config, stalling);
     match tokio::time::timeout(limits.handshake_timeout, shaken).await {
         Ok(Ok(stream)) => Some(stream),
         Ok(Err(error)) => {
@@ -47,15 +49,12 @@ pub(super) async fn shake(
 async fn greet(
     mut stream: TcpStream,
     config: Arc<ServerConfig>,
-    write_timeout: Duration,
+    stalling: impl FnOnce(TcpStream) -> Stalling<TcpStream>,
 ) -> io::Result<TlsStream<Stalling<TcpStream>>> {
     let mut first = [0];
     match stream.peek(&mut first).await? {
         0 => Err(io::ErrorKind::UnexpectedEof.into()),
-        _ if first[0] == HANDSHAKE => {
-            let stream = Stalling::new(stream, write_timeout);
-            TlsAcceptor::from(config).accept(stream).await
-        }
+        _ if first[0] == HANDSHAKE => TlsAcceptor::from(config).accept(stalling(stream)).await,
         _ => {
             stream.write_all(PLAIN).await?;
             stream.shutdown().await?;

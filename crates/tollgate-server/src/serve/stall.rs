@@ -4,22 +4,26 @@
 use std::future::Future;
 use std::io;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Sleep, sleep};
 
+use super::connections::Activity;
+
 pub(super) struct Stalling<S> {
     stream: S,
     limit: Duration,
     /// Runs while a write waits.
     waiting: Option<Pin<Box<Sleep>>>,
+    activity: Arc<Activity>,
 }
 
 impl<S> Stalling<S> {
-    pub(super) fn new(stream: S, limit: Duration) -> Self {
-        Self { stream, limit, waiting: None }
+    pub(super) fn new(stream: S, limit: Duration, activity: Arc<Activity>) -> Self {
+        Self { stream, limit, waiting: None, activity }
     }
 
     fn watched<T>(
@@ -28,10 +32,13 @@ impl<S> Stalling<S> {
         written: Poll<io::Result<T>>,
     ) -> Poll<io::Result<T>> {
         if written.is_ready() {
-            self.waiting = None;
+            if self.waiting.take().is_some() {
+                self.activity.set_sending(false);
+            }
             return written;
         }
         let limit = self.limit;
+        self.activity.set_sending(true);
         let waiting = self.waiting.get_or_insert_with(|| Box::pin(sleep(limit)));
         match waiting.as_mut().poll(context) {
             Poll::Ready(()) => Poll::Ready(Err(io::ErrorKind::TimedOut.into())),
@@ -87,6 +94,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Stalling<S> {
 #[cfg(test)]
 mod tests {
     use std::io;
+    use std::sync::Arc;
     use std::time::Duration;
 
     use tokio::io::AsyncWriteExt;
@@ -97,7 +105,7 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn r_12_a_reader_that_takes_nothing_is_given_up() {
         let (ours, theirs) = tokio::io::duplex(8);
-        let mut stream = Stalling::new(ours, Duration::from_secs(30));
+        let mut stream = Stalling::new(ours, Duration::from_secs(30), Arc::default());
         let began = SystemClock.now();
         let error = stream.write_all(&[0; 100]).await.unwrap_err();
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);

@@ -200,6 +200,8 @@ async fn b_ch_08_of_five_hundred_calls_in_one_answer_few_are_run() {
     let answer = ask(&stage, hello()).await.json();
     assert_eq!(answer["tollgate"]["ended"], "max_calls", "{answer}");
     assert_eq!(stage.calls(), 32);
+    let told = model.asked.lock()[1].to_string();
+    assert_eq!(told.matches("limit_reached").count(), 500 - 32, "each of the others is told why");
 }
 
 #[tokio::test]

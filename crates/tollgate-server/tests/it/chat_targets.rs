@@ -255,8 +255,8 @@ async fn b_ch_03_a_body_of_too_many_values_is_refused_and_an_unknown_agent_is_na
     let model = Model::calling(&[]).await;
     let stage = stage(&model, agent(&["echo"])).await;
     let mut body = to("sage");
-    body["metadata"] = json!({"a": vec![0; 300_000]});
-    assert_eq!(ask(&stage, body).await.status, 400);
+    body["metadata"] = json!({"a": vec![0; 500_000]});
+    assert_eq!(ask(&stage, body).await.status, 413);
     let call = stage.post(to("m").to_string()).path("/v1/chat/completions");
     let reply = call.header("x-tollgate-agent", "nope").send().await;
     let message = reply.json()["error"]["message"].as_str().unwrap().to_owned();

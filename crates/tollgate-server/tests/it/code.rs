@@ -4,7 +4,9 @@ use std::sync::atomic::Ordering;
 
 use serde_json::{Value, json};
 use tollgate_core::budget::Tier;
-use tollgate_server::{Right, Rights};
+use tollgate_core::rate::RateLimit;
+use tollgate_core::turn::Grant;
+use tollgate_server::{Key, Right, Rights};
 
 use crate::client::Call;
 use crate::stage::{Setup, Stage, key};
@@ -42,6 +44,19 @@ result = {"n": a["n"], "both": b}
     assert_eq!((&said["calls"], said.get("error")), (&json!(3), None));
     assert!(said["duration_ms"].is_u64(), "{said}");
     assert_eq!(stage.calls(), 3);
+}
+
+#[tokio::test]
+async fn s_33_calls_of_a_program_count_against_the_limits_of_its_key() {
+    let grant = Grant { rate_limit: RateLimit::parse("6/m"), ..Grant::default() };
+    let ada = Key { grant, ..key("ada", "secret-of-ada", Rights::ALL) };
+    let stage = stage(Setup { keys: vec![ada], ..Setup::default() }).await;
+    let code = "for i in range(20):\n    test.echo(text=\"x\")";
+    let ran = program(&stage, code).header("x-api-key", "secret-of-ada").send().await.json();
+    assert_eq!((&ran["status"], &ran["error"]["kind"]), (&json!("error"), &json!("tool")), "{ran}");
+    assert_eq!(stage.calls(), 5, "the program itself is the sixth: {ran}");
+    let more = program(&stage, "x = 1").header("x-api-key", "secret-of-ada").send().await;
+    assert_eq!((more.status, more.header("retry-after").is_some()), (429, true), "{more:?}");
 }
 
 #[tokio::test]

@@ -1,7 +1,10 @@
 //! Every route there is, and who may not come in by it.
 
+use std::time::Duration;
+
 use serde_json::json;
-use tollgate_server::Rights;
+use tollgate_core::rate::RateLimit;
+use tollgate_server::{Limits, Rights};
 
 use crate::client::{Call, raw};
 use crate::stage::{Setup, Stage, key};
@@ -30,9 +33,12 @@ fn is_open(path: &str) -> bool {
         || path.starts_with("/.well-known/")
 }
 
+/// However many wrong keys are tried: how that is slowed down is tried elsewhere.
 async fn closed() -> Stage {
     let keys = vec![key("ops", "of-the-config", Rights::ALL)];
-    Stage::with(Setup { keys, ..Setup::default() }).await
+    let wrong_keys = RateLimit { calls: 1_000_000, per: Duration::from_secs(1) };
+    let limits = Limits { wrong_keys, ..Limits::default() };
+    Stage::with(Setup { keys, limits, ..Setup::default() }).await
 }
 
 #[tokio::test]

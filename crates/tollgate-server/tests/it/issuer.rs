@@ -36,6 +36,8 @@ struct Shared {
     keys: Mutex<Vec<(String, EcdsaKeyPair)>>,
     /// What is said instead of the keys.
     instead: Mutex<Option<Value>>,
+    /// What is said instead of the metadata.
+    instead_of_metadata: Mutex<Option<Value>>,
     is_down: AtomicBool,
     fetched: AtomicUsize,
 }
@@ -48,6 +50,7 @@ impl Issuer {
             url: format!("http://{address}"),
             keys: Mutex::new(vec![("first".to_owned(), made())]),
             instead: Mutex::new(None),
+            instead_of_metadata: Mutex::new(None),
             is_down: AtomicBool::new(false),
             fetched: AtomicUsize::new(0),
         });
@@ -103,6 +106,10 @@ impl Issuer {
         *self.shared.instead.lock() = Some(document);
     }
 
+    pub(crate) fn say_instead_of_metadata(&self, document: Value) {
+        *self.shared.instead_of_metadata.lock() = Some(document);
+    }
+
     pub(crate) fn go_down(&self) {
         self.shared.is_down.store(true, Ordering::SeqCst);
     }
@@ -127,6 +134,9 @@ fn made() -> EcdsaKeyPair {
 async fn metadata(State(shared): State<Arc<Shared>>) -> Response {
     if shared.is_down.load(Ordering::SeqCst) {
         return StatusCode::BAD_GATEWAY.into_response();
+    }
+    if let Some(document) = shared.instead_of_metadata.lock().clone() {
+        return Json(document).into_response();
     }
     let (issuer, keys) = (&shared.url, format!("{}/keys", shared.url));
     Json(json!({"issuer": issuer, "jwks_uri": keys})).into_response()

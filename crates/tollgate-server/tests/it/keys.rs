@@ -14,18 +14,18 @@ impl Stage {
     }
 
     /// The secret of a new key.
-    async fn made(&self, wanted: Value) -> String {
+    pub(crate) async fn made(&self, wanted: Value) -> String {
         let made = self.make(&wanted).send().await;
         assert_eq!(made.status, 201, "{made:?}");
         made.json()["key"].as_str().unwrap().to_owned()
     }
 
-    async fn revoke(&self, name: &str) {
+    pub(crate) async fn revoke(&self, name: &str) {
         let revoked = self.request("DELETE", &format!("/api/keys/{name}")).by_admin();
         assert_eq!(revoked.send().await.status, 204);
     }
 
-    async fn rotated(&self, name: &str, grace_s: u32) -> String {
+    pub(crate) async fn rotated(&self, name: &str, grace_s: u32) -> String {
         let body = json!({ "grace_s": grace_s }).to_string();
         let rotate = self.post(body).path(&format!("/api/keys/{name}/rotate")).by_admin();
         let rotated = rotate.send().await;
@@ -67,6 +67,8 @@ async fn the_first_key_closes_the_door_to_everybody_else() {
     let get = stream.dressed(stage.request("GET", "/mcp")).header("accept", "text/event-stream");
     let mut stream = get.stream().await;
     let secret = stage.made(json!({"name": "phone", "agents": ["sage"]})).await;
+    let last = stream.next().await.expect("the reason").to_string();
+    assert!(last.contains("a key is needed from now on"), "{last}");
     assert_eq!(stream.next().await, None, "whoever had no key hears nothing more");
     assert_eq!(list().send().await.status, 401);
     assert_eq!(stage.lists("something").await, 401);
@@ -177,8 +179,11 @@ async fn s_14_a_revoked_key_loses_its_sessions_and_streams() {
     let mut modern = listen.stream().await;
     modern.next().await.expect("acknowledged");
     stage.revoke("phone").await;
-    assert_eq!(legacy.next().await, None);
-    assert_eq!(modern.next().await, None);
+    for stream in [&mut legacy, &mut modern] {
+        let last = stream.next().await.expect("the reason").to_string();
+        assert!(last.contains("key `phone` was revoked"), "{last}");
+        assert_eq!(stream.next().await, None);
+    }
     assert_eq!(in_session(&stage, &secret, &id).await.status, 401);
     // The name is given to somebody else.
     let other = stage.made(wanted).await;
@@ -212,6 +217,8 @@ async fn a_rotation_ends_by_itself() {
     let get = stage.modern("subscriptions/listen", json!({"notifications": {}}));
     let mut stream = get.header("x-api-key", &first).stream().await;
     stream.next().await.expect("acknowledged");
+    let last = stream.next().await.expect("the reason").to_string();
+    assert!(last.contains("expired"), "{last}");
     assert_eq!(stream.next().await, None, "it ends with what opened it");
     tokio::time::sleep(Duration::from_millis(50)).await;
     let refused = stage.modern("tools/list", json!({})).header("x-api-key", &first).send().await;

@@ -15,7 +15,7 @@ use crate::stage::{Setup, Stage, at, server};
 use crate::upstream::Upstream;
 
 /// `up_linger` says that it is fast and waits until it is released; it may be repeated.
-async fn stage(cacheable: Duration) -> (Upstream, Stage) {
+pub(crate) async fn stage(cacheable: Duration) -> (Upstream, Stage) {
     let up = Upstream::start().await;
     up.script.grow("say");
     up.script.grow("linger");

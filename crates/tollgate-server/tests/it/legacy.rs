@@ -75,7 +75,9 @@ async fn legacy_answers_have_no_modern_fields() {
     }
     let reply = session.call(1, "tools/call", &json!({"name": "up_data"})).send().await;
     assert_eq!(reply.json()["result"]["structuredContent"], json!({"a": 1}));
-    assert_eq!(reply.json()["result"]["_meta"], json!({"vendor": true}));
+    let origin = json!({"server": "up", "trusted": false});
+    let meta = json!({"vendor": true, "dev.tollgate/origin": origin});
+    assert_eq!(reply.json()["result"]["_meta"], meta);
 }
 
 #[tokio::test]

@@ -18,7 +18,7 @@ use tollgate_core::glob::Glob;
 use tollgate_core::id::AgentId;
 use tollgate_core::json::Object;
 use tollgate_core::policy::Refusal;
-use tollgate_core::turn::{Grant, Principal};
+use tollgate_core::turn::{Actor, Grant, Principal};
 use tollgate_engine::builtin::{self, Failure, Reply, Surroundings, Tool, table};
 use tollgate_engine::calibration::Upkeep;
 use tollgate_engine::caller::{self, CallError, Caller};
@@ -340,7 +340,7 @@ fn asked<'a>(case: &Case, agent: &'a str, narrow: &'a Narrow) -> Asked<'a> {
         agent: Some(agent),
         budget: case.wish(),
         narrow: Some(narrow),
-        ..Asked::by(Principal::named("key:test"))
+        ..Asked::by(Actor::endless(Principal::named("key:test")))
     }
 }
 

@@ -5,9 +5,11 @@ use std::time::Duration;
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tollgate_core::failpoint;
 use tollgate_server::Limits;
 
-use crate::stage::{Setup, Stage};
+use crate::stage::{Setup, Stage, Trail};
+use crate::upstream::Upstream;
 
 async fn still_works(stage: &Stage) {
     let params = json!({"name": "echo", "arguments": {"text": "hello"}});
@@ -52,14 +54,6 @@ async fn r_12_slow_clients_cost_only_themselves() {
     assert!(header.is_empty() || header.starts_with("HTTP/1.1 408"), "{header}");
     assert!(body.starts_with("HTTP/1.1 408"), "{body}");
     assert!(expect.contains("HTTP/1.1 408"), "{expect}");
-}
-
-#[tokio::test]
-async fn r_13_connections_over_the_limit_wait_and_are_served() {
-    let limits = Limits { connections: 2, ..Limits::default() };
-    let stage = Stage::with(Setup { limits, ..Setup::default() }).await;
-    let calls = (0..20).map(|_| still_works(&stage));
-    futures_util::future::join_all(calls).await;
 }
 
 #[tokio::test]
@@ -124,18 +118,89 @@ async fn r_33_on_stop_running_calls_end_and_streams_say_goodbye() {
     assert!(TcpStream::connect(stage.address).await.is_err(), "nobody listens");
 }
 
+async fn panics(stage: &Stage) -> u64 {
+    let page = stage.request("GET", "/metrics").by_admin().send().await.text;
+    let line = page.lines().find_map(|line| line.strip_prefix("tollgate_panics_total "));
+    line.expect("a counter of panics").parse().unwrap()
+}
+
 #[tokio::test]
-async fn r_34_a_panic_costs_one_request() {
+async fn r_34_a_tool_that_panics_costs_one_request() {
     let stage = Stage::start().await;
     let session = stage.open_session("2025-11-25", json!({})).await;
     let boom = json!({"name": "boom", "arguments": {}});
-    for _ in 0..3 {
+    for round in 1..=3 {
         let modern = stage.modern("tools/call", boom.clone()).send().await;
-        assert!(["500 -32603", "200 failed"].contains(&&*modern.brief()), "{modern:?}");
+        assert_eq!(modern.brief(), "200 failed", "{modern:?}");
         let legacy = session.call(1, "tools/call", &boom).send().await;
-        assert!(["500 -32603", "200 failed"].contains(&&*legacy.brief()), "{legacy:?}");
+        assert_eq!(legacy.brief(), "200 failed", "{legacy:?}");
         let plain = stage.post(boom.to_string()).path("/v1/tools/execute").send().await;
-        assert!([200, 500].contains(&plain.status), "{plain:?}");
+        assert_eq!((plain.status, &plain.json()["status"]), (200, &json!("error")), "{plain:?}");
+        assert_eq!(panics(&stage).await, 3 * round);
         still_works(&stage).await;
     }
+    assert_eq!(stage.gate.calls().in_flight(), 0);
+}
+
+/// Every stage of a call, each kind of backend, and every front.
+#[tokio::test]
+async fn r_34_a_panic_in_any_stage_costs_one_request() {
+    tollgate_testkit::worker();
+    let up = Upstream::start().await;
+    let stage =
+        Stage::with(Setup { upstream: Some(up.address), trail: Trail::Kept, ..Setup::default() })
+            .await;
+    let count = json!({"name": "up_count", "arguments": {}});
+    let echo = json!({"name": "echo", "arguments": {"text": "x"}});
+    let program = json!({"code": "test.echo(text=\"x\")"});
+    let before = panics(&stage).await;
+    let mut seen = 0;
+    for (point, body, path) in [
+        ("record", &echo, "/v1/tools/execute"),
+        ("permit", &echo, "/v1/tools/execute"),
+        ("admit", &echo, "/v1/tools/execute"),
+        ("clear", &echo, "/v1/tools/execute"),
+        ("plan", &echo, "/v1/tools/execute"),
+        ("execute", &echo, "/v1/tools/execute"),
+        ("builtin", &echo, "/v1/tools/execute"),
+        ("upstream", &count, "/v1/tools/execute"),
+        ("shape", &count, "/v1/tools/execute"),
+        ("execute", &program, "/v1/code"),
+        ("/v1/tools/execute", &echo, "/v1/tools/execute"),
+        ("/v1/tools", &echo, "/v1/tools"),
+        ("/v1/chat/completions", &echo, "/v1/chat/completions"),
+        ("/v1/messages", &echo, "/v1/messages"),
+        ("/mcp", &echo, "/mcp"),
+        ("/api/keys", &echo, "/api/keys"),
+        ("/api/events", &echo, "/api/events"),
+        ("/v1/realtime", &echo, "/v1/realtime"),
+    ] {
+        failpoint::arm(point);
+        let reply = stage.post(body.to_string()).path(path).by_admin().send().await;
+        assert_eq!(reply.status, 500, "{point}: {reply:?}");
+        assert!(reply.text.contains("ran into a fault of the gateway"), "{point}: {reply:?}");
+        seen += 1;
+        assert_eq!(panics(&stage).await, before + seen, "{point}");
+        still_works(&stage).await;
+    }
+    // A stream that has begun ends with an error, and nobody else's does.
+    let mut other = stage.request("GET", "/api/events").by_admin().stream().await;
+    failpoint::arm("stream");
+    let listen = json!({"notifications": {"toolsListChanged": true}});
+    let reply = stage.modern("subscriptions/listen", listen).send().await;
+    assert!(reply.text.contains("ran into a fault of the gateway"), "{reply:?}");
+    assert_eq!(panics(&stage).await, before + seen + 1);
+    other.silent().await;
+    assert_eq!(stage.gate.calls().in_flight(), 0, "no seat is left");
+    // More often than there is room for what a panic could have kept.
+    for _ in 0..100 {
+        failpoint::arm("execute");
+        let reply = stage.post(echo.to_string()).path("/v1/tools/execute").send().await;
+        assert_eq!(reply.status, 500);
+    }
+    still_works(&stage).await;
+    let rows = stage.request("GET", "/api/audit?outcome=failed&limit=500").by_admin();
+    let rows = rows.send().await.json()["rows"].as_array().unwrap().clone();
+    assert!(rows.len() >= 100, "{}", rows.len());
+    assert!(rows.iter().all(|row| row["detail"] == "a fault of the gateway (panic)"), "{rows:?}");
 }

@@ -93,8 +93,11 @@ async fn b_re_01_content_that_is_no_list_is_an_empty_one() {
         }
     }
     let many = result(r#"{"content":[@FILL@{"type":"text","text":"x"}]}"#);
-    // A million items once; a tenth of that is too many as well.
-    for (server, count) in [("pipe", 100_000), ("old", 1_000_000), ("new", 100_000)] {
+    let million = filled(many.clone(), "1,", 1_000_000);
+    let answer = hostile.modern("old_say", &million).await;
+    assert_eq!(answer.brief(), "200 failed");
+    assert!(answer.text.contains("the JSON has more than 400000 values"), "{}", answer.text);
+    for (server, count) in [("pipe", 100_000), ("old", 300_000), ("new", 100_000)] {
         let many = filled(many.clone(), "1,", count);
         let answer = hostile.modern(&format!("{server}_say"), &many).await;
         assert_eq!(answer.brief(), "200 ok", "{server}");
@@ -163,19 +166,23 @@ async fn b_re_03_a_hundred_megabytes_are_refused_and_a_few_are_cut() {
 }
 
 #[tokio::test]
-async fn b_re_04_control_characters_reach_the_client_only_as_json() {
+async fn b_re_04_control_characters_and_hidden_text_do_not_reach_the_client() {
     let hostile = Hostile::start().await;
     let zalgo = format!("a{}", "\u{301}\u{200d}".repeat(5_000));
-    for text in [
-        "\u{1b}[2J\u{1b}[31mred\u{7}\0",
-        "\u{1b}]52;c;cm0gLXJm\u{7}\u{1b}]8;;file:///etc/passwd\u{1b}\\x\u{1b}]8;;\u{1b}\\",
-        "\u{9b}31m\u{85}\u{90}",
-        "\u{e0069}\u{e0067}\u{e006e}\u{202e}dlrow\u{2066}\u{200b}\u{feff}\u{2028}\u{2029}",
-        &zalgo,
+    let bounded = format!("a{}", "\u{301}".repeat(10));
+    for (text, expected) in [
+        ("\u{1b}[2J\u{1b}[31mred\u{7}\0", "red"),
+        ("\u{1b}]52;c;cm0gLXJm\u{7}\u{1b}]8;;file:///etc/passwd\u{1b}\\x\u{1b}]8;;\u{1b}\\", "x"),
+        ("\u{9b}31mred\u{85}\u{90}", "red"),
+        (
+            "\u{e0069}\u{e0067}\u{e006e}\u{202e}dlrow\u{2066}\u{200b}\u{feff}\u{2028}\u{2029}",
+            "dlrow\u{2028}\u{2029}",
+        ),
+        (&zalgo, &bounded),
     ] {
         let whole = json!({"content": [{"type": "text", "text": text}]}).to_string();
         for answer in hostile.check(&result(&whole), OK).await {
-            assert_eq!(answer["content"][0]["text"], text);
+            assert_eq!(answer["content"][0]["text"], expected);
         }
         for server in SERVERS {
             let raw = hostile.modern(&format!("{server}_say"), &result(&whole)).await.text;

@@ -23,7 +23,7 @@ const SOON: Duration = Duration::from_secs(10);
 /// A stage, and where its provider listens.
 pub(crate) struct Theatre {
     pub(crate) stage: Stage,
-    provider: TcpListener,
+    pub(crate) provider: TcpListener,
 }
 
 impl Theatre {
@@ -51,7 +51,7 @@ impl Theatre {
     }
 }
 
-fn models(url: &str) -> Settings {
+pub(crate) fn models(url: &str) -> Settings {
     let provider = Provider {
         name: "voices".to_owned(),
         kind: ProviderKind::OpenAi,
@@ -75,7 +75,7 @@ fn models(url: &str) -> Settings {
 }
 
 /// Runs what it wants to by itself.
-fn agent(name: &str, tools: &[&str]) -> Agent {
+pub(crate) fn agent(name: &str, tools: &[&str]) -> Agent {
     Agent {
         id: AgentId::parse(name).unwrap(),
         tools: tools.iter().map(|pattern| Glob::new(*pattern)).collect(),
@@ -88,11 +88,11 @@ fn agent(name: &str, tools: &[&str]) -> Agent {
 pub(crate) struct Talker(Wire);
 
 impl Talker {
-    async fn say(&mut self, event: Value) {
+    pub(crate) async fn say(&mut self, event: Value) {
         self.0.text(event.to_string()).await.unwrap();
     }
 
-    async fn hear(&mut self) -> Value {
+    pub(crate) async fn hear(&mut self) -> Value {
         match tokio::time::timeout(SOON, self.0.message()).await.expect("something is said") {
             Message::Text(text) => serde_json::from_str(&text).unwrap(),
             other => panic!("{other:?}"),
@@ -100,7 +100,7 @@ impl Talker {
     }
 
     /// The next event of this kind; what comes before is passed over.
-    async fn await_event(&mut self, kind: &str) -> Value {
+    pub(crate) async fn await_event(&mut self, kind: &str) -> Value {
         loop {
             let event = self.hear().await;
             if event["type"] == kind {
@@ -119,7 +119,7 @@ impl Talker {
     }
 
     /// As a provider: a response in which the model calls one tool.
-    async fn call(&mut self, id: &str, name: &str, arguments: &Value) {
+    pub(crate) async fn call(&mut self, id: &str, name: &str, arguments: &Value) {
         let item = json!({
             "id": format!("item-{id}"), "type": "function_call", "status": "completed",
             "call_id": id, "name": name, "arguments": arguments.to_string(),
@@ -140,7 +140,7 @@ impl Talker {
     }
 
     /// As a provider: what came back for a call.
-    async fn answer(&mut self) -> Value {
+    pub(crate) async fn answer(&mut self) -> Value {
         let event = self.await_event("conversation.item.create").await;
         assert_eq!(event["item"]["type"], "function_call_output");
         serde_json::from_str(event["item"]["output"].as_str().unwrap()).unwrap()

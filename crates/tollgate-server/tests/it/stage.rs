@@ -19,6 +19,8 @@ use tollgate_core::filter::House;
 use tollgate_core::glob::Glob;
 use tollgate_core::id::{AgentId, ServerId};
 use tollgate_core::names::NamePattern;
+use tollgate_core::trust::Policy;
+use tollgate_engine::audit::Ledger;
 use tollgate_engine::builtin::{self, Asker, Failure, Reply, Tool};
 use tollgate_engine::clock::SystemClock;
 use tollgate_engine::gate::Gate;
@@ -49,7 +51,7 @@ pub(crate) struct Stage {
     pub(crate) running: Running,
     /// What it was started with.
     pub(crate) settings: Settings,
-    _directory: Directory,
+    directory: Directory,
 }
 
 /// What the tools in process saw.
@@ -80,10 +82,13 @@ pub(crate) struct Setup {
     /// Instead of the usual two, if there are any.
     pub(crate) agents: Vec<Agent>,
     pub(crate) house: House,
+    /// What holds for the tools in process.
+    pub(crate) trust: Policy,
     /// How upstream tools are called.
     pub(crate) names: NamePattern,
     pub(crate) models: tollgate_llm::settings::Settings,
     pub(crate) memory: Remembers,
+    pub(crate) trail: Trail,
     /// Served over TLS as whom.
     pub(crate) tls: Option<Identity>,
 }
@@ -94,6 +99,14 @@ pub(crate) enum Remembers {
     #[default]
     Nothing,
     All,
+}
+
+/// Whether calls and decisions are kept, and keys with them, in a file that others may open, too.
+#[derive(Default)]
+pub(crate) enum Trail {
+    #[default]
+    None,
+    Kept,
 }
 
 impl Stage {
@@ -112,7 +125,18 @@ impl Stage {
                 Some(Arc::new(Memory::open_sqlite(&directory.0.join("memory.db")).unwrap()))
             }
         };
-        let parts = Parts { tools, memory, ..Parts::default() };
+        let clock = Arc::new(SystemClock);
+        let (store, ledger) = match setup.trail {
+            Trail::None => (Store::in_memory().unwrap(), Arc::default()),
+            Trail::Kept => {
+                let store = Store::open(&directory.0.join("tollgate.db")).unwrap();
+                let audit = tollgate_engine::settings::Audit::default();
+                let trail = store.audit().unwrap();
+                let ledger = Ledger::open(trail, &audit, Arc::<SystemClock>::clone(&clock));
+                (store, Arc::new(ledger.unwrap()))
+            }
+        };
+        let parts = Parts { tools, memory, ledger, ..Parts::default() };
         let first = match (setup.upstream, &setup.names) {
             (None, _) => "echo",
             (Some(_), NamePattern::PassThrough) => "count",
@@ -123,6 +147,7 @@ impl Stage {
         let mut settings = settings(&directory.0, setup.upstream);
         settings.servers.extend(setup.servers);
         settings.house = setup.house;
+        settings.trust = setup.trust;
         settings.names = setup.names;
         settings.budget.standing.ceilings = setup.ceilings;
         if !setup.agents.is_empty() {
@@ -142,8 +167,7 @@ impl Stage {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let admin = Some(Fingerprint::of(ADMIN.as_bytes()));
-        let clock = Arc::new(SystemClock);
-        let keyring = Keyring::new(Arc::new(Store::in_memory().unwrap()), clock);
+        let keyring = Keyring::new(Arc::new(store), clock);
         let options = Options {
             hosts: Vec::new(),
             keys: setup.keys,
@@ -162,8 +186,12 @@ impl Stage {
         let stop = CancellationToken::new();
         let token = stop.clone();
         let serving = tasks::spawn("server", async move { server.serve(listener, token).await });
-        let _directory = directory;
-        Self { address, front, gate, seen, stop, serving, running, settings, _directory }
+        Self { address, front, gate, seen, stop, serving, running, settings, directory }
+    }
+
+    /// Where its files are.
+    pub(crate) fn data(&self) -> &std::path::Path {
+        &self.directory.0
     }
 
     pub(crate) fn calls(&self) -> usize {
@@ -217,7 +245,10 @@ fn settings(directory: &std::path::Path, upstream: Option<SocketAddr>) -> Settin
     };
     Settings {
         environment: "test".to_owned(),
-        limits: tollgate_core::budget::Limits { global: Duration::from_secs(20) },
+        limits: tollgate_core::budget::Limits {
+            global: Duration::from_secs(20),
+            ..tollgate_core::budget::Limits::default()
+        },
         servers: upstream.map(scripted).into_iter().collect(),
         agents: vec![agent("default", &["*"]), agent("sage", &["echo"])],
         code: Code { worker: worker(), ..Code::default() },

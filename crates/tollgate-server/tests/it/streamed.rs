@@ -96,5 +96,6 @@ async fn operators_hear_of_slow_calls_until_the_server_stops() {
                       "server": "up", "tool": "hang", "message": "One moment."});
     assert_eq!(heard.next_named().await, Some(("slow".to_owned(), call)));
     stage.stop.cancel();
+    assert_eq!(heard.next_named().await, Some(("stopping".to_owned(), json!({}))));
     assert_eq!(heard.next_named().await, None);
 }

@@ -5,9 +5,12 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use tollgate_core::id::AgentId;
+use tollgate_server::{Key, Right};
+
 use crate::client::{Call, with_meta};
 use crate::hostile::{Hostile, SERVERS, planned, result, then};
-use crate::stage::modern_headers;
+use crate::stage::{Setup, Stage, key, modern_headers};
 
 /// A call of the one id that everybody uses, answered with this text a little later.
 fn call(hostile: &Hostile, at: usize, text: &str, ms: u64) -> (Call, Value) {
@@ -79,4 +82,39 @@ async fn s_13_clients_with_equal_ids_delays_and_cancels_never_get_anothers_answe
     for server in SERVERS {
         hostile.still_works(server).await;
     }
+}
+
+/// Ten keys, five of which may use one agent only, ask for their tools and call them at the same time.
+#[tokio::test]
+async fn s_13_nobody_gets_the_list_or_the_answer_of_another_principal() {
+    let secret = |at: usize| format!("a-secret-of-principal-{at}");
+    let keys = (0..10).map(|at| {
+        let agents = (at % 2 == 1).then(|| vec![AgentId::parse("sage").unwrap()]);
+        let rights = [Right::Execute].into_iter().collect();
+        Key { agents, ..key(&format!("principal {at}"), &secret(at), rights) }
+    });
+    let stage = Stage::with(Setup { keys: keys.collect(), ..Setup::default() }).await;
+    let one = |at: usize| {
+        let (stage, authorization) = (&stage, format!("Bearer {}", secret(at)));
+        async move {
+            let path = if at % 2 == 1 { "/mcp/sage" } else { "/mcp" };
+            for round in 0..20 {
+                let list = stage.modern("tools/list", json!({})).path(path);
+                let list = list.header("authorization", &authorization).send().await.json();
+                let listed = &list["result"];
+                let tools = listed["tools"].as_array().unwrap();
+                let has = |name: &str| tools.iter().any(|tool| tool["name"] == name);
+                assert!(has("echo"), "{list}");
+                assert_eq!(has("wait"), at.is_multiple_of(2), "of principal {at}: {list}");
+                assert_eq!(listed["cacheScope"], "private", "{list}");
+                let text = format!("principal {at} round {round}");
+                let call = json!({"name": "echo", "arguments": {"text": text}});
+                let call = stage.modern("tools/call", call).path(path);
+                let reply = call.header("authorization", &authorization).send().await.json();
+                assert_eq!(reply["result"]["content"][0]["text"], text, "{reply}");
+            }
+        }
+    };
+    futures_util::future::join_all((0..10).map(one)).await;
+    assert_eq!(stage.calls(), 200);
 }

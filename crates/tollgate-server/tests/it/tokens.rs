@@ -201,6 +201,8 @@ async fn an_event_stream_ends_with_its_token() {
     let listen = stage.modern("subscriptions/listen", json!({"notifications": {}}));
     let mut stream = bearing(listen, &issuer.token(&claims)).stream().await;
     stream.next().await.expect("acknowledged");
+    let last = stream.next().await.expect("the reason").to_string();
+    assert!(last.contains("expired"), "{last}");
     assert_eq!(stream.next().await, None);
 }
 
@@ -215,7 +217,7 @@ async fn the_issuer_is_asked_again_for_a_new_key_but_not_for_every_token() {
     let unknown = issuer.token(&issuer.claims());
     let asked = (0..50).map(|_| lists(&stage, &unknown));
     for refused in futures_util::future::join_all(asked).await {
-        assert_eq!(refused.status, 401, "too soon to ask again: {refused:?}");
+        assert!([401, 429].contains(&refused.status), "too soon to ask again: {refused:?}");
     }
     assert_eq!(issuer.fetched(), 1, "a flood of unknown keys is no flood for the issuer");
     assert_eq!(lists(&stage, &first).await.brief(), "200 ok");
@@ -310,6 +312,66 @@ async fn b_oa_6_a_set_that_is_none_lets_nobody_in() {
         let stage = stage(issuer.auth()).await;
         assert_eq!(lists(&stage, &issuer.token(&issuer.claims())).await.status, 503);
     }
+}
+
+/// Neither whose metadata speaks for another, nor whose keys are at a place that nobody may be sent to.
+#[tokio::test]
+async fn b_oa_3_and_6_metadata_of_an_issuer_that_cannot_be_trusted_lets_nobody_in() {
+    let check = async |change: &dyn Fn(&str) -> Value| {
+        let issuer = Issuer::start().await;
+        let document = change(&format!("http://{}", issuer.address));
+        issuer.say_instead_of_metadata(document.clone());
+        let stage = stage(issuer.auth()).await;
+        let began = SystemClock.now();
+        let refused = lists(&stage, &issuer.token(&issuer.claims())).await;
+        assert_eq!(refused.status, 503, "{:.200}: {refused:?}", document.to_string());
+        assert!(began.elapsed() < Duration::from_secs(10), "{:.200}", document.to_string());
+        assert_eq!(issuer.fetched(), 0, "{:.200}", document.to_string());
+        let admin = stage.modern("tools/list", json!({})).by_admin();
+        assert_eq!(admin.brief().await, "200 ok", "keys do not need the issuer");
+    };
+    check(&|url| json!({"jwks_uri": format!("{url}/keys")})).await;
+    for other in ["", "/", "/tenant", ".evil.example"] {
+        let named = |url: &str| match other {
+            "" => "https://other.example".to_owned(),
+            other => format!("{url}{other}"),
+        };
+        check(&|url| json!({"issuer": named(url), "jwks_uri": format!("{url}/keys")})).await;
+    }
+    for keys in [
+        "javascript:alert(1)",
+        "file:///etc/passwd",
+        "http://10.0.0.5/keys",
+        "http://169.254.169.254/latest",
+        "/keys",
+        "",
+    ] {
+        check(&|url| json!({"issuer": url, "jwks_uri": keys})).await;
+    }
+    check(&|url| json!({"issuer": url})).await;
+    check(&|url| json!({"issuer": url, "jwks_uri": 5})).await;
+    check(&|_| json!([])).await;
+    let large = "x".repeat(10 << 20);
+    check(&|url| json!({"issuer": url, "jwks_uri": format!("{url}/keys"), "x": large})).await;
+}
+
+#[tokio::test]
+async fn wrong_tokens_are_slowed_down_and_right_ones_never() {
+    let issuer = Issuer::start().await;
+    let stage = stage(issuer.auth()).await;
+    let good = issuer.token(&issuer.claims());
+    let forged = Issuer::start().await.token(&issuer.claims());
+    let mut statuses = Vec::new();
+    for _ in 0..100 {
+        statuses.push(lists(&stage, &forged).await.status);
+        assert_eq!(lists(&stage, &good).await.status, 200, "beside a neighbour who forges");
+    }
+    assert_eq!(statuses[..30], [401; 30]);
+    let throttled = statuses.iter().filter(|status| **status == 429).count();
+    assert!(throttled > 20, "{statuses:?}");
+    let metrics = stage.request("GET", "/metrics").by_admin().send().await.text;
+    let counted = "tollgate_access_refused_total{reason=\"bad_token\"} 100\n";
+    assert!(metrics.contains(counted), "{metrics}");
 }
 
 #[tokio::test]

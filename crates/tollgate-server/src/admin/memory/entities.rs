@@ -48,7 +48,7 @@ pub(crate) async fn add(State(front): State<Arc<Front>>, request: Request) -> Re
     let answered = async {
         let desk = Desk::open(&front, &sent, &[])?;
         desk.check_agent()?;
-        let body = body::json(&sent.headers, body, &front.limits).await?;
+        let body = body::json(&sent, body, &front.limits).await?;
         let fields = Fields::read(&body, &["id", "type", "name", "attributes"])?;
         let (kind, name) = (fields.needed_text("type")?, fields.needed_text("name")?);
         let id = match fields.text("id")? {
@@ -76,7 +76,7 @@ pub(crate) async fn put(
             None if sent.headers.contains_key(header::IF_MATCH) => Expected::Something,
             None => Expected::Anything,
         };
-        let body = body::json(&sent.headers, body, &front.limits).await?;
+        let body = body::json(&sent, body, &front.limits).await?;
         let fields = Fields::read(&body, &["id", "type", "name", "attributes"])?;
         check_same(&id, fields.text("id")?.as_deref())?;
         let entity = entity(&desk, EntityId::parse(&id)?, &fields)?;

@@ -63,7 +63,7 @@ pub(crate) async fn add(State(front): State<Arc<Front>>, request: Request) -> Re
     let answered = async {
         let desk = Desk::open(&front, &sent, &[])?;
         desk.check_agent()?;
-        let body = body::json(&sent.headers, body, &front.limits).await?;
+        let body = body::json(&sent, body, &front.limits).await?;
         let fields = Fields::read(&body, &["text", "about", "topic", "session", "at"])?;
         let at = moment(&fields, "at")?.unwrap_or_else(|| desk.mind.now());
         let fact = fact(&fields, at)?;

@@ -41,7 +41,7 @@ pub(crate) async fn add(State(front): State<Arc<Front>>, request: Request) -> Re
     let answered = async {
         let desk = Desk::open(&front, &sent, &[])?;
         desk.check_agent()?;
-        let body = body::json(&sent.headers, body, &front.limits).await?;
+        let body = body::json(&sent, body, &front.limits).await?;
         let fields = Fields::read(&body, KEYS)?;
         let source = EntityId::parse(&fields.needed_text("source")?)?;
         let target = EntityId::parse(&fields.needed_text("target")?)?;

@@ -62,7 +62,7 @@ pub(crate) async fn append(State(front): State<Arc<Front>>, request: Request) ->
     let answered = async {
         let desk = Desk::open(&front, &sent, &[])?;
         desk.check_agent()?;
-        let body = body::json(&sent.headers, body, &front.limits).await?;
+        let body = body::json(&sent, body, &front.limits).await?;
         let fields = Fields::read(&body, &["session", "entries"])?;
         let session = SessionId::parse(&fields.needed_text("session")?)?;
         let entries = entries(&desk, &session, &fields)?;
@@ -136,7 +136,7 @@ pub(crate) async fn summarise(
     let (sent, body) = request.into_parts();
     let answered = async {
         let desk = Desk::open(&front, &sent, &[])?;
-        let body = body::json(&sent.headers, body, &front.limits).await?;
+        let body = body::json(&sent, body, &front.limits).await?;
         let fields = Fields::read(&body, &["id", "summary"])?;
         check_same(&id, fields.text("id")?.as_deref())?;
         let session = SessionId::parse(&id)?;

@@ -61,7 +61,7 @@ pub(crate) async fn replace(
     let replaced = async {
         let operator = operator(&front, &sent)?;
         let mode = mode(&sent.uri)?;
-        let body = body::json(&sent.headers, body, &front.limits).await?;
+        let body = body::json(&sent, body, &front.limits).await?;
         let (said, server) = read(&body)?;
         if said.is_some_and(|said| said != name) {
             return Err(renamed());

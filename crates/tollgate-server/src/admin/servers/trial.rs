@@ -56,7 +56,7 @@ pub(crate) async fn trial(State(front): State<Arc<Front>>, request: Request) -> 
 async fn wanted(front: &Front, sent: &Parts, body: Body) -> Result<Wanted, Problem> {
     operator(front, sent)?;
     check_query(&sent.uri, &[])?;
-    let body = body::json(&sent.headers, body, &front.limits).await?;
+    let body = body::json(sent, body, &front.limits).await?;
     let (name, server) = read(&body)?;
     Ok(Wanted { name: name.unwrap_or_else(|| NAMELESS.to_owned()), server })
 }

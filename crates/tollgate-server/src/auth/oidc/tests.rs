@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use super::jwk::Jwks;
 use super::token::{Terms, Token};
 use super::{Auth, Claim, Oidc, Rule};
-use crate::auth::{Right, Rights};
+use crate::auth::{Fingerprint, Right, Rights};
 
 const ISSUER: &str = "https://idp.example";
 const AUDIENCE: &str = "https://gate.example/mcp";
@@ -296,8 +296,10 @@ fn rule(when: Option<(&str, &str)>, rights: &[Right]) -> Rule {
 /// Whom a token makes its bearer, or the code of the refusal.
 fn made(auth: Auth, changes: &Value) -> String {
     let oidc = Oidc::new(auth, Duration::from_secs(30));
-    match oidc.visitor(&with(changes), at(NOW + 300)) {
-        Ok(visitor) => {
+    let token = Fingerprint::of(b"a token");
+    match oidc.visitor(&with(changes), token, at(NOW + 300)) {
+        Ok(None) => "other rules".to_owned(),
+        Ok(Some(visitor)) => {
             let rights: Vec<&str> = visitor.rights.iter().map(Right::as_str).collect();
             format!("{} {}", visitor.principal.as_str(), rights.join(" "))
         }

@@ -11,7 +11,7 @@ fn raw(text: &str) -> Box<RawValue> {
 
 /// The written result, without the envelope, and without our own name.
 fn modern(result: &str, shape: Shape) -> String {
-    let text = super::modern_result(&Id::number(1), &raw(result), shape);
+    let text = super::modern_result(&Id::number(1), &raw(result), None, shape);
     let info = format!("\"io.modelcontextprotocol/serverInfo\":{SERVER_INFO}");
     assert!(text.contains(&info), "{text}");
     inner(&text).replace(&info, "US")
@@ -68,7 +68,7 @@ fn legacy_results_have_nothing_that_only_modern_clients_know() {
         (r#"{"structuredContent":{"a":1}}"#, r#"{"structuredContent":{"a":1}}"#),
         (r#"{"_meta":{"io.modelcontextprotocol/serverInfo":{},"a":1}}"#, r#"{"_meta":{"a":1}}"#),
     ] {
-        let text = super::legacy_result(&Id::number(1), &raw(result));
+        let text = super::legacy_result(&Id::number(1), &raw(result), None);
         assert_eq!(inner(&text), expected, "{result}");
     }
 }

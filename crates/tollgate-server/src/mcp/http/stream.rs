@@ -9,7 +9,7 @@ use futures_util::stream;
 
 use super::super::dress::Text;
 use super::super::exchange::{Exchange, Step};
-use crate::events::{self, Event};
+use crate::events::{self, EndsItself, Event};
 
 pub(super) fn response(
     exchange: Exchange,
@@ -32,7 +32,9 @@ pub(super) fn response(
             }
         }
     });
-    events::response(said, keep_alive)
+    let mut response = events::response(said, keep_alive);
+    response.extensions_mut().insert(EndsItself);
+    response
 }
 
 fn message(data: String) -> Event {

@@ -13,22 +13,22 @@ use tollgate_mcp::client::Question;
 use tollgate_mcp::envelope::Id;
 use tollgate_mcp::meta::ClientFacts;
 
-use super::{Opening, Session, Sessions};
+use super::{Opening, Session, SessionRegistry};
 use crate::limits::Limits;
 use crate::mcp::listen::Digests;
 use crate::who::Who;
 
-fn sessions(limit: usize) -> Sessions {
+fn sessions(limit: usize) -> SessionRegistry {
     let limits = Limits { sessions: limit, ..Limits::default() };
-    Sessions::new(Arc::new(SystemClock), &limits)
+    SessionRegistry::new(Arc::new(SystemClock), &limits)
 }
 
-fn who(principal: &str, agent: Option<&str>) -> Who {
+pub(super) fn who(principal: &str, agent: Option<&str>) -> Who {
     let principal = Principal::named(principal);
     Who { principal, ..Who::local(agent, Narrow::default()) }
 }
 
-fn opening(who: Who) -> Opening {
+pub(super) fn opening(who: Who) -> Opening {
     let agent = tollgate_core::agent::Agent::implicit();
     let house = tollgate_core::filter::House::default();
     let tier = tollgate_core::budget::Tier::Deep;
@@ -36,6 +36,7 @@ fn opening(who: Who) -> Opening {
     let view = View::build(&Arc::default(), &sieve);
     Opening {
         route: who.agent.clone(),
+        lease: who.lease.of_holder(),
         who,
         filters: Narrow::default(),
         revision: Revision::NEWEST_LEGACY,
@@ -72,17 +73,17 @@ async fn idle_sessions_end_and_used_ones_do_not() {
     assert!(sessions.find(&used, &owner).is_some(), "2 minutes");
     assert!(sessions.find(&held.id, &owner).is_some(), "in use");
     sessions.sweep();
-    assert_eq!(sessions.all.read().len(), 2);
+    assert_eq!(sessions.count(), 2);
 }
 
-#[tokio::test(start_paused = true)]
+#[tokio::test]
 async fn there_are_only_so_many_sessions() {
     let sessions = sessions(3);
-    let open = || sessions.open(opening(who("ada", None))).is_ok();
-    assert!(open() && open() && open());
-    assert!(!open());
-    tokio::time::advance(Duration::from_secs(31 * 60)).await;
-    assert!(open(), "the idle ones make room");
+    let open = || sessions.open(opening(who("ada", None)));
+    let held = [open().unwrap(), open().unwrap(), open().unwrap()];
+    assert!(open().is_err());
+    drop(held);
+    assert!(open().is_ok(), "the idle ones make room");
 }
 
 #[tokio::test]

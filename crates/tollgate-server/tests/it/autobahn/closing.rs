@@ -43,7 +43,7 @@ async fn autobahn_7_1_6_a_close_behind_a_long_message_is_heard() {
 }
 
 #[tokio::test]
-async fn autobahn_7_3_and_7_5_b_ws_8_the_body_of_a_close_is_checked() {
+async fn b_ws_8_autobahn_7_3_and_7_5_the_body_of_a_close_is_checked() {
     let stage = Living::start().await;
     let bad_text = [&1000_u16.to_be_bytes()[..], b"\xce\xba\xed\xa0\x80edited"].concat();
     for (case, frame, expected) in [
@@ -72,7 +72,7 @@ async fn autobahn_7_7_codes_that_may_be_said_are_said_back() {
 }
 
 #[tokio::test]
-async fn autobahn_7_9_and_7_13_b_ws_8_codes_that_may_not_be_said_are_refused() {
+async fn b_ws_8_autobahn_7_9_and_7_13_codes_that_may_not_be_said_are_refused() {
     let stage = Living::start().await;
     for code in [0, 999, 1004, 1005, 1006, 1015, 1016, 1100, 2000, 2999, 5000, 65_535] {
         let frames = [Frame::close(code, "")];

@@ -6,7 +6,7 @@ use super::{Chop, Seen, send, text};
 use crate::living::{Living, Speaks};
 
 #[tokio::test]
-async fn autobahn_12_and_13_b_ws_10_compression_is_not_negotiated_and_its_bit_is_refused() {
+async fn b_ws_10_autobahn_12_and_13_compression_is_not_negotiated_and_its_bit_is_refused() {
     let stage = Living::start().await;
     for offer in [
         "permessage-deflate",

@@ -38,7 +38,7 @@ async fn autobahn_5_pieces_make_a_whole_with_pings_between_them() {
 }
 
 #[tokio::test]
-async fn autobahn_5_b_ws_3_and_4_pieces_that_do_not_fit_are_refused() {
+async fn b_ws_3_and_4_autobahn_5_pieces_that_do_not_fit_are_refused() {
     let stage = Living::start().await;
     let sent = text(90);
     let (one, two) = sent.split_at(33);

@@ -56,7 +56,7 @@ async fn autobahn_2_pings_are_answered_alike_and_pongs_ignored() {
 }
 
 #[tokio::test]
-async fn autobahn_3_b_ws_2_reserved_bits_are_refused() {
+async fn b_ws_2_autobahn_3_reserved_bits_are_refused() {
     let stage = Living::start().await;
     let (first, ping) = (text(32), Frame::new(PING, ""));
     let odd = |reserved| whole(&text(32)).reserved(reserved);
@@ -77,7 +77,7 @@ async fn autobahn_3_b_ws_2_reserved_bits_are_refused() {
 }
 
 #[tokio::test]
-async fn autobahn_4_b_ws_2_unknown_opcodes_are_refused() {
+async fn b_ws_2_autobahn_4_unknown_opcodes_are_refused() {
     let stage = Living::start().await;
     for (section, opcodes) in [("4.1", [3, 4, 5, 6, 7]), ("4.2", [11, 12, 13, 14, 15])] {
         for (at, opcode) in opcodes.into_iter().enumerate() {

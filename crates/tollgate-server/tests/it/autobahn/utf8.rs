@@ -139,7 +139,7 @@ async fn autobahn_6_text_passes_however_it_is_cut() {
 }
 
 #[tokio::test]
-async fn autobahn_6_b_ws_7_what_is_no_text_is_refused_however_it_is_cut() {
+async fn b_ws_7_autobahn_6_what_is_no_text_is_refused_however_it_is_cut() {
     let stage = Living::start().await;
     for (case, bytes) in INVALID {
         let sent = wrapped(bytes);
@@ -152,7 +152,7 @@ async fn autobahn_6_b_ws_7_what_is_no_text_is_refused_however_it_is_cut() {
 }
 
 #[tokio::test]
-async fn autobahn_6_4_b_ws_7_what_is_no_text_is_refused_before_it_is_whole() {
+async fn b_ws_7_autobahn_6_4_what_is_no_text_is_refused_before_it_is_whole() {
     let stage = Living::start().await;
     let start = wrapped(KOSME);
     let start = &start[..start.len() - 2];

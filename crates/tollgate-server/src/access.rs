@@ -1,0 +1,138 @@
+//! Access that was refused: counted by reason, told in the log and in the audit trail per address and
+//! minute, and slowed down where somebody tries keys. A right key is never slowed down.
+
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Instant, SystemTime};
+
+use axum::response::Response;
+use http::StatusCode;
+use http::request::Parts;
+use tollgate_core::turn::Principal;
+use tollgate_engine::audit::Ledger;
+
+use crate::limits::Limits;
+use crate::problem::{Problem, ProblemCode};
+
+mod address;
+mod reason;
+mod tally;
+mod throttle;
+
+pub(crate) use address::{AddressGroup, client_address};
+pub use address::{BadProxyError, TrustedProxies};
+pub(crate) use reason::RefusalReason;
+use tally::{Subject, Tallies};
+pub(crate) use throttle::{Credential, WrongKeyThrottle, too_many};
+
+/// All that is known of refused access.
+pub(crate) struct RefusedAccess {
+    counts: [AtomicU64; RefusalReason::ALL.len()],
+    throttled: AtomicU64,
+    tallies: Tallies,
+    pub(crate) throttle: WrongKeyThrottle,
+}
+
+/// One refusal.
+#[derive(Debug, Clone)]
+pub(crate) struct Refusal {
+    pub(crate) reason: RefusalReason,
+    /// Answered with 429, since too many were wrong before.
+    pub(crate) throttled: bool,
+}
+
+impl RefusedAccess {
+    pub(crate) fn new(limits: &Limits) -> Self {
+        Self {
+            counts: Default::default(),
+            throttled: AtomicU64::new(0),
+            tallies: Tallies::default(),
+            throttle: WrongKeyThrottle::new(limits),
+        }
+    }
+
+    /// What is answered to credentials that let nobody in.
+    pub(crate) fn judge(
+        &self,
+        problem: Problem,
+        address: Option<IpAddr>,
+        now: Instant,
+    ) -> (Problem, Option<Refusal>) {
+        let Some(reason) = RefusalReason::of(problem.code) else { return (problem, None) };
+        let wait = match reason.is_guess() {
+            true => self.throttle.charge(Credential::Key, address, now).err(),
+            false => None,
+        };
+        let throttled = wait.is_some();
+        let problem = wait.map_or(problem, too_many);
+        (problem, Some(Refusal { reason, throttled }))
+    }
+
+    /// Counts and tells that somebody was refused.
+    pub(crate) fn note(
+        &self,
+        refusal: &Refusal,
+        (address, principal): (Option<IpAddr>, Option<&Principal>),
+        at: SystemTime,
+    ) {
+        self.counts[refusal.reason as usize].fetch_add(1, Ordering::Relaxed);
+        self.throttled.fetch_add(u64::from(refusal.throttled), Ordering::Relaxed);
+        let subject = Subject {
+            address: address.map(AddressGroup::of),
+            reason: refusal.reason,
+            principal: principal.cloned(),
+        };
+        self.tallies.add(subject, refusal.throttled, at);
+    }
+
+    /// Writes what was gathered since the last time.
+    pub(crate) fn report(&self, ledger: &Ledger) {
+        for decision in self.tallies.take() {
+            ledger.note_later(decision);
+        }
+    }
+
+    pub(crate) fn count(&self, reason: RefusalReason) -> u64 {
+        self.counts[reason as usize].load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn throttled(&self) -> u64 {
+        self.throttled.load(Ordering::Relaxed)
+    }
+}
+
+/// Whether a finished answer refused access, and why.
+pub(crate) fn refusal(response: &Response, sent: LoginStep) -> Option<Refusal> {
+    if let Some(refusal) = response.extensions().get::<Refusal>() {
+        return Some(refusal.clone());
+    }
+    let ProblemCode(code) = response.extensions().get::<ProblemCode>()?;
+    if sent == LoginStep::Attempt {
+        let throttled = *code == throttle::TOO_MANY;
+        let is_wrong = throttled || response.status() == StatusCode::UNAUTHORIZED;
+        let reason = RefusalReason::FailedLogin;
+        return is_wrong.then_some(Refusal { reason, throttled });
+    }
+    // The page asks whether it is logged in, and is told.
+    let reason = RefusalReason::of(code).filter(|_| sent != LoginStep::Status)?;
+    Some(Refusal { reason, throttled: false })
+}
+
+/// What a request has to do with the login of the page.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum LoginStep {
+    /// A key was sent to be exchanged for a cookie.
+    Attempt,
+    /// The page asks whether it is logged in.
+    Status,
+    None,
+}
+
+impl LoginStep {
+    pub(crate) fn of(sent: &Parts) -> Self {
+        if sent.uri.path() != "/api/login" {
+            return Self::None;
+        }
+        if sent.method == http::Method::POST { Self::Attempt } else { Self::Status }
+    }
+}

@@ -1,0 +1,123 @@
+//! What was refused since the last report, by address, reason and principal: one line in the log at
+//! once, one with the number of the rest later, and one row in the audit trail.
+
+use std::collections::HashMap;
+use std::time::SystemTime;
+
+use parking_lot::Mutex;
+use tollgate_core::date;
+use tollgate_core::turn::Principal;
+use tollgate_engine::audit::{Act, Decision};
+
+use super::{AddressGroup, RefusalReason};
+
+/// Subjects of one report; all further ones are counted together, by reason. This bounds the lines
+/// of the log and the rows of the trail as well.
+const MAX_SUBJECTS: usize = 64;
+/// Who has not shown who they are.
+const ANONYMOUS: &str = "anonymous";
+/// In the place of an address.
+const OTHERS: &str = "other addresses";
+
+#[derive(Default)]
+pub(super) struct Tallies(Mutex<HashMap<Subject, Tally>>);
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Subject {
+    /// `None`: of many, or hidden.
+    pub(super) address: Option<AddressGroup>,
+    pub(super) reason: RefusalReason,
+    pub(super) principal: Option<Principal>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Tally {
+    count: u64,
+    throttled: u64,
+    first: SystemTime,
+    last: SystemTime,
+}
+
+impl Tallies {
+    pub(super) fn add(&self, subject: Subject, throttled: bool, at: SystemTime) {
+        let mut tallies = self.0.lock();
+        let has_room = tallies.len() < MAX_SUBJECTS || tallies.contains_key(&subject);
+        let subject = match has_room {
+            true => subject,
+            false => Subject { address: None, principal: None, ..subject },
+        };
+        if !tallies.contains_key(&subject) {
+            tracing::warn!(
+                address = subject.address(),
+                reason = subject.reason.as_str(),
+                principal = subject.principal(),
+                "access refused"
+            );
+        }
+        let new = Tally { count: 0, throttled: 0, first: at, last: at };
+        let tally = tallies.entry(subject).or_insert(new);
+        tally.count += 1;
+        tally.throttled += u64::from(throttled);
+        tally.last = at;
+    }
+
+    /// All of them, as rows; begins anew.
+    pub(super) fn take(&self) -> Vec<Decision> {
+        let tallies = std::mem::take(&mut *self.0.lock());
+        tallies.iter().map(|(subject, tally)| report(subject, tally)).collect()
+    }
+}
+
+fn report(subject: &Subject, tally: &Tally) -> Decision {
+    let Tally { count, throttled, first, last } = *tally;
+    if count > 1 {
+        tracing::warn!(
+            address = subject.address(),
+            reason = subject.reason.as_str(),
+            principal = subject.principal(),
+            count,
+            suppressed = count - 1,
+            throttled,
+            "access refused again and again"
+        );
+    }
+    let principal = Principal::named(&subject.principal());
+    let (first, last) = (date::written(first), date::written(last));
+    let detail = format!("count={count} throttled={throttled} first={first} last={last}");
+    Decision::new(Act::Refused, &principal, subject.reason.as_str())
+        .about(&subject.address())
+        .because(&detail)
+}
+
+impl Subject {
+    fn address(&self) -> String {
+        self.address.map_or_else(|| OTHERS.to_owned(), |address| address.to_string())
+    }
+
+    fn principal(&self) -> String {
+        self.principal.as_ref().map_or(ANONYMOUS, Principal::as_str).to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::Ipv4Addr;
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn however_many_addresses_there_are_the_rows_are_few_and_count_them_all() {
+        let tallies = Tallies::default();
+        let at = SystemTime::UNIX_EPOCH;
+        for number in 0..10_000 {
+            let address = AddressGroup::of(Ipv4Addr::from_bits(number).into());
+            let reason = RefusalReason::WrongKey;
+            let subject = Subject { address: Some(address), reason, principal: None };
+            tallies.add(subject, number % 2 == 0, at + Duration::from_secs(number.into()));
+        }
+        assert_eq!(tallies.0.lock().values().map(|tally| tally.count).sum::<u64>(), 10_000);
+        assert_eq!(tallies.take().len(), MAX_SUBJECTS + 1);
+        assert!(tallies.take().is_empty());
+    }
+}

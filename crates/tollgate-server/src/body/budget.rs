@@ -1,0 +1,259 @@
+//! The memory that bodies of requests may take, all together.
+//!
+//! A request reserves room before its body is read, waits for it shortly, and gives it back when
+//! nothing of the body is left. Small bodies need none, so nobody who asks for little waits behind
+//! those who send much.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
+
+use http::StatusCode;
+use parking_lot::Mutex;
+use tokio::sync::oneshot;
+use tollgate_core::turn::Principal;
+
+use crate::pressure::Memory;
+use crate::problem::Problem;
+
+/// Bodies up to this size reserve nothing for themselves, only for what is made of them: how many
+/// there are is bounded by `limits.in_flight`.
+pub(crate) const SMALL_BODY: usize = 64 << 10;
+/// How long a request waits for room.
+const WAIT: Duration = Duration::from_secs(2);
+/// When there may be room again.
+const RETRY_AFTER: Duration = Duration::from_secs(1);
+/// Of the memory limit: a request takes up to four times its body, and half of the memory is for
+/// everything else.
+const SHARE_OF_MEMORY: u64 = 8;
+/// Where no limit is known.
+const WITHOUT_LIMIT: usize = 1 << 30;
+/// However little memory there is.
+const LEAST: usize = 4 << 20;
+
+pub(crate) struct BodyBudget {
+    total: usize,
+    state: Mutex<BudgetState>,
+}
+
+#[derive(Default)]
+struct BudgetState {
+    reserved: usize,
+    /// Of principals that have reserved any. `None`: whoever comes without a key.
+    by_principal: HashMap<Option<Principal>, usize>,
+    /// In the order in which they came.
+    waiting: Vec<WaitingBody>,
+    next_ticket: u64,
+}
+
+struct WaitingBody {
+    ticket: u64,
+    principal: Option<Principal>,
+    bytes: usize,
+    granted: oneshot::Sender<()>,
+}
+
+/// Room for the body of one request, until it is dropped. Empty to begin with.
+pub(crate) struct BodyPermit {
+    budget: Arc<BodyBudget>,
+    principal: Option<Principal>,
+    bytes: AtomicUsize,
+}
+
+/// Why there is no room for a body.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum BodyBudgetError {
+    /// It would not fit if there were no other.
+    NeverFits { limit: usize },
+    /// There was no room in time.
+    NoRoom,
+}
+
+impl BodyBudgetError {
+    pub(crate) fn problem(&self) -> Problem {
+        match self {
+            Self::NeverFits { limit } => {
+                let detail = format!(
+                    "the body needs more memory than one request may take here: bodies have \
+                     {limit} bytes, an eighth of the memory limit (`limits.memory_mb`)"
+                );
+                Problem::told(StatusCode::PAYLOAD_TOO_LARGE, "body_too_large", detail)
+            }
+            Self::NoRoom => Problem::new(
+                StatusCode::SERVICE_UNAVAILABLE,
+                "no_room_for_body",
+                "large requests are being answered, and there is no memory for one more \
+                 (`limits.memory_mb`); try again in a moment",
+            )
+            .later(RETRY_AFTER),
+        }
+    }
+}
+
+impl BodyBudget {
+    pub(crate) fn new(memory: &Memory) -> Arc<Self> {
+        let share = memory.limit().map(|limit| limit / SHARE_OF_MEMORY);
+        let total =
+            share.map_or(WITHOUT_LIMIT, |bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        Self::of_bytes(total.max(LEAST))
+    }
+
+    fn of_bytes(total: usize) -> Arc<Self> {
+        Arc::new(Self { total, state: Mutex::default() })
+    }
+
+    pub(crate) fn permit(self: &Arc<Self>, principal: Option<Principal>) -> BodyPermit {
+        BodyPermit { budget: Arc::clone(self), principal, bytes: AtomicUsize::new(0) }
+    }
+
+    #[cfg(test)]
+    fn reserved(&self) -> usize {
+        self.state.lock().reserved
+    }
+
+    /// What one principal may reserve: a key leaves half of the room to others.
+    fn share(&self, principal: Option<&Principal>) -> usize {
+        if principal.is_some() { self.total / 2 } else { self.total }
+    }
+
+    async fn reserve(
+        &self,
+        principal: Option<&Principal>,
+        bytes: usize,
+    ) -> Result<(), BodyBudgetError> {
+        let limit = self.share(principal);
+        if bytes > limit {
+            return Err(BodyBudgetError::NeverFits { limit });
+        }
+        let (ticket, waiting) = {
+            let mut state = self.state.lock();
+            if self.fits(&state, principal, bytes) {
+                state.take(principal, bytes);
+                return Ok(());
+            }
+            let ticket = state.next_ticket;
+            state.next_ticket += 1;
+            let (granted, waiting) = oneshot::channel();
+            let principal = principal.cloned();
+            state.waiting.push(WaitingBody { ticket, principal, bytes, granted });
+            (ticket, waiting)
+        };
+        let mut place = PlaceInQueue { budget: self, principal, bytes, ticket, waiting };
+        match tokio::time::timeout(WAIT, &mut place.waiting).await {
+            Ok(Ok(())) => Ok(()),
+            Ok(Err(_)) | Err(_) => Err(BodyBudgetError::NoRoom),
+        }
+    }
+
+    fn fits(&self, state: &BudgetState, principal: Option<&Principal>, bytes: usize) -> bool {
+        let own = state.held_by(principal).saturating_add(bytes);
+        state.reserved.saturating_add(bytes) <= self.total && own <= self.share(principal)
+    }
+
+    fn release(&self, principal: Option<&Principal>, bytes: usize) {
+        if bytes == 0 {
+            return;
+        }
+        let mut state = self.state.lock();
+        state.give_back(principal, bytes);
+        self.grant(&mut state);
+    }
+
+    /// Gives what is free to those who wait: first to whoever has the least, then to whoever came
+    /// first.
+    fn grant(&self, state: &mut BudgetState) {
+        loop {
+            let next = (0..state.waiting.len())
+                .filter(|at| {
+                    let one = &state.waiting[*at];
+                    self.fits(state, one.principal.as_ref(), one.bytes)
+                })
+                .min_by_key(|at| {
+                    let one = &state.waiting[*at];
+                    (state.held_by(one.principal.as_ref()), one.ticket)
+                });
+            let Some(at) = next else { return };
+            let one = state.waiting.remove(at);
+            // Whoever is gone takes nothing.
+            if one.granted.send(()).is_ok() {
+                state.take(one.principal.as_ref(), one.bytes);
+            }
+        }
+    }
+}
+
+impl BudgetState {
+    fn held_by(&self, principal: Option<&Principal>) -> usize {
+        // Few principals send large bodies at the same time.
+        let mut all = self.by_principal.iter();
+        all.find(|(it, _)| it.as_ref() == principal).map_or(0, |(_, bytes)| *bytes)
+    }
+
+    fn take(&mut self, principal: Option<&Principal>, bytes: usize) {
+        self.reserved += bytes;
+        *self.by_principal.entry(principal.cloned()).or_insert(0) += bytes;
+    }
+
+    fn give_back(&mut self, principal: Option<&Principal>, bytes: usize) {
+        self.reserved -= bytes;
+        let principal = principal.cloned();
+        if let Some(held) = self.by_principal.get_mut(&principal) {
+            *held -= bytes;
+            if *held == 0 {
+                self.by_principal.remove(&principal);
+            }
+        }
+    }
+}
+
+/// A request that waits. Dropping it takes it out of the queue, and gives back what it was granted
+/// meanwhile.
+struct PlaceInQueue<'b> {
+    budget: &'b BodyBudget,
+    principal: Option<&'b Principal>,
+    bytes: usize,
+    ticket: u64,
+    waiting: oneshot::Receiver<()>,
+}
+
+impl Drop for PlaceInQueue<'_> {
+    fn drop(&mut self) {
+        let mut state = self.budget.state.lock();
+        let before = state.waiting.len();
+        state.waiting.retain(|one| one.ticket != self.ticket);
+        let was_waiting = state.waiting.len() < before;
+        if !was_waiting && self.waiting.try_recv().is_ok() {
+            state.give_back(self.principal, self.bytes);
+            self.budget.grant(&mut state);
+        }
+    }
+}
+
+impl BodyPermit {
+    /// Reserves so many bytes more.
+    pub(crate) async fn grow(&self, bytes: usize) -> Result<(), BodyBudgetError> {
+        let principal = self.principal.as_ref();
+        let limit = self.budget.share(principal);
+        if self.bytes.load(Ordering::Relaxed).saturating_add(bytes) > limit {
+            return Err(BodyBudgetError::NeverFits { limit });
+        }
+        self.budget.reserve(principal, bytes).await?;
+        self.bytes.fetch_add(bytes, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Bytes that it has.
+    pub(crate) fn bytes(&self) -> usize {
+        self.bytes.load(Ordering::Relaxed)
+    }
+}
+
+impl Drop for BodyPermit {
+    fn drop(&mut self) {
+        self.budget.release(self.principal.as_ref(), *self.bytes.get_mut());
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,34 @@
+//! Private readers of request headers, for the fuzz targets of `tollgate-fuzz` and for nobody else.
+
+use http::{HeaderMap, HeaderValue};
+
+use crate::accept::Accepts;
+use crate::auth::{logins, presented};
+use crate::guard;
+
+/// The cookies of a request: names and values.
+pub fn cookies(headers: &HeaderMap) -> Vec<(&str, &str)> {
+    logins::cookies(headers).collect()
+}
+
+/// The key that a request shows; `Err`: it shows two, or one in a way that can be read in two.
+pub fn presented_key(headers: &HeaderMap) -> Result<Option<&[u8]>, String> {
+    presented::presented(headers).map_err(|problem| problem.code.to_owned())
+}
+
+/// Whether JSON and event streams are taken.
+pub fn accepted(headers: &HeaderMap) -> (bool, bool) {
+    let accepts = Accepts::read(headers);
+    let json = matches!(accepts, Accepts::Both | Accepts::OnlyJson);
+    (json, matches!(accepts, Accepts::Both | Accepts::OnlyEvents))
+}
+
+/// Whether the framing of a request can be read in one way only.
+pub fn is_framing_sound(headers: &HeaderMap) -> bool {
+    guard::check_framing(headers).is_ok()
+}
+
+/// The host of a `host` header, if it is sound.
+pub fn host(value: &HeaderValue) -> Option<String> {
+    guard::authority(value).map(|authority| authority.host().to_owned())
+}

@@ -1,0 +1,123 @@
+//! Whether the gateway is ready for requests: asked by load balancers and orchestrators, and answered
+//! within milliseconds whatever else goes on. Nothing here waits for a database: what was found last
+//! is told, and looked at again beside it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::Json;
+use axum::response::{IntoResponse, Response};
+use http::StatusCode;
+use serde::Serialize;
+use tokio::sync::{Notify, watch};
+use tollgate_engine::gate::Gate;
+use tollgate_engine::servers::Readiness;
+use tollgate_mcp::tasks::{self, Task};
+use tollgate_store::memory::Trouble;
+
+use crate::mcp::Front;
+use crate::pressure::Level;
+
+/// For so long what was found last is told without looking again.
+const FRESH: Duration = Duration::from_millis(250);
+/// Whoever asks waits no longer for what is being found out.
+const LOOK_TIME: Duration = Duration::from_millis(40);
+
+/// A memory that is away keeps nobody from being served: only its tools fail. An audit trail that
+/// cannot be written does, where calls are refused because of it. Strangers may ask, so nothing is
+/// told of where anything is.
+#[derive(Serialize)]
+struct ReadyJson {
+    state: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    audit: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory: Option<&'static str>,
+}
+
+pub(crate) async fn response(front: &Front) -> Response {
+    let audit = front.gate.ledger().trouble().map(|_| "failing");
+    let state = state(front, audit.is_some());
+    let memory = match &front.memory_check {
+        Some(check) => Some(check.latest(front.clock.now()).await),
+        None => None,
+    };
+    let status = if state == "ready" { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    (status, Json(ReadyJson { state, audit, memory })).into_response()
+}
+
+fn state(front: &Front, is_audit_failing: bool) -> &'static str {
+    if front.stopping.is_cancelled() || front.stop.is_cancelled() {
+        return "stopping";
+    }
+    if front.pressure.level() >= Level::Severe {
+        return "short_of_memory";
+    }
+    if is_audit_failing && front.gate.needs_audit() {
+        return "audit_failing";
+    }
+    match front.gate.is_ready() {
+        Readiness::Ready => "ready",
+        Readiness::Starting => "starting",
+    }
+}
+
+/// Asks the memory's database how it is, when somebody wants to know.
+pub(crate) struct MemoryCheck {
+    shared: Arc<Shared>,
+    _task: Task,
+}
+
+struct Shared {
+    wanted: Notify,
+    found: watch::Sender<Option<Found>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Found {
+    at: Instant,
+    state: &'static str,
+}
+
+impl MemoryCheck {
+    /// `None` without a memory. Must be called within a runtime.
+    pub(crate) fn start(
+        gate: &Arc<Gate>,
+        now: impl Fn() -> Instant + Send + 'static,
+    ) -> Option<Self> {
+        gate.mind()?;
+        let shared = Arc::new(Shared { wanted: Notify::new(), found: watch::Sender::new(None) });
+        let (gate, asked) = (Arc::downgrade(gate), Arc::clone(&shared));
+        let task = tasks::spawn("memory check", async move {
+            loop {
+                asked.wanted.notified().await;
+                let Some(gate) = gate.upgrade() else { return };
+                let Some(mind) = gate.mind() else { return };
+                let state = match mind.health().await {
+                    Ok(()) => "ready",
+                    Err(Trouble::Slow(_)) => "slow",
+                    Err(Trouble::Away(_)) => "away",
+                    Err(Trouble::Failed(_) | Trouble::Invalid(_) | Trouble::NoEntity(_)) => {
+                        "failed"
+                    }
+                };
+                asked.found.send_replace(Some(Found { at: now(), state }));
+            }
+        });
+        Some(Self { shared, _task: task })
+    }
+
+    /// What was found last, or is found within a moment.
+    async fn latest(&self, now: Instant) -> &'static str {
+        let mut found = self.shared.found.subscribe();
+        let is_fresh = |found: &Found| now.saturating_duration_since(found.at) < FRESH;
+        let last = *found.borrow_and_update();
+        if let Some(last) = last.filter(is_fresh) {
+            return last.state;
+        }
+        self.shared.wanted.notify_one();
+        let looked = tokio::time::timeout(LOOK_TIME, found.changed()).await;
+        let now = looked.ok().and_then(|_| *found.borrow());
+        now.or(last).map_or("slow", |found| found.state)
+    }
+}

@@ -1,0 +1,271 @@
+//! Accepts connections, on a thread of its own that never waits for anything else. A connection stays
+//! here until its first bytes are there: probes (`/healthz`, `/readyz`) are answered at once, whatever
+//! the workers do; everything else is handed to them. Connections that say nothing cost no more than
+//! their place, and the oldest of them make room for new ones.
+
+use std::fs::File;
+use std::io;
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::runtime::Builder;
+use tokio::sync::{Semaphore, oneshot};
+use tokio::task::JoinSet;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::App;
+use super::connections::{Admitted, ConnectionTable, Origin};
+use super::probe::{self, FirstBytes};
+use super::workers::{Accepted, Workers};
+use crate::pressure::Level;
+use crate::problem::Problem;
+
+/// Connections whose first bytes have not come yet. Honest clients send them at once.
+const MAX_SILENT: usize = 1024;
+const MAX_SILENT_PER_ADDRESS: usize = 512;
+/// Connections that are served when memory is at its end.
+const LAST_CONNECTIONS: usize = 16;
+/// How long to wait when no more connections can be accepted.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// Until a connection that was told to go has given its file back.
+const EVICTION_PAUSE: Duration = Duration::from_millis(2);
+/// The same trouble is told no more often.
+const BETWEEN_WARNINGS: Duration = Duration::from_secs(1);
+/// Time for somebody who is refused to hear it.
+const REFUSAL_TIME: Duration = Duration::from_secs(1);
+/// Of what they sent so much is read: a connection that is closed on unread bytes may lose the answer.
+const REFUSAL_READ: u64 = 64 << 10;
+/// No more files for this process, or for all.
+const EMFILE: i32 = 24;
+const ENFILE: i32 = 23;
+
+/// The thread that accepts. Dropping it ends it.
+pub(super) struct Acceptor {
+    _kill: DropGuard,
+    ended: oneshot::Receiver<()>,
+}
+
+impl Acceptor {
+    pub(super) fn start(
+        app: &Arc<App>,
+        listener: TcpListener,
+        workers: &Arc<Workers>,
+    ) -> io::Result<Self> {
+        let listener = listener.into_std()?;
+        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let (kill, (done, ended)) = (CancellationToken::new(), oneshot::channel());
+        let limits = &app.front.limits;
+        let accepting = Accepting {
+            app: Arc::clone(app),
+            workers: Arc::clone(workers),
+            silent: ConnectionTable::new(MAX_SILENT, MAX_SILENT_PER_ADDRESS),
+            served: ConnectionTable::new(limits.connections, limits.connections_per_address),
+            last: Arc::new(Semaphore::new(LAST_CONNECTIONS)),
+        };
+        let killed = kill.clone();
+        let run = move || {
+            runtime.block_on(async {
+                match TcpListener::from_std(listener) {
+                    Ok(listener) => {
+                        tokio::select! {
+                            () = killed.cancelled() => {}
+                            () = Arc::new(accepting).run(listener) => {}
+                        }
+                    }
+                    Err(error) => tracing::error!(%error, "nobody can be accepted"),
+                }
+            });
+            // Files of those who were waiting are closed before anybody hears of the end.
+            drop(runtime);
+            let _ = done.send(());
+        };
+        thread::Builder::new().name("accept".to_owned()).spawn(run)?;
+        Ok(Self { _kill: kill.drop_guard(), ended })
+    }
+
+    /// Closes the listener.
+    pub(super) async fn end(self) {
+        let Self { _kill, ended } = self;
+        drop(_kill);
+        // It cannot end without a word, and if it did, it would have ended.
+        let _ = ended.await;
+    }
+}
+
+struct Accepting {
+    app: Arc<App>,
+    workers: Arc<Workers>,
+    silent: Arc<ConnectionTable>,
+    served: Arc<ConnectionTable>,
+    /// Places for when memory is at its end.
+    last: Arc<Semaphore>,
+}
+
+impl Accepting {
+    fn origin(&self, address: IpAddr) -> Origin {
+        let is_proxy = self.app.proxies.load().trusts(address);
+        match address.to_canonical().is_loopback() || is_proxy {
+            true => Origin::Shared(address),
+            false => Origin::Client(address),
+        }
+    }
+
+    async fn run(self: Arc<Self>, listener: TcpListener) {
+        let mut trouble = AcceptTrouble::new();
+        let mut greeting = JoinSet::new();
+        loop {
+            tokio::select! {
+                accepted = listener.accept() => match accepted {
+                    Ok((stream, from)) => {
+                        trouble.prepare();
+                        let origin = self.origin(from.ip());
+                        // All of them are idle: the oldest makes room.
+                        if let Ok(place) = self.silent.admit(origin) {
+                            greeting.spawn(Arc::clone(&self).greet(stream, origin, place));
+                        }
+                    }
+                    Err(error) => self.recover(&error, &mut trouble).await,
+                },
+                Some(_) = greeting.join_next() => {}
+            }
+        }
+    }
+
+    /// Waits for the first bytes, answers probes, and hands everything else on.
+    async fn greet(self: Arc<Self>, stream: TcpStream, origin: Origin, place: Admitted) {
+        // Without it, events wait for the acknowledgement of the one before.
+        let _ = stream.set_nodelay(true);
+        let activity = Arc::clone(&place.activity);
+        tokio::select! {
+            () = activity.evicted() => {}
+            () = self.hear(stream, origin) => {}
+        }
+        drop(place);
+    }
+
+    async fn hear(&self, mut stream: TcpStream, origin: Origin) {
+        let mut bytes = [0; probe::MAX_HEAD_BYTES];
+        let limits = &self.app.front.limits;
+        let is_tls = self.app.tls.load().is_some();
+        let limit = if is_tls { limits.handshake_timeout } else { limits.header_timeout };
+        loop {
+            let heard = tokio::time::timeout(limit, stream.peek(&mut bytes)).await;
+            let Ok(Ok(count @ 1..)) = heard else { return };
+            match probe::read(bytes.get(..count).unwrap_or_default()) {
+                FirstBytes::Probe(probe) => {
+                    // They are there already.
+                    let head = bytes.get_mut(..probe.head_bytes).unwrap_or_default();
+                    if stream.read_exact(head).await.is_err() {
+                        return;
+                    }
+                    let answer = probe.answer(&self.app).await;
+                    let sent = stream.write_all(&answer.bytes);
+                    let sent = tokio::time::timeout(limits.write_timeout, sent).await;
+                    let Ok(Ok(())) = sent else { return };
+                    if answer.closes {
+                        let _ = stream.shutdown().await;
+                        return;
+                    }
+                }
+                FirstBytes::Http2 if !is_tls => {
+                    return self.refuse(stream, &probe::HTTP2_REFUSAL).await;
+                }
+                FirstBytes::Http2 | FirstBytes::Other => {
+                    return self.hand_over(stream, origin).await;
+                }
+            }
+        }
+    }
+
+    async fn hand_over(&self, stream: TcpStream, origin: Origin) {
+        let last = match self.app.front.pressure.level() {
+            // A few still hear that we live; the others are closed unheard.
+            Level::Critical => match Arc::clone(&self.last).try_acquire_owned() {
+                Ok(place) => Some(place),
+                Err(_) => return,
+            },
+            Level::Calm | Level::Tight | Level::Severe => None,
+        };
+        match self.served.admit(origin) {
+            Ok(admitted) => {
+                let Ok(stream) = stream.into_std() else { return };
+                self.workers.take(Accepted { stream, admitted, last });
+            }
+            Err(error) => {
+                tracing::debug!(%error, "a connection was refused");
+                // Over TLS there are no words before the handshake.
+                if self.app.tls.load().is_none() {
+                    self.refuse(stream, &error.into()).await;
+                }
+            }
+        }
+    }
+
+    async fn refuse(&self, mut stream: TcpStream, problem: &Problem) {
+        let refused = async {
+            let refusal = probe::refusal(problem, self.app.front.clock.wall()).await;
+            stream.write_all(&refusal).await?;
+            stream.shutdown().await?;
+            tokio::io::copy(&mut stream.take(REFUSAL_READ), &mut tokio::io::sink()).await
+        };
+        let _ = tokio::time::timeout(REFUSAL_TIME, refused).await;
+    }
+
+    /// Out of files, or a client that went away between knocking and entering: the listener lives on.
+    async fn recover(&self, error: &io::Error, trouble: &mut AcceptTrouble) {
+        let is_passing = matches!(
+            error.kind(),
+            io::ErrorKind::ConnectionAborted | io::ErrorKind::ConnectionReset
+        );
+        if is_passing {
+            return;
+        }
+        trouble.warn(error, self.app.front.clock.now());
+        let is_out_of_files = matches!(error.raw_os_error(), Some(EMFILE | ENFILE));
+        if is_out_of_files && (self.silent.evict() || self.served.evict()) {
+            tokio::time::sleep(EVICTION_PAUSE).await;
+        } else if !(is_out_of_files && trouble.give_spare()) {
+            tokio::time::sleep(ACCEPT_PAUSE).await;
+        }
+    }
+}
+
+/// What there is to do when nobody can be accepted.
+struct AcceptTrouble {
+    /// Given up for the next connection when there are no other files: it may be a probe.
+    spare: Option<File>,
+    warned: Option<Instant>,
+    /// Since it was told.
+    untold: u64,
+}
+
+impl AcceptTrouble {
+    fn new() -> Self {
+        Self { spare: File::open("/dev/null").ok(), warned: None, untold: 0 }
+    }
+
+    fn prepare(&mut self) {
+        if self.spare.is_none() {
+            self.spare = File::open("/dev/null").ok();
+        }
+    }
+
+    fn give_spare(&mut self) -> bool {
+        self.spare.take().is_some()
+    }
+
+    fn warn(&mut self, error: &io::Error, now: Instant) {
+        let is_soon = |told: Instant| now.saturating_duration_since(told) < BETWEEN_WARNINGS;
+        if self.warned.is_some_and(is_soon) {
+            self.untold += 1;
+            return;
+        }
+        let repeated = std::mem::take(&mut self.untold);
+        self.warned = Some(now);
+        tracing::warn!(%error, repeated, "a connection could not be accepted");
+    }
+}

@@ -1,0 +1,329 @@
+//! Which connections there are, and from where. One address cannot take them all, and one that only
+//! sits there makes room for one that asks something: the limit is no way to lock others out.
+
+use std::collections::{BTreeMap, HashMap};
+use std::net::IpAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+use parking_lot::Mutex;
+use tokio::sync::Notify;
+
+use crate::access::AddressGroup;
+
+/// So many connections that were told to go may still be on their way out, beside a quarter of the limit.
+const MAX_CLOSING: usize = 64;
+/// The activity of a connection that was told to go.
+const EVICTED: u32 = u32::MAX;
+
+/// All connections of one kind.
+pub(super) struct ConnectionTable {
+    limit: usize,
+    per_address: usize,
+    entries: Mutex<Entries>,
+}
+
+#[derive(Default)]
+struct Entries {
+    /// By the order in which they came.
+    by_address: HashMap<AddressGroup, BTreeMap<u64, Arc<Activity>>>,
+    /// In `by_address`.
+    count: usize,
+    /// Told to go, and not gone yet.
+    closing: usize,
+    next: u64,
+}
+
+/// Whether the address of a new connection counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    Client(IpAddr),
+    /// Of a proxy, or of this machine, where one may run: it stands for many clients.
+    Shared(IpAddr),
+}
+
+impl Origin {
+    pub(super) fn address(self) -> IpAddr {
+        match self {
+            Self::Client(address) | Self::Shared(address) => address,
+        }
+    }
+}
+
+/// Every connection is busy, of this address or of all.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum ConnectionLimitError {
+    #[error("this address has as many connections as it may have")]
+    PerAddress,
+    #[error("there are as many connections as there may be")]
+    Total,
+}
+
+/// What a connection does: nothing, or answering.
+#[derive(Default)]
+pub(super) struct Activity {
+    /// Requests and sessions, or [`EVICTED`].
+    running: AtomicU32,
+    /// It asked for something, at some time.
+    has_asked: AtomicBool,
+    /// Bytes wait for a peer that does not take them.
+    sending: AtomicBool,
+    evicted: Notify,
+}
+
+impl Activity {
+    /// `None`: the connection was told to go before this request was seen.
+    pub(super) fn begin(self: &Arc<Self>) -> Option<Busy> {
+        let order = Ordering::AcqRel;
+        let one_more = |running: u32| (running != EVICTED).then(|| running + 1);
+        self.running.fetch_update(order, Ordering::Acquire, one_more).ok()?;
+        if !self.has_asked.load(Ordering::Relaxed) {
+            self.has_asked.store(true, Ordering::Relaxed);
+        }
+        Some(Busy(Arc::clone(self)))
+    }
+
+    pub(super) fn set_sending(&self, sending: bool) {
+        // Written at every stalled write only.
+        if self.sending.load(Ordering::Relaxed) != sending {
+            self.sending.store(sending, Ordering::Relaxed);
+        }
+    }
+
+    /// Returns when the connection has to make room.
+    pub(super) async fn evicted(&self) {
+        self.evicted.notified().await;
+    }
+
+    fn evict(&self) -> bool {
+        let evicted =
+            self.running.compare_exchange(0, EVICTED, Ordering::AcqRel, Ordering::Acquire).is_ok();
+        if evicted {
+            self.evicted.notify_one();
+        }
+        evicted
+    }
+}
+
+/// A request or a session that runs on the connection, until it is dropped.
+pub(super) struct Busy(Arc<Activity>);
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        self.0.running.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// A connection in the table, until it is dropped.
+pub(super) struct Admitted {
+    table: Arc<ConnectionTable>,
+    group: AddressGroup,
+    number: u64,
+    pub(super) activity: Arc<Activity>,
+}
+
+impl ConnectionTable {
+    pub(super) fn new(limit: usize, per_address: usize) -> Arc<Self> {
+        Arc::new(Self { limit, per_address, entries: Mutex::default() })
+    }
+
+    #[cfg(test)]
+    fn count(&self) -> usize {
+        self.entries.lock().count
+    }
+
+    /// Room for one more; if there is none, the oldest idle one of the same address has to go, or of
+    /// the address that has most.
+    pub(super) fn admit(
+        self: &Arc<Self>,
+        origin: Origin,
+    ) -> Result<Admitted, ConnectionLimitError> {
+        let group = AddressGroup::of(origin.address());
+        let mut entries = self.entries.lock();
+        let of_address = entries.by_address.get(&group).map_or(0, BTreeMap::len);
+        if matches!(origin, Origin::Client(_)) && of_address >= self.per_address {
+            entries.evict_from(group).ok_or(ConnectionLimitError::PerAddress)?;
+        }
+        if entries.count >= self.limit {
+            entries.evict_any().ok_or(ConnectionLimitError::Total)?;
+        }
+        if entries.closing > self.limit / 4 + MAX_CLOSING {
+            return Err(ConnectionLimitError::Total);
+        }
+        let number = entries.next;
+        entries.next += 1;
+        entries.count += 1;
+        let activity = Arc::new(Activity::default());
+        entries.by_address.entry(group).or_default().insert(number, Arc::clone(&activity));
+        Ok(Admitted { table: Arc::clone(self), group, number, activity })
+    }
+
+    /// Tells one idle connection to go; `false` if there is none.
+    pub(super) fn evict(&self) -> bool {
+        self.entries.lock().evict_any().is_some()
+    }
+}
+
+impl Entries {
+    fn evict_any(&mut self) -> Option<()> {
+        let crowded = self.by_address.iter().max_by_key(|(_, of)| of.len())?;
+        let crowded = *crowded.0;
+        if self.evict_from(crowded).is_some() {
+            return Some(());
+        }
+        let others: Vec<_> = self.by_address.keys().copied().collect();
+        others.into_iter().find_map(|group| self.evict_from(group))
+    }
+
+    /// First who never asked for anything: a connection that is used now and then goes after those
+    /// that are not, even if it is older. Who waits for the peer to take bytes goes last.
+    fn evict_from(&mut self, group: AddressGroup) -> Option<()> {
+        let of = self.by_address.get_mut(&group)?;
+        let is_silent = |activity: &Activity| !activity.has_asked.load(Ordering::Relaxed);
+        let is_quiet = |activity: &Activity| !activity.sending.load(Ordering::Relaxed);
+        let is_unused = |activity: &Activity| is_silent(activity) && is_quiet(activity);
+        let idle = of.iter().find(|(_, activity)| is_unused(activity) && activity.evict());
+        let idle = idle
+            .or_else(|| of.iter().find(|(_, activity)| is_quiet(activity) && activity.evict()))
+            .or_else(|| of.iter().find(|(_, activity)| activity.evict()));
+        let number = *idle?.0;
+        self.remove(group, number);
+        self.closing += 1;
+        Some(())
+    }
+
+    fn remove(&mut self, group: AddressGroup, number: u64) -> bool {
+        let Some(of) = self.by_address.get_mut(&group) else { return false };
+        let is_there = of.remove(&number).is_some();
+        if of.is_empty() {
+            self.by_address.remove(&group);
+        }
+        self.count -= usize::from(is_there);
+        is_there
+    }
+}
+
+impl Drop for Admitted {
+    fn drop(&mut self) {
+        let mut entries = self.table.entries.lock();
+        if !entries.remove(self.group, self.number) {
+            entries.closing -= 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::{IpAddr, Ipv4Addr};
+    use std::sync::Arc;
+
+    use super::{Admitted, ConnectionLimitError, ConnectionTable, Origin};
+
+    fn client(last: u8) -> Origin {
+        Origin::Client(IpAddr::V4(Ipv4Addr::new(192, 0, 2, last)))
+    }
+
+    fn is_evicted(connection: &Admitted) -> bool {
+        connection.activity.begin().is_none()
+    }
+
+    fn admit(table: &Arc<ConnectionTable>, origin: Origin) -> Admitted {
+        table.admit(origin).expect("there is room")
+    }
+
+    #[test]
+    fn r_12_the_oldest_idle_connection_of_the_address_makes_room() {
+        let table = ConnectionTable::new(10, 3);
+        let other = admit(&table, client(1));
+        let mine: Vec<_> = (0..3).map(|_| admit(&table, client(2))).collect();
+        let busy = mine[0].activity.begin().unwrap();
+        let _fourth = admit(&table, client(2));
+        assert!(!is_evicted(&other), "another address has no part in it");
+        assert!(!is_evicted(&mine[0]), "it answers somebody");
+        assert!(is_evicted(&mine[1]) && !is_evicted(&mine[2]));
+        assert_eq!(table.count(), 4);
+        drop(busy);
+    }
+
+    #[test]
+    fn r_12_an_address_whose_connections_are_all_busy_gets_no_more() {
+        let table = ConnectionTable::new(10, 2);
+        let mine: Vec<_> = (0..2).map(|_| admit(&table, client(1))).collect();
+        let busy: Vec<_> = mine.iter().map(|one| one.activity.begin().unwrap()).collect();
+        assert_eq!(table.admit(client(1)).err(), Some(ConnectionLimitError::PerAddress));
+        let _other = admit(&table, client(2));
+        let _proxy = admit(&table, Origin::Shared(client(1).address()));
+        drop(busy);
+    }
+
+    #[test]
+    fn r_12_at_the_limit_the_address_with_most_connections_makes_room() {
+        let table = ConnectionTable::new(4, 4);
+        let lone = admit(&table, client(1));
+        let many: Vec<_> = (0..3).map(|_| admit(&table, client(2))).collect();
+        let newcomer = admit(&table, client(3));
+        assert!(!is_evicted(&lone) && !is_evicted(&newcomer));
+        assert!(is_evicted(&many[0]) && !is_evicted(&many[1]));
+        let busy: Vec<_> = [&lone, &many[1], &many[2], &newcomer]
+            .into_iter()
+            .map(|one| one.activity.begin().unwrap())
+            .collect();
+        assert_eq!(table.admit(client(4)).err(), Some(ConnectionLimitError::Total));
+        drop(busy);
+        let _now = admit(&table, client(4));
+    }
+
+    #[test]
+    fn r_12_a_connection_that_is_used_outlives_silent_ones_of_its_address() {
+        let table = ConnectionTable::new(3, 3);
+        let used = admit(&table, client(1));
+        drop(used.activity.begin().unwrap());
+        let silent: Vec<_> = (0..2).map(|_| admit(&table, client(1))).collect();
+        let _newcomer = admit(&table, client(1));
+        assert!(is_evicted(&silent[0]) && !is_evicted(&silent[1]));
+        assert!(!is_evicted(&used), "it is the oldest, and the only one that asked for anything");
+    }
+
+    #[test]
+    fn r_12_a_client_that_takes_no_bytes_goes_after_those_that_wait_for_nothing() {
+        let table = ConnectionTable::new(2, 2);
+        let reading = admit(&table, client(1));
+        reading.activity.set_sending(true);
+        let silent = admit(&table, client(1));
+        let third = admit(&table, client(1));
+        assert!(is_evicted(&silent) && !is_evicted(&reading));
+        drop(third);
+    }
+
+    #[test]
+    fn what_was_evicted_and_is_not_gone_still_counts() {
+        let table = ConnectionTable::new(4, 4);
+        let mut kept = Vec::new();
+        let refused = (0..200).find_map(|_| match table.admit(client(1)) {
+            Ok(admitted) => {
+                kept.push(admitted);
+                None
+            }
+            Err(error) => Some(error),
+        });
+        assert_eq!(refused, Some(ConnectionLimitError::Total), "nobody drops what was evicted");
+        assert!(kept.len() <= 80, "{}", kept.len());
+        kept.clear();
+        assert_eq!(table.count(), 0);
+        let _one = admit(&table, client(1));
+    }
+
+    #[test]
+    fn one_ipv6_subscriber_is_one_address() {
+        let table = ConnectionTable::new(10, 1);
+        let from = |text: &str| Origin::Client(text.parse().unwrap());
+        let first = admit(&table, from("2001:db8:1:1::1"));
+        let _neighbour = admit(&table, from("2001:db8:1:2::1"));
+        assert!(!is_evicted(&first));
+        let _same = admit(&table, from("2001:db8:1:1:ffff::2"));
+        assert!(is_evicted(&first));
+        let mapped = admit(&table, from("::ffff:192.0.2.1"));
+        let _plain = admit(&table, from("192.0.2.1"));
+        assert!(is_evicted(&mapped));
+    }
+}

@@ -1,0 +1,236 @@
+//! The way of one request: where it comes from, whether it may come in, its place among the others,
+//! and its answer.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::net::IpAddr;
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use axum::body::Body;
+use axum::response::Response;
+use futures_util::FutureExt as _;
+use http::Request;
+use http::request::Parts;
+use http_body::Body as _;
+use hyper::body::Incoming;
+use tollgate_core::failpoint;
+use tollgate_core::turn::Principal;
+use tower_service::Service as _;
+
+use super::App;
+use super::offloaded::offloaded_if_large;
+use crate::access::{self, client_address};
+use crate::auth::{self, Peer, Visitor};
+use crate::body::{BodyAdmission, holding, masked};
+use crate::crowd::{Place, Share, listens};
+use crate::events;
+use crate::live;
+use crate::panicked;
+use crate::pressure::Level;
+use crate::problem::{FAULT, Problem, STOPPING, Style};
+use crate::revoked::Underway;
+use crate::router;
+
+pub(super) async fn answer(app: Arc<App>, request: Request<Incoming>) -> Response {
+    let response = respond(&app, request).await;
+    if app.front.stopping.is_cancelled() { closing(response) } else { response }
+}
+
+async fn respond(app: &App, mut request: Request<Incoming>) -> Response {
+    let address = locate(app, &mut request);
+    let (parts, body) = request.into_parts();
+    let asked = access::LoginStep::of(&parts);
+    let (response, visitor) = handle(app, (parts, body), address).await;
+    if let Some(refusal) = access::refusal(&response, asked) {
+        let front = &app.front;
+        let principal = visitor.as_ref().map(|visitor| &visitor.principal);
+        front.refused.note(&refusal, (address, principal), front.clock.wall());
+    }
+    response
+}
+
+/// From where a request comes; behind a trusted proxy, all who ask see the client's address.
+fn locate(app: &App, request: &mut Request<Incoming>) -> Option<IpAddr> {
+    let peer = request.extensions().get::<Peer>().copied()?;
+    let proxies = app.proxies.load();
+    let address = peer.address.map(|from| client_address(from, request.headers(), &proxies));
+    if address != peer.address {
+        request.extensions_mut().insert(Peer { address, ..peer });
+    }
+    address
+}
+
+/// The answer, and who was let in.
+async fn handle(
+    app: &App,
+    (parts, body): (Parts, Incoming),
+    address: Option<IpAddr>,
+) -> (Response, Option<Visitor>) {
+    let style = Style::of(parts.uri.path());
+    let (parts, visitor) = match admit(app, parts, address).await {
+        Ok(admitted) => admitted,
+        Err(response) => return (response, None),
+    };
+    (serve_admitted(app, (parts, body), (visitor.as_ref(), style)).await, visitor)
+}
+
+/// Whether a request may come in at all, and as whom; `None`: as nobody, where nobody may.
+async fn admit(
+    app: &App,
+    mut parts: Parts,
+    address: Option<IpAddr>,
+) -> Result<(Parts, Option<Visitor>), Response> {
+    let style = Style::of(parts.uri.path());
+    if let Err(problem) = app.guard.load().check(&parts) {
+        return Err(closing(problem.response(style)));
+    }
+    if app.front.stop.is_cancelled() && !is_probe(parts.uri.path()) {
+        return Err(STOPPING.response(style));
+    }
+    live::bring_key(&mut parts).map_err(|problem| problem.response(style))?;
+    auth::refuse_keys_in_query(&parts.uri).map_err(|problem| problem.response(style))?;
+    let front = &app.front;
+    match front.keys.admit(&parts).await {
+        Ok(visitor) => Ok((parts, Some(visitor))),
+        Err(_) if router::is_open(parts.uri.path()) => Ok((parts, None)),
+        Err(problem) => {
+            let (problem, refusal) = front.refused.judge(problem, address, front.clock.now());
+            let mut response = front.keys.refused(&problem, parts.uri.path());
+            if let Some(refusal) = refusal {
+                response.extensions_mut().insert(refusal);
+            }
+            Err(response)
+        }
+    }
+}
+
+async fn serve_admitted(
+    app: &App,
+    (mut parts, body): (Parts, Incoming),
+    (visitor, style): (Option<&Visitor>, Style),
+) -> Response {
+    let keys = &app.front.keys;
+    let uri = parts.uri.clone();
+    let place = match take(app, uri.path(), visitor) {
+        Ok(place) => place,
+        Err(problem) => return turned_away(app, problem.response(style)),
+    };
+    if let Some(visitor) = visitor {
+        parts.extensions.insert(visitor.clone());
+    }
+    let method = parts.method.clone();
+    let admission = BodyAdmission::of(&body, || app.front.bodies.permit(key_of(visitor)));
+    if let Some(admission) = &admission {
+        parts.extensions.insert(admission.clone());
+    }
+    let request = Request::from_parts(parts, Body::new(body));
+    let mut router = app.router.clone();
+    let handled = async move {
+        failpoint::hit(request.uri().path());
+        router.call(request).await
+    };
+    let handled = AssertUnwindSafe(handled).catch_unwind();
+    let answered = async {
+        match &admission {
+            Some(admission) if admission.may_be_large() => {
+                unpanicked(offloaded_if_large(handled, admission), style).await
+            }
+            _ => unpanicked(handled, style).await,
+        }
+    };
+    let (front, path) = (&app.front, uri.path());
+    let underway = visitor.map(|visitor| Underway { front, visitor, style, path });
+    let response = match &underway {
+        Some(underway) => underway.answered(answered).await,
+        None => answered.await,
+    };
+    let response = masked(response).await;
+    let response = match admission {
+        // Streams are still made from what was sent.
+        Some(admission) if events::is_stream(&response) => {
+            response.map(|body| holding(body, admission.permit))
+        }
+        _ => response,
+    };
+    let response = match response.body().size_hint().exact() {
+        Some(_) => response,
+        None => panicked::contained(response, style),
+    };
+    let mut response = match &underway {
+        Some(underway) if events::is_stream(&response) => underway.streamed(response),
+        Some(underway) => keys.dressed(response, (underway.visitor, path)),
+        None => response,
+    };
+    if uri.path().starts_with("/api/") {
+        // Whatever stands in it, no browser takes it for a page.
+        let nosniff = http::HeaderValue::from_static("nosniff");
+        response.headers_mut().insert(http::header::X_CONTENT_TYPE_OPTIONS, nosniff);
+    }
+    let Some(place) = place else { return response };
+    if !listens(&method, &response) {
+        return place.keep_for(response);
+    }
+    // Whoever only listens has a place of another kind, and holds it as long.
+    let share = visitor.and_then(|it| share(it, app.front.limits.streams_per_key));
+    match app.front.streams.enter(share) {
+        Ok(seat) => response.map(|body| holding(body, seat)),
+        Err(problem) => problem.response(style),
+    }
+}
+
+/// What is asked to the last.
+fn is_probe(path: &str) -> bool {
+    matches!(path, "/healthz" | "/readyz")
+}
+
+/// Room for one more request, if there is; `None` for what always has some.
+fn take(app: &App, path: &str, visitor: Option<&Visitor>) -> Result<Option<Place>, Problem> {
+    if is_probe(path) {
+        return Ok(None);
+    }
+    app.front.pressure.take_request()?;
+    let share = visitor.and_then(|visitor| {
+        let own = visitor.grant.as_ref().and_then(|grant| grant.concurrent);
+        share(visitor, own.unwrap_or(app.front.limits.per_key))
+    });
+    app.front.crowd.enter(share).map(Some)
+}
+
+/// Whoever comes without a key is everybody on this machine.
+fn share(visitor: &Visitor, most: u32) -> Option<Share> {
+    let principal = &visitor.principal;
+    (*principal != Principal::local()).then(|| Share { principal: principal.clone(), most })
+}
+
+fn key_of(visitor: Option<&Visitor>) -> Option<Principal> {
+    share(visitor?, 0).map(|share| share.principal)
+}
+
+/// When memory is at its end, no connection stays.
+fn turned_away(app: &App, response: Response) -> Response {
+    match app.front.pressure.level() {
+        Level::Critical => closing(response),
+        Level::Calm | Level::Tight | Level::Severe => response,
+    }
+}
+
+async fn unpanicked(
+    handled: impl Future<Output = std::thread::Result<Result<Response, Infallible>>>,
+    style: Style,
+) -> Response {
+    match handled.await {
+        Ok(Ok(response)) => response,
+        Err(_) => {
+            tracing::error!("a request panicked");
+            FAULT.response(style)
+        }
+    }
+}
+
+/// Whoever sends what no client sends does not get a second request on the connection.
+fn closing(mut response: Response) -> Response {
+    let close = http::HeaderValue::from_static("close");
+    response.headers_mut().insert(http::header::CONNECTION, close);
+    response
+}

@@ -1,0 +1,170 @@
+//! The threads that serve connections: one for each core, each with a runtime of its own. A
+//! connection stays on its worker, and so does the call to the server behind it: handing work from
+//! thread to thread costs more than most calls.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use tokio::net::TcpStream;
+use tokio::runtime::Builder;
+use tokio::sync::{OwnedSemaphorePermit, mpsc, oneshot};
+use tokio::task::JoinSet;
+use tokio_util::sync::{CancellationToken, DropGuard};
+
+use super::connections::Admitted;
+use super::poll_watch::Watched;
+use super::{App, connection};
+
+/// However much there is to do, timers are looked at often enough for deadlines to hold: a poll
+/// may take half a millisecond when a server floods.
+const POLLS_BETWEEN_TIMERS: u32 = 16;
+/// Time for sessions that are cut to say goodbye.
+const GOODBYE: Duration = Duration::from_secs(3);
+
+/// Dropping them ends every connection at once.
+pub(super) struct Workers {
+    workers: Vec<Worker>,
+    next: AtomicUsize,
+    _kill: DropGuard,
+}
+
+struct Worker {
+    connections: mpsc::Sender<Accepted>,
+    drained: parking_lot::Mutex<Option<oneshot::Receiver<()>>>,
+}
+
+/// A connection, and what lets it be served.
+pub(super) struct Accepted {
+    pub(super) stream: std::net::TcpStream,
+    pub(super) admitted: Admitted,
+    /// Its place among the few that are served when memory is at its end.
+    pub(super) last: Option<OwnedSemaphorePermit>,
+}
+
+/// What a worker works with.
+struct Work {
+    app: Arc<App>,
+    connections: mpsc::Receiver<Accepted>,
+    /// Takes whoever waits for the end of what was begun before the drain.
+    drained: oneshot::Sender<()>,
+    kill: CancellationToken,
+}
+
+impl Workers {
+    pub(super) fn start(app: &Arc<App>) -> Self {
+        let kill = CancellationToken::new();
+        let count = thread::available_parallelism().map_or(1, usize::from);
+        // Nobody is handed over who was not admitted, so there is always room.
+        let waiting = app.front.limits.connections.saturating_mul(2).clamp(64, 1 << 20);
+        let worker = |number: usize| {
+            let (sender, connections) = mpsc::channel(waiting);
+            let (done, drained) = oneshot::channel();
+            let app = Arc::clone(app);
+            let work = Work { app, connections, drained: done, kill: kill.clone() };
+            let run = move || {
+                // Worker 0 stands for threads outside the pool.
+                tollgate_mcp::lane::enter(number + 1);
+                work.run();
+            };
+            let started = thread::Builder::new().name(format!("worker-{number}")).spawn(run);
+            let drained = parking_lot::Mutex::new(Some(drained));
+            started.ok().map(|_| Worker { connections: sender, drained })
+        };
+        let workers = (0..count).filter_map(worker).collect();
+        Self { workers, next: AtomicUsize::new(0), _kill: kill.drop_guard() }
+    }
+
+    /// Hands a connection to the next worker. Never waits.
+    pub(super) fn take(&self, accepted: Accepted) {
+        let next = self.next.fetch_add(1, Ordering::Relaxed) % self.workers.len().max(1);
+        if let Some(worker) = self.workers.get(next) {
+            // A worker ends only when everything does.
+            let _ = worker.connections.try_send(accepted);
+        }
+    }
+
+    /// Waits for what was begun before the drain, as long as the limits allow. Meanwhile others are
+    /// told that the gateway stops.
+    pub(super) async fn drained(&self) {
+        let drained = self.workers.iter().filter_map(|worker| worker.drained.lock().take());
+        futures_util::future::join_all(drained).await;
+    }
+}
+
+impl Work {
+    fn run(self) {
+        let mut builder = Builder::new_current_thread();
+        match builder.enable_all().event_interval(POLLS_BETWEEN_TIMERS).build() {
+            Ok(runtime) => runtime.block_on(self.serve()),
+            Err(error) => tracing::error!(%error, "a worker has no runtime"),
+        }
+    }
+
+    async fn serve(self) {
+        let kill = self.kill.clone();
+        tokio::select! {
+            () = kill.cancelled() => {}
+            () = self.serve_all() => {}
+        }
+    }
+
+    async fn serve_all(self) {
+        let Self { app, mut connections, drained, .. } = self;
+        let front = Arc::clone(&app.front);
+        let mut running = JoinSet::new();
+        loop {
+            tokio::select! {
+                () = front.stop.cancelled() => break,
+                accepted = connections.recv() => {
+                    let Some(accepted) = accepted else { return };
+                    begin(&mut running, &app, accepted);
+                }
+                Some(_) = running.join_next() => {}
+            }
+        }
+        let mut late = JoinSet::new();
+        let refused = async {
+            while let Some(accepted) = connections.recv().await {
+                while late.try_join_next().is_some() {}
+                begin(&mut late, &app, accepted);
+            }
+        };
+        let ended = async {
+            drain(&mut running, &app).await;
+            // Nobody waiting is fine.
+            let _ = drained.send(());
+            std::future::pending::<()>().await;
+        };
+        tokio::join!(refused, ended);
+    }
+}
+
+fn begin(running: &mut JoinSet<()>, app: &Arc<App>, accepted: Accepted) {
+    let Accepted { stream, admitted, last } = accepted;
+    let Ok(stream) = TcpStream::from_std(stream) else { return };
+    let serving = connection(Arc::clone(app), stream, Arc::clone(&admitted.activity));
+    let watch = app.poll_watch.get().cloned();
+    running.spawn(async move {
+        match watch {
+            Some(watch) => Watched::new(serving, watch).await,
+            None => serving.await,
+        }
+        drop((admitted, last));
+    });
+}
+
+/// Until everything has ended, or the time for that has.
+async fn drain(running: &mut JoinSet<()>, app: &App) {
+    let limit = app.front.limits.drain;
+    let ended = async { while running.join_next().await.is_some() {} };
+    if tokio::time::timeout(limit, ended).await.is_ok() {
+        return;
+    }
+    app.front.cut.cancel();
+    let ended = async { while running.join_next().await.is_some() {} };
+    if tokio::time::timeout(GOODBYE, ended).await.is_err() {
+        tracing::warn!(left = running.len(), "connections were cut at the end of draining");
+    }
+}
