@@ -42,7 +42,8 @@ fn make(data: &Path) -> io::Result<()> {
     private_file::make(&file(data), &format!("{}\n", token.reveal()))
 }
 
-fn file(data: &Path) -> PathBuf {
+/// Where it is.
+pub fn file(data: &Path) -> PathBuf {
     data.join("admin.token")
 }
 

@@ -8,13 +8,15 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::{Request, Response};
 use parking_lot::Mutex;
+use rustix::process::{DumpableBehavior, set_dumpable_behavior};
 use tollgate_core::secret::Secret;
+use tollgate_core::secret_values;
 use tollgate_core::turn::Principal;
 use tollgate_engine::audit::Ledger;
 use tollgate_engine::builtin::files;
 use tollgate_engine::calibration::Upkeep;
 use tollgate_engine::clock::{Clock, SystemClock};
-use tollgate_engine::confine::{self, Launcher};
+use tollgate_engine::confine::{self, Launcher, PrivateFiles};
 use tollgate_engine::gate::Gate;
 use tollgate_engine::record::{Log, Observer};
 use tollgate_engine::settings::{Database, Server as Upstream};
@@ -31,6 +33,7 @@ use crate::admin_token;
 use crate::config::{self, Config, Origin, Tls};
 use crate::failure::Failure;
 use crate::gateway::events;
+use crate::open_files;
 use crate::otlp::{self, Exporting};
 
 mod certificate;
@@ -46,22 +49,35 @@ pub struct App {
     /// Opens everything.
     pub admin: Secret,
     store: Arc<Store>,
+    private_files: PrivateFiles,
     certificate: Mutex<Stamp>,
     /// Tells of what is done, where somebody wants to know.
     exporting: Mutex<Option<Exporting>>,
 }
+
+/// Said at the start: somebody has to do something about it.
+const KEYS_LOST: &str = "keys were made for this gateway, and its database knows none of them: it was \
+    removed, emptied or replaced. Nobody comes in without the admin token. Restore `tollgate.db` from a \
+    backup, make new keys by `tollgate keys create`, or let this machine in without a key by \
+    `tollgate keys open`";
 
 impl App {
     /// Starts everything that `config` names. Servers come up on their own.
     pub async fn start(config: &Config, upkeep: Upkeep) -> Result<Self, Failure> {
         prepare(config)?;
         confine::sweep_orphans();
-        let admin = admin_token::obtain(&config.data)?;
+        config.secrets.mask_from_now_on();
         let store = Arc::new(store(config).await?);
+        // After the database: one that is missing beside a token was lost.
+        let admin = admin_token::obtain(&config.data)?;
+        secret_values::configure([admin.reveal()]);
         let ledger = Arc::new(ledger(config, &store).await?);
         let keyring = Arc::new(keyring(&store));
         let observers: Vec<Box<dyn Observer>> = vec![Box::new(Log)];
-        let launcher = Launcher::own(private(config));
+        keep_memory_private();
+        let private_files = PrivateFiles::default();
+        private_files.add(private(config));
+        let launcher = Launcher::own(private_files.clone());
         let (tracer, exporting) = telemetry(config);
         let memory = Some(Arc::new(memory(config).await?));
         let embedder = embedder(config).await?;
@@ -86,22 +102,31 @@ impl App {
             keyring: Some(keyring),
             admin: Some(Fingerprint::of(admin.reveal().as_bytes())),
             auth: config.auth.clone(),
-            limits: config.front.clone(),
+            limits: open_files::fit(config.front.clone()),
             models: config.llm.clone(),
         };
         let server = Server::new(Arc::clone(&running.gate), &options).map_err(Failure::failed)?;
+        server.set_trusted_proxies(config.trusted_proxies.clone());
         let reading = server.clone();
         blocking(move || reading.read_keys()).await?;
+        if server.are_keys_lost() {
+            tracing::error!(data = %config.data.display(), "{KEYS_LOST}");
+        }
         let (certificate, exporting) = (Mutex::default(), Mutex::new(exporting));
-        Ok(Self { running, server, admin, store: kept, certificate, exporting })
+        Ok(Self { running, server, admin, store: kept, private_files, certificate, exporting })
     }
 
     /// Goes on by another config. What needs a new start stays as it was.
     pub async fn reconfigure(&self, config: &Config) -> Turnover {
+        self.private_files.add(private(config));
+        // Before anything runs by it. What the config before had in it stays masked, too.
+        config.secrets.mask_from_now_on();
+        secret_values::configure([self.admin.reveal()]);
         // After the agents: no new key meets those of the old config.
         let swapped = || {
             self.server.set_access(keys(config), config.auth.clone());
             self.server.set_hosts(&config.hosts);
+            self.server.set_trusted_proxies(config.trusted_proxies.clone());
             if let Err(why) = self.server.set_models(&config.llm) {
                 tracing::warn!(why, "the models stay as they were");
             }
@@ -211,7 +236,7 @@ pub async fn is_keyed(config: &Config) -> Result<bool, Failure> {
         return Ok(false);
     }
     let keyring = keyring(&Arc::new(store(config).await?));
-    Ok(!blocking(move || keyring.load()).await?.is_empty())
+    blocking(move || keyring.is_required()).await
 }
 
 /// Whether the gateway may be reached as the config says: from outside only with keys.
@@ -318,7 +343,15 @@ fn private(config: &Config) -> Vec<PathBuf> {
     if let Some(Tls::Files { key, .. }) = &config.tls {
         private.push(key.clone());
     }
+    private.extend(config.secret_files.iter().cloned());
     private
+}
+
+/// Keeps other processes of this user from reading our memory and our environment, and the kernel
+/// from writing them to a core file. Landlock does that for servers; not for those without it.
+fn keep_memory_private() {
+    // It cannot fail for a value that the kernel knows.
+    let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
 }
 
 /// The data directory is there and private.

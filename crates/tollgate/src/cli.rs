@@ -1,12 +1,14 @@
 //! The command line, as typed. What the words mean is for `commands`.
 
 use std::path::PathBuf;
+use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
 use tollgate_server::Flags;
 
 use crate::config;
+use crate::logging;
 use crate::output::Form;
 
 pub mod chat;
@@ -19,6 +21,17 @@ pub mod memory;
 pub mod operate;
 pub mod servers;
 pub mod sessions;
+
+/// Says what is wrong with a command line, or the help that was asked for, and how to exit.
+pub fn explain(error: &clap::Error, environment: &dyn config::Environment) -> ExitCode {
+    match logging::Format::wanted(environment) {
+        logging::Format::Json if error.use_stderr() => {
+            logging::note(logging::Format::Json, "ERROR", &error.to_string());
+        }
+        logging::Format::Text | logging::Format::Json => drop(error.print()),
+    }
+    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(1))
+}
 
 const TIERS: [&str; 3] = ["fast", "standard", "deep"];
 
@@ -343,6 +356,8 @@ pub struct Audit {
 pub enum AuditCommand {
     /// Check that no row was changed, removed or moved
     Verify,
+    /// Say that a loss of rows is known: `verify` reports it no more
+    Acknowledge,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

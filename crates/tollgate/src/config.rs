@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use tollgate_core::secret::Secret;
 use tollgate_engine::settings::Settings;
+use tollgate_server::TrustedProxies;
 use tollgate_server::oidc::Auth;
 
 mod check;
@@ -16,6 +17,9 @@ mod diagnostic;
 pub mod edit;
 mod expand;
 pub mod file;
+#[doc(hidden)]
+pub mod fuzzing;
+mod hidden;
 mod json;
 mod manual;
 pub mod masked;
@@ -23,6 +27,7 @@ mod raw;
 mod read;
 mod render;
 mod schema;
+mod secrets;
 mod source;
 mod suggest;
 mod syntax;
@@ -40,6 +45,7 @@ pub use manual::manual;
 pub use read::sounds_secret;
 pub use render::{Paint, excerpt};
 pub use schema::schema;
+pub use secrets::SecretValues;
 
 use diagnostic::Problems;
 use file::Version;
@@ -56,6 +62,8 @@ pub struct Config {
     pub listen: SocketAddr,
     /// Names beside the loopback ones under which clients may address it, as in a `host` header.
     pub hosts: Vec<String>,
+    /// Proxies that are believed about who their clients are.
+    pub trusted_proxies: TrustedProxies,
     /// Where state lives that outlasts the process.
     pub data: PathBuf,
     pub settings: Settings,
@@ -76,6 +84,10 @@ pub struct Config {
     pub keys: Vec<Key>,
     /// Whose tokens let in, too.
     pub auth: Option<Auth>,
+    /// Files that `${file:…}` names. Relative ones are in the working directory.
+    pub secret_files: Vec<PathBuf>,
+    /// All that must not be shown, by value.
+    pub secrets: SecretValues,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -104,8 +116,15 @@ pub struct Loaded {
     pub version: Version,
 }
 
-/// Reads, expands and checks the file that `request` names.
+/// Reads, expands and checks the file that `request` names. Its secrets are masked from then on,
+/// wherever this process writes.
 pub fn load(request: &Request, environment: &dyn Environment) -> Result<Loaded, Report> {
+    let loaded = read_and_check(request, environment)?;
+    loaded.config.secrets.mask_from_now_on();
+    Ok(loaded)
+}
+
+fn read_and_check(request: &Request, environment: &dyn Environment) -> Result<Loaded, Report> {
     let named = request.file.clone().or_else(|| {
         let usual = Path::new(USUAL_FILE);
         usual.symlink_metadata().is_ok().then(|| usual.to_owned())
@@ -189,10 +208,12 @@ fn finish(
         typed => typed.filter(|node| !node.is_null() && origin != Origin::Embedded),
     };
     let is_own = own.is_some();
+    problems.is_read = true;
     let tree = own
         .or_else(|| tree::parse(DEFAULT, &mut problems))
         .expect("the embedded default is not empty");
-    let config = read::read(&tree, environment, &mut problems).and_then(|fields| {
+    let recording = expand::Recording::of(environment);
+    let config = read::read(&tree, &recording, &mut problems).and_then(|fields| {
         let config = check::check(&fields, origin, request, &mut problems)?;
         // Nobody typed what stands in the embedded default.
         if is_own {
@@ -201,9 +222,13 @@ fn finish(
         Some(config)
     });
     let failed = problems.has_errors();
+    let secrets = problems.values.clone();
     let report = problems.into_report(&name, text);
     match config {
-        Some(config) if !failed => Ok((config, report)),
+        Some(config) if !failed => {
+            let secret_files = recording.into_files();
+            Ok((Config { secret_files, secrets, ..config }, report))
+        }
         _ => Err(report),
     }
 }

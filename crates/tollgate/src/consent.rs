@@ -6,6 +6,8 @@ use std::net::IpAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
 use http::Uri;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
@@ -20,6 +22,8 @@ const PATIENCE: Duration = Duration::from_secs(600);
 /// How long a browser may take to say what it wants.
 const HEAD_PATIENCE: Duration = Duration::from_secs(10);
 const LARGEST_HEAD: usize = 16 * 1024;
+/// At the same time. Browsers open connections that they may never use.
+const MAX_VISITORS: usize = 32;
 const PATH: &str = "/callback";
 
 /// Gets the link that somebody is to open.
@@ -61,6 +65,7 @@ impl<'a> Consent<'a> {
             server_url: self.endpoint.url.clone(),
             redirect_uri: format!("http://127.0.0.1:{port}{PATH}"),
             identity: identity(self.login),
+            issuer: self.login.issuer.clone(),
             scopes: self.login.scopes.clone(),
         };
         let code = AuthorizationCode::new(authorization, open(listener, port, show)).keeping(kept);
@@ -81,11 +86,12 @@ fn identity(login: &Login) -> Identity {
     }
 }
 
-/// Shows the link and waits for the browser to come back.
+/// Shows the link and waits for the browser to come back. Whoever else knocks keeps nobody waiting.
 fn open(listener: TcpListener, port: u16, show: Show) -> Open {
     let listener = Arc::new(listener);
     Box::new(move |url| {
         let listener = Arc::clone(&listener);
+        let state = query_value(&url, "state").unwrap_or_default().to_owned();
         let is_page = is_page(&url);
         if is_page {
             show(url);
@@ -94,14 +100,27 @@ fn open(listener: TcpListener, port: u16, show: Show) -> Open {
             if !is_page {
                 return Err("the authorization server names no page that can be opened".to_owned());
             }
+            let mut visitors = FuturesUnordered::new();
             loop {
-                let (stream, _) = listener.accept().await.map_err(|error| error.to_string())?;
-                if let Some(target) = callback(stream).await {
-                    return Ok(format!("http://127.0.0.1:{port}{target}"));
+                tokio::select! {
+                    accepted = listener.accept(), if visitors.len() < MAX_VISITORS => {
+                        let (stream, _) = accepted.map_err(|error| error.to_string())?;
+                        visitors.push(callback(stream, &state));
+                    }
+                    Some(target) = visitors.next() => if let Some(target) = target {
+                        return Ok(format!("http://127.0.0.1:{port}{target}"));
+                    }
                 }
             }
         })
     })
+}
+
+/// The value of a name in the query of a URL, as it is written there.
+fn query_value<'a>(url: &'a str, name: &str) -> Option<&'a str> {
+    let query = url.split_once('?')?.1.split('#').next()?;
+    let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
+    pairs.find(|(known, _)| *known == name).map(|(_, value)| value)
 }
 
 /// Over TLS, or on this machine.
@@ -117,14 +136,17 @@ fn is_page(url: &str) -> bool {
     }
 }
 
-/// What a browser brought back; `None` for anything else that knocks.
-async fn callback(mut stream: TcpStream) -> Option<String> {
+/// What a browser brought back, if it is the answer to the login with this state; `None` for
+/// anything else that knocks, such as another page that guesses the port.
+async fn callback(mut stream: TcpStream, state: &str) -> Option<String> {
     let head = timeout(HEAD_PATIENCE, head(&mut stream)).await.ok()??;
     let target = head.strip_prefix("GET ")?.split(' ').next()?.to_owned();
-    let is_ours = target.split('?').next() == Some(PATH);
-    let (status, said) = match is_ours {
-        true => ("200 OK", "Tollgate has its answer. You may close this page."),
-        false => ("404 Not Found", "There is nothing here."),
+    let is_callback = target.split('?').next() == Some(PATH);
+    let is_ours = is_callback && query_value(&target, "state") == Some(state);
+    let (status, said) = match (is_ours, is_callback) {
+        (true, _) => ("200 OK", "Tollgate has its answer. You may close this page."),
+        (false, true) => ("400 Bad Request", "This is no answer to the login that is under way."),
+        (false, false) => ("404 Not Found", "There is nothing here."),
     };
     let length = said.len();
     let answer = format!(

@@ -170,8 +170,7 @@ fn secrets_of(write: impl FnOnce(&mut Draft, &mut Sheet<'_>)) -> Vec<String> {
     sheet.finish().given.into_iter().map(|(_, secret)| secret.reveal().to_owned()).collect()
 }
 
-/// A server as somebody describes it, part by part.
-#[derive(Debug)]
+/// A server as somebody describes it, part by part. Not to be shown: its token is in it.
 pub struct Described<'a> {
     pub name: &'a str,
     pub transport: Option<&'a str>,

@@ -1,10 +1,17 @@
 //! Logs go to standard error, one line an event; `TOLLGATE_LOG` says how much (`debug`, or
 //! `warn,tollgate_engine=debug`), `TOLLGATE_LOG_FORMAT=json` that they are JSON.
+//!
+//! Then every line on standard error is: notes, complaints about the config and panics as well.
 
 use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt;
 
 use crate::config::Environment;
+
+mod panics;
+mod stderr;
+
+pub use stderr::note;
 
 /// What is worth a line when nobody asked for more.
 const SERVING: &str =
@@ -12,6 +19,22 @@ const SERVING: &str =
 const ONE_OFF: &str = "warn";
 /// Its lines below `info` hold authorization codes: no setting brings them back.
 const NEVER: &str = "rmcp=warn";
+
+/// How lines on standard error are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Format {
+    Text,
+    Json,
+}
+
+impl Format {
+    pub fn wanted(environment: &dyn Environment) -> Self {
+        match environment.variable("TOLLGATE_LOG_FORMAT").as_deref().map(str::trim) {
+            Some("json") => Self::Json,
+            _ => Self::Text,
+        }
+    }
+}
 
 /// Who is there to read the logs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -34,13 +57,16 @@ pub fn start(reader: Reader, environment: &dyn Environment) {
         Ok(directive) => filter.add_directive(directive),
         Err(_) => filter,
     };
-    let lines = fmt().with_env_filter(filter).with_writer(std::io::stderr).with_target(false);
+    let format = Format::wanted(environment);
+    panics::write_as_lines(format);
+    let writer = stderr::Stderr(format);
+    let lines = fmt().with_env_filter(filter).with_writer(writer).with_target(false);
     // A second start in one process, as in tests, keeps the first.
-    let _ = match environment.variable("TOLLGATE_LOG_FORMAT").as_deref().map(str::trim) {
-        Some("json") => {
+    let _ = match format {
+        Format::Json => {
             let lines = lines.json().flatten_event(true).with_current_span(false);
             lines.with_span_list(false).try_init()
         }
-        _ => lines.with_ansi(false).try_init(),
+        Format::Text => lines.with_ansi(false).try_init(),
     };
 }

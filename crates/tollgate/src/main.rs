@@ -3,17 +3,28 @@
 use std::process::ExitCode;
 
 use clap::Parser as _;
-use tollgate::cli::Cli;
+use tollgate::cli::{self, Cli};
 use tollgate::commands;
 use tollgate::config::Process;
 use tollgate::output::Output;
+use tollgate::process_memory;
+
+/// Gives back what was freed, soon and by itself: what the process holds on to counts against its
+/// memory limit (docs/adr/0001-allocator.md).
+#[cfg(target_os = "linux")]
+#[global_allocator]
+static ALLOCATOR: tikv_jemallocator::Jemalloc = tikv_jemallocator::Jemalloc;
 
 fn main() -> ExitCode {
     // A child of the gateway begins as this program, and is to cost nothing.
     if let Some(failed) = tollgate_engine::confine::if_asked() {
         return failed;
     }
-    let cli = Cli::parse();
+    process_memory::keep_private();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return cli::explain(&error, &Process),
+    };
     let output = Output::new(cli.form(), &Process);
     match commands::run(cli, output, &Process) {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,15 +1,19 @@
 //! What commands print: text and aligned tables for people, JSON for programs. Results go to
 //! standard output, everything else to standard error. Colours on a terminal only.
+//!
+//! Secret values are masked, but for what a command was asked to print.
 
 use std::io::{self, IsTerminal as _, Write as _};
 use std::time::Duration;
 
 use rustix::termios;
 use serde_json::{Value, json};
+use tollgate_core::secret_values;
 use tollgate_core::text::Span;
 
 use crate::config::{Environment, Paint, Report};
 use crate::failure::Failure;
+use crate::logging;
 
 mod bar;
 mod pretty;
@@ -33,6 +37,8 @@ pub struct Output {
     room: Room,
     /// Whether somebody watches standard error.
     watched: bool,
+    /// How lines on standard error are written.
+    notes: logging::Format,
 }
 
 impl Output {
@@ -45,21 +51,23 @@ impl Output {
         let (stdout, stderr) = (io::stdout().is_terminal(), io::stderr().is_terminal());
         let room = if stdout { Room::Columns(columns(environment)) } else { Room::Unbounded };
         let watched = stderr && form == Form::Text;
-        Self { form, stdout: paint(stdout), stderr: paint(stderr), room, watched }
+        let notes = logging::Format::wanted(environment);
+        Self { form, stdout: paint(stdout), stderr: paint(stderr), room, watched, notes }
     }
 
     /// A line of the result.
     pub fn line(self, text: &str) {
-        to_stdout(&format!("{text}\n"));
+        to_stdout(&secret_values::mask(&format!("{text}\n")));
     }
 
-    /// The result as it is, such as a script.
+    /// The result as it is, such as a script, or something with a key in it that was asked for.
     pub fn raw(self, text: &str) {
         to_stdout(text);
     }
 
     /// What a program of the user's printed: as it is, but for what a terminal would obey.
     pub fn printed(self, text: &str) {
+        let text = &*secret_values::mask(text);
         match self.room {
             Room::Unbounded => to_stdout(text),
             Room::Columns(_) => {
@@ -70,21 +78,34 @@ impl Output {
     }
 
     pub fn table(self, table: &Table) {
-        to_stdout(&table.render(self.stdout, self.room));
+        to_stdout(&secret_values::mask(&table.render(self.stdout, self.room)));
     }
 
     pub fn json(self, value: &Value) {
-        to_stdout(&format!("{value:#}\n"));
+        to_stdout(&secret_values::mask(&format!("{value:#}\n")));
     }
 
     /// Something beside the result.
     pub fn note(self, text: &str) {
-        to_stderr(&format!("{text}\n"));
+        logging::note(self.notes, "INFO", text);
+    }
+
+    /// A link with a secret in it. Only for who sits at a terminal: anything else keeps what it is
+    /// sent. Says whether it was shown.
+    pub fn link_on_terminal(self, text: &str) -> bool {
+        let is_shown = io::stderr().is_terminal() && self.notes == logging::Format::Text;
+        if is_shown {
+            to_stderr(&format!("{text}\n"));
+        }
+        is_shown
     }
 
     /// A part of a line beside the result: faint where there are colours.
     pub fn beside(self, text: &str) {
+        let text = &*secret_values::mask(text);
         match self.stderr {
+            // A part of a line is no event.
+            _ if self.notes == logging::Format::Json => {}
             Paint::Coloured => to_stderr(&format!("\u{1b}[2m{text}\u{1b}[0m")),
             Paint::Plain => to_stderr(text),
         }
@@ -96,7 +117,16 @@ impl Output {
     }
 
     pub fn report(self, report: &Report) {
-        to_stderr(&report.render(self.stderr));
+        match self.notes {
+            logging::Format::Text => {
+                to_stderr(&secret_values::mask(&report.render(self.stderr)));
+            }
+            logging::Format::Json => {
+                for (level, line) in report.lines_with_levels() {
+                    logging::note(self.notes, level, &line);
+                }
+            }
+        }
     }
 
     /// Why it did not work. JSON for programs, on standard output like every result.
@@ -106,7 +136,8 @@ impl Output {
             (Failure::Config(report), Form::Text) => self.report(report),
             (Failure::Config(report), Form::Json) => self.json(&report.to_json()),
             (Failure::Failed(_) | Failure::Usage(_), Form::Text) => {
-                self.note(&format!("error: {}", clean(&failure.to_string())));
+                let words = format!("error: {}", clean(&failure.to_string()));
+                logging::note(self.notes, "ERROR", &words);
             }
             (Failure::Failed(message) | Failure::Usage(message), Form::Json) => {
                 self.json(&json!({ "ok": false, "error": message }));

@@ -51,20 +51,52 @@ impl Interrupts {
     }
 }
 
-/// For the gateway, which SIGHUP does not stop, unless it ran on a terminal that is gone now.
-pub async fn told_to_end(attended: Attended) {
-    let mut hangups = Hangups::listen();
-    let left_alone = async {
-        loop {
-            hangups.next().await;
-            if attended == Attended::Yes && !stderr().is_terminal() {
-                return;
+/// What ends the gateway, as often as it comes. SIGHUP does not, unless it ran on a terminal that is
+/// gone now.
+pub struct EndSignals {
+    terminates: Option<Signal>,
+    interrupts: Interrupts,
+    hangups: Hangups,
+    attended: Attended,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndSignal {
+    /// From whoever manages processes.
+    Terminate,
+    /// From whoever sits at the terminal, or sat there.
+    Interrupt,
+}
+
+impl EndSignals {
+    /// From now on, none of them ends the process by itself.
+    pub fn listen(attended: Attended) -> Self {
+        let terminates = signal(SignalKind::terminate()).ok();
+        Self { terminates, interrupts: Interrupts::listen(), hangups: Hangups::listen(), attended }
+    }
+
+    /// Cancel-safe: what comes between two calls is not lost.
+    pub async fn next(&mut self) -> EndSignal {
+        let Self { terminates, interrupts, hangups, attended } = self;
+        let terminated = async {
+            match terminates {
+                Some(terminates) => drop(terminates.recv().await),
+                None => std::future::pending().await,
             }
+        };
+        let left_alone = async {
+            loop {
+                hangups.next().await;
+                if *attended == Attended::Yes && !stderr().is_terminal() {
+                    return;
+                }
+            }
+        };
+        tokio::select! {
+            () = terminated => EndSignal::Terminate,
+            () = interrupts.next() => EndSignal::Interrupt,
+            () = left_alone => EndSignal::Interrupt,
         }
-    };
-    tokio::select! {
-        () = interrupted() => {}
-        () = left_alone => {}
     }
 }
 

@@ -2,9 +2,10 @@
 //! says, and when it is time for another one.
 
 use std::os::unix::fs::MetadataExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use tollgate_core::secret_values;
 use tollgate_engine::clock::{Clock as _, SystemClock};
 use tollgate_server::tls::Identity;
 
@@ -39,7 +40,11 @@ pub(super) async fn obtain(config: &Config) -> Result<Option<Identity>, Failure>
         None => Ok(None),
         Some(Tls::Files { cert, key }) => {
             let (cert, key) = (cert.clone(), key.clone());
-            let read = blocking(move || Identity::read(&cert, &key)).await;
+            let read = blocking(move || {
+                mask_key(&key);
+                Identity::read(&cert, &key)
+            });
+            let read = read.await;
             read.map(Some).map_err(|why| Failure::failed(format!("`tls`: {why}")))
         }
         Some(Tls::Local) => {
@@ -50,6 +55,16 @@ pub(super) async fn obtain(config: &Config) -> Result<Option<Identity>, Failure>
             blocking(move || LocalCa::obtain(&data, now)?.sign(&names, now)).await.map(Some)
         }
     }
+}
+
+/// A line of a key is enough to know it by.
+const LONG_LINE: usize = 40;
+
+/// Masks the lines of a private key, should anything ever repeat the file.
+fn mask_key(file: &Path) {
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    let lines = text.lines().filter(|line| line.len() >= LONG_LINE && !line.starts_with('-'));
+    secret_values::configure(lines);
 }
 
 impl Stamp {
@@ -86,7 +101,7 @@ impl Stamp {
     }
 }
 
-fn state(path: &std::path::Path) -> Option<State> {
+fn state(path: &Path) -> Option<State> {
     let found = path.metadata().ok()?;
     let changed = (found.ctime(), found.ctime_nsec());
     Some(State { bytes: found.len(), inode: found.ino(), changed })

@@ -16,6 +16,8 @@ pub enum Keys {
         /// Of a key, as `keys list` shows it
         name: String,
     },
+    /// Let this machine in without a key again, once all keys are revoked or lost
+    Open,
     /// Give a key another secret and print that, this once
     Rotate {
         /// Of a key, as `keys list` shows it

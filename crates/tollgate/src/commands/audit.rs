@@ -1,10 +1,12 @@
 //! `tollgate audit`: what was called and decided, by whom, and how it came out; `verify` recomputes
 //! the hashes by which the rows hold together.
 
-use serde_json::Value;
+use serde_json::{Value, json};
+use tollgate_core::turn::Principal;
 use tollgate_server::audit_csv as csv;
 
 use super::tools::{items, text, time};
+use crate::app::{self, Kept};
 use crate::cli::{Audit, AuditCommand, AuditFormat};
 use crate::config::Config;
 use crate::failure::Failure;
@@ -22,10 +24,15 @@ pub(super) async fn run(audit: &Audit, config: &Config, output: Output) -> Resul
         let message = "`verify` looks at all rows; leave the filters out";
         return Err(Failure::Usage(message.to_owned()));
     }
+    if audit.command == Some(AuditCommand::Acknowledge) {
+        return acknowledge(config, output).await;
+    }
     let gateway = Gateway::open_store(config).await?;
     let done = match audit.command {
         Some(AuditCommand::Verify) => verify(&gateway, output).await,
-        None => show(audit, &gateway, Printer::new(audit, output)).await,
+        Some(AuditCommand::Acknowledge) | None => {
+            show(audit, &gateway, Printer::new(audit, output)).await
+        }
     };
     gateway.close().await;
     done
@@ -38,6 +45,7 @@ async fn verify(gateway: &Gateway, output: Output) -> Result<(), Failure> {
         Form::Text => {
             let number = |key: &str| found[key].as_u64().unwrap_or_default();
             match found["broken"]["problem"].as_str() {
+                None if found["ok"] == false => {}
                 None => output.line(&format!(
                     "the audit trail is whole: {} up to {}, head {}",
                     counted(usize::try_from(number("rows")).unwrap_or(usize::MAX), "row"),
@@ -46,9 +54,27 @@ async fn verify(gateway: &Gateway, output: Output) -> Result<(), Failure> {
                 )),
                 Some(problem) => output.line(&format!("the audit trail is broken: {problem}")),
             }
+            for loss in items(&found, "losses") {
+                let when = loss["found"].as_str().unwrap_or("now");
+                let problem = text(loss, "problem");
+                output.line(&format!("the audit trail has lost rows (found {when}): {problem}"));
+            }
         }
     }
     if found["ok"] == true { Ok(()) } else { Err(Failure::Said) }
+}
+
+/// Works on the files themselves: whoever can write them is believed.
+async fn acknowledge(config: &Config, output: Output) -> Result<(), Failure> {
+    let Kept { ledger, .. } = app::kept(config).await?;
+    let losses = ledger.acknowledge_losses(&Principal::local()).await;
+    let losses = losses.map_err(|error| Failure::failed(error.to_string()))?;
+    match output.form {
+        Form::Json => output.json(&json!({ "acknowledged": losses.len() })),
+        Form::Text if losses.is_empty() => output.note("no loss was noted"),
+        Form::Text => losses.iter().for_each(|loss| output.note(&format!("acknowledged: {loss}"))),
+    }
+    Ok(())
 }
 
 async fn show(audit: &Audit, gateway: &Gateway, printer: Printer) -> Result<(), Failure> {

@@ -1,6 +1,7 @@
 //! `tollgate check`: all mistakes of a config, or that there are none.
 
 use serde_json::json;
+use tollgate_core::secret_values::MIN_BYTES;
 use tollgate_engine::builtin::table;
 
 use crate::cli::{Check, Options};
@@ -28,12 +29,19 @@ pub(super) fn run(
             report["servers"] = json!(loaded.config.settings.servers.len());
             report["agents"] = json!(loaded.config.settings.agents.len());
             report["left_out"] = json!(left_out(&loaded.config));
+            report["unmasked"] = json!(loaded.config.secrets.unfit);
             output.json(&report);
         }
         Form::Text => {
             output.report(&loaded.report);
             for flaw in left_out(&loaded.config) {
                 output.note(&format!("warning: left out: {}", clean(&flaw)));
+            }
+            for path in &loaded.config.secrets.unfit {
+                output.note(&format!(
+                    "warning: the value of `{path}` is too short or too common to be masked where it turns \
+                     up in results and logs; use one of at least {MIN_BYTES} characters"
+                ));
             }
             output.line(&summary(&loaded.config));
         }

@@ -11,7 +11,7 @@ use tollgate_core::call::{Kind, Request};
 use tollgate_core::id::ServerId;
 use tollgate_core::json::{self, Object};
 use tollgate_core::names::NamePattern;
-use tollgate_core::turn::{Principal, Turn};
+use tollgate_core::turn::{Actor, Principal, Turn};
 use tollgate_engine::caller::{Caller, Dialogue};
 use tollgate_engine::gate::{Asked, Gate};
 use tollgate_engine::settings::{
@@ -65,7 +65,7 @@ async fn call_everything(gate: &Gate, context: &Value, output: Output) -> Result
         Some((_, reason)) => return Err(Failure::failed(reason)),
         None => return Err(Failure::failed("the server is not configured")),
     }
-    let asked = Asked::by(Principal::local());
+    let asked = Asked::by(Actor::endless(Principal::local()));
     let turn = gate.turn(asked).map_err(|error| Failure::failed(error.to_string()))?;
     let client =
         ClientFacts { capabilities: Some(json::raw(CAPABILITIES.to_owned())), ..identity() };

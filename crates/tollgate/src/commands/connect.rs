@@ -135,7 +135,7 @@ fn shown(it: &Snippet) -> Value {
 
 fn print(snippet: &Snippet, target: &Target, output: Output) {
     if output.form == Form::Json {
-        output.json(&shown(snippet));
+        output.raw(&format!("{:#}\n", shown(snippet)));
         return;
     }
     if let Some(file) = &snippet.file {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use tollgate_core::turn::Principal;
+use tollgate_core::turn::{Actor, Principal};
 use tollgate_engine::calibration::Upkeep;
 use tollgate_engine::gate::Asked;
 use tollgate_server::{Client, serve_stdio};
@@ -15,7 +15,8 @@ use crate::failure::Failure;
 pub(super) async fn run(mcp: &Mcp, config: &Config) -> Result<(), Failure> {
     let narrow = mcp.filters.flags().read().map_err(|bad| Failure::Usage(bad.to_string()))?;
     let app = App::start(config, Upkeep::ByItself).await?;
-    let asked = Asked { agent: mcp.agent.as_deref(), ..Asked::by(Principal::local()) };
+    let asked =
+        Asked { agent: mcp.agent.as_deref(), ..Asked::by(Actor::endless(Principal::local())) };
     app.gate().turn(asked).map_err(|unknown| Failure::Usage(unknown.to_string()))?;
     // The first list should be whole; a client that asks earlier waits in the pipe.
     app.gate().settled().await;

@@ -7,8 +7,10 @@ use std::time::Duration;
 
 use tollgate_core::agent::Agent;
 use tollgate_core::budget::Limits;
+use tollgate_core::call::Mark;
 use tollgate_core::filter::House;
 use tollgate_core::id::AgentId;
+use tollgate_core::json::JsonBounds;
 use tollgate_core::names::NamePattern;
 use tollgate_engine::settings::{Approvals, Builtin, Settings};
 use tollgate_server::Memory;
@@ -17,7 +19,7 @@ use super::diagnostic::{Place, Problems};
 use super::raw::{Fields, Marked};
 use super::suggest::nearest;
 use super::wording::last;
-use super::{Config, Origin, Request};
+use super::{Config, Origin, Request, SecretValues};
 
 pub(super) mod access;
 pub(super) mod agent;
@@ -56,6 +58,7 @@ pub(super) fn check(
 ) -> Option<Config> {
     let listen = access::listen(fields, request, problems);
     let hosts = hosts::hosts(fields, listen, request, problems);
+    let trusted_proxies = hosts::trusted_proxies(fields, problems);
     let keys = access::keys(fields, problems);
     let auth = tokens::auth(fields, problems);
     let data = data(fields, request, problems);
@@ -89,6 +92,8 @@ pub(super) fn check(
         audit: audit::audit(fields),
         secrets,
         telemetry: telemetry::telemetry(fields),
+        trust: trust::usual(fields),
+        mark: trust::mark(fields, Mark::Off),
         environment,
         data: data.clone(),
         names: names?,
@@ -107,6 +112,7 @@ pub(super) fn check(
         origin,
         listen: listen?,
         hosts,
+        trusted_proxies,
         data,
         settings,
         front: front(fields),
@@ -118,6 +124,8 @@ pub(super) fn check(
         registry: registry?,
         keys,
         auth,
+        secret_files: Vec::new(),
+        secrets: SecretValues::default(),
     })
 }
 
@@ -146,13 +154,32 @@ fn front(fields: &Fields) -> tollgate_server::Limits {
         whole(key).map_or(usual, |most| u32::try_from(most).unwrap_or(u32::MAX))
     };
     let live_sessions = many("live_sessions", usual.live_sessions);
+    // Each session holds one; all that they leave are for requests.
+    let needed = usual.connections.max(live_sessions.saturating_add(usual.in_flight));
+    let connections = many("connections", needed);
+    let shutdown = fields.section("shutdown");
+    let seconds = |key: &str, usual: Duration| {
+        let given = shutdown.and_then(|section| section.whole(key));
+        given.map_or(usual, |it| Duration::from_secs(it.value))
+    };
     tollgate_server::Limits {
         in_flight: many("in_flight", usual.in_flight),
         per_key: some("per_key", usual.per_key),
         live_sessions,
         live_per_key: some("live_per_key", usual.live_per_key),
-        // Each session holds one; all that they leave are for requests.
-        connections: usual.connections.max(live_sessions.saturating_add(usual.in_flight)),
+        connections,
+        connections_per_address: many("connections_per_address", connections.div_ceil(2)),
+        sessions: many("sessions", usual.sessions),
+        sessions_per_key: many("sessions_per_key", usual.sessions_per_key),
+        sessions_per_address: many("sessions_per_address", usual.sessions_per_address),
+        streams: connections.div_ceil(2),
+        streams_per_key: some("streams_per_key", usual.streams_per_key),
+        grace: seconds("grace_s", usual.grace),
+        drain: seconds("drain_s", usual.drain),
+        json: JsonBounds {
+            values: many("json_values", usual.json.values),
+            depth: many("json_depth", usual.json.depth),
+        },
         memory: match whole("memory_mb") {
             None | Some(0) => Memory::of_control_group(),
             Some(megabytes) => Memory::limited(megabytes << 20),
@@ -172,8 +199,15 @@ fn approvals(fields: &Fields) -> Approvals {
 }
 
 fn limits(fields: &Fields) -> Limits {
-    let timeout = fields.section("limits").and_then(|limits| limits.whole("timeout_ms"));
-    timeout.map_or_else(Limits::default, |timeout| Limits { global: milliseconds(timeout) })
+    let section = fields.section("limits");
+    let whole = |key: &str| section.and_then(|limits| limits.whole(key));
+    let usual = Limits::default();
+    Limits {
+        global: whole("timeout_ms").map_or(usual.global, milliseconds),
+        argument_values: whole("argument_values").map_or(usual.argument_values, |most| {
+            usize::try_from(most.value).unwrap_or(usize::MAX)
+        }),
+    }
 }
 
 fn data(fields: &Fields, request: &Request, problems: &mut Problems) -> PathBuf {

@@ -3,6 +3,10 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
+use std::ops::Range;
+
+use super::hidden;
+use super::secrets::SecretValues;
 
 /// More mistakes than this are not one file's, but the wrong file.
 const MOST: usize = 200;
@@ -59,6 +63,10 @@ impl Diagnostic {
 pub(super) struct Problems {
     list: Vec<Diagnostic>,
     secrets: Vec<Span>,
+    /// The secrets that were read so far, by value.
+    pub(super) values: SecretValues,
+    /// Whether the text could be read as YAML, so that its secrets are known.
+    pub(super) is_read: bool,
 }
 
 impl Problems {
@@ -110,6 +118,19 @@ impl Problems {
                 overwrite(line, from, to);
             }
         }
+        let matcher = self.values.matcher();
+        for (number, line) in &mut lines {
+            let text = String::from_iter(line.iter());
+            let mut parts: Vec<Range<usize>> = matcher.find(text.as_bytes()).collect();
+            if !self.is_read {
+                parts.extend(hidden::secret_parts(source, *number));
+            }
+            overwrite_parts(line, &text, &parts);
+        }
+        for found in &mut diagnostics {
+            let texts = found.help.iter_mut().chain([&mut found.message]);
+            texts.for_each(|text| *text = matcher.mask(text).into_owned());
+        }
         let lines = lines.into_iter().map(|(at, line)| (at, String::from_iter(line))).collect();
         Report { file: file.to_owned(), lines, diagnostics }
     }
@@ -145,6 +166,20 @@ impl Report {
         problems.into_report(file, "")
     }
 
+    /// One line per mistake, each with the level that a log gives it.
+    pub fn lines_with_levels(&self) -> Vec<(&'static str, String)> {
+        let line = |found: &Diagnostic| {
+            let level = match found.severity {
+                Severity::Error => "ERROR",
+                Severity::Warning => "WARN",
+            };
+            let one = Self { diagnostics: vec![found.clone()], ..self.clone() };
+            let help: String = found.help.iter().map(|help| format!("; {help}")).collect();
+            (level, format!("{one}{help}"))
+        };
+        self.diagnostics.iter().map(line).collect()
+    }
+
     pub fn count(&self, severity: Severity) -> usize {
         self.diagnostics.iter().filter(|found| found.severity == severity).count()
     }
@@ -175,6 +210,18 @@ fn trim(span: &mut Span, line: &[char]) {
         && line.get(span.end_column - 2).is_none_or(|c| c.is_whitespace())
     {
         span.end_column -= 1;
+    }
+}
+
+/// The same for parts that are given in bytes of the line as it was read.
+fn overwrite_parts(line: &mut [char], text: &str, parts: &[Range<usize>]) {
+    if parts.is_empty() {
+        return;
+    }
+    let starts: Vec<usize> = text.char_indices().map(|(at, _)| at).collect();
+    let column = |byte: usize| starts.partition_point(|start| *start < byte) + 1;
+    for part in parts {
+        overwrite(line, column(part.start), column(part.end));
     }
 }
 

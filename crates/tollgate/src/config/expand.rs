@@ -1,8 +1,13 @@
 //! `${NAME}`, `${NAME:-default}` and `${file:/path}` in texts of the config. Nothing nests, and
 //! what comes out is never looked at again; `$${` stands for `${`.
 
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::fmt;
 use std::io;
+use std::path::PathBuf;
+
+use tollgate_core::secret_values;
 
 /// Where variables and secret files come from: the process, or a table in tests.
 pub trait Environment {
@@ -33,6 +38,33 @@ impl Environment for Process {
             return Err(io::Error::other("larger than 64 KiB"));
         }
         std::fs::read_to_string(path)
+    }
+}
+
+/// Notes the files that are asked for: they are secrets of the gateway.
+pub(super) struct Recording<'a> {
+    from: &'a dyn Environment,
+    files: RefCell<BTreeSet<PathBuf>>,
+}
+
+impl<'a> Recording<'a> {
+    pub(super) fn of(from: &'a dyn Environment) -> Self {
+        Self { from, files: RefCell::default() }
+    }
+
+    pub(super) fn into_files(self) -> Vec<PathBuf> {
+        self.files.into_inner().into_iter().collect()
+    }
+}
+
+impl Environment for Recording<'_> {
+    fn variable(&self, name: &str) -> Option<String> {
+        self.from.variable(name)
+    }
+
+    fn file(&self, path: &str) -> io::Result<String> {
+        self.files.borrow_mut().insert(PathBuf::from(path));
+        self.from.file(path)
     }
 }
 
@@ -128,6 +160,17 @@ fn value(inside: &str, environment: &dyn Environment) -> Result<String, Bad> {
 pub fn is_reference(text: &str) -> bool {
     let inside = text.strip_prefix("${").and_then(|rest| rest.strip_suffix('}'));
     inside.is_some_and(|name| is_name(name) || name.starts_with("file:/"))
+}
+
+/// The name of the secret that a text is nothing but a reference to. What is in a file of its own is
+/// one, whatever the file is called.
+pub(super) fn secret_reference(text: &str) -> Option<&str> {
+    let inside = text.strip_prefix("${")?.strip_suffix('}')?;
+    if inside.starts_with("file:") {
+        return Some("secret file");
+    }
+    let (name, _) = with_default(inside);
+    (is_name(name) && secret_values::sounds_secret(name)).then_some(name)
 }
 
 /// The variables that a text refers to, each with its default; also where `$${` only looks like it.

@@ -35,7 +35,10 @@ pub fn manual() -> String {
         seen.push(section.title);
         write_section(section, &mut text);
         open.extend(section.keys.iter().rev().filter_map(|key| match &key.kind {
-            Kind::Section(inner) | Kind::Named(inner) | Kind::Entries(inner) => Some(*inner),
+            Kind::Section(inner)
+            | Kind::SectionOr(inner, _)
+            | Kind::Named(inner)
+            | Kind::Entries(inner) => Some(*inner),
             _ => None,
         }));
     }
@@ -78,6 +81,7 @@ fn describe(kind: &Kind) -> String {
         Kind::List(inner) => format!("list of {}", describe(inner)),
         Kind::Table(inner) => format!("map of names to {}", describe(inner)),
         Kind::Section(_) => "map, below".to_owned(),
+        Kind::SectionOr(_, word) => format!("map, below, or `{word}`"),
         Kind::Named(_) => "map by name, below".to_owned(),
         Kind::Entries(_) => "list of maps, below".to_owned(),
         Kind::Json => "map".to_owned(),

@@ -10,10 +10,12 @@ use std::path::Path;
 use ring::hmac;
 use ring::rand::SystemRandom;
 use serde_json::{Map, Value};
+use tollgate_core::secret_values::MASK as MASKED_VALUE;
 
 use super::diagnostic::{Place, Problems, Report, Span};
 use super::edit::layout::{self, Node, Pair, Shape};
 use super::edit::yaml::quoted;
+use super::secrets::SecretValues;
 use super::table::{Kind, Section, TOP, Text};
 use super::{expand, tree};
 
@@ -46,6 +48,7 @@ impl Masks {
 
     /// The text as it is to be saved: secrets that were covered are taken from `old`.
     pub fn uncover(&self, file: &Path, text: &str, old: &str) -> Result<String, Report> {
+        refuse_masked(file, text, old)?;
         let known = self.known(file, old);
         let mut problems = Problems::default();
         let mut splices = Vec::new();
@@ -79,6 +82,7 @@ impl Masks {
         keys: &mut Map<String, Value>,
         old: &str,
     ) -> Result<(), Report> {
+        refuse_masked(file, &Value::Object(keys.clone()).to_string(), old)?;
         let known = self.known(file, old);
         let mut strange = None;
         for value in keys.values_mut() {
@@ -112,6 +116,18 @@ impl Default for Masks {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// A secret that stands where none is expected, such as in a comment, was masked by its value when the
+/// text was shown. Nobody can say any more which one it was, and it must not be lost by saving.
+fn refuse_masked(file: &Path, text: &str, old: &str) -> Result<(), Report> {
+    if !text.contains(MASKED_VALUE) || old.contains(MASKED_VALUE) {
+        return Ok(());
+    }
+    let why = format!(
+        "`{MASKED_VALUE}` stands for a secret that is not known here; write the secret itself, or better a reference: `${{NAME}}`"
+    );
+    Err(Report::about(&file.display().to_string(), why))
 }
 
 /// In every text of it, however deep; `strange` is one that covers nothing.
@@ -204,6 +220,12 @@ impl<'a> Search<'a> {
     }
 
     fn value(&mut self, pair: &'a Pair, kind: &'static Kind) {
+        match kind {
+            Kind::Words => return self.words(&pair.value),
+            Kind::List(_) if pair.key == "args" => return self.words(&pair.value),
+            Kind::Text(Text::Plain) => return self.address(&pair.value),
+            _ => {}
+        }
         if !kind.holds_secrets() {
             return;
         }
@@ -212,7 +234,9 @@ impl<'a> Search<'a> {
             (Kind::Table(inner), Shape::Map(_, pairs)) => {
                 pairs.iter().for_each(|pair| self.value(pair, inner));
             }
-            (Kind::Section(section), Shape::Map(..)) => self.section(&pair.value, section),
+            (Kind::Section(section) | Kind::SectionOr(section, _), Shape::Map(..)) => {
+                self.section(&pair.value, section)
+            }
             (Kind::Named(section), Shape::Map(_, pairs)) => {
                 for pair in pairs {
                     self.inner(&pair.value, section);
@@ -226,6 +250,52 @@ impl<'a> Search<'a> {
             // Found where it is typed.
             (_, Shape::Alias(_)) => {}
             _ => self.everything_in(pair),
+        }
+    }
+
+    /// Words of a command that are secret; of a command in one text the whole of it.
+    fn words(&mut self, node: &'a Node) {
+        let found = |words: &[String]| SecretValues::default().note_words(words);
+        match &node.shape {
+            Shape::Scalar(said) => {
+                let words = shell_words::split(said).unwrap_or_default();
+                if found(&words).contains(&true) || is_covered(said) {
+                    self.hide(node, said);
+                }
+            }
+            Shape::List(_, items) => {
+                let text = |item: &Node| match &item.shape {
+                    Shape::Scalar(said) => said.clone(),
+                    _ => String::new(),
+                };
+                let words: Vec<String> = items.iter().map(text).collect();
+                for (item, is_secret) in items.iter().zip(found(&words)) {
+                    match &item.shape {
+                        Shape::Scalar(said) if is_secret || is_covered(said) => {
+                            self.hide(item, said)
+                        }
+                        _ => {}
+                    }
+                }
+            }
+            Shape::Alias(_) | Shape::Map(..) => {}
+        }
+    }
+
+    /// An address with a password or a token in it.
+    fn address(&mut self, node: &'a Node) {
+        let Shape::Scalar(said) = &node.shape else { return };
+        let mut values = SecretValues::default();
+        values.note_url(said);
+        if !values.is_empty() || is_covered(said) {
+            self.hide(node, said);
+        }
+    }
+
+    /// What has references in it says where secrets are, not what they are.
+    fn hide(&mut self, node: &'a Node, said: &str) {
+        if !expand::has_variable(said) {
+            self.found.push(Found { at: node.from..node.to, said: said.to_owned() });
         }
     }
 

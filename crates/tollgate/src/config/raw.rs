@@ -117,6 +117,11 @@ impl Fields {
         })
     }
 
+    /// Whether a word stands in the place of the section.
+    pub(super) fn is_word(&self, key: &str) -> bool {
+        self.item(key).is_some_and(|item| matches!(item.value, Value::Text(_)))
+    }
+
     pub(super) fn named(&self, key: &str) -> &[(Marked<String>, Self)] {
         self.item(key).map_or(&[], |item| match &item.value {
             Value::Named(entries) => entries.as_slice(),

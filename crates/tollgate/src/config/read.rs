@@ -81,6 +81,16 @@ impl Reader<'_> {
             Kind::List(inner) => self.list(node, inner, path),
             Kind::Table(inner) => self.table(node, inner, path),
             Kind::Section(section) => self.section(node, section, path).map(Value::Section),
+            Kind::SectionOr(_, word) if is_word(node, word) => {
+                Some(Value::Text((*word).to_owned()))
+            }
+            Kind::SectionOr(section, _) => match node.data {
+                Data::Map(_) => self.section(node, section, path).map(Value::Section),
+                Data::Scalar { .. } | Data::List(_) => {
+                    self.mismatch(node, kind, path);
+                    None
+                }
+            },
             Kind::Named(section) => self.named(node, section, path).map(Value::Named),
             Kind::Entries(section) => self.entries(node, section, path),
             Kind::Json => Some(Value::Json(json::from_node(node))),
@@ -106,7 +116,14 @@ impl Reader<'_> {
             self.prose(node, typed, path);
             return Some(typed.clone());
         }
-        self.expanded(node.at, typed, path)
+        let value = self.expanded(node.at, typed, path)?;
+        let values = &mut self.problems.values;
+        match (text, expand::secret_reference(typed)) {
+            (_, Some(name)) => values.note(name, &value),
+            (Text::Secret, None) => values.note(path, &value),
+            (Text::Plain | Text::Prose, None) => values.note_url(&value),
+        }
+        Some(value)
     }
 
     fn prose(&mut self, node: &Node, typed: &str, path: &str) {
@@ -230,7 +247,20 @@ impl Reader<'_> {
         };
         let words: Vec<Option<String>> =
             typed.iter().map(|(word, at)| self.expanded(*at, word, path)).collect();
-        words.into_iter().collect()
+        let words: Vec<String> = words.into_iter().collect::<Option<_>>()?;
+        for ((typed, _), word) in typed.iter().zip(&words) {
+            if let Some(name) = expand::secret_reference(typed) {
+                self.problems.values.note(name, word);
+            }
+        }
+        let secret = self.problems.values.note_words(&words);
+        for ((word, at), is_secret) in typed.iter().zip(secret) {
+            let is_own = matches!(node.data, Data::List(_)) && !expand::is_reference(word);
+            if is_secret && is_own {
+                self.problems.hide(*at);
+            }
+        }
+        Some(words)
     }
 
     fn list(&mut self, node: &Node, inner: &'static Kind, path: &str) -> Option<Value> {
@@ -243,8 +273,26 @@ impl Reader<'_> {
             return None;
         };
         let inside = format!("{path}[]");
-        let read = items.iter().filter_map(|item| self.value(item, inner, &inside)).collect();
+        let read: Vec<Item> =
+            items.iter().filter_map(|item| self.value(item, inner, &inside)).collect();
+        if last(path) == "args" {
+            self.hide_arguments(&read);
+        }
         Some(Value::List(read))
+    }
+
+    /// What stands behind a flag that is named like a secret.
+    fn hide_arguments(&mut self, read: &[Item]) {
+        let text = |item: &Item| match &item.value {
+            Value::Text(text) => text.clone(),
+            _ => String::new(),
+        };
+        let words: Vec<String> = read.iter().map(text).collect();
+        for (item, is_secret) in read.iter().zip(self.problems.values.note_words(&words)) {
+            if is_secret {
+                self.problems.hide(item.at);
+            }
+        }
     }
 
     fn table(&mut self, node: &Node, inner: &'static Kind, path: &str) -> Option<Value> {
@@ -422,4 +470,8 @@ fn kind_of(text: Text) -> &'static Kind {
         Text::Prose => &Kind::Text(Text::Prose),
         Text::Secret => &Kind::Text(Text::Secret),
     }
+}
+
+fn is_word(node: &Node, word: &str) -> bool {
+    matches!(&node.data, Data::Scalar { text, .. } if text == word)
 }

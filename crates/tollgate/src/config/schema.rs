@@ -63,6 +63,9 @@ fn kind(of: &Kind, definitions: &mut Map<String, Value>) -> Value {
             json!({ "type": ["object", "null"], "additionalProperties": kind(inner, definitions) })
         }
         Kind::Section(inner) => json!({ "$ref": define(inner, Form::Plain, definitions) }),
+        Kind::SectionOr(inner, word) => json!({
+            "anyOf": [{ "$ref": define(inner, Form::Plain, definitions) }, { "const": word }],
+        }),
         Kind::Named(inner) => {
             let by_name = define(inner, Form::Plain, definitions);
             let in_list = define(inner, Form::WithName, definitions);

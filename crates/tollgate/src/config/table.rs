@@ -60,6 +60,8 @@ pub(super) enum Kind {
     /// Names of the user's own, each with such a value.
     Table(&'static Self),
     Section(&'static Section),
+    /// A section, or this word in its place.
+    SectionOr(&'static Section, &'static str),
     /// Names of the user's own, each with such a section; or a list whose entries have a `name`.
     Named(&'static Section),
     /// A list of such sections.
@@ -122,6 +124,12 @@ pub(super) const TOP: Section = Section {
             "the address of `listen`",
             "Names and addresses, beside loopback, under which clients may ask. Others get 403",
         ),
+        key(
+            "trusted_proxies",
+            PLAINS,
+            "none",
+            "Addresses and networks (`10.0.0.7`, `10.0.0.0/8`, `fd00::/8`) of proxies before the gateway. Only what they say in `x-forwarded-for` or `forwarded` counts as a client's address, for limits per address, the log and the audit trail",
+        ),
         key("environment", PLAIN, "default", "Measurements are kept per environment"),
         key("data", PLAIN, "./.tollgate", "Directory for what outlasts the process; created"),
         key(
@@ -153,6 +161,12 @@ pub(super) const TOP: Section = Section {
             Kind::Section(&LIMITS),
             "see there",
             "What holds for every call and every request",
+        ),
+        key(
+            "shutdown",
+            Kind::Section(&SHUTDOWN),
+            "see there",
+            "How the gateway ends when it is told to (SIGTERM)",
         ),
         key(
             "approvals",
@@ -310,6 +324,12 @@ const LIMITS: Section = Section {
             "Of those, requests of one key; more get 429",
         ),
         key(
+            "streams_per_key",
+            whole(1, 1_000_000, "streams"),
+            "1000",
+            "Streams on which one key listens for changes; more get 429. All keys together have half of `connections`",
+        ),
+        key(
             "live_sessions",
             whole(1, 1_000_000, "sessions"),
             "2000",
@@ -322,10 +342,77 @@ const LIMITS: Section = Section {
             "Of those, sessions of one key; more get 429",
         ),
         key(
+            "connections",
+            whole(16, 1_000_000, "connections"),
+            "4096, or what live sessions need",
+            "Connections that are served at the same time. The oldest idle one makes room for a new one; if all are busy, it gets 503",
+        ),
+        key(
+            "connections_per_address",
+            whole(16, 1_000_000, "connections"),
+            "half of `connections`",
+            "Of those, connections of one address. Addresses of this machine have no limit of their own",
+        ),
+        key(
+            "sessions",
+            whole(1, 10_000_000, "sessions"),
+            "10000",
+            "Sessions of MCP clients that need one (before 2026-07-28). The oldest idle one of whoever has most makes room",
+        ),
+        key(
+            "sessions_per_key",
+            whole(1, 10_000_000, "sessions"),
+            "1000",
+            "Of those, sessions of one key. Its oldest idle one makes room; if all are in use, it gets 429",
+        ),
+        key(
+            "sessions_per_address",
+            whole(1, 10_000_000, "sessions"),
+            "5000",
+            "Of those, sessions of one address; the same",
+        ),
+        key(
+            "json_values",
+            whole(1_000, 10_000_000, "values"),
+            "400000",
+            "JSON values in the body of one request or in one message; more get 413. Each costs up to 250 bytes while it is read",
+        ),
+        key(
+            "json_depth",
+            whole(8, 128, "levels"),
+            "128",
+            "Of lists and objects in one another; deeper ones get 400",
+        ),
+        key(
+            "argument_values",
+            whole(100, 10_000_000, "values"),
+            "100000",
+            "JSON values in the arguments of one call; more are refused as wrong parameters",
+        ),
+        key(
             "memory_mb",
             whole(0, 1_048_576, "megabytes"),
             "0: what the control group allows, if anything",
-            "At 80 % of it idle sessions end and no streams and live sessions begin, at 90 % requests get 503, at 95 % connections are refused",
+            "At 80 % of it idle sessions end and no streams and live sessions begin, at 90 % requests get 503, at 95 % connections are refused. An eighth of it is for bodies of requests that are being answered; those for which there is no room within two seconds get 503",
+        ),
+    ],
+    elsewhere: &[],
+};
+
+const SHUTDOWN: Section = Section {
+    title: "shutdown",
+    keys: &[
+        key(
+            "grace_s",
+            whole(0, 3_600, "seconds"),
+            "2",
+            "So long `/readyz` says `stopping` and requests are still answered, each with `connection: close`. Ctrl-C skips it",
+        ),
+        key(
+            "drain_s",
+            whole(0, 3_600, "seconds"),
+            "30",
+            "So long after that calls and live turns that run may take to end; new requests get 503",
         ),
     ],
     elsewhere: &[],
@@ -365,7 +452,12 @@ impl Kind {
     pub(super) fn is_collection(&self) -> bool {
         matches!(
             self,
-            Self::List(_) | Self::Table(_) | Self::Section(_) | Self::Named(_) | Self::Entries(_)
+            Self::List(_)
+                | Self::Table(_)
+                | Self::Section(_)
+                | Self::SectionOr(..)
+                | Self::Named(_)
+                | Self::Entries(_)
         )
     }
 
@@ -373,9 +465,10 @@ impl Kind {
         match self {
             Self::Text(text) => *text == Text::Secret,
             Self::List(inner) | Self::Table(inner) => inner.holds_secrets(),
-            Self::Section(section) | Self::Named(section) | Self::Entries(section) => {
-                section.keys.iter().any(|key| key.kind.holds_secrets())
-            }
+            Self::Section(section)
+            | Self::SectionOr(section, _)
+            | Self::Named(section)
+            | Self::Entries(section) => section.keys.iter().any(|key| key.kind.holds_secrets()),
             Self::Flag | Self::Whole(_) | Self::Choice(_) | Self::Words | Self::Json => false,
         }
     }

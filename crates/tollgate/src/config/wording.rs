@@ -8,7 +8,7 @@ pub(super) fn better_place(key: &str, section: &Section, near: Option<&str>) -> 
         return Some((*help).to_owned());
     }
     let child = section.keys.iter().find(|inner| match inner.kind {
-        Kind::Section(section) => section.key(key).is_some(),
+        Kind::Section(section) | Kind::SectionOr(section, _) => section.key(key).is_some(),
         _ => false,
     });
     if let Some(child) = child {
@@ -30,6 +30,7 @@ pub(super) fn describe(kind: &Kind) -> String {
         Kind::List(_) => "a list".to_owned(),
         Kind::Table(_) => "a map of names and texts".to_owned(),
         Kind::Section(_) => "a map".to_owned(),
+        Kind::SectionOr(_, word) => format!("a map, or `{word}`"),
         Kind::Named(_) => "a map of names, or a list of entries with a `name`".to_owned(),
         Kind::Entries(_) => "a list of maps".to_owned(),
         Kind::Json => "a value".to_owned(),

@@ -84,6 +84,10 @@ impl Remote {
         let request = Request::get("/healthz").body(Bytes::new()).ok()?;
         let answer =
             tokio::time::timeout(LOOK, self.exchange(request, &mut |_| ())).await.ok()?.ok()?;
+        // A port that serves HTTPS answers plain probes as well, and nothing else.
+        if answer.headers().get("x-tollgate-scheme").is_some_and(|scheme| scheme != self.scheme) {
+            return None;
+        }
         let said: Value = serde_json::from_slice(answer.body()).ok()?;
         said.get("tollgate")?;
         Some(self)

@@ -4,6 +4,7 @@
 use std::fmt::Write as _;
 
 use tollgate_core::json::push_string;
+use tollgate_core::secret_values;
 
 /// A message: its fields, in any order.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -83,7 +84,7 @@ const THIRTY_TWO: u32 = 5;
 impl Value {
     fn write_protobuf(&self, number: u32, out: &mut Vec<u8>) {
         match self {
-            Self::Text(text) => sized(out, number, text.as_bytes()),
+            Self::Text(text) => sized(out, number, secret_values::mask(text).as_bytes()),
             Self::Id(bytes) => sized(out, number, bytes),
             Self::Flag(flag) => {
                 tag(out, number, VARINT);
@@ -129,7 +130,7 @@ impl Value {
 
     fn write_json(&self, out: &mut String) {
         match self {
-            Self::Text(text) => push_string(out, text),
+            Self::Text(text) => push_string(out, &secret_values::mask(text)),
             Self::Id(bytes) => {
                 out.push('"');
                 for byte in bytes {

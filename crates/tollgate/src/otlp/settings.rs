@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use http::{HeaderMap, HeaderName, HeaderValue, Uri};
 use tollgate_core::secret::Secret;
+use tollgate_core::secret_values::{self, Judgement};
 
 use super::histogram;
 use super::resource::pairs;
@@ -238,6 +239,10 @@ impl Said<'_> {
         for (name, value) in pairs {
             let name = HeaderName::try_from(name.to_lowercase())
                 .map_err(|_| format!("`{from}`: `{name}` is no name of a header"))?;
+            // From the environment, perhaps, where no config was asked.
+            if secret_values::judge(name.as_str(), &value) == Judgement::Masked {
+                secret_values::configure([&*value]);
+            }
             let mut value = HeaderValue::try_from(value)
                 .map_err(|_| format!("`{from}`: the value of `{name}` cannot be sent"))?;
             value.set_sensitive(true);

@@ -1,6 +1,8 @@
 //! What a new config means for a gateway that runs: what it changes, what has to wait for the
 //! next start, and what cannot be.
 
+use std::time::Duration;
+
 use tollgate_core::id::ServerId;
 use tollgate_engine::Turnover;
 use tollgate_llm::settings::{Embedding, Provider};
@@ -28,14 +30,33 @@ impl Fixed {
             ("memory.embedding", meanings(now) != meanings(next)),
             ("limits.in_flight", now.front.in_flight != next.front.in_flight),
             ("limits.per_key", now.front.per_key != next.front.per_key),
+            ("limits.streams_per_key", now.front.streams_per_key != next.front.streams_per_key),
             ("limits.live_sessions", now.front.live_sessions != next.front.live_sessions),
             ("limits.live_per_key", now.front.live_per_key != next.front.live_per_key),
+            ("limits.connections", now.front.connections != next.front.connections),
+            ("limits.sessions", now.front.sessions != next.front.sessions),
+            ("limits.sessions_per_key", now.front.sessions_per_key != next.front.sessions_per_key),
+            (
+                "limits.sessions_per_address",
+                now.front.sessions_per_address != next.front.sessions_per_address,
+            ),
+            (
+                "limits.connections_per_address",
+                now.front.connections_per_address != next.front.connections_per_address,
+            ),
+            ("shutdown", shutdown(now) != shutdown(next)),
+            ("limits.json_values", now.front.json.values != next.front.json.values),
+            ("limits.json_depth", now.front.json.depth != next.front.json.depth),
             ("limits.memory_mb", now.front.memory != next.front.memory),
             ("telemetry", now.otlp != next.otlp),
             ("environment", now.settings.environment != next.settings.environment),
         ];
         changed.into_iter().filter(|(_, is)| *is).map(|(key, _)| key.to_owned()).collect()
     }
+}
+
+fn shutdown(config: &Config) -> (Duration, Duration) {
+    (config.front.grace, config.front.drain)
 }
 
 /// Where meanings of texts come from: the model, and the provider that serves it.

@@ -2,12 +2,13 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 use std::collections::HashSet;
+use std::hash::{BuildHasher as _, RandomState};
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -89,53 +90,97 @@ fn lines(run: &Run) -> Vec<Value> {
     run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
 }
 
+/// So often is a gateway killed; `TOLLGATE_KILLS=N` says otherwise, and `TOLLGATE_SOAK` means 200.
+fn kills() -> usize {
+    let number = std::env::var_os("TOLLGATE_KILLS");
+    let number = number.map(|number| number.into_string().unwrap().parse().unwrap());
+    number.unwrap_or_else(|| if is_soak() { 200 } else { 12 })
+}
+
+#[expect(clippy::disallowed_methods, reason = "measures from outside")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+fn is_soak() -> bool {
+    std::env::var_os("TOLLGATE_SOAK").is_some()
+}
+
+/// One trail is killed so often before it is looked through.
+const KILLS_OF_A_TRAIL: usize = 12;
+/// Rows of one run.
+const MAX_ROWS: usize = 10_000;
+
 /// whatever was answered is in the trail, and the trail holds together.
 #[test]
 fn r_25_no_answered_call_is_lost_by_a_kill() {
-    let folder = folder(&json!({}));
-    let numbers = AtomicUsize::new(0);
-    let mut answered = HashSet::new();
-    for round in 0..20_u64 {
-        // A slow machine answers little in each of them.
-        if round >= 12 && answered.len() > 20 {
-            break;
+    let (mut left, mut answered, mut starts) = (kills(), 0, Vec::new());
+    let begun = left;
+    while left > 0 {
+        let folder = folder(&json!({}));
+        let (numbers, mut of_trail) = (AtomicUsize::new(0), HashSet::new());
+        for _ in 0..left.min(KILLS_OF_A_TRAIL) {
+            let began = now();
+            let gateway = Gateway::start(folder.path());
+            starts.push(began.elapsed());
+            of_trail.extend(calls_until_killed(&gateway, &numbers, left));
+            left -= 1;
         }
-        let gateway = Gateway::start(folder.path());
-        let stop = AtomicBool::new(false);
-        std::thread::scope(|threads| {
-            let client = || {
-                let mut answered = Vec::new();
-                while !stop.load(Ordering::Relaxed) {
-                    let number = numbers.fetch_add(1, Ordering::Relaxed);
-                    match gateway.write(&arguments(number)) {
-                        Some(true) => answered.push(number),
-                        Some(false) => {}
-                        None => break,
-                    }
-                }
-                answered
-            };
-            let clients: Vec<_> = (0..4).map(|_| threads.spawn(client)).collect();
-            std::thread::sleep(Duration::from_millis(40 + 37 * round));
-            let pid = gateway.process.id().to_string();
-            assert!(Command::new("kill").args(["-9", &pid]).status().unwrap().success());
-            stop.store(true, Ordering::Relaxed);
-            answered.extend(clients.into_iter().flat_map(|client| client.join().unwrap()));
-        });
+        check_trail(folder.path(), &of_trail);
+        answered += of_trail.len();
     }
-    assert!(answered.len() > 20, "only {} calls were answered", answered.len());
-    let rows =
-        lines(&tollgate(folder.path(), &["audit", "--format", "jsonl", "--tool", "write_*"]));
+    starts.sort_unstable();
+    let (middle, last) = (starts[starts.len() / 2], starts[starts.len() - 1]);
+    let _ = writeln!(
+        std::io::stderr(),
+        "{begun} kills, {answered} answered calls, start {middle:?} (p50), {last:?} (max)"
+    );
+    assert!(answered > 20, "only {answered} calls were answered");
+    assert!(!is_soak() || middle <= Duration::from_secs(1), "a start takes {middle:?}");
+}
+
+/// The numbers of the calls that were answered before the gateway was killed, at some moment.
+fn calls_until_killed(gateway: &Gateway, numbers: &AtomicUsize, round: usize) -> Vec<usize> {
+    let (stop, first) = (AtomicBool::new(false), numbers.load(Ordering::Relaxed));
+    std::thread::scope(|threads| {
+        let client = || {
+            let mut answered = Vec::new();
+            while !stop.load(Ordering::Relaxed) {
+                let number = numbers.fetch_add(1, Ordering::Relaxed);
+                if number - first >= MAX_ROWS {
+                    break;
+                }
+                match gateway.write(&arguments(number)) {
+                    Some(true) => answered.push(number),
+                    Some(false) => {}
+                    None => break,
+                }
+            }
+            answered
+        };
+        let clients: Vec<_> = (0..4).map(|_| threads.spawn(client)).collect();
+        let random = RandomState::new().hash_one(round);
+        std::thread::sleep(Duration::from_micros(40_000 + random % 500_000));
+        let pid = gateway.process.id().to_string();
+        assert!(Command::new("kill").args(["-9", &pid]).status().unwrap().success());
+        stop.store(true, Ordering::Relaxed);
+        clients.into_iter().flat_map(|client| client.join().unwrap()).collect()
+    })
+}
+
+/// All of them are there, none is torn, and the file is sound.
+fn check_trail(folder: &Path, answered: &HashSet<usize>) {
+    let rows = lines(&tollgate(folder, &["audit", "--format", "jsonl", "--tool", "write_*"]));
     let kept: HashSet<&str> =
         rows.iter().filter_map(|row| row["arguments_hash"].as_str()).collect();
-    for number in &answered {
+    for number in answered {
         let hash = hex(&Sum::default().with(arguments(*number)).finish());
         assert!(kept.contains(hash.as_str()), "call {number} was answered and is not in the trail");
     }
-    let verified = tollgate(folder.path(), &["audit", "verify"]);
+    let verified = tollgate(folder, &["audit", "verify"]);
     assert_eq!(verified.code, Some(0), "{} {}", verified.stdout, verified.stderr);
     assert!(verified.stdout.contains("the audit trail is whole"), "{}", verified.stdout);
-    let file = folder.path().join(".tollgate/tollgate.db");
+    let file = folder.join(".tollgate/tollgate.db");
     let checked: String = rusqlite::Connection::open(file)
         .unwrap()
         .query_row("PRAGMA integrity_check", [], |row| row.get(0))

@@ -122,7 +122,8 @@ fn nothing_is_served_without_the_certificate_that_the_config_names() {
 #[test]
 fn commands_of_this_machine_need_no_key_without_a_gateway() {
     let folder = TempDir::new().unwrap();
-    let config = "listen: 127.0.0.1:0\nkeys: [{ name: a, key: caller-0123456789, rights: [] }]\n";
+    let config =
+        "listen: 127.0.0.1:0\nkeys: [{ name: a, key: caller-0123456789abcdef, rights: [] }]\n";
     fs::write(folder.path().join("tollgate.yaml"), config).unwrap();
     let run = tollgate(folder.path(), &["call", "roll", "expression=1d1", "--tier", "fast"]);
     assert_eq!(run.code, Some(0), "{}", run.stderr);

@@ -1,14 +1,16 @@
 //! S-05: an evil server behind the real gateway, and what it can do there.
+#![expect(clippy::print_stderr, reason = "figures for whoever measures")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 use std::fs;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::served::{Gateway, Python};
+use crate::served::{Gateway, Python, soak_or};
 
 const DENIED: &str = "PermissionError";
 
@@ -130,7 +132,7 @@ fn s_05_memory_and_privileges_of_an_evil_server_are_bounded() {
 fn s_05_a_fork_bomb_is_bounded() {
     let order = json!({"limits": {"memory_bytes": null, "cpu_seconds": null, "open_files": null,
         "processes": 8, "file_bytes": null}, "privileges": "Frozen", "network": "Allow",
-        "files": null});
+        "files": null, "closed": []});
     let bomb = "i=0; while [ $i -lt 500 ]; do sleep 2 & i=$((i + 1)); done; echo unbounded";
     let is_root = fs::metadata("/proc/self").unwrap().uid() == 0;
     let user: &[&str] = match is_root {
@@ -145,6 +147,49 @@ fn s_05_a_fork_bomb_is_bounded() {
         .unwrap();
     let (out, error) = (output.stdout, String::from_utf8_lossy(&output.stderr));
     assert!(out.is_empty() && error.contains("fork"), "{error}");
+}
+
+/// All of it at once, for some seconds, in four processes.
+const WORST: &str = "
+import time
+parent = os.getpid()
+os.fork(), os.fork()
+until = time.monotonic() + 4
+while time.monotonic() < until:
+    for bad in ('bytearray(1 << 30)', \"open('/tmp/x', 'w')\", '__import__(\"socket\").socket()', '[n * n for n in range(10000)]'):
+        try: eval(bad)
+        except BaseException: pass
+if os.getpid() != parent: os._exit(0)
+print('done')";
+
+#[test]
+fn s_05_others_are_served_as_fast_beside_an_evil_server() {
+    let gateway = gateway();
+    let measure = |over: &dyn Fn(usize) -> bool| {
+        let mut took = Vec::new();
+        while !over(took.len()) {
+            let began = now();
+            assert!(gateway.call("roll", &json!({"expression": "1d1"})).contains('1'));
+            took.push(began.elapsed());
+        }
+        took.sort();
+        took[took.len() * 99 / 100]
+    };
+    let before = measure(&|count| count == 300);
+    let during = std::thread::scope(|scope| {
+        let evil = scope.spawn(|| gateway.evil("evil", WORST));
+        let during = measure(&|count| count > 300 && evil.is_finished());
+        assert!(evil.join().unwrap().ends_with("done"));
+        during
+    });
+    eprintln!("S-05: p99 of a call {before:?}, beside an evil server {during:?}");
+    let more = soak_or(Duration::from_millis(20), Duration::from_millis(500));
+    assert!(during < before * 2 + more, "{before:?} {during:?}");
+}
+
+#[expect(clippy::disallowed_methods, reason = "a test measures what happens outside")]
+fn now() -> Instant {
+    Instant::now()
 }
 
 fn reason(sandbox: &Value, code: &str) -> String {
@@ -211,11 +256,10 @@ fn s_05_what_cannot_be_confined_is_not_started_and_says_why() {
         "typo",
         "it cannot be confined: `/no/such/directory` of its file rules cannot be opened: No such file or directory (os error 2)",
     );
-    for (server, path, private) in [
-        ("ours", place.as_str(), "./.tollgate"),
-        ("data", &format!("{place}/.tollgate"), "./.tollgate"),
-        ("everything", "/", "./.tollgate"),
-    ] {
+    let private = format!("{place}/.tollgate");
+    for (server, path) in
+        [("ours", place.as_str()), ("data", private.as_str()), ("everything", "/")]
+    {
         let expected = format!(
             "its file rules open `{path}`, and `{private}` of the gateway is in it; name what it needs more closely"
         );

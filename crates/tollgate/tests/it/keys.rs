@@ -160,23 +160,26 @@ fn s_02_a_key_that_is_over_or_revoked_is_none_at_the_start() {
 }
 
 #[test]
-fn the_login_link_is_printed_after_the_ready_line_and_opens_everything() {
+fn the_place_of_the_token_is_printed_after_the_ready_line_and_it_opens_everything() {
     let folder = TempDir::new().unwrap();
     let gateway = Gateway::start(folder.path(), "127.0.0.1:0").unwrap();
-    let link = gateway.lines.recv_timeout(PATIENCE).unwrap();
-    let start = format!("admin: http://{}/#token=", gateway.address);
-    let token = link.strip_prefix(&start).expect("the link");
-    let file = folder.path().join(".tollgate/admin.token");
-    assert_eq!(fs::read_to_string(&file).unwrap().trim(), token);
-    assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+    let told = gateway.lines.recv_timeout(PATIENCE).unwrap();
+    let start = format!("admin: http://{}/ with the token in ", gateway.address);
+    let file = Path::new(told.strip_prefix(&start).expect("where the token is"));
+    let token = fs::read_to_string(file).unwrap();
+    let token = token.trim();
+    assert_eq!(fs::metadata(file).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(gateway.status("/mcp/status", Some(token)), 200);
     let (status, page) = gateway.get("/", None);
     assert!(status == 200 && page.contains("content-security-policy: default-src 'none'"));
     let listed = run(folder.path(), &["servers", "list"], Some(&gateway));
     assert_eq!(listed.code, Some(0), "{}", listed.stderr);
     drop(gateway);
-    fs::write(folder.path().join("tollgate.yaml"), "keys: [{ name: a, key: 0123456789abcdef }]")
-        .unwrap();
+    fs::write(
+        folder.path().join("tollgate.yaml"),
+        "keys: [{ name: a, key: 0123456789abcdef0123 }]",
+    )
+    .unwrap();
     let gateway = Gateway::start(folder.path(), "127.0.0.1:0").unwrap();
     assert!(gateway.lines.recv_timeout(Duration::from_millis(300)).is_err(), "no link with keys");
     assert_eq!(gateway.status("/mcp/status", Some(token)), 200, "the token is as it was");
@@ -231,8 +234,11 @@ fn what_another_process_does_to_the_keys_is_noticed() {
 #[test]
 fn keys_are_listed_for_people_and_refused_by_what_is_wrong() {
     let folder = TempDir::new().unwrap();
-    fs::write(folder.path().join("tollgate.yaml"), "keys: [{ name: ops, key: 0123456789abcdef }]")
-        .unwrap();
+    fs::write(
+        folder.path().join("tollgate.yaml"),
+        "keys: [{ name: ops, key: 0123456789abcdef0123 }]",
+    )
+    .unwrap();
     let made = ["keys", "create", "phone", "--role", "operator", "--tools", "roll*,read_file"];
     let limits = ["--rate", "600/min", "--concurrent", "4", "--expires", "2999-01-01"];
     key(folder.path(), &[&made[..], &limits, &["--tenant", "acme"]].concat(), None);

@@ -83,7 +83,7 @@ fn parameter(url: &str, name: &str) -> String {
 }
 
 #[test]
-fn a_person_consents_once_and_the_gateway_has_the_tokens() {
+fn s_21_b_oa_5_a_person_consents_once_and_others_who_knock_change_nothing() {
     let origin = authorization_server();
     let folder = tempfile::tempdir().unwrap();
     let config = format!(
@@ -125,6 +125,12 @@ fn a_person_consents_once_and_the_gateway_has_the_tokens() {
     };
     assert!(get("/favicon.ico").starts_with("HTTP/1.1 404"));
     let state = parameter(&link, "state");
+    // Whoever says nothing holds nobody up, and answers to other logins are none.
+    let _silent = TcpStream::connect(address).unwrap();
+    for other in ["code=evil&state=other", "code=evil", "error=access_denied&state=", ""] {
+        let answer = get(&format!("/{path}?{other}"));
+        assert!(answer.starts_with("HTTP/1.1 400"), "{other}: {answer}");
+    }
     let answer = get(&format!("/{path}?code=yes&state={state}"));
     assert!(answer.ends_with("You may close this page."), "{answer}");
     let output = child.wait_with_output().unwrap();

@@ -1,36 +1,50 @@
 //! The program from outside: arguments in; exit code, standard output and error out.
+#![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 mod approvals;
 mod audit;
+mod bad_servers;
+mod canaries;
 mod chat;
 mod check;
 mod children;
+mod clock;
+mod closed_files;
 mod code;
 mod confine;
 mod convert;
 mod descriptors;
 mod edited;
 mod fake;
+mod floods;
+mod full_disk;
+mod half_open;
 mod imported;
 mod in_process;
 mod keys;
 mod login;
+mod lost_database;
 mod meaning;
 mod memory;
+mod memory_limit;
 mod no_commands;
 mod one_server;
 mod operated;
 mod programs;
+mod refused_access;
 mod reload;
 mod remember;
 mod remote;
 mod running;
 mod secured;
 mod served;
+mod serving;
 mod sessions;
+mod shutdown;
 mod telemetry;
 mod terminal;
 mod trusting;
+mod under_attack;
 
 use std::io::Write as _;
 use std::path::Path;

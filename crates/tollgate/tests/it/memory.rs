@@ -12,6 +12,8 @@ use crate::served::Gateway;
 /// What one flood may add. A message of 8 MiB is read before it is refused, and the buffer that
 /// it is read into doubles; everything else is smaller than that.
 const MOST_KIB: u64 = 64 << 10;
+/// What may be left of it soon after.
+const LEFT_KIB: u64 = 16 << 10;
 
 /// Answers with megabytes of what it is asked for, on every path there is.
 const SERVER: &str = r#"
@@ -42,6 +44,8 @@ for line in sys.stdin:
     elif kind == "items": write(head, '"result":{"content":[', *fill("1,", 2), '1]}}')
     elif kind == "blob": write(head, '"result":{"content":[{"type":"image","data":"', *fill("A", 20), '"}]}}')
     elif kind == "data": write(head, '"error":{"code":1,"message":"m","data":"', *fill("x", 20), '"}}')
+    elif kind == "hidden": write(head, '"result":{"content":[{"type":"text","text":"', *fill("\\u001b[31m\\u202e", 7), '"}]}}')
+    elif kind == "deep": write(head, '"result":{"content":[],"structuredContent":', "[" * 10000, "]" * 10000, "}}")
     elif kind == "progress":
         for _ in range(100): write('{"jsonrpc":"2.0","method":"notifications/progress",', token, *fill("x", 1), '"}}')
         write(head, '"result":{"content":[]}}')
@@ -81,10 +85,16 @@ fn s_31_floods_on_any_path_are_typed_answers_and_leave_memory_alone() {
         std::thread::sleep(Duration::from_millis(50));
         false
     }));
-    let floods: [(&str, &dyn Fn() -> String, &str); 8] = [
+    let floods: [(&str, &dyn Fn() -> String, &str); 10] = [
         ("text", &|| call(&gateway, "text"), "larger than 8388608 bytes"),
-        ("items", &|| call(&gateway, "items"), "items were left out"),
+        ("items", &|| call(&gateway, "items"), "the JSON has more than 400000 values"),
         ("blob", &|| call(&gateway, "blob"), "larger than 8388608 bytes"),
+        (
+            "hidden",
+            &|| call(&gateway, "hidden"),
+            "\"cleaned\":{\"control\":437500,\"bidi\":437500}",
+        ),
+        ("deep", &|| call(&gateway, "deep"), "deeper than 64 levels"),
         ("error.data", &|| call(&gateway, "data"), "larger than 8388608 bytes"),
         ("progress", &|| call(&gateway, "progress"), "\"content\":[]"),
         (
@@ -109,5 +119,11 @@ fn s_31_floods_on_any_path_are_typed_answers_and_leave_memory_alone() {
         assert!(ready(), "{what}: the next call works");
         let peak = gateway.status("VmHWM");
         assert!(peak < base + MOST_KIB, "{what}: from {base} to {peak} KiB");
+        let is_small = || gateway.status("VmRSS") <= base + LEFT_KIB;
+        let left = (0..200).any(|_| {
+            std::thread::sleep(Duration::from_millis(50));
+            is_small()
+        });
+        assert!(left, "{what}: from {base} to {} KiB for good", gateway.status("VmRSS"));
     }
 }

@@ -15,9 +15,9 @@ const METHODS: [&str; 5] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 /// Nobody, somebody unknown, and whoever has the rights to use everything but to change it.
 const KEYS: [(&str, &str); 4] = [
     ("none", ""),
-    ("unknown", "authorization: Bearer nobody-0123456789\r\n"),
-    ("user", "authorization: Bearer user-0123456789\r\n"),
-    ("operator", "authorization: Bearer operator-0123456789\r\n"),
+    ("unknown", "authorization: Bearer nobody-0123456789abcdef\r\n"),
+    ("user", "authorization: Bearer user-0123456789abcdef\r\n"),
+    ("operator", "authorization: Bearer operator-0123456789abcdef\r\n"),
 ];
 
 /// The paths in the router's own text, so that a new route is in this table too.
@@ -38,8 +38,8 @@ fn s_01_no_request_runs_a_command_without_the_right_to_administer() {
     let canary = folder.path().join("canary");
     let command = json!(["touch", canary]);
     let config = json!({"keys": [
-        {"name": "user", "key": "user-0123456789", "rights": ["execute"]},
-        {"name": "operator", "key": "operator-0123456789",
+        {"name": "user", "key": "user-0123456789abcdef", "rights": ["execute"]},
+        {"name": "operator", "key": "operator-0123456789abcdef",
          "rights": ["execute", "approve", "override_tier"]}]});
     let gateway = Gateway::start_in(folder, &config, |command| command);
     let server = json!({"id": "x", "name": "x", "command": command, "transport": "stdio"});
@@ -69,7 +69,7 @@ fn s_01_no_request_runs_a_command_without_the_right_to_administer() {
     }
     for (who, key) in KEYS {
         let answer = gateway.send("POST /api/servers", key, &server.to_string());
-        let refused = ["401", "403", "404"].iter().any(|code| answer[9..].starts_with(code));
+        let refused = ["401", "403", "404", "429"].iter().any(|code| answer[9..].starts_with(code));
         assert!(refused, "{who}: {answer}");
     }
     // What is started would be started by now.

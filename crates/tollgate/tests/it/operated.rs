@@ -359,10 +359,13 @@ fn whoever_adds_a_server_at_a_terminal_is_asked_and_sees_its_tools() {
     let folder = folder.path();
     fs::write(folder.join("tollgate.yaml"), "# mine\nlimits: {}\n").unwrap();
     let own = env!("CARGO_BIN_EXE_tollgate");
+    // A gateway as a server: our config is closed to it.
+    fs::create_dir(folder.join("inner")).unwrap();
+    fs::write(folder.join("inner/own.yaml"), "limits: {}\n").unwrap();
     let mut terminal = Terminal::start(folder, &["servers", "add"]);
     terminal.sees("paste a command, a URL, or the JSON of a server");
     terminal.types(&format!(
-        "{{\"command\": \"{own}\",\n \"args\": [\"mcp\", \"--data\", \"inner\"]}}\n"
+        "{{\"command\": \"{own}\",\n \"args\": [\"mcp\", \"--config\", \"inner/own.yaml\", \"--data\", \"inner\"]}}\n"
     ));
     terminal.sees("what to call it [tollgate]");
     terminal.types("mine\n");

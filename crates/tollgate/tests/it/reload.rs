@@ -18,6 +18,8 @@ use crate::running::Served;
 fn server(folder: &Path, name: &str) -> String {
     let program = env!("CARGO_BIN_EXE_tollgate");
     let data = folder.join(name).display().to_string();
+    // It cannot make a directory beside our config.
+    fs::create_dir_all(&data).unwrap();
     let inner = folder.join("inner.yaml");
     fs::write(&inner, "listen: 127.0.0.1:1\nagents: {}\n").unwrap();
     let inner = inner.display();

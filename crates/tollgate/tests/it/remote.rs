@@ -216,12 +216,15 @@ files   failed  stdio       2025-11-25  0      5         2026-11-15T05:00:00Z  e
 
 #[test]
 fn the_key_is_shown_to_a_tollgate_only() {
-    let config = "keys: [{ name: a, key: caller-0123456789 }, { name: b, key: admin-0123456789, role: admin }]";
+    let config = "keys: [{ name: a, key: caller-0123456789abcdef }, { name: b, key: admin-0123456789abcdef, role: admin }]";
     let folder = TempDir::new().unwrap();
     fs::write(folder.path().join("tollgate.yaml"), config).unwrap();
     let gateway = fake::serve(ROUTES);
     at(&gateway, folder.path(), &["servers", "list"]);
-    assert_eq!(gateway.asked(), ["GET /healthz", "GET /mcp/status [bearer admin-0123456789]"]);
+    assert_eq!(
+        gateway.asked(),
+        ["GET /healthz", "GET /mcp/status [bearer admin-0123456789abcdef]"]
+    );
 
     let stranger = fake::serve(&[("GET /healthz", r#"{"status":"up"}"#)]);
     at(&stranger, folder.path(), &["servers", "list"]);

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use parking_lot::Mutex;
 use serde_json::Value;
+use tollgate_testkit::cgroup::MemoryGroup;
 
 pub(crate) struct Served {
     child: Child,
@@ -50,7 +51,19 @@ impl Served {
     }
 
     pub(crate) fn on(folder: tempfile::TempDir, file: PathBuf) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_tollgate"))
+        Self::begin(Command::new(env!("CARGO_BIN_EXE_tollgate")), folder, file)
+    }
+
+    /// In a control group, whose limit holds from the first instruction on.
+    pub(crate) fn within(group: &MemoryGroup, config: &str) -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join("tollgate.yaml");
+        fs::write(&file, config).unwrap();
+        Self::begin(group.command(env!("CARGO_BIN_EXE_tollgate")), folder, file)
+    }
+
+    fn begin(mut command: Command, folder: tempfile::TempDir, file: PathBuf) -> Self {
+        let mut child = command
             .args(["serve", "--listen", "127.0.0.1:0", "--data"])
             .arg(folder.path().join("data"))
             .arg("--config")
@@ -87,6 +100,13 @@ impl Served {
         let stream = TcpStream::connect(&self.address).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         Line { stream: BufReader::new(stream), token: token(self.folder.path()) }
+    }
+
+    /// For those who bring a key of their own.
+    pub(crate) fn line_without_token(&self) -> Line {
+        let line = self.line();
+        line.stream.get_ref().set_read_timeout(Some(Duration::from_secs(120))).unwrap();
+        Line { token: None, ..line }
     }
 
     pub(crate) fn ask(&self, method: &str, path: &str) -> Answer {

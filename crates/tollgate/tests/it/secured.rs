@@ -45,7 +45,7 @@ impl Gateway {
                 written.lock().push_str(&format!("{line}\n"));
                 let found = line.split_once("ready on https://").map(|(_, it)| it.to_owned());
                 address = found.or(address);
-                if let Some(address) = address.take_if(|_| line.contains("#token=")) {
+                if let Some(address) = address.take_if(|_| line.starts_with("admin: ")) {
                     let _ = tell.send(address);
                 }
             }
@@ -113,7 +113,9 @@ fn a_local_ca_is_made_once_and_told_how_to_be_trusted() {
     let shown = ca.canonicalize().unwrap().display().to_string();
     let export = format!("export NODE_EXTRA_CA_CERTS={shown} SSL_CERT_FILE={shown}");
     gateway.wait("it says how", || gateway.log.lock().contains(&export));
-    assert!(gateway.log.lock().contains(&format!("admin: https://{address}/#token=tga_")));
+    let token = folder.path().join(".tollgate/admin.token").canonicalize().unwrap();
+    let told = format!("admin: https://{address}/ with the token in {}", token.display());
+    assert!(gateway.log.lock().contains(&told), "{}", gateway.log.lock());
     for name in ["localhost", "127.0.0.1", "::1", "box.example", "fe80::7"] {
         assert!(gateway.ask(&ca, name).unwrap().starts_with("HTTP/1.1 200"), "{name}");
     }

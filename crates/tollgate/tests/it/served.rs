@@ -2,7 +2,7 @@
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 use std::fs;
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::io::{self, BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -36,7 +36,12 @@ impl Gateway {
             .current_dir(folder.path())
             .stderr(Stdio::piped())
             .stdout(Stdio::null());
-        let mut process = change(&mut command).spawn().unwrap();
+        Self::spawned(folder, change(&mut command))
+    }
+
+    /// Once the command says that it is ready.
+    pub(crate) fn spawned(folder: TempDir, command: &mut Command) -> Self {
+        let mut process = command.spawn().unwrap();
         let mut lines = BufReader::new(process.stderr.take().unwrap()).lines();
         let ready = lines.by_ref().find_map(|line| {
             let line = line.unwrap();
@@ -52,8 +57,13 @@ impl Gateway {
 
     /// The whole answer, head and all. `line` is the method and the path.
     pub(crate) fn send(&self, line: &str, headers: &str, body: &str) -> String {
-        let mut stream = TcpStream::connect(&self.address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(50))).unwrap();
+        self.try_send(line, headers, body).unwrap()
+    }
+
+    /// The same, of a connection that may be cut.
+    pub(crate) fn try_send(&self, line: &str, headers: &str, body: &str) -> io::Result<String> {
+        let mut stream = TcpStream::connect(&self.address)?;
+        stream.set_read_timeout(Some(Duration::from_secs(50)))?;
         // In one piece: what is refused unread closes the connection, and what comes after would be lost.
         let request = format!(
             "{line} HTTP/1.1\r\nhost: {}\r\ncontent-type: application/json\r\n\
@@ -62,10 +72,10 @@ impl Gateway {
             self.address,
             body.len()
         );
-        stream.write_all(request.as_bytes()).unwrap();
+        stream.write_all(request.as_bytes())?;
         let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        answer
+        stream.read_to_string(&mut answer)?;
+        Ok(answer)
     }
 
     /// What a tool says.
@@ -81,8 +91,21 @@ impl Gateway {
     pub(crate) fn ready(self, servers: &[&str]) -> Self {
         for server in servers {
             self.server(server, |server| server["state"] == "ready");
+            self.wait_for_tools_of(server);
         }
         self
+    }
+
+    /// A server is ready a moment before its tools are in the catalogue.
+    fn wait_for_tools_of(&self, server: &str) {
+        let beginning = format!("\"{server}_");
+        for _ in 0..600 {
+            if self.admin("GET /v1/tools", "").contains(&beginning) {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        panic!("no tool of `{server}`");
     }
 
     /// Runs Python in the evil server of this name.
@@ -90,24 +113,50 @@ impl Gateway {
         self.call(&format!("{server}_do"), &json!({"code": code}))
     }
 
-    /// The state of a server once it is as `wanted`, or after a while as it is.
+    /// The state of a server once it is as `wanted`.
     pub(crate) fn server(&self, name: &str, wanted: impl Fn(&Value) -> bool) -> Value {
         let mut last = Value::Null;
-        for _ in 0..100 {
-            let listed = crate::tollgate(
-                self.folder.path(),
-                &["servers", "list", "--json", "--listen", &self.address],
-            );
-            let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
-            let servers = listed["servers"].as_array().unwrap();
-            let server = servers.iter().find(|server| server["id"] == name).unwrap();
-            if wanted(server) {
-                return server.clone();
+        for _ in 0..600 {
+            // It may have no memory for it at the moment.
+            let (status, body) = self.ask_as_admin("GET /api/servers", "");
+            if status == 200 {
+                let listed: Value = serde_json::from_str(&body).unwrap();
+                let servers = listed["servers"].as_array().unwrap();
+                let server = servers.iter().find(|server| server["id"] == name).unwrap();
+                if wanted(server) {
+                    return server.clone();
+                }
+                last = server.clone();
             }
-            last = server.clone();
             std::thread::sleep(Duration::from_millis(50));
         }
         panic!("not what it should be: {last}");
+    }
+
+    /// The body of an answer to whoever may do everything.
+    pub(crate) fn admin(&self, line: &str, body: &str) -> String {
+        let (status, answer) = self.ask_as_admin(line, body);
+        assert_eq!(status, 200, "{line}: {answer}");
+        answer
+    }
+
+    fn ask_as_admin(&self, line: &str, body: &str) -> (u16, String) {
+        let folders = [".tollgate", "data", ".local/share/tollgate"];
+        let token = folders.iter().find_map(|folder| {
+            fs::read_to_string(self.folder.path().join(folder).join("admin.token")).ok()
+        });
+        let token = token.expect("a data directory");
+        let answer = self.send(line, &format!("authorization: Bearer {}\r\n", token.trim()), body);
+        let (head, body) = answer.split_once("\r\n\r\n").unwrap();
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+        (status.expect("a status"), body.to_owned())
+    }
+
+    /// What a command prints that asks this gateway.
+    pub(crate) fn command(&self, words: &[&str]) -> String {
+        let words = [words, &["--listen", &self.address]].concat();
+        let run = crate::tollgate(self.folder.path(), &words);
+        format!("{}{}", run.stdout, run.stderr)
     }
 
     pub(crate) fn status(&self, key: &str) -> u64 {
@@ -140,6 +189,20 @@ impl Python {
         Self { program: lines.next().unwrap(), home: lines.next().unwrap() }
     }
 
+    /// The config of an evil server in `folder/name` that says nothing about its sandbox.
+    pub(crate) fn plain(&self, folder: &Path, name: &str) -> Value {
+        let script = folder.join(name).join("evil.py");
+        fs::create_dir_all(folder.join(name)).unwrap();
+        fs::write(&script, EVIL).unwrap();
+        self.plain_at(&script)
+    }
+
+    /// The same for a script that is there.
+    pub(crate) fn plain_at(&self, script: &Path) -> Value {
+        json!({"command": [self.program, "-u", script], "protocol": "2025-11-25",
+            "restart": {"backoff_ms": 600_000}, "defaults": {"timeout_ms": 60_000}})
+    }
+
     /// The config of an evil server in `folder/name`, its file rules and `others` of its sandbox.
     pub(crate) fn confined(&self, folder: &Path, name: &str, others: &Value) -> Value {
         let place = folder.join(name);
@@ -154,9 +217,7 @@ impl Python {
     }
 }
 
-/// Everybody alive who has `text` in the environment.
-pub(crate) fn carriers(text: &str) -> usize {
-    let processes = fs::read_dir("/proc").unwrap().flatten();
-    let environments = processes.filter_map(|it| fs::read(it.path().join("environ")).ok());
-    environments.filter(|bytes| String::from_utf8_lossy(bytes).contains(text)).count()
+/// The first with `TOLLGATE_SOAK`: what takes long, or is only kept on a machine that does nothing else.
+pub(crate) fn soak_or<T>(soak: T, usual: T) -> T {
+    if std::env::var_os("TOLLGATE_SOAK").is_some() { soak } else { usual }
 }

@@ -30,6 +30,7 @@ pub(super) fn credentials(url: &str, context: &Value) -> AuthorizationCode {
         server_url: url.to_owned(),
         redirect_uri: REDIRECT.to_owned(),
         identity,
+        issuer: None,
         scopes: Vec::new(),
     };
     AuthorizationCode::new(

@@ -21,7 +21,7 @@ use super::{absolute, is_new, unknown_name};
 
 const USUAL_PORT: u16 = 8655;
 /// Shorter keys can be guessed.
-const SHORT_KEY: usize = 16;
+const MIN_KEY_CHARACTERS: usize = 20;
 
 /// Where the certificate comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -240,10 +240,13 @@ fn key_text(fields: &Fields, problems: &mut Problems) -> Option<Secret> {
             .help("use letters, digits and signs of ASCII");
         return None;
     }
-    if value.len() < SHORT_KEY {
-        problems
-            .warning(text.at, &path, format!("the key is shorter than {SHORT_KEY} characters"))
-            .help("short keys can be guessed: `openssl rand -hex 24` makes a good one");
+    if value.len() < MIN_KEY_CHARACTERS {
+        let message = format!("the key is shorter than {MIN_KEY_CHARACTERS} characters");
+        problems.error(text.at, &path, message).help(
+            "short keys can be guessed: `openssl rand -hex 32` makes a good one, or \
+             `tollgate keys create NAME` makes one that stands in no file",
+        );
+        return None;
     }
     Some(Secret::new(value))
 }

@@ -130,7 +130,7 @@ fn auth(fields: &Fields, headers: &mut BTreeMap<String, Secret>, problems: &mut 
 /// A person consents, by `tollgate servers login`.
 fn login(fields: &Fields, problems: &mut Problems) -> Option<Login> {
     if fields.flag("login") != Some(true) {
-        for key in ["client_id", "client_secret", "scopes"] {
+        for key in ["client_id", "client_secret", "issuer", "scopes"] {
             if fields.has(key) {
                 problems
                     .warning(fields.place(key), &fields.path(key), format!("`{key}` is not used"))
@@ -156,9 +156,11 @@ fn login(fields: &Fields, problems: &mut Problems) -> Option<Login> {
             )
             .help("a secret is one client's: say which");
     }
+    let issuer = fields.text("issuer").map(|text| url(text, &fields.path("issuer"), problems));
     Some(Login {
         client_id: text("client_id").map(str::to_owned),
         client_secret: text("client_secret").map(Secret::new),
+        issuer: issuer.flatten(),
         scopes: fields.texts("scopes").iter().map(|scope| scope.value.to_owned()).collect(),
     })
 }

@@ -3,6 +3,8 @@
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
+use tollgate_server::TrustedProxies;
+
 use super::super::Request;
 use super::super::diagnostic::{Place, Problems};
 use super::super::raw::Fields;
@@ -41,6 +43,25 @@ pub(super) fn hosts(
             .help("only `localhost` is answered; add `hosts: [tools.example.com, 192.168.1.7]`");
     }
     hosts
+}
+
+/// Proxies that are believed about who their clients are.
+pub(super) fn trusted_proxies(top: &Fields, problems: &mut Problems) -> TrustedProxies {
+    let mut proxies = TrustedProxies::default();
+    for typed in top.texts("trusted_proxies") {
+        if let Err(why) = proxies.add(typed.value) {
+            let message = format!("`{}` cannot be a trusted proxy", typed.value);
+            problems.error(typed.at, "trusted_proxies", message).help(why.to_string());
+        }
+    }
+    if proxies.is_everyone() {
+        let message =
+            "`trusted_proxies` believes everybody: any client can say where it comes from";
+        problems
+            .warning(top.place("trusted_proxies"), "trusted_proxies", message)
+            .help("name the addresses of your proxies, or their network");
+    }
+    proxies
 }
 
 /// As it stands in a `host` header.

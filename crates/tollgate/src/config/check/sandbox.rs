@@ -2,13 +2,20 @@
 
 use std::path::PathBuf;
 
-use tollgate_engine::settings::{Network, Privileges, ProcessLimits, Sandbox};
+use tollgate_engine::settings::{GatewayFiles, Network, Privileges, ProcessLimits, Sandbox};
 
 use super::super::diagnostic::Problems;
 use super::super::raw::Fields;
 use super::absolute;
 
 pub(super) fn sandbox(server: &Fields, problems: &mut Problems) -> Sandbox {
+    if server.is_word("sandbox") {
+        let path = server.path("sandbox");
+        problems
+            .warning(server.place("sandbox"), &path, "`sandbox: none` opens the gateway's own files to the server")
+            .help("it can read the config, its secrets and the token in `admin.token`; leave it out where you can");
+        return Sandbox::none();
+    }
     let Some(fields) = server.section("sandbox") else { return Sandbox::default() };
     let sandbox = Sandbox {
         limits: limits(fields),
@@ -22,6 +29,7 @@ pub(super) fn sandbox(server: &Fields, problems: &mut Problems) -> Sandbox {
             Some(false) => Privileges::AsFound,
             Some(true) | None => Privileges::Frozen,
         },
+        gateway_files: GatewayFiles::Closed,
     };
     let closes = sandbox.has_file_rules() || sandbox.network == Network::Deny;
     if closes && sandbox.privileges == Privileges::AsFound {

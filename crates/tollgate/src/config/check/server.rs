@@ -3,12 +3,14 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
+use tollgate_core::call::Mark;
 use tollgate_core::glob::Glob;
 use tollgate_core::id::ServerId;
 use tollgate_core::tool::{Reach, SlowResponse};
 use tollgate_core::trust::Policy;
 use tollgate_engine::settings::{
-    Calibrate, Protocol, Restart, RestartPolicy, Server, Slots, Start, Transport, Wanted,
+    Calibrate, Protocol, Restart, RestartPolicy, ResultForm, Server, Slots, Start, Transport,
+    Wanted,
 };
 use tollgate_mcp::Revision;
 
@@ -21,13 +23,15 @@ pub(super) fn servers(top: &Fields, problems: &mut Problems) -> Vec<Server> {
     let mut seen = BTreeSet::new();
     let mut exposed = BTreeSet::new();
     let usual = trust::usual(top);
+    let usual_mark = trust::mark(top, Mark::Off);
     for (name, fields) in top.named("servers") {
         let id = id(name, fields, problems);
         let is_new = is_new(&mut seen, (&fields.path, "server"), name, problems);
         exposed_once(fields, &mut exposed, problems);
         let server = id.and_then(|id| server(id, name, fields, problems));
         let Some(server) = server.filter(|_| is_new) else { continue };
-        servers.push(Server { trust: trust::policy(fields, usual), ..server });
+        let mark = trust::mark(fields, usual_mark);
+        servers.push(Server { trust: trust::policy(fields, usual), mark, ..server });
     }
     servers
 }
@@ -67,6 +71,11 @@ fn server(
             .map_or(Protocol::Auto, Protocol::Pinned),
         trusted: fields.flag("trusted").unwrap_or(false),
         trust: Policy::default(),
+        results: match fields.text("results").map(|text| text.value) {
+            Some("raw") => ResultForm::Raw,
+            _ => ResultForm::Clean,
+        },
+        mark: Mark::Off,
         calibrate: match fields.flag("calibrate") {
             Some(false) => Calibrate::OnCommand,
             Some(true) | None => Calibrate::ByItself,

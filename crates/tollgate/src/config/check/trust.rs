@@ -1,5 +1,7 @@
 //! Trust in tools that others wrote: a server's own words first, then those for all.
 
+use tollgate_core::call::Mark;
+use tollgate_core::tool::TaintRule;
 use tollgate_core::trust::{OnChange, OnFinding, Pinning, Policy};
 
 use super::super::raw::Fields;
@@ -30,5 +32,21 @@ pub(super) fn policy(fields: &Fields, usual: Policy) -> Policy {
             Some("flag") => OnFinding::Flag,
             _ => usual.on_finding,
         },
+        taint: match word("taint") {
+            Some("off") => TaintRule::Off,
+            Some("ask") => TaintRule::Ask,
+            Some("deny") => TaintRule::Deny,
+            _ => usual.taint,
+        },
+    }
+}
+
+/// Whether models are told in the text of results whose they are, on top of `usual`.
+pub(super) fn mark(fields: &Fields, usual: Mark) -> Mark {
+    let said = fields.section("trust").and_then(|said| said.text("mark"));
+    match said.map(|text| text.value) {
+        Some("on") => Mark::On,
+        Some("off") => Mark::Off,
+        _ => usual,
     }
 }

@@ -35,6 +35,13 @@ servers:
   d:
     url: https://x.test/mcp
     auth: { token: *odd }
+  e:
+    command: [srv, --api-key, canary, '--token=canary', --verbose]
+    args: [\"0a1b2c3d4e5f0a1b2c3d4canary\", --key, \"${KEY}\"]
+  f:
+    command: srv --password canary /data
+  g:
+    url: \"https://x.test/mcp?api_key=canary-1234\"
   - broken
 ";
 
@@ -47,7 +54,15 @@ fn s_07_no_secret_is_shown_and_no_reference_hidden() {
     let masks = Masks::new();
     let shown = masks.cover(Path::new(FILE), &text()).unwrap();
     assert!(!shown.contains("canary"), "{shown}");
-    for kept in ["REFERENCE: ${TOKEN}", "# stays", "client_id: shown", "url: https://x.test/mcp"] {
+    for kept in [
+        "[srv, --api-key, ",
+        "--verbose]",
+        "--key, \"${KEY}\"]",
+        "REFERENCE: ${TOKEN}",
+        "# stays",
+        "client_id: shown",
+        "url: https://x.test/mcp",
+    ] {
         assert!(shown.contains(kept), "{kept}: {shown}");
     }
 }
@@ -63,6 +78,15 @@ fn s_07_saving_what_was_shown_changes_nothing() {
     };
     assert_eq!(value(&saved), value(&text()));
     assert_eq!(masks.cover(Path::new(FILE), &saved).unwrap(), shown);
+}
+
+#[test]
+fn s_07_a_text_with_a_masked_value_in_it_is_not_saved() {
+    let masks = Masks::new();
+    let sent = format!("# it is {}\n{}", super::MASKED_VALUE, text());
+    let report = masks.uncover(Path::new(FILE), &sent, &text()).unwrap_err();
+    assert!(report.to_string().contains("write the secret itself"), "{report}");
+    masks.uncover(Path::new(FILE), &sent, &sent).unwrap();
 }
 
 #[test]

@@ -21,6 +21,18 @@ const KEYS: &[Key] = &[
         "flag",
         "A tool whose text hides something or gives orders: served with a note, or left out until somebody accepts it",
     ),
+    key(
+        "taint",
+        Kind::Choice(&["off", "ask", "deny"]),
+        "ask",
+        "A destructive call after a result of a server that is not `trusted` was read in the same turn: as any other, only if a person agrees, or never. Destructive is what has `destructiveHint: true` or `effect: destructive`",
+    ),
+    key(
+        "mark",
+        Kind::Choice(&["off", "on"]),
+        "off",
+        "`on`: a line before each result of a server that is not `trusted` tells models that it is data",
+    ),
 ];
 
 pub(super) const TRUST: Section = Section { title: "trust", keys: KEYS, elsewhere: &[] };

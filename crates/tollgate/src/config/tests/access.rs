@@ -7,7 +7,7 @@ use tollgate_server::{Fingerprint, Right, Role};
 
 use super::{check, good, mistakes, refused, report};
 
-const KEYS: &str = "keys: [{ name: a, key: 0123456789abcdef }]";
+const KEYS: &str = "keys: [{ name: a, key: 0123456789abcdef0123 }]";
 
 #[test]
 fn hosts_are_written_as_in_a_host_header() {
@@ -33,6 +33,44 @@ fn what_no_host_header_says_is_no_host() {
 }
 
 #[test]
+fn s_02_keys_that_can_be_guessed_are_refused_with_what_to_do() {
+    for (key, is_refused) in [
+        ("a", true),
+        ("0123456789abcdef012", true),
+        ("0123456789abcdef0123", false),
+        ("tg_0123456789abcdef0123", false),
+    ] {
+        let found = mistakes(&format!("keys: [{{ name: a, key: \"{key}\" }}]"));
+        let expected = "1:24 the key is shorter than 20 characters".to_owned();
+        assert_eq!(found, is_refused.then_some(expected).into_iter().collect::<Vec<_>>(), "{key}");
+    }
+    check(
+        "keys: [{ name: a, key: hunter2 }]",
+        "
+error: the key is shorter than 20 characters
+ --> t.yaml:1:24
+   |
+ 1 | keys: [{ name: a, key: ******* }]
+   |                        ^^^^^^^
+   = short keys can be guessed: `openssl rand -hex 32` makes a good one, or `tollgate keys create NAME` makes one that stands in no file
+
+1 error in t.yaml
+",
+    );
+}
+
+#[test]
+fn trusted_proxies_are_addresses_and_networks() {
+    let config = good("trusted_proxies: [10.0.0.7, 10.0.0.0/8, 'fd00::/8', '::1']");
+    assert_ne!(config.trusted_proxies, good("{}").trusted_proxies);
+    for bad in ["proxy.example", "10.0.0.1/8", "10.0.0.0/33", "*", "", "10.0.0.7:80", "fd00::/129"]
+    {
+        let expected = format!("1:19 `{bad}` cannot be a trusted proxy");
+        refused(&format!("trusted_proxies: ['{bad}']"), &expected);
+    }
+}
+
+#[test]
 fn every_interface_without_names_is_pointed_out() {
     check(
         &format!("listen: 0.0.0.0:8655\n{KEYS}"),
@@ -51,8 +89,8 @@ warning: `0.0.0.0:8655` is every interface, but no `hosts` are named
 
 #[test]
 fn a_key_for_no_agent_is_a_mistake() {
-    let keys = "keys: [{ name: a, key: 0123456789abcdef, agents: [] }]";
-    refused(keys, "1:42 a key for no agent opens nothing");
+    let keys = "keys: [{ name: a, key: 0123456789abcdef0123, agents: [] }]";
+    refused(keys, "1:46 a key for no agent opens nothing");
 }
 
 #[test]
@@ -70,12 +108,16 @@ fn a_key_is_known_by_itself_or_by_its_hash() {
     assert_eq!(key.grant.tools.as_deref(), Some(&[Glob::new("roll*")][..]));
     assert_eq!(key.expires, date::parse("2030-02-28"));
     refused("keys: [{ name: a, hash: abc }]", "1:25 the hash is not one of SHA-256");
-    let both = format!("keys: [{{ name: a, key: 0123456789abcdef, hash: \"{hash}\" }}]");
-    refused(&both, "1:48 `key` and `hash` exclude each other");
-    let same = format!("keys: [{{ name: a, key: abc }}, {{ name: b, hash: \"{hash}\" }}]");
-    refused(&same, "1:31 two entries have the same key");
-    let late = "keys: [{ name: a, key: 0123456789abcdef, expires: tomorrow }]";
-    refused(late, "1:51 `expires` must be a date, not `tomorrow`");
+    let both = format!("keys: [{{ name: a, key: 0123456789abcdef0123, hash: \"{hash}\" }}]");
+    refused(&both, "1:52 `key` and `hash` exclude each other");
+    let twice = "0123456789abcdef0123";
+    let hash = Fingerprint::of(twice.as_bytes());
+    let hash: String = hash.as_bytes().iter().map(|byte| format!("{byte:02x}")).collect();
+    let same =
+        format!("keys: [{{ name: a, key: {twice} }}, {{ name: b, hash: \"sha256:{hash}\" }}]");
+    refused(&same, "1:48 two entries have the same key");
+    let late = "keys: [{ name: a, key: 0123456789abcdef0123, expires: tomorrow }]";
+    refused(late, "1:55 `expires` must be a date, not `tomorrow`");
 }
 
 #[test]
@@ -149,7 +191,7 @@ servers:
       c: { approval: never, probe: {} }
 agents:
   sage: { tools: [roll], prompt: Hello, rate_limit: 2/s, code_mode: true }
-keys: [{ name: k, key: 0123456789abcdef, rate_limit: 3/s }]
+keys: [{ name: k, key: 0123456789abcdef0123, rate_limit: 3/s }]
 ";
     let found = report(text);
     let warned: Vec<&str> = found.diagnostics.iter().map(|it| it.message.as_str()).collect();
@@ -200,8 +242,13 @@ fn a_login_is_one_way_to_authorize_and_no_other_beside_it() {
     else {
         panic!("a url is streamable http")
     };
-    let login = Login { client_id: None, client_secret: None, scopes: vec!["a".to_owned()] };
+    let login = Login { scopes: vec!["a".to_owned()], ..Login::default() };
     assert_eq!(endpoint.auth, Auth::Login(login));
+    good(&server("{ login: true, issuer: https://id.test/tenant }"));
+    refused(
+        &server("{ login: true, issuer: id.test }"),
+        "4:34 `issuer` must begin with http:// or https://: `id.test`",
+    );
     refused(&server("{ login: true, token: x }"), "4:33 two ways to authorize");
     refused(
         &server("{ login: true, client_secret: x }"),

@@ -343,6 +343,7 @@ fn b_cf_12_secrets_from_files() {
         let text = format!("environment: \"${{file:{path}}}\"");
         let config = load_with(&text, &environment).unwrap().config;
         assert_eq!(config.settings.environment, expected, "{path}");
+        assert_eq!(config.secret_files, [std::path::PathBuf::from(path)], "closed to servers");
     }
     let missing = load_with("environment: \"${file:/s/none}\"", &environment).unwrap_err();
     assert_eq!(
@@ -364,7 +365,7 @@ fn s_01_a_command_is_words_and_no_shell_sees_it() {
 
 #[test]
 fn s_02_only_loopback_is_served_without_keys() {
-    let key = "keys: [{ name: a, key: \"0123456789abcdef\" }]\n";
+    let key = "keys: [{ name: a, key: \"0123456789abcdef0123\" }]\n";
     let empty = "keys: [{ name: a, key: \"\" }]\n";
     for (listen, keys, expected) in [
         ("127.0.0.1:1", "", vec![]),

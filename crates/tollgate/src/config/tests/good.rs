@@ -8,11 +8,11 @@ use tollgate_core::agent::{Agent, Engine, MixedResponse, ToolSearch};
 use tollgate_core::budget::Tier;
 use tollgate_core::glob::Glob;
 use tollgate_core::selector::{Builtin, Keywords, Language};
-use tollgate_core::tool::{Approval, Effect};
+use tollgate_core::tool::{Approval, Effect, TaintRule};
 use tollgate_core::trust::{OnChange, OnFinding, Pinning, Policy};
 use tollgate_engine::settings::{
-    Auth, Budget, Calibrate, Command, Database, Endpoint, Network, Privileges, Protocol, Sandbox,
-    Start, Transport, Wanted,
+    Auth, Budget, Calibrate, Command, Database, Endpoint, GatewayFiles, Network, Privileges,
+    Protocol, Sandbox, Start, Transport, Wanted,
 };
 use tollgate_mcp::Revision;
 use tollgate_server::{Right, Role};
@@ -162,6 +162,7 @@ servers:
         pin: Pinning::Reviewed,
         on_change: OnChange::Quarantine,
         on_finding: OnFinding::Quarantine,
+        taint: TaintRule::Ask,
     };
     assert_eq!((a.trust, c.trust), (usual, usual));
     assert_eq!(b.trust, Policy { pin: Pinning::Off, on_change: OnChange::Flag, ..usual });
@@ -391,7 +392,10 @@ fn odd_but_possible_configs_only_warn() {
             "servers: { a: { url: http://h.example/, auth: { token: x } } }",
             "the credential travels unencrypted",
         ),
-        ("keys: [{ name: a, key: short }]", "the key is shorter than 16 characters"),
+        (
+            "listen: 127.0.0.1:1\ntrusted_proxies: [\"0.0.0.0/0\"]",
+            "`trusted_proxies` believes everybody: any client can say where it comes from",
+        ),
         (
             "servers: { a: { command: x, tools: { t: { cacheable_seconds: 5 } } } }",
             "nothing will be cached",
@@ -438,4 +442,9 @@ fn s_05_a_sandbox_has_limits_rules_and_sensible_defaults() {
     assert_eq!((tight.network, tight.privileges), (Network::Deny, Privileges::Frozen));
     let free = sandbox("sandbox: { no_new_privileges: false }");
     assert_eq!(free.privileges, Privileges::AsFound);
+    assert_eq!(free.gateway_files, GatewayFiles::Closed, "whatever it says");
+    assert_eq!(sandbox("sandbox: none"), Sandbox::none());
+    let warned = report("servers: { a: { command: x, sandbox: none } }");
+    let message = &warned.diagnostics[0].message;
+    assert_eq!(message, "`sandbox: none` opens the gateway's own files to the server");
 }

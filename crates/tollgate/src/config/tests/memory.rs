@@ -163,7 +163,7 @@ fn b_me_3_no_name_reaches_into_another_tenant() {
         let text = format!("agents: {{ a: {{ tools: [roll], memory: {{ namespace: {bad} }} }} }}");
         let found = mistakes(&text);
         assert!(found[0].contains("not a name for a namespace"), "{bad}: {found:?}");
-        let text = format!("keys: [{{ name: k, key: 0123456789abcdef, tenant: {bad} }}]");
+        let text = format!("keys: [{{ name: k, key: 0123456789abcdef0123, tenant: {bad} }}]");
         let found = mistakes(&text);
         assert!(found[0].contains("not a name for a tenant"), "{bad}: {found:?}");
     }
@@ -173,8 +173,8 @@ fn b_me_3_no_name_reaches_into_another_tenant() {
 fn a_key_and_a_rule_for_tokens_say_whose_memory_it_is() {
     let config = good(
         "keys:
-  - { name: a, key: 0123456789abcdef, tenant: acme }
-  - { name: b, key: fedcba9876543210, role: admin }
+  - { name: a, key: 0123456789abcdef0123, tenant: acme }
+  - { name: b, key: fedcba98765432100123, role: admin }
 auth:
   issuer: https://idp.example
   resource: https://gate.example/mcp

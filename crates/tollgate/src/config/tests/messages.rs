@@ -18,7 +18,7 @@ error: unknown key `comand`
  3 |     comand: npx -y files
    |     ^^^^^^
    = did you mean `command`?
-   = known here: transport, command, args, env, cwd, sandbox, url, headers, auth, protocol, trusted, trust, enabled, start, restart, code_mode, calibrate, category, limits, defaults, allow, deny, tools
+   = known here: transport, command, args, env, cwd, sandbox, url, headers, auth, protocol, trusted, trust, results, enabled, start, restart, code_mode, calibrate, category, limits, defaults, allow, deny, tools
 
 error: unknown key `trasport`
  --> t.yaml:4:5
@@ -26,7 +26,7 @@ error: unknown key `trasport`
  4 |     trasport: stdio
    |     ^^^^^^^^
    = did you mean `transport`?
-   = known here: transport, command, args, env, cwd, sandbox, url, headers, auth, protocol, trusted, trust, enabled, start, restart, code_mode, calibrate, category, limits, defaults, allow, deny, tools
+   = known here: transport, command, args, env, cwd, sandbox, url, headers, auth, protocol, trusted, trust, results, enabled, start, restart, code_mode, calibrate, category, limits, defaults, allow, deny, tools
 
 2 errors in t.yaml
 "#,
@@ -138,7 +138,7 @@ error: unknown key `timeout_ms`
  4 |     timeout_ms: 5000
    |     ^^^^^^^^^^
    = it belongs under `defaults`
-   = known here: transport, command, args, env, cwd, sandbox, url, headers, auth, protocol, trusted, trust, enabled, start, restart, code_mode, calibrate, category, limits, defaults, allow, deny, tools
+   = known here: transport, command, args, env, cwd, sandbox, url, headers, auth, protocol, trusted, trust, results, enabled, start, restart, code_mode, calibrate, category, limits, defaults, allow, deny, tools
 
 error: unknown key `agents`
  --> t.yaml:5:5
@@ -146,7 +146,7 @@ error: unknown key `agents`
  5 |     agents: {}
    |     ^^^^^^
    = it belongs at the top level: take the indentation out
-   = known here: transport, command, args, env, cwd, sandbox, url, headers, auth, protocol, trusted, trust, enabled, start, restart, code_mode, calibrate, category, limits, defaults, allow, deny, tools
+   = known here: transport, command, args, env, cwd, sandbox, url, headers, auth, protocol, trusted, trust, results, enabled, start, restart, code_mode, calibrate, category, limits, defaults, allow, deny, tools
 
 error: unknown key `apiKey`
  --> t.yaml:6:5
@@ -154,7 +154,7 @@ error: unknown key `apiKey`
  6 |     apiKey: ***
    |     ^^^^^^
    = write `auth: { apiKey: … }` for the header x-api-key, `auth: { token: … }` for a bearer token
-   = known here: transport, command, args, env, cwd, sandbox, url, headers, auth, protocol, trusted, trust, enabled, start, restart, code_mode, calibrate, category, limits, defaults, allow, deny, tools
+   = known here: transport, command, args, env, cwd, sandbox, url, headers, auth, protocol, trusted, trust, results, enabled, start, restart, code_mode, calibrate, category, limits, defaults, allow, deny, tools
 
 3 errors in t.yaml
 "#,
@@ -260,7 +260,7 @@ error: unknown key `mcp`
  1 | mcp:
    | ^^^
    = write what is under `mcp` at the top level: `servers:`
-   = known here: listen, hosts, environment, data, tls, database, redis, names, limits, approvals, builtin, servers, tools, trust, budget, code, memory, audit, telemetry, secrets, registry, providers, models, default_agent, agents, auth, keys
+   = known here: listen, hosts, trusted_proxies, environment, data, tls, database, redis, names, limits, shutdown, approvals, builtin, servers, tools, trust, budget, code, memory, audit, telemetry, secrets, registry, providers, models, default_agent, agents, auth, keys
 
 error: unknown key `npcs`
  --> t.yaml:3:1
@@ -268,7 +268,7 @@ error: unknown key `npcs`
  3 | npcs: []
    | ^^^^
    = write `agents:`
-   = known here: listen, hosts, environment, data, tls, database, redis, names, limits, approvals, builtin, servers, tools, trust, budget, code, memory, audit, telemetry, secrets, registry, providers, models, default_agent, agents, auth, keys
+   = known here: listen, hosts, trusted_proxies, environment, data, tls, database, redis, names, limits, shutdown, approvals, builtin, servers, tools, trust, budget, code, memory, audit, telemetry, secrets, registry, providers, models, default_agent, agents, auth, keys
 
 2 errors in t.yaml
 "#,
@@ -313,7 +313,7 @@ servers:
     url: https://example.com/
     auth: { tokn: abc }
 keys:
-  - { name: ops, key: "0123456789abcdef", rol: admin }
+  - { name: ops, key: "0123456789abcdef0123", rol: admin }
 "#,
         r#"
 error: `url` must not carry a user and a password
@@ -329,13 +329,13 @@ error: unknown key `tokn`
  6 |     auth: { tokn: *** }
    |             ^^^^
    = did you mean `token`?
-   = known here: token, apiKey, oauth, login, client_id, client_secret, scopes
+   = known here: token, apiKey, oauth, login, client_id, client_secret, issuer, scopes
 
 error: unknown key `rol`
- --> t.yaml:8:43
+ --> t.yaml:8:47
    |
- 8 |   - { name: ops, key: ******************, rol: ***** }
-   |                                           ^^^
+ 8 |   - { name: ops, key: **********************, rol: ***** }
+   |                                               ^^^
    = did you mean `role`?
    = known here: name, key, hash, role, agents, rights, tools, rate_limit, concurrent, tenant, expires
 
@@ -932,6 +932,25 @@ error: `read`, `write` and `network: deny` need `no_new_privileges`
  4 |     sandbox: { network: deny, no_new_privileges: false }
    |                                                  ^^^^^
    = a program that gains privileges could lift them; leave it out
+
+1 error in t.yaml
+"#,
+    );
+}
+
+#[test]
+fn s_05_a_sandbox_is_a_map_or_none() {
+    check(
+        r#"
+servers:
+  notes: { command: notes, sandbox: off }
+"#,
+        r#"
+error: `sandbox` must be a map, or `none`, not `off`
+ --> t.yaml:2:37
+   |
+ 2 |   notes: { command: notes, sandbox: off }
+   |                                     ^^^
 
 1 error in t.yaml
 "#,

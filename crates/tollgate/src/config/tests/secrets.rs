@@ -65,7 +65,7 @@ servers:
   b: { url: https://h/, headers: { X-A: \"${C}\" }, auth: { token: \"${C}\", apiKey: \"${C}\" } }
   c: { url: https://h/, auth: { oauth: { client_id: i, client_secret: \"${C}\" } } }
 providers: { p: { kind: openai, api_key: \"${C}\" } }
-keys: [{ name: k, key: \"${C}-0123456789\" }]
+keys: [{ name: k, key: \"${C}-0123456789abcdef\" }]
 ";
     let loaded = load_with(text, &environment).unwrap();
     assert!(!format!("{loaded:?}").contains(CANARY));

@@ -1,0 +1,63 @@
+//! What is written when something panics: a line of the log like any other, so without secrets.
+
+use std::backtrace::{Backtrace, BacktraceStatus};
+use std::panic::{self, PanicHookInfo};
+
+use super::{Format, stderr};
+
+/// Called once, before anything else can panic.
+pub(super) fn write_as_lines(format: Format) {
+    panic::set_hook(Box::new(move |info| stderr::note(format, "ERROR", &describe(info))));
+}
+
+fn describe(info: &PanicHookInfo<'_>) -> String {
+    let thread = std::thread::current();
+    let name = thread.name().unwrap_or("<unnamed>");
+    let said = info.payload_as_str().unwrap_or("of an unknown kind");
+    let place = info.location().map_or_else(String::new, |place| format!(" at {place}"));
+    let mut text = format!("thread `{name}` panicked{place}: {said}");
+    // Only where RUST_BACKTRACE asks for it.
+    let trace = Backtrace::capture();
+    if trace.status() == BacktraceStatus::Captured {
+        text.push_str(&format!("\n{trace}"));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use std::panic;
+    use std::sync::Arc;
+
+    use parking_lot::Mutex;
+    use serde_json::Value;
+    use tollgate_core::secret_values;
+
+    use super::{Format, describe, stderr};
+
+    #[test]
+    fn s_23_a_panic_is_one_line_without_secrets() {
+        secret_values::configure(["canary-of-a-panic"]);
+        let heard = Arc::new(Mutex::new(Vec::new()));
+        let told = Arc::clone(&heard);
+        panic::set_hook(Box::new(move |info| {
+            let said = describe(info);
+            told.lock().extend([
+                stderr::line(Format::Text, "ERROR", &said),
+                stderr::line(Format::Json, "ERROR", &said),
+            ]);
+        }));
+        let _ = panic::catch_unwind(|| panic!("key canary-of-a-panic\u{1b}[2J"));
+        drop(panic::take_hook());
+        let heard = heard.lock().clone();
+        assert!(
+            heard[0].contains("panicked at") && heard[0].contains("key [masked:secret]"),
+            "{heard:?}"
+        );
+        assert!(!heard[0].contains('\u{1b}'));
+        let event: Value = serde_json::from_str(&heard[1]).unwrap();
+        assert_eq!(event["level"], "ERROR");
+        assert!(event["message"].as_str().unwrap().contains("key [masked:secret]"), "{heard:?}");
+        assert_eq!(heard[1].matches('\n').count(), 1);
+    }
+}

@@ -1,0 +1,11 @@
+//! What the process holds in memory is full of secrets: nobody else gets to read it.
+
+use rustix::process::{DumpableBehavior, Resource, Rlimit, set_dumpable_behavior, setrlimit};
+
+/// No core files, and no other process of this user may look into this one (`/proc/PID/mem`,
+/// `/proc/PID/environ`, ptrace). Children begin anew; what is confined has rules of its own.
+pub fn keep_private() {
+    // Where the system refuses, it is as it was before.
+    let _ = setrlimit(Resource::Core, Rlimit { current: Some(0), maximum: Some(0) });
+    let _ = set_dumpable_behavior(DumpableBehavior::NotDumpable);
+}

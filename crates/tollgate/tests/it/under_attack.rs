@@ -1,0 +1,221 @@
+//! The real program in a control group of 512 MiB, attacked from several sides at once and with
+//! memory that really runs out. `make soak` does the same for longer.
+
+use std::fs;
+use std::io::{Read as _, Write as _};
+use std::net::TcpStream;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use tollgate_testkit::attack::{Attack, HttpClient, PacedClient, call_headers};
+use tollgate_testkit::cgroup::MemoryGroup;
+use tollgate_testkit::skip;
+
+use crate::running::Served;
+use crate::served::Python;
+
+const LIMIT: u64 = 512 << 20;
+const KEYS: usize = 16;
+
+fn key(number: usize) -> String {
+    format!("k{number}-0123456789abcdefghij")
+}
+
+fn keys() -> String {
+    let each = (0..KEYS)
+        .map(|at| format!("  - {{ name: k{at}, key: '{}', rights: [execute] }}\n", key(at)));
+    format!("keys:\n{}", each.collect::<String>())
+}
+
+struct Limited {
+    gateway: Served,
+    group: MemoryGroup,
+}
+
+impl Limited {
+    fn start(config: &str) -> Self {
+        let group = MemoryGroup::new("tollgate-attack", LIMIT).expect("a control group");
+        Self { gateway: Served::within(&group, config), group }
+    }
+
+    fn resident(&self) -> u64 {
+        let status = fs::read_to_string(format!("/proc/{}/status", self.gateway.pid()));
+        let status = status.expect("the gateway lives");
+        let line = status.lines().find_map(|line| line.strip_prefix("VmRSS:")).expect("a figure");
+        line.trim().trim_end_matches(" kB").parse::<u64>().expect("a number") * 1_024
+    }
+
+    fn send(&self, line: &str, number: usize, body: &str) -> Option<u16> {
+        let address = self.gateway.address.parse().expect("an address");
+        let mut client = HttpClient::connect(address, Duration::from_secs(60)).ok()?;
+        client.send(line, &call_headers(&key(number)), body).ok().map(|reply| reply.status)
+    }
+
+    fn small_call(&self, number: usize) -> Option<u16> {
+        let body = r#"{"name":"roll","arguments":{"expression":"2d6"}}"#;
+        self.send("POST /v1/tools/execute", number, body)
+    }
+
+    fn assert_alive(&self) {
+        let killed = self.group.killed_processes().expect("a count");
+        assert_eq!(killed, 0, "{}", self.gateway.log());
+    }
+}
+
+fn wait_for(what: &str, limit: Duration, is: impl Fn() -> bool) {
+    #[expect(clippy::disallowed_methods, reason = "a test measures what happens outside")]
+    let began = Instant::now();
+    while !is() {
+        assert!(began.elapsed() < limit, "{what}: not within {limit:?}");
+        thread::sleep(Duration::from_millis(50));
+    }
+}
+
+#[test]
+fn r_11_a_client_that_behaves_notices_nothing_of_an_attack_from_all_sides() {
+    if !skip::require_cgroup() {
+        return;
+    }
+    let limited = Limited::start(&keys());
+    let address = limited.gateway.address.parse().expect("an address");
+    let client = PacedClient { address, key: key(1), calls_per_second: 50, connections: 5 };
+    // As much as a machine carries that runs other tests beside.
+    let attack = Attack {
+        object_bombs: 1,
+        large_strings: 3,
+        slow_checks: 2,
+        silent_connections: 500,
+        ..Attack::full(address, &key(0))
+    };
+    for _ in 0..20 {
+        assert_eq!(limited.small_call(1), Some(200));
+    }
+    let before = limited.resident();
+    let is_over = AtomicBool::new(false);
+    let (seen, answers) = thread::scope(|scope| {
+        let attacking = scope.spawn(|| attack.run(&is_over));
+        let calling = scope.spawn(|| client.run(&is_over));
+        thread::sleep(Duration::from_secs(12));
+        is_over.store(true, Ordering::Relaxed);
+        (calling.join().expect("it calls"), attacking.join().expect("it attacks"))
+    });
+    limited.assert_alive();
+    assert_eq!(seen.failures, 0, "of {}: {:?}", seen.calls, seen.reasons);
+    assert!(seen.calls > 100, "{} calls", seen.calls);
+    assert!(seen.quantile(0.99) < Duration::from_secs(5), "{:?}", seen.quantile(0.99));
+    let known = |status: &u16| [200, 413, 429, 503].contains(status);
+    assert!(answers.keys().all(known), "{answers:?}");
+    wait_for("memory goes back", Duration::from_secs(10), || limited.resident() * 2 < before * 3);
+}
+
+#[test]
+fn p_21_many_keys_with_small_bodies_that_cost_much_do_not_kill_it() {
+    const OF_EACH: usize = 12;
+    if !skip::require_cgroup() {
+        return;
+    }
+    let folder = tempfile::tempdir().expect("a folder");
+    let script = folder.path().join("evil.py");
+    fs::write(&script, include_str!("evil.py")).expect("it is written");
+    let program = Python::found().program;
+    let server = format!(
+        "servers:\n  slow: {{ transport: stdio, command: ['{program}', '-u', '{}'], \
+         protocol: '2025-11-25', calibrate: false, defaults: {{ timeout_ms: 10000 }} }}\n",
+        script.display()
+    );
+    let limited = Limited::start(&format!("{}{server}", keys()));
+    let ready = r#"{"name":"slow_do","arguments":{"code":"print('ready')"}}"#;
+    wait_for("the server is there", Duration::from_secs(30), || {
+        limited.send("POST /v1/tools/execute", 0, ready) == Some(200)
+    });
+    // 56 KiB on the wire, fifty times as much once it is read, and held while the server sleeps.
+    let body = format!(
+        "{{\"name\":\"slow_do\",\"arguments\":{{\"code\":\"import time; time.sleep(20)\",\
+         \"x\":[{}0]}}}}",
+        "{\"a\":0},".repeat(7_000)
+    );
+    let mut waiting = Vec::new();
+    for at in 0..KEYS * OF_EACH {
+        let mut stream = TcpStream::connect(&limited.gateway.address).expect("a connection");
+        let head = format!(
+            "POST /v1/tools/execute HTTP/1.1\r\nhost: localhost\r\nx-api-key: {}\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n\r\n",
+            key(at % KEYS),
+            body.len()
+        );
+        stream.write_all(head.as_bytes()).expect("it is read");
+        stream.write_all(body.as_bytes()).expect("it is read");
+        stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a limit");
+        waiting.push(stream);
+    }
+    // All are answered in the end: refused for want of memory, or out of time.
+    let mut refused = 0;
+    for mut stream in waiting {
+        let mut answer = [0; 12];
+        stream.read_exact(&mut answer).expect("an answer");
+        refused += usize::from(answer == *b"HTTP/1.1 503");
+        limited.assert_alive();
+    }
+    assert!(refused > 0, "there was room for all of them");
+    assert_eq!(limited.small_call(KEYS - 1), Some(200));
+}
+
+#[test]
+fn p_21_conversations_of_many_small_messages_do_not_kill_it() {
+    if !skip::require_cgroup() {
+        return;
+    }
+    let limited = Limited::start(&keys());
+    let item = r#"{"type":"text","text":"abc"},"#;
+    let list = format!("[{}{}]", item.repeat(9_999), item.trim_end_matches(','));
+    let message = r#"{"role":"user","content":"a"},"#;
+    let messages = format!("[{}{}]", message.repeat(9_999), message.trim_end_matches(','));
+    let requests = [
+        ("POST /v1/responses", format!("{{\"model\":\"offline\",\"input\":{list}}}")),
+        ("POST /v1/chat/completions", format!("{{\"model\":\"offline\",\"messages\":{messages}}}")),
+    ];
+    for (line, body) in requests {
+        let answers: Vec<_> = thread::scope(|scope| {
+            let send = |at| {
+                scope.spawn({
+                    let (limited, body) = (&limited, &body);
+                    move || limited.send(line, at, body)
+                })
+            };
+            let sending: Vec<_> = (0..KEYS).map(send).collect();
+            sending.into_iter().map(|it| it.join().expect("it is answered")).collect()
+        });
+        limited.assert_alive();
+        let known = |answer: &Option<u16>| matches!(answer, Some(200 | 400 | 413 | 503));
+        assert!(answers.iter().all(known), "{line}: {answers:?}");
+    }
+    assert_eq!(limited.small_call(0), Some(200));
+}
+
+#[test]
+fn r_11_the_ladder_is_climbed_with_real_memory_and_left_again() {
+    if !skip::require_cgroup() {
+        return;
+    }
+    let limited = Limited::start(&keys());
+    let health = || {
+        let answer = limited.gateway.ask("GET", "/healthz");
+        answer.status == 200
+    };
+    let call = |status: u16| limited.small_call(0) == Some(status);
+    // A live session of a model that there is not: what is refused for want of memory is refused first.
+    let session = || limited.send("GET /v1/realtime?model=none", 0, "");
+    assert!(call(200) && health());
+    for (percent, status) in [(85, 200), (92, 503)] {
+        let used = limited.group.used_bytes().expect("a figure");
+        let more = (LIMIT * percent / 100).saturating_sub(used);
+        let ballast = limited.group.hold(more).expect("there is room for it");
+        wait_for(&format!("{status} at {percent} %"), Duration::from_secs(20), || call(status));
+        assert!(health(), "at {percent} %");
+        drop(ballast);
+        wait_for("all are served again", Duration::from_secs(10), || call(200));
+        assert_ne!(session(), Some(503), "sessions begin again");
+    }
+    limited.assert_alive();
+}
