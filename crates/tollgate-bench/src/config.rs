@@ -48,7 +48,24 @@ impl Config {
 
     /// The same with room for thousands of live sessions.
     pub(crate) fn crowded(scratch: &Scratch, name: &str) -> io::Result<Self> {
-        Self::limited(scratch, name, "timeout_ms: 60000, live_sessions: 4096, live_per_key: 4096")
+        Self::limited(scratch, name, "timeout_ms: 60000, live_sessions: 10000, live_per_key: 10000")
+    }
+
+    /// The same with other limits, beside keys of these names.
+    pub(crate) fn with_keys(
+        scratch: &Scratch,
+        name: &str,
+        keys: &[String],
+        limits: &str,
+    ) -> io::Result<Self> {
+        let mut config = Self::limited(scratch, name, limits)?;
+        config.text.push_str("keys:\n");
+        for name in keys {
+            let key = key_of(name);
+            let _ =
+                writeln!(config.text, "  - {{ name: {name}, key: '{key}', rights: [execute] }}");
+        }
+        Ok(config)
     }
 
     fn limited(scratch: &Scratch, name: &str, limits: &str) -> io::Result<Self> {
@@ -104,6 +121,11 @@ impl Config {
         fs::write(&file, &self.text)?;
         Ok(file)
     }
+}
+
+/// The secret of a key.
+pub(crate) fn key_of(name: &str) -> String {
+    format!("{name}-0123456789abcdefghij")
 }
 
 pub(crate) struct Server {

@@ -35,6 +35,8 @@ pub(crate) struct Target {
 pub(crate) enum Ask {
     /// A call of this tool.
     Echo(String),
+    /// A call of the built-in tool for dice.
+    Roll,
     /// The list of tools, whose answer must be these bytes.
     List(Bytes),
     /// Any message, whose answer must be these bytes.

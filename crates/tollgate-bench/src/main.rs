@@ -5,11 +5,11 @@
 //! lies beside this program. `tollgate-bench tokens` counts what a large catalogue costs a model,
 //! `tollgate-bench code-tokens` what code mode saves of that. `tollgate-bench memory [--full]
 //! [sqlite|postgresql|pgvector]` measures the memory alone, with a million entries if that is said.
+//! `tollgate-bench soak [--minutes N] [ROW …]` is the long run under load, attack and faults.
 #![expect(clippy::print_stdout, reason = "a table is what this program is for")]
 #![expect(clippy::print_stderr, reason = "progress and mistakes are told on standard error")]
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -31,6 +31,7 @@ mod process;
 mod samples;
 mod scenario;
 mod serve;
+mod soak;
 mod speech;
 mod stdio_echo;
 mod table;
@@ -62,6 +63,10 @@ fn main() -> ExitCode {
             ways.map(|ways| print!("{}", tokens::render(&ways)))
         }
         ["memory", words @ ..] => match Memories::read(words) {
+            Some(wish) => return wish.measure(),
+            None => return usage(),
+        },
+        ["soak", words @ ..] => match soak::Wish::read(words) {
             Some(wish) => return wish.measure(),
             None => return usage(),
         },
@@ -103,6 +108,7 @@ fn usage() -> ExitCode {
     let known: Vec<&str> = ALL.iter().map(|figure| figure.id()).collect();
     eprintln!("usage: tollgate-bench [--quick] [{}]", known.join("|"));
     eprintln!("       tollgate-bench memory [--full] [sqlite|postgresql|pgvector]");
+    eprintln!("       tollgate-bench soak [--minutes N] [R-01|R-02|…]");
     ExitCode::from(2)
 }
 
@@ -217,7 +223,7 @@ fn report(machine: &Machine, rows: Result<Vec<Row>, Trouble>) -> ExitCode {
     if cfg!(debug_assertions) {
         println!("this program was built without optimisation: the figures mean nothing");
     }
-    if let Err(error) = write(machine, &rows) {
+    if let Err(error) = write(machine, &rows, RESULTS) {
         eprintln!("tollgate-bench: cannot write {RESULTS}: {error}");
         return ExitCode::FAILURE;
     }
@@ -230,11 +236,7 @@ fn report(machine: &Machine, rows: Result<Vec<Row>, Trouble>) -> ExitCode {
 
 /// A figure that fails leaves the others their turn.
 async fn run(wish: &Wish) -> Result<Vec<Row>, Trouble> {
-    let own = std::env::current_exe()?;
-    let beside = own.with_file_name("tollgate");
-    let named = std::env::var_os("TOLLGATE_BIN").map(PathBuf::from);
-    let gateway = named.map_or(Ok(beside), std::path::absolute)?;
-    let bench = Bench { pace: wish.pace, scratch: Scratch::new()?, own, gateway };
+    let bench = Bench::here(wish.pace)?;
     let until = clock::now() + LONGEST;
     let mut rows = Vec::new();
     for figure in &wish.figures {
@@ -249,11 +251,11 @@ async fn run(wish: &Wish) -> Result<Vec<Row>, Trouble> {
     Ok(rows)
 }
 
-fn write(machine: &Machine, rows: &[Row]) -> std::io::Result<()> {
+fn write(machine: &Machine, rows: &[Row], file: &str) -> std::io::Result<()> {
     let rows: Vec<Value> = rows.iter().map(Row::json).collect();
     let results = json!({ "machine": machine.json(), "rows": rows });
-    if let Some(directory) = std::path::Path::new(RESULTS).parent() {
+    if let Some(directory) = std::path::Path::new(file).parent() {
         std::fs::create_dir_all(directory)?;
     }
-    std::fs::write(RESULTS, format!("{results:#}\n"))
+    std::fs::write(file, format!("{results:#}\n"))
 }

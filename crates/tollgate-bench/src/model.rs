@@ -62,6 +62,7 @@ impl Handler for Model {
         let results = asked.messages.iter().filter(|message| message.role == "tool").count();
         let number = number(&asked);
         match self.manner {
+            Manner::Calls(calls) if results < calls && asked.stream => called_events(results),
             Manner::Calls(calls) if results < calls => serve::json(call(results).into()),
             _ if asked.stream => events(number, self.manner),
             _ => serve::json(completion(number).into()),
@@ -90,18 +91,30 @@ fn call(at: usize) -> String {
     )
 }
 
+/// The same as events.
+fn called_events(at: usize) -> Reply {
+    let call = format!(
+        r#"{{"role":"assistant","tool_calls":[{{"index":0,"id":"call_{at}","type":"function","function":{{"name":"{TOOL}","arguments":"{{\"expression\":\"1d6\"}}"}}}}]}}"#
+    );
+    let mut frames = VecDeque::new();
+    let last = chunk("{}", r#""tool_calls""#);
+    frames.push_back(format!("{}{last}data: [DONE]\n\n", chunk(&call, "null")).into());
+    streamed(frames, Manner::Answers)
+}
+
 /// The built-in tool that is called.
 pub(crate) const TOOL: &str = "dice_roll";
 const SAID: &str = "The point of the jumping is that the fox is quick and the dog is lazy, and so \
                     it has been in every sentence that was ever typed to try out a typewriter,";
 const USAGE: &str = r#""usage":{"prompt_tokens":500,"completion_tokens":40,"total_tokens":540,"prompt_tokens_details":{"cached_tokens":0,"audio_tokens":0},"completion_tokens_details":{"reasoning_tokens":0,"audio_tokens":0}}"#;
 
+fn chunk(delta: &str, reason: &str) -> String {
+    format!(
+        "data: {{\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1741570283,\"model\":\"bench-1\",\"choices\":[{{\"index\":0,\"delta\":{delta},\"logprobs\":null,\"finish_reason\":{reason}}}]}}\n\n"
+    )
+}
+
 fn events(number: &str, manner: Manner) -> Reply {
-    let chunk = |delta: &str, reason: &str| {
-        format!(
-            "data: {{\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1741570283,\"model\":\"bench-1\",\"choices\":[{{\"index\":0,\"delta\":{delta},\"logprobs\":null,\"finish_reason\":{reason}}}]}}\n\n"
-        )
-    };
     let mut frames = VecDeque::with_capacity(WORDS + 2);
     let first = chunk(r#"{"role":"assistant","content":""}"#, "null");
     frames.push_back(first + &chunk(r#"{"content":"The"}"#, "null"));
@@ -112,7 +125,10 @@ fn events(number: &str, manner: Manner) -> Reply {
         "data: {{\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1741570283,\"model\":\"bench-1\",\"choices\":[],{USAGE}}}\n\n"
     );
     frames.push_back(format!("{last}{usage}data: [DONE]\n\n"));
-    let frames = frames.into_iter().map(Bytes::from).collect();
+    streamed(frames.into_iter().map(Bytes::from).collect(), manner)
+}
+
+fn streamed(frames: VecDeque<Bytes>, manner: Manner) -> Reply {
     let mut reply = Response::new(Either::Right(Events { frames, manner, pause: None }));
     let kind = HeaderValue::from_static("text/event-stream; charset=utf-8");
     reply.headers_mut().insert(header::CONTENT_TYPE, kind);

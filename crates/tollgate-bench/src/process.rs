@@ -5,7 +5,7 @@ use std::fs;
 use std::io;
 use std::net::SocketAddr;
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
 use rustix::process::{Pid, Resource, Signal};
@@ -76,6 +76,11 @@ fn kilobytes(status: &str, key: &str) -> u64 {
     line.and_then(|rest| rest.split_ascii_whitespace().next()?.parse().ok()).unwrap_or(0)
 }
 
+/// Files that a process may have open, at most.
+pub(crate) fn file_limit() -> u64 {
+    rustix::process::getrlimit(Resource::Nofile).maximum.unwrap_or(1 << 20)
+}
+
 /// Lets this process and its children have as many open files as the system allows.
 pub(crate) fn raise_file_limit() {
     let mut limit = rustix::process::getrlimit(Resource::Nofile);
@@ -109,7 +114,15 @@ impl Process {
 
     /// Starts the gateway on a config; it says on standard error when it is ready.
     pub(crate) async fn gateway(program: &Path, config: &Path) -> Result<Self, Trouble> {
-        let mut command = Command::new(program);
+        Self::gateway_by(std::process::Command::new(program), config).await
+    }
+
+    /// The same by a command that names the gateway last: one that starts it in a control group.
+    pub(crate) async fn gateway_by(
+        command: std::process::Command,
+        config: &Path,
+    ) -> Result<Self, Trouble> {
+        let mut command = Command::from(command);
         command.arg("serve").arg("--config").arg(config).stderr(Stdio::piped());
         command.stdout(Stdio::null());
         if let Some(directory) = config.parent() {
@@ -137,13 +150,23 @@ impl Process {
         Ok(Usage::of(self.pid)?)
     }
 
-    /// Asks it to end, and waits until it has.
-    pub(crate) async fn stop(mut self) -> Result<(), Trouble> {
+    /// Asks it to end.
+    pub(crate) fn terminate(&self) {
         let pid = i32::try_from(self.pid).ok().and_then(Pid::from_raw);
         if let Some(pid) = pid {
             // It may be gone already.
             let _ = rustix::process::kill_process(pid, Signal::TERM);
         }
+    }
+
+    /// How it ended, if it does within the limit.
+    pub(crate) async fn ended(&mut self, limit: Duration) -> Result<ExitStatus, Trouble> {
+        within(limit, "the end of the gateway", async { Ok(self.child.wait().await?) }).await
+    }
+
+    /// Asks it to end, and waits until it has.
+    pub(crate) async fn stop(mut self) -> Result<(), Trouble> {
+        self.terminate();
         if tokio::time::timeout(STOP, self.child.wait()).await.is_err() {
             self.child.kill().await?;
         }

@@ -189,19 +189,32 @@ impl Pace {
 }
 
 impl Bench {
+    /// With the gateway that is named, or lies beside this program.
+    pub(crate) fn here(pace: Pace) -> Result<Self, Trouble> {
+        let own = std::env::current_exe()?;
+        let beside = own.with_file_name("tollgate");
+        let named = std::env::var_os("TOLLGATE_BIN").map(PathBuf::from);
+        let gateway = named.map_or(Ok(beside), std::path::absolute)?;
+        Ok(Self { pace, scratch: Scratch::new()?, own, gateway })
+    }
+
     /// Beside the gateway, where the gateway itself looks for it.
     fn worker(&self) -> PathBuf {
         self.gateway.with_file_name("tollgate-worker")
     }
 
     /// Starts the gateway and waits until all servers can be called.
-    async fn start_gateway(&self, name: &str, servers: &[Server]) -> Result<Process, Trouble> {
+    pub(crate) async fn start_gateway(
+        &self,
+        name: &str,
+        servers: &[Server],
+    ) -> Result<Process, Trouble> {
         let config = Config::new(&self.scratch, name)?.servers(servers);
         self.start_gateway_with(&config, servers).await
     }
 
     /// The same on a config that says more than its servers.
-    async fn start_gateway_with(
+    pub(crate) async fn start_gateway_with(
         &self,
         config: &Config,
         servers: &[Server],
@@ -217,7 +230,10 @@ impl Bench {
         Ok(gateway)
     }
 
-    async fn start_gateway_on(&self, config: &std::path::Path) -> Result<Process, Trouble> {
+    pub(crate) async fn start_gateway_on(
+        &self,
+        config: &std::path::Path,
+    ) -> Result<Process, Trouble> {
         if !self.gateway.exists() {
             let message = format!(
                 "there is no gateway at {}; build it with `cargo build --release -p tollgate`",
@@ -239,7 +255,7 @@ impl Bench {
     }
 
     /// A server that says nothing but `bytes`.
-    async fn start_fixed(&self, bytes: &Bytes) -> Result<Process, Trouble> {
+    pub(crate) async fn start_fixed(&self, bytes: &Bytes) -> Result<Process, Trouble> {
         let file = self.scratch.path().join("fixed.json");
         std::fs::write(&file, bytes)?;
         Process::helper(&self.own, ["fixed".as_ref(), file.as_os_str()]).await
@@ -285,7 +301,7 @@ fn listing(gateway: &Process) -> Target {
 }
 
 /// Calls one tool of the gateway.
-fn calling(gateway: &Process, tool: String) -> Target {
+pub(crate) fn calling(gateway: &Process, tool: String) -> Target {
     Target { ask: Ask::Echo(tool), ..listing(gateway) }
 }
 
@@ -301,7 +317,7 @@ fn three(direct: SocketAddr, bare: &Process, gateway: (&Process, &str), era: Era
     ]
 }
 
-fn http_server(name: &str, address: SocketAddr, era: Era) -> Server {
+pub(crate) fn http_server(name: &str, address: SocketAddr, era: Era) -> Server {
     Server { name: name.to_owned(), kind: Kind::Http { address, era } }
 }
 

@@ -95,13 +95,18 @@ impl Studio {
             side.take(wire.await?);
         }
         within(PATIENCE, "waiting for all sessions", async {
-            while self.order(Order::Count).await? != sessions {
+            while self.count().await? != sessions {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
             Ok(())
         })
         .await?;
         Ok(Clients { side })
+    }
+
+    /// Sessions that are open.
+    pub(crate) async fn count(&self) -> Result<usize, Trouble> {
+        self.order(Order::Count).await
     }
 
     /// Both ends of all sessions talk at the same time.

@@ -67,6 +67,25 @@ impl Row {
         }
     }
 
+    /// Something that holds or does not.
+    pub(crate) fn checked(
+        id: &'static str,
+        what: impl Into<String>,
+        measured: impl Into<String>,
+        (target, holds): (&str, bool),
+    ) -> Self {
+        let measured = measured.into();
+        Self {
+            id,
+            what: what.into(),
+            figures: json!({ "measured": measured, "holds": holds }),
+            measured,
+            target: target.to_owned(),
+            ratio: None,
+            verdict: if holds { Verdict::Ok } else { Verdict::Short },
+        }
+    }
+
     /// The same with more to say about the value.
     pub(crate) fn explained(mut self, how: &str) -> Self {
         self.measured = format!("{} ({how})", self.measured);

@@ -84,6 +84,32 @@ pub(crate) fn call(era: Era, tool: &str, number: u64) -> String {
     out
 }
 
+/// `tools/call` of any tool; `arguments` is JSON.
+pub(crate) fn call_with(tool: &str, id: u64, arguments: &str) -> String {
+    let meta = Era::Modern.meta();
+    format!(
+        r#"{{"jsonrpc":"2.0","id":{id},"method":"tools/call","params":{{"name":"{tool}","arguments":{arguments}{meta}}}}}"#
+    )
+}
+
+/// Whether this is a result to request `number`, whatever it says.
+pub(crate) fn check_result(from: &str, number: u64, body: &[u8]) -> Result<(), Trouble> {
+    let wrong = |why| Trouble::wrong(from, why, body);
+    let answer: Answer<'_, Called<'_>> =
+        serde_json::from_slice(payload(body)).map_err(|_| wrong("not an answer to a call"))?;
+    match (answer.id == Some(number), answer.result) {
+        (true, Some(Called { is_error: false, .. })) => Ok(()),
+        _ => Err(wrong("a call that failed")),
+    }
+}
+
+/// The texts of the result to request `number`; `None` for anything else.
+pub(crate) fn result_text(number: u64, body: &[u8]) -> Option<String> {
+    let answer: Answer<'_, Called<'_>> = serde_json::from_slice(payload(body)).ok()?;
+    let called = answer.result.filter(|it| answer.id == Some(number) && !it.is_error)?;
+    Some(called.content.iter().map(|block| &*block.text).collect())
+}
+
 const TEXT: &str = "The quick brown fox jumps over the lazy dog, number ";
 
 /// `tools/list`, of the page that `cursor` stands for.

@@ -1,13 +1,17 @@
 //! Reads the repository as text, for the tests that guard its shape; finds the worker for those
 //! that run programs and a model for those that look for meanings, and starts PostgreSQL for those
-//! that need one; has WebSockets by hand, and realtime providers and clients made of them.
+//! that need one; has WebSockets by hand, and realtime providers and clients made of them; makes
+//! memory control groups, attacks a running gateway, and counts tests that cannot run on this machine.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
+pub mod attack;
+pub mod cgroup;
 mod embedding;
 pub mod postgres;
 pub mod realtime;
+pub mod skip;
 mod worker;
 pub mod ws;
 
@@ -40,9 +44,13 @@ fn collect(folder: &Path, ending: &str, found: &mut Vec<Source>) {
     for entry in entries.flatten() {
         let path = entry.path();
         let name = entry.file_name();
-        let skip = ["target", "node_modules", ".venv", ".git"];
-        if path.is_dir() && !skip.iter().any(|it| name == *it) {
-            collect(&path, ending, found);
+        let skip = ["target", "node_modules", ".git"];
+        let is_foreign =
+            skip.iter().any(|it| name == *it) || name.to_string_lossy().starts_with(".venv");
+        if path.is_dir() {
+            if !is_foreign {
+                collect(&path, ending, found);
+            }
         } else if name.to_string_lossy().ends_with(ending)
             && let Ok(text) = fs::read_to_string(&path)
         {

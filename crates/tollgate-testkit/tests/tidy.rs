@@ -48,6 +48,19 @@ const CRATES: &[(&str, &[&str])] = &[
         ],
     ),
     ("tollgate-testkit", &[]),
+    ("tollgate-model", &[]),
+    (
+        "tollgate-fuzz",
+        &[
+            "tollgate-core",
+            "tollgate-mcp",
+            "tollgate-engine",
+            "tollgate-llm",
+            "tollgate-sandbox",
+            "tollgate-server",
+            "tollgate",
+        ],
+    ),
 ];
 
 /// Who may use a library that must not spread.
@@ -70,6 +83,7 @@ const LIBRARIES: &[(&str, &[&str])] = &[
             "tollgate",
             "tollgate-bench",
             "tollgate-testkit",
+            "tollgate-fuzz",
         ],
     ),
 ];
@@ -79,6 +93,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "tollgate-core",
         &[
+            "sync",
+            "failpoint",
             "text",
             "letters",
             "date",
@@ -86,7 +102,9 @@ const LAYERS: &[(&str, &[&str])] = &[
             "digest",
             "glob",
             "secret",
+            "secret_values",
             "trace",
+            "lease",
             "json",
             "mask",
             "id",
@@ -105,6 +123,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "template",
             "schema",
             "tool",
+            "sanitize",
             "probe",
             "code",
             "names",
@@ -146,6 +165,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         "tollgate-engine",
         &[
             "clock",
+            "panics",
             "spans",
             "disk",
             "web",
@@ -178,6 +198,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "upstream",
             "fleet",
             "registry",
+            "revocations",
             "executor",
             "reuse",
             "answer",
@@ -185,6 +206,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "gate",
             "calibration",
             "start",
+            "fuzzing",
         ],
     ),
     (
@@ -353,15 +375,89 @@ fn codes_of_problems_are_those_in_the_list_of_errors() {
     }
 }
 
-/// S-06: a sample that fetches whatever is newest is a hole in the supply chain.
+/// S-06: a sample that fetches whatever is newest is a hole in the supply chain. Also what the page
+/// proposes, and what a reader pastes from the documents.
 #[test]
 fn s_06_samples_pin_what_they_run() {
-    for source in sources("docs", ".yaml").into_iter().chain(sources("examples", ".yaml")) {
-        for line in source.text.lines().filter(|line| line.contains("npx")) {
-            let pinned = line.split('"').any(|word| word.trim_start_matches('@').contains('@'));
-            assert!(pinned, "{}: `{}` runs an unpinned package", source.path, line.trim());
+    let kinds = [".yaml", ".yml", ".json", ".toml", ".md"];
+    let folders = ["docs", "examples", "packaging", "interop"];
+    let mut samples: Vec<Source> = folders
+        .iter()
+        .flat_map(|folder| kinds.iter().flat_map(|kind| sources(folder, kind)))
+        .chain(sources("ui/src", ".tsx"))
+        .collect();
+    samples.push(Source { path: "README.md".to_owned(), text: read("README.md") });
+    let mut pinned = 0;
+    for source in &samples {
+        for line in source.text.lines() {
+            for package in fetched(line) {
+                let version = package.trim_start_matches('@').split_once('@');
+                let is_pinned = version
+                    .is_some_and(|(_, version)| version.starts_with(|c: char| c.is_ascii_digit()))
+                    || package.contains("==");
+                assert!(is_pinned, "{}: `{}` runs an unpinned package", source.path, line.trim());
+                pinned += 1;
+            }
         }
     }
+    assert!(pinned > 10, "samples are looked at: {pinned}");
+}
+
+/// The packages that `npx` and its like fetch in this line: the first word behind them that is no option.
+fn fetched(line: &str) -> Vec<&str> {
+    const RUNNERS: [&str; 5] = ["npx", "bunx", "pnpx", "uvx", "pipx"];
+    let separators = |c: char| c.is_whitespace() || "\"'`,[]{}()".contains(c);
+    let mut words = line.split(separators).filter(|word| !word.is_empty());
+    let mut found = Vec::new();
+    while let Some(word) = words.next() {
+        if !RUNNERS.contains(&word) {
+            continue;
+        }
+        let is_option = |word: &&str| word.starts_with('-') || *word == "args:" || *word == "run";
+        let package = words.by_ref().find(|word| !is_option(word));
+        // In prose a runner is named without anything behind it.
+        found.extend(package.filter(|it| it.contains(['@', '/', '-', '=']) && !it.contains(':')));
+    }
+    found
+}
+
+/// S-06: nothing is built by other versions than those that were looked at.
+#[test]
+fn s_06_lock_files_are_kept_and_obeyed() {
+    for lock in ["Cargo.lock", "crates/tollgate-worker/Cargo.lock", "ui/package-lock.json"] {
+        assert!(read(lock).len() > 1_000, "{lock}");
+        let ignored = read(".gitignore").lines().any(|line| line.trim_matches('/') == lock);
+        assert!(!ignored, "{lock} is not committed");
+    }
+    let makefile = read("Makefile");
+    assert!(!makefile.contains("npm install"), "`npm ci` keeps to the lock");
+    let is_build =
+        |line: &&str| line.contains("cargo build") || line.contains(":= --manifest-path");
+    for line in makefile.lines().filter(is_build) {
+        assert!(line.contains("--locked") || line.contains("$(OF_"), "{line}");
+    }
+}
+
+/// S-10: what comes from outside reaches SQL as bound values only. The memory puts names of its own
+/// tables and columns together; nobody else makes SQL at all.
+#[test]
+fn s_10_sql_is_not_made_of_pieces() {
+    let verbs = ["\"SELECT ", "\"INSERT ", "\"UPDATE ", "\"DELETE ", "\"PRAGMA ", "\"ALTER "];
+    let memory = "crates/tollgate-store/src/memory/";
+    let others = [memory, "crates/tollgate-bench/", "crates/tollgate-testkit/"];
+    let mut looked_at = 0;
+    for source in sources("crates", ".rs") {
+        if is_test(&source) || others.iter().any(|path| source.path.starts_with(path)) {
+            continue;
+        }
+        for (at, _) in source.text.match_indices("format!(") {
+            looked_at += 1;
+            let arguments: String = source.text[at..].chars().take(120).collect();
+            let made = verbs.iter().find(|verb| arguments.contains(**verb));
+            assert_eq!(made, None, "{} makes SQL: {arguments}", source.path);
+        }
+    }
+    assert!(looked_at > 100, "{looked_at}");
 }
 
 /// The first literal of an argument list, if it stands before the list's end and reads like a code.

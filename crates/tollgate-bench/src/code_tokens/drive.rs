@@ -10,8 +10,9 @@ use parking_lot::Mutex;
 use tollgate_core::agent::{Agent, Persona};
 use tollgate_core::glob::Glob;
 use tollgate_core::id::AgentId;
+use tollgate_core::lease::Lease;
 use tollgate_core::tool::Tool;
-use tollgate_core::turn::Principal;
+use tollgate_core::turn::{Actor, Principal};
 use tollgate_engine::clock::SystemClock;
 use tollgate_engine::gate::Asked;
 use tollgate_engine::settings::{Code, Settings};
@@ -153,7 +154,7 @@ impl Stage {
     async fn answer(&self, query: &Query) -> Result<String, Trouble> {
         let process = |error: String| Trouble::Process(format!("{}: {error}", query.id));
         let gate = &self.running.gate;
-        let asked = Asked::by(Principal::local());
+        let asked = Asked::by(Actor::endless(Principal::local()));
         let turn = gate.turn(asked).map_err(|error| process(error.to_string()))?;
         let agent = gate.agent(self.way.as_str()).map_err(|error| process(error.to_string()))?;
         let model = self.chat.models().find(MODEL);
@@ -161,6 +162,7 @@ impl Stage {
             request: request(&query.text),
             acting: Some(Acting { agent, turn, prompt: None }),
             chain: model.into_iter().collect(),
+            lease: Lease::endless(),
             trace: None,
         };
         let prepared = self.chat.prepare(order).map_err(|error| process(format!("{error:?}")))?;

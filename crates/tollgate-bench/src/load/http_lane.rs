@@ -56,6 +56,7 @@ impl HttpLane {
         });
         let mut headers = match &target.ask {
             Ask::Echo(tool) => wire::headers(target.era, "tools/call", Some(tool)),
+            Ask::Roll => wire::headers(target.era, "tools/call", Some("roll")),
             Ask::List(_) | Ask::Same(_) => wire::headers(target.era, "tools/list", None),
             Ask::Chat(_) => chat::headers(),
         };
@@ -90,12 +91,14 @@ impl HttpLane {
     pub(crate) async fn call(&mut self, number: u64) -> Result<(), Trouble> {
         let message = match &self.target.ask {
             Ask::Echo(tool) => wire::call(self.target.era, tool, number),
+            Ask::Roll => wire::call_with("roll", number, r#"{"expression":"2d6"}"#),
             Ask::List(_) | Ask::Same(_) => wire::list(self.target.era, None),
             Ask::Chat(chat) => chat::request(*chat, number, "false"),
         };
         let body = self.exchange(message.into()).await?;
         match &self.target.ask {
             Ask::Echo(_) => wire::check_echo(self.target.name, number, &body),
+            Ask::Roll => wire::check_result(self.target.name, number, &body),
             Ask::Chat(_) => chat::check(self.target.name, number, &body),
             Ask::List(expected) | Ask::Same(expected) if body == expected => Ok(()),
             Ask::List(_) | Ask::Same(_) => {
@@ -167,7 +170,7 @@ impl HttpLane {
         *request.method_mut() = method;
         let path = match &self.target.ask {
             Ask::Chat(chat) => chat.front.path(),
-            Ask::Echo(_) | Ask::List(_) | Ask::Same(_) => "/mcp",
+            Ask::Echo(_) | Ask::Roll | Ask::List(_) | Ask::Same(_) => "/mcp",
         };
         *request.uri_mut() = http::Uri::from_static(path);
         request.headers_mut().clone_from(&self.headers);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tollgate_core::call::{Kind, Request, Status};
 use tollgate_core::catalog::Catalog;
 use tollgate_core::json::Object;
-use tollgate_core::turn::{Principal, Turn};
+use tollgate_core::turn::{Actor, Principal, Turn};
 use tollgate_engine::caller::{Caller, Reply};
 use tollgate_engine::gate::{Asked, Gate};
 use tollgate_engine::settings::Settings;
@@ -62,7 +62,7 @@ impl Door {
     }
 
     pub(super) fn turn(&self) -> Result<Turn, Trouble> {
-        let asked = Asked::by(self.principal.clone());
+        let asked = Asked::by(Actor::endless(self.principal.clone()));
         self.gate.turn(asked).map_err(|error| Trouble::Process(error.to_string()))
     }
 
