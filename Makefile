@@ -1,5 +1,5 @@
 # One command for each thing. `make test` is what CI runs.
-.PHONY: run build install ui examples worker test bench pgvector binary lint unit interop page e2e-llm demo-voice setup
+.PHONY: run build install ui examples worker test bench soak pgvector binary lint unit interop page e2e-llm demo-voice deny fuzz sbom setup
 
 # What is built once gains nothing from being prepared for the next change, or for a debugger.
 ifdef CI
@@ -13,6 +13,12 @@ TESTS := $(shell cargo nextest --version >/dev/null 2>&1 && echo "nextest run" |
 # The worker is a workspace of its own (see Cargo.toml); its binary lies beside the gateway's.
 TARGET := $(or $(CARGO_TARGET_DIR),target)
 OF_WORKER := --manifest-path crates/tollgate-worker/Cargo.toml --target-dir $(TARGET) --locked
+
+# Model checks: on their own for the same reason.
+OF_MODEL := --manifest-path crates/tollgate-model/Cargo.toml --target-dir $(TARGET)/model --locked
+
+# What test runners leave for scripts/test-report.
+export TOLLGATE_TEST_REPORT := $(abspath $(TARGET))/test-report
 
 # An example of a server, outside of the workspace as well.
 OF_TIDES := --manifest-path examples/tides-rust/Cargo.toml --target-dir $(TARGET) --locked
@@ -37,17 +43,32 @@ install:
 worker:
 	cargo build $(OF_WORKER)
 
+# Ends with the tests that passed only when repeated, and those that this machine cannot run.
 test: setup ui lint unit interop page
+	@scripts/test-report
 
-lint:
+lint: deny
 	cargo fmt --all --check
 	cargo fmt --manifest-path crates/tollgate-worker/Cargo.toml --check
 	cargo fmt --manifest-path examples/tides-rust/Cargo.toml --check
+	cargo fmt --manifest-path crates/tollgate-model/Cargo.toml --check
+	cargo fmt --manifest-path fuzz/Cargo.toml --check
 	cargo clippy --workspace --all-targets --locked -- -D warnings
 	cargo clippy $(OF_WORKER) --all-targets -- -D warnings
 	cargo clippy $(OF_TIDES) -- -D warnings
 	RUSTDOCFLAGS="-D warnings" cargo doc --workspace --no-deps --document-private-items --locked --quiet
 	RUSTDOCFLAGS="-D warnings" cargo doc $(OF_WORKER) --no-deps --document-private-items --quiet
+
+# Licences, sources and versions of dependencies, against deny.toml. Once they are downloaded it needs no network;
+# `make deny CHECKS=advisories` looks for known holes and does.
+CHECKS ?= licenses bans sources
+OFFLINE := $(if $(filter advisories,$(CHECKS)),,--offline)
+STRICT := -D unmatched-skip -D license-not-encountered -D license-exception-not-encountered
+deny:
+	@cargo fetch --quiet --locked
+	@cargo fetch --quiet --locked --manifest-path crates/tollgate-worker/Cargo.toml
+	@deny=$$(scripts/setup-deny) && $$deny $(OFFLINE) check --hide-inclusion-graph $(STRICT) $(CHECKS) && \
+	$$deny $(OFFLINE) --manifest-path crates/tollgate-worker/Cargo.toml check --hide-inclusion-graph $(STRICT) $(CHECKS)
 
 # A PostgreSQL that has it, for tests: the system's has not.
 pgvector:
@@ -59,8 +80,10 @@ binary: ui worker
 	cargo test --workspace --locked --no-run --quiet
 
 unit: worker pgvector
+	@rm -rf $(TOLLGATE_TEST_REPORT) target/nextest && mkdir -p $(TOLLGATE_TEST_REPORT)
 	cargo $(TESTS) --workspace --locked
 	cargo $(TESTS) $(OF_WORKER)
+	cargo $(TESTS) $(OF_MODEL)
 
 # Real SDKs, reference servers, the inspector and the conformance suite against the binary.
 interop: binary examples
@@ -82,8 +105,25 @@ e2e-llm: binary
 demo-voice: binary
 	interop/run-voice
 
+# Each fuzz target under libFuzzer: `make fuzz SECONDS=600 TARGETS="json dice"`. The tests replay what it saved.
+SECONDS ?= 60
+fuzz:
+	fuzz/run --seconds $(SECONDS) $(TARGETS)
+
+# What a release is made of: CycloneDX, from the lock files.
+sbom:
+	@mkdir -p $(TARGET)
+	scripts/sbom $(TARGET)/sbom.cdx.json
+
 bench: build
 	cargo run --release --locked -p tollgate-bench
+
+# What takes longer than tests may: load, attack and faults, ten minutes or as many as are given (MINUTES=480), as a table of
+# figures with targets; then the long forms of tests. Fails when a figure misses its target.
+MINUTES ?= 10
+soak: build
+	cargo run --release --locked -p tollgate-bench -- soak --minutes $(MINUTES)
+	TOLLGATE_SOAK=1 cargo $(TESTS) --workspace --locked $(if $(findstring nextest,$(TESTS)),-E 'test(soak)' --no-tests pass,soak)
 
 setup:
 	@scripts/setup
