@@ -1,4 +1,8 @@
-"""Fixtures that several test modules share."""
+"""Fixtures that several test modules share, and the list of tests that were repeated or skipped."""
+
+import json
+import os
+from pathlib import Path
 
 import pytest
 
@@ -58,3 +62,20 @@ def chat(models_gateway):
     """A gateway before the fake model provider, which has seen nothing yet."""
     models_gateway.provider.forget()
     return models_gateway
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Names what passed only when repeated, here and for `scripts/test-report`."""
+    stats = terminalreporter.stats
+    passed = {report.nodeid for report in stats.get("passed", [])}
+    flaky = sorted({report.nodeid for report in stats.get("rerun", [])} & passed)
+    skips = stats.get("skipped", [])
+    skipped = sorted((report.nodeid, str(report.longrepr[-1]).removeprefix("Skipped: ")) for report in skips)
+    if flaky:
+        terminalreporter.section("flaky: passed when repeated")
+        for name in flaky:
+            terminalreporter.line(name)
+    folder = os.environ.get("TOLLGATE_TEST_REPORT")
+    if folder and not hasattr(terminalreporter.config, "workerinput"):
+        Path(folder).mkdir(parents=True, exist_ok=True)
+        Path(folder, "interop.json").write_text(json.dumps({"flaky": flaky, "skipped": skipped}))

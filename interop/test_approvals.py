@@ -22,7 +22,9 @@ class Guarded:
 
     def __init__(self, folder, **keys):
         self.folder = folder
-        pace = folder / "pace.json"
+        # A server may not write beside the config.
+        pace = folder / "pace" / "pace.json"
+        pace.parent.mkdir()
         pace.write_text("{}")
         server = {
             "transport": "stdio",
@@ -36,7 +38,7 @@ class Guarded:
         self.token = (folder / "data" / "admin.token").read_text().strip()
 
     def calls(self) -> int:
-        file = self.folder / "write_down.calls"
+        file = self.folder / "pace" / "write_down.calls"
         return int(file.read_text()) if file.exists() else 0
 
     def api(self, path: str, body: dict | None = None) -> dict:

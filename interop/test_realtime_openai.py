@@ -30,7 +30,9 @@ class Line:
 
     def __init__(self, folder):
         self.folder, self.provider = folder, OpenAiLive()
-        self.pace = folder / "pace.json"
+        # A server may not write beside the config.
+        self.pace = folder / "pace" / "pace.json"
+        self.pace.parent.mkdir()
         self.set()
         entry = {
             "transport": "stdio",
@@ -90,7 +92,7 @@ class Line:
         beside.rename(self.pace)
 
     def count(self, tool: str, what: str = "calls") -> int:
-        file = self.folder / f"{tool}.{what}"
+        file = self.folder / "pace" / f"{tool}.{what}"
         return int(file.read_text()) if file.exists() else 0
 
     def talk(self, client, model: str, *steps, **more) -> Heard:

@@ -26,7 +26,9 @@ class Place:
 
     def __init__(self, folder):
         self.deepgram, self.gpt = Deepgram(), GptLive()
-        pace = folder / "pace.json"
+        # A server may not write beside the config.
+        pace = folder / "pace" / "pace.json"
+        pace.parent.mkdir()
         pace.write_text(json.dumps({"look_up": {"ms": 3_000}}))
         slow = {"command": [*program("servers", "pace"), "--pace", str(pace)], "trusted": True}
         slow["tools"] = {"look_up": {"estimated_duration_ms": 3_000}}
@@ -174,7 +176,7 @@ def test_another_tier_has_other_functions_and_calls_that_are_taken_back_are_not_
         connection.send_inject_user_message(AgentV1InjectUserMessage(content="resume"))
         heard = until(connection, "UserStartedSpeaking")
         heard += ask(connection, "hello")
-        cancelled = place.folder / "look_up.cancelled"
+        cancelled = place.folder / "pace" / "look_up.cancelled"
         wait_for("the end of the call", cancelled.exists, 30)
     assert said(heard) == ["You said: hello"]
     assert not {"FunctionCallRequest", "FunctionCallCancelled", "ThinkUpdated"} & set(types(heard))

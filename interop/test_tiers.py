@@ -33,7 +33,9 @@ class Pace:
 
     def __init__(self, folder, tools: dict | None = None, **server):
         self.folder = folder
-        self.file = folder / "pace.json"
+        # A server may not write beside the config.
+        self.file = folder / "pace" / "pace.json"
+        self.file.parent.mkdir()
         self.set(look_up={"ms": 5}, weather={"ms": 5}, write_down={"ms": 5})
         command = [*program("servers", "pace"), "--pace", str(self.file)]
         entry = {"transport": "stdio", "command": command, "trusted": True, "tools": tools or {}, **server}
@@ -52,7 +54,7 @@ class Pace:
         beside.rename(self.file)
 
     def calls(self, tool: str, what: str = "calls") -> int:
-        file = self.folder / f"{tool}.{what}"
+        file = self.folder / "pace" / f"{tool}.{what}"
         return int(file.read_text()) if file.exists() else 0
 
     def get(self, path: str) -> dict:

@@ -2,6 +2,7 @@ import { defineConfig } from "@playwright/test";
 
 // Debian's own browser, without the parts for a screen; nothing is downloaded.
 const executablePath = process.env.CHROMIUM ?? "/usr/bin/chromium-headless-shell";
+const report = process.env.TOLLGATE_TEST_REPORT;
 
 export default defineConfig({
   testDir: "tests",
@@ -11,7 +12,9 @@ export default defineConfig({
   workers: 3,
   fullyParallel: false,
   forbidOnly: true,
-  reporter: [["list"]],
+  // What passes only the second time is reported as flaky, and named at the end of `make test`.
+  retries: 1,
+  reporter: report ? [["list"], ["json", { outputFile: `${report}/page.json` }]] : [["list"]],
   outputDir: "test-results",
   use: {
     viewport: { width: 1280, height: 860 },

@@ -4,6 +4,7 @@ import { constants, gzipSync } from "node:zlib";
 import react from "@vitejs/plugin-react";
 import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
+import type { Reporter } from "vitest/node";
 
 /** Where the gateway takes the page from: every file, compressed, and nothing of an earlier build. */
 const PLACE = "../crates/tollgate-server/page";
@@ -37,6 +38,27 @@ const key = process.env.TOLLGATE_KEY;
 const headers = key ? { authorization: `Bearer ${key}` } : undefined;
 const proxied = { target: gateway, changeOrigin: true, headers };
 
+/** Names what passed only when repeated, or was skipped, for `scripts/test-report`. */
+function flakyReporter(): Reporter {
+  return {
+    onTestRunEnd(modules) {
+      const folder = process.env.TOLLGATE_TEST_REPORT;
+      if (!folder) return;
+      const flaky: string[] = [];
+      const skipped: [string, string][] = [];
+      for (const module of modules) {
+        for (const test of module.children.allTests()) {
+          const name = `${module.relativeModuleId} ${test.fullName}`;
+          if (test.diagnostic()?.flaky) flaky.push(name);
+          if (test.result().state === "skipped") skipped.push([name, "skipped in vitest"]);
+        }
+      }
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(join(folder, "vitest.json"), JSON.stringify({ flaky, skipped }));
+    },
+  };
+}
+
 export default defineConfig({
   base: "./",
   plugins: [react(), handedOver()],
@@ -55,5 +77,9 @@ export default defineConfig({
       "/readyz": proxied,
     },
   },
-  test: { include: ["src/**/*.test.ts", "src/**/*.test.tsx"] },
+  test: {
+    include: ["src/**/*.test.ts", "src/**/*.test.tsx"],
+    retry: 1,
+    reporters: ["default", flakyReporter()],
+  },
 });

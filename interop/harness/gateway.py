@@ -45,7 +45,7 @@ class Gateway:
         self.command = [tollgate(), "--config", str(path), "--data", str(self.data)]
         command = [*self.command, "serve", "--listen", "127.0.0.1:0", *flags]
         self.process = Process(
-            command, r"tollgate is ready on (https?://\S+)", limit_s=90, cwd=folder, env={**clean_environment(), **(env or {})}
+            command, r"tollgate is ready on (https?://[^\s\"]+)", limit_s=90, cwd=folder, env={**clean_environment(), **(env or {})}
         )
         self.url = self.process.found.group(1).rstrip("/")
 

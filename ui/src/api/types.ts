@@ -245,6 +245,7 @@ export const OUTCOMES = [
   "refused",
   "failed",
   "cancelled",
+  "revoked",
 ] as const;
 
 export interface Step {
@@ -315,6 +316,7 @@ export interface Verified {
   last: number;
   head: string;
   broken: { sequence: number; problem: string } | null;
+  losses?: { found: string | null; kind: string; problem: string }[];
 }
 
 export interface Overview {

@@ -21,5 +21,9 @@ test("what went well is green, what went wrong is red, and what nobody named is 
 });
 
 test("of the outcomes of a call only these need no colour", () => {
-  expect(OUTCOMES.filter((it) => toneOf(it) === "idle")).toEqual(["no_results", "cancelled"]);
+  expect(OUTCOMES.filter((it) => toneOf(it) === "idle")).toEqual([
+    "no_results",
+    "cancelled",
+    "revoked",
+  ]);
 });

@@ -16,6 +16,7 @@ export const KINDS = [
   "server",
   "memory",
   "session",
+  "revocation",
   "login",
   "refused",
   "retention",

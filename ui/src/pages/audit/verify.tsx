@@ -45,12 +45,15 @@ export function Result(props: { found?: Verified; problem?: Problem }) {
   return (
     <div className="note bad" role="alert">
       <span>
-        <strong>The trail is not what was written.</strong> Row {found.broken?.sequence}:{" "}
-        {found.broken?.problem}.
+        <strong>The trail is not what was written.</strong>{" "}
+        {found.broken && `Row ${found.broken.sequence}: ${found.broken.problem}. `}
+        {found.losses?.map((loss) => `${loss.problem}. `)}
       </span>
-      <button type="button" onClick={() => narrow({ row: String(found.broken?.sequence ?? "") })}>
-        Show the row
-      </button>
+      {found.broken && (
+        <button type="button" onClick={() => narrow({ row: String(found.broken?.sequence) })}>
+          Show the row
+        </button>
+      )}
     </div>
   );
 }

@@ -50,7 +50,7 @@ function Command(props: FormProps) {
             className="mono"
             spellCheck={false}
             autoComplete="off"
-            placeholder="npx -y @modelcontextprotocol/server-everything"
+            placeholder="npx -y @modelcontextprotocol/server-everything@2026.8.31"
             value={commandLine(keys)}
             onChange={(event) => change(withCommand(keys, event.target.value))}
           />

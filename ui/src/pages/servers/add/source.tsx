@@ -8,13 +8,13 @@ import type { Found } from "./draft";
 import { RegistrySearch } from "./registry";
 
 const EXAMPLES: readonly { title: string; text: string }[] = [
-  { title: "a command", text: "npx -y @modelcontextprotocol/server-everything" },
+  { title: "a command", text: "npx -y @modelcontextprotocol/server-everything@2026.8.31" },
   { title: "an address", text: "https://mcp.example.com/mcp" },
   {
     title: "a client's config",
     text: `{
   "mcpServers": {
-    "files": { "command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "/tmp"] }
+    "files": { "command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem@2026.8.31", "/tmp"] }
   }
 }`,
   },
