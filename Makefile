@@ -1,5 +1,5 @@
 # One command for each thing. `make test` is what CI runs.
-.PHONY: run build install ui examples worker test bench soak pgvector binary lint unit interop page e2e-llm demo-voice deny fuzz sbom \
+.PHONY: run build install ui examples worker test bench soak pgvector binary lint unit interop page quick e2e-llm demo-voice deny fuzz sbom \
 	setup setup-build setup-test
 
 # What is built once gains nothing from being prepared for the next change, or for a debugger.
@@ -47,6 +47,10 @@ worker:
 # Ends with the tests that passed only when repeated, and those that this machine cannot run.
 test: setup-test ui lint unit interop page
 	@scripts/test-report
+
+# Lints and unit tests of what changed, for the time between two edits; `make quick BASE=HEAD~3` compares with another commit.
+quick:
+	@scripts/quick $(BASE)
 
 lint: setup-build deny
 	cargo fmt --all --check

@@ -1,5 +1,5 @@
-"""`scripts/setup` on machines that lack something: programs are hidden from PATH, and a stand-in for apt-get only writes
-down how it was called."""
+"""`scripts/setup` and `scripts/quick` on machines that lack something: programs are hidden from PATH, and a stand-in for
+apt-get or cargo only writes down how it was called."""
 
 import os
 import shutil
@@ -10,7 +10,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 # What the scripts themselves need.
-BASICS = ["bash", "cat", "cut", "dirname", "env", "grep", "head", "id", "sed", "sort"]
+BASICS = ["bash", "cat", "cut", "dirname", "env", "git", "grep", "head", "id", "sed", "sort"]
 CARGO = "cargo 1.95.0 (f2d3ce0bd 2026-03-21)"
 FOR_BUILD = ["cc", "make", "node", "npm"]
 FOR_TEST = ["promtool", "chromium-headless-shell", "unshare", "setpriv", "ip", "initdb"]
@@ -102,3 +102,74 @@ def test_without_apt_the_missing_packages_are_named(machine):
     done = machine.run(ROOT / "scripts/setup", "build")
     assert done.returncode == 1
     assert "missing: build-essential" in done.stderr
+
+
+@pytest.fixture
+def repository(machine, tmp_path):
+    """One commit with some crates in it, and a copy of `scripts/quick`."""
+    folder = tmp_path / "repository"
+    (folder / "scripts").mkdir(parents=True)
+    shutil.copy(ROOT / "scripts/quick", folder / "scripts/quick")
+    for crate, source in [("one", "lib.rs"), ("two", "lib.rs"), ("program", "main.rs"), ("tollgate-worker", "lib.rs")]:
+        (folder / "crates" / crate / "src").mkdir(parents=True)
+        (folder / "crates" / crate / "Cargo.toml").touch()
+        (folder / "crates" / crate / "src" / source).touch()
+    (folder / "README.md").touch()
+    git(machine, folder, "init", "--quiet")
+    commit(machine, folder)
+    machine.add("cargo")
+    return folder
+
+
+def git(machine: Machine, folder: Path, *words: str) -> None:
+    identity = ["-c", "user.name=x", "-c", "user.email=x@example.com", "-c", "commit.gpgsign=false"]
+    done = machine.run("git", "-C", str(folder), *identity, *words)
+    assert done.returncode == 0, done.stderr
+
+
+def commit(machine: Machine, folder: Path) -> None:
+    git(machine, folder, "add", "--all")
+    git(machine, folder, "commit", "--quiet", "--message", "x")
+
+
+def quick(machine: Machine, folder: Path, *base: str) -> list[str]:
+    """The calls of cargo, without those that only look for nextest."""
+    machine.calls.write_text("")
+    done = machine.run(folder / "scripts/quick", *base)
+    assert done.returncode == 0, done.stderr
+    return [call for call in machine.called("cargo") if call != "nextest --version"]
+
+
+def test_quick_looks_at_changed_crates_only(machine, repository):
+    assert quick(machine, repository) == []
+    (repository / "README.md").write_text("changed")
+    assert quick(machine, repository) == []
+    (repository / "crates/one/src/lib.rs").write_text("// changed")
+    # A new file counts before git knows it.
+    (repository / "crates/program/src/new.rs").touch()
+    fmt, clippy, library, program = quick(machine, repository)
+    assert fmt == "fmt --all --check"
+    assert clippy.startswith("clippy -p one -p program ")
+    assert " -p one " in library and library.endswith(" --lib") and "program" not in library
+    assert " -p program " in program and program.endswith(" --bins")
+
+
+def test_quick_compares_with_main_or_what_is_named(machine, repository):
+    git(machine, repository, "update-ref", "refs/remotes/origin/main", "HEAD")
+    (repository / "crates/two/src/lib.rs").write_text("// changed")
+    commit(machine, repository)
+    assert any(" -p two " in call for call in quick(machine, repository))
+    assert quick(machine, repository, "HEAD") == []
+
+
+def test_quick_leaves_the_worker_in_its_own_workspace(machine, repository):
+    (repository / "crates/tollgate-worker/src/lib.rs").write_text("// changed")
+    calls = quick(machine, repository)
+    assert not any("-p " in call for call in calls)
+    assert any(call.startswith("clippy --manifest-path crates/tollgate-worker/Cargo.toml") for call in calls)
+
+
+def test_quick_fails_with_what_it_runs(machine, repository):
+    (repository / "crates/one/src/lib.rs").write_text("// changed")
+    (machine.path / "cargo").write_text("#!/bin/sh\n[ \"$1\" != clippy ]\n")
+    assert machine.run(repository / "scripts/quick").returncode != 0
