@@ -1,5 +1,6 @@
 # One command for each thing. `make test` is what CI runs.
-.PHONY: run build install ui examples worker test bench soak pgvector binary lint unit interop page e2e-llm demo-voice deny fuzz sbom setup
+.PHONY: run build install ui examples worker test bench soak pgvector binary lint unit interop page quick e2e-llm demo-voice deny fuzz sbom \
+	setup setup-build setup-test
 
 # What is built once gains nothing from being prepared for the next change, or for a debugger.
 ifdef CI
@@ -26,12 +27,12 @@ OF_TIDES := --manifest-path examples/tides-rust/Cargo.toml --target-dir $(TARGET
 run: build
 	$(TARGET)/release/tollgate serve
 
-build: setup ui
+build: setup-build ui
 	cargo build --release --locked -p tollgate
 	cargo build --release $(OF_WORKER)
 
 # The admin page, for the next build of the gateway to take in.
-ui:
+ui: setup-build
 	ui/build
 
 # What `make build` left, into PREFIX: programs, man page, completions, a systemd unit.
@@ -44,10 +45,14 @@ worker:
 	cargo build $(OF_WORKER)
 
 # Ends with the tests that passed only when repeated, and those that this machine cannot run.
-test: setup ui lint unit interop page
+test: setup-test ui lint unit interop page
 	@scripts/test-report
 
-lint: deny
+# Lints and unit tests of what changed, for the time between two edits; `make quick BASE=HEAD~3` compares with another commit.
+quick:
+	@scripts/quick $(BASE)
+
+lint: setup-build deny
 	cargo fmt --all --check
 	cargo fmt --manifest-path crates/tollgate-worker/Cargo.toml --check
 	cargo fmt --manifest-path examples/tides-rust/Cargo.toml --check
@@ -79,18 +84,18 @@ pgvector:
 binary: ui worker
 	cargo test --workspace --locked --no-run --quiet
 
-unit: worker pgvector
+unit: setup-test worker pgvector
 	@rm -rf $(TOLLGATE_TEST_REPORT) target/nextest && mkdir -p $(TOLLGATE_TEST_REPORT)
 	cargo $(TESTS) --workspace --locked
 	cargo $(TESTS) $(OF_WORKER)
 	cargo $(TESTS) $(OF_MODEL)
 
 # Real SDKs, reference servers, the inspector and the conformance suite against the binary.
-interop: binary examples
+interop: setup-test binary examples
 	interop/run
 
 # The admin page in a real browser, before the binary.
-page: binary
+page: setup-test binary
 	ui/test
 
 # Programs that tests and documents run.
@@ -98,11 +103,11 @@ examples:
 	cargo build $(OF_TIDES)
 
 # Every chat front before a real, tiny model; the first time it fetches 127 MB.
-e2e-llm: binary
+e2e-llm: setup-test binary
 	interop/run-llm
 
 # A spoken conversation through the gateway, recorded and listened to; the first time it fetches 400 MB.
-demo-voice: binary
+demo-voice: setup-test binary
 	interop/run-voice
 
 # Each fuzz target under libFuzzer: `make fuzz SECONDS=600 TARGETS="json dice"`. The tests replay what it saved.
@@ -115,15 +120,22 @@ sbom:
 	@mkdir -p $(TARGET)
 	scripts/sbom $(TARGET)/sbom.cdx.json
 
-bench: build
+# Measures the memory in PostgreSQL too.
+bench: setup-test build
 	cargo run --release --locked -p tollgate-bench
 
 # What takes longer than tests may: load, attack and faults, ten minutes or as many as are given (MINUTES=480), as a table of
 # figures with targets; then the long forms of tests. Fails when a figure misses its target.
 MINUTES ?= 10
-soak: build
+soak: setup-test build
 	cargo run --release --locked -p tollgate-bench -- soak --minutes $(MINUTES)
 	TOLLGATE_SOAK=1 cargo $(TESTS) --workspace --locked $(if $(findstring nextest,$(TESTS)),-E 'test(soak)' --no-tests pass,soak)
 
-setup:
-	@scripts/setup
+# Packages that a Debian machine lacks: to build, or to run the tests as well.
+setup-build:
+	@scripts/setup build
+
+setup-test:
+	@scripts/setup test
+
+setup: setup-test

@@ -27,7 +27,8 @@ class Block:
 
 
 def documents() -> list[Path]:
-    found = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").glob("*/README.md")]
+    root = [ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+    found = [*root, *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").glob("*/README.md")]
     return sorted(found)
 
 

@@ -55,7 +55,8 @@ impl Fake {
         // The interpreter itself: what stands in the path may need an environment.
         let mut asked = Command::new("python3");
         asked.args(["-c", "import sys; print(sys.executable)"]);
-        let python = asked.output().expect("python3 is needed for this test: run `scripts/setup`");
+        let python =
+            asked.output().expect("python3 is needed for this test: run `scripts/setup test`");
         let python = String::from_utf8(python.stdout).unwrap();
         let draft = folder.path().join("draft");
         std::fs::write(&draft, format!("#!{} -SE\n{WORDS}\n{script}\n", python.trim())).unwrap();

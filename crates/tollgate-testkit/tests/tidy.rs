@@ -324,15 +324,19 @@ fn nothing_is_left_undone_or_skipped() {
 fn paths_in_documents_exist() {
     let files: Vec<String> =
         ["rs", "md", "yaml", "toml", "py"].iter().flat_map(|it| paths(it)).collect();
-    for document in ["README.md", "ARCHITECTURE.md"] {
-        for word in read(document).split('`').skip(1).step_by(2) {
+    let mut documents = sources("docs/adr", ".md");
+    for path in ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"] {
+        documents.push(Source { path: path.to_owned(), text: read(path) });
+    }
+    for Source { path, text } in &documents {
+        for word in text.split('`').skip(1).step_by(2) {
             let looks =
                 [".rs", ".md", ".yaml", ".toml"].iter().any(|ending| word.ends_with(ending));
             let plain = word.chars().all(|c| c.is_ascii_alphanumeric() || "_-./".contains(c));
             if looks && plain && word != "tollgate.yaml" {
                 let suffix = format!("/{word}");
                 let found = files.iter().any(|file| file == word || file.ends_with(&suffix));
-                assert!(found, "{document} names `{word}`, which does not exist");
+                assert!(found, "{path} names `{word}`, which does not exist");
             }
         }
     }

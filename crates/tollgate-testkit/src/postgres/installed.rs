@@ -54,7 +54,7 @@ fn of_the_system() -> PathBuf {
     let others = std::env::split_paths(&path);
     let mut all = found.into_iter().rev().map(|(_, path)| path).chain(others);
     let has_all = |path: &PathBuf| path.join("initdb").exists() && path.join("postgres").exists();
-    all.find(has_all).expect("PostgreSQL is not installed: run `make setup`")
+    all.find(has_all).expect("PostgreSQL is not installed: run `scripts/setup test`")
 }
 
 fn of_the_package() -> PathBuf {
