@@ -1,4 +1,4 @@
-// The frame around every page: menu, search, keys, what was just done.
+// The shell around every page: menu, search, shortcuts and toasts.
 import { Suspense, useEffect, useState } from "react";
 import { useConnected } from "./api/events";
 import { useHappenings, useRead } from "./api/queries";
@@ -28,8 +28,8 @@ function Shell() {
   const [help, setHelp] = useState(false);
   useKeys(() => setHelp(true));
   const shown = PAGES.find((page) => page.id === route.page);
-  // Who opened another page wants to read on there.
-  // In braces: browsers begin to answer with a promise, which is no clean-up.
+  // Start at the top of a newly opened page. The braces matter: `scrollTo` may return a promise, and
+  // an effect must not return one.
   // biome-ignore lint/correctness/useExhaustiveDependencies: when the page changes
   useEffect(() => {
     window.scrollTo(0, 0);
@@ -41,7 +41,7 @@ function Shell() {
         className="skip"
         onClick={() => document.getElementById("content")?.focus()}
       >
-        To the content
+        Skip to content
       </button>
       <Menu chosen={route.page} help={() => setHelp(true)} />
       <div className="stage">
@@ -95,7 +95,7 @@ function Foot(props: { version?: string; help: () => void }) {
   return (
     <footer className="menu-foot">
       <label>
-        <span className="hidden">Colours</span>
+        <span className="hidden">Theme</span>
         <select
           value={chosen}
           onChange={(event) => {
@@ -104,13 +104,13 @@ function Foot(props: { version?: string; help: () => void }) {
             applyTheme(next);
           }}
         >
-          <option value="system">As the system</option>
+          <option value="system">Match system</option>
           <option value="light">Light</option>
           <option value="dark">Dark</option>
         </select>
       </label>
       <div>
-        <span title="Who you are">{login.principal}</span>{" "}
+        <span title="Logged in as">{login.principal}</span>{" "}
         {login.csrf && (
           <button type="button" className="plain" onClick={() => void leave()}>
             Log out
@@ -120,19 +120,19 @@ function Foot(props: { version?: string; help: () => void }) {
       <div className="quiet">
         {props.version}{" "}
         <button type="button" className="plain" onClick={props.help}>
-          Keys (?)
+          Shortcuts
         </button>
       </div>
     </footer>
   );
 }
 
-/** Figures on a page that hears nothing any more are old. */
+/** Without the event stream the figures on the page are out of date. */
 function Lost() {
   if (useConnected()) return null;
   return (
     <div className="note warn" role="status">
-      The gateway does not answer. What you see is how it was; it goes on by itself when it is back.
+      Connection lost. Showing the last known state; reconnecting.
     </div>
   );
 }
@@ -140,9 +140,9 @@ function Lost() {
 function Nowhere() {
   return (
     <main className="page" id="content">
-      <h1>There is no such page</h1>
+      <h1>Page not found</h1>
       <p>
-        <a href={to("")}>To the overview</a>
+        <a href={to("")}>Go to overview</a>
       </p>
     </main>
   );
@@ -150,7 +150,7 @@ function Nowhere() {
 
 function Help(props: { close: () => void }) {
   return (
-    <Dialog title="Keys" close={props.close}>
+    <Dialog title="Keyboard shortcuts" close={props.close}>
       <table className="keys">
         <tbody>
           <tr>
@@ -163,7 +163,7 @@ function Help(props: { close: () => void }) {
             <td>
               <kbd>?</kbd>
             </td>
-            <td>This list</td>
+            <td>Show keyboard shortcuts</td>
           </tr>
           {PAGES.map((page) => (
             <tr key={page.id}>
@@ -180,7 +180,7 @@ function Help(props: { close: () => void }) {
 }
 
 function useKeys(help: () => void) {
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `help` only opens a window
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `help` only opens a dialog
   useEffect(() => {
     let began = 0;
     const pressed = (event: KeyboardEvent) => {

@@ -1,4 +1,4 @@
-// A page that fails says so and leaves the others alone.
+// Error boundary: a page that throws shows its error, and the others keep working.
 import { Component, type ReactNode } from "react";
 
 export class Boundary extends Component<{ children: ReactNode }, { error?: Error }> {
@@ -12,12 +12,12 @@ export class Boundary extends Component<{ children: ReactNode }, { error?: Error
     if (!this.state.error) return this.props.children;
     return (
       <main className="page" id="content">
-        <h1>This page failed</h1>
+        <h1>Something went wrong on this page</h1>
         <div className="note bad" role="alert">
           {this.state.error.message}
         </div>
         <button type="button" onClick={() => location.reload()}>
-          Load it again
+          Reload page
         </button>
       </main>
     );

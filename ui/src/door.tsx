@@ -1,4 +1,4 @@
-// Where somebody says who they are: before anything is shown, and over the page when a login ended.
+// The login form: as a page before login, and as a dialog over the page when the session expired.
 import { useState } from "react";
 import type { Problem } from "./api/client";
 import { Failure, Field } from "./kit/basics";
@@ -14,11 +14,11 @@ export function Door(props: Props) {
   );
 }
 
-/** Over the page: what was typed there stays. */
+/** A dialog, so that unsaved input on the page survives. */
 export function DoorAgain(props: Props) {
   return (
     <Dialog title="Log in again" firm>
-      <p>The login ended. What you typed is still here.</p>
+      <p>Your session has expired. Unsaved input is kept.</p>
       <KeyForm {...props} className="door-again" />
     </Dialog>
   );
@@ -42,9 +42,9 @@ function KeyForm(props: Props & { className: string; title?: string }) {
         label="Key"
         help={
           <>
-            An admin's key (<code>tollgate keys create NAME --role admin</code>), or what stands in{" "}
-            <code>admin.token</code> of the data directory; <code>tollgate serve</code> prints a
-            link with it.
+            An admin key (<code>tollgate keys create NAME --role admin</code>) or the contents of{" "}
+            <code>admin.token</code> in the data directory. <code>tollgate serve</code> prints a
+            login link.
           </>
         }
       >

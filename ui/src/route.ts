@@ -1,9 +1,9 @@
-// Where we are: `#/tools/fs/read?agent=x`. Behind the `#` nothing reaches a server, and the page
-// can live below any path.
+// Hash routes such as `#/tools/fs/read?agent=x`. The hash never reaches a server, and the page works
+// below any base path.
 import { useSyncExternalStore } from "react";
 
 export interface Route {
-  /** Without the page itself, each part decoded. */
+  /** Path segments after the page, decoded. */
   parts: string[];
   page: string;
   query: URLSearchParams;
@@ -43,7 +43,7 @@ export function useRoute(): Route {
   return useSyncExternalStore(subscribe, current);
 }
 
-/** The address of a page; parts may hold anything. */
+/** The link to a page; parts are escaped. */
 export function to(page: string, ...parts: string[]): string {
   return `#/${[page, ...parts].map(encodeURIComponent).join("/")}`;
 }
@@ -52,7 +52,7 @@ export function go(href: string) {
   location.hash = href;
 }
 
-/** The same page with another query; it makes no new entry in the history. */
+/** Changes the query of the current page without a new history entry. */
 export function narrow(values: Record<string, string | undefined>) {
   const route = current();
   const query = new URLSearchParams(route.query);

@@ -1,4 +1,4 @@
-// One search over everything that has a name. Lists are read when somebody begins to type.
+// Search over pages, servers, agents and tools. The lists are loaded when typing starts.
 import { useMemo, useState } from "react";
 import { useRead } from "./api/queries";
 import type { Agent, Server, Tool } from "./api/types";
@@ -60,9 +60,9 @@ export function Search() {
         }}
       />
       {expanded && (
-        <div id="search-hits" className="hits" role="listbox" aria-label="Found">
+        <div id="search-hits" className="hits" role="listbox" aria-label="Search results">
           {hits.map((hit, at) => (
-            // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are heard by the field
+            // biome-ignore lint/a11y/useKeyWithClickEvents: the input handles the keys
             <div
               key={hit.href}
               id={`hit-${at}`}
@@ -77,7 +77,7 @@ export function Search() {
               <span className="hit-note">{hit.note}</span>
             </div>
           ))}
-          {hits.length === 0 && <div className="quiet">Nothing has this in its name.</div>}
+          {hits.length === 0 && <div className="quiet">No results.</div>}
         </div>
       )}
     </div>

@@ -1,5 +1,4 @@
-// Who looks at the page. A key is exchanged for a cookie that scripts cannot read; the key itself is
-// not kept.
+// The login. The key is exchanged for an HttpOnly cookie and is not stored.
 import { createContext, type ReactNode, useContext, useEffect, useRef, useState } from "react";
 import { call, get, Problem, proveWith } from "./api/client";
 import { queries } from "./api/queries";
@@ -11,7 +10,7 @@ const Visitor = createContext<Login | undefined>(undefined);
 
 export function useLogin(): Login {
   const login = useContext(Visitor);
-  if (!login) throw new Error("outside of a session");
+  if (!login) throw new Error("useLogin outside of <Session>");
   return login;
 }
 
@@ -19,7 +18,7 @@ export function useMay(right: string): boolean {
   return useLogin().rights.includes(right);
 }
 
-/** The link that `serve` prints has the token behind `#`; it does not stay in the address. */
+/** `tollgate serve` prints a link with the token in the hash. Remove it from the address bar at once. */
 function tokenOfLink(): string | undefined {
   const token = /^#token=(.+)$/.exec(location.hash)?.[1];
   if (token) history.replaceState(null, "", "#/");
@@ -27,7 +26,7 @@ function tokenOfLink(): string | undefined {
 }
 
 interface State {
-  /** The last one; it may have ended. */
+  /** The last login; it may have expired. */
   login?: Login;
   ended?: boolean;
   problem?: Problem;
@@ -45,14 +44,14 @@ export function Session(props: { children: ReactNode }) {
         ? await call<Login>("POST", "/api/login", { body: { key } })
         : await get<Login>("/api/login");
       proveWith(login.csrf ?? undefined);
-      // Who comes back finds what they typed; another one nothing of it.
+      // The same user keeps cached data and unsaved input; another user sees none of it.
       if (known.current === login.principal) void queries.invalidateQueries();
       else queries.clear();
       known.current = login.principal;
       setState({ login, ready: true });
     } catch (error) {
       const problem = Problem.of(error);
-      // Nobody is expected to be known before they said who they are.
+      // A 401 without a key is the normal state before login.
       const said = key || problem.status !== 401 ? problem : undefined;
       setState(({ login }) => ({ login, ended: true, problem: said, ready: true }));
     }
@@ -60,7 +59,7 @@ export function Session(props: { children: ReactNode }) {
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: once, when the page opens
   useEffect(() => {
-    // The token of the link is there once, and React may run this twice.
+    // The token can be read once, and React may run this effect twice.
     if (!begun.current) void enter(tokenOfLink());
     begun.current = true;
     const followed = () => {
@@ -68,9 +67,9 @@ export function Session(props: { children: ReactNode }) {
       if (token) void enter(token);
     };
     addEventListener("hashchange", followed);
-    // A login that is over, or taken away, shows in the first answer after it.
+    // An expired or revoked login shows as a 401 in the next response.
     const lost = queries.getQueryCache().subscribe((event) => {
-      // Old errors stay in the cache: only the one that just came says something.
+      // Old errors stay in the cache; only a new one counts.
       if (event.type !== "updated" || event.action.type !== "error") return;
       if (Problem.of(event.action.error).status !== 401) return;
       setState((before) => (before.ended ? before : { ...before, ended: true }));

@@ -33,7 +33,9 @@ test("what was typed and what came stays while one looks elsewhere and while the
 
   away = true;
   await gateway.ask("POST", "/api/reload", {});
-  await expect(page.getByText("Its server is not there")).toBeVisible({ timeout: 15_000 });
+  await expect(page.getByText("Server unavailable. This tool cannot be called.")).toBeVisible({
+    timeout: 15_000,
+  });
   await expect(run).toBeDisabled();
   await expect(text).toHaveValue("kept words");
   away = false;

@@ -78,12 +78,12 @@ for (const [at, payload] of PAYLOADS.entries()) {
       await page.getByRole("button", { name: "Run", exact: true }).click();
       const outcome = page.getByRole("region", { name: "Outcome" });
       await expect(outcome.getByRole("region", { name: "message" })).toContainText(plain(payload));
-      for (const view of ["The ear hears", "Content", "Raw"]) {
+      for (const view of ["Spoken text", "Content", "Raw"]) {
         await outcome.getByRole("tab", { name: view }).click();
         await isUnbroken(page);
       }
       await page.getByRole("tab", { name: "Definition" }).click();
-      await expect(page.getByRole("region", { name: "What it is" })).toContainText(shown(payload));
+      await expect(page.getByRole("region", { name: "Details" })).toContainText(shown(payload));
       await isUnbroken(page);
       await page.getByRole("tab", { name: "Trust" }).click();
       await isUnbroken(page);

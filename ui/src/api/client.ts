@@ -1,12 +1,12 @@
-// The one way to the gateway: same origin, by the cookie of the login.
+// The HTTP client for the gateway: same origin, authenticated by the login cookie.
 
-/** Why the gateway refused: its problem details, or what kept us from reaching it. */
+/** An error response (RFC 9457 problem details), or the reason the gateway was unreachable. */
 export class Problem extends Error {
   constructor(
     readonly status: number,
     readonly code: string,
     detail: string,
-    /** Whatever else it said, such as `errors` of a config or `yaml` to paste. */
+    /** Further members, such as `errors` of a config or `yaml` to copy. */
     readonly more: Record<string, unknown> = {},
   ) {
     super(detail);
@@ -20,27 +20,27 @@ export class Problem extends Error {
 
 export interface Asked {
   body?: unknown;
-  /** A body that is text already. */
+  /** A body that is already serialized. */
   text?: string;
   headers?: Record<string, string>;
   signal?: AbortSignal;
-  /** Refusals are thrown, unless somebody wants to see them as they are. */
+  /** Error responses are thrown unless the caller wants them returned. */
   refusals?: "returned";
 }
 
 let csrf: string | undefined;
 
-/** What proves that a write comes from this page. */
+/** The token that every write has to carry. */
 export function proveWith(token: string | undefined) {
   csrf = token;
 }
 
-/** Relative, so that the page can live below a path of a proxy. */
+/** Relative to the page, which may live below a path of a proxy. */
 export function address(path: string): string {
   return new URL(path.replace(/^\//, ""), document.baseURI).href;
 }
 
-/** Asks once more where another tab has logged in meanwhile: the cookie is another one then. */
+/** Retries once with a new CSRF token: another tab may have logged in and replaced the cookie. */
 export async function send(method: string, path: string, asked: Asked = {}): Promise<Response> {
   try {
     return await sendOnce(method, path, asked);
@@ -65,7 +65,7 @@ async function sendOnce(method: string, path: string, asked: Asked = {}): Promis
     response = await fetch(address(path), { method, headers, body, signal: asked.signal });
   } catch (error) {
     if (asked.signal?.aborted) throw error;
-    throw new Problem(0, "unreachable", "the gateway does not answer; is it running?");
+    throw new Problem(0, "unreachable", "The gateway is unreachable. Check that it is running.");
   }
   if (response.ok || asked.refusals) return response;
   throw await problem(response);
@@ -80,7 +80,7 @@ export async function call<T>(method: string, path: string, asked: Asked = {}): 
 export const get = <T>(path: string, signal?: AbortSignal) => call<T>("GET", path, { signal });
 export const post = <T>(path: string, body: unknown = {}) => call<T>("POST", path, { body });
 
-/** `/api` answers with RFC 9457, `/v1` in the shape of the API that was called. */
+/** `/api` returns RFC 9457 problems, `/v1` the error format of the API that was called. */
 async function problem(response: Response): Promise<Problem> {
   const text = await response.text();
   try {
@@ -88,11 +88,11 @@ async function problem(response: Response): Promise<Problem> {
     const said = detail ?? error?.message ?? error ?? title;
     return new Problem(response.status, code ?? error?.code ?? "", String(said), more);
   } catch {
-    return new Problem(response.status, "", text || `the gateway answered ${response.status}`);
+    return new Problem(response.status, "", text || `The gateway returned ${response.status}.`);
   }
 }
 
-/** A path whose parts may hold anything. */
+/** A path from segments, escaped. */
 export function path(...parts: string[]): string {
   return `/${parts.map(encodeURIComponent).join("/")}`;
 }

@@ -5,7 +5,7 @@ beforeEach(() => {
   vi.useFakeTimers();
 });
 
-test("the first is read at once, a burst behind it once and together", async () => {
+test("the first path is read at once, a following burst in one batch", async () => {
   const read = vi.fn(async (_: string[]) => {});
   const soon = collect(read);
   soon("api/servers", "api/tools");
@@ -21,7 +21,7 @@ test("the first is read at once, a burst behind it once and together", async () 
   expect(read.mock.lastCall).toEqual([["api", "v1/tools"]]);
 });
 
-test("a slow read comes to its end before the next begins, and one that fails does not end it all", async () => {
+test("a slow read finishes before the next starts, and a failed one does not stop the batching", async () => {
   let fail = () => {};
   const read = vi.fn((_: string[]) => new Promise((_done, failed) => (fail = () => failed(""))));
   const soon = collect(read);

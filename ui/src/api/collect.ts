@@ -1,5 +1,5 @@
-// Events come in bursts, and each would have long lists read again. What they are about is collected
-// and read at most so often; a read that runs is let come to its end.
+// Events come in bursts, and each invalidates long lists. Invalidated paths are batched and read
+// at a limited rate; a running read is never aborted.
 const PACE_MS = 400;
 
 export function collect(read: (paths: string[]) => Promise<unknown>): (...paths: string[]) => void {
@@ -21,7 +21,7 @@ export function collect(read: (paths: string[]) => Promise<unknown>): (...paths:
   };
 }
 
-/** Without those that stand below another one. */
+/** Without paths that lie below another one. */
 function widest(paths: string[]): string[] {
   return paths.filter((path) => !paths.some((it) => path.startsWith(`${it}/`)));
 }

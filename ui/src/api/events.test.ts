@@ -25,7 +25,7 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-test("a hidden tab gives up its stream, and is not told that it is cut off", () => {
+test("a hidden tab closes its stream, and this is not reported as a lost connection", () => {
   const stream = new Stream("/api/events");
   const told: boolean[] = [];
   const opened = vi.fn();
@@ -37,7 +37,7 @@ test("a hidden tab gives up its stream, and is not told that it is cut off", () 
   tab.turn(false);
   expect(held()).toHaveLength(1);
   held()[0]?.opens();
-  // What happened meanwhile has to be read.
+  // Whatever changed meanwhile has to be read.
   expect(opened).toHaveBeenCalledTimes(2);
   tab.turn(true);
   for (const left of leave) left();
@@ -46,7 +46,7 @@ test("a hidden tab gives up its stream, and is not told that it is cut off", () 
   expect(held()).toEqual([]);
 });
 
-test("a tab that was opened out of sight listens when it is looked at", () => {
+test("a tab that was opened in the background connects when it becomes visible", () => {
   tab.hidden = true;
   const stream = new Stream("/api/events");
   const told: boolean[] = [];

@@ -1,7 +1,7 @@
-// What happens while the page is open. One connection for all who listen; the browser opens it
-// again when it breaks. Events of single calls come on a stream of their own, only while somebody
-// looks at calls: there may be hundreds in a second. Browsers have six connections for all tabs
-// of a gateway, so a tab that nobody sees holds none.
+// Live events of the gateway. All listeners share one connection, which the browser reopens when it
+// breaks. Events of single calls have a stream of their own, open only while calls are shown: there
+// may be hundreds per second. Browsers allow six connections per origin for all tabs, so a hidden
+// tab closes its own.
 import { useEffect, useRef, useState } from "react";
 import { address } from "./client";
 
@@ -37,14 +37,14 @@ export class Stream {
 
   private heeded = false;
 
-  /** Whether somebody sees the tab; from the first who listens on. */
+  /** Follows the visibility of the tab, from the first listener on. */
   private heed() {
     if (this.heeded) return;
     this.heeded = true;
     document.addEventListener("visibilitychange", () => {
       if (!document.hidden) return this.reopen();
       this.close();
-      // It hears nothing because it does not want to.
+      // Closed on purpose, so not reported as a lost connection.
       this.tell(true);
     });
   }
@@ -56,12 +56,12 @@ export class Stream {
     this.source = new EventSource(address(this.path));
     this.source.onopen = () => {
       this.tell(true);
-      // What happened while it was closed is not told again.
+      // Events from before are not replayed; listeners of `opened` have to read again.
       for (const handler of this.handlers.get("opened") ?? []) handler(undefined);
     };
     this.source.onerror = () => {
       this.tell(false);
-      // A refusal closes it for good; the gateway may be back later.
+      // An HTTP error closes the source for good; the gateway may come back.
       if (this.source?.readyState === EventSource.CLOSED) setTimeout(() => this.reopen(), 3000);
     };
     this.attached.clear();
@@ -92,7 +92,7 @@ export class Stream {
   }
 
   private closeIfUnused() {
-    // The next page may listen at once.
+    // The next page may start listening right away.
     setTimeout(() => {
       if (this.isUsed()) return;
       this.close();
@@ -108,7 +108,7 @@ export class Stream {
 const happenings = new Stream("/api/events");
 const calls = new Stream("/api/events?calls=true");
 
-/** Hears events of these names while the component is shown; `opened` is heard each time we begin to. */
+/** Handles events of these names while mounted; `opened` comes each time the stream opens. */
 export function useEvents<T>(names: readonly string[], handler: (data: T, name: string) => void) {
   const latest = useRef(handler);
   latest.current = handler;
@@ -125,14 +125,14 @@ export function useEvents<T>(names: readonly string[], handler: (data: T, name: 
   }, [listed]);
 }
 
-/** Whether we hear of what happens. */
+/** Whether the event stream is connected. */
 export function useConnected(): boolean {
   const [open, setOpen] = useState(true);
   useEffect(() => {
     let settled: ReturnType<typeof setTimeout> | undefined;
     const leave = happenings.watch((now) => {
       clearTimeout(settled);
-      // A moment without it is nothing to speak of.
+      // Short interruptions are not reported.
       if (now) setOpen(true);
       else settled = setTimeout(() => setOpen(false), 1500);
     });

@@ -1,4 +1,4 @@
-// A stream as tests have it: nothing comes but what they say.
+// An EventSource for tests: it delivers only what a test dispatches.
 export class FakeSource extends EventTarget {
   static readonly OPEN = 1;
   static readonly CLOSED = 2;

@@ -1,5 +1,5 @@
-// What the page reads, and when it reads it again. Keys are paths: what an event is about is read
-// again by everyone who shows it.
+// Cached reads of the API. Query keys are paths, so that an event invalidates every view that shows
+// the resource.
 import { QueryClient, useQuery } from "@tanstack/react-query";
 import { get, Problem } from "./client";
 import { collect } from "./collect";
@@ -17,8 +17,8 @@ export const queries = new QueryClient({
 
 type Pace = number | undefined;
 
-/** One answer of the gateway, kept under its path. `every` reads it again after so many ms, or as long
- * as it says so of what was read last. */
+/** A GET of the API, cached by its path. `every` polls with this interval in ms; a function decides by
+ * the last data whether to go on. */
 export function useRead<T>(path: string | undefined, every?: Pace | ((last?: T) => Pace)) {
   return useQuery<T, Problem>({
     queryKey: [...((path ?? "").split("?")[0] ?? "").split("/").filter(Boolean), path],
@@ -29,7 +29,7 @@ export function useRead<T>(path: string | undefined, every?: Pace | ((last?: T) 
   });
 }
 
-/** Reads again all that stands below a path, such as `api/servers`. */
+/** Invalidates everything below these paths, such as `api/servers`. */
 export function stale(...paths: string[]) {
   void again(paths);
 }
@@ -57,10 +57,10 @@ const ABOUT: Record<string, string[]> = {
   missed: ["api"],
 };
 
-/** Keeps what is shown in step with what happens. Used once, by the shell. */
+/** Invalidates queries when events arrive. Used once, by the shell. */
 export function useHappenings() {
   useEvents([...Object.keys(ABOUT), "opened"], (_, name) => {
-    // What happened while nobody told us may have changed anything; what is read for the first time just now is not
+    // Anything may have changed while disconnected. Queries that are loading right now are not
     // read twice.
     if (name === "opened") stale("api", "v1");
     else staleSoon(...(ABOUT[name] ?? []));

@@ -14,7 +14,7 @@ async function read(...chunks: string[]): Promise<Said[]> {
   return said;
 }
 
-test("events come whole, however they were cut", async () => {
+test("events are complete, however the chunks were split", async () => {
   const said = await read(
     "event: lo",
     'g\ndata: {"line"',
@@ -27,7 +27,7 @@ test("events come whole, however they were cut", async () => {
   ]);
 });
 
-test("comments are told apart from events", async () => {
+test("comments are distinguished from events", async () => {
   const said = await read(': tollgate {"type":"call"}\n\ndata: x\n\n');
   expect(said).toEqual([
     { event: "comment", data: "", comment: 'tollgate {"type":"call"}' },
@@ -35,7 +35,7 @@ test("comments are told apart from events", async () => {
   ]);
 });
 
-test("a letter of several bytes may be cut in the middle", async () => {
+test("a multi-byte character may be split between chunks", async () => {
   const [first, second] = [
     new Uint8Array([0x64, 0x61, 0x74, 0x61, 0x3a, 0x20, 0xc3]),
     new Uint8Array([0xa9, 0x0a, 0x0a]),

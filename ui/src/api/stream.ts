@@ -1,13 +1,13 @@
-// Server-sent events as the answer of a request of ours, for what EventSource cannot ask for.
+// Server-sent events from a fetch response, for requests that EventSource cannot make.
 
 export interface Said {
   event: string;
   data: string;
-  /** A line that every client skips; the gateway tells of tools in them. */
+  /** An SSE comment; the gateway reports tool calls in them. */
   comment?: string;
 }
 
-/** Each event of the answer as it comes; ends with it. */
+/** Yields each event of the response until it ends. */
 export async function* events(response: Response): AsyncGenerator<Said> {
   if (!response.body) return;
   const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();

@@ -1,4 +1,4 @@
-// The shapes of the gateway's answers, as `/api/openapi.json` describes them.
+// Response types of the gateway, as described by `/api/openapi.json`.
 
 export type Tier = "fast" | "standard" | "deep";
 export const TIERS: readonly Tier[] = ["fast", "standard", "deep"];
@@ -51,14 +51,14 @@ export interface Changed {
   report: Report;
 }
 
-/** As `tollgate check --json` has it. */
+/** As `tollgate check --json` prints it. */
 export interface Report {
   file: string;
   ok: boolean;
   diagnostics: Mistake[];
 }
 
-/** One reading of the file. */
+/** One reload of the config file. */
 export interface Attempt {
   at: string;
   by: string;
@@ -124,7 +124,7 @@ export interface Tool {
   name: string;
   server: string;
   tool: string;
-  /** `away`: its server is not there, and nothing else is known of it. */
+  /** `away`: its server is unavailable, and no definition is known. */
   verdict: "served" | "flagged" | "withheld" | "away";
   reason: string | null;
   why: string | null;
@@ -178,7 +178,7 @@ export interface Definition {
   _meta?: Record<string, unknown>;
 }
 
-/** A JSON Schema; whatever a server writes. */
+/** A JSON Schema as written by a server; untrusted. */
 export type Schema = Record<string, unknown> | boolean;
 
 export interface Outcome {
@@ -228,7 +228,7 @@ export interface Explained {
   reason?: string;
 }
 
-/** How a call can end. */
+/** The outcomes of a call. */
 export const OUTCOMES = [
   "ok",
   "no_results",
@@ -251,7 +251,7 @@ export const OUTCOMES = [
 export interface Step {
   step: string;
   from_ms: number;
-  /** `null` while it is in it. */
+  /** `null` while the step is running. */
   to_ms: number | null;
   note?: string | null;
 }
@@ -379,7 +379,7 @@ export interface Imported {
   format: string;
   servers: { name: string; server: Keys; clash: boolean; notes: string[] }[];
   dropped: { what: string; why: string }[];
-  /** What was written out in the source where references stand now. */
+  /** Plain values of the source that were replaced by references. */
   given?: Record<string, string>;
 }
 

@@ -1,4 +1,4 @@
-// The small parts that every page is made of.
+// Small components used by all pages.
 import type { UseQueryResult } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { Problem } from "../api/client";
@@ -29,7 +29,7 @@ export function Page(props: {
   );
 }
 
-/** A box with a heading. */
+/** A section with a heading. */
 export function Panel(props: {
   title?: ReactNode;
   actions?: ReactNode;
@@ -53,7 +53,7 @@ export function Panel(props: {
   );
 }
 
-/** What was read, or that it is being read, or why it could not be. */
+/** The data of a query, or its loading state or error. */
 export function Shown<T>(props: {
   of: UseQueryResult<T, Problem>;
   children: (data: T) => ReactNode;
@@ -68,7 +68,7 @@ export function Shown<T>(props: {
 }
 
 export function Loading() {
-  // What comes at once needs no sign that it comes.
+  // Fast responses need no loading indicator.
   const [late, setLate] = useState(false);
   useEffect(() => {
     const timer = setTimeout(() => setLate(true), 300);
@@ -101,13 +101,13 @@ export function TierBadge(props: { tier: Tier | null }) {
   return <span className={`badge tier-${props.tier}`}>{props.tier}</span>;
 }
 
-/** A word about how something stands; never by its colour alone. */
+/** A state as a word; colour alone is not accessible. */
 export function StateBadge(props: { state: ServerState | string | null }) {
   const word = (props.state ?? "running").replaceAll("_", " ");
   return <span className={`badge state ${toneOf(props.state)}`}>{word}</span>;
 }
 
-/** A time that goes on while one looks at it. */
+/** A relative time that keeps updating. */
 export function Ago(props: { time: string | null | undefined }) {
   const [, tick] = useState(0);
   useEffect(() => {
@@ -180,7 +180,7 @@ export function Tabs<T extends string>(props: {
     const next = props.tabs[to];
     if (!next) return;
     props.choose(next.id);
-    // The next key is meant for the tab that is chosen now.
+    // Keep the focus on the selected tab.
     list.current?.querySelectorAll<HTMLElement>("[role=tab]")[to]?.focus();
   };
   return (

@@ -1,5 +1,5 @@
-// A change of the config: first what it would do, then the doing. Every page that saves goes through
-// here, so that nobody writes what they have not seen, or over what somebody else wrote meanwhile.
+// Reviews and saves a change of the config. Every page that saves goes through here: the change is
+// shown as a dry run first, and never overwrites a concurrent edit.
 import { type ReactNode, useEffect, useState } from "react";
 import { call, get, Problem } from "../api/client";
 import { stale } from "../api/queries";
@@ -15,28 +15,28 @@ export interface Wish {
   method: "POST" | "PUT" | "DELETE";
   path: string;
   body?: unknown;
-  /** The whole file; `path` is that of the config then. */
+  /** The whole file; `path` is then the config's. */
   text?: string;
 }
 
-/** Shows what a wish would do to the file and the servers, and does it if one agrees. */
+/** Shows the effect of a change on the file and the servers, and saves it on confirmation. */
 export function Review(props: {
   title: string;
   action: string;
   wish: Wish;
-  /** Of the file that the wish was made for; else the one that stands there now. */
+  /** Version of the file that the change is based on; by default the current one. */
   version?: string | null;
-  /** The server that is edited, as it was when the editing began. */
+  /** The edited server as it was when editing began. */
   edited?: ServerDetail;
-  /** Told instead of shown here: the page has more to say about it. */
+  /** Called on a conflict instead of showing it here. */
   conflict?: () => void;
-  /** What else there is to say about a refusal. */
+  /** Additional help below an error. */
   advice?: (problem: Problem) => ReactNode;
   close: () => void;
   done?: (changed: Changed) => void;
 }) {
   const { close, done, conflict } = props;
-  // What is tried is what is saved, whatever the page learns meanwhile.
+  // Save exactly what was reviewed, even if the page re-renders with something else.
   const [wish] = useState(props.wish);
   const [version, setVersion] = useState(props.version ?? undefined);
   const [changed, setChanged] = useState<Changed>();
@@ -70,7 +70,7 @@ export function Review(props: {
     try {
       const made = await ask(wish, version);
       stale("api", "v1");
-      say(made.diff.trim() ? "Saved" : "Nothing had to be changed");
+      say(made.diff.trim() ? "Saved" : "No changes to save");
       done?.(made);
       close();
     } catch (error) {
@@ -95,7 +95,7 @@ export function Review(props: {
             disabled={!changed || saving || problem !== undefined}
             onClick={() => void save()}
           >
-            {saving ? "Saving…" : writable ? props.action : "Show what to write"}
+            {saving ? "Saving…" : writable ? props.action : "Show config to copy"}
           </button>
         </>
       }
@@ -109,7 +109,7 @@ export function Review(props: {
         <>
           {!writable && (
             <div className="note warn">
-              The gateway may not write its config. This is what the change would do.
+              The config file is read-only. This is a preview of the change.
             </div>
           )}
           <Effect of={changed} />
@@ -136,25 +136,22 @@ function ask(wish: Wish, version: string | undefined): Promise<Changed> {
   return call<Changed>(wish.method, wish.path, { body: wish.body, text: wish.text, headers });
 }
 
-/** What a change does: to the file, to the servers, and what it leaves for the next start. */
+/** The effect of a change: the diff, the servers, and settings that need a restart. */
 export function Effect(props: { of: Changed }) {
   const { diff, servers, needs_restart, report } = props.of;
   return (
     <>
       <Diff text={diff} />
       <ul className="effect">
-        {servers.added.length > 0 && <li>Starts: {servers.added.join(", ")}</li>}
-        {servers.restarted.length > 0 && <li>Starts again: {servers.restarted.join(", ")}</li>}
-        {servers.removed.length > 0 && <li>Ends: {servers.removed.join(", ")}</li>}
-        <li className="quiet">
-          {count(servers.kept.length, "other server")} {servers.kept.length === 1 ? "runs" : "run"}{" "}
-          on untouched.
-        </li>
+        {servers.added.length > 0 && <li>Will start: {servers.added.join(", ")}</li>}
+        {servers.restarted.length > 0 && <li>Will restart: {servers.restarted.join(", ")}</li>}
+        {servers.removed.length > 0 && <li>Will stop: {servers.removed.join(", ")}</li>}
+        <li className="quiet">{count(servers.kept.length, "other server")} unaffected</li>
       </ul>
       {needs_restart.length > 0 && (
         <div className="note warn">
           <span>
-            Counts when the gateway is started again: <code>{needs_restart.join(", ")}</code>
+            Takes effect after a gateway restart: <code>{needs_restart.join(", ")}</code>
           </span>
         </div>
       )}
@@ -163,7 +160,7 @@ export function Effect(props: { of: Changed }) {
   );
 }
 
-/** Why a change was not made, and how to go on. */
+/** Why a change was rejected, and how to continue. */
 export function Refused(props: { problem: Problem; edited?: ServerDetail; again: () => void }) {
   const { problem, edited } = props;
   if (problem.code === "unwritable_config") return <Paste problem={problem} />;
@@ -173,7 +170,7 @@ export function Refused(props: { problem: Problem; edited?: ServerDetail; again:
     return (
       <>
         <div className="note bad" role="alert">
-          The config would not be good with this, so nothing was written.
+          This change would make the config invalid. Nothing was saved.
         </div>
         <Mistakes of={errors as Mistake[]} />
       </>
@@ -186,17 +183,17 @@ export function isConflict(problem: Problem): boolean {
   return problem.code === "other_version" || problem.code === "conflict";
 }
 
-/** A file that the gateway may not write: somebody else can. */
+/** The file is read-only for the gateway: show the text to copy. */
 export function Paste(props: { problem: Problem }) {
   const { yaml } = props.problem.more;
   const [said = ""] = props.problem.message.split(/; (?:write|take) /, 1);
   return (
     <>
       <div className="note warn" role="alert">
-        {said}. Make the change in the file yourself; the gateway takes it by itself then.
+        {said}. Edit the file yourself; the gateway reloads it automatically.
       </div>
       {typeof yaml === "string" ? (
-        <Code text={yaml} label="to write into the config" />
+        <Code text={yaml} label="config to copy" />
       ) : (
         <p>{props.problem.message}</p>
       )}
@@ -217,18 +214,15 @@ function Conflict(props: { edited?: ServerDetail; again: () => void }) {
   return (
     <>
       <div className="note warn" role="alert">
-        <span>
-          Somebody changed the config meanwhile. Nothing was written, and what you typed is still
-          here.
-        </span>
+        <span>Someone else changed the config. Nothing was saved, and your edits are kept.</span>
         <button type="button" onClick={props.again}>
-          Look again
+          Review again
         </button>
       </div>
-      {edited && theirs === "" && <p>The lines of {edited.id} are as they were.</p>}
+      {edited && theirs === "" && <p>The config of {edited.id} did not change.</p>}
       {edited && theirs && (
         <>
-          <h3>What they changed of {edited.id}</h3>
+          <h3>Their changes to {edited.id}</h3>
           <Diff text={theirs} />
         </>
       )}

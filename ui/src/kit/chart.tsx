@@ -1,4 +1,4 @@
-// A chart by uPlot in the page's colours. It grows with its place and follows the theme.
+// A uPlot chart in the colours of the page. It resizes with its container and follows the theme.
 import { useEffect, useRef } from "react";
 import uPlot from "uplot";
 import "uplot/dist/uPlot.min.css";
@@ -29,7 +29,7 @@ export function Chart(props: {
   label: string;
   data: uPlot.AlignedData;
   height: number;
-  /** Everything but size; made anew when the theme changes. */
+  /** Everything but the size; called again when the theme changes. */
   options: (colours: Colours) => Omit<uPlot.Options, "width" | "height">;
 }) {
   const place = useRef<HTMLDivElement>(null);
@@ -76,7 +76,7 @@ export function axis(colours: Colours, more: uPlot.Axis = {}): uPlot.Axis {
   };
 }
 
-/** A few numbers as a line beside them. */
+/** A small inline line chart. */
 export function Sparkline(props: { values: readonly number[]; label: string }) {
   const { values } = props;
   if (values.length < 2) return <span className="quiet">–</span>;

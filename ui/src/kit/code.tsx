@@ -1,4 +1,4 @@
-// Text of machines: shown as it is, to be copied; and the same request for a terminal.
+// Code blocks with a copy button, diffs, and the CLI equivalent of a request.
 import { useState } from "react";
 import { Dialog } from "./dialog";
 import { visible } from "./foreign";
@@ -10,7 +10,7 @@ export function CopyButton(props: { text: string; label?: string }) {
       await navigator.clipboard.writeText(props.text);
       say("Copied");
     } catch {
-      say("The browser does not let us copy: mark the text and copy it by hand", "bad");
+      say("Clipboard access denied. Select the text and copy it manually.", "bad");
     }
   };
   return (
@@ -20,7 +20,7 @@ export function CopyButton(props: { text: string; label?: string }) {
   );
 }
 
-/** What hides in a text is written out; what is copied is the text itself. */
+/** Shows hidden characters escaped, but copies the original text. */
 export function Code(props: { text: string; label?: string; wrap?: boolean }) {
   return (
     <div className="code">
@@ -43,9 +43,9 @@ export function Json(props: { value: unknown; label?: string }) {
   );
 }
 
-/** What `diff -u` says, line by line. */
+/** A unified diff, coloured by line. */
 export function Diff(props: { text: string }) {
-  if (!props.text.trim()) return <p className="quiet">Nothing changes.</p>;
+  if (!props.text.trim()) return <p className="quiet">No changes.</p>;
   return (
     <pre className="diff" tabIndex={0} role="region" aria-label="changes">
       {props.text.split("\n").map((line, at) => (
@@ -64,20 +64,20 @@ function toneOf(line: string): string {
   return line.startsWith("-") ? "less" : "";
 }
 
-/** Everything a page shows can be had elsewhere: this says how. */
+/** Shows the CLI command and the curl call for what the page shows. */
 export function AsCommand(props: Request & { cli?: string }) {
   const [open, setOpen] = useState(false);
   return (
     <>
       <button type="button" className="plain" onClick={() => setOpen(true)}>
-        As command
+        Show as CLI
       </button>
       {open && (
-        <Dialog title="The same from a terminal" close={() => setOpen(false)}>
-          {props.cli && <Code text={props.cli} label="command line" />}
+        <Dialog title="Run from a terminal" close={() => setOpen(false)}>
+          {props.cli && <Code text={props.cli} label="CLI command" />}
           <Code text={curl(props)} label="curl" />
           <p className="help">
-            <code>$KEY</code> is an admin's key, or what stands in <code>admin.token</code> of the
+            <code>$KEY</code> is an admin key or the contents of <code>admin.token</code> in the
             data directory.
           </p>
         </Dialog>
@@ -90,7 +90,7 @@ export interface Request {
   method?: string;
   path: string;
   body?: unknown;
-  /** A body that is JSON already, byte by byte. */
+  /** A body that is already serialized. */
   text?: string;
 }
 
@@ -107,7 +107,7 @@ export function curl(request: Request): string {
   return lines.join(" \\\n");
 }
 
-/** For a shell. */
+/** Quotes a word for a POSIX shell. */
 export function quoted(word: string): string {
   return /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

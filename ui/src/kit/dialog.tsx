@@ -1,18 +1,18 @@
-// Windows over the page, by the browser's own <dialog>: it keeps the focus and closes by Escape.
+// Modal dialogs. The native <dialog> traps the focus and closes on Escape.
 import { type ReactNode, useId, useLayoutEffect, useRef } from "react";
 
 type Props = {
   title: ReactNode;
   children: ReactNode;
-  /** `side`: along the right edge, for what belongs to a row. */
+  /** `side`: a drawer at the right edge, for details of a row. */
   place?: "middle" | "side";
   actions?: ReactNode;
-} & ({ firm?: false; close: () => void } | { /** Only what stands in it closes it. */ firm: true });
+} & ({ firm?: false; close: () => void } | { /** Only its own buttons close it. */ firm: true });
 
 export function Dialog(props: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
-  // Closed before it is taken out of the page: only then the focus goes back to where it came from.
+  // Close before unmounting: only then the browser restores the focus.
   useLayoutEffect(() => {
     const shown = dialog.current;
     if (shown && !shown.open) shown.showModal();
@@ -29,7 +29,7 @@ export function Dialog(props: Props) {
         if (!props.firm) props.close();
       }}
       onClose={({ currentTarget }) => {
-        // Browsers that do not know `closedby` close it by a second Escape, whatever we say.
+        // Without support for `closedby`, a second Escape closes the dialog anyway.
         if (props.firm && currentTarget.isConnected && !currentTarget.open) {
           currentTarget.showModal();
         }
@@ -49,14 +49,14 @@ export function Dialog(props: Props) {
   );
 }
 
-/** Asks before something that cannot be taken back. */
+/** Asks for confirmation before something irreversible. */
 export function Confirm(props: {
   title: string;
   action: string;
   children: ReactNode;
   confirm: () => void;
   close: () => void;
-  /** It is being done. */
+  /** The action is running. */
   busy?: boolean;
 }) {
   return (

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { place } from "./editor";
 
-test("a place is found by its line and column, and never beyond the line", () => {
+test("an offset is computed from line and column, and never lies beyond the line", () => {
   const text = "ab\ncde\n\nf";
   expect(place(text, 1, 1)).toBe(0);
   expect(place(text, 2, 2)).toBe(4);

@@ -1,5 +1,5 @@
-// A text with numbered lines, and mistakes marked where they stand. The browser's own field: undo,
-// selection and screen readers work as everywhere.
+// A text editor with line numbers and inline diagnostics. It is a native textarea, so undo,
+// selection and screen readers work as usual.
 import {
   type KeyboardEvent,
   type Ref,
@@ -30,7 +30,7 @@ export function TextEditor(props: {
   const gutter = useRef<HTMLDivElement>(null);
   const marks = useRef<HTMLDivElement>(null);
   const lines = useMemo(() => text.split("\n").length, [text]);
-  // High enough for what it began with, and then as somebody drags it.
+  // The initial height fits the text; afterwards the user may resize it.
   const [height] = useState(() => (Math.min(Math.max(lines + 1, 12), 28) + 1) * LINE);
   const numbers = useMemo(
     () => Array.from({ length: lines }, (_, at) => at + 1).join("\n"),
@@ -103,7 +103,7 @@ export function TextEditor(props: {
   );
 }
 
-/** A new line begins where the one before it did. */
+/** Auto-indent: a new line starts with the indent of the previous one. */
 function indented(event: KeyboardEvent<HTMLTextAreaElement>) {
   if (event.key !== "Enter" || event.shiftKey || event.nativeEvent.isComposing) return;
   const { value, selectionStart } = event.currentTarget;
@@ -111,11 +111,11 @@ function indented(event: KeyboardEvent<HTMLTextAreaElement>) {
   const blanks = /^ */.exec(value.slice(begin, selectionStart))?.[0] ?? "";
   if (!blanks) return;
   event.preventDefault();
-  // The one way to insert that undo knows of.
+  // The only way to insert text that keeps the undo history.
   document.execCommand("insertText", false, `\n${blanks}`);
 }
 
-/** Where a line and column is, counted in characters from the beginning. */
+/** The character offset of a line and column. */
 export function place(text: string, line: number, column: number): number {
   let at = 0;
   for (let seen = 1; seen < line; seen += 1) {

@@ -1,12 +1,11 @@
-// Text that a stranger wrote: shown as text, with what hides in it written out, and not all of it
-// at once.
+// Untrusted text: shown as plain text, with hidden characters escaped, and truncated at first.
 import { useState } from "react";
 
-/** Characters that cannot be seen, or that change how others are seen. */
+/** Invisible characters, and those that change how others are displayed. */
 const HIDDEN =
   /[\p{Cf}\p{Co}\p{Zl}\p{Zp}]|(?![\t\n\r])\p{Cc}|[\ufe00-\ufe0e]|[\u115f\u1160]|[\u3164\uffa0]|[\u{e0100}-\u{e01ef}]/gu;
 
-/** The same text with hidden characters as `⟨U+202E⟩`. */
+/** Replaces hidden characters by `⟨U+202E⟩`. */
 export function visible(text: string): string {
   return text.replace(HIDDEN, (sign) => {
     const number = sign.codePointAt(0) ?? 0;
@@ -14,7 +13,7 @@ export function visible(text: string): string {
   });
 }
 
-/** The beginning of a text, as much of it as fits. */
+/** The first `most` characters of a text. */
 export function clipped(text: string, most: number): string {
   const characters = text.length > most ? [...text.slice(0, most * 2)] : [];
   return characters.length > most ? `${characters.slice(0, most).join("")}…` : text;
@@ -30,13 +29,13 @@ export function Foreign(props: { text: string; clip?: number }) {
     <span className="foreign">
       {short}{" "}
       <button type="button" className="plain" onClick={() => setWhole(true)}>
-        show all
+        Show more
       </button>
     </span>
   );
 }
 
-/** An address of a stranger that may be followed: https only, in a window that knows nothing of us. */
+/** A link from an untrusted source: https only, without opener or referrer. */
 export function SafeLink(props: { href: string; children?: string }) {
   const text = props.children ?? props.href;
   if (!isSafe(props.href)) return <Foreign text={text} clip={200} />;

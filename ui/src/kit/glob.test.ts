@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { lets, listed, matches } from "./glob";
 
-test("stars take any run, question marks any one character", () => {
+test("a star matches any run, a question mark any one character", () => {
   for (const [glob, name, wanted] of [
     ["*", "", true],
     ["fs_*", "fs_read", true],
@@ -19,12 +19,12 @@ test("stars take any run, question marks any one character", () => {
   }
 });
 
-test("no list lets everything through, an empty one nothing", () => {
+test("no allowlist allows everything, an empty one nothing", () => {
   expect(lets(null, "x")).toBe(true);
   expect(lets([], "x")).toBe(false);
 });
 
-test("a list is typed with commas, blanks or lines", () => {
+test("a list is split at commas, blanks and newlines", () => {
   expect(listed(" a, b\nc ")).toEqual(["a", "b", "c"]);
   expect(listed("  ")).toBeUndefined();
 });

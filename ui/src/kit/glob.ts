@@ -1,9 +1,9 @@
-// Names with `*` (any run of characters) and `?` (any one), as the gateway reads them: case counts.
+// Globs with `*` and `?` as the gateway matches them: case-sensitive.
 
 export function matches(glob: string, name: string): boolean {
   const [pattern, text] = [[...glob], [...name]];
   let [at, from] = [0, 0];
-  // Where to go on when the last star has to take one character more.
+  // Where to backtrack when the last star has to match one more character.
   let [star, taken] = [-1, 0];
   while (at < text.length) {
     if (pattern[from] === "*") {
@@ -24,12 +24,12 @@ export function matches(glob: string, name: string): boolean {
   return pattern.slice(from).every((it) => it === "*");
 }
 
-/** No list lets everything through. */
+/** `null` is no allowlist: everything is allowed. */
 export function lets(globs: readonly string[] | null, name: string): boolean {
   return globs === null || globs.some((glob) => matches(glob, name));
 }
 
-/** What somebody typed as a list: by commas, blanks or lines. Nothing typed is no list. */
+/** Splits input at commas, blanks and newlines; `undefined` if it is empty. */
 export function listed(text: string): string[] | undefined {
   const words = text.split(/[\s,]+/).filter(Boolean);
   return words.length > 0 ? words : undefined;

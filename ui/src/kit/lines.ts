@@ -1,10 +1,10 @@
-// How two texts differ, line by line, in the words of `diff -u`. For what the gateway cannot compare:
-// what was typed here and what stands in the file by now.
+// Line diff in the format of `diff -u`, and a three-way merge, for comparing unsaved edits with the
+// current file.
 
 type Line = { mark: " " | "-" | "+"; text: string };
 
 const CONTEXT = 3;
-/** Above this the middle is shown as replaced as a whole: comparing would take too long. */
+/** Above this size everything is shown as replaced: the comparison would take too long. */
 const MOST_CELLS = 4_000_000;
 
 export function difference(before: string, after: string): string {
@@ -90,13 +90,13 @@ function hunks(lines: readonly Line[]): string[] {
 }
 
 interface Edit {
-  /** Lines of the base that are replaced: from, and up to but not with. */
+  /** The replaced lines of the base: from (inclusive) to (exclusive). */
   from: number;
   to: number;
   lines: string[];
 }
 
-/** Both changes of one text, where they do not touch the same lines. */
+/** Applies both changes to the base; `undefined` if they touch the same lines. */
 export function merged(base: string, mine: string, theirs: string): string | undefined {
   const lines = base.split("\n");
   const ours = edits(lines, mine.split("\n"));

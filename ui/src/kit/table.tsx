@@ -1,4 +1,4 @@
-// Rows, as many as there are: only those in sight are made. The page scrolls, not the table.
+// A sortable table. Long ones are virtualized; the page scrolls, not the table.
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { memo, type ReactNode, useLayoutEffect, useMemo, useRef, useState } from "react";
 
@@ -6,12 +6,12 @@ export interface Column<T> {
   id: string;
   title: ReactNode;
   cell: (row: T) => ReactNode;
-  /** By what rows are put in order when somebody asks for it. */
+  /** The sort value; without it the column is not sortable. */
   by?: (row: T) => string | number;
   className?: string;
 }
 
-/** Fewer rows than this are simply written down. */
+/** Tables with fewer rows are not virtualized. */
 const MANY = 120;
 
 export function Table<T>(props: {
@@ -19,9 +19,9 @@ export function Table<T>(props: {
   columns: readonly Column<T>[];
   rows: readonly T[];
   id: (row: T) => string;
-  /** Where a row leads. */
+  /** Opens a row. */
   open?: (row: T) => void;
-  /** Of one row in pixels, where there are many. */
+  /** The height of a row in pixels, for virtualized tables. */
   height?: number;
   empty?: ReactNode;
   sorted?: string;
@@ -84,7 +84,7 @@ export function Table<T>(props: {
   );
 }
 
-/** Made again only when it changed: hundreds may come in a second. */
+/** Memoized: hundreds of rows may arrive per second. */
 const Row = memo(RowOf) as typeof RowOf;
 
 function RowOf<T>(props: {
@@ -101,7 +101,7 @@ function RowOf<T>(props: {
       onClick={
         open &&
         ((event) => {
-          // Buttons and links in a row have their own meaning.
+          // Buttons and links in a row handle their own clicks.
           if (!(event.target as Element).closest("a, button, input, select, label")) open(row);
         })
       }

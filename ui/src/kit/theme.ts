@@ -1,4 +1,4 @@
-// Light or dark: what the system says, unless somebody chose. Styles know only which of the two it is.
+// Light or dark theme: the user's choice, or else the system setting.
 export type Theme = "system" | "light" | "dark";
 
 const PLACE = "tollgate-theme";

@@ -1,4 +1,4 @@
-// Short words about what was just done, for a few seconds.
+// Toasts: short notifications that disappear after a few seconds.
 import { useLayoutEffect, useRef, useSyncExternalStore } from "react";
 import { Problem } from "../api/client";
 
@@ -41,7 +41,7 @@ export function Toasts() {
   );
   const box = useRef<HTMLDivElement>(null);
   const newest = shown.at(-1)?.id;
-  // Of windows and dialogs the last that was opened lies on top: it is opened anew for each.
+  // The top layer is ordered by opening time: reopen the popover so that it lies above dialogs.
   useLayoutEffect(() => {
     if (newest === undefined) return;
     box.current?.hidePopover();

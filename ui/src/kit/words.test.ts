@@ -31,7 +31,7 @@ test("shares, sizes and numbers have their units", () => {
   expect(count(5000, "tool")).toBe("5,000 tools");
 });
 
-test("what never was has no age", () => {
+test("a missing time is shown as never", () => {
   expect(ago(null)).toBe("never");
   expect(ago("2026-11-15T10:00:00Z", Date.parse("2026-11-15T10:02:05Z"))).toBe("2 min ago");
 });

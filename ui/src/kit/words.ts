@@ -1,4 +1,4 @@
-// Figures as people read them.
+// Formats numbers, durations and times for display.
 
 export function ms(value: number | null | undefined): string {
   if (value === null || value === undefined) return "–";

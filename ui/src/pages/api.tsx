@@ -1,4 +1,4 @@
-// The HTTP API, as the gateway itself describes it, to be tried where it is read.
+// API explorer, built from the gateway's OpenAPI document.
 import { useMemo } from "react";
 import { useRead } from "../api/queries";
 import { Empty, Page, Shown } from "../kit/basics";
@@ -15,7 +15,7 @@ export default function ApiPage() {
   return (
     <Page
       title="API"
-      lead="Everything this page does goes through these routes. Whatever you try here is done by this gateway, as you."
+      lead="The HTTP API behind this admin page. Requests sent from here run on this gateway with your permissions."
       actions={<AsCommand path="/api/openapi.json" />}
     >
       <Shown of={read}>{(document) => <Routes document={document} />}</Shown>
@@ -36,7 +36,7 @@ function Routes(props: { document: Document }) {
         <input
           type="search"
           aria-label="Search operations"
-          placeholder="Path or what it does"
+          placeholder="Path or description"
           value={text}
           onChange={(event) => narrow({ q: event.target.value })}
         />
@@ -60,7 +60,7 @@ function Routes(props: { document: Document }) {
         {chosen ? (
           <OperationView key={chosen.id} document={document} operation={chosen} />
         ) : (
-          <Empty>Choose an operation to see what it takes and gives, and to try it.</Empty>
+          <Empty>Select an operation to view and try it.</Empty>
         )}
       </div>
     </div>

@@ -1,4 +1,4 @@
-// Calls that wait for a person's leave. The first decision counts; there is no second.
+// Calls awaiting approval. The first decision is final.
 import { useEffect, useRef, useState } from "react";
 import { useEvents } from "../api/events";
 import { stale, useRead } from "../api/queries";
@@ -13,9 +13,9 @@ import { Waiting } from "./approvals/card";
 import { type Decided, Decisions } from "./approvals/decisions";
 import "../style/approvals.css";
 
-/** Decisions that are still spoken of. */
+/** Decisions that stay listed. */
 const MOST_DECIDED = 12;
-/** A second press of a key is not meant for the call that has just taken the place of another. */
+/** Ignore keys right after the focus moved: they were meant for the previous call. */
 const SETTLES_MS = 600;
 
 export default function ApprovalsPage() {
@@ -35,10 +35,10 @@ export default function ApprovalsPage() {
   return (
     <Page
       title="Approvals"
-      lead="Calls that run only if somebody agrees. A yes is for that call alone, with these arguments, once."
+      lead="Calls awaiting approval. An approval covers one call with exactly these arguments."
       actions={<AsCommand cli="tollgate approvals" path="/api/approvals" />}
     >
-      {!may && <Empty>Deciding needs the right approve; your key does not have it.</Empty>}
+      {!may && <Empty>Requires the approve right. Your key does not have it.</Empty>}
       {may && (
         <Shown of={waiting}>
           {() =>
@@ -58,7 +58,7 @@ export default function ApprovalsPage() {
         </Shown>
       )}
       {decided.length > 0 && (
-        <Panel title="Decided while you were here">
+        <Panel title="Recent decisions">
           <Decisions of={decided} />
         </Panel>
       )}
@@ -71,9 +71,9 @@ function Nothing() {
   return (
     <Panel>
       <Empty>
-        Nothing waits for you. Calls come here when a tool has <code>approval: always</code>, or
-        when a model wants one that its agent may not run unasked. See{" "}
-        <a href={to("agents")}>what agents may run</a>.
+        No pending approvals. Calls appear here when a tool has <code>approval: always</code>, or
+        when a model calls a tool that is not in its <a href={to("agents")}>agent</a>'s{" "}
+        <code>auto_execute</code> list.
       </Empty>
     </Panel>
   );
@@ -88,7 +88,7 @@ function Queue(props: {
   const list = useRef<HTMLUListElement>(null);
   const had = useRef(of.length);
   const moved = useRef(0);
-  // Whoever decided on one goes on with the next.
+  // After a decision, focus the next call.
   useEffect(() => {
     const lost = document.activeElement === document.body || document.activeElement === null;
     if (of.length < had.current && lost) {
@@ -105,10 +105,10 @@ function Queue(props: {
   return (
     <>
       <p className="quiet approvals-keys">
-        {count(of.length, "call")} waiting. On the one in focus: <kbd>a</kbd> approves, <kbd>d</kbd>{" "}
-        denies, <kbd>j</kbd> and <kbd>k</kbd> move.
+        {count(of.length, "call")} waiting. Shortcuts: <kbd>a</kbd> approve, <kbd>d</kbd> deny,{" "}
+        <kbd>j</kbd> next, <kbd>k</kbd> previous.
       </p>
-      <ul ref={list} className="approvals" aria-label="Waiting">
+      <ul ref={list} className="approvals" aria-label="Pending approvals">
         {of.map((approval) => (
           <li key={approval.id}>
             <Waiting

@@ -1,4 +1,4 @@
-// What was called and decided, by whom and with what outcome; how it was written down is proved.
+// The audit trail, with filters, export and verification.
 import { useMemo, useState } from "react";
 import { address, query } from "../api/client";
 import { useRead } from "../api/queries";
@@ -25,7 +25,7 @@ export default function Audit() {
   return (
     <Page
       title="Audit"
-      lead="Every call has one row, however it ended, and so has every decision. Rows are chained by their hashes: none can change unseen."
+      lead="One row for every call and every decision. Rows are hash-chained, so that tampering is detected."
       actions={
         <>
           {may && (
@@ -38,7 +38,7 @@ export default function Audit() {
       }
     >
       <Result found={verify.found} problem={verify.problem} />
-      {may ? <Rows filter={filter} /> : <Empty>Reading the trail needs the right admin.</Empty>}
+      {may ? <Rows filter={filter} /> : <Empty>Requires the admin right.</Empty>}
     </Page>
   );
 }
@@ -64,9 +64,9 @@ function Rows(props: { filter: Filter }) {
           Export CSV
         </a>
         <span className="quiet" role="status">
-          {followed ? "New rows come in on top. " : ""}
+          {followed ? "Following new rows. " : ""}
           {count(trail.rows.length, "row")} shown
-          {trail.rows.length >= MOST ? ", older ones left out" : ""}
+          {trail.rows.length >= MOST ? ", oldest hidden" : ""}
         </span>
       </div>
       {trail.problem && <Failure error={trail.problem} />}
@@ -88,7 +88,7 @@ function Rows(props: { filter: Filter }) {
       {trail.more && (
         <p className="audit-more">
           <button type="button" disabled={trail.loading} onClick={trail.more}>
-            Older rows
+            Load older rows
           </button>
         </p>
       )}
@@ -100,7 +100,7 @@ function Rows(props: { filter: Filter }) {
 const open = (row: AuditRow) => narrow({ row: String(row.sequence) });
 const close = () => narrow({ row: undefined });
 
-/** The row that the address names, as it stands now: rows that do change are what one looks for. */
+/** The row named in the URL, read again: a row that was tampered with has to show its current state. */
 function Opened(props: { sequence: number; known?: AuditRow }) {
   const page = useRead<AuditPage>(
     `/api/audit${query({ after: props.sequence - 1, order: "oldest", limit: 1 })}`,
@@ -114,7 +114,7 @@ function Opened(props: { sequence: number; known?: AuditRow }) {
       ) : page.isPending || page.isPlaceholderData ? (
         <Loading />
       ) : (
-        <p>There is no such row: it was removed, or never written.</p>
+        <p>Row not found. It was removed or never written.</p>
       )}
     </Dialog>
   );
@@ -124,21 +124,21 @@ function exported(filter: Filter, format: "jsonl" | "csv"): string {
   return address(route(filter, { format }));
 }
 
-/** With its date: the trail is long. In the order in which it sorts. */
+/** Date and time in sortable order. */
 const TIME = new Intl.DateTimeFormat("sv-SE", { dateStyle: "short", timeStyle: "medium" });
 
 const COLUMNS: readonly Column<AuditRow>[] = [
   { id: "sequence", title: "Row", className: "number", cell: (row) => row.sequence },
   {
     id: "at",
-    title: "At",
+    title: "Time",
     className: "number",
     cell: (row) => <time dateTime={row.at}>{TIME.format(Date.parse(row.at))}</time>,
   },
   { id: "kind", title: "Kind", cell: (row) => row.kind },
   {
     id: "name",
-    title: "What",
+    title: "Name",
     cell: (row) => (
       <button type="button" className="plain" title={row.name} onClick={() => open(row)}>
         {row.name ?? row.method ?? row.kind}
@@ -149,7 +149,7 @@ const COLUMNS: readonly Column<AuditRow>[] = [
   { id: "principal", title: "Key", cell: (row) => row.principal },
   { id: "agent", title: "Agent", cell: (row) => row.agent ?? "–" },
   { id: "outcome", title: "Outcome", cell: (row) => <StateBadge state={row.outcome} /> },
-  { id: "took", title: "Took", className: "number", cell: (row) => ms(row.duration_ms) },
+  { id: "took", title: "Duration", className: "number", cell: (row) => ms(row.duration_ms) },
 ];
 
 function Filters(props: { filter: Filter }) {
@@ -173,7 +173,7 @@ function Filters(props: { filter: Filter }) {
           value={SPANS.some((span) => span.value === filter.since) ? filter.since : ""}
           onChange={(event) => narrow({ since: event.target.value, until: undefined })}
         >
-          <option value="">any time</option>
+          <option value="">Any time</option>
           {SPANS.map((span) => (
             <option key={span.value} value={span.value}>
               {span.words}
@@ -211,7 +211,7 @@ function Filters(props: { filter: Filter }) {
       {filter.call && typed("call", "Call")}
       {Object.keys(filter).length > 0 && (
         <button type="button" className="plain" onClick={clear}>
-          Clear
+          Clear filters{" "}
         </button>
       )}
     </div>
@@ -225,13 +225,13 @@ function NoRows(props: { filtered: boolean }) {
     <Empty>
       {props.filtered ? (
         <>
-          No row fits these filters.{" "}
+          No rows match these filters.{" "}
           <button type="button" className="plain" onClick={clear}>
-            Show all
+            Clear filters
           </button>
         </>
       ) : (
-        "Nothing was called or decided yet."
+        "No rows yet."
       )}
     </Empty>
   );

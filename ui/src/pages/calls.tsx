@@ -1,4 +1,4 @@
-// What is called right now: call by call, turn by turn, and the live sessions.
+// Live calls, turns and sessions.
 import { type RefObject, useCallback, useEffect, useMemo, useRef, useState } from "react";
 import { query } from "../api/client";
 import { useRead } from "../api/queries";
@@ -30,7 +30,7 @@ const WORDS: Record<FilterName, string> = {
   tier: "Tier",
 };
 
-/** What there can be is known beforehand; else what was seen is offered. */
+/** Filters with fixed values; the others offer the values seen so far. */
 const FIXED: Partial<Record<FilterName, readonly string[]>> = {
   tier: TIERS,
   outcome: ["running", ...OUTCOMES],
@@ -48,7 +48,7 @@ export default function CallsPage() {
   return (
     <Page
       title="Live calls"
-      lead={`What runs, and the last ${MOST.toLocaleString("en")} that ran. Older ones are in the audit trail.`}
+      lead={`Running calls and the last ${MOST.toLocaleString("en")} finished ones. Older calls are in the audit trail.`}
       actions={
         <AsCommand
           cli="tollgate audit --follow"
@@ -57,7 +57,7 @@ export default function CallsPage() {
       }
     >
       <Tabs
-        label="What is shown"
+        label="View"
         chosen={tab}
         choose={(next) => narrow({ tab: next === "calls" ? undefined : next })}
         tabs={[
@@ -97,20 +97,20 @@ function Tail(props: { live: Live; filter: Filter; tab: Tab }) {
         ))}
         {filter.turn && (
           <button type="button" onClick={() => narrow({ turn: undefined })}>
-            One turn ✕
+            Clear turn filter ✕
           </button>
         )}
       </div>
       <div className="bar">
         <button type="button" aria-pressed={paused} onClick={() => setPaused(!paused)}>
-          {paused ? "Go on" : "Pause"}
+          {paused ? "Resume" : "Pause"}
         </button>
         <button
           type="button"
           aria-pressed={filter.probes === "true"}
           onClick={() => narrow({ probes: filter.probes ? undefined : "true" })}
         >
-          With the gateway's own probes
+          Include probes
         </button>
         <button
           type="button"
@@ -151,9 +151,9 @@ function Tail(props: { live: Live; filter: Filter; tab: Tab }) {
 }
 
 function state(shown: Snapshot, now: { paused: boolean; holds: boolean; newer: number }): string {
-  const newer = now.newer > 0 ? `, ${count(now.newer, "newer call")}` : "";
+  const newer = now.newer > 0 ? `, ${count(now.newer, "new call")}` : "";
   if (now.paused) return `Paused${newer}`;
-  if (now.holds) return `Held while you read${newer}`;
+  if (now.holds) return `Updates paused while you read${newer}`;
   const running = shown.running.length;
   return `${count(shown.calls.length, "call")}${running > 0 ? `, ${running} running` : ""}`;
 }
@@ -162,22 +162,21 @@ function NoCalls(props: { filtered: boolean }) {
   if (props.filtered) {
     return (
       <div className="empty">
-        Nothing that the gateway remembers fits these filters.{" "}
+        No recent calls match these filters.{" "}
         <button
           type="button"
           className="plain"
           onClick={() => narrow(Object.fromEntries([...FILTERS, "turn"].map((it) => [it, ""])))}
         >
-          Show all
+          Clear filters
         </button>
       </div>
     );
   }
   return (
     <div className="empty">
-      Nobody has called anything yet. Try one of the <a href={to("tools")}>tools</a>, ask for one in
-      the <a href={to("chat")}>chat</a>, or <a href={to("connect")}>connect a client</a>: calls
-      appear here as they happen.
+      No calls yet. <a href={to("tools")}>Try a tool</a>, use the <a href={to("chat")}>chat</a> or{" "}
+      <a href={to("connect")}>connect a client</a>. Calls appear here live.
     </div>
   );
 }
@@ -189,19 +188,19 @@ function End(props: { live: Live; filter: Filter }) {
     <p className="calls-end">
       {props.live.older && (
         <button type="button" onClick={props.live.older}>
-          Load older ones
+          Load older calls
         </button>
       )}
       {may && (
         <a href={`${to("audit")}${query({ server, tool, agent, principal, outcome })}`}>
-          All of them in the audit trail
+          View all in the audit trail
         </a>
       )}
     </p>
   );
 }
 
-/** Turns with a call that is shown, each with all of its calls. */
+/** Turns that have a shown call, each with all of its calls. */
 function grouped(shown: Snapshot): Turn[] {
   const wanted = new Set(shown.calls.map((call) => call.turn));
   for (const { call } of shown.running) wanted.add(call.turn);
@@ -218,10 +217,10 @@ function turnOf(shown: Snapshot, call: Call | undefined): Turn | undefined {
   return turns([...all.values()].filter(of), running, performance.now())[0];
 }
 
-/** So much of the list may be out of sight before it is held, in pixels. */
+/** How far the list may be scrolled before updates pause, in pixels. */
 const SLACK = 40;
 
-/** Rows that move away under somebody's eyes or pointer cannot be read. */
+/** Pauses updates while the user hovers or has scrolled, so that rows do not move away. */
 function useHeld(list: RefObject<HTMLElement | null>) {
   const [over, setOver] = useState(false);
   const [scrolled, setScrolled] = useState(false);
@@ -240,7 +239,7 @@ function useHeld(list: RefObject<HTMLElement | null>) {
 
 function useFrozen(latest: Snapshot, frozen: boolean): Snapshot {
   const kept = useRef(latest);
-  // What somebody asks for is shown all the same.
+  // What the user requested is shown even while paused.
   if (!frozen || latest.asked !== kept.current.asked) kept.current = latest;
   const running = new Set(latest.running.map((it) => it.call.id));
   const still = kept.current.running.filter((it) => running.has(it.call.id));

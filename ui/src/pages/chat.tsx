@@ -1,4 +1,4 @@
-// Talk with an agent, or with a model alone, and see what happens on the way to the answer.
+// Chat with an agent, or with a model alone, showing every tool call.
 import { useEffect, useLayoutEffect, useRef, useState } from "react";
 import { Page } from "../kit/basics";
 import { AsCommand } from "../kit/code";
@@ -25,7 +25,7 @@ export default function ChatPage() {
   return (
     <Page
       title="Chat"
-      lead="As a client of the chat API would have it: words as they come, calls as they happen. Nothing is kept."
+      lead="Chat through the gateway's API, with streaming and live tool calls. Nothing is stored."
       actions={
         <>
           <button
@@ -54,10 +54,10 @@ export default function ChatPage() {
   );
 }
 
-/** As long as the tab lives, like the conversation. */
+/** Kept for the lifetime of the tab, like the conversation. */
 let kept: Settings = { variables: [] };
 
-/** Who is asked unless somebody was chosen: the one of the address, else the first there is; nobody while that is unknown. */
+/** The default without a selection: the agent in the URL, or else the first one; none while loading. */
 function withSomebody(settings: Settings, named: string | undefined, offered: Offered): Settings {
   if (settings.agent || settings.model) return settings;
   const agent = named ?? offered.agents[0]?.id;
@@ -70,7 +70,7 @@ function Said(props: { state: State; settings: Settings; conversation: Conversat
   const { state, settings, conversation } = props;
   const list = useRef<HTMLOListElement>(null);
   const atEnd = useRef(true);
-  // biome-ignore lint/correctness/useExhaustiveDependencies: whenever something was said
+  // biome-ignore lint/correctness/useExhaustiveDependencies: whenever a message changes
   useLayoutEffect(() => {
     const shown = list.current;
     if (shown && atEnd.current) shown.scrollTop = shown.scrollHeight;
@@ -113,8 +113,8 @@ function Nothing(props: { settings: Settings; conversation: Conversation }) {
   return (
     <div className="chat-said empty">
       <p>
-        Say something. With the model <code>offline</code> a line <code>call NAME {"{json}"}</code>{" "}
-        calls exactly that tool.
+        Send a message. With the <code>offline</code> model, <code>call NAME {"{json}"}</code> calls
+        that tool directly.
       </p>
       <p className="actions">
         {EXAMPLES.map((text) => (
@@ -153,7 +153,7 @@ function Input(props: { state: State; settings: Settings; conversation: Conversa
       <textarea
         aria-label="Message"
         rows={3}
-        placeholder="Message; Enter sends it, Shift and Enter begin a new line"
+        placeholder="Message (Enter to send, Shift+Enter for a new line)"
         value={text}
         onChange={(event) => setText(event.target.value)}
         onKeyDown={(event) => {

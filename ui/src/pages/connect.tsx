@@ -1,4 +1,4 @@
-// How other programs come to use the gateway: what to write where, with a key of their own.
+// Setup instructions for clients, each with its own key.
 import { useState } from "react";
 import { query } from "../api/client";
 import { useRead } from "../api/queries";
@@ -26,7 +26,7 @@ export default function ConnectPage() {
   return (
     <Page
       title="Connect"
-      lead="Choose the program that should use the tools; copy what it needs."
+      lead="Choose a client and copy its configuration."
       actions={<AsCommand cli={`tollgate connect ${chosen?.id ?? "CLIENT"}`} path={path} />}
     >
       <Shown of={connect}>
@@ -53,7 +53,7 @@ export default function ConnectPage() {
 
 function Clients(props: { of: readonly Client[]; chosen: string | undefined }) {
   return (
-    <nav className="clients" aria-label="Programs">
+    <nav className="clients" aria-label="Clients">
       <ul>
         {props.of.map((it) => (
           <li key={it.id}>
@@ -81,10 +81,10 @@ function Steps(props: {
   const { client, agent, of, made } = props;
   return (
     <>
-      <Panel title={`1. Which tools ${client.name} gets`}>
+      <Panel title={`1. Tools for ${client.name}`}>
         <AgentChoice agent={agent} />
       </Panel>
-      <Panel title="2. A key">
+      <Panel title="2. Key">
         <ClientKey
           client={client.id}
           agent={agent}
@@ -93,10 +93,10 @@ function Steps(props: {
           make={props.make}
         />
       </Panel>
-      <Panel title={client.file ? `3. Into ${client.file}` : "3. What to write"}>
+      <Panel title={client.file ? `3. Add to ${client.file}` : "3. Configuration"}>
         <Snippet of={client} made={made} needed={of.needs_key} />
       </Panel>
-      <Panel title="4. Does it come through?">
+      <Panel title="4. Verify">
         <Seen name={made?.name} client={client.name} />
       </Panel>
     </>
@@ -110,15 +110,15 @@ function AgentChoice(props: { agent: string }) {
   return (
     <>
       <label>
-        Those of{" "}
+        Agent{" "}
         <select
           value={props.agent}
           onChange={(event) => narrow({ agent: event.target.value || undefined })}
         >
-          <option value="">the usual agent{usual ? `, ${usual.name}` : ""}</option>
+          <option value="">{usual ? `${usual.name} (default)` : "default"}</option>
           {agents.map((it) => (
             <option key={it.name} value={it.name}>
-              the agent {it.name}
+              {it.name}
             </option>
           ))}
         </select>
@@ -137,22 +137,22 @@ function Snippet(props: { of: Client; made: MadeKey | undefined; needed: boolean
     <>
       {open && (
         <p className="help">
-          Make a key above and it is filled in; or put one that you have where it says{" "}
-          <code>{PLACEHOLDER}</code>.
+          Create a key above to have it filled in, or replace <code>{PLACEHOLDER}</code> by an
+          existing key.
         </p>
       )}
       {link &&
         (props.needed && !made && lacksKey(link) ? (
-          <p className="help">With a key there is a button here that installs it in one step.</p>
+          <p className="help">Create a key to get a one-click install button.</p>
         ) : (
           <p className="bar">
             <a className="button primary" href={link} rel="noopener noreferrer">
               Install in {of.name}
             </a>
-            <span className="quiet">or by hand:</span>
+            <span className="quiet">or configure it manually:</span>
           </p>
         ))}
-      <Code text={filled(of.text)} label={`for ${of.name}`} />
+      <Code text={filled(of.text)} label={`config for ${of.name}`} />
       {of.note && <p className="help note-text">{filled(of.note)}</p>}
     </>
   );

@@ -1,4 +1,4 @@
-// Who may come in: keys of the config and those made here.
+// API keys: those of the config, and those created here.
 import { useState } from "react";
 import { call, path, post, query } from "../api/client";
 import { stale, useRead } from "../api/queries";
@@ -8,7 +8,7 @@ import { AsCommand } from "../kit/code";
 import { Confirm, Dialog } from "../kit/dialog";
 import { type Column, Table } from "../kit/table";
 import { complain, say } from "../kit/toast";
-import { moment } from "../kit/words";
+import { count, moment } from "../kit/words";
 import { to } from "../route";
 import { MakeKey } from "./keys/make";
 import { type MadeKey, SecretDialog } from "./keys/secret";
@@ -27,12 +27,12 @@ export default function KeysPage() {
   return (
     <Page
       title="Keys"
-      lead="Who may come in, and what they may do. A secret is shown when it is made, and never again."
+      lead="API keys and their permissions. A secret is shown only once, when it is created."
       actions={
         <>
           <AsCommand cli="tollgate keys list" path="/api/keys" />
           <button type="button" className="primary" onClick={() => setOpen({ what: "make" })}>
-            Make a key
+            Create key
           </button>
         </>
       }
@@ -47,7 +47,7 @@ export default function KeysPage() {
       )}
       {open?.what === "made" && <SecretDialog made={open.made} close={close} />}
       {open?.what === "sees" && (
-        <Dialog title={`What ${open.key.name} sees`} close={close} place="side">
+        <Dialog title={`Tools visible to ${open.key.name}`} close={close} place="side">
           <Sees of={open.key} />
         </Dialog>
       )}
@@ -68,10 +68,10 @@ function List(props: { keys: Key[]; open: (open: Open) => void }) {
       columns={columns(props.open)}
       empty={
         <>
-          <p>There are no keys: whoever is on this machine may call tools, nobody else.</p>
+          <p>No keys. Only clients on this machine can call tools.</p>
           <p>
-            Make one for each client that comes from elsewhere, or to tell clients apart. The page{" "}
-            <a href={to("connect")}>Connect</a> does both at once.
+            Create one for each remote client, or to tell clients apart.{" "}
+            <a href={to("connect")}>Connect</a> sets up a client and its key in one step.
           </p>
         </>
       }
@@ -94,12 +94,12 @@ function columns(open: (open: Open) => void): Column<Key>[] {
     { id: "role", title: "Role", by: (row) => row.role, cell: (row) => row.role },
     {
       id: "opens",
-      title: "Opens",
+      title: "Access",
       cell: (row) => (
         <div className="opened">
-          <span>{row.agents ? `agents ${row.agents.join(", ")}` : "every agent"}</span>
+          <span>{row.agents ? `agents ${row.agents.join(", ")}` : "all agents"}</span>
           <span className="quiet">
-            {row.tools ? `tools ${row.tools.join(", ") || "none"}` : "all of their tools"}
+            {row.tools ? `tools ${row.tools.join(", ") || "none"}` : "all tools"}
           </span>
           <Limit of={row} />
         </div>
@@ -111,7 +111,7 @@ function columns(open: (open: Open) => void): Column<Key>[] {
       by: (row) => row.last_used ?? "",
       cell: (row) =>
         row.origin === "config" ? (
-          <a href={to("calls") + query({ principal: `key:${row.name}` })}>its calls</a>
+          <a href={to("calls") + query({ principal: `key:${row.name}` })}>View calls</a>
         ) : (
           <Ago time={row.last_used} />
         ),
@@ -134,8 +134,8 @@ function Limit(props: { of: Key }) {
   const { rate_limit, concurrent, tenant, rights } = props.of;
   const words = [
     rights.join(", "),
-    rate_limit && `at most ${rate_limit}`,
-    concurrent && `${concurrent} at a time`,
+    rate_limit && `rate limit ${rate_limit}`,
+    concurrent && count(concurrent, "concurrent call"),
     tenant && `tenant ${tenant}`,
   ].filter(Boolean);
   return <span className="quiet">{words.join(" · ")}</span>;
@@ -148,7 +148,7 @@ function Standing(props: { of: Key }) {
     return <span className="badge bad">expired</span>;
   }
   if (of.former_until && Date.parse(of.former_until) > Date.now()) {
-    return <span className="badge warn">two secrets until {moment(of.former_until)}</span>;
+    return <span className="badge warn">old secret valid until {moment(of.former_until)}</span>;
   }
   return of.origin === "config" ? <span className="badge">config</span> : null;
 }
@@ -161,13 +161,13 @@ function Actions(props: { of: Key; open: (open: Open) => void }) {
       <button
         type="button"
         className="small"
-        aria-label={about("What sees")}
+        aria-label={about("Tools visible to")}
         onClick={() => open({ what: "sees", key: of })}
       >
-        Sees…
+        Tools…
       </button>
       {of.origin === "config" ? (
-        <a href={to("settings")}>In the config</a>
+        <a href={to("settings")}>Edit in config</a>
       ) : (
         !of.revoked && (
           <>
@@ -201,7 +201,7 @@ function Revoke(props: { of: Key; close: () => void }) {
     setBusy(true);
     try {
       await call("DELETE", path("api", "keys", name));
-      say(`${name} lets nobody in any more`);
+      say(`Key ${name} revoked`);
       stale("api/keys");
     } catch (error) {
       complain(error);
@@ -211,29 +211,30 @@ function Revoke(props: { of: Key; close: () => void }) {
   return (
     <Confirm
       title={`Revoke ${name}?`}
-      action="Revoke it"
+      action="Revoke key"
       confirm={() => void revoke()}
       close={props.close}
       busy={busy}
     >
       <p>
-        It lets nobody in from then on; its sessions and streams end. This cannot be taken back.
+        The key stops working immediately, and its sessions and streams are closed. This cannot be
+        undone.
       </p>
     </Confirm>
   );
 }
 
 const GRACES: readonly { seconds: number; words: string }[] = [
-  { seconds: 0, words: "not at all" },
-  { seconds: 3600, words: "for an hour" },
-  { seconds: 86_400, words: "for a day" },
-  { seconds: 7 * 86_400, words: "for a week" },
+  { seconds: 0, words: "immediately" },
+  { seconds: 3600, words: "in 1 hour" },
+  { seconds: 86_400, words: "in 1 day" },
+  { seconds: 7 * 86_400, words: "in 1 week" },
 ];
 
 function Rotate(props: { of: Key; close: () => void; made: (made: MadeKey) => void }) {
   const { name } = props.of;
   const [grace, setGrace] = useState(3600);
-  // Rotated twice, the secret that is in use would be let in no longer.
+  // A second rotation would invalidate the secret that is in use.
   const [busy, setBusy] = useState(false);
   const [problem, setProblem] = useState<unknown>();
   const rotate = async () => {
@@ -250,23 +251,22 @@ function Rotate(props: { of: Key; close: () => void; made: (made: MadeKey) => vo
   };
   return (
     <Confirm
-      title={`Another secret for ${name}`}
-      action="Rotate it"
+      title={`Rotate ${name}`}
+      action="Rotate key"
       confirm={() => void rotate()}
       close={props.close}
       busy={busy}
     >
       {problem !== undefined && <Failure error={problem} />}
       <label>
-        The secret it has now lets in{" "}
+        The current secret expires{" "}
         <select value={grace} onChange={(event) => setGrace(Number(event.target.value))}>
           {GRACES.map((it) => (
             <option key={it.seconds} value={it.seconds}>
               {it.words}
             </option>
           ))}
-        </select>{" "}
-        longer.
+        </select>
       </label>
     </Confirm>
   );

@@ -1,4 +1,4 @@
-// The measured tools of each category, the quickest first.
+// Measured tools by category, fastest first.
 import { useMemo } from "react";
 import { query as search } from "../api/client";
 import { useRead } from "../api/queries";
@@ -33,7 +33,7 @@ export default function LeaderboardPage() {
   return (
     <Page
       title="Leaderboard"
-      lead="Measured tools of one category against each other, by the median of their calls."
+      lead="Measured tools by category, ranked by median latency."
       actions={<AsCommand cli="tollgate tools --leaderboard" path={address} />}
     >
       <div className="bar">
@@ -50,14 +50,14 @@ export default function LeaderboardPage() {
           ))}
         </select>
         <span className="quiet">
-          lightning: under 50 ms, fast: under 200 ms, standard: under 1 s, slow: all others
+          lightning: under 50 ms, fast: under 200 ms, standard: under 1 s, slow: 1 s or more
         </span>
       </div>
       <Shown of={board}>
         {({ categories }) =>
           categories.length === 0 ? (
             <Empty>
-              Nothing was measured yet. <a href={to("tools")}>Try a tool</a>, or run{" "}
+              No measurements yet. <a href={to("tools")}>Try a tool</a> or run{" "}
               <code>tollgate calibrate</code>.
             </Empty>
           ) : (
@@ -78,7 +78,7 @@ function Category(props: { of: Board["categories"][number]; known: ReadonlyMap<s
       title={visible(of.category)}
       actions={
         <span className="quiet">
-          {count(of.tools.length, "tool")} of {count(servers.size, "server")}
+          {count(of.tools.length, "tool")} from {count(servers.size, "server")}
         </span>
       }
     >
@@ -103,7 +103,7 @@ function Category(props: { of: Board["categories"][number]; known: ReadonlyMap<s
             },
             {
               id: "bar",
-              title: "Against the slowest",
+              title: "Relative to slowest",
               cell: (row) => (
                 <meter
                   aria-label={`${ms(row.p50_ms)} of ${ms(slowest)}`}
@@ -133,8 +133,7 @@ function Category(props: { of: Board["categories"][number]; known: ReadonlyMap<s
       </div>
       {of.category === "other" && (
         <p className="help">
-          These servers have no <code>category</code> in the config, so they are compared with each
-          other.
+          Servers without a <code>category</code> in the config are ranked here.
         </p>
       )}
     </Panel>

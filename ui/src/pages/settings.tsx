@@ -1,4 +1,4 @@
-// The config file: seen, checked while one types, and saved only after its changes were looked at.
+// Editor for the config file: validated while typing, and reviewed before saving.
 import { useId, useMemo, useRef, useState } from "react";
 import type { Changed } from "../api/types";
 import { Failure, Page, Panel, Shown } from "../kit/basics";
@@ -23,7 +23,7 @@ export default function SettingsPage() {
   return (
     <Page
       title="Settings"
-      lead="Everything the gateway is told stands in one file. What is saved here is written there; what is changed there by hand shows up here."
+      lead="All settings are in one config file. Changes saved here are written to it, and changes to the file show up here."
       actions={<AsCommand cli="tollgate check" path="/api/config" />}
     >
       <Shown of={file}>{(data) => <Config file={data} reread={() => void file.refetch()} />}</Shown>
@@ -56,7 +56,7 @@ function Config(props: { file: ConfigFile; reread: () => void }) {
               disabled={!dirty}
               onClick={() => put({ base: file, text: file.text })}
             >
-              Undo all
+              Discard changes
             </button>
             {file.writable ? (
               <button
@@ -65,10 +65,10 @@ function Config(props: { file: ConfigFile; reread: () => void }) {
                 disabled={!dirty || conflict || isBad(checked)}
                 onClick={() => setReviewed(draft.text)}
               >
-                Look at the changes…
+                Review changes…
               </button>
             ) : (
-              <CopyButton text={draft.text} label="Copy the text" />
+              <CopyButton text={draft.text} label="Copy config" />
             )}
           </>
         }
@@ -128,7 +128,7 @@ function ReviewText(props: {
   );
   return (
     <Review
-      title="What changes"
+      title="Review changes"
       action="Save and apply"
       wish={wish}
       version={props.version}
@@ -137,7 +137,7 @@ function ReviewText(props: {
       conflict={() => {
         props.reread();
         props.close();
-        say("The file was changed meanwhile: nothing was written", "bad");
+        say("The file has changed. Nothing was saved.", "bad");
       }}
     />
   );
@@ -152,8 +152,8 @@ function Standing(props: { file: ConfigFile }) {
   if (!file) {
     return (
       <div className="note">
-        There is no file yet: this is what is built in. Saving makes <code>tollgate.yaml</code> in
-        the directory that the gateway runs in.
+        No config file yet; showing the built-in defaults. Saving creates <code>tollgate.yaml</code>{" "}
+        in the gateway's working directory.
       </div>
     );
   }
@@ -161,12 +161,12 @@ function Standing(props: { file: ConfigFile }) {
     <>
       {!writable && (
         <div className="note warn">
-          The gateway may not write this file. Change it here to see what would come of it, then
-          copy the text to where the file is made; the gateway takes it by itself.
+          This file is read-only for the gateway. Edit it here to preview changes, then copy the
+          text to the source of the file. The gateway reloads it automatically.
         </div>
       )}
       <p className="help">
-        Secrets are covered as <code>"***…"</code>; left as they are, they stay what they were.
+        Secrets are masked as <code>"***…"</code>. Leave them unchanged to keep their values.
       </p>
     </>
   );
@@ -181,14 +181,14 @@ function Verdict(props: { of: Checked | undefined; dirty: boolean }) {
   if (errors > 0) {
     return (
       <p className="verdict error" role="status">
-        {count(errors, "mistake")}: this cannot be saved yet.
+        {count(errors, "error")}. Fix {errors === 1 ? "it" : "them"} before saving.
       </p>
     );
   }
-  const said = warnings > 0 ? `good, with ${count(warnings, "warning")}` : "good";
+  const said = warnings > 0 ? `valid, with ${count(warnings, "warning")}` : "valid";
   return (
     <p className="verdict" role="status">
-      {dirty ? `What you typed is ${said}.` : `The file is ${said}.`}
+      {dirty ? `Your changes are ${said}.` : `The file is ${said}.`}
       {of.changed && dirty && <Consequence of={of.changed} />}
     </p>
   );
@@ -200,8 +200,8 @@ function Consequence(props: { of: NonNullable<Checked["changed"]> }) {
   return (
     <>
       {" "}
-      {touched.length > 0 && `Touches ${touched.join(", ")}. `}
-      {needs_restart.length > 0 && `Needs a restart of the gateway: ${needs_restart.join(", ")}.`}
+      {touched.length > 0 && `Affects ${touched.join(", ")}. `}
+      {needs_restart.length > 0 && `Requires a gateway restart: ${needs_restart.join(", ")}.`}
     </>
   );
 }

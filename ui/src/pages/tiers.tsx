@@ -1,4 +1,4 @@
-// What somebody says, and which tier that gives the turn; while it is being typed.
+// Tier playground: shows the tier of an utterance while it is typed.
 import { useState } from "react";
 import { useRead } from "../api/queries";
 import { type Agent, TIERS, type Tier } from "../api/types";
@@ -23,7 +23,7 @@ export default function TiersPage() {
   return (
     <Page
       title="Tier playground"
-      lead="Type what a caller says and see how much time the turn gets, why, and which tools fit into it. No model is asked."
+      lead="Type an utterance to see its tier, the reason and the visible tools. No model is called."
     >
       <Shown of={read}>{({ agents }) => <Playground agents={agents} />}</Shown>
     </Page>
@@ -49,7 +49,7 @@ function Playground(props: { agents: Agent[] }) {
   return (
     <>
       <Panel
-        title="What is said"
+        title="Input"
         actions={
           <AsCommand
             cli={`tollgate tier ${quoted(asked.text || "…")}`}
@@ -65,8 +65,8 @@ function Playground(props: { agents: Agent[] }) {
       {said.length > 0 && <Said said={said} />}
       {chosen && (
         <div className="columns">
-          <Panel title={`Sees ${count(chosen.tools.length, "tool")}`}>
-            <ul className="names" tabIndex={0} aria-label="Tools that are seen">
+          <Panel title={count(chosen.tools.length, "visible tool")}>
+            <ul className="names" tabIndex={0} aria-label="Visible tools">
               {chosen.tools.slice(0, 200).map((name) => (
                 <li key={name}>
                   <code>{visible(name)}</code>
@@ -108,7 +108,7 @@ function Inputs(props: { asked: Asked; agents: Agent[]; turn: () => void }) {
         )}
       </Field>
       <p className="help examples">
-        For example:{" "}
+        Examples:{" "}
         {EXAMPLES.map((text) => (
           <button key={text} type="button" className="plain" onClick={() => narrow({ text })}>
             {text}
@@ -131,7 +131,7 @@ function Inputs(props: { asked: Asked; agents: Agent[]; turn: () => void }) {
             </select>
           )}
         </Field>
-        <Field label="Turns waiting" help="3 or more: fast">
+        <Field label="Queued turns" help="3 or more force the fast tier.">
           {(id) => (
             <input
               id={id}
@@ -150,7 +150,7 @@ function Inputs(props: { asked: Asked; agents: Agent[]; turn: () => void }) {
               value={asked.override}
               onChange={(event) => narrow({ override: event.target.value })}
             >
-              <option value="">none: what is said decides</option>
+              <option value="">None (automatic)</option>
               {TIERS.map((it) => (
                 <option key={it} value={it}>
                   {it}
@@ -159,7 +159,7 @@ function Inputs(props: { asked: Asked; agents: Agent[]; turn: () => void }) {
             </select>
           )}
         </Field>
-        <Field label="Conversation" help="its first turn is standard, deep ones are spaced">
+        <Field label="Conversation" help="Its first turn is standard. Deep turns have a cooldown.">
           {(id) => (
             <input
               id={id}
@@ -173,9 +173,9 @@ function Inputs(props: { asked: Asked; agents: Agent[]; turn: () => void }) {
         </Field>
       </div>
       <button type="submit" disabled={asked.text.trim() === ""}>
-        Say it
+        Submit turn
       </button>{" "}
-      <span className="help">counts as a turn of the conversation; typing does not</span>
+      <span className="help">Counts as a turn of the conversation. Typing does not.</span>
     </form>
   );
 }
@@ -192,7 +192,7 @@ function Answer(props: { chosen: Chosen }) {
 
 function Said(props: { said: { text: string; chosen: Chosen }[] }) {
   return (
-    <Panel title="Said so far">
+    <Panel title="Turn history">
       <ol className="said">
         {props.said.map((it, at) => (
           <li key={at}>

@@ -1,14 +1,14 @@
-// What every part of one form knows.
+// State shared by all fields of one form.
 import { createContext, useContext } from "react";
 import type { Schema } from "../api/types";
 import type { Draft } from "./draft";
 import { type Path, type Placed, placeOf } from "./places";
 
 export interface Around {
-  /** The document that references are about. */
+  /** The document that references are resolved against. */
   root: Schema;
   said: Placed;
-  /** Of the whole form; ids of its fields begin with it. */
+  /** Prefix of the ids of all fields. */
   id: string;
 }
 
@@ -18,7 +18,7 @@ export function useAround() {
   return useContext(Surroundings);
 }
 
-/** One place of a form: what may stand there, and what does. */
+/** One field of a form: its schema and its value. */
 export interface Place {
   schema: Schema;
   draft: Draft | undefined;

@@ -5,7 +5,7 @@ import { parse } from "./json";
 
 const compact = (text: string | undefined) => text?.replace(/\n\s*/g, "");
 
-describe("what a form begins with", () => {
+describe("the initial input of a form", () => {
   it.each<[Schema, string | undefined]>([
     [{ type: "object", properties: { a: { type: "string" }, b: { type: "object" } } }, "{}"],
     [{ type: "object", properties: { a: { type: "string", default: "x" } } }, "{}"],
@@ -31,13 +31,13 @@ describe("what a form begins with", () => {
         required: ["me"],
       },
     ],
-  ])("one that must contain itself begins all the same: %j", (schema) => {
+  ])("a recursive schema has an initial input as well: %j", (schema) => {
     expect(begin(schema, schema)).toBeDefined();
     expect(opened(schema, schema)).toBeDefined();
   });
 });
 
-describe("what is sent", () => {
+describe("serialization", () => {
   it.each<[Draft | undefined, string | undefined]>([
     [undefined, undefined],
     [{ type: "string", text: "" }, '""'],
@@ -62,16 +62,16 @@ describe("what is sent", () => {
   });
 
   it.each<[Draft, string, string]>([
-    [{ type: "number", text: "" }, "", "a number is missing: type one, or clear the field"],
-    [{ type: "number", text: "1,5" }, "", "“1,5” is no number of JSON, did you mean 1.5?"],
-    [{ type: "number", text: ".5" }, "", "“.5” is no number of JSON, did you mean 0.5?"],
-    [{ type: "number", text: "12a" }, "", "“12a” is no number of JSON"],
-    [{ type: "json", text: "{a" }, "", 'line 1, column 2: a text in "quotes" is expected here'],
-    [{ type: "form", at: 0, of: undefined }, "", "this is not filled in yet"],
+    [{ type: "number", text: "" }, "", "enter a number or clear the field"],
+    [{ type: "number", text: "1,5" }, "", "“1,5” is not a valid JSON number; did you mean 1.5?"],
+    [{ type: "number", text: ".5" }, "", "“.5” is not a valid JSON number; did you mean 0.5?"],
+    [{ type: "number", text: "12a" }, "", "“12a” is not a valid JSON number"],
+    [{ type: "json", text: "{a" }, "", "line 1, column 2: expected a string in double quotes"],
+    [{ type: "form", at: 0, of: undefined }, "", "value missing"],
     [
       { type: "object", fields: [["a", { type: "list", items: [undefined] }]] },
       "a,0",
-      "this item is not filled in: fill it in or remove it",
+      "empty item: fill it in or remove it",
     ],
     [
       {
@@ -82,16 +82,16 @@ describe("what is sent", () => {
         ],
       },
       "a",
-      'the name "a" is twice',
+      'duplicate name "a"',
     ],
-  ])("nothing for %j, and why", (draft, path, message) => {
+  ])("%j gives an error instead", (draft, path, message) => {
     const { text, wrong } = written(draft);
     expect(text).toBeUndefined();
     expect(wrong.map((it) => [it.path.join(), it.message])).toEqual([[path, message]]);
   });
 });
 
-describe("JSON by hand as a form", () => {
+describe("from JSON to form input", () => {
   const schema: Schema = {
     type: "object",
     properties: {
@@ -118,12 +118,12 @@ describe("JSON by hand as a form", () => {
     "[1]",
     '"text"',
     "null",
-  ])("%s comes back as it was", (text) => {
+  ])("%s survives the round trip", (text) => {
     const draft = drafted(schema, schema, parse(text));
     expect(compact(written(draft).text)).toBe(text);
   });
 
-  it("finds the form that was meant", () => {
+  it("picks the alternative that fits", () => {
     const draft = drafted(schema, schema, parse('{"how": {"kind": "far"}, "size": "large"}'));
     expect(draft).toMatchObject({
       fields: [

@@ -1,5 +1,5 @@
-// What somebody has entered so far, and the bytes that it becomes. What is not set is `undefined`
-// and is never sent; nothing that was typed is thrown away because it does not fit.
+// The input of a form so far, and the JSON it becomes. Unset fields are `undefined` and never sent;
+// input that does not fit the schema is kept.
 import type { Schema } from "../api/types";
 import { isNumber, NotJson, parse, print, type Tree } from "./json";
 import type { Path } from "./places";
@@ -8,14 +8,14 @@ import { shape } from "./shape";
 export type Draft =
   | { type: "null" }
   | { type: "boolean"; value: boolean }
-  /** As typed; it may be no number yet. */
+  /** As typed; it may not be a number yet. */
   | { type: "number"; text: string }
   | { type: "string"; text: string }
   | { type: "list"; items: (Draft | undefined)[] }
   | { type: "object"; fields: [string, Draft | undefined][] }
-  /** One of several forms, and what was entered in it. */
+  /** The selected alternative of `anyOf` or `oneOf`, and its input. */
   | { type: "form"; at: number; of: Draft | undefined }
-  /** JSON by hand, for what has no form. */
+  /** Raw JSON, where there is no form. */
   | { type: "json"; text: string };
 
 export interface Wrong {
@@ -23,16 +23,16 @@ export interface Wrong {
   message: string;
 }
 
-/** What is sent, or all that keeps it from being sent. */
+/** The JSON to send, or all errors that prevent it. */
 export interface Written {
   text: string | undefined;
   wrong: Wrong[];
 }
 
-/** Objects that must be there are opened this deep by themselves. */
+/** Required objects are opened automatically up to this depth. */
 const OPENED = 4;
 
-/** How a form begins: what must be there is there and empty, everything else is not set. */
+/** The initial input: required objects and lists are present but empty, everything else is unset. */
 export function begin(root: Schema, schema: Schema, depth = 0): Draft | undefined {
   if (depth > OPENED) return undefined;
   const { kind } = shape(root, schema);
@@ -58,12 +58,12 @@ export function begin(root: Schema, schema: Schema, depth = 0): Draft | undefine
   }
 }
 
-/** What somebody opened: never `undefined`, so that there is something to fill in. */
+/** The input of a group that the user opens: never `undefined`, so that there is something to fill in. */
 export function opened(root: Schema, schema: Schema): Draft {
   return begin(root, schema) ?? { type: "json", text: "" };
 }
 
-/** The JSON of a draft. */
+/** Serializes a draft to JSON. */
 export function written(draft: Draft | undefined): Written {
   if (draft === undefined) return { text: undefined, wrong: [] };
   const wrong: Wrong[] = [];
@@ -88,7 +88,7 @@ function treeOfDraft(draft: Draft, path: Path, wrong: Wrong[]): Tree | undefined
       }
     case "form":
       if (draft.of) return treeOfDraft(draft.of, path, wrong);
-      wrong.push({ path, message: "this is not filled in yet" });
+      wrong.push({ path, message: "value missing" });
       return undefined;
     case "list":
       return {
@@ -104,7 +104,7 @@ function treeOfDraft(draft: Draft, path: Path, wrong: Wrong[]): Tree | undefined
 
 function itemOf(item: Draft | undefined, path: Path, wrong: Wrong[]): Tree[] {
   if (item === undefined) {
-    wrong.push({ path, message: "this item is not filled in: fill it in or remove it" });
+    wrong.push({ path, message: "empty item: fill it in or remove it" });
     return [];
   }
   const tree = treeOfDraft(item, path, wrong);
@@ -120,7 +120,7 @@ function fieldsOf(
   return fields.flatMap(([name, value]): [string, Tree][] => {
     const here = [...path, name];
     if (seen.has(name))
-      wrong.push({ path: here, message: `the name ${JSON.stringify(name)} is twice` });
+      wrong.push({ path: here, message: `duplicate name ${JSON.stringify(name)}` });
     seen.add(name);
     const tree = value && treeOfDraft(value, here, wrong);
     return tree ? [[name, tree]] : [];
@@ -128,13 +128,13 @@ function fieldsOf(
 }
 
 function notNumber(text: string): string {
-  if (text === "") return "a number is missing: type one, or clear the field";
+  if (text === "") return "enter a number or clear the field";
   const mended = text
     .replace(",", ".")
     .replace(/^\+/, "")
     .replace(/^(-?)\./, "$10.");
-  const hint = mended !== text && isNumber(mended) ? `, did you mean ${mended}?` : "";
-  return `“${text}” is no number of JSON${hint}`;
+  const hint = mended !== text && isNumber(mended) ? `; did you mean ${mended}?` : "";
+  return `“${text}” is not a valid JSON number${hint}`;
 }
 
 export function whyNot(error: unknown): string {
@@ -142,7 +142,7 @@ export function whyNot(error: unknown): string {
   return `line ${error.line}, column ${error.column}: ${error.message}`;
 }
 
-/** JSON that was written by hand, as a form. What fits no field stays JSON where it stands. */
+/** Converts JSON to form input. Parts that fit no field stay raw JSON. */
 export function drafted(root: Schema, schema: Schema, tree: Tree): Draft {
   if (tree.type === "null") return tree;
   const { kind } = shape(root, schema);
@@ -184,7 +184,7 @@ export function drafted(root: Schema, schema: Schema, tree: Tree): Draft {
   return { type: "json", text: print(tree) };
 }
 
-/** The form that a value was most likely meant for. */
+/** The alternative that fits a value best. */
 function nearest(root: Schema, forms: Schema[], tree: Tree): number {
   const all = forms.map((form) => closeness(root, form, tree));
   return Math.max(all.indexOf(Math.max(...all)), 0);

@@ -1,5 +1,4 @@
-// Values for a JSON Schema: a form and the JSON that it becomes, one of the two at a time. What is
-// sent is what is shown, byte by byte.
+// Input for a JSON Schema: either as a form or as JSON. The JSON shown is sent byte by byte.
 import { useId, useState } from "react";
 import type { Schema } from "../api/types";
 import { visible } from "../kit/foreign";
@@ -18,7 +17,7 @@ export interface Edit {
   text: string;
 }
 
-/** What can be sent: the exact text, or why there is none. */
+/** The exact JSON to send, or the errors that prevent it. */
 export interface Sendable {
   text: string | undefined;
   said: Placed;
@@ -28,7 +27,7 @@ export function beginEdit(schema: Schema, root: Schema = schema): Edit {
   return { mode: "form", draft: begin(root, schema) ?? undefined, text: "" };
 }
 
-/** An edit of a value that is there already, as JSON. */
+/** Starts from an existing value, given as JSON. */
 export function editOf(text: string, schema: Schema, root: Schema = schema): Edit {
   return inForm({ mode: "json", draft: undefined, text }, schema, root);
 }
@@ -52,7 +51,7 @@ function inForm(edit: Edit, schema: Schema, root: Schema): Edit {
   return { mode: "form", draft: drafted(root, schema, parse(edit.text)), text: "" };
 }
 
-/** A form that cannot be written down yet goes over with its parts as they are. */
+/** `undefined` if the form has errors. */
 function inJson(edit: Edit): Edit | undefined {
   const { text, wrong } = written(edit.draft);
   return wrong.length > 0 ? undefined : { mode: "json", draft: undefined, text: text ?? "" };
@@ -60,14 +59,14 @@ function inJson(edit: Edit): Edit | undefined {
 
 export function SchemaForm(props: {
   schema: Schema;
-  /** The document that references are about, where it is not the schema itself. */
+  /** The document that references are resolved against; by default the schema itself. */
   root?: Schema;
   edit: Edit;
   change: (edit: Edit) => void;
-  /** What the gateway said about places. */
+  /** Validation errors of the gateway. */
   said?: Placed;
   label: string;
-  /** `fields`: what is entered is sent elsewhere than in a body, so its JSON says nothing. */
+  /** `fields`: no JSON view, because the input is not sent as a JSON body. */
   shows?: "fields";
 }) {
   const { schema, edit, change } = props;
@@ -81,9 +80,9 @@ export function SchemaForm(props: {
     try {
       const next = mode === "form" ? inForm(edit, schema, root) : inJson(edit);
       if (next) change(next);
-      else setStuck("Some fields cannot be written as JSON yet: mend those that are marked.");
+      else setStuck("Some fields are invalid. Fix the marked fields to switch to JSON.");
     } catch {
-      setStuck("This is no JSON yet: mend it to see it as a form.");
+      setStuck("Invalid JSON. Fix it to switch to the form.");
     }
   };
   const words: Placed = new Map([...(props.said ?? []), ...said]);
@@ -170,8 +169,8 @@ function Bytes(props: { text: string | undefined }) {
   const size = new TextEncoder().encode(props.text).length;
   return (
     <details className="sf-bytes">
-      <summary>What is sent ({count(size, "byte")})</summary>
-      <pre tabIndex={0} role="region" aria-label="What is sent">
+      <summary>JSON payload ({count(size, "byte")})</summary>
+      <pre tabIndex={0} role="region" aria-label="JSON payload">
         {props.text}
       </pre>
     </details>

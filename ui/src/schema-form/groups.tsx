@@ -1,4 +1,4 @@
-// Fields that hold others: objects and maps, lists, and one of several forms.
+// Composite fields: objects and maps, lists, and alternatives.
 import { type ReactNode, useState } from "react";
 import { visible } from "../kit/foreign";
 import { count } from "../kit/words";
@@ -11,7 +11,7 @@ type Fields = [string, Draft | undefined][];
 
 type Group<K extends Kind["is"]> = Place & { kind: Extract<Kind, { is: K }>; id: string };
 
-/** More fields than this are shown when somebody asks for them. */
+/** More fields are shown on demand. */
 const MANY = 60;
 
 export function ObjectGroup(group: Group<"object">) {
@@ -23,7 +23,7 @@ export function ObjectGroup(group: Group<"object">) {
   const set = (name: string, value: Draft | undefined) => {
     const others = fields.filter(([it]) => it !== name);
     const now: Fields = value === undefined ? others : [...others, [name, value]];
-    // In the order of the schema, whatever was filled in first.
+    // Keep the order of the schema, not the order of input.
     const given = new Map(now);
     const first = kind.fields.filter((it) => given.has(it.name));
     const rest = now.filter(([it]) => !known.has(it));
@@ -75,7 +75,7 @@ export function ObjectGroup(group: Group<"object">) {
       )}
       {kind.others !== undefined && <AddField add={() => write([...fields, ["", undefined]])} />}
       {kind.fields.length === 0 && kind.others === undefined && (
-        <p className="quiet">It takes no arguments.</p>
+        <p className="quiet">No arguments.</p>
       )}
     </div>
   );
@@ -84,7 +84,7 @@ export function ObjectGroup(group: Group<"object">) {
 function AddField(props: { add: () => void }) {
   return (
     <button type="button" className="small" onClick={props.add}>
-      Add a field
+      Add field
     </button>
   );
 }
@@ -99,7 +99,7 @@ function Entry(props: {
   return (
     <div className="sf-entry">
       <div className="sf-head">
-        <label htmlFor={props.id}>name</label>
+        <label htmlFor={props.id}>Name</label>
         <input
           id={props.id}
           type="text"
@@ -122,7 +122,7 @@ function Entry(props: {
   );
 }
 
-/** Items beyond these are there, and edited as JSON. */
+/** Further items are edited as JSON. */
 const MANY_ITEMS = 100;
 
 export function ListGroup(group: Group<"list">) {
@@ -155,7 +155,7 @@ export function ListGroup(group: Group<"list">) {
         </div>
       ))}
       {items.length > MANY_ITEMS && (
-        <p className="quiet">{count(items.length - MANY_ITEMS, "more item")}: edit them as JSON.</p>
+        <p className="quiet">{count(items.length - MANY_ITEMS, "more item")}. Edit them as JSON.</p>
       )}
       {next !== undefined && (
         <button
@@ -163,7 +163,7 @@ export function ListGroup(group: Group<"list">) {
           className="small"
           onClick={() => write([...items, begin(root, next)])}
         >
-          Add an item
+          Add item
         </button>
       )}
     </div>
@@ -187,7 +187,7 @@ export function FormsGroup(group: Group<"forms">) {
           else change({ type: "form", at, of: begin(root, schema) });
         }}
       >
-        <option value="">not set</option>
+        <option value="">Not set</option>
         {kind.forms.map((it, at) => (
           <option key={at} value={at}>
             {visible(it.title)}
@@ -211,7 +211,7 @@ export function FormsGroup(group: Group<"forms">) {
   );
 }
 
-/** Something larger that is not there yet. */
+/** A composite field that is not set yet. */
 export function Closed(props: Place) {
   const { root } = useAround();
   return (

@@ -1,5 +1,5 @@
-// JSON that loses nothing: numbers stay as they were typed, fields keep their order, and a field may
-// have any name. `JSON.parse` would round 9007199254740993 and 1.10.
+// Lossless JSON: numbers stay as typed, fields keep their order, and may have any name.
+// `JSON.parse` would round 9007199254740993 and 1.10.
 
 export type Tree =
   | { type: "null" }
@@ -9,7 +9,7 @@ export type Tree =
   | { type: "list"; items: Tree[] }
   | { type: "object"; fields: [string, Tree][] };
 
-/** Where a text is no JSON, and why. Lines and columns count from one. */
+/** A syntax error with its position. Lines and columns count from one. */
 export class NotJson extends Error {
   constructor(
     message: string,
@@ -20,11 +20,11 @@ export class NotJson extends Error {
   }
 }
 
-/** Deeper than any tool asks for, and far from the end of the stack. */
+/** Deeper than any real schema, and safe for the call stack. */
 const DEEPEST = 120;
 
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
-// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids just these
+// biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids exactly these
 const STRING = /"(?:[^"\\\u0000-\u001f]|\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4}))*"/y;
 const BLANK = /[ \t\r\n]*/y;
 
@@ -60,12 +60,12 @@ class Reader {
         return tree;
       }
     }
-    throw this.wrong(next === undefined ? "the text ends too early" : "a value is expected here");
+    throw this.wrong(next === undefined ? "unexpected end of input" : "expected a value");
   }
 
   end() {
     this.blank();
-    if (this.at < this.text.length) throw this.wrong("nothing more is expected here");
+    if (this.at < this.text.length) throw this.wrong("unexpected text after the value");
   }
 
   private object(depth: number): Tree {
@@ -76,7 +76,7 @@ class Reader {
       this.blank();
       const began = this.at;
       const name = this.string();
-      if (fields.has(name)) throw this.wrong(`the field ${JSON.stringify(name)} is twice`, began);
+      if (fields.has(name)) throw this.wrong(`duplicate field ${JSON.stringify(name)}`, began);
       this.expect(":");
       fields.set(name, this.value(depth + 1));
       if (!this.goesOn("}")) break;
@@ -97,25 +97,25 @@ class Reader {
     return { type: "list", items };
   }
 
-  /** Whether another part follows; leaves the closing bracket where it is. */
+  /** Whether another element follows; does not consume the closing bracket. */
   private goesOn(close: string): boolean {
     this.blank();
     if (this.text[this.at] === close) return false;
     this.expect(",");
     this.blank();
-    if (this.text[this.at] === close) throw this.wrong("there is a comma too many before this");
+    if (this.text[this.at] === close) throw this.wrong("trailing comma");
     return true;
   }
 
   private string(): string {
     const found = this.take(STRING);
-    if (found === undefined) throw this.wrong('a text in "quotes" is expected here');
+    if (found === undefined) throw this.wrong("expected a string in double quotes");
     return JSON.parse(found) as string;
   }
 
   private expect(sign: string) {
     this.blank();
-    if (this.text[this.at] !== sign) throw this.wrong(`a "${sign}" is expected here`);
+    if (this.text[this.at] !== sign) throw this.wrong(`expected "${sign}"`);
     this.at += 1;
   }
 
@@ -142,7 +142,7 @@ const WORDS: [string, Tree][] = [
   ["false", { type: "boolean", value: false }],
 ];
 
-/** With two blanks for each level, as people read it. */
+/** Pretty-prints with an indent of two. */
 export function print(tree: Tree, indent = ""): string {
   const inner = `${indent}  `;
   switch (tree.type) {
@@ -169,7 +169,7 @@ export function print(tree: Tree, indent = ""): string {
   }
 }
 
-/** Of a value that was read already, such as a default in a schema. */
+/** Converts a parsed value, such as a default in a schema. */
 export function treeOf(value: unknown): Tree {
   if (Array.isArray(value)) return { type: "list", items: value.map(treeOf) };
   switch (typeof value) {

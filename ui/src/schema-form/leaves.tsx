@@ -1,4 +1,4 @@
-// Fields that hold one value.
+// Fields with a single value.
 import { useState } from "react";
 import { clipped, visible } from "../kit/foreign";
 import type { Draft } from "./draft";
@@ -15,14 +15,14 @@ export interface Leaf<K extends Kind["is"]> {
   describedBy: string | undefined;
 }
 
-/** A value as people read it. */
+/** A value for display. */
 export function nameOf(tree: Tree): string {
   const text = tree.type === "string" && tree.text.trim() !== "" ? tree.text : print(tree);
   return visible(clipped(text, 160));
 }
 
 function unset(shape: Shape): string {
-  return shape.usual ? `not set (${nameOf(shape.usual)} is usual)` : "not set";
+  return shape.usual ? `Not set (default: ${nameOf(shape.usual)})` : "Not set";
 }
 
 function marks(leaf: { id: string; invalid: boolean; describedBy: string | undefined }) {
@@ -33,7 +33,7 @@ function marks(leaf: { id: string; invalid: boolean; describedBy: string | undef
   };
 }
 
-/** Plain text may have lines, so it is a field that can hold them: a single one would drop them. */
+/** A textarea, because a text may have several lines and an input would drop the line breaks. */
 export function TextLeaf(leaf: Leaf<"string">) {
   const { kind, draft, change } = leaf;
   const text = draft?.type === "string" ? draft.text : "";
@@ -44,10 +44,10 @@ export function TextLeaf(leaf: Leaf<"string">) {
     spellCheck: false,
     autoComplete: "off",
     placeholder: draft
-      ? "sent as an empty text"
+      ? "Empty string"
       : hint
-        ? `${leaf.shape.usual ? "" : "such as "}${nameOf(hint)}`
-        : "not set",
+        ? `${leaf.shape.usual ? "" : "e.g. "}${nameOf(hint)}`
+        : "Not set",
     onChange: (event: { target: { value: string } }) =>
       change(event.target.value === "" ? undefined : { type: "string", text: event.target.value }),
   };
@@ -56,7 +56,7 @@ export function TextLeaf(leaf: Leaf<"string">) {
   return <textarea rows={1} {...given} />;
 }
 
-/** A number as it was typed: `type="number"` would hide from us what it cannot read. */
+/** Keeps the number as typed: `type="number"` would hide invalid input from us. */
 export function NumberLeaf(leaf: Leaf<"number">) {
   const { draft, change, shape } = leaf;
   return (
@@ -67,7 +67,7 @@ export function NumberLeaf(leaf: Leaf<"number">) {
       inputMode={leaf.kind.whole ? "numeric" : "decimal"}
       autoComplete="off"
       value={draft?.type === "number" ? draft.text : ""}
-      placeholder={shape.usual ? nameOf(shape.usual) : "not set"}
+      placeholder={shape.usual ? nameOf(shape.usual) : "Not set"}
       onChange={(event) =>
         change(event.target.value === "" ? undefined : { type: "number", text: event.target.value })
       }
@@ -94,7 +94,7 @@ export function BooleanLeaf(leaf: Leaf<"boolean">) {
   );
 }
 
-/** More options than this are searched, not scrolled through. */
+/** More options get a search field instead of a select. */
 const MANY = 60;
 
 export function ChoiceLeaf(leaf: Leaf<"choice">) {
@@ -153,7 +153,7 @@ function ManyChoice(leaf: Leaf<"choice">) {
         aria-controls={`${id}-options`}
         aria-activedescendant={hits[at] ? `${id}-option-${at}` : undefined}
         value={search ?? (chosen ? nameOf(chosen) : "")}
-        placeholder={`${unset(shape)}; ${kind.options.length.toLocaleString("en")} to choose from`}
+        placeholder={`${unset(shape)}; ${kind.options.length.toLocaleString("en")} options`}
         onFocus={() => setSearch("")}
         onBlur={() => take(undefined)}
         onChange={(event) => {
@@ -172,7 +172,7 @@ function ManyChoice(leaf: Leaf<"choice">) {
       {search !== undefined && (
         <div id={`${id}-options`} role="listbox" aria-label="Options" className="sf-options">
           {hits.map((option, index) => (
-            // biome-ignore lint/a11y/useKeyWithClickEvents: the keys are heard by the field
+            // biome-ignore lint/a11y/useKeyWithClickEvents: the input handles the keys
             <div
               key={index}
               id={`${id}-option-${index}`}
@@ -185,8 +185,8 @@ function ManyChoice(leaf: Leaf<"choice">) {
               {nameOf(option)}
             </div>
           ))}
-          {hits.length === 0 && <div className="quiet">Nothing has this in it.</div>}
-          {hits.length === SHOWN && <div className="quiet">Type more of it to see others.</div>}
+          {hits.length === 0 && <div className="quiet">No matching options.</div>}
+          {hits.length === SHOWN && <div className="quiet">Keep typing to narrow the list.</div>}
         </div>
       )}
     </div>
@@ -201,7 +201,7 @@ export function JsonLeaf(leaf: Omit<Leaf<"any">, "kind" | "shape"> & { hint?: st
       rows={2}
       className="mono"
       spellCheck={false}
-      placeholder={leaf.hint ?? 'JSON, such as {"a": 1} or "text"; empty: not set'}
+      placeholder={leaf.hint ?? 'JSON, e.g. {"a": 1} or "text". Leave empty to omit.'}
       value={draft?.type === "json" ? draft.text : ""}
       onChange={(event) =>
         change(

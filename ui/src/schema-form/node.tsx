@@ -1,4 +1,4 @@
-// One place of a form: its name, what it is for, its value, and how to leave it out.
+// One field of a form: label, description, control, constraints and error.
 import { useMemo } from "react";
 import { Foreign, visible } from "../kit/foreign";
 import { type Place, useAround, useSaid } from "./context";
@@ -7,10 +7,10 @@ import { Closed, FormsGroup, ListGroup, ObjectGroup } from "./groups";
 import { BooleanLeaf, ChoiceLeaf, JsonLeaf, NumberLeaf, nameOf, TextLeaf } from "./leaves";
 import { type Shape, shape } from "./shape";
 
-/** Deeper than this, JSON is easier to read than a form. */
+/** Deeper fields are edited as JSON. */
 const DEEPEST = 10;
 
-/** `inside`: the place has a head already, of the form that it is one of. */
+/** `inside`: without a label, because the parent already shows one. */
 export function Node(place: Place & { inside?: boolean }) {
   const { root } = useAround();
   const found = useMemo(() => shape(root, place.schema), [root, place.schema]);
@@ -71,8 +71,8 @@ function Head(props: { place: Place; found: Shape; id: string }) {
           <button
             type="button"
             className="plain"
-            title="Sends a text without characters"
-            aria-label={`Send ${name} as an empty text`}
+            title="Send an empty string"
+            aria-label={`Send ${name} as an empty string`}
             onClick={() => change({ type: "string", text: "" })}
           >
             empty
@@ -93,7 +93,7 @@ function Head(props: { place: Place; found: Shape; id: string }) {
             type="button"
             className="plain"
             aria-label={`Clear ${name}`}
-            title="Not set: it is not sent"
+            title="Omit this field"
             onClick={() => change(undefined)}
           >
             clear
@@ -109,7 +109,7 @@ function Control(props: { place: Place; found: Shape; id: string; error: string 
   const { draft, change } = place;
   const { kind } = found;
   if (draft?.type === "null" && kind.is !== "null") {
-    return <p className="sf-null">is sent as null</p>;
+    return <p className="sf-null">Sent as null</p>;
   }
   const leaf = {
     id,
@@ -137,19 +137,19 @@ function Control(props: { place: Place; found: Shape; id: string; error: string 
     case "list":
       return draft ? <ListGroup {...group} kind={kind} /> : <Closed {...place} />;
     case "null":
-      return draft ? <p className="sf-null">is sent as null</p> : <Closed {...place} />;
+      return draft ? <p className="sf-null">Sent as null</p> : <Closed {...place} />;
     default:
       return <JsonLeaf {...leaf} />;
   }
 }
 
-/** What the schema says of the value beside its type. */
+/** Constraints and default of the schema. */
 function Facts(props: { found: Shape }) {
   const { bounds, usual, problem, kind } = props.found;
   const facts = [...bounds];
   const shown = ["string", "number", "boolean", "choice"].includes(kind.is);
-  if (usual) facts.push(`${nameOf(usual)} if it is not set`);
-  if (problem) facts.push(`there is no form for this: ${problem}`);
+  if (usual) facts.push(`default: ${nameOf(usual)}`);
+  if (problem) facts.push(`no form available: ${problem}`);
   if (facts.length === 0 || (facts.length === 1 && usual && shown && bounds.length === 0))
     return null;
   return <p className="help sf-facts">{visible(facts.join(" · "))}</p>;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { placeOf, refused } from "./places";
 
-describe("places", () => {
+describe("paths", () => {
   it.each([
     [["a", "b", 2, "c"], "a.b[2].c"],
     [[0], "[0]"],
@@ -40,7 +40,7 @@ describe("places", () => {
     expect([...refused(said(what))]).toEqual(expected);
   });
 
-  it("takes nothing from other words", () => {
+  it("finds nothing in other messages", () => {
     expect(refused("the server is away").size).toBe(0);
   });
 });

@@ -1,9 +1,9 @@
-// Where in the arguments something stands, and which words of the gateway are about which place.
-// Its texts name places as `filter.tags[2]`.
+// Paths within the arguments, and the validation errors of the gateway by path. The gateway writes
+// paths as `filter.tags[2]`.
 
 export type Path = readonly (string | number)[];
 
-/** As long as the gateway writes a name. */
+/** The gateway truncates names at the same length. */
 const LONGEST = 60;
 
 export function placeOf(path: Path): string {
@@ -20,21 +20,22 @@ function shortened(name: string): string {
   return characters.length > LONGEST ? `${characters.slice(0, LONGEST).join("")}…` : name;
 }
 
-/** Words by the place they are about; the empty place is the whole. */
+/** Error messages by path; the empty path is the whole value. */
 export type Placed = ReadonlyMap<string, string>;
 
 export function placed(wrong: readonly { path: Path; message: string }[]): Placed {
   return gathered(wrong.map(({ path, message }) => [placeOf(path), message]));
 }
 
-/** Of an outcome `invalid_arguments`: "… do not fit its schema: `n`: expected …; `x` is missing". */
+/** Parses the message of `invalid_arguments`: "… do not fit its schema: `n`: expected …; `x` is
+ * missing". */
 export function refused(message: string): Placed {
   const said = /do not fit its schema: (.*)$/s.exec(message)?.[1];
   if (said === undefined) return new Map();
   return gathered(sentences(said).map(about));
 }
 
-/** Sentences are parted by `; `, and may hold it themselves: each begins with a name in backticks. */
+/** Sentences are separated by `; ` and may contain it: each starts with a name in backticks. */
 function sentences(said: string): string[] {
   const found: string[] = [];
   for (const part of said.split("; ")) {

@@ -1,16 +1,16 @@
-// What a schema says at one place, with its references followed and its `allOf` put together. A
-// stranger wrote it: it may refer to itself, to nothing, or be no schema at all. Nothing is fetched.
+// The keywords of a schema with references resolved and `allOf` merged. Schemas are untrusted: they
+// may be recursive, dangling or no schema at all. Nothing is fetched.
 import type { Schema } from "../api/types";
 
 export type Keywords = Record<string, unknown>;
 
-/** A plain view of one schema. `problem`: why it cannot be shown as a form. */
+/** A flat view of one schema. `problem`: why it cannot be shown as a form. */
 export interface Resolved {
   words: Keywords;
   problem?: string;
 }
 
-/** More parts than this at one place are not put together. */
+/** Limit of subschemas that are merged for one field. */
 const MOST_PARTS = 64;
 
 export function resolve(root: Schema, schema: unknown): Resolved {
@@ -21,7 +21,7 @@ export function isObject(value: unknown): value is Keywords {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** A keyword of the schema itself, never one that every object inherits. */
+/** An own property of the schema, never an inherited one. */
 export function own(words: Keywords, name: string): unknown {
   return Object.hasOwn(words, name) ? words[name] : undefined;
 }
@@ -33,7 +33,7 @@ class Resolver {
 
   at(schema: unknown, followed: ReadonlySet<string>): Resolved {
     this.parts += 1;
-    if (this.parts > MOST_PARTS) return { words: {}, problem: "it has too many parts" };
+    if (this.parts > MOST_PARTS) return { words: {}, problem: "too many subschemas" };
     if (schema === false) return { words: { not: {} } };
     if (!isObject(schema)) return { words: {} };
     let { words, problem } = this.followed(schema, followed);
@@ -50,18 +50,18 @@ class Resolver {
     const reference = own(schema, "$ref") ?? own(schema, "$dynamicRef");
     const { allOf: _, $ref: __, $dynamicRef: ___, ...beside } = schema;
     if (typeof reference !== "string") return { words: beside };
-    if (followed.has(reference)) return { words: beside, problem: "it refers to itself" };
+    if (followed.has(reference)) return { words: beside, problem: "recursive reference" };
     const target = find(this.root, reference);
     if (target === undefined) {
-      return { words: beside, problem: `it refers to ${reference}, which is not there` };
+      return { words: beside, problem: `unresolved reference ${reference}` };
     }
     const found = this.at(target, new Set([...followed, reference]));
-    // What stands beside a reference is said of this very place.
+    // Keywords beside a reference take precedence over its target.
     return { words: together(found.words, beside), problem: found.problem };
   }
 }
 
-/** A place in the same document: `#`, `#/$defs/item` or `#anchor`. */
+/** Resolves a reference within the document: `#`, `#/$defs/item` or `#anchor`. */
 function find(root: Schema, reference: string): unknown {
   if (reference === "#") return root;
   if (reference.startsWith("#/")) {
@@ -89,7 +89,7 @@ function unescaped(part: string): string {
   try {
     name = decodeURIComponent(part);
   } catch {
-    // It stays as it is written.
+    // Keep it as it is.
   }
   return name.replaceAll("~1", "/").replaceAll("~0", "~");
 }

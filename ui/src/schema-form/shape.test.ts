@@ -3,7 +3,7 @@ import type { Schema } from "../api/types";
 import { print } from "./json";
 import { type Shape, shape } from "./shape";
 
-/** A shape in a few words: `object{a: text!, b: integer?null}`. */
+/** A shape in short notation: `object{a: text!, b: integer?null}`. */
 function words(root: Schema, found: Shape): string {
   const { kind } = found;
   const none = found.nullable ? "?null" : "";
@@ -106,7 +106,7 @@ describe("from a schema to a form", () => {
     [{ properties: { a: null, b: false, c: 3 } }, "object{a: JSON, b: nothing, c: JSON}"],
     [{ anyOf: "no" }, "JSON"],
     [{ anyOf: [] }, "JSON"],
-    [{ anyOf: [false, null] }, "forms(form 1 | form 2)"],
+    [{ anyOf: [false, null] }, "forms(option 1 | option 2)"],
     [{ $ref: "#" }, "JSON"],
     [{ $ref: "#/$defs/a", $defs: { a: { $ref: "#/$defs/b" }, b: { $ref: "#/$defs/a" } } }, "JSON"],
     [{ $ref: "http://169.254.169.254/x" }, "JSON"],
@@ -116,7 +116,7 @@ describe("from a schema to a form", () => {
     [{ allOf: [{ $ref: "#" }, { $ref: "#" }] }, "JSON"],
   ])("hostile %j is %s", check);
 
-  it("follows a schema that contains itself as far as somebody opens it", () => {
+  it("follows a recursive schema as deep as it is opened", () => {
     const tree: Schema = {
       $ref: "#/$defs/node",
       $defs: { node: { type: "object", properties: { next: { $ref: "#/$defs/node" } } } },
@@ -129,16 +129,16 @@ describe("from a schema to a form", () => {
     }
   });
 
-  it("ends where parts of parts would be without number", () => {
+  it("stops at exponentially many subschemas", () => {
     const $defs: Record<string, unknown> = {};
     for (let at = 0; at < 40; at += 1) {
       $defs[`d${at}`] = { allOf: [{ $ref: `#/$defs/d${at + 1}` }, { $ref: `#/$defs/d${at + 1}` }] };
     }
     const schema = { $ref: "#/$defs/d0", $defs };
-    expect(shape(schema, schema).problem).toBe("it has too many parts");
+    expect(shape(schema, schema).problem).toBe("too many subschemas");
   });
 
-  it("keeps names that every object has", () => {
+  it("keeps property names that objects inherit", () => {
     const schema = JSON.parse(
       '{"properties": {"__proto__": {"type": "string"}, "constructor": {"type": "number"}, "toString": {}}, "required": ["__proto__", "hasOwnProperty"]}',
     );
@@ -153,13 +153,13 @@ describe("from a schema to a form", () => {
     );
   });
 
-  it("takes ten thousand options", () => {
+  it("supports ten thousand options", () => {
     const options = Array.from({ length: 10_000 }, (_, at) => `option ${at}`);
     const { kind } = shape(true, { enum: options });
     expect(kind.is === "choice" && kind.options.length).toBe(10_000);
   });
 
-  it("says what is usual and what bounds there are", () => {
+  it("reports the default and the constraints", () => {
     const found = shape(true, {
       type: "integer",
       title: "<b>Count</b>",

@@ -1,5 +1,5 @@
-// From a schema to what a form shows at one place. Only one level at a time: a schema may contain
-// itself, a form has what somebody opened.
+// Derives from a schema what the form shows for one field. One level at a time: a schema may be
+// recursive, and the form is only as deep as the user opened it.
 import type { Schema } from "../api/types";
 import { type Tree, treeOf } from "./json";
 import { isObject, type Keywords, own, resolve } from "./resolve";
@@ -29,21 +29,21 @@ export type Kind =
 
 export interface Shape {
   kind: Kind;
-  /** One word or two for its type. */
+  /** The type in a word or two. */
   type: string;
   title?: string;
   description?: string;
   nullable: boolean;
-  /** What the tool takes if nothing is sent. */
+  /** The default of the schema. */
   usual?: Tree;
   example?: Tree;
-  /** Bounds in words. */
+  /** Constraints in words. */
   bounds: string[];
-  /** Why there is no form for it, only JSON. */
+  /** Why there is only a JSON field for it. */
   problem?: string;
 }
 
-/** Forms within forms within forms: who has more of them means to keep us busy. */
+/** Limit of nested alternatives; more of them are an attack. */
 const DEEPEST_FORM = 16;
 
 export function shape(root: Schema, schema: Schema): Shape {
@@ -53,7 +53,7 @@ export function shape(root: Schema, schema: Schema): Shape {
 function shapeAt(root: Schema, schema: Schema, depth: number): Shape {
   const resolved = resolve(root, schema);
   const { words } = resolved;
-  const problem = depth > DEEPEST_FORM ? "it refers to itself" : resolved.problem;
+  const problem = depth > DEEPEST_FORM ? "recursive reference" : resolved.problem;
   const found: Found = problem ? { kind: ANY, nullable: false } : kindOf(root, words, depth);
   const { kind, nullable } = found;
   const examples = own(words, "examples");
@@ -97,12 +97,12 @@ function choice(options: unknown[]): Found {
   const trees = options.map(treeOf);
   if (trees.length === 0) return { kind: NOTHING, nullable: false };
   const others = trees.filter((it) => it.type !== "null");
-  // `null` alone is the only thing that can be chosen.
+  // Only `null` can be selected.
   if (others.length === 0) return { kind: { is: "null" }, nullable: false };
   return { kind: { is: "choice", options: others }, nullable: others.length < trees.length };
 }
 
-/** Forms, each with what stands beside `anyOf`; of one that is `null`, only the switch is left. */
+/** Alternatives, each merged with the keywords beside `anyOf`; a `null` alternative makes it nullable. */
 function formsOf(root: Schema, words: Keywords, forms: unknown[], depth: number): Found {
   const { anyOf: _, oneOf: __, title: ___, default: ____, description: _____, ...beside } = words;
   const constants = forms.map((form) => constant(root, form));
@@ -140,7 +140,7 @@ function titleOf(root: Schema, schema: Schema, at: number): string {
   if (title) return title;
   const properties = own(words, "properties");
   if (isObject(properties)) {
-    // Forms of one kind are told apart by a field that says which it is.
+    // A constant field is a discriminator.
     const told = Object.entries(properties).find(
       ([, it]) => isObject(it) && Object.hasOwn(it, "const"),
     );
@@ -149,7 +149,7 @@ function titleOf(root: Schema, schema: Schema, at: number): string {
     if (Array.isArray(required) && required.length > 0) return `with ${required.join(", ")}`;
   }
   const found = byType(words);
-  return found.kind.is === "any" ? `form ${at + 1}` : named(found.kind, words);
+  return found.kind.is === "any" ? `option ${at + 1}` : named(found.kind, words);
 }
 
 const TYPES = ["string", "number", "integer", "boolean", "object", "array", "null"];
@@ -169,7 +169,7 @@ function byType(words: Keywords): Found {
   return { kind: one(others[0] ?? guessed(words), words), nullable };
 }
 
-/** The type that somebody forgot to write down. */
+/** Guesses a missing type from the other keywords. */
 function guessed(words: Keywords): string | undefined {
   const has = (...names: string[]) => names.some((name) => Object.hasOwn(words, name));
   if (has("properties", "additionalProperties", "patternProperties")) return "object";
@@ -211,14 +211,14 @@ function objectOf(words: Keywords): Kind {
     schema: schemaOf(schema),
     required: needed.delete(name),
   }));
-  // A name that is asked for and not described can be anything.
+  // A required field without a schema accepts anything.
   for (const name of needed) {
     if (typeof name === "string") fields.push({ name, schema: true, required: true });
   }
   return { is: "object", fields, others: othersOf(words, fields.length) };
 }
 
-/** The schema of fields with names of one's own choice. */
+/** The schema of additional properties. */
 function othersOf(words: Keywords, named: number): Schema | undefined {
   const patterns = own(words, "patternProperties");
   const [pattern] = isObject(patterns) ? Object.values(patterns) : [];
@@ -226,7 +226,7 @@ function othersOf(words: Keywords, named: number): Schema | undefined {
   const others = own(words, "additionalProperties");
   if (others === false) return undefined;
   if (isObject(others)) return others;
-  // Most servers allow anything beside their fields without meaning it.
+  // Most schemas allow additional properties only by default, not on purpose.
   return named === 0 || others === true ? true : undefined;
 }
 
@@ -254,9 +254,9 @@ function named(kind: Kind, words: Keywords): string {
     case "number":
       return kind.whole ? "integer" : "number";
     case "choice":
-      return kind.options.length === 1 ? "fixed" : "choice";
+      return kind.options.length === 1 ? "constant" : "choice";
     case "forms":
-      return "one of several";
+      return "one of";
     case "object":
       return kind.fields.length === 0 && own(words, "additionalProperties") ? "map" : "object";
     case "any":
@@ -284,6 +284,6 @@ function bounds(words: Keywords): string[] {
   );
   const pattern = text(words, "pattern");
   if (pattern) said.push(`matches ${pattern}`);
-  if (own(words, "uniqueItems") === true) said.push("no item twice");
+  if (own(words, "uniqueItems") === true) said.push("unique items");
   return said;
 }

@@ -1,4 +1,4 @@
-// A schema to read: its fields in a list, opened as far as somebody wants; and the schema itself.
+// A read-only view of a schema as a tree, and its source.
 import { useMemo, useState } from "react";
 import type { Schema } from "../api/types";
 import { Json } from "../kit/code";
@@ -15,14 +15,14 @@ export function SchemaView(props: { schema: Schema; root?: Schema; label: string
     <div className="sv">
       <Inner root={root} schema={props.schema} depth={0} />
       <button type="button" className="plain" aria-expanded={raw} onClick={() => setRaw(!raw)}>
-        {raw ? "Hide the JSON schema" : "Show the JSON schema"}
+        {raw ? "Hide JSON schema" : "Show JSON schema"}
       </button>
       {raw && <Json value={props.schema} label={props.label} />}
     </div>
   );
 }
 
-/** Levels that are open at first. */
+/** Levels that are expanded initially. */
 const OPEN = 2;
 const MANY = 60;
 
@@ -100,9 +100,9 @@ function partsOf(found: Shape): PartOf[] {
   switch (kind.is) {
     case "object": {
       const others = kind.others;
-      // Anything at all needs no line of its own.
+      // Arbitrary values need no row of their own.
       if (others === undefined || others === true) return kind.fields;
-      return [...kind.fields, { name: "any other name", schema: others, required: false }];
+      return [...kind.fields, { name: "additional properties", schema: others, required: false }];
     }
     case "list": {
       const first = kind.first.map((schema, at) => ({
@@ -111,7 +111,7 @@ function partsOf(found: Shape): PartOf[] {
         required: true,
       }));
       if (kind.items === undefined || kind.items === true) return first;
-      return [...first, { name: "each item", schema: kind.items, required: false }];
+      return [...first, { name: "items", schema: kind.items, required: false }];
     }
     case "forms":
       return kind.forms.map(({ title, schema }) => ({ name: title, schema, required: false }));
@@ -131,7 +131,7 @@ function words(found: Shape): string {
     said.push(options + more);
   }
   said.push(...found.bounds);
-  if (found.usual) said.push(`${nameOf(found.usual)} if not set`);
+  if (found.usual) said.push(`default: ${nameOf(found.usual)}`);
   if (found.problem) said.push(found.problem);
   return said.join(" · ");
 }

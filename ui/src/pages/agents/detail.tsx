@@ -1,4 +1,4 @@
-// One agent: what it is told, what answers for it, and every tool in every tier with the reason.
+// One agent: tools by tier, prompt and settings.
 import { path } from "../../api/client";
 import { useRead } from "../../api/queries";
 import type { Agent } from "../../api/types";
@@ -14,7 +14,7 @@ import { Prompt } from "./prompt";
 type TabId = "tools" | "prompt" | "settings";
 
 const TABS: { id: TabId; title: string }[] = [
-  { id: "tools", title: "What it sees" },
+  { id: "tools", title: "Tools" },
   { id: "prompt", title: "Prompt" },
   { id: "settings", title: "Settings" },
 ];
@@ -65,16 +65,16 @@ function Settings(props: { agent: Agent }) {
   const facts: [string, string][] = [
     ["Models", agent.models.join(", ")],
     ["Engine", agent.engine],
-    ["Opener", agent.opener_model ?? "none"],
-    ["Budget", agent.budget_tier ?? "none: it sees every tool, whatever it takes"],
+    ["Opener model", agent.opener_model ?? "none"],
+    ["Budget", agent.budget_tier ?? "none: all tools are visible, whatever their latency"],
     ["Tools", agent.tools.join(", ") || "none"],
     ["Pinned tools", agent.pinned_tools.join(", ") || "none"],
-    ["Run unasked", agent.auto_execute.join(", ") || "none"],
-    ["Tools at once", `up to ${agent.max_tools}, tool search ${agent.tool_search}`],
-    ["Rounds of tools", String(agent.max_depth)],
-    ["Calls at once", agent.concurrent === null ? "no limit" : String(agent.concurrent)],
+    ["Auto-executed tools", agent.auto_execute.join(", ") || "none"],
+    ["Max tools", `${agent.max_tools}, tool search ${agent.tool_search}`],
+    ["Max tool rounds", String(agent.max_depth)],
+    ["Concurrent calls", agent.concurrent === null ? "unlimited" : String(agent.concurrent)],
     ["Code mode", agent.code_mode ? "on" : "off"],
-    ["Mixed answers", agent.mixed_response],
+    ["Mixed responses", agent.mixed_response],
     [
       "Memory",
       `namespace ${memory.namespace}, record ${memory.record}, recall ${memory.recall ? "on" : "off"}`,
@@ -82,7 +82,7 @@ function Settings(props: { agent: Agent }) {
     ["Variables", count(Object.keys(agent.variables).length, "variable")],
   ];
   return (
-    <Panel title="Settings" actions={<a href={to("settings")}>Edit the config</a>}>
+    <Panel title="Settings" actions={<a href={to("settings")}>Edit config</a>}>
       <Facts>
         {facts.map(([name, value]) => (
           <Fact key={name} name={name}>

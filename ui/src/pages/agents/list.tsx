@@ -11,7 +11,7 @@ export function AgentList() {
   return (
     <Page
       title="Agents"
-      lead="Whoever asks is one of these: it decides which tools are seen, which models answer, and how long a turn may take."
+      lead="Every request runs as one of these agents. The agent determines the visible tools, the models and the time limit of a turn."
       actions={<AsCommand path="/api/agents" />}
     >
       <Shown of={read}>
@@ -22,7 +22,7 @@ export function AgentList() {
               rows={agents}
               id={(row) => row.name}
               open={(row) => go(to("agents", row.name))}
-              empty="There is no agent. Add one under `agents:` in the config."
+              empty="No agents. Add one under `agents:` in the config."
               columns={[
                 {
                   id: "name",
@@ -37,7 +37,7 @@ export function AgentList() {
                 },
                 {
                   id: "description",
-                  title: "For",
+                  title: "Description",
                   cell: (row) => visible(clipped(row.description ?? "–", 120)),
                 },
                 {

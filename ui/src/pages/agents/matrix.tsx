@@ -1,4 +1,4 @@
-// Every tool in every tier: seen, or the level that hides it and why.
+// All tools by tier: visible, or the level that hides it and the reason.
 import { useDeferredValue, useMemo } from "react";
 import { query as search } from "../../api/client";
 import { useRead } from "../../api/queries";
@@ -60,10 +60,10 @@ function Filtered(props: { agent: Agent; all: Seen[] }) {
           value={level}
           onChange={(event) => narrow({ level: event.target.value })}
         >
-          <option value="">Hidden by: anything</option>
+          <option value="">Hidden by: any</option>
           {levels(all).map((it) => (
             <option key={it} value={it}>
-              hidden by {it}
+              Hidden by {it}
             </option>
           ))}
         </select>
@@ -73,7 +73,7 @@ function Filtered(props: { agent: Agent; all: Seen[] }) {
             checked={only}
             onChange={(event) => narrow({ only: event.target.checked ? "visible" : "" })}
           />{" "}
-          Only what it sees
+          Visible only
         </label>
         <span className="quiet" role="status">
           {rows.length.toLocaleString("en")} of {count(all.length, "tool")}
@@ -86,11 +86,12 @@ function Filtered(props: { agent: Agent; all: Seen[] }) {
           columns={columns}
           id={(row) => `${row.server}/${row.tool}`}
           height={52}
-          empty="No tool is like that."
+          empty="No matching tools."
         />
       </div>
       <p className="help">
-        The level is the first that hides a tool; all levels are described in docs/security.md.
+        Each cell shows the first level that hides the tool. All levels are described in
+        docs/security.md.
       </p>
     </Panel>
   );
@@ -122,9 +123,9 @@ function columnsOf(all: Seen[], agent: Agent): Column<Seen>[] {
         <>
           <TierBadge tier={tier} /> {countOf(all, tier).toLocaleString("en")}
           {above(tier) && (
-            <span title="Above its budget: only for callers with the right override_tier">
+            <span title="Above the agent's budget. Requires the override_tier right.">
               {" "}
-              if raised
+              override only
             </span>
           )}
         </>
@@ -137,7 +138,7 @@ function columnsOf(all: Seen[], agent: Agent): Column<Seen>[] {
 function Cell(props: { seen: Explained | undefined }) {
   const { seen } = props;
   if (!seen) return <span className="quiet">–</span>;
-  if (seen.visible) return <span className="badge good">seen</span>;
+  if (seen.visible) return <span className="badge good">visible</span>;
   const why = visible(seen.reason ?? "");
   return (
     <>

@@ -1,4 +1,4 @@
-// What an agent is told, with its placeholders, and with them filled in.
+// The prompt of an agent, as a template and rendered.
 import { useEffect, useMemo, useState } from "react";
 import { Problem, path, post } from "../../api/client";
 import type { Agent } from "../../api/types";
@@ -11,7 +11,7 @@ interface Rendered {
   greeting: string | null;
 }
 
-/** Names in braces, in the order in which they come. */
+/** Placeholder names in braces, in order of appearance. */
 export function placeholders(texts: (string | null)[]): string[] {
   const found = new Set<string>();
   for (const text of texts) {
@@ -50,12 +50,12 @@ export function Prompt(props: { agent: Agent }) {
     };
   }, [address, body]);
   if (!agent.prompt && !agent.greeting) {
-    return <Panel title="Prompt">This agent has no prompt and no greeting of its own.</Panel>;
+    return <Panel title="Prompt">No prompt or greeting configured.</Panel>;
   }
   return (
     <div className="columns">
-      <Panel title="As written">
-        <Texts prompt={agent.prompt} greeting={agent.greeting} how="as written" />
+      <Panel title="Template">
+        <Texts prompt={agent.prompt} greeting={agent.greeting} how="template" />
         {names.length > 0 && <h3>Placeholders</h3>}
         {names.map((name) => (
           <Field key={name} label={name}>
@@ -64,7 +64,7 @@ export function Prompt(props: { agent: Agent }) {
                 id={id}
                 type="text"
                 autoComplete="off"
-                placeholder={agent.variables[name] ?? "what is built in, if anything"}
+                placeholder={agent.variables[name] ?? "Built-in value, if any"}
                 value={values.get(name) ?? ""}
                 onChange={(event) => setValues(new Map(values).set(name, event.target.value))}
               />
@@ -72,14 +72,9 @@ export function Prompt(props: { agent: Agent }) {
           </Field>
         ))}
       </Panel>
-      <Panel
-        title="As the model gets it"
-        actions={<AsCommand method="POST" path={address} body={body} />}
-      >
+      <Panel title="Rendered" actions={<AsCommand method="POST" path={address} body={body} />}>
         {problem && <Failure error={problem} />}
-        {rendered && (
-          <Texts prompt={rendered.prompt} greeting={rendered.greeting} how="filled in" />
-        )}
+        {rendered && <Texts prompt={rendered.prompt} greeting={rendered.greeting} how="rendered" />}
       </Panel>
     </div>
   );

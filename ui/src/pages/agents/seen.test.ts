@@ -19,8 +19,8 @@ const ALL = together([
   answer("deep", explained("slow"), explained("quick"), explained("hidden", "agent")),
 ]);
 
-describe("what an agent sees", () => {
-  it("is one row for each tool with its three tiers", () => {
+describe("tool visibility of an agent", () => {
+  it("has one row per tool with its three tiers", () => {
     expect(ALL.map((it) => it.tool)).toEqual(["hidden", "quick", "slow"]);
     expect(ALL[2]?.tiers.fast?.reason).toBe("because of tier");
     expect(ALL[2]?.tiers.deep?.visible).toBe(true);
@@ -39,7 +39,7 @@ describe("what an agent sees", () => {
     ["", "agent", false, "hidden"],
     ["", "", true, "quick slow"],
     ["", "agent", true, ""],
-  ])("narrowed by %j, %j, only visible %s: %s", (text, level, only, expected) => {
+  ])("filtered by %j, %j, visible only %s: %s", (text, level, only, expected) => {
     expect(
       narrowed(ALL, text, level, only)
         .map((it) => it.tool)
@@ -47,7 +47,7 @@ describe("what an agent sees", () => {
     ).toBe(expected);
   });
 
-  it("names the levels that hide something", () => {
+  it("lists the levels that hide a tool", () => {
     expect(levels(ALL)).toEqual(["agent", "tier"]);
   });
 });

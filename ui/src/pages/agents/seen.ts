@@ -1,4 +1,4 @@
-// What an agent sees in each tier, put together from three answers. Pure.
+// Tool visibility by tier, merged from one response per tier. Pure functions.
 import { type Explained, TIERS, type Tier } from "../../api/types";
 
 export interface Seen {
@@ -44,7 +44,7 @@ export function narrowed(all: readonly Seen[], text: string, level: string, only
   );
 }
 
-/** The levels that hide something here, in the order of their first tool. */
+/** The levels that hide at least one tool, in order of appearance. */
 export function levels(all: readonly Seen[]): string[] {
   const found = new Set<string>();
   for (const it of all) {

@@ -37,7 +37,7 @@ const DOCUMENT: Document = {
 const [server, replace] = operations(DOCUMENT);
 
 describe("an OpenAPI document", () => {
-  it("is a list of operations with what they share", () => {
+  it("is a list of operations with their shared parameters", () => {
     expect(operations(DOCUMENT).map((it) => `${it.method} ${it.id}`)).toEqual([
       "GET server",
       "PUT put /api/servers/{id}",
@@ -56,7 +56,7 @@ describe("an OpenAPI document", () => {
   });
 
   it.each([{}, { paths: null }, { paths: { "/a": null } }, { paths: { "/a": { get: [] } } }])(
-    "%j has none, and breaks nothing",
+    "%j has no operations and does not fail",
     (document) => {
       expect(operations(document as Document)).toEqual([]);
     },
@@ -71,13 +71,13 @@ describe("an OpenAPI document", () => {
     ['{"id": "$&", "deep": true}', "/api/servers/%24%26?deep=true", []],
     ["{}", "/api/servers/{id}", ["id"]],
     [undefined, "/api/servers/{id}", ["id"]],
-  ])("%s goes to %s", (text, path, missing) => {
+  ])("%s is sent to %s", (text, path, missing) => {
     const [one] = operations(DOCUMENT);
     if (!one) throw new Error("there is one");
     expect(placeOf(one, text)).toMatchObject({ path, missing });
   });
 
-  it("puts headers where headers belong, and asks for what must be there", () => {
+  it("sends header parameters as headers, and marks required ones", () => {
     if (!server) throw new Error("there is one");
     expect(placeOf(server, '{"id": "a", "if-match": "\\"v1\\""}').headers).toEqual({
       "if-match": '"v1"',

@@ -1,4 +1,4 @@
-// An OpenAPI document as a list of operations. Pure.
+// Lists the operations of an OpenAPI document. Pure functions.
 import type { Schema } from "../../api/types";
 import { parse, print, type Tree } from "../../schema-form/json";
 import { isObject, type Keywords, resolve } from "../../schema-form/resolve";
@@ -27,7 +27,7 @@ export interface Answer {
 export interface Content {
   type: string;
   schema: Schema;
-  /** Of a stream: its events by name, and the data of each. */
+  /** For streams: the schema of each event by name. */
   events: [string, Schema][];
 }
 
@@ -121,7 +121,7 @@ function answer(status: string, words: Keywords): Answer {
   return { status, description, contents: contentsOf(words) };
 }
 
-/** What a group of operations is about. */
+/** The description of a tag. */
 export function about(document: Document, tag: string): string {
   const found = list(document.tags).find((it) => isObject(it) && it.name === tag);
   const said = isObject(found) ? found.description : undefined;
@@ -142,7 +142,7 @@ export function tagged(all: readonly Operation[]): [string, Operation[]][] {
   return [...tags];
 }
 
-/** One form for all parameters of an operation. */
+/** One schema for all parameters of an operation. */
 export function parametersSchema(operation: Operation): Schema {
   return {
     type: "object",
@@ -155,11 +155,11 @@ export function parametersSchema(operation: Operation): Schema {
 export interface Place {
   path: string;
   headers: Record<string, string>;
-  /** Parts of the path that nobody filled in. */
+  /** Path parameters without a value. */
   missing: string[];
 }
 
-/** Where a request goes, from what was entered in the form of its parameters. */
+/** The URL and headers of a request, from the input of the parameter form. */
 export function placeOf(operation: Operation, text: string | undefined): Place {
   const tree = text === undefined ? undefined : parse(text);
   const given = new Map(tree?.type === "object" ? tree.fields : []);
@@ -174,7 +174,7 @@ export function placeOf(operation: Operation, text: string | undefined): Place {
       if (!words) missing.push(it.name);
       else path = path.replace(`{${it.name}}`, () => encodeURIComponent(words));
     } else if (words === undefined) {
-      // What is not set is not sent.
+      // Unset parameters are not sent.
     } else if (it.in === "query") {
       search.append(it.name, words);
     } else {

@@ -1,4 +1,4 @@
-// One operation: what it takes, what it gives, and a form to try it.
+// One operation: description, form, body and responses.
 import { Panel } from "../../kit/basics";
 import { Foreign } from "../../kit/foreign";
 import { SchemaView } from "../../schema-form/view";
@@ -31,7 +31,7 @@ export function OperationView(props: { document: Document; operation: Operation 
           <SchemaView schema={operation.body.schema} root={document} label="schema of the body" />
         </Panel>
       )}
-      <Panel title="Answers">
+      <Panel title="Responses">
         {operation.answers.map((it) => (
           <AnswerView key={it.status} document={document} answer={it} />
         ))}
@@ -49,7 +49,7 @@ function AnswerView(props: { document: Document; answer: Answer }) {
         <span className={`badge ${tone}`}>{answer.status}</span> {answer.description}{" "}
         <span className="quiet">{answer.contents.map((it) => it.type).join(", ")}</span>
       </summary>
-      {answer.contents.length === 0 && <p className="quiet">It has no body.</p>}
+      {answer.contents.length === 0 && <p className="quiet">No body.</p>}
       {answer.contents.map((it) => (
         <ContentView
           key={it.type}

@@ -1,4 +1,4 @@
-// One request and its answer, read as it comes: streams have no end of their own.
+// Sends one request and shows the response while it arrives; streams may never end.
 import { send } from "../../api/client";
 
 export interface Got {
@@ -8,7 +8,7 @@ export interface Got {
   type: string;
   etag: string | null;
   size: number;
-  /** As people read it. */
+  /** Pretty-printed. */
   text: string;
   cut: boolean;
   problem?: string;
@@ -21,7 +21,7 @@ export interface Order {
   text: string | undefined;
 }
 
-/** Characters that are shown, and bytes that are read at all. */
+/** Limits of shown characters and of bytes that are read. */
 const SHOWN = 200_000;
 const READ = 8 * 1024 * 1024;
 

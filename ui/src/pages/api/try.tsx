@@ -1,4 +1,4 @@
-// Sends a request as it was filled in. What changes something is asked about first.
+// Sends a request; everything but GET has to be confirmed.
 import { useEffect, useMemo, useRef, useState } from "react";
 import { Panel } from "../../kit/basics";
 import { Code, curl } from "../../kit/code";
@@ -17,7 +17,7 @@ export function TryOperation(props: { document: Document; operation: Operation }
   const [asked, setAsked] = useState(false);
   const [got, setGot] = useState<Got>();
   const abort = useRef<AbortController>(undefined);
-  // A stream has no end of its own.
+  // Streams run until they are aborted.
   useEffect(() => () => abort.current?.abort(), []);
 
   const isJson = operation.body !== undefined && /json$/.test(operation.body.type);
@@ -95,7 +95,7 @@ export function TryOperation(props: { document: Document; operation: Operation }
             </button>
           )}
           {place.missing.length > 0 && (
-            <span className="help">Fill in {place.missing.join(", ")} first.</span>
+            <span className="help">Missing: {place.missing.join(", ")}</span>
           )}
         </div>
       </form>
@@ -103,11 +103,11 @@ export function TryOperation(props: { document: Document; operation: Operation }
       {asked && (
         <Confirm
           title={`${operation.method} ${place.path}`}
-          action="Send it"
+          action="Send"
           confirm={() => void run()}
           close={() => setAsked(false)}
         >
-          <p>{operation.summary}. This is done on the gateway that you look at.</p>
+          <p>{operation.summary}. The request runs on this gateway.</p>
           {text !== undefined && <Code text={text} label="body" />}
         </Confirm>
       )}
@@ -124,7 +124,7 @@ function GotView(props: { got: Got }) {
       </div>
     );
   }
-  if (got.status === undefined) return <p className="quiet">Waiting for an answer…</p>;
+  if (got.status === undefined) return <p className="quiet">Waiting for a response…</p>;
   return (
     <div aria-live="polite">
       <p className="outcome-head">
@@ -132,12 +132,12 @@ function GotView(props: { got: Got }) {
         <span>{ms(got.took_ms)}</span>
         <span className="quiet">
           {got.type}, {bytes(got.size)}
-          {!got.ended && ", more may come"}
-          {got.cut && ", the first part of it"}
+          {!got.ended && ", streaming"}
+          {got.cut && ", truncated"}
         </span>
         {got.etag && <code>etag {got.etag}</code>}
       </p>
-      <Code text={got.text} label="answer" wrap />
+      <Code text={got.text} label="response" wrap />
     </div>
   );
 }

@@ -1,4 +1,4 @@
-// "Always allow" is a line in the config: what it would change is shown before anything is written.
+// "Always allow" is a config change; it is reviewed before it is saved.
 
 import { useEffect, useState } from "react";
 import { get, Problem, path, post } from "../../api/client";
@@ -13,7 +13,7 @@ import { to } from "../../route";
 export function AlwaysAllow(props: { approval: Approval; close: () => void }) {
   const { approval, close } = props;
   const place = path("api", "servers", approval.server);
-  // Read afresh, once: what is shown is what is written, and only over the file it was made for.
+  // Read once, without the cache: the reviewed change is saved, and only to the same version.
   const [server, setServer] = useState<ServerDetail>();
   const [problem, setProblem] = useState<Problem>();
   const [reading, setReading] = useState(1);
@@ -30,11 +30,11 @@ export function AlwaysAllow(props: { approval: Approval; close: () => void }) {
     return (
       <Review
         title={title}
-        action="Write it, and approve this call"
+        action="Save and approve"
         wish={{ method: "PUT", path: place, body: unasked(server.config, approval.tool) }}
         version={server.version}
         conflict={() => {
-          say("Somebody changed the config meanwhile: look at it again");
+          say("Someone else changed the config. Review again.");
           setServer(undefined);
           setReading(reading + 1);
         }}
@@ -53,12 +53,12 @@ export function AlwaysAllow(props: { approval: Approval; close: () => void }) {
 
 async function approve(approval: Approval) {
   await post(path("api", "approvals", approval.id), { decision: "approve" }).catch(() => {
-    // Somebody decided meanwhile; the config counts from the next call on.
+    // Already decided by someone else; the config applies from the next call on.
   });
   stale("api/approvals", "api/overview");
 }
 
-/** The same keys of a server, with this one tool allowed. */
+/** The server config with approval disabled for this tool. */
 export function unasked(config: Keys, tool: string): Keys {
   const tools = (config.tools ?? {}) as Record<string, Keys>;
   return { ...config, tools: { ...tools, [tool]: { ...tools[tool], approval: "never" } } };
@@ -68,9 +68,8 @@ function Builtin(props: { approval: Approval }) {
   const { approval } = props;
   return (
     <p>
-      This tool is built in and has no entry of its own in the config. Name it in{" "}
-      <code>auto_execute</code> of <a href={to("agents", approval.agent)}>{approval.agent}</a>, and
-      its model runs it unasked.
+      This tool is built in and has no config entry. To run it without approval, add it to{" "}
+      <code>auto_execute</code> of <a href={to("agents", approval.agent)}>{approval.agent}</a>.
     </p>
   );
 }

@@ -1,4 +1,4 @@
-// One call that waits: who wants what, why it asks, how long it can wait, and the decision.
+// One pending call: caller, arguments, reason, countdown and decision.
 import { type KeyboardEvent, useEffect, useId, useRef, useState } from "react";
 import { Problem, path, post } from "../../api/client";
 import type { Approval } from "../../api/types";
@@ -10,13 +10,13 @@ import { to } from "../../route";
 import { useMay } from "../../session";
 
 const LONGEST_NOTE = 1000;
-/** How long after `g` a key leads to a page. */
+/** How long after `g` a key opens a page. */
 const LEADS_MS = 1500;
 
 export function Waiting(props: {
   approval: Approval;
   move: (by: number) => void;
-  /** Whether the focus came here long enough ago for a key to be meant for this call. */
+  /** Whether the focus has been here long enough for a key press to be meant for this call. */
   settled: () => boolean;
   over: () => void;
   always: () => void;
@@ -35,12 +35,12 @@ export function Waiting(props: {
     setProblem(undefined);
     try {
       await post(path("api", "approvals", approval.id), { decision, ...(note && { note }) });
-      say(`${approval.name} is ${decision === "approve" ? "approved" : "denied"}`);
+      say(`${decision === "approve" ? "Approved" : "Denied"} ${approval.name}`);
       props.over();
     } catch (error) {
       const refused = Problem.of(error);
       if (refused.status === 409 || refused.status === 404) {
-        // Nothing was lost: somebody else was first, or nobody waits for it any more.
+        // Not an error: someone else decided first, or the call is no longer pending.
         say(gone(approval, refused), "bad");
         props.over();
       } else {
@@ -53,7 +53,7 @@ export function Waiting(props: {
   const led = useRef(0);
   const pressed = (event: KeyboardEvent) => {
     if (event.target !== card.current || event.ctrlKey || event.metaKey || event.altKey) return;
-    // `g a` leads to another page, and a key that is held down decides once.
+    // `g a` opens a page, and a key held down must not decide twice.
     if (event.key === "g") led.current = Date.now();
     if (event.repeat || Date.now() - led.current < LEADS_MS) return;
     const acts = new Map([
@@ -87,7 +87,7 @@ export function Waiting(props: {
         <Countdown approval={approval} />
       </header>
       <p>
-        <strong>{approval.principal}</strong> asks as agent{" "}
+        Requested by <strong>{approval.principal}</strong> as agent{" "}
         <a href={to("agents", approval.agent)}>{approval.agent}</a>,{" "}
         <span className="quiet">
           <Ago time={approval.since} />
@@ -131,8 +131,8 @@ export function Waiting(props: {
 
 function gone(approval: Approval, refused: Problem): string {
   return refused.status === 409
-    ? `Somebody else decided on ${approval.name} a moment before you; their word counts`
-    : `${approval.name} waits no longer: its time was over, or its caller went away`;
+    ? `Someone else already decided on ${approval.name}`
+    : `${approval.name} is no longer pending: it timed out or the caller disconnected`;
 }
 
 function sentence(text: string): string {
@@ -155,13 +155,13 @@ function Deny(props: { busy: boolean; deny: (note: string) => void; cancel: () =
         props.cancel();
       }}
     >
-      <label htmlFor={id}>Why? The caller is told; it may stay empty.</label>
+      <label htmlFor={id}>Reason (optional, sent to the caller)</label>
       <div className="actions">
         <input
           id={id}
           value={note}
           maxLength={LONGEST_NOTE}
-          // biome-ignore lint/a11y/noAutofocus: whoever presses "deny" writes here next
+          // biome-ignore lint/a11y/noAutofocus: the user just pressed "deny"
           autoFocus
           onChange={(event) => setNote(event.target.value)}
         />
@@ -179,15 +179,15 @@ function Deny(props: { busy: boolean; deny: (note: string) => void; cancel: () =
 function Arguments(props: { of: Approval }) {
   const { of } = props;
   if (of.arguments !== null) {
-    // Whoever decides sees all of it, without moving it to and fro.
+    // Wrapped, so that all of it is visible without scrolling sideways.
     const text = JSON.stringify(of.arguments, null, 2);
     return <Code text={text} label={`arguments of ${of.name}`} wrap />;
   }
-  if (of.arguments_bytes === 0) return <p className="quiet">Without arguments.</p>;
+  if (of.arguments_bytes === 0) return <p className="quiet">No arguments.</p>;
   return (
     <>
       <p className="note warn">
-        The arguments are {bytes(of.arguments_bytes)} long: this is only their beginning.
+        The arguments are {bytes(of.arguments_bytes)} long. Only the beginning is shown.
       </p>
       <Code text={of.beginning ?? ""} label={`beginning of the arguments of ${of.name}`} wrap />
     </>
@@ -206,13 +206,13 @@ function Countdown(props: { approval: Approval }) {
   const tone = left < 15_000 ? "bad" : left < 45_000 ? "warn" : "";
   return (
     <span className={`countdown ${tone}`}>
-      <progress value={left} max={whole} aria-label="Time that is left" />
-      <span>{left === 0 ? "its time is over" : `${minutes(left)} left`}</span>
+      <progress value={left} max={whole} aria-label="Time left" />
+      <span>{left === 0 ? "timed out" : `${minutes(left)} left`}</span>
     </span>
   );
 }
 
-/** As a clock that counts down. */
+/** Minutes and seconds, as `1:05`. */
 export function minutes(ms: number): string {
   const seconds = Math.ceil(ms / 1000);
   return `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")}`;

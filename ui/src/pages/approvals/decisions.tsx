@@ -1,4 +1,4 @@
-// What became of calls that waited, and who said so.
+// Decided calls, and who decided.
 import { Ago, StateBadge } from "../../kit/basics";
 
 export interface Decided {
@@ -8,13 +8,13 @@ export interface Decided {
   agent: string;
   outcome: "approved" | "denied" | "expired" | "withdrawn";
   by: string | null;
-  /** When we heard of it. */
+  /** When the event arrived. */
   at: string;
 }
 
 export function Decisions(props: { of: readonly Decided[] }) {
   return (
-    <ul className="decisions" aria-label="Decided">
+    <ul className="decisions" aria-label="Decisions">
       {props.of.map((it) => (
         <li key={it.id}>
           <StateBadge state={it.outcome} />
@@ -32,12 +32,12 @@ export function Decisions(props: { of: readonly Decided[] }) {
 export function words(it: Pick<Decided, "outcome" | "by" | "principal">): string {
   switch (it.outcome) {
     case "approved":
-      return `for ${it.principal}, by ${it.by ?? "somebody"}`;
+      return `for ${it.principal}, by ${it.by ?? "unknown"}`;
     case "denied":
-      return `to ${it.principal}, by ${it.by ?? "somebody"}`;
+      return `for ${it.principal}, by ${it.by ?? "unknown"}`;
     case "expired":
-      return "nobody decided in time; the caller was told so";
+      return `for ${it.principal}, no decision in time`;
     case "withdrawn":
-      return `${it.principal} went away before anybody decided`;
+      return `${it.principal} disconnected before a decision`;
   }
 }

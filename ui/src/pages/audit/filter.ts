@@ -1,4 +1,4 @@
-// What of the trail is wanted, as the address says it and as the gateway is asked for it.
+// The filter of the audit trail: from the URL, for the API and for the CLI.
 import { query } from "../../api/client";
 import { quoted } from "../../kit/code";
 
@@ -23,7 +23,7 @@ export const KINDS = [
   "lost",
 ] as const;
 
-/** Spans back from now that are wanted often. */
+/** Common time ranges. */
 export const SPANS: readonly { value: string; words: string }[] = [
   { value: "15m", words: "15 minutes" },
   { value: "1h", words: "hour" },
@@ -39,13 +39,13 @@ export function read(asked: URLSearchParams): Filter {
 
 const LOCAL = /^(\d{4})-(\d\d)-(\d\d)(?:[ T](\d\d):(\d\d)(?::(\d\d))?)?$/;
 
-/** A time as the page shows it is one of here; the gateway's are in UTC. What else is typed stays. */
+/** Converts a local time, as the page shows it, to UTC. Other input is passed on. */
 function instant(typed: string, edge: "since" | "until"): string {
   const [, ...parts] = LOCAL.exec(typed) ?? [];
   const [year = 0, month = 0, day = 0, hour = 0, minute = 0, second = 0] = parts.map((it) =>
     Number(it ?? 0),
   );
-  // A whole day, or the second that the table shows, is meant up to its end.
+  // As an upper bound, a day or a second includes its end.
   const isDay = parts[3] === undefined;
   const isWhole = edge === "until" && (isDay || parts[5] !== undefined);
   const time = new Date(year, month - 1, day, hour, minute, second);
@@ -56,7 +56,7 @@ function instant(typed: string, edge: "since" | "until"): string {
   return new Date(time.getTime() - (isWhole ? 1 : 0)).toISOString();
 }
 
-/** As the gateway understands it. */
+/** The filter for the API. */
 export function wire(filter: Filter): Filter {
   const next = { ...filter };
   if (next.since) next.since = instant(next.since, "since");
@@ -68,7 +68,7 @@ export function route(filter: Filter, more: Record<string, string | number | und
   return `/api/audit${query({ ...wire(filter), ...more })}`;
 }
 
-/** What the command line calls them; the others it cannot filter by. */
+/** Options of the CLI; it cannot filter by the others. */
 const OPTIONS: Partial<Record<Name, string>> = {
   since: "since",
   until: "until",
@@ -80,7 +80,7 @@ const OPTIONS: Partial<Record<Name, string>> = {
   name: "tool",
 };
 
-/** The same for a terminal, if it can be had there. */
+/** The equivalent CLI command, if there is one. */
 export function command(filter: Filter): string | undefined {
   const words = ["tollgate audit"];
   for (const [name, value] of Object.entries(wire(filter))) {

@@ -2,7 +2,7 @@ import { expect, test, vi } from "vitest";
 import { FakeSource } from "../../api/fake-source";
 import { follow } from "./tail";
 
-test("a stream that ended for good is opened again behind the last row, until it is left", () => {
+test("a closed stream is reopened after the last row, until it is stopped", () => {
   vi.useFakeTimers();
   vi.stubGlobal("EventSource", FakeSource);
   const tab = Object.assign(new EventTarget(), { baseURI: "http://gateway/", hidden: false });
@@ -22,7 +22,7 @@ test("a stream that ended for good is opened again behind the last row, until it
   vi.advanceTimersByTime(1);
   expect(FakeSource.made[1]?.url).toContain("after=5");
   FakeSource.made[1]?.refused();
-  // Out of sight it does not listen.
+  // A hidden tab is not connected.
   tab.hidden = true;
   tab.dispatchEvent(new Event("visibilitychange"));
   vi.advanceTimersByTime(10_000);

@@ -1,12 +1,12 @@
-// Rows of the trail as they are written. The browser takes up a stream that breaks, but not one that
-// was refused, as by a gateway that starts again behind a proxy.
+// Streams new audit rows. The browser reopens a broken stream, but not one that was rejected, for
+// example by a proxy while the gateway restarts.
 import { address, query } from "../../api/client";
 import type { AuditRow } from "../../api/types";
 import { type Filter, wire } from "./filter";
 
 const AGAIN_MS = 3000;
 
-/** Tells of each row behind the one that `last` gives, until it is left. */
+/** Reports each row after `last()`, until the returned function is called. */
 export function follow(
   filter: Filter,
   last: () => number | undefined,
@@ -29,7 +29,7 @@ export function follow(
     source?.close();
     clearTimeout(again);
   };
-  // A tab that nobody sees holds no connection: there are few for all tabs.
+  // A hidden tab closes its connection: browsers limit them for all tabs together.
   const turned = () => {
     close();
     if (!document.hidden) listen();

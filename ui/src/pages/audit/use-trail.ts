@@ -1,11 +1,11 @@
-// Rows of the trail: page by page into the past, and as they are written while somebody follows it.
+// Audit rows: older ones page by page, and new ones live while followed.
 import { useCallback, useEffect, useRef, useState } from "react";
 import { get, Problem } from "../../api/client";
 import type { AuditPage, AuditRow } from "../../api/types";
 import { type Filter, route } from "./filter";
 import { follow } from "./tail";
 
-/** Rows that are kept while the trail is followed. */
+/** Limit of rows while following. */
 export const MOST = 5000;
 const PACE_MS = 150;
 
@@ -26,9 +26,9 @@ interface State {
 export function useTrail(filter: Filter, followed: boolean): Trail {
   const wanted = JSON.stringify(filter);
   const [state, setState] = useState<State>({ rows: [], next: null, loading: true });
-  /** The last row that is there: what is written next follows it. */
+  /** The last known row, where following starts. */
   const last = useRef<number>(undefined);
-  /** Goes with the filter: what comes for another one is nobody's. */
+  /** Aborted when the filter changes: late responses for an old filter are dropped. */
   const read = useRef<AbortSignal>(undefined);
 
   useEffect(() => {

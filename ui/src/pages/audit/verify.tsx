@@ -1,4 +1,4 @@
-// Whether the trail is still what was written: every hash is computed again.
+// Verifies the hash chain of the audit trail.
 import { useState } from "react";
 import { get, Problem } from "../../api/client";
 import type { Verified } from "../../api/types";
@@ -28,12 +28,13 @@ export function Result(props: { found?: Verified; problem?: Problem }) {
   const { found, problem } = props;
   if (problem) return <Failure error={problem} />;
   if (!found) return null;
-  const removed = found.removed > 0 ? `; ${count(found.removed, "older one")} removed by age` : "";
+  const removed =
+    found.removed > 0 ? `, ${count(found.removed, "older row")} removed by retention` : "";
   if (found.ok) {
     return (
       <div className="note good" role="status">
         <span>
-          {count(found.rows, "row")} checked{removed}: none was changed, removed or moved.
+          {count(found.rows, "row")} verified{removed}. No tampering found.
         </span>
         <span>
           Head: <code>{found.head}</code>
@@ -45,13 +46,13 @@ export function Result(props: { found?: Verified; problem?: Problem }) {
   return (
     <div className="note bad" role="alert">
       <span>
-        <strong>The trail is not what was written.</strong>{" "}
+        <strong>Integrity check failed.</strong>{" "}
         {found.broken && `Row ${found.broken.sequence}: ${found.broken.problem}. `}
         {found.losses?.map((loss) => `${loss.problem}. `)}
       </span>
       {found.broken && (
         <button type="button" onClick={() => narrow({ row: String(found.broken?.sequence) })}>
-          Show the row
+          Show row
         </button>
       )}
     </div>

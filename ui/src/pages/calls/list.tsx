@@ -1,4 +1,4 @@
-// The calls one by one: those that run on top with their clock, below them the last that are over.
+// Running calls with a live clock on top, the last finished calls below.
 import { useEffect, useMemo, useState } from "react";
 import type { Call } from "../../api/types";
 import { Panel, StateBadge, TierBadge } from "../../kit/basics";
@@ -6,7 +6,7 @@ import { type Column, Table } from "../../kit/table";
 import { bytes, count, ms } from "../../kit/words";
 import type { Heard } from "./log";
 
-/** Calls that are over sooner are seen when they are. */
+/** Shorter calls are not shown as running. */
 const SEEN_MS = 250;
 const MOST_RUNNING = 12;
 
@@ -33,12 +33,12 @@ export function Running(props: { of: readonly Heard[]; open: (call: Call) => voi
           </li>
         ))}
       </ul>
-      {more > 0 && <p className="quiet">and {count(more, "other")} that began later.</p>}
+      {more > 0 && <p className="quiet">and {count(more, "more call")}</p>}
     </Panel>
   );
 }
 
-/** What is left of its turn. */
+/** The time left in its turn. */
 function Left(props: { of: Heard; now: number }) {
   const { call } = props.of;
   const began = Date.parse(call.at) - Date.parse(call.turn_began);
@@ -46,7 +46,7 @@ function Left(props: { of: Heard; now: number }) {
   return left > 0 ? (
     <span className="quiet">{ms(left)} left</span>
   ) : (
-    <span className="badge bad">past the ceiling</span>
+    <span className="badge bad">over ceiling</span>
   );
 }
 
@@ -59,7 +59,7 @@ function isWaiting(call: Call): boolean {
 }
 
 function where(call: Call): string {
-  if (isWaiting(call)) return "waits for leave";
+  if (isWaiting(call)) return "awaiting approval";
   return call.steps.at(-1)?.step === "queued" ? "queued" : "running";
 }
 
@@ -83,7 +83,7 @@ const TIME = new Intl.DateTimeFormat("en-GB", {
 const columns = (open: (call: Call) => void): Column<Call>[] => [
   {
     id: "at",
-    title: "Began",
+    title: "Started",
     className: "number",
     cell: (call) => <time dateTime={call.at}>{TIME.format(Date.parse(call.at))}</time>,
   },
@@ -110,7 +110,7 @@ const columns = (open: (call: Call) => void): Column<Call>[] => [
       </>
     ),
   },
-  { id: "took", title: "Took", className: "number", cell: (call) => ms(call.duration_ms) },
+  { id: "took", title: "Duration", className: "number", cell: (call) => ms(call.duration_ms) },
   { id: "size", title: "Result", className: "number", cell: (call) => bytes(call.result_bytes) },
 ];
 

@@ -4,7 +4,7 @@ import { sample } from "./sample";
 
 const ids = (log: CallLog) => log.snapshot().calls.map((call) => call.id);
 
-test("a call runs until it is done, and then stands on top of those that are over", () => {
+test("a call is running until it is done, and is then first of the finished ones", () => {
   const log = new CallLog();
   const first = sample();
   const running = sample({ outcome: null });
@@ -16,13 +16,13 @@ test("a call runs until it is done, and then stands on top of those that are ove
   expect(ids(log)).toEqual([running.id, first.id]);
 });
 
-test("what began and is over by the time it is told does not run for ever", () => {
+test("a call that ended before its start event arrives is not shown as running", () => {
   const log = new CallLog();
   log.started(sample({ outcome: "ok" }), 0);
   expect(log.snapshot().running).toEqual([]);
 });
 
-test("the same call told twice is one call", () => {
+test("a call that is reported twice is one call", () => {
   const log = new CallLog();
   const call = sample();
   log.done(call);
@@ -31,7 +31,7 @@ test("the same call told twice is one call", () => {
   expect(ids(log)).toEqual([call.id]);
 });
 
-test("however many come, only so many are kept, and these are the newest", () => {
+test("only the newest calls are kept", () => {
   const log = new CallLog();
   const all = Array.from({ length: MOST * 3 }, () => sample());
   for (const call of all) log.done(call);
@@ -41,7 +41,7 @@ test("however many come, only so many are kept, and these are the newest", () =>
   expect(log.snapshot().ended).toBe(all.length);
 });
 
-test("what fits a filter is kept though many others come", () => {
+test("calls that match the filter are kept although many others arrive", () => {
   const log = new CallLog();
   log.narrow({ outcome: "error" });
   const failed = sample({ outcome: "error" });
@@ -51,7 +51,7 @@ test("what fits a filter is kept though many others come", () => {
   expect(log.find(failed.id)).toBe(failed);
 });
 
-test("a filter counts for what is known already, and taking it back shows all again", () => {
+test("a filter applies to known calls, and clearing it shows all again", () => {
   const log = new CallLog();
   const [fs, web] = [sample({ server: "fs" }), sample({ server: "web" })];
   log.done(fs);
@@ -63,7 +63,7 @@ test("a filter counts for what is known already, and taking it back shows all ag
   expect(log.seen("server")).toEqual(["fs", "web"]);
 });
 
-test("what the gateway remembers comes in its order, behind what came later", () => {
+test("a page from the API is merged in order, behind later calls", () => {
   const log = new CallLog();
   const later = sample({ at: "2026-11-15T10:00:09Z" });
   log.done(later);
@@ -73,7 +73,7 @@ test("what the gateway remembers comes in its order, behind what came later", ()
   expect(ids(log)).toEqual([later.id, older.id, oldest.id]);
 });
 
-test("what the gateway calls to measure is there only if one wants it", () => {
+test("probes are shown only on request", () => {
   const log = new CallLog();
   const [call, probe] = [sample(), sample({ probe: true })];
   log.done(call);
@@ -84,7 +84,7 @@ test("what the gateway calls to measure is there only if one wants it", () => {
   expect(ids(log)).toEqual([probe.id, call.id]);
 });
 
-test("what is read again counts what nobody told us of", () => {
+test("reading again counts calls whose events were missed", () => {
   const log = new CallLog();
   const [heard, unheard] = [sample(), sample()];
   log.done(heard);
@@ -95,7 +95,7 @@ test("what is read again counts what nobody told us of", () => {
   expect(log.snapshot().ended).toBe(2);
 });
 
-test("what somebody asks for is told from what comes by itself", () => {
+test("user requests are distinguished from live updates", () => {
   const log = new CallLog();
   const asked = () => log.snapshot().asked;
   const before = asked();
@@ -109,7 +109,7 @@ test("what somebody asks for is told from what comes by itself", () => {
   expect(asked()).toBe(before + 2);
 });
 
-test("of what runs the gateway is asked without an outcome", () => {
+test("the outcome `running` is not sent to the API", () => {
   expect(wire({ outcome: "running", server: "fs", tier: "fast" }).outcome).toBeUndefined();
   expect(wire({ outcome: "error" })).toEqual({ outcome: "error", probes: "false" });
   const log = new CallLog();

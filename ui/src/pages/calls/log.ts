@@ -1,38 +1,38 @@
-// The calls that the page has heard of: those that run, and the last that are over. Of bounded size,
-// and cheap for each call: nothing here looks at all of them when one comes in.
+// A bounded log of calls: the running ones and the last finished ones. Adding a call is cheap: it
+// never scans the others.
 import type { Call } from "../../api/types";
 
-/** Calls that are over and kept. */
+/** Finished calls that are kept. */
 export const MOST = 2000;
-/** Values that a filter offers. */
+/** Values offered per filter. */
 const MOST_CHOICES = 300;
 
 export const FILTERS = ["server", "tool", "agent", "principal", "outcome", "tier"] as const;
 export type FilterName = (typeof FILTERS)[number];
-/** Probes are what the gateway itself calls to measure; they are there if `probes` is "true". */
+/** Probes are calls that the gateway makes to measure latency; shown only if `probes` is "true". */
 export type Filter = Partial<Record<FilterName | "turn" | "probes", string>>;
 
-/** A call, and when it was heard of: its clock runs on from there. */
+/** A running call and the time it was received; its clock continues from there. */
 export interface Heard {
   call: Call;
-  /** By the clock of `performance.now()`. */
+  /** In terms of `performance.now()`. */
   heard: number;
 }
 
 export interface Snapshot {
   /** The oldest first. */
   running: Heard[];
-  /** That fit the filter, the newest first. */
+  /** Finished calls that match the filter, newest first. */
   calls: Call[];
-  /** All that is kept, whether or not it fits; the newest first. */
+  /** All finished calls that are kept, newest first. */
   all: Call[];
-  /** How many that fit have ended since the page was opened. */
+  /** How many matching calls have ended since the page was opened. */
   ended: number;
-  /** Grows with what somebody asked for: that is shown though the list is held. */
+  /** Incremented by user requests; their results are shown even while updates are paused. */
   asked: number;
 }
 
-/** What the gateway is asked for: of what runs it knows no outcome, and tiers are told apart here. */
+/** The filter for the API, which knows no outcome `running` and does not filter by tier. */
 export function wire(filter: Filter): Filter {
   const { tier: _, outcome, ...rest } = filter;
   return {
@@ -50,24 +50,24 @@ export function fits(call: Call, filter: Filter): boolean {
   );
 }
 
-/** The last so many, in the order in which they came. */
+/** The last `MOST` calls in order of arrival. */
 class Ring {
   private items: Call[] = [];
   private readonly ids = new Set<string>();
 
-  /** Is it new? */
+  /** Returns whether the call is new. */
   push(call: Call): boolean {
     if (this.ids.has(call.id)) return false;
     this.ids.add(call.id);
     this.items.push(call);
-    // Cut once in a while, not at each call.
+    // Trim occasionally, not on every push.
     if (this.items.length > MOST * 1.25) {
       for (const old of this.items.splice(0, this.items.length - MOST)) this.ids.delete(old.id);
     }
     return true;
   }
 
-  /** Puts these in, the newest first, also where they are older than what is there. How many are new? */
+  /** Merges calls (newest first) that may be older than the known ones. Returns how many are new. */
   merge(calls: readonly Call[]): number {
     const known = calls.filter((call) => this.ids.has(call.id)).length;
     const all = new Map([...calls.toReversed(), ...this.items].map((call) => [call.id, call]));
@@ -87,7 +87,7 @@ class Ring {
   }
 }
 
-/** When it was over, in ms. */
+/** When the call ended, in ms. */
 function over(call: Call): number {
   return Date.parse(call.at) + call.duration_ms;
 }
@@ -105,7 +105,7 @@ export class CallLog {
 
   started(call: Call, now: number) {
     this.note(call);
-    // What began and is over by now is told as it is.
+    // A call may already have ended when its start event arrives.
     if (call.outcome === null) this.running.set(call.id, { call, heard: now });
   }
 
@@ -116,7 +116,7 @@ export class CallLog {
     if (fits(call, this.filter) && this.fitting.push(call)) this.ended += 1;
   }
 
-  /** From now on only these; what is known and fits is there at once. */
+  /** Sets the filter; known calls that match are shown at once. */
   narrow(filter: Filter) {
     this.filter = filter;
     this.asked += 1;
@@ -124,7 +124,7 @@ export class CallLog {
     this.fitting.merge(this.all.newest().filter((call) => fits(call, filter)));
   }
 
-  /** What the gateway remembers, for the filter that was set. How many that fit were not known? */
+  /** Merges a page from the API. Returns how many matching calls were unknown. */
   fill(running: readonly Call[] | undefined, calls: readonly Call[], now: number): number {
     if (running) {
       this.running.clear();
@@ -135,12 +135,12 @@ export class CallLog {
     return this.fitting.merge(calls.filter((call) => fits(call, this.filter)));
   }
 
-  /** So many ended that nobody told us of. */
+  /** Counts ended calls whose events were missed. */
   missed(count: number) {
     this.ended += count;
   }
 
-  /** Somebody asked for what was filled in last. */
+  /** Marks the last page as requested by the user. */
   answered() {
     this.asked += 1;
   }
@@ -162,7 +162,7 @@ export class CallLog {
     return found ?? this.fitting.newest().find((call) => call.id === id);
   }
 
-  /** What a filter can be set to: what was seen. */
+  /** The values seen so far for a filter. */
   seen(name: FilterName): string[] {
     return [...(this.choices.get(name) ?? [])].sort();
   }

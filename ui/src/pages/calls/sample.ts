@@ -1,4 +1,4 @@
-// Calls for tests of what is made of them.
+// Sample calls for tests.
 import type { Call } from "../../api/types";
 
 let made = 0;

@@ -1,4 +1,4 @@
-// Live speech sessions that are held now: what they have done, their tier, and their end.
+// Open live sessions, with controls for their tier and for closing them.
 import { useState } from "react";
 import { call, path, post } from "../../api/client";
 import { stale, useRead } from "../../api/queries";
@@ -27,8 +27,8 @@ export function Sessions() {
             columns={columns(may, setClosing)}
             empty={
               <>
-                Nobody is speaking. Voice clients connect to <code>/v1/realtime</code> and its like;
-                the page <a href={to("connect")}>Connect</a> has what they need.
+                No live sessions. Voice clients connect to <code>/v1/realtime</code>; see{" "}
+                <a href={to("connect")}>Connect</a> for the setup.
               </>
             }
           />
@@ -77,17 +77,17 @@ const columns = (may: boolean, close: (session: Session) => void): Column<Sessio
   },
 ];
 
-/** Lets what is said decide. */
-const AS_SAID = "as said";
+/** Removes the override: the tier is chosen per turn again. */
+const AS_SAID = "automatic";
 
-/** The tier that counts, and a command: what somebody insisted on is not told. */
+/** Shows the current tier and sets an override. The API does not return the override itself. */
 function TierOf(props: { session: Session; may: boolean }) {
   const { session, may } = props;
   const change = async (wish: string) => {
     const tier = wish === AS_SAID ? null : (wish as Tier);
     try {
       await post(`${path("api", "sessions", session.id)}/tier`, { tier });
-      say(tier ? `The session is ${tier} from now on` : "What is said decides again");
+      say(`Session tier set to ${tier ?? "automatic"}`);
     } catch (error) {
       complain(error);
     }
@@ -97,13 +97,13 @@ function TierOf(props: { session: Session; may: boolean }) {
     <div className="session-tier">
       <TierBadge tier={session.tier} />
       <select
-        aria-label={`Set the tier of session ${session.id}`}
+        aria-label={`Set tier of session ${session.id}`}
         value=""
         disabled={!may}
         onChange={(event) => void change(event.target.value)}
       >
         <option value="" disabled>
-          set…
+          Set…
         </option>
         <option>{AS_SAID}</option>
         {TIERS.map((tier) => (
@@ -123,7 +123,7 @@ function Close(props: { session: Session; close: () => void }) {
     props.close();
     try {
       await call("DELETE", path("api", "sessions", session.id));
-      say("The session is closed");
+      say("Session closed");
     } catch (error) {
       complain(error);
     }
@@ -132,13 +132,13 @@ function Close(props: { session: Session; close: () => void }) {
   return (
     <Confirm
       title="Close this session?"
-      action="Close it"
+      action="Close session"
       confirm={() => void confirm()}
       close={props.close}
     >
       <p>
-        {session.agent} speaks with {session.principal}, {count(session.turns, "turn")} so far. The
-        line goes dead for whoever is on it; calls that run are ended.
+        Agent {session.agent} with {session.principal}, {count(session.turns, "turn")} so far. The
+        client is disconnected and running calls are cancelled.
       </p>
     </Confirm>
   );

@@ -1,4 +1,4 @@
-// Turn after turn, the newest first, each with its waterfall. Only those in sight are made.
+// A virtualized list of turns, newest first, each with its waterfall.
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useLayoutEffect, useRef, useState } from "react";
 import { TierBadge } from "../../kit/basics";
@@ -16,7 +16,7 @@ export function TurnList(props: { turns: readonly Turn[]; open: (id: string) => 
   }, []);
   const virtual = useWindowVirtualizer({
     count: turns.length,
-    // As the style says: a head, an axis, and a line for each call.
+    // Matches the CSS: a header, an axis, and a row per call.
     estimateSize: (at) => 92 + (turns[at]?.lines.length ?? 1) * 28,
     getItemKey: (at) => turns[at]?.id ?? at,
     overscan: 4,
@@ -70,7 +70,7 @@ export function TurnHead(props: { turn: Turn }) {
         {turn.deadline !== null && (
           <span className={turn.late > 0 ? "late" : "quiet"}> of {ms(turn.deadline)}</span>
         )}
-        {turn.late > 0 && <span className="badge bad">{turn.late} past the ceiling</span>}
+        {turn.late > 0 && <span className="badge bad">{turn.late} over ceiling</span>}
       </span>
     </header>
   );

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { sample } from "./sample";
 import { marks, turns } from "./turns";
 
-test("calls of one turn lie in its time, and what went past the ceiling is counted", () => {
+test("calls are positioned in their turn, and those over the ceiling are counted", () => {
   const calls = [
     sample({ id: "b", at: "2026-11-15T10:00:00.300Z", duration_ms: 400 }),
     sample({ id: "a", at: "2026-11-15T10:00:00.100Z", duration_ms: 100 }),
@@ -15,14 +15,14 @@ test("calls of one turn lie in its time, and what went past the ceiling is count
   expect(turn).toMatchObject({ deadline: 500, late: 1, span: 700 });
 });
 
-test("a turn that ends early is drawn up to its ceiling", () => {
+test("a turn that ends early spans up to its ceiling", () => {
   const [turn] = turns([sample({ duration_ms: 1 })], [], 0);
   expect(turn?.span).toBe(500);
   const [free] = turns([sample({ deadline_ms: null, duration_ms: 30 })], [], 0);
   expect(free).toMatchObject({ span: 130, late: 0 });
 });
 
-test("what a program called stands below it, however deep", () => {
+test("calls made by a program are nested below it, at any depth", () => {
   const calls = [
     sample({ id: "inner", within: "outer", at: "2026-11-15T10:00:00.120Z" }),
     sample({ id: "other", at: "2026-11-15T10:00:00.110Z" }),
@@ -40,7 +40,7 @@ test("what a program called stands below it, however deep", () => {
   ]);
 });
 
-test("a call that runs has come as far as the clock says, and its last step with it", () => {
+test("a running call and its last step extend up to now", () => {
   const call = sample({
     outcome: null,
     duration_ms: 20,
@@ -54,7 +54,7 @@ test("a call that runs has come as far as the clock says, and its last step with
   expect(turn?.lines[0]?.steps.at(-1)?.to_ms).toBe(320);
 });
 
-test("turns are apart, the newest first", () => {
+test("turns are separate, newest first", () => {
   const calls = [
     sample({ turn: "old", turn_began: "2026-11-15T10:00:00Z" }),
     sample({ turn: "new", turn_began: "2026-11-15T10:00:05Z", at: "2026-11-15T10:00:05.1Z" }),
@@ -62,7 +62,7 @@ test("turns are apart, the newest first", () => {
   expect(turns(calls, [], 0).map((turn) => turn.id)).toEqual(["new", "old"]);
 });
 
-test("marks of an axis are round and few", () => {
+test("axis ticks are round and few", () => {
   for (const span of [0.3, 7, 520, 1560, 4160, 130_000]) {
     const found = marks(span);
     expect(found.length).toBeGreaterThan(1);

@@ -1,12 +1,12 @@
-// Calls as turns: which belong together, and where each lies in the time that its turn has. Pure.
+// Groups calls into turns and positions them on the turn's time axis. Pure functions.
 import type { Call, Step } from "../../api/types";
 import type { Heard } from "./log";
 
 export interface Line {
   call: Call;
-  /** How deep it lies within calls of programs. */
+  /** Nesting depth within calls of programs. */
   depth: number;
-  /** From the beginning of the turn, in ms. */
+  /** In ms since the start of the turn. */
   from: number;
   to: number;
   running: boolean;
@@ -21,13 +21,13 @@ export interface Turn {
   began: string;
   deadline: number | null;
   lines: Line[];
-  /** The last end of all, or of the deadline if that is later. */
+  /** The end of the last call, or the deadline if that is later. */
   span: number;
-  /** Calls that went past the deadline. */
+  /** Calls that ended after the deadline. */
   late: number;
 }
 
-/** The newest turn first. Calls that run have come as far as `now` says. */
+/** Newest turn first. Running calls extend up to `now`. */
 export function turns(calls: readonly Call[], running: readonly Heard[], now: number): Turn[] {
   const found = new Map<string, Line[]>();
   const add = (line: Line) => {
@@ -40,12 +40,12 @@ export function turns(calls: readonly Call[], running: readonly Heard[], now: nu
   return [...found.values()].map(turn).sort((a, b) => order(b.began, a.began));
 }
 
-/** Of times and ids; a comparison for readers takes many times as long. */
+/** Code-unit order, which is much faster than `localeCompare`. */
 function order(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
-/** What is over does not change, and is drawn again and again. */
+/** Finished calls do not change, but are rendered often. */
 const drawn = new WeakMap<Call, Line>();
 
 function lineOf(call: Call): Line {
@@ -59,7 +59,7 @@ function line(call: Call, took: number): Line {
   const running = call.outcome === null;
   const steps = call.steps.map((step) => ({ ...step, to_ms: step.to_ms ?? took }));
   const last = steps.at(-1);
-  // Nothing is told while a call runs: it is where it was when we heard of it.
+  // There are no events for steps: assume that the last known step is still running.
   if (running && last) last.to_ms = took;
   return { call, depth: 0, from, to: from + took, running, steps };
 }
@@ -82,7 +82,7 @@ function turn(lines: Line[]): Turn {
   };
 }
 
-/** By their beginning; what a program called stands below it. */
+/** Sorted by start; calls made by a program come below it. */
 function nested(lines: Line[]): Line[] {
   const sorted = [...lines].sort((a, b) => a.from - b.from || order(a.call.id, b.call.id));
   const known = new Set(sorted.map((it) => it.call.id));
@@ -99,7 +99,7 @@ function nested(lines: Line[]): Line[] {
   return put(null, 0);
 }
 
-/** Round values for the marks of an axis, without its beginning. */
+/** Round values for the axis ticks, without zero. */
 export function marks(span: number): number[] {
   const rough = span / 4;
   const power = 10 ** Math.floor(Math.log10(rough));

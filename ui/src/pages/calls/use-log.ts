@@ -1,14 +1,14 @@
-// The log of calls for a page that shows it: filled from the gateway, kept up by its events, and told
-// to React a few times a second, however many calls there are.
+// The call log as a hook: filled from the API, updated by events, and rendered at most a few times a
+// second however many calls there are.
 import { useCallback, useEffect, useRef, useState } from "react";
 import { get, Problem, query } from "../../api/client";
 import { useEvents } from "../../api/events";
 import type { Call } from "../../api/types";
 import { CallLog, type Filter, type Snapshot, wire } from "./log";
 
-/** Nobody reads faster than this. */
+/** Minimum time between renders. */
 const PACE_MS = 120;
-/** How often it is asked how far calls are that run. */
+/** Poll interval for the steps of running calls. */
 const LOOK_MS = 2000;
 
 interface Page {
@@ -22,7 +22,7 @@ export interface Live {
   shown: Snapshot;
   problem?: Problem;
   ready: boolean;
-  /** Reads what is older; absent when the gateway remembers no more. */
+  /** Loads older calls; absent when there are no more. */
   older?: () => void;
 }
 
@@ -41,14 +41,14 @@ export function useLog(filter: Filter): Live {
     async (after: number | string | undefined, signal?: AbortSignal) => {
       const filter: Filter = JSON.parse(wanted);
       const asked = wire(filter);
-      // With an outcome, or further back, it tells nothing of what runs.
+      // Running calls are only on the first page, and not with an outcome filter.
       const tells = after === undefined && !asked.outcome;
       try {
         const path = `/api/calls${query({ ...asked, after, limit: 500 })}`;
         const page = await get<Page>(path, signal);
         const running = tells ? page.running : undefined;
         const unknown = kept.fill(running, page.calls, performance.now());
-        // What is read again because events were missed is nothing that somebody asked for.
+        // A read after missed events is not a user request.
         if (signal || after !== undefined) kept.answered();
         else kept.missed(unknown);
         setNext(filter.outcome === "running" ? null : page.next);
@@ -78,7 +78,7 @@ export function useLog(filter: Filter): Live {
     touch();
   });
 
-  // Of a call that runs nothing is told: what it waits for is asked.
+  // There are no events for the steps of running calls, so they are polled.
   const busy = shown.running.length > 0;
   useEffect(() => {
     if (!busy) return;
@@ -94,7 +94,7 @@ export function useLog(filter: Filter): Live {
   return { log: kept, shown, problem, ready, older };
 }
 
-/** Calls `act` in a frame of its own, at most once for each span of time, and always after the last touch. */
+/** Throttles `act` and runs it in an animation frame; it always runs after the last request. */
 function usePaced(act: () => void): () => void {
   const waiting = useRef<ReturnType<typeof setTimeout>>(undefined);
   const last = useRef(0);

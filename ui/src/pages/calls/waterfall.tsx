@@ -1,4 +1,4 @@
-// One turn in time: each call a bar made of its steps, and the ceiling of the turn as a line.
+// Waterfall of a turn: each call is a bar of its steps, and the turn's ceiling is a line.
 import type { CSSProperties } from "react";
 import type { Step } from "../../api/types";
 import { StateBadge } from "../../kit/basics";
@@ -6,28 +6,28 @@ import { ms } from "../../kit/words";
 import { type Line, marks, type Turn } from "./turns";
 
 export const STEPS: readonly { step: string; words: string }[] = [
-  { step: "admitted", words: "looked at" },
-  { step: "leave", words: "waiting for leave" },
+  { step: "admitted", words: "admission" },
+  { step: "leave", words: "awaiting approval" },
   { step: "queued", words: "queued" },
-  { step: "attempt", words: "at its server" },
-  { step: "shared", words: "waiting for the same answer" },
-  { step: "shaped", words: "shaping" },
-  { step: "whole", words: "a program" },
+  { step: "attempt", words: "on server" },
+  { step: "shared", words: "shared with an identical call" },
+  { step: "shaped", words: "formatting result" },
+  { step: "whole", words: "program (code mode)" },
 ];
 
 export function Legend() {
   return (
-    <ul className="legend" aria-label="What the bars are made of">
+    <ul className="legend" aria-label="Legend">
       {STEPS.map(({ step, words }) => (
         <li key={step}>
           <span className={`swatch step-${step}`} /> {words}
         </li>
       ))}
       <li>
-        <span className="swatch ceiling" /> ceiling of the turn
+        <span className="swatch ceiling" /> turn ceiling
       </li>
       <li>
-        <span className="swatch past" /> past it
+        <span className="swatch past" /> over ceiling
       </li>
     </ul>
   );
@@ -35,7 +35,7 @@ export function Legend() {
 
 export function Waterfall(props: { turn: Turn; chosen?: string; open: (id: string) => void }) {
   const { turn } = props;
-  // Some room behind the last end, so that a line at the ceiling can be seen.
+  // Leave some room at the right, so that a line at the ceiling is visible.
   const scale = turn.span * 1.04;
   const at = (moment: number): number => Math.min(100, (moment / scale) * 100);
   return (
@@ -77,7 +77,7 @@ export function Waterfall(props: { turn: Turn; chosen?: string; open: (id: strin
             </div>
             <span className={isLate(line, turn) ? "wf-took late" : "wf-took"}>
               {ms(line.to - line.from)}
-              {isLate(line, turn) && <span className="hidden"> past the ceiling</span>}
+              {isLate(line, turn) && <span className="hidden"> over ceiling</span>}
               {line.call.outcome !== "ok" && <StateBadge state={line.call.outcome} />}
             </span>
           </li>
@@ -110,7 +110,7 @@ function Bar(props: { line: Line; turn: Turn; at: (moment: number) => number }) 
   );
 }
 
-/** A program is what it calls; what was refused at once has no steps either. */
+/** Programs have no steps of their own, and neither have calls that were rejected at once. */
 function whole(line: Line): Step {
   return { step: "whole", from_ms: 0, to_ms: line.to - line.from };
 }
@@ -124,7 +124,7 @@ function described(line: Line, turn: Turn): string {
   const parts = line.steps.map(
     (step) => `${words(step.step)} ${ms((step.to_ms ?? 0) - step.from_ms)}`,
   );
-  const began = `began ${ms(line.from)} into the turn`;
-  const late = isLate(line, turn) ? [`${ms(line.to - (turn.deadline ?? 0))} past the ceiling`] : [];
+  const began = `started ${ms(line.from)} into the turn`;
+  const late = isLate(line, turn) ? [`${ms(line.to - (turn.deadline ?? 0))} over ceiling`] : [];
   return [began, ...parts, ...late].join(", ");
 }

@@ -10,7 +10,7 @@ const told = (said: object) => ["tollgate", JSON.stringify({ ...said, choices: [
 const all = (...said: (readonly [string, string])[]): Answer =>
   said.reduce((answer, [name, data]) => heard(answer, name, data), BLANK);
 
-test("words come together, and the end says why", () => {
+test("text is concatenated, and the last chunk has the reason for the end", () => {
   const end = JSON.stringify({
     choices: [{ delta: {}, finish_reason: "stop" }],
     tollgate: { ended: "answered", model: "small", rounds: 2 },
@@ -19,7 +19,7 @@ test("words come together, and the end says why", () => {
   expect(answer).toMatchObject({ text: "Well met.", ended: "answered", model: "small", rounds: 2 });
 });
 
-test("calls run one by one or side by side, also where ids come again", () => {
+test("calls run one by one or in parallel, even with reused ids", () => {
   const answer = all(
     told({ type: "call", id: "c1", name: "roll", arguments: "{}" }),
     told({ type: "call", id: "c2", name: "search", arguments: "{}" }),
@@ -34,7 +34,7 @@ test("calls run one by one or side by side, also where ids come again", () => {
   ]);
 });
 
-test("a call for us comes in pieces", () => {
+test("a returned call is streamed in pieces", () => {
   const piece = (index: number, more: object) => chunk({ tool_calls: [{ index, ...more }] });
   const answer = all(
     piece(0, { id: "a", function: { name: "wipe", arguments: "" } }),
@@ -48,7 +48,7 @@ test("a call for us comes in pieces", () => {
   ]);
 });
 
-test("notes are kept, but of progress only the last", () => {
+test("notes are kept, but only the last progress", () => {
   const answer = all(
     told({ type: "announcement", message: "One moment." }),
     told({ type: "progress", progress: { progress: 1, total: 3 } }),
@@ -60,18 +60,18 @@ test("notes are kept, but of progress only the last", () => {
   expect(answer.notes.map((note) => note.text)).toEqual([
     "One moment.",
     "reading: 2 of 3",
-    "big could not answer (503): small",
-    "the provider has no words for top_k",
+    "big failed (503), using small",
+    "not supported by the provider: top_k",
   ]);
 });
 
-test("what cannot be read, and what the model says of its failure, is an error", () => {
-  expect(all(["message", "{half"]).error).toContain("no JSON");
+test("invalid JSON and a failure of the model are errors", () => {
+  expect(all(["message", "{half"]).error).toBe("invalid JSON in the stream");
   expect(all(["message", '{"error":{"message":"overloaded"}}']).error).toBe("overloaded");
   expect(all(["message", "[DONE]"])).toEqual(BLANK);
 });
 
-test("results stand beside their calls, and go back in the order of the history", () => {
+test("results are added to their calls, and are sent in the order of the history", () => {
   const answer = withResults({
     ...all(
       chunk({ tool_calls: [{ index: 0, id: "a", function: { name: "wipe", arguments: "{}" } }] }),
@@ -100,7 +100,7 @@ test("results stand beside their calls, and go back in the order of the history"
   ]);
 });
 
-test("calls that are only for us go back with their own message", () => {
+test("returned calls are sent with an assistant message of their own", () => {
   const answer = all(
     chunk({ tool_calls: [{ index: 0, id: "a", function: { name: "wipe", arguments: "{}" } }] }),
   );
@@ -110,16 +110,16 @@ test("calls that are only for us go back with their own message", () => {
       content: null,
       tool_calls: [{ id: "a", type: "function", function: { name: "wipe", arguments: "{}" } }],
     },
-    { role: "tool", tool_call_id: "a", content: "The user did not let this call run." },
+    { role: "tool", tool_call_id: "a", content: "The user declined this call." },
   ]);
 });
 
-test("an answer without history is its words, and one without words is nothing", () => {
+test("an answer without history is its text, and an empty one is nothing", () => {
   expect(messagesOf({ ...BLANK, text: "Hm." })).toEqual([{ role: "assistant", content: "Hm." }]);
   expect(messagesOf(BLANK)).toEqual([]);
 });
 
-test("headers say what was decided", () => {
+test("facts are read from the headers", () => {
   const facts = factsOf(
     new Headers({
       "x-tollgate-tier": "fast",

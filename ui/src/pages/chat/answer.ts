@@ -1,4 +1,4 @@
-// One answer as it comes: words, calls and what the gateway says beside them. Pure: events in, state out.
+// Reduces the stream of one answer to state: text, tool calls and gateway events. Pure functions.
 import type { Tier } from "../../api/types";
 
 export interface ToolCall {
@@ -7,7 +7,7 @@ export interface ToolCall {
   function: { name: string; arguments: string };
 }
 
-/** A message as the API has it. */
+/** A message in the format of the API. */
 export type Message =
   | { role: "user" | "system"; content: string }
   | { role: "assistant"; content: string | null; tool_calls?: ToolCall[] }
@@ -17,9 +17,9 @@ export interface Shown {
   id: string;
   name: string;
   arguments: string;
-  /** It came back to us, to be run or not. */
+  /** Returned to the client, which decides whether to run it. */
   ours: boolean;
-  /** `null` while it runs; `returned` until we have decided. */
+  /** `null` while running; `returned` until the user decides. */
   status: string | null;
   duration_ms: number | null;
   result: string | null;
@@ -32,7 +32,7 @@ export interface Note {
   text: string;
 }
 
-/** What the headers of the answer said. */
+/** From the response headers. */
 export interface Facts {
   agent: string | null;
   model: string | null;
@@ -57,12 +57,12 @@ export interface Answer {
   notes: Note[];
   facts: Facts | null;
   usage: Usage | null;
-  /** Why it is over; `null` while it comes. */
+  /** Why it ended; `null` while streaming. */
   ended: string | null;
   model: string | null;
   rounds: number | null;
   error: string | null;
-  /** What stands for this answer in the conversation. */
+  /** The messages of this answer in the conversation. */
   history: Message[] | null;
 }
 
@@ -114,14 +114,14 @@ interface Piece {
   function?: { name?: string; arguments?: string };
 }
 
-/** An event of the stream, by its name. */
+/** Applies an event of the stream. */
 export function heard(answer: Answer, name: string, data: string): Answer {
   if (data === "[DONE]") return answer;
   let said: unknown;
   try {
     said = JSON.parse(data);
   } catch {
-    return { ...answer, error: "the stream has something in it that is no JSON" };
+    return { ...answer, error: "invalid JSON in the stream" };
   }
   return name === "tollgate" ? beside(answer, said as Beside) : part(answer, said as Chunk);
 }
@@ -143,7 +143,7 @@ function part(answer: Answer, chunk: Chunk): Answer {
   return next;
 }
 
-/** A call that the model asks us for comes in pieces: first its name, then its arguments. */
+/** A returned call is streamed in pieces: first its name, then its arguments. */
 function returned(calls: Shown[], piece: Piece): Shown[] {
   const ours = calls.filter((call) => call.status === "returned");
   const known = piece.id
@@ -187,15 +187,15 @@ function beside(answer: Answer, said: Beside): Answer {
     case "announcement":
       return noted(answer, "announcement", said.message);
     case "fallback":
-      return noted(answer, "fallback", `${said.from} could not answer (${said.why}): ${said.to}`);
+      return noted(answer, "fallback", `${said.from} failed (${said.why}), using ${said.to}`);
     case "lost":
-      return noted(answer, "lost", `the provider has no words for ${said.lost.join(", ")}`);
+      return noted(answer, "lost", `not supported by the provider: ${said.lost.join(", ")}`);
     default:
       return answer;
   }
 }
 
-/** The latest of that id which runs: models number their calls anew in each round. */
+/** The latest running call of that id: models may reuse ids in each round. */
 function finished(calls: Shown[], id: string, status: string, took: number): Shown[] {
   const at = calls.findLastIndex((call) => call.id === id && call.status === null);
   return calls.map((call, index) => (index === at ? { ...call, status, duration_ms: took } : call));
@@ -203,7 +203,7 @@ function finished(calls: Shown[], id: string, status: string, took: number): Sho
 
 function noted(answer: Answer, kind: Note["kind"], text: string): Answer {
   const last = answer.notes.at(-1);
-  // Progress takes the place of the progress before it.
+  // Progress replaces the previous progress.
   const before =
     kind === "progress" && last?.kind === kind ? answer.notes.slice(0, -1) : answer.notes;
   return { ...answer, notes: [...before, { kind, text }] };
@@ -214,7 +214,7 @@ function progressed(of: { message?: string; progress?: number; total?: number })
   return [of.message, far].filter(Boolean).join(": ");
 }
 
-/** The answer with what its tools gave, which only the history knows. */
+/** Adds the results of the tools, which are only in the history. */
 export function withResults(answer: Answer): Answer {
   const results = new Map<string, string[]>();
   for (const message of answer.history ?? []) {
@@ -229,12 +229,12 @@ export function withResults(answer: Answer): Answer {
   return { ...answer, calls };
 }
 
-/** Calls that wait for us to have them run. */
+/** Calls that await a decision of the user. */
 export function waiting(answer: Answer): Shown[] {
   return answer.calls.filter((call) => call.status === "returned");
 }
 
-/** What stands for the answer when the conversation goes on. */
+/** The messages of the answer for the next request. */
 export function messagesOf(answer: Answer): Message[] {
   const said = answer.history ?? own(answer);
   const known = new Set(said.map((it) => (it.role === "tool" ? it.tool_call_id : "")));
@@ -244,12 +244,12 @@ export function messagesOf(answer: Answer): Message[] {
     ...results.map<Message>((call) => ({
       role: "tool",
       tool_call_id: call.id,
-      content: call.result ?? "The user did not let this call run.",
+      content: call.result ?? "The user declined this call.",
     })),
   ];
 }
 
-/** Where the gateway ran nothing itself it gives no history. */
+/** The gateway sends no history if it ran no tools itself. */
 function own(answer: Answer): Message[] {
   const asked = answer.calls.filter((call) => call.ours);
   if (asked.length === 0) {

@@ -14,7 +14,7 @@ function streamed(...chunks: unknown[]): Response {
   return new Response(text, { headers: { "content-type": "text/event-stream" } });
 }
 
-test("of two calls that run at a time both results are kept, and then the turn goes on", async () => {
+test("the results of two parallel calls are both kept, and then the turn continues", async () => {
   const calls = ["one", "two"].map((id, index) => ({
     index,
     id,

@@ -1,5 +1,5 @@
-// The conversation itself. It outlives the page that shows it, and nothing else: it is kept in memory
-// only, and gone when the tab is.
+// The conversation. It survives navigation to other pages, but is only in memory and gone with the
+// tab.
 import { useSyncExternalStore } from "react";
 import { call, Problem, send } from "../../api/client";
 import { events } from "../../api/stream";
@@ -17,9 +17,9 @@ import {
 } from "./answer";
 
 export interface Settings {
-  /** Whoever is asked: an agent; or nobody, and the model alone answers. */
+  /** The agent; without one, the model alone answers. */
   agent?: string;
-  /** By which model the agent answers; its own choice if there is none. */
+  /** The model; without one, the agent's default. */
   model?: string;
   tier?: Tier;
   variables: { name: string; value: string }[];
@@ -31,9 +31,9 @@ export type Item =
 
 export interface State {
   items: readonly Item[];
-  /** An answer comes. */
+  /** An answer is streaming. */
   busy: boolean;
-  /** Calls that were sent to be run. */
+  /** Ids of returned calls that are running. */
   running: ReadonlySet<string>;
 }
 
@@ -72,7 +72,7 @@ export class Conversation {
     this.publish();
   }
 
-  /** Has a call run that the model asked us for; when it was the last of them the turn goes on. */
+  /** Runs a returned call; after the last one the turn continues. */
   async run(shown: Shown, settings: Settings) {
     const asked = this.last();
     if (!asked || this.running.has(shown.id)) return;
@@ -95,17 +95,17 @@ export class Conversation {
     this.settle(asked.began, shown.id, came, settings);
   }
 
-  /** The model is told that it may not. */
+  /** Declines a returned call; the model is told. */
   decline(shown: Shown, settings: Settings) {
     const item = this.last();
     if (item) this.settle(item.began, shown.id, { status: "declined", result: null }, settings);
   }
 
   private settle(began: number, id: string, came: Partial<Shown>, settings: Settings) {
-    // By its time: the answer is another object since a call beside this one came back.
+    // Found by its start time: a parallel call may have replaced the object.
     const at = this.items.findIndex((it) => it.kind === "answer" && it.began === began);
     const item = this.items[at];
-    // Somebody may have begun anew meanwhile.
+    // The user may have started a new conversation.
     if (item?.kind !== "answer") return this.publish();
     const calls = item.answer.calls.map((it) =>
       it.id === id && it.status === "returned" ? { ...it, ...came } : it,
@@ -147,7 +147,7 @@ export class Conversation {
         if (event !== "comment") change({ answer: heard(item.answer, event, data) });
       }
       const brokeOff = item.answer.ended === null && item.answer.error === null;
-      const error = brokeOff ? "the answer broke off" : item.answer.error;
+      const error = brokeOff ? "the response ended unexpectedly" : item.answer.error;
       change({ answer: withResults({ ...item.answer, error }) });
     } catch (error) {
       if (leaving.signal.aborted) change({ stopped: true });
@@ -169,7 +169,7 @@ export class Conversation {
     return item?.kind === "answer" ? item : undefined;
   }
 
-  /** Words come faster than they are drawn. */
+  /** Chunks arrive faster than frames. */
   private touch() {
     if (this.frame) return;
     this.frame = requestAnimationFrame(() => this.publish());
@@ -207,7 +207,7 @@ export function headersOf(settings: Settings): Record<string, string> {
   return headers;
 }
 
-/** Headers hold bytes: each byte of the UTF-8 is one character of it. */
+/** Header values are bytes: each UTF-8 byte becomes one character. */
 function asBytes(text: string): string {
   const line = text.replace(/[\r\n\0]/g, " ");
   return String.fromCharCode(...new TextEncoder().encode(line));

@@ -1,4 +1,4 @@
-// Who is asked, and how.
+// Agent, model, tier and variables of the chat.
 import { useRead } from "../../api/queries";
 import { TIERS, type Tier } from "../../api/types";
 import { Failure, Field, Panel } from "../../kit/basics";
@@ -14,7 +14,7 @@ export function useModels() {
   return {
     agents: all.filter((it) => it.owned_by === "tollgate-agent"),
     models: all.filter((it) => it.owned_by !== "tollgate-agent"),
-    /** Not yet: a choice among what is not there would be another one once it is. */
+    /** While loading: a selection made now would change once the options arrive. */
     pending: models.isPending,
     error: models.error,
   };
@@ -32,7 +32,7 @@ export function Choose(props: {
   const named = offered.agents.find((it) => it.id === settings.agent)?.display_name;
   const described = named === settings.agent ? undefined : named;
   return (
-    <Panel title="Who answers">
+    <Panel title="Chat settings">
       {offered.error && <Failure error={offered.error} />}
       <Field label="Agent" help={isAgent ? described : "No prompt, no tools, no loop."}>
         {(id) => (
@@ -49,7 +49,7 @@ export function Choose(props: {
             {offered.agents.map((it) => (
               <option key={it.id}>{it.id}</option>
             ))}
-            <option value="">none: a model alone</option>
+            <option value="">None (model only)</option>
           </select>
         )}
       </Field>
@@ -61,14 +61,14 @@ export function Choose(props: {
             disabled={offered.pending}
             onChange={(event) => change({ ...settings, model: event.target.value || undefined })}
           >
-            {isAgent && <option value="">as the agent prefers</option>}
+            {isAgent && <option value="">Agent default</option>}
             {offered.models.map((it) => (
               <option key={it.id}>{it.id}</option>
             ))}
           </select>
         )}
       </Field>
-      <Field label="Tier" help="Above the agent's ceiling it needs the right override_tier.">
+      <Field label="Tier" help="A tier above the agent's ceiling requires the override_tier right.">
         {(id) => (
           <select
             id={id}
@@ -78,7 +78,7 @@ export function Choose(props: {
               change({ ...settings, tier: (event.target.value || undefined) as Tier | undefined })
             }
           >
-            <option value="">what is said decides</option>
+            <option value="">Automatic</option>
             {TIERS.map((tier) => (
               <option key={tier}>{tier}</option>
             ))}
@@ -132,7 +132,7 @@ function Variables(props: { settings: Settings; change: (settings: Settings) => 
       ))}
       {variables.some((it) => it.name !== "" && !NAME.test(it.name)) && (
         <p className="error" role="alert">
-          Names have letters, digits and _.
+          Use only letters, digits and _ in names.
         </p>
       )}
       <button
@@ -140,7 +140,7 @@ function Variables(props: { settings: Settings; change: (settings: Settings) => 
         className="small"
         onClick={() => change({ ...settings, variables: [...variables, { name: "", value: "" }] })}
       >
-        Add a variable
+        Add variable
       </button>
     </fieldset>
   );

@@ -1,4 +1,4 @@
-// One answer: its calls as they happen, its words, and what it cost.
+// One answer: its tool calls, text, notes and usage.
 import { memo } from "react";
 import { StateBadge, TierBadge } from "../../kit/basics";
 import { visible } from "../../kit/foreign";
@@ -11,7 +11,7 @@ export interface Hands {
   run: (call: Shown) => void;
   decline: (call: Shown) => void;
   running: ReadonlySet<string>;
-  /** Whether what the model asks for can still be answered. */
+  /** Whether its returned calls can still be decided. */
   last: boolean;
 }
 
@@ -45,7 +45,7 @@ export function Answered(props: { item: Extract<Item, { kind: "answer" }>; hands
           {answer.error}
         </div>
       )}
-      {stopped && <p className="quiet">Stopped by you; the gateway ended what ran for it.</p>}
+      {stopped && <p className="quiet">Stopped. Running calls were cancelled.</p>}
       {took === null && !answer.text && <p className="quiet thinking">…</p>}
       {took !== null && <Foot answer={answer} took={took} />}
     </li>
@@ -61,7 +61,7 @@ function Head(props: { answer: Answer }) {
       {facts.tier && facts.agent && <TierBadge tier={facts.tier} />}
       {facts.reason && <span className="quiet">{facts.reason}</span>}
       {facts.deadline_ms !== null && (
-        <span className="quiet">tools have {ms(facts.deadline_ms)}</span>
+        <span className="quiet">tool time {ms(facts.deadline_ms)}</span>
       )}
     </header>
   );
@@ -76,7 +76,7 @@ function CallShown(props: { call: Shown; hands: Hands }) {
       <div className="chat-call-head">
         <code>{visible(call.name)}</code>
         {isOurs ? (
-          <span className="badge warn">{runs ? "running" : "waits for you"}</span>
+          <span className="badge warn">{runs ? "running" : "awaiting your decision"}</span>
         ) : (
           <StateBadge state={call.status} />
         )}
@@ -84,16 +84,16 @@ function CallShown(props: { call: Shown; hands: Hands }) {
         {isOurs && hands.last && !runs && (
           <span className="actions">
             <button type="button" className="small primary" onClick={() => hands.run(call)}>
-              Run it
+              Run
             </button>
             <button type="button" className="small" onClick={() => hands.decline(call)}>
-              Do not
+              Decline
             </button>
           </span>
         )}
         {runs && (
           <span className="quiet">
-            if it needs leave, it waits in <a href={to("approvals")}>Approvals</a>
+            if it requires approval, decide in <a href={to("approvals")}>Approvals</a>
           </span>
         )}
       </div>
@@ -107,7 +107,7 @@ function CallShown(props: { call: Shown; hands: Hands }) {
       </pre>
       {call.result !== null && (
         <details>
-          <summary>What it gave</summary>
+          <summary>Result</summary>
           <pre
             className="chat-json"
             tabIndex={0}
@@ -123,9 +123,9 @@ function CallShown(props: { call: Shown; hands: Hands }) {
 }
 
 const NOTES: Record<Note["kind"], string> = {
-  announcement: "Said meanwhile",
-  fallback: "Another model was asked",
-  lost: "Left out",
+  announcement: "Announcement",
+  fallback: "Fallback",
+  lost: "Dropped",
   progress: "Progress",
 };
 
@@ -139,12 +139,12 @@ function NoteShown(props: { note: Note }) {
 }
 
 const ENDS: Record<string, string> = {
-  calls_pending: "waits for calls",
-  tool_calls: "waits for calls",
-  max_depth: "cut short: too many rounds of calls",
-  max_calls: "cut short: too many calls",
-  deadline: "cut short: the tools' time was over",
-  length: "cut short: the answer was too long",
+  calls_pending: "awaiting tool calls",
+  tool_calls: "awaiting tool calls",
+  max_depth: "stopped: too many tool rounds",
+  max_calls: "stopped: too many calls",
+  deadline: "stopped: tool time exceeded",
+  length: "stopped: length limit reached",
 };
 
 function Foot(props: { answer: Answer; took: number }) {
@@ -167,7 +167,7 @@ function Foot(props: { answer: Answer; took: number }) {
         <>
           {" · "}
           <a href={`${to("calls")}?tab=turns&turn=${encodeURIComponent(facts.turn)}`}>
-            its calls in time
+            Call timeline
           </a>
         </>
       )}

@@ -1,4 +1,4 @@
-// A key for one client, made where it is needed.
+// Creates a key for one client.
 import { type FormEvent, useState } from "react";
 import { Problem, post } from "../../api/client";
 import { stale, useRead } from "../../api/queries";
@@ -9,7 +9,7 @@ import type { MadeKey } from "../keys/secret";
 import { free } from "../servers/add/draft";
 
 export function ClientKey(props: {
-  /** What the key is for: the id of a client. */
+  /** The id of the client. */
   client: string;
   agent: string;
   needed: boolean;
@@ -23,11 +23,11 @@ export function ClientKey(props: {
       <>
         <div className="note good">
           <span>
-            The key <strong>{made.name}</strong> is in the text below. It is shown this once: when
-            you leave this page, it is gone.
+            Key <strong>{made.name}</strong> is filled in below. It is shown only until you leave
+            this page.
           </span>
         </div>
-        <Code text={made.key} label="the key" wrap />
+        <Code text={made.key} label="secret" wrap />
       </>
     );
   }
@@ -35,12 +35,12 @@ export function ClientKey(props: {
     <>
       <p>
         {needed
-          ? "This gateway lets nobody in without a key."
-          : "On this machine no key is needed. With one you can tell clients apart and take it away from one of them."}
+          ? "This gateway requires a key."
+          : "No key is needed on this machine. A key identifies the client and can be revoked."}
       </p>
       {!needed && keys?.length === 0 && (
         <p className="help">
-          It would be the first key: from then on every client needs one, also on this machine.
+          This would be the first key. Every client will then need one, even on this machine.
         </p>
       )}
       {keys && <Make {...props} taken={keys.map((it) => it.name)} />}
@@ -76,7 +76,7 @@ function Make(props: {
     <form onSubmit={(event) => void make(event)}>
       {problem && <Failure error={problem} />}
       <div className="bar key-line">
-        <Field label="Name of the key">
+        <Field label="Key name">
           {(id) => (
             <input
               id={id}
@@ -87,12 +87,12 @@ function Make(props: {
           )}
         </Field>
         <button type="submit" disabled={busy || !name.trim()}>
-          Make a key for this client
+          Create key for this client
         </button>
       </div>
       <p className="help">
-        It may call the tools of {props.agent ? `the agent ${props.agent}` : "every agent"}, and
-        nothing else. More choices: on the page Keys.
+        It can only call tools of {props.agent ? `agent ${props.agent}` : "all agents"}. The Keys
+        page has more options.
       </p>
     </form>
   );

@@ -1,4 +1,4 @@
-// Whether the client has come yet: by its key, or by the first call since the page was opened.
+// Whether the client has connected: by the use of its key, or by a call since the page was opened.
 import { useState } from "react";
 import { query } from "../../api/client";
 import { useRead } from "../../api/queries";
@@ -39,16 +39,16 @@ function Sign(props: { client: string; at: string | undefined; calls: string }) 
     return (
       <p className="seen" role="status">
         <span className="spinner" aria-hidden="true" />
-        Waiting for the first request of {props.client}… Start it, or let it read its config again.
+        Waiting for the first request from {props.client}… Start it or reload its config.
       </p>
     );
   }
   return (
     <div className="note good" role="status">
       <span>
-        ✓ Seen: {props.client} was here <Ago time={props.at} />.
+        ✓ Connected: last request from {props.client} <Ago time={props.at} />.
       </span>
-      <a href={to("calls") + props.calls}>Its calls</a>
+      <a href={to("calls") + props.calls}>View calls</a>
     </div>
   );
 }

@@ -1,4 +1,4 @@
-// A new key: who it is for, and what it opens. What is left empty is left out.
+// The form for a new key. Empty fields are not sent.
 import { type FormEvent, useMemo, useState } from "react";
 import { Problem, post } from "../../api/client";
 import { stale, useRead } from "../../api/queries";
@@ -10,18 +10,18 @@ import type { MadeKey } from "./secret";
 import { Sees } from "./sees";
 
 export const ROLES: readonly { id: Key["role"]; words: string }[] = [
-  { id: "caller", words: "calls tools: programs and models" },
-  { id: "operator", words: "watches, and agrees to calls that wait" },
-  { id: "admin", words: "everything: servers, keys, config" },
+  { id: "caller", words: "call tools" },
+  { id: "operator", words: "monitor, and approve calls" },
+  { id: "admin", words: "full access: servers, keys, config" },
 ];
 
 const LIVES: readonly { days: number; words: string }[] = [
-  { days: 0, words: "does not end" },
-  { days: 1, words: "for a day" },
-  { days: 7, words: "for a week" },
-  { days: 30, words: "for 30 days" },
-  { days: 90, words: "for 90 days" },
-  { days: 365, words: "for a year" },
+  { days: 0, words: "never" },
+  { days: 1, words: "in 1 day" },
+  { days: 7, words: "in 1 week" },
+  { days: 30, words: "in 30 days" },
+  { days: 90, words: "in 90 days" },
+  { days: 365, words: "in 1 year" },
 ];
 
 interface Typed {
@@ -46,7 +46,7 @@ const NOTHING: Typed = {
   tenant: "",
 };
 
-/** The request as it is sent. */
+/** The request body. */
 export function wanted(typed: Typed, now = Date.now()): Record<string, unknown> {
   const all = {
     name: typed.name.trim(),
@@ -64,7 +64,7 @@ export function wanted(typed: Typed, now = Date.now()): Record<string, unknown> 
 }
 
 export function MakeKey(props: {
-  /** Whether there is none yet: then it closes what was open. */
+  /** Whether there are no keys yet: the first one ends keyless access. */
   first: boolean;
   close: () => void;
   made: (key: MadeKey) => void;
@@ -89,7 +89,7 @@ export function MakeKey(props: {
   };
   return (
     <Dialog
-      title="Make a key"
+      title="Create key"
       close={props.close}
       actions={
         <>
@@ -102,14 +102,14 @@ export function MakeKey(props: {
             className="primary"
             disabled={busy || !typed.name.trim()}
           >
-            Make the key
+            Create key
           </button>
         </>
       }
     >
       {props.first && (
         <div className="note warn">
-          This is the first key. From then on clients on this machine need one, too.
+          This is the first key. Clients on this machine will then need a key too.
         </div>
       )}
       {problem && <Failure error={problem} />}
@@ -125,10 +125,7 @@ function Fields(props: { typed: Typed; set: (part: Partial<Typed>) => void }) {
   const { typed, set } = props;
   return (
     <>
-      <Field
-        label="Name"
-        help="Who has it, like laptop-cursor: the name in calls and in the audit trail."
-      >
+      <Field label="Name" help="E.g. laptop-cursor. Shown in calls and in the audit trail.">
         {(id) => (
           <input
             id={id}
@@ -156,7 +153,7 @@ function Fields(props: { typed: Typed; set: (part: Partial<Typed>) => void }) {
       <Agents typed={typed} set={set} />
       <Field
         label="Tools"
-        help="Names and globs such as fs_read_*, by commas. Empty: all that its agents have."
+        help="Names or globs such as fs_read_*, separated by commas. Default: all tools of its agents."
       >
         {(id) => (
           <input
@@ -168,7 +165,7 @@ function Fields(props: { typed: Typed; set: (part: Partial<Typed>) => void }) {
           />
         )}
       </Field>
-      <Field label="Lives">
+      <Field label="Expires">
         {(id) => (
           <select
             id={id}
@@ -210,7 +207,7 @@ function Agents(props: { typed: Typed; set: (part: Partial<Typed>) => void }) {
           </label>
         ))}
       </div>
-      <p className="help">None chosen: every agent, also those to come.</p>
+      <p className="help">Default: all agents, including future ones.</p>
     </fieldset>
   );
 }
@@ -220,7 +217,7 @@ function Limits(props: { typed: Typed; set: (part: Partial<Typed>) => void }) {
   return (
     <details>
       <summary>Limits and tenant</summary>
-      <Field label="Rate limit" help="Like 60/min; per s, min, h or day.">
+      <Field label="Rate limit" help="E.g. 60/min. Units: s, min, h, day.">
         {(id) => (
           <input
             id={id}
@@ -229,7 +226,7 @@ function Limits(props: { typed: Typed; set: (part: Partial<Typed>) => void }) {
           />
         )}
       </Field>
-      <Field label="Calls at a time">
+      <Field label="Concurrent calls">
         {(id) => (
           <input
             id={id}
@@ -240,7 +237,7 @@ function Limits(props: { typed: Typed; set: (part: Partial<Typed>) => void }) {
           />
         )}
       </Field>
-      <Field label="Tenant" help="Whose memory it reads and writes.">
+      <Field label="Tenant" help="The tenant whose memory it reads and writes.">
         {(id) => (
           <input
             id={id}
@@ -262,7 +259,7 @@ function Preview(props: { typed: Typed }) {
   const [open, setOpen] = useState(false);
   return (
     <details className="preview" onToggle={(event) => setOpen(event.currentTarget.open)}>
-      <summary>What would this key see?</summary>
+      <summary>Preview visible tools</summary>
       {open && <Sees of={eyes} />}
     </details>
   );

@@ -1,4 +1,4 @@
-// What a key would see: the same question that the gateway asks for each turn, put for every tier.
+// The tools visible to a key in each tier, by the same rules as for a turn.
 import { useQueries } from "@tanstack/react-query";
 import { useState } from "react";
 import { get, Problem, query } from "../../api/client";
@@ -9,7 +9,7 @@ import { lets } from "../../kit/glob";
 import { count } from "../../kit/words";
 import { to } from "../../route";
 
-/** Who looks: `null` is no restriction. */
+/** The restrictions of a key; `null` is none. */
 export interface Eyes {
   agents: readonly string[] | null;
   tools: readonly string[] | null;
@@ -30,12 +30,12 @@ export function Sees(props: { of: Eyes }) {
   const agent = allowed.find((it) => it.name === picked) ?? allowed[0];
   if (agents.error) return <Failure error={agents.error} />;
   if (!agents.data) return <Loading />;
-  if (!agent) return <Empty>None of its agents is in the config.</Empty>;
+  if (!agent) return <Empty>None of its agents exists in the config.</Empty>;
   return (
     <>
       <div className="bar">
         <label>
-          as agent{" "}
+          Agent{" "}
           <select value={agent.name} onChange={(event) => pick(event.target.value)}>
             {allowed.map((it) => (
               <option key={it.name}>{it.name}</option>
@@ -43,7 +43,7 @@ export function Sees(props: { of: Eyes }) {
           </select>
         </label>
         <span className="quiet">
-          {props.of.agents ? `of ${count(allowed.length, "agent")}` : "any agent"}
+          {props.of.agents ? `${count(allowed.length, "agent")} allowed` : "all agents allowed"}
         </span>
       </div>
       <ByTier agent={agent.name} tools={props.of.tools} turn={turn} choose={setTurn} />
@@ -98,11 +98,11 @@ function Both(props: { of: Explained[]; tools: Eyes["tools"] }) {
   const seen = props.of.filter((it) => it.visible && lets(props.tools, it.name));
   const kept = props.of.filter((it) => !seen.includes(it));
   const why = (tool: Explained) =>
-    tool.visible ? "not among the tools of this key" : (tool.reason ?? tool.level ?? "");
+    tool.visible ? "not in this key's tool list" : (tool.reason ?? tool.level ?? "");
   return (
     <>
-      <h3>Sees {count(seen.length, "tool")}</h3>
-      {seen.length === 0 && <p className="quiet">Nothing at all.</p>}
+      <h3>{count(seen.length, "visible tool")}</h3>
+      {seen.length === 0 && <p className="quiet">None.</p>}
       <ul className="names">
         {seen.map((it) => (
           <li key={it.name}>
@@ -112,7 +112,7 @@ function Both(props: { of: Explained[]; tools: Eyes["tools"] }) {
       </ul>
       {kept.length > 0 && (
         <details>
-          <summary>{count(kept.length, "tool")} kept from it</summary>
+          <summary>{count(kept.length, "hidden tool")}</summary>
           <ul className="kept">
             {kept.map((it) => (
               <li key={it.name + it.server + it.tool}>

@@ -1,4 +1,4 @@
-// What can be done to a server. What changes the config is looked at first.
+// Actions on a server. Changes of the config are reviewed first.
 import { useEffect, useMemo, useState } from "react";
 import { Problem, path, post } from "../../api/client";
 import { stale, useRead } from "../../api/queries";
@@ -42,7 +42,7 @@ export function Actions(props: { of: ServerDetail; edit: () => void }) {
     const { restarted } = await post<{ restarted: boolean }>(
       `${path("api", "servers", of.id)}/restart`,
     );
-    say(restarted ? `${of.id} starts again` : `${of.id} is disabled: nothing to restart`);
+    say(restarted ? `Restarting ${of.id}` : `${of.id} is disabled`);
     stale("api/servers");
   };
   return (
@@ -89,7 +89,7 @@ function TestNote(props: { of: Tested }) {
   const { ok, message, tools, took_ms, protocol } = props.of;
   return (
     <div className={`note ${ok ? "good" : "bad"}`} role="status">
-      {ok ? "Works" : "Does not work"}: {message} ({count(tools, "tool")}, {ms(took_ms)}
+      {ok ? "Test passed" : "Test failed"}: {message} ({count(tools, "tool")}, {ms(took_ms)}
       {protocol && `, protocol ${protocol}`})
     </div>
   );
@@ -105,7 +105,7 @@ function SwitchOver(props: { of: ServerDetail; close: () => void }) {
   return (
     <Review
       title={enabled ? `Disable ${id}` : `Enable ${id}`}
-      action={enabled ? "Disable it" : "Enable it"}
+      action={enabled ? "Disable" : "Enable"}
       wish={wish}
       close={props.close}
     />
@@ -118,7 +118,7 @@ function Remove(props: { of: ServerDetail; close: () => void }) {
   return (
     <Review
       title={`Remove ${id}`}
-      action="Remove it"
+      action="Remove"
       wish={wish}
       close={props.close}
       done={() => go(to("servers"))}
@@ -126,7 +126,7 @@ function Remove(props: { of: ServerDetail; close: () => void }) {
   );
 }
 
-/** A person has to agree elsewhere; the gateway sees by itself that they did. */
+/** The user authorizes on the server's page; the gateway detects it by itself. */
 function LogIn(props: { of: ServerDetail; close: () => void }) {
   const { id } = props.of;
   const [url, setUrl] = useState<string>();
@@ -145,21 +145,21 @@ function LogIn(props: { of: ServerDetail; close: () => void }) {
       {problem && <Failure error={problem} />}
       {url && !done && (
         <>
-          <p>Open this link and agree there. It leads to the server's own login.</p>
+          <p>Open the server's login page and grant access.</p>
           {isSafe(url) ? (
             <p className="bar">
               <a className="button primary" href={url} target="_blank" rel="noopener noreferrer">
-                Open the login
+                Open login page
               </a>
-              <CopyButton text={url} label="Copy the link" />
+              <CopyButton text={url} label="Copy link" />
             </p>
           ) : (
             <div className="note bad" role="alert">
-              The server gave an address that is not https: <code>{url}</code>. It is not opened.
+              The server returned a login URL that is not https: <code>{url}</code>. It was blocked.
             </div>
           )}
           <p className="quiet" role="status">
-            Waiting for you to agree…
+            Waiting for authorization…
           </p>
         </>
       )}

@@ -1,4 +1,4 @@
-// A new server, step by step: found, set up, tried, saved. Nothing is written before the last one.
+// The wizard for a new server. Nothing is saved before the last step.
 import { useMemo, useState } from "react";
 import { useRead } from "../../api/queries";
 import type { Imported, Server } from "../../api/types";
@@ -14,10 +14,10 @@ import { Source } from "./add/source";
 type Step = "source" | "choose" | "fill" | "try" | "done";
 
 const STEPS: readonly { id: string; title: string; steps: readonly Step[] }[] = [
-  { id: "find", title: "Find it", steps: ["source", "choose"] },
-  { id: "fill", title: "Set it up", steps: ["fill"] },
-  { id: "try", title: "Try it, choose tools, save", steps: ["try"] },
-  { id: "done", title: "Use it", steps: ["done"] },
+  { id: "find", title: "Source", steps: ["source", "choose"] },
+  { id: "fill", title: "Configure", steps: ["fill"] },
+  { id: "try", title: "Test and save", steps: ["try"] },
+  { id: "done", title: "Done", steps: ["done"] },
 ];
 
 export function AddServer() {
@@ -41,7 +41,7 @@ export function AddServer() {
   const several = imported && imported.servers.length > 1;
   return (
     <Page
-      title="Add a server"
+      title="Add server"
       lead={<a href={to("servers")}>Servers</a>}
       actions={
         <AsCommand

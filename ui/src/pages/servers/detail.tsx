@@ -1,4 +1,4 @@
-// One server: how it is and was, what it writes, what the config says of it, and what can be done.
+// One server: state, actions, history, log and config.
 import { useState } from "react";
 import { path } from "../../api/client";
 import { useRead } from "../../api/queries";
@@ -18,7 +18,7 @@ export function ServerPage(props: { id: string }) {
   const { id } = props;
   const route = path("api", "servers", id);
   const server = useRead<ServerDetail>(route, 3000);
-  // A form shows what it began with, whatever happens meanwhile.
+  // The edit form keeps the version it started from, even while the page polls.
   const [edited, setEdited] = useState<ServerDetail>();
   const admin = useMay("admin");
   return (
@@ -39,7 +39,7 @@ export function ServerPage(props: { id: string }) {
             {admin && <Actions of={data} edit={() => setEdited(data)} />}
             <div className="columns">
               <Facts of={data} />
-              <Panel title="How it has been">
+              <Panel title="History">
                 <History of={data.history} />
               </Panel>
             </div>
@@ -64,7 +64,7 @@ function Standing(props: { of: ServerDetail }) {
         {transport !== "in-process" && (
           <>
             {" "}
-            · last answer <Ago time={last_ok} />
+            · last response <Ago time={last_ok} />
           </>
         )}
       </span>
@@ -75,25 +75,25 @@ function Standing(props: { of: ServerDetail }) {
 function Facts(props: { of: ServerDetail }) {
   const { of } = props;
   return (
-    <Panel title="Facts">
+    <Panel title="Details">
       <FactList>
         <Fact name="Tools">
           <a href={`${to("tools")}?server=${encodeURIComponent(of.id)}`}>
             {count(of.tools, "tool")}
           </a>
         </Fact>
-        <Fact name="Reached by">{of.transport}</Fact>
-        <Fact name="Protocol">{of.protocol ?? "not agreed on yet"}</Fact>
-        <Fact name="Process">{of.pid}</Fact>
+        <Fact name="Transport">{of.transport}</Fact>
+        <Fact name="Protocol">{of.protocol ?? "not negotiated yet"}</Fact>
+        <Fact name="Process ID">{of.pid}</Fact>
         <Fact name="Restarts">{of.restarts}</Fact>
-        <Fact name="Late answers">{of.late_answers}</Fact>
+        <Fact name="Late responses">{of.late_answers}</Fact>
         <Fact name="Trusted">
-          {of.trusted ? "yes: its annotations count" : "no: its annotations are only hints"}
+          {of.trusted ? "yes: its annotations are used" : "no: its annotations are only hints"}
         </Fact>
         <Fact name="Last error">{of.last_error ?? <span className="quiet">none</span>}</Fact>
         <Fact name="Calls">
-          <a href={`${to("calls")}?server=${encodeURIComponent(of.id)}`}>live and recent</a>,{" "}
-          <a href={`${to("audit")}?server=${encodeURIComponent(of.id)}`}>all, in the audit trail</a>
+          <a href={`${to("calls")}?server=${encodeURIComponent(of.id)}`}>Recent calls</a>,{" "}
+          <a href={`${to("audit")}?server=${encodeURIComponent(of.id)}`}>audit trail</a>
         </Fact>
       </FactList>
     </Panel>
@@ -103,21 +103,21 @@ function Facts(props: { of: ServerDetail }) {
 function Config(props: { of: ServerDetail }) {
   const { yaml, transport, writable } = props.of;
   return (
-    <Panel title="In the config">
+    <Panel title="Config">
       {yaml ? (
         <>
           {writable === false && (
             <div className="note">
-              The gateway may not write its config: “Edit” shows what to write.
+              The config file is read-only. “Edit” shows the config to copy.
             </div>
           )}
-          <Code text={yaml} label="its lines in the config" />
+          <Code text={yaml} label="server config" />
         </>
       ) : (
         <p className="quiet">
           {transport === "in-process"
-            ? "It is built in; `builtin:` in the settings says where it may work."
-            : "Only admins see it."}
+            ? "Built in. Configure it under `builtin:` in the settings."
+            : "Visible to admins only."}
         </p>
       )}
     </Panel>

@@ -1,4 +1,4 @@
-// One server's keys in a form, or as the JSON they are; tried and looked at before they are saved.
+// Edits the config of a server as a form or as JSON. It can be tested, and is reviewed before saving.
 import { useMemo, useState } from "react";
 import { path } from "../../api/client";
 import type { Keys, Mistake, ServerDetail } from "../../api/types";
@@ -37,7 +37,7 @@ export function EditServer(props: { of: ServerDetail; close: () => void }) {
               Cancel
             </button>
             <button type="button" disabled={tried.running || !!typed.mistake} onClick={attempt}>
-              Try it
+              Test
             </button>
             <button
               type="button"
@@ -45,14 +45,14 @@ export function EditServer(props: { of: ServerDetail; close: () => void }) {
               disabled={same || !!typed.mistake}
               onClick={() => setReviewed(keys)}
             >
-              Look at the changes…
+              Review changes…
             </button>
           </>
         }
       >
         <KeysEditor typed={typed} change={setTyped} tab={tab} choose={setTab} />
         <p className="help">
-          Secrets are covered as <code>"***…"</code>; left as they are, they stay what they were.
+          Secrets are masked as <code>"***…"</code>. Leave them unchanged to keep their values.
         </p>
         {(tried.running || tried.report || tried.problem) && (
           <TrialView of={tried} stop={stop} again={attempt} />
@@ -60,7 +60,7 @@ export function EditServer(props: { of: ServerDetail; close: () => void }) {
       </Dialog>
       {reviewed && (
         <Review
-          title={`What changes of ${of.id}`}
+          title={`Changes to ${of.id}`}
           action="Save"
           wish={wish}
           version={of.version}
@@ -75,7 +75,7 @@ export function EditServer(props: { of: ServerDetail; close: () => void }) {
 
 export interface Typed {
   keys: Keys;
-  /** The JSON as it is typed; it may be none yet. */
+  /** The JSON as typed; it may be invalid. */
   json: string;
   mistake?: Mistake;
 }
@@ -84,14 +84,14 @@ export function written(keys: Keys): Typed {
   return { keys, json: JSON.stringify(keys, null, 2) };
 }
 
-/** What was typed as JSON, with the place of what is wrong in it. */
+/** Parses the typed JSON; an error has its position. */
 export function parsed(before: Typed, json: string): Typed {
   try {
     const keys: unknown = JSON.parse(json);
     if (typeof keys === "object" && keys !== null && !Array.isArray(keys)) {
       return { keys: keys as Keys, json };
     }
-    return { ...before, json, mistake: mistake('write an object: { "command": … }', 1, 1) };
+    return { ...before, json, mistake: mistake('expected an object: { "command": … }', 1, 1) };
   } catch (error) {
     const said = error instanceof Error ? error.message : String(error);
     const position = Number(/position (\d+)/.exec(said)?.[1] ?? json.length);
@@ -100,7 +100,7 @@ export function parsed(before: Typed, json: string): Typed {
     return {
       ...before,
       json,
-      mistake: mistake(`not JSON: ${words}`, until.length, (until.at(-1)?.length ?? 0) + 1),
+      mistake: mistake(`invalid JSON: ${words}`, until.length, (until.at(-1)?.length ?? 0) + 1),
     };
   }
 }
@@ -110,20 +110,20 @@ function mistake(message: string, line: number, column: number): Mistake {
   return { severity: "error", message, key: null, help: [], ...place };
 }
 
-/** A form and its JSON; each shows what the other made. */
+/** Two tabs for the same config: form and JSON. */
 export function KeysEditor(props: {
   typed: Typed;
   change: (typed: Typed) => void;
   tab: Tab;
   choose: (tab: Tab) => void;
-  /** A field was left. */
+  /** A field lost the focus. */
   left?: () => void;
 }) {
   const { typed, change, tab } = props;
   return (
     <>
       <Tabs
-        label="How to edit"
+        label="Editor"
         tabs={[
           { id: "form", title: "Form" },
           { id: "json", title: "JSON" },
@@ -132,16 +132,14 @@ export function KeysEditor(props: {
         choose={props.choose}
       />
       {tab === "form" && typed.mistake && (
-        <div className="note warn">
-          What stands under “JSON” cannot be read yet; the form shows the keys from before that.
-        </div>
+        <div className="note warn">The JSON is invalid. The form shows the last valid version.</div>
       )}
       {tab === "form" ? (
         <ServerForm keys={typed.keys} change={(keys) => change(written(keys))} left={props.left} />
       ) : (
         <>
           <TextEditor
-            label="Keys as JSON"
+            label="Server config as JSON"
             text={typed.json}
             change={(json) => change(parsed(typed, json))}
             mistakes={typed.mistake ? [typed.mistake] : []}

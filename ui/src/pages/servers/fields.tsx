@@ -1,4 +1,4 @@
-// Single keys of a server as fields; an empty one is no key.
+// Form fields for single settings of a server; an empty field removes the setting.
 import { useState } from "react";
 import type { Keys } from "../../api/types";
 import { Field } from "../../kit/basics";
@@ -8,7 +8,7 @@ import { at, put, text } from "./keys";
 export interface FormProps {
   keys: Keys;
   change: (keys: Keys) => void;
-  /** A field was left: secrets in it may be lifted out. */
+  /** A field lost the focus: secrets in it can be extracted. */
   left?: () => void;
 }
 
@@ -17,7 +17,7 @@ type Part = FormProps & { path: readonly string[]; label: string; help?: string 
 export function Text(props: Part & { mono?: boolean; keep?: boolean }) {
   const { keys, change, path } = props;
   const set = (value: string) =>
-    // Inside of a section that was chosen, an empty field does not take the section away.
+    // An empty field must not remove the section that the user selected.
     change(props.keep && !value ? emptied(keys, path) : put(keys, path, value));
   return (
     <Field label={props.label} help={props.help}>
@@ -66,7 +66,7 @@ export function List(props: Part) {
   const value = at(keys, ...path);
   const words = Array.isArray(value) ? value.map(String) : [];
   const [typed, setTyped] = useState(words.join(", "));
-  // What is typed stays as it is, a comma at its end too, until the keys say something else.
+  // Keep the text as typed, with a trailing comma, as long as it means the same list.
   const isSame = (listed(typed) ?? []).join(" ") === words.join(" ");
   return (
     <Field label={props.label} help={props.help}>

@@ -1,4 +1,4 @@
-// The usual keys of a server. What it does not show stays as it is.
+// A form for the common settings of a server. Other settings are preserved.
 import type { ReactNode } from "react";
 import type { Keys } from "../../api/types";
 import { Field } from "../../kit/basics";
@@ -10,9 +10,9 @@ export function ServerForm(props: FormProps & { children?: ReactNode }) {
   const { keys, change } = props;
   const kind = kindOf(keys);
   return (
-    <div className="server-form" role="group" aria-label="Keys" onBlur={props.left}>
+    <div className="server-form" role="group" aria-label="Server config" onBlur={props.left}>
       <fieldset>
-        <legend>Where it runs</legend>
+        <legend>Type</legend>
         <div className="checks">
           <label>
             <input
@@ -20,7 +20,7 @@ export function ServerForm(props: FormProps & { children?: ReactNode }) {
               checked={kind === "command"}
               onChange={() => change(ofKind(keys, "command"))}
             />
-            a program on the gateway's machine
+            Local process
           </label>
           <label>
             <input
@@ -28,7 +28,7 @@ export function ServerForm(props: FormProps & { children?: ReactNode }) {
               checked={kind === "url"}
               onChange={() => change(ofKind(keys, "url"))}
             />
-            elsewhere, at an address
+            Remote server (URL)
           </label>
         </div>
       </fieldset>
@@ -43,7 +43,7 @@ function Command(props: FormProps) {
   const { keys, change } = props;
   return (
     <>
-      <Field label="Command" help="Program and arguments, as in a terminal. No shell runs it.">
+      <Field label="Command" help="Program and arguments. Not run through a shell.">
         {(id) => (
           <input
             id={id}
@@ -58,12 +58,18 @@ function Command(props: FormProps) {
       </Field>
       <Pairs
         label="Environment"
-        help="The program gets these, and else only PATH, HOME, LANG and TMPDIR."
+        help="Passed in addition to PATH, HOME, LANG and TMPDIR. No other variables are inherited."
         name="Variable"
         of={pairs(keys, "env")}
         change={(env) => change(put(keys, ["env"], env))}
       />
-      <Text {...props} path={["cwd"]} label="Working directory" help="Empty: the gateway's." mono />
+      <Text
+        {...props}
+        path={["cwd"]}
+        label="Working directory"
+        help="Default: the gateway's."
+        mono
+      />
     </>
   );
 }
@@ -72,14 +78,7 @@ function Address(props: FormProps) {
   const { keys, change } = props;
   return (
     <>
-      <Text
-        {...props}
-        path={["url"]}
-        label="URL"
-        help="Its MCP endpoint, http or https."
-        keep
-        mono
-      />
+      <Text {...props} path={["url"]} label="URL" help="MCP endpoint, http or https." keep mono />
       <Field label="Transport">
         {(id) => (
           <select
@@ -87,10 +86,10 @@ function Address(props: FormProps) {
             value={text(keys, "transport")}
             onChange={(event) => change(put(keys, ["transport"], event.target.value))}
           >
-            <option value="">streamable HTTP</option>
-            <option value="sse">SSE, for old servers</option>
+            <option value="">Streamable HTTP</option>
+            <option value="sse">SSE (legacy)</option>
             {text(keys, "transport") === "streamable-http" && (
-              <option value="streamable-http">streamable HTTP, said so</option>
+              <option value="streamable-http">Streamable HTTP (explicit)</option>
             )}
           </select>
         )}
@@ -108,13 +107,13 @@ function Address(props: FormProps) {
 }
 
 const WAYS: readonly { id: string; title: string; empty: Keys }[] = [
-  { id: "none", title: "no proof, or by a header", empty: {} },
-  { id: "token", title: "a token (authorization: Bearer …)", empty: { token: "" } },
-  { id: "apiKey", title: "an API key (x-api-key)", empty: { apiKey: "" } },
-  { id: "login", title: "a person logs in (OAuth)", empty: { login: true } },
+  { id: "none", title: "None, or a custom header", empty: {} },
+  { id: "token", title: "Bearer token", empty: { token: "" } },
+  { id: "apiKey", title: "API key (x-api-key)", empty: { apiKey: "" } },
+  { id: "login", title: "User login (OAuth)", empty: { login: true } },
   {
     id: "oauth",
-    title: "client credentials (OAuth)",
+    title: "Client credentials (OAuth)",
     empty: { oauth: { client_id: "", client_secret: "" } },
   },
 ];
@@ -130,7 +129,7 @@ function Auth(props: FormProps) {
   };
   return (
     <>
-      <Field label="How the gateway proves who it is">
+      <Field label="Authentication">
         {(id) => (
           <select id={id} value={way} onChange={(event) => choose(event.target.value)}>
             {WAYS.map((it) => (
@@ -151,13 +150,11 @@ function Auth(props: FormProps) {
         />
       )}
       {way === "login" && (
-        <p className="help">
-          Once it is saved, its page has a button that opens the server's login.
-        </p>
+        <p className="help">After saving, log in with the button on the server's page.</p>
       )}
       {way === "oauth" && (
         <>
-          <Text {...props} path={["auth", "oauth", "client_id"]} label="Client id" keep mono />
+          <Text {...props} path={["auth", "oauth", "client_id"]} label="Client ID" keep mono />
           <Text
             {...props}
             path={["auth", "oauth", "client_secret"]}
@@ -174,51 +171,51 @@ function Auth(props: FormProps) {
 function More(props: FormProps) {
   return (
     <details>
-      <summary>More</summary>
+      <summary>Advanced</summary>
       <div className="columns">
         <Text
           {...props}
           path={["category"]}
           label="Category"
-          help="Groups it with others in lists and on the leaderboard."
+          help="Groups servers in lists and on the leaderboard."
         />
         <Whole
           {...props}
           path={["defaults", "timeout_ms"]}
-          label="Time for a call, ms"
-          help="Empty: 10,000."
+          label="Call timeout (ms)"
+          help="Default: 10,000."
         />
         <Whole
           {...props}
           path={["limits", "concurrent"]}
-          label="Calls at a time"
-          help="Empty: 64."
+          label="Concurrent calls"
+          help="Default: 64."
         />
         <List
           {...props}
           path={["allow"]}
-          label="Tools offered"
-          help="Names as the server says them, and globs. Empty: all."
+          label="Allowed tools"
+          help="Tool names of the server, or globs. Default: all."
         />
-        <List {...props} path={["deny"]} label="Tools never offered" help="Wins over the above." />
+        <List
+          {...props}
+          path={["deny"]}
+          label="Denied tools"
+          help="Takes precedence over allowed tools."
+        />
       </div>
       <div className="checks">
-        <Flag
-          {...props}
-          path={["trusted"]}
-          label="trusted: its annotations count"
-          usually={false}
-        />
-        <Flag {...props} path={["enabled"]} label="enabled" usually />
-        <Flag {...props} path={["calibrate"]} label="may be measured by probes" usually />
+        <Flag {...props} path={["trusted"]} label="Trusted: use its annotations" usually={false} />
+        <Flag {...props} path={["enabled"]} label="Enabled" usually />
+        <Flag {...props} path={["calibrate"]} label="Allow calibration probes" usually />
         <Flag
           {...props}
           path={["code_mode"]}
-          label="called in programs (code mode)"
+          label="Code mode: models call its tools from programs"
           usually={false}
         />
       </div>
-      <p className="help">All other keys: under “JSON”.</p>
+      <p className="help">Edit other settings as JSON.</p>
     </details>
   );
 }

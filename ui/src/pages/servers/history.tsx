@@ -1,4 +1,4 @@
-// How a server has been: a strip over time, and each change with its reason.
+// State history of a server: a timeline strip, and each change with its reason.
 import type { ServerDetail, ServerState } from "../../api/types";
 import { Ago, Empty, StateBadge } from "../../kit/basics";
 import { moment, span } from "../../kit/words";
@@ -10,7 +10,7 @@ interface Episode {
   seconds: number;
 }
 
-/** Each with how long it lasted; newest first, as they come. */
+/** Adds the duration of each state; newest first. */
 export function episodes(history: ServerDetail["history"], now = Date.now()): Episode[] {
   return history.map((it, at) => {
     const next = history[at - 1];
@@ -21,7 +21,7 @@ export function episodes(history: ServerDetail["history"], now = Date.now()): Ep
 
 export function History(props: { of: ServerDetail["history"] }) {
   const all = episodes(props.of);
-  if (all.length === 0) return <Empty>Nothing is known of before.</Empty>;
+  if (all.length === 0) return <Empty>No history yet.</Empty>;
   return (
     <>
       <div className="strip" aria-hidden="true">
@@ -30,7 +30,7 @@ export function History(props: { of: ServerDetail["history"] }) {
             key={at}
             className={`strip-part ${it.state}`}
             title={`${it.state} for ${span(it.seconds)}: ${it.reason}`}
-            // Short ones stay visible beside long ones.
+            // Keep short states visible beside long ones.
             style={{ flexGrow: Math.sqrt(it.seconds + 1) }}
           />
         ))}

@@ -1,4 +1,4 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: so are references written
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: this is the syntax of references
 import { expect, test } from "vitest";
 import {
   badName,
@@ -14,13 +14,13 @@ import {
   withCommand,
 } from "./keys";
 
-test("an empty value takes its key out, also of what is around it", () => {
+test("an empty value removes its key, and empty parents", () => {
   expect(put({ a: 1 }, ["b"], "x")).toEqual({ a: 1, b: "x" });
   expect(put({ auth: { token: "x" } }, ["auth", "token"], "")).toEqual({});
   expect(put({}, ["defaults", "timeout_ms"], 5)).toEqual({ defaults: { timeout_ms: 5 } });
 });
 
-test("a command is one line, however it is written", () => {
+test("a command is one line, in every notation", () => {
   expect(commandLine({ command: "npx -y x" })).toBe("npx -y x");
   expect(commandLine({ command: "npx " })).toBe("npx ");
   expect(commandLine({ command: "", args: ["x"] })).toBe("x");
@@ -38,7 +38,7 @@ test("a command is one line, however it is written", () => {
   });
 });
 
-test("of rows with one name the first counts, and one without a name is none", () => {
+test("the first row of a name wins, and rows without a name are ignored", () => {
   expect(
     table([
       ["API", "mine"],
@@ -49,7 +49,7 @@ test("of rows with one name the first counts, and one without a name is none", (
   ).toEqual({ API: "mine", B: "b" });
 });
 
-test("references are found and filled in, escaped ones and defaults are not", () => {
+test("references are found and replaced, except escaped ones and those with a default", () => {
   const keys = { env: { A: "${ONE}", B: "$${TWO}", C: "${THREE:-x}" }, args: ["--k=${FOUR}"] };
   expect(references(keys)).toEqual(["ONE", "FOUR"]);
   expect(filled(keys, { ONE: "a${b}", FOUR: "4", TWO: "no" })).toEqual({
@@ -58,7 +58,7 @@ test("references are found and filled in, escaped ones and defaults are not", ()
   });
 });
 
-test("secrets that are written out become references", () => {
+test("plain secrets become references", () => {
   const keys = {
     url: "https://x",
     env: { GITHUB_TOKEN: "abc", PATH: "/bin", OLD: "***12" },
@@ -78,7 +78,7 @@ test("secrets that are written out become references", () => {
   expect(lifted("x", again)).toEqual({ keys: again, values: {} });
 });
 
-test("names are what the config takes", () => {
+test("only names that the config accepts are valid", () => {
   for (const good of ["a", "world_search", "A-1"]) expect(badName(good)).toBeUndefined();
   for (const bad of ["", "1a", "<b>", "a b", "a".repeat(65), "../x"]) {
     expect(badName(bad)).toBeDefined();

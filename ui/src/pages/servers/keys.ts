@@ -1,8 +1,7 @@
-// The keys of a server as the config writes them, and how a form sees them. Nothing here asks the
-// gateway.
+// Operations on a server's config as the form needs them. Pure functions.
 import type { Keys } from "../../api/types";
 
-/** Where secrets stand. */
+/** Sections that may contain secrets. */
 const TABLES: readonly string[] = ["env", "headers"];
 const REFERENCE = /(\$?)\$\{([A-Za-z_][A-Za-z0-9_]*)\}/g;
 const SECRET = /key|token|secret|passw|credential|auth|cookie|session|pat$|dsn|private/i;
@@ -13,14 +12,14 @@ export function kindOf(keys: Keys): Kind {
   return "url" in keys && !("command" in keys) ? "url" : "command";
 }
 
-/** What is empty is not there. */
+/** Empty values are removed from the config. */
 export function isEmpty(value: unknown): boolean {
   if (value === undefined || value === null || value === "") return true;
   if (Array.isArray(value)) return value.length === 0;
   return typeof value === "object" && Object.keys(value).length === 0;
 }
 
-/** The value below a path of keys. */
+/** The value at a path. */
 export function at(keys: Keys, ...path: string[]): unknown {
   let value: unknown = keys;
   for (const part of path) {
@@ -35,7 +34,7 @@ export function text(keys: Keys, ...path: string[]): string {
   return value === undefined || value === null || typeof value === "object" ? "" : String(value);
 }
 
-/** The same keys with another value below a path; an empty one takes the key out. */
+/** Sets a value at a path; an empty one removes the key. */
 export function put(keys: Keys, path: readonly string[], value: unknown): Keys {
   const [first, ...rest] = path;
   if (first === undefined) return keys;
@@ -50,22 +49,22 @@ export function put(keys: Keys, path: readonly string[], value: unknown): Keys {
   return next;
 }
 
-/** Name and value of what is given to a process or sent with a request. */
+/** The entries of a table such as `env` or `headers`. */
 export function pairs(keys: Keys, table: string): [string, string][] {
   const value = at(keys, table);
   if (typeof value !== "object" || value === null) return [];
   return Object.entries(value).map(([name, it]) => [name, String(it)]);
 }
 
-/** What rows of names and values say: a row without a name is none yet, and the first of a name counts. */
+/** Converts rows to a table. Rows without a name are ignored, and the first of a name wins. */
 export function table(rows: readonly (readonly [string, string])[]): Record<string, string> {
   const found = new Map<string, string>();
   for (const [name, value] of rows) if (name && !found.has(name)) found.set(name, value);
   return Object.fromEntries(found);
 }
 
-/** Program and arguments on one line, quoted for whoever reads it. A blank at its end stays: somebody
- * types the next word. */
+/** Program and arguments on one line, quoted. A trailing blank is kept, because the user is about to
+ * type the next word. */
 export function commandLine(keys: Keys): string {
   const { command } = keys;
   const args = Array.isArray(keys.args) ? keys.args.map(String) : [];
@@ -82,18 +81,18 @@ function quoted(word: string): string {
     : `'${word.replaceAll("'", "'\\''")}'`;
 }
 
-/** The gateway splits it as a shell does. */
+/** Sets the command line; the gateway splits it like a shell. */
 export function withCommand(keys: Keys, line: string): Keys {
   const { args: _, ...rest } = keys;
   return put(rest, ["command"], line);
 }
 
-/** As they are tried and saved: without what only the typing left. */
+/** Normalizes the config for testing and saving. */
 export function tidied(keys: Keys): Keys {
   return typeof keys.command === "string" ? { ...keys, command: keys.command.trim() } : keys;
 }
 
-/** The other way of reaching a server; what belongs to one of them only goes. */
+/** Switches between local and remote; settings that apply to the other type only are dropped. */
 export function ofKind(keys: Keys, kind: Kind): Keys {
   const own: readonly string[] =
     kind === "command" ? ["url", "headers", "auth"] : ["command", "args", "env", "cwd", "sandbox"];
@@ -102,7 +101,7 @@ export function ofKind(keys: Keys, kind: Kind): Keys {
   return { ...first, ...Object.fromEntries(rest) };
 }
 
-/** Variables that the keys refer to without a default, each once. */
+/** Names of referenced variables that have no default. */
 export function references(value: unknown): string[] {
   const found = new Set<string>();
   each(value, (text) => {
@@ -120,13 +119,13 @@ function each(value: unknown, seen: (text: string) => void) {
   }
 }
 
-/** The keys with these variables written out. */
+/** Replaces references by these values. */
 export function filled(keys: Keys, values: Readonly<Record<string, string>>): Keys {
   const one = (value: unknown): unknown => {
     if (typeof value === "string") {
       return value.replace(REFERENCE, (whole, escaped: string, name: string) => {
         const known = values[name];
-        // A value with `${` in it means these characters.
+        // Escape a literal `${` in a value.
         return escaped || !known ? whole : known.replaceAll("${", () => "$${");
       });
     }
@@ -139,7 +138,7 @@ export function filled(keys: Keys, values: Readonly<Record<string, string>>): Ke
   return one(keys) as Keys;
 }
 
-/** How a variable for a secret of a server is called. */
+/** The variable name for a secret of a server. */
 export function variable(server: string, name: string): string {
   const plain = (word: string) => word.toUpperCase().replace(/[^A-Z0-9]+/g, "_");
   const own = plain(name).replace(/^_+|_+$/g, "");
@@ -154,7 +153,7 @@ export interface Lifted {
   values: Record<string, string>;
 }
 
-/** Secrets that were written out become references; what they were is given beside. */
+/** Replaces plain secrets by references, and returns their values. */
 export function lifted(server: string, keys: Keys): Lifted {
   const values: Record<string, string> = {};
   let next = keys;
@@ -178,10 +177,10 @@ export function lifted(server: string, keys: Keys): Lifted {
   return { keys: next, values };
 }
 
-/** Why this cannot be the name of a server. */
+/** Why a name is invalid. */
 export function badName(name: string): string | undefined {
-  if (!name) return "give it a name";
-  if (!/^[A-Za-z]/.test(name)) return "begin with a letter";
-  if (!/^[A-Za-z0-9_-]*$/.test(name)) return "use letters, digits, `_` and `-`";
-  return name.length > 64 ? "use at most 64 characters" : undefined;
+  if (!name) return "Enter a name";
+  if (!/^[A-Za-z]/.test(name)) return "Must start with a letter";
+  if (!/^[A-Za-z0-9_-]*$/.test(name)) return "Use only letters, digits, `_` and `-`";
+  return name.length > 64 ? "Use at most 64 characters" : undefined;
 }

@@ -1,4 +1,4 @@
-// One row per server: how it is, since when, and when it last answered.
+// The list of servers with their state.
 import { useMemo } from "react";
 import { useRead } from "../../api/queries";
 import type { Server, ServerState } from "../../api/types";
@@ -17,7 +17,7 @@ const STATES: readonly ServerState[] = [
   "failed",
   "disabled",
 ];
-/** The worst first. */
+/** Worst state first. */
 const ORDER: readonly ServerState[] = [
   "failed",
   "offline",
@@ -35,13 +35,13 @@ export function ServerList() {
   return (
     <Page
       title="Servers"
-      lead="Where tools come from: programs that the gateway runs, and addresses that it talks to."
+      lead="MCP servers that the gateway runs or connects to."
       actions={
         <>
           <AsCommand cli="tollgate servers list" path="/api/servers" />
           {admin && (
             <a className="button primary" href={addLink}>
-              Add a server
+              Add server{" "}
             </a>
           )}
         </>
@@ -91,9 +91,9 @@ function Filtered(props: { servers: Server[] }) {
         sorted="state"
         empty={
           <>
-            <p>No server fits.</p>
+            <p>No matching servers.</p>
             <button type="button" onClick={() => narrow({ q: undefined, state: undefined })}>
-              Show all
+              Clear filters
             </button>
           </>
         }
@@ -136,10 +136,9 @@ function States(props: { servers: Server[]; chosen: string }) {
 function Nothing() {
   return (
     <div className="panel empty">
-      <p>Only what is built in runs so far.</p>
+      <p>Only built-in servers so far.</p>
       <p>
-        Paste the line that starts an MCP server, its address, or the config of a client you have:{" "}
-        <a href={addLink}>add a server</a>.
+        <a href={addLink}>Add a server</a> by its command, its URL or an existing client config.
       </p>
     </div>
   );
@@ -179,7 +178,7 @@ const COLUMNS: readonly Column<Server>[] = [
   },
   {
     id: "transport",
-    title: "By",
+    title: "Transport",
     by: (row) => row.transport,
     cell: (row) => (
       <>
@@ -205,12 +204,12 @@ const COLUMNS: readonly Column<Server>[] = [
   },
   {
     id: "last",
-    title: "Last answer",
+    title: "Last response",
     className: "narrow",
     by: (row) => row.last_ok ?? "",
     cell: (row) =>
       row.transport === "in-process" ? (
-        <span className="quiet" title="It runs in this process">
+        <span className="quiet" title="Runs in the gateway process">
           –
         </span>
       ) : (
@@ -226,7 +225,7 @@ const COLUMNS: readonly Column<Server>[] = [
         {row.last_error && row.last_error !== row.reason ? (
           row.last_error
         ) : (
-          <span className="quiet">{row.last_error ? "the same" : "none"}</span>
+          <span className="quiet">{row.last_error ? "see state" : "none"}</span>
         )}
       </span>
     ),

@@ -1,4 +1,4 @@
-// What a server writes to its standard error, as it comes.
+// Live stderr output of a server.
 import { useLayoutEffect, useRef, useState } from "react";
 import { path } from "../../api/client";
 import { useRead } from "../../api/queries";
@@ -14,7 +14,7 @@ export function Logs(props: { id: string }) {
     `${path("api", "servers", props.id)}/logs`,
     following ? EVERY : undefined,
   );
-  // What is shown stands still while somebody reads it.
+  // The lines shown while paused.
   const [held, setHeld] = useState<string[]>([]);
   const all = following ? (logs.data?.lines ?? []) : held;
   const wanted = filter.trim().toLowerCase();
@@ -26,8 +26,8 @@ export function Logs(props: { id: string }) {
         <>
           <input
             type="search"
-            aria-label="Filter the log"
-            placeholder="Lines with…"
+            aria-label="Filter log"
+            placeholder="Filter lines…"
             value={filter}
             onChange={(event) => setFilter(event.target.value)}
           />
@@ -46,19 +46,16 @@ export function Logs(props: { id: string }) {
       }
     >
       {logs.error && <Failure error={logs.error} again={() => void logs.refetch()} />}
-      <LogLines
-        lines={lines}
-        empty={wanted ? "No line has this in it." : "It has written nothing to its standard error."}
-      />
+      <LogLines lines={lines} empty={wanted ? "No matching lines." : "No output on stderr."} />
       <p className="help" role="status">
-        {following ? "Follows what it writes." : "Paused: what it writes now is not shown."}
+        {following ? "Following live output." : "Paused. New output is not shown."}
         {wanted && ` ${lines.length} of ${all.length} lines.`}
       </p>
     </Panel>
   );
 }
 
-/** Stays at the end, unless somebody scrolled up. */
+/** Auto-scrolls to the end, unless the user scrolled up. */
 export function LogLines(props: { lines: readonly string[]; empty: string }) {
   const box = useRef<HTMLPreElement>(null);
   const atEnd = useRef(true);

@@ -1,4 +1,4 @@
-// Names with values, row by row.
+// An editor for rows of names and values.
 import { useEffect, useId, useState } from "react";
 import { table } from "./keys";
 
@@ -7,13 +7,13 @@ type Row = [string, string];
 export function Pairs(props: {
   label: string;
   help: string;
-  /** What a name is called. */
+  /** The label of a row, such as "Variable". */
   name: string;
   of: readonly Row[];
   change: (values: Record<string, string>) => void;
 }) {
   const { change } = props;
-  // A row without a name, or with one that another has, is none yet, but somebody types it.
+  // Incomplete rows (no name, or a duplicate one) exist only here while the user types.
   const [rows, setRows] = useState<Row[]>([...props.of]);
   const given = JSON.stringify(props.of);
   useEffect(() => {
@@ -52,7 +52,7 @@ export function Pairs(props: {
           <button
             type="button"
             className="small"
-            aria-label={`Take out ${name || `row ${at + 1}`}`}
+            aria-label={`Remove ${name || `row ${at + 1}`}`}
             onClick={() => put(rows.filter((_, of) => of !== at))}
           >
             ✕
@@ -61,7 +61,7 @@ export function Pairs(props: {
       ))}
       <div>
         <button type="button" className="small" onClick={() => setRows([...rows, ["", ""]])}>
-          Add a {props.name.toLowerCase()}
+          Add {props.name.toLowerCase()}
         </button>
       </div>
       <p className="help" id={id}>

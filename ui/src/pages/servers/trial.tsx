@@ -1,4 +1,4 @@
-// Starts a server aside and shows what it says while it does; nobody else sees it.
+// Test runs of a server config: the server is started in isolation, and its output streamed here.
 import { useEffect, useRef, useState } from "react";
 import { Problem, send } from "../../api/client";
 import { events } from "../../api/stream";
@@ -78,7 +78,7 @@ export function TrialView(props: { of: Tried; stop: () => void; again: () => voi
       {running && (
         <p className="bar" role="status">
           <span className="spinner" aria-hidden="true" />
-          Trying it, for 30 seconds at most…{" "}
+          Testing, up to 30 seconds…{" "}
           <button type="button" className="small" onClick={props.stop}>
             Stop
           </button>
@@ -88,11 +88,11 @@ export function TrialView(props: { of: Tried; stop: () => void; again: () => voi
       {report && <Verdict of={report} />}
       {!running && !report && !problem && (
         <p className="quiet" role="status">
-          Not tried to the end.
+          Test stopped.
         </p>
       )}
       {(lines.length > 0 || running) && (
-        <LogLines lines={lines} empty="What it writes to its standard error appears here." />
+        <LogLines lines={lines} empty="Output on stderr appears here." />
       )}
     </div>
   );
@@ -103,7 +103,7 @@ function Verdict(props: { of: Report }) {
   if (ok) {
     return (
       <div className="note good" role="status">
-        It works: {count(tools.length, "tool")} in {ms(took_ms)}
+        Test passed: {count(tools.length, "tool")} in {ms(took_ms)}
         {protocol && `, protocol ${protocol}`}.
       </div>
     );
@@ -112,27 +112,27 @@ function Verdict(props: { of: Report }) {
   return (
     <div className="note bad" role="alert">
       <div>
-        It does not work: {message}
+        Test failed: {message}
         {help && <p className="help">{help}</p>}
       </div>
     </div>
   );
 }
 
-/** What mostly helps. */
+/** Common fixes for an error. */
 function advice(message: string): string | undefined {
   const said = message.toLowerCase();
   if (/no such file|not found|os error 2\b|cannot be started|can not be started/.test(said)) {
-    return "Is the program installed on the machine of the gateway, and in its PATH? Try its full path, like /usr/local/bin/npx.";
+    return "Check that the program is installed on the gateway's machine and in its PATH, or use its full path, e.g. /usr/local/bin/npx.";
   }
   if (/401|403|unauthor|forbidden|login/.test(said)) {
-    return "It wants to know who asks: give a token, or choose “a person logs in”.";
+    return "The server requires authentication. Set a token or choose “User login (OAuth)”.";
   }
   if (/time|did not answer|no answer|within/.test(said)) {
-    return "It started but said nothing in time. Does it speak MCP over its standard input and output? Some need an argument such as `stdio` for that. The first start of npx or uvx downloads the program: try again.";
+    return "The server started but did not respond in time. Check that it speaks MCP over stdin and stdout; some need an argument such as `stdio`. npx and uvx download the program on first start, so test again.";
   }
   if (/connect|dns|resolve|refused/.test(said)) {
-    return "Is the address right, and can it be reached from the machine of the gateway?";
+    return "Check the URL, and that it is reachable from the gateway's machine.";
   }
   return undefined;
 }

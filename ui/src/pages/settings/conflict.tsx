@@ -1,4 +1,4 @@
-// Two wrote at the same time. Both texts are there; whoever typed decides.
+// Resolves a conflict between unsaved edits and a concurrent change of the file.
 import { useMemo } from "react";
 import { Panel } from "../../kit/basics";
 import { Code, Diff } from "../../kit/code";
@@ -9,7 +9,7 @@ export function Conflict(props: {
   file: ConfigFile;
   draft: Draft;
   put: (next: Draft) => void;
-  /** Lays what was typed aside. */
+  /** Sets the discarded edits aside, so that they can be restored. */
   aside: (text: string) => void;
 }) {
   const { file, draft, put } = props;
@@ -20,7 +20,7 @@ export function Conflict(props: {
   return (
     <Panel
       className="conflict"
-      title="The file was changed while you typed"
+      title="The file changed while you were editing"
       actions={
         <>
           {both !== undefined && (
@@ -29,11 +29,11 @@ export function Conflict(props: {
               className="primary"
               onClick={() => put({ base: file, text: both })}
             >
-              Put both together
+              Merge both
             </button>
           )}
           <button type="button" onClick={() => put({ base: file, text: draft.text })}>
-            Go on with mine
+            Keep mine
           </button>
           <button
             type="button"
@@ -42,22 +42,22 @@ export function Conflict(props: {
               put({ base: file, text: file.text });
             }}
           >
-            Take theirs
+            Use theirs
           </button>
         </>
       }
     >
       <p className="help">
-        Nothing is lost and nothing was written by you yet. “Go on with mine” would undo what they
-        did: the changes are shown once more before you save.
+        Nothing was saved or lost. “Keep mine” would revert their changes; you can review the result
+        before saving.
       </p>
       <div className="columns">
         <div>
-          <h3>What changed in the file</h3>
+          <h3>Changes in the file</h3>
           <Diff text={difference(draft.base.text, file.text)} />
         </div>
         <div>
-          <h3>What you changed</h3>
+          <h3>Your changes</h3>
           <Diff text={difference(draft.base.text, draft.text)} />
         </div>
       </div>
@@ -65,23 +65,23 @@ export function Conflict(props: {
   );
 }
 
-/** What was typed and laid aside; it can be had back. */
+/** The discarded edits, which can be restored. */
 export function Aside(props: { text: string; back: () => void; drop: () => void }) {
   return (
     <Panel
-      title="What you typed, laid aside"
+      title="Your discarded edits"
       actions={
         <>
           <button type="button" onClick={props.back}>
-            Bring it back
+            Restore
           </button>
           <button type="button" onClick={props.drop}>
-            Throw it away
+            Delete
           </button>
         </>
       }
     >
-      <Code text={props.text} label="what you typed" />
+      <Code text={props.text} label="your edits" />
     </Panel>
   );
 }

@@ -1,12 +1,12 @@
-// The config file as it stands, and what somebody made of it here. What was typed outlives a look at
-// another page, and a change of the file by others.
+// The config file and the unsaved edits. Edits survive navigation to other pages and changes of the
+// file by others.
 import { useQuery } from "@tanstack/react-query";
 import { useEffect, useRef, useState } from "react";
 import { call, get, Problem, send } from "../../api/client";
 import type { Changed, Mistake } from "../../api/types";
 
 export interface ConfigFile {
-  /** `null` while what is built in runs. */
+  /** `null` while the built-in defaults are used. */
   file: string | null;
   writable: boolean;
   text: string;
@@ -32,14 +32,14 @@ export function useConfigFile() {
 }
 
 export interface Draft {
-  /** What the typing began with. */
+  /** The version the edits are based on. */
   base: ConfigFile;
   text: string;
 }
 
 let kept: Draft | undefined;
 
-/** What is being typed; follows the file as long as nothing was. */
+/** The edits; follows the file while there are none. */
 export function useDraft(file: ConfigFile) {
   const [draft, setDraft] = useState<Draft>(kept ?? { base: file, text: file.text });
   const dirty = draft.text !== draft.base.text;
@@ -71,7 +71,7 @@ export interface Checked {
 
 const PAUSE = 350;
 
-/** What the gateway says of a text, a moment after the last key. */
+/** Validates a text on the gateway, debounced. */
 export function useChecked(text: string): Checked | undefined {
   const [checked, setChecked] = useState<Checked>();
   useEffect(() => {

@@ -1,4 +1,4 @@
-// How the file was last read, and what runs here.
+// The last reload of the config file, and facts about the gateway.
 import { useState } from "react";
 import { call, Problem } from "../../api/client";
 import { stale, useRead } from "../../api/queries";
@@ -21,7 +21,9 @@ export function Reload() {
     setProblem(undefined);
     try {
       const attempt = await call<Attempt>("POST", "/api/reload");
-      say(attempt.outcome === "refused" ? "The file has mistakes" : `The file: ${attempt.outcome}`);
+      say(
+        attempt.outcome === "refused" ? "The config file has errors" : `Config ${attempt.outcome}`,
+      );
       stale("api", "v1");
     } catch (error) {
       setProblem(Problem.of(error));
@@ -36,22 +38,22 @@ export function Reload() {
         <>
           <AsCommand cli="tollgate reload" method="POST" path="/api/reload" />
           <button type="button" disabled={busy} onClick={() => void reload()}>
-            Read the file again
+            Reload config
           </button>
         </>
       }
     >
       <p className="help">
-        A saved file is taken by itself. Reading it again also reads the files that{" "}
-        <code>$&#123;file:…&#125;</code> names.
+        The file is reloaded automatically when it is saved. A manual reload also re-reads the files
+        referenced by <code>$&#123;file:…&#125;</code>.
       </p>
       {problem && <Failure error={problem} />}
       <Shown of={last}>
         {(data) => (
           <>
-            {data.last ? <LastReload of={data.last} /> : <p>Not read again since the start.</p>}
+            {data.last ? <LastReload of={data.last} /> : <p>Not reloaded since startup.</p>}
             <p className="quiet">
-              Since the start {data.applied} applied, {data.refused} refused.
+              Since startup: {data.applied} applied, {data.refused} refused.
             </p>
           </>
         )}
@@ -67,13 +69,13 @@ function LastReload(props: { of: Attempt }) {
       <p>
         <StateBadge state={of.outcome} /> <Ago time={of.at} />, by {of.by}
         {of.servers && of.servers.restarted.length > 0 && (
-          <>; started again: {of.servers.restarted.join(", ")}</>
+          <>; restarted: {of.servers.restarted.join(", ")}</>
         )}
       </p>
-      {of.error && <div className="note bad">{of.error}; the config from before goes on.</div>}
+      {of.error && <div className="note bad">{of.error}. The previous config stays active.</div>}
       {of.needs_restart && of.needs_restart.length > 0 && (
         <div className="note warn">
-          Counts when the gateway is started again: {of.needs_restart.join(", ")}
+          Takes effect after a gateway restart: {of.needs_restart.join(", ")}
         </div>
       )}
       <Mistakes of={of.report.diagnostics} />
@@ -93,8 +95,8 @@ export function About() {
             <Fact name="Listens on">{data.listen}</Fact>
             <Fact name="Environment">{data.environment}</Fact>
             <Fact name="Config">
-              {data.config.file ?? "built in"}
-              {data.config.good ? "" : ", with mistakes: the one from before runs"}
+              {data.config.file ?? "built-in defaults"}
+              {data.config.good ? "" : ", invalid: the previous config is active"}
             </Fact>
           </Facts>
         )}
@@ -102,14 +104,13 @@ export function About() {
       <p className="help">
         {secure ? (
           <>
-            You see this page over TLS. Clients trust the gateway if they trust its certificate;
-            with <code>tollgate serve --tls</code> that is <code>tls/ca.pem</code> in the data
-            directory.
+            Served over TLS. Clients have to trust the gateway's certificate: with{" "}
+            <code>tollgate serve --tls</code> it is <code>tls/ca.pem</code> in the data directory.
           </>
         ) : (
           <>
-            Plain HTTP: fine on this machine. From elsewhere use <code>tollgate serve --tls</code>,
-            or <code>tls:</code> in the config.
+            Served over plain HTTP, which is fine on this machine. For remote access use{" "}
+            <code>tollgate serve --tls</code> or <code>tls:</code> in the config.
           </>
         )}
       </p>

@@ -1,4 +1,4 @@
-// Asks for the tier of a text, again with every letter; only the latest answer counts.
+// Requests the tier of a text on every change; only the latest response is used.
 import { useEffect, useRef, useState } from "react";
 import { call, Problem } from "../../api/client";
 import type { Tier } from "../../api/types";
@@ -19,7 +19,7 @@ export interface Chosen {
   tools: string[];
 }
 
-/** `partial`: the text still grows, and the turn is not counted. */
+/** `partial`: the text is still being typed, and the turn is not counted. */
 export function bodyOf(asked: Asked, how: "partial" | "said"): Record<string, unknown> {
   const queue = Number(asked.queue);
   return {
@@ -32,7 +32,7 @@ export function bodyOf(asked: Asked, how: "partial" | "said"): Record<string, un
   };
 }
 
-/** Letters that come within this time are asked about together. */
+/** Debounce time. */
 const PAUSE_MS = 60;
 
 export function useTier(asked: Asked) {
@@ -61,7 +61,7 @@ export function useTier(asked: Asked) {
   const say = async () => {
     try {
       const answer = await ask(JSON.stringify(bodyOf(asked, "said")));
-      // Somebody may have typed on meanwhile, and have been answered.
+      // The user may have typed more meanwhile and got a newer response.
       if (latest.current === body) {
         setChosen(answer);
         setProblem(undefined);

@@ -1,4 +1,4 @@
-// The same words, said to each agent.
+// The tier of the same text for each agent.
 import { useEffect, useState } from "react";
 import type { Agent } from "../../api/types";
 import { Panel, TierBadge } from "../../kit/basics";
@@ -8,7 +8,7 @@ import { count } from "../../kit/words";
 import { narrow } from "../../route";
 import { type Asked, ask, bodyOf, type Chosen } from "./ask";
 
-/** More agents than this are not asked with every word. */
+/** Limit of agents that are requested on every change. */
 const MOST = 12;
 
 export function Compared(props: { agents: Agent[]; asked: Asked }) {
@@ -25,7 +25,7 @@ export function Compared(props: { agents: Agent[]; asked: Asked }) {
         try {
           return [name, await ask(JSON.stringify(body), controller.signal)];
         } catch {
-          // An agent that cannot be asked has no answer; its own page says why.
+          // The agent's own page shows the error.
           return undefined;
         }
       });
@@ -39,9 +39,9 @@ export function Compared(props: { agents: Agent[]; asked: Asked }) {
   }, [bodies]);
   if (props.agents.length < 2) return null;
   return (
-    <Panel title="The same for each agent">
+    <Panel title="Comparison by agent">
       <Table
-        label="The same for each agent"
+        label="Comparison by agent"
         rows={agents}
         id={(row) => row.name}
         columns={[
@@ -69,12 +69,12 @@ export function Compared(props: { agents: Agent[]; asked: Asked }) {
           },
           {
             id: "reason",
-            title: "Why",
+            title: "Reason",
             cell: (row) => visible(answers.get(row.name)?.reason ?? "–"),
           },
           {
             id: "tools",
-            title: "Sees",
+            title: "Visible",
             className: "number",
             cell: (row) => {
               const answer = answers.get(row.name);
@@ -85,7 +85,7 @@ export function Compared(props: { agents: Agent[]; asked: Asked }) {
       />
       {props.agents.length > MOST && (
         <p className="quiet">
-          The first {MOST} of {count(props.agents.length, "agent")}.
+          Showing the first {MOST} of {count(props.agents.length, "agent")}.
         </p>
       )}
     </Panel>

@@ -1,4 +1,4 @@
-// The tools that do not fit into a turn, with what keeps each of them out.
+// The tools hidden in a turn, each with the reason.
 import { query } from "../../api/client";
 import { useRead } from "../../api/queries";
 import type { Explained, Tier } from "../../api/types";
@@ -16,13 +16,13 @@ export function Hidden(props: { agent: string; tier: Tier | null }) {
   const hidden = (read.data?.tools ?? []).filter((it) => !it.visible);
   return (
     <Panel
-      title={read.data ? `Does not see ${count(hidden.length, "tool")}` : "Does not see"}
+      title={read.data ? count(hidden.length, "hidden tool") : "Hidden tools"}
       actions={<a href={to("agents", props.agent)}>All tools of this agent</a>}
     >
       <Shown of={read}>
         {() => (
           <>
-            <ul className="names" tabIndex={0} aria-label="Tools that are not seen">
+            <ul className="names" tabIndex={0} aria-label="Hidden tools">
               {hidden.slice(0, MOST).map((it) => (
                 <li key={`${it.server}/${it.tool}`}>
                   <a href={to("tools", it.server, it.tool)}>{visible(it.name)}</a>{" "}

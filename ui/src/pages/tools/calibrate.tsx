@@ -1,4 +1,4 @@
-// Measures one tool now, as far as it may be probed.
+// Measures the latency of one tool with probes.
 import { useState } from "react";
 import { Problem, send } from "../../api/client";
 import { stale } from "../../api/queries";
@@ -43,7 +43,7 @@ export function Calibrate(props: { tool: Tool }) {
     <button
       type="button"
       disabled={busy || !props.tool.online}
-      title="Calls it a few times, if it may be probed"
+      title="Measure latency with a few probe calls"
       onClick={() => void run()}
     >
       {step ? `Calibrating ${step.done} / ${step.total}` : busy ? "Calibrating…" : "Calibrate"}
@@ -56,10 +56,10 @@ function tell(steps: Step[]) {
   const left = steps.find((it) => it.why);
   if (probed.length > 0) {
     const slowest = Math.max(...probed.map((it) => it.took_ms ?? 0));
-    say(`${count(probed.length, "probe")}, the slowest ${ms(slowest)}`);
+    say(`${count(probed.length, "probe")}, slowest ${ms(slowest)}`);
   } else if (left?.why) {
     say(`Not probed: ${left.why}`, "bad");
   } else {
-    say("Nothing could be probed", "bad");
+    say("No probes could be run", "bad");
   }
 }

@@ -1,5 +1,5 @@
-// The parts of a result. Whatever a server sends is shown as text, or only named: pictures and
-// sounds of strangers are not drawn or played here.
+// The content parts of a result. Content is untrusted: texts are shown as plain text, and images and
+// audio only by type and size.
 import type { Outcome } from "../../api/types";
 import { Code, Json } from "../../kit/code";
 import { Foreign, SafeLink, visible } from "../../kit/foreign";
@@ -62,7 +62,7 @@ function Blob(props: { kind: string; type: string; data: string }) {
   return (
     <p>
       <span className="badge">{props.kind}</span>{" "}
-      <Foreign text={props.type || "of no type"} clip={100} />, {bytes(size)}
+      <Foreign text={props.type || "unknown type"} clip={100} />, {bytes(size)}
     </p>
   );
 }

@@ -1,5 +1,4 @@
-// One tool: try it, how quick it is and why it stands where it stands, what its server says of it,
-// and who may see it.
+// One tool: try it, latency and tier, definition, trust and visibility.
 import { useState } from "react";
 import { path } from "../../api/client";
 import { useRead } from "../../api/queries";
@@ -25,7 +24,7 @@ const TABS: { id: TabId; title: string }[] = [
   { id: "latency", title: "Latency and tier" },
   { id: "definition", title: "Definition" },
   { id: "trust", title: "Trust" },
-  { id: "seen", title: "Who sees it" },
+  { id: "seen", title: "Visibility" },
 ];
 
 export function ToolPage(props: { server: string; tool: string }) {
@@ -34,7 +33,7 @@ export function ToolPage(props: { server: string; tool: string }) {
   const { query } = useRoute();
   const chosen = TABS.find((tab) => tab.id === query.get("tab"))?.id ?? "try";
   const name = read.data?.name ?? props.tool;
-  // What was typed and what came of it stays while another tab is looked at.
+  // Keep the input and the result while another tab is shown.
   const [tried, setTried] = useState(false);
   if (chosen === "try" && !tried) setTried(true);
   return (
@@ -85,20 +84,20 @@ export function ToolPage(props: { server: string; tool: string }) {
 function Lead(props: { of: ToolDetail }) {
   const { offered, description } = props.of;
   const text = offered?.description ?? description;
-  return text ? <Foreign text={text} clip={260} /> : <>Its server says nothing of what it does.</>;
+  return text ? <Foreign text={text} clip={260} /> : <>No description.</>;
 }
 
-/** What a person has to look at before anything else. */
+/** Warnings that need attention first. */
 function Doubts(props: { of: ToolDetail }) {
   const { verdict, why, online, server } = props.of;
   if (verdict === "withheld" || verdict === "flagged") {
     return (
       <div className={`note ${verdict === "withheld" ? "bad" : "warn"}`} role="status">
         <span>
-          {verdict === "withheld" ? "Not served" : "Served, with doubts"}: {visible(why ?? "")}
+          {verdict === "withheld" ? "Not served" : "Served with warnings"}: {visible(why ?? "")}
         </span>
         <button type="button" onClick={() => narrow({ tab: "trust" })}>
-          Look at it
+          Review
         </button>
       </div>
     );
@@ -106,8 +105,8 @@ function Doubts(props: { of: ToolDetail }) {
   if (online) return null;
   return (
     <div className="note warn" role="status">
-      <span>Its server is not there, so it cannot be called.</span>
-      <a href={to("servers", server)}>See why</a>
+      <span>Server unavailable. This tool cannot be called.</span>
+      <a href={to("servers", server)}>View server</a>
     </div>
   );
 }
@@ -116,24 +115,24 @@ function Figures(props: { of: ToolDetail }) {
   const { tier, tier_reason, measured, badge, bimodal } = props.of;
   return (
     <div className="figures">
-      <Figure label="tier" value={<TierBadge tier={tier} />} note={visible(tier_reason)} />
+      <Figure label="Tier" value={<TierBadge tier={tier} />} note={visible(tier_reason)} />
       <Figure
-        label="state"
+        label="State"
         value={<StateBadge state={stateOf(props.of)} />}
         note={[badge && `badge: ${badge}`, bimodal && "bimodal"].filter(Boolean).join(", ")}
       />
       <Figure label="p50" value={ms(measured?.p50_ms)} />
       <Figure label="p99" value={ms(measured?.p99_ms)} />
       <Figure
-        label="failed"
+        label="Failed"
         value={measured ? percent(measured.error_rate) : "–"}
         tone={measured && measured.error_rate > 0.2 ? "bad" : ""}
         href={callsOf(props.of, "error")}
       />
       <Figure
-        label="calls that count"
+        label="Measured calls"
         value={measured ? measured.calls : 0}
-        note={measured ? `the last ${count(measured.calls, "call")}` : "not measured yet"}
+        note={measured ? `last ${count(measured.calls, "call")}` : "not measured yet"}
         href={callsOf(props.of)}
       />
     </div>

@@ -1,4 +1,4 @@
-// What the list is narrowed by; all of it stands in the address.
+// Filters of the tool list; their values are in the URL.
 import { useMemo } from "react";
 import { TIERS, type Tool } from "../../api/types";
 import { visible } from "../../kit/foreign";
@@ -16,7 +16,7 @@ export function Filters(props: { tools: Tool[]; wanted: Wanted }) {
       <input
         type="search"
         aria-label="Search tools"
-        placeholder="Name, server or what it does"
+        placeholder="Name, server or description"
         value={wanted.q}
         onChange={(event) => narrow({ q: event.target.value })}
       />
@@ -49,7 +49,7 @@ export function Filters(props: { tools: Tool[]; wanted: Wanted }) {
             narrow({ q: "", server: "", tier: "", health: "", verdict: "", online: "" })
           }
         >
-          Show all
+          Clear filters
         </button>
       )}
     </div>

@@ -1,4 +1,4 @@
-// What was too long for an answer, or came too late for it: page by page, behind its handle.
+// A stored result (truncated or late), read page by page through its handle.
 import { useState } from "react";
 import { path, query } from "../../api/client";
 import { useRead } from "../../api/queries";
@@ -25,26 +25,26 @@ export function Pages(props: { handle: string; pending: boolean }) {
   if (!open) {
     return (
       <button type="button" onClick={() => setOpen(true)}>
-        Read all of it
+        Show full result
       </button>
     );
   }
   return (
     <div className="kept">
-      <h3>All of it</h3>
+      <h3>Full result</h3>
       <Shown of={read}>
         {(kept) =>
           kept.status === "pending" ? (
-            <p>It still runs, for {ms(kept.since_ms)}. It shows here when it is done.</p>
+            <p>Still running ({ms(kept.since_ms)}). The result appears here when it is done.</p>
           ) : (
             <>
               <Code text={textOf(kept.data)} label={`page ${kept.page ?? page}`} wrap />
               <div className="bar">
                 <button type="button" disabled={page <= 1} onClick={() => setPage(page - 1)}>
-                  Back
+                  Previous{" "}
                 </button>
                 <span>
-                  page {kept.page ?? page} of {kept.pages ?? 1}
+                  Page {kept.page ?? page} of {kept.pages ?? 1}
                 </span>
                 <button
                   type="button"

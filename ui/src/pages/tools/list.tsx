@@ -1,4 +1,4 @@
-// All tools: servers first, tools inside; or all in one table that can be put in order.
+// The list of tools: grouped by server, or as a flat sortable table.
 import { type ReactNode, useCallback, useDeferredValue, useMemo, useState } from "react";
 import { useRead } from "../../api/queries";
 import { TIERS, type Tool } from "../../api/types";
@@ -14,7 +14,7 @@ import { callsOf } from "./links";
 import { grouped, isNarrowed, matching, type Row, rowOf, type ServerRow, wantedOf } from "./rows";
 import { stateOf } from "./state";
 
-/** Up to so many tools, all of them are shown at once. */
+/** Up to this many tools, all groups are expanded. */
 const FEW = 150;
 
 const NONE: ReadonlySet<string> = new Set();
@@ -27,7 +27,7 @@ export function ToolList() {
   return (
     <Page
       title="Tools"
-      lead="Everything that servers offer: how quick it is, which tier that puts it in, and whether it is served."
+      lead="All tools offered by servers, with latency, tier and state."
       actions={<AsCommand cli="tollgate tools" path="/api/tools" />}
     >
       <Shown of={read}>
@@ -51,7 +51,7 @@ function Found(props: { tools: Tool[]; wanted: ReturnType<typeof wantedOf>; flat
   );
   const narrowed = isNarrowed(props.wanted);
   const usual = narrowed || found.length <= FEW;
-  // Servers that somebody opened or closed; another search begins as usual.
+  // Servers toggled by the user; reset when the default changes with the search.
   const [turns, setTurns] = useState({ usual, servers: NONE });
   const turned = turns.usual === usual ? turns.servers : NONE;
   const rows = useMemo(
@@ -75,7 +75,7 @@ function Found(props: { tools: Tool[]; wanted: ReturnType<typeof wantedOf>; flat
   if (tools.length === 0) {
     return (
       <Empty>
-        No server offers a tool yet. <a href={to("servers")}>Add a server</a>.
+        No tools yet. <a href={to("servers")}>Add a server</a>.
       </Empty>
     );
   }
@@ -98,14 +98,14 @@ function Found(props: { tools: Tool[]; wanted: ReturnType<typeof wantedOf>; flat
           id={(row) => row.id}
           height={57}
           open={open}
-          empty="No tool is like that. Take a filter away."
+          empty="No matching tools. Clear a filter."
         />
       </div>
     </>
   );
 }
 
-/** Of a server's own row, the first cell says all. */
+/** Rows of servers have only the first two cells. */
 const of =
   (cell: (tool: Tool) => ReactNode) =>
   (row: Row): ReactNode =>
@@ -131,7 +131,7 @@ function columnsOf(flat: boolean, toggle: (group: ServerRow) => void): Column<Ro
     },
     {
       id: "tier",
-      title: "Tier, and why",
+      title: "Tier",
       className: "tool-tier",
       by: ordered((tool) => tool.tier),
       cell: (row) => (row.group ? <Tiers group={row.group} /> : <Why tool={row.tool} />),
@@ -152,11 +152,11 @@ function columnsOf(flat: boolean, toggle: (group: ServerRow) => void): Column<Ro
     },
     {
       id: "recent",
-      title: "Last calls",
+      title: "Recent calls",
       cell: of((tool) => (
         <Sparkline
           values={tool.recent}
-          label={`the last ${tool.recent.length} calls, up to ${ms(Math.max(...tool.recent))}`}
+          label={`last ${tool.recent.length} calls, at most ${ms(Math.max(...tool.recent))}`}
         />
       )),
     },
@@ -190,7 +190,7 @@ function ServerCell(props: { group: ServerRow; toggle: (group: ServerRow) => voi
       </button>
       <span className="quiet">{count(group.tools, "tool")}</span>
       {!group.online && <span className="badge bad">offline</span>}
-      {group.doubtful > 0 && <span className="badge warn">{group.doubtful} to look at</span>}
+      {group.doubtful > 0 && <span className="badge warn">{group.doubtful} to review</span>}
       <a href={to("servers", group.server)}>server</a>
     </span>
   );
@@ -232,7 +232,7 @@ function View(props: { flat: boolean }) {
         aria-pressed={flat}
         onClick={() => narrow({ view: "flat" })}
       >
-        In one list
+        Flat list
       </button>
     </span>
   );

@@ -1,4 +1,4 @@
-// What came of a call: as a model gets it, as it is spoken, and as the server said it.
+// The outcome of a call: as the model sees it, as spoken text, as content parts, and raw.
 import { useEffect, useState } from "react";
 import type { Outcome } from "../../api/types";
 import { Failure, StateBadge, Tabs } from "../../kit/basics";
@@ -21,7 +21,7 @@ export function OutcomeView(props: { run: Run; ceiling: number | undefined }) {
       {outcome && <Came outcome={outcome} ceiling={props.ceiling} />}
       {run.heard.length > 0 && (
         <>
-          <h3>Heard on the way</h3>
+          <h3>Events</h3>
           <ol className="heard">
             {run.heard.map((it, at) => (
               <li key={at}>
@@ -62,7 +62,7 @@ function Waiting(props: { run: Run; ceiling: number | undefined }) {
   );
 }
 
-/** The time that was spent against what the turn has. */
+/** The time used of the turn's budget. */
 function Spent(props: { took: number; ceiling: number | undefined }) {
   const { took, ceiling } = props;
   if (!ceiling) return null;
@@ -70,14 +70,14 @@ function Spent(props: { took: number; ceiling: number | undefined }) {
   return (
     <p className="spent">
       <meter
-        aria-label="Time spent of the tier's ceiling"
+        aria-label="Time used of the tier ceiling"
         min={0}
         max={ceiling}
         high={ceiling * 0.8}
         value={Math.min(took, ceiling)}
       />{" "}
       {ms(took)} of {ms(ceiling)}
-      {over && " (over)"}
+      {over && " (over ceiling)"}
     </p>
   );
 }
@@ -91,11 +91,9 @@ function Came(props: { outcome: Outcome; ceiling: number | undefined }) {
       <p className="outcome-head">
         <StateBadge state={outcome.status} />
         <span>{ms(outcome.duration_ms)}</span>
-        {outcome.cached && <span className="badge">kept answer</span>}
-        {outcome.truncated && <span className="badge warn">cut</span>}
-        {outcome.retryable && outcome.status !== "ok" && (
-          <span className="badge">may be tried again</span>
-        )}
+        {outcome.cached && <span className="badge">cached</span>}
+        {outcome.truncated && <span className="badge warn">truncated</span>}
+        {outcome.retryable && outcome.status !== "ok" && <span className="badge">retryable</span>}
       </p>
       <Spent took={outcome.duration_ms} ceiling={props.ceiling} />
       {outcome.retry_hint && <p>{visible(outcome.retry_hint)}</p>}
@@ -105,12 +103,12 @@ function Came(props: { outcome: Outcome; ceiling: number | undefined }) {
         </div>
       )}
       <Tabs<View>
-        label="Seen as"
+        label="View"
         chosen={view}
         choose={setView}
         tabs={[
-          { id: "model", title: "The model gets" },
-          { id: "ear", title: "The ear hears" },
+          { id: "model", title: "Model view" },
+          { id: "ear", title: "Spoken text" },
           { id: "content", title: "Content" },
           { id: "raw", title: "Raw" },
         ]}
@@ -142,7 +140,7 @@ function Model(props: { outcome: Outcome }) {
 
 function Ear(props: { speech: Outcome | undefined }) {
   const { speech } = props;
-  if (!speech) return <p className="quiet">Nothing is said.</p>;
+  if (!speech) return <p className="quiet">No spoken text.</p>;
   return (
     <>
       <blockquote className="ear">
@@ -150,7 +148,7 @@ function Ear(props: { speech: Outcome | undefined }) {
       </blockquote>
       {speech.truncated && (
         <p className="help">
-          It was cut: an ear gets 4,000 bytes. Speech templates make it shorter.
+          Truncated: spoken text is limited to 4,000 bytes. Speech templates make it shorter.
         </p>
       )}
       {speech.handle && <Pages handle={speech.handle} pending={false} />}

@@ -23,7 +23,7 @@ const TOOLS = [
   tool("web", "search", { online: false, health: "failing", category: "search" }),
 ];
 
-describe("which tools are shown", () => {
+describe("the rows of the tool list", () => {
   it.each([
     ["", "fs_read fs_write web_search"],
     ["q=file", "fs_read"],
@@ -39,7 +39,7 @@ describe("which tools are shown", () => {
     expect(found.map((it) => it.name).join(" ")).toBe(expected);
   });
 
-  it("stand below their servers, unless those are closed", () => {
+  it("are grouped by server, unless it is collapsed", () => {
     const rows = grouped(TOOLS, (server) => server === "fs");
     expect(rows.map((row) => row.id)).toEqual([
       "server fs",
@@ -58,7 +58,7 @@ describe("which tools are shown", () => {
     expect(rows[3]?.group).toMatchObject({ online: false, doubtful: 1 });
   });
 
-  it("five thousand are found in no time worth speaking of", () => {
+  it("scale to five thousand tools", () => {
     const many = Array.from({ length: 5000 }, (_, at) => tool(`s${at % 50}`, `t${at}`));
     const found = matching(many, wantedOf(new URLSearchParams("q=t49")));
     expect(found.length).toBe(111);

@@ -1,4 +1,4 @@
-// Which tools are shown, and under which server. Pure: the page and its tests call it.
+// Filters tools and groups them by server. Pure functions.
 import type { Tier, Tool } from "../../api/types";
 
 export interface Wanted {
@@ -35,7 +35,7 @@ export function isNarrowed(wanted: Wanted): boolean {
   return FILTERS.some((name) => wanted[name] !== "");
 }
 
-/** Every word has to be somewhere in what the tool is called or does. */
+/** Every word has to occur in the name, the title, the category or the description. */
 export function matching(tools: readonly Tool[], wanted: Wanted): Tool[] {
   const words = wanted.q.toLowerCase().split(/\s+/).filter(Boolean);
   return tools.filter((tool) => {
@@ -57,14 +57,14 @@ export interface ServerRow {
   tools: number;
   online: boolean;
   open: boolean;
-  /** How many of them somebody should look at. */
+  /** How many of its tools need review. */
   doubtful: number;
   tiers: Record<Tier, number>;
 }
 
 export type Row = { id: string; tool: Tool; group?: undefined } | { id: string; group: ServerRow };
 
-/** Tools below their servers, both by name; of a server that is closed only its own row. */
+/** Groups tools by server, sorted by name; collapsed servers have only their own row. */
 export function grouped(tools: readonly Tool[], isOpen: (server: string) => boolean): Row[] {
   const servers = new Map<string, Tool[]>();
   for (const tool of tools) {

@@ -1,4 +1,4 @@
-// One call of a tool, from what was entered to its outcome, with all that is heard on the way.
+// Executes one tool call and streams its progress, events and outcome.
 import { Problem, send } from "../../api/client";
 import { stale } from "../../api/queries";
 import { events } from "../../api/stream";
@@ -7,7 +7,7 @@ import { quoted } from "../../kit/code";
 
 export interface Order {
   name: string;
-  /** The exact JSON of the arguments. */
+  /** The arguments as exact JSON. */
   text: string;
   agent: string;
   tier: Tier | "";
@@ -23,16 +23,16 @@ export interface Progress {
 export interface Run {
   began: number;
   ended: boolean;
-  /** Whose ceiling counts. */
+  /** The tier whose ceiling applies. */
   tier: Tier | undefined;
   progress?: Progress;
-  /** What the server logged, and what would have been said to a caller who waits. */
+  /** Log messages of the server, and announcements for a waiting caller. */
   heard: { kind: string; text: string }[];
   outcome?: Outcome;
   problem?: Problem;
 }
 
-/** The body as it is sent: arguments go in byte by byte. */
+/** The request body; the arguments are inserted byte by byte. */
 export function bodyOf(order: Order): string {
   const wishes = [
     `"name": ${JSON.stringify(order.name)}`,
@@ -53,7 +53,7 @@ export function commandOf(order: Order): string {
   return words.join(" ");
 }
 
-/** Lines that are kept; a server may log without end. */
+/** Events that are kept; a server may log without limit. */
 const MOST_HEARD = 200;
 
 export async function runTool(
@@ -63,7 +63,7 @@ export async function runTool(
 ) {
   let run: Run = { began: Date.now(), ended: false, tier: order.counts, heard: [] };
   let waiting = false;
-  // However much is heard, the page is drawn at most once a frame.
+  // Render at most once per frame.
   const draw = () => {
     if (waiting) return;
     waiting = true;
@@ -76,7 +76,7 @@ export async function runTool(
     run = { ...run, ...more };
     draw();
   };
-  // At once: until it is shown as running, a second click would call a second time.
+  // Render at once: until the button is disabled, a second click would call again.
   show(run);
   try {
     const response = await ask(order, signal);
@@ -102,9 +102,9 @@ function ask(order: Order, signal: AbortSignal): Promise<Response> {
 }
 
 function endOf(error: unknown, signal: AbortSignal): Partial<Run> {
-  if (signal.aborted) return { problem: new Problem(0, "cancelled", "You cancelled the call.") };
+  if (signal.aborted) return { problem: new Problem(0, "cancelled", "Call cancelled.") };
   const problem = Problem.of(error);
-  // A call that was made too often is refused with its outcome.
+  // A rate-limited call is rejected with an outcome as its body.
   if (typeof problem.more.message === "string" && typeof problem.more.status === "string") {
     return { outcome: problem.more as unknown as Outcome };
   }

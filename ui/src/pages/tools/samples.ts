@@ -1,16 +1,16 @@
-// Samples of calls as the chart takes them. A logarithmic scale has no zero.
+// Latency samples as chart data. A logarithmic scale has no zero.
 import type uPlot from "uplot";
 import type { ToolDetail } from "../../api/types";
 
-/** Milliseconds; what is quicker is drawn here. */
+/** Milliseconds; faster calls are drawn at this value. */
 const LEAST = 0.01;
 
 type Ceilings = ToolDetail["ceilings"];
 type Samples = ToolDetail["samples"];
 
-/** By number of the call: those that were answered, those that failed, and the three ceilings. */
+/** Series by call number: succeeded, failed, and the three ceilings. */
 export function chartData(samples: Samples, ceilings: Ceilings): uPlot.AlignedData {
-  // A line needs two ends, also where there is one call.
+  // A line needs two points, even for a single call.
   const places = samples.length > 1 ? samples.map((_, at) => at + 1) : [1, 2];
   const took = (at: number, ok: boolean) => {
     const sample = samples[at];

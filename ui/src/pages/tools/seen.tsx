@@ -1,4 +1,4 @@
-// Who sees a tool: each agent in each tier, or what keeps it from them.
+// Visibility of a tool by agent and tier, or the reason why it is hidden.
 import { TIERS, type ToolDetail } from "../../api/types";
 import { Panel, TierBadge } from "../../kit/basics";
 import { visible } from "../../kit/foreign";
@@ -7,12 +7,12 @@ import { to } from "../../route";
 
 export function SeenTab(props: { tool: ToolDetail }) {
   return (
-    <Panel title="Who sees it">
+    <Panel title="Visibility by agent">
       <Table
-        label="Who sees it"
+        label="Visibility by agent"
         rows={props.tool.agents}
         id={(row) => row.agent}
-        empty="There is no agent in the config."
+        empty="No agents configured."
         columns={[
           {
             id: "agent",
@@ -27,7 +27,7 @@ export function SeenTab(props: { tool: ToolDetail }) {
         ]}
       />
       <p className="help">
-        In a turn of that tier. <a href={to("agents")}>Agents</a> shows the same for all tools of
+        Visibility in a turn of that tier. See <a href={to("agents")}>Agents</a> for all tools of
         one agent.
       </p>
     </Panel>
@@ -35,7 +35,7 @@ export function SeenTab(props: { tool: ToolDetail }) {
 }
 
 function Cell(props: { sees: boolean | string | undefined }) {
-  if (props.sees === true) return <span className="badge good">sees it</span>;
-  const why = typeof props.sees === "string" ? props.sees : "does not see it";
+  if (props.sees === true) return <span className="badge good">visible</span>;
+  const why = typeof props.sees === "string" ? props.sees : "hidden";
   return <span className="quiet">{visible(why)}</span>;
 }

@@ -1,4 +1,4 @@
-// Whether a definition is the one that somebody trusted; what changed, and the decision about it.
+// Trust of a tool's definition: pin, findings, changes and the decision.
 import { useState } from "react";
 import { call, Problem, path } from "../../api/client";
 import { stale } from "../../api/queries";
@@ -18,12 +18,12 @@ export function TrustTab(props: { tool: ToolDetail }) {
     <>
       <Panel title="Verdict" actions={tool.hash && <Decide tool={tool} hash={tool.hash} />}>
         <Facts>
-          <Fact name="Now">
+          <Fact name="Status">
             <StateBadge state={tool.verdict} /> {visible(tool.why ?? "")}
           </Fact>
-          <Fact name="Trusted since">{trustedBy(tool)}</Fact>
-          <Fact name="Offered now">
-            <code>{tool.hash ?? "nothing"}</code>
+          <Fact name="Trust">{trustedBy(tool)}</Fact>
+          <Fact name="Current hash">
+            <code>{tool.hash ?? "none"}</code>
           </Fact>
           {tool.pin && tool.pin.rejected.length > 0 && (
             <Fact name="Rejected">{count(tool.pin.rejected.length, "definition")}</Fact>
@@ -31,10 +31,10 @@ export function TrustTab(props: { tool: ToolDetail }) {
         </Facts>
       </Panel>
       {tool.findings.length > 0 && <Findings of={tool.findings} />}
-      <Panel title="What changed since it was trusted">
+      <Panel title="Changes since it was trusted">
         <Changes changes={tool.changes} />
       </Panel>
-      <Panel title="Definitions so far">
+      <Panel title="Definition history">
         <History tool={tool} />
       </Panel>
     </>
@@ -42,8 +42,8 @@ export function TrustTab(props: { tool: ToolDetail }) {
 }
 
 function trustedBy(tool: ToolDetail): string {
-  if (!tool.pin?.hash) return "nobody trusted a definition of it yet";
-  return tool.pin.by === "person" ? "a person accepted it" : "it was first seen";
+  if (!tool.pin?.hash) return "no trusted definition yet";
+  return tool.pin.by === "person" ? "accepted by an admin" : "trusted on first use";
 }
 
 function Decide(props: { tool: ToolDetail; hash: string }) {
@@ -54,11 +54,15 @@ function Decide(props: { tool: ToolDetail; hash: string }) {
     try {
       const address = `/api/tools${path(tool.server, tool.tool)}/${decision}`;
       await call("POST", address, { body: { hash } });
-      say(decision === "accept" ? "Accepted: it is served" : "Rejected: nobody sees it");
+      say(
+        decision === "accept"
+          ? "Definition accepted. The tool is served."
+          : "Definition rejected. The tool is hidden.",
+      );
     } catch (error) {
       const problem = Problem.of(error);
       if (problem.code === "other_definition") {
-        say("Its server says something else by now: look at it again before you decide", "bad");
+        say("The definition has changed again. Review it before you decide.", "bad");
       } else {
         complain(problem);
       }
@@ -74,12 +78,12 @@ function Decide(props: { tool: ToolDetail; hash: string }) {
           className={tool.verdict === "served" ? "" : "primary"}
           onClick={() => setAsked("accept")}
         >
-          Accept this definition
+          Accept definition{" "}
         </button>
       ) : null}
       {!rejected && (
         <button type="button" className="danger" onClick={() => setAsked("reject")}>
-          Reject it
+          Reject definition
         </button>
       )}
       {asked && (
@@ -91,8 +95,8 @@ function Decide(props: { tool: ToolDetail; hash: string }) {
         >
           <p>
             {asked === "accept"
-              ? "Agents see the tool as it is defined now. Anything else its server says later is held back again."
-              : "Agents do not see the tool while it is defined like this."}
+              ? "Agents see the tool with its current definition. Later changes are withheld until accepted."
+              : "The tool is hidden from agents while it has this definition."}
           </p>
           <p>
             <code>{hash}</code>
@@ -106,15 +110,15 @@ function Decide(props: { tool: ToolDetail; hash: string }) {
 
 function Findings(props: { of: Finding[] }) {
   return (
-    <Panel title="What looks wrong in it">
+    <Panel title="Findings">
       <Table
         label="Findings"
         rows={props.of.map((it, at) => ({ ...it, id: String(at) }))}
         id={(row) => row.id}
         columns={[
           { id: "kind", title: "Kind", cell: (row) => visible(row.kind) },
-          { id: "at", title: "Where", cell: (row) => <code>{visible(row.at)}</code> },
-          { id: "text", title: "What", cell: (row) => <Foreign text={row.text} clip={300} /> },
+          { id: "at", title: "Location", cell: (row) => <code>{visible(row.at)}</code> },
+          { id: "text", title: "Finding", cell: (row) => <Foreign text={row.text} clip={300} /> },
           {
             id: "excerpt",
             title: "Excerpt",
@@ -129,10 +133,10 @@ function Findings(props: { of: Finding[] }) {
 function History(props: { tool: ToolDetail }) {
   return (
     <Table
-      label="Definitions so far"
+      label="Definition history"
       rows={props.tool.history}
       id={(row) => row.hash}
-      empty="Nothing is kept of it: pins are off for its server."
+      empty="No history: pinning is disabled for this server."
       columns={[
         {
           id: "hash",
@@ -140,7 +144,7 @@ function History(props: { tool: ToolDetail }) {
           cell: (row) => (
             <code title={row.hash}>
               {row.hash.slice(0, 12)}
-              {row.hash === props.tool.hash && " (offered now)"}
+              {row.hash === props.tool.hash && " (current)"}
             </code>
           ),
         },

@@ -1,4 +1,4 @@
-// Calls the tool as an agent would, and shows what comes of it.
+// Runs the tool as an agent would, and shows the outcome.
 import { useEffect, useRef, useState } from "react";
 import { useRead } from "../../api/queries";
 import { type Agent, type Definition, TIERS, type Tier, type ToolDetail } from "../../api/types";
@@ -16,11 +16,11 @@ const NOBODY: readonly Agent[] = [];
 
 export function TryTab(props: { tool: ToolDetail }) {
   const { offered, hash } = props.tool;
-  // A definition that is read again is the same one until its hash says otherwise, and stays while
-  // its server is away for a moment; what was typed stays even if it changes.
+  // Keep the definition until its hash changes, even while the server is briefly unavailable. The
+  // input survives a change as well.
   const [kept, setKept] = useState({ offered, hash });
   if (offered && (!kept.offered || kept.hash !== hash)) setKept({ offered, hash });
-  if (!kept.offered) return <Empty>Its server is away: there is nothing to call.</Empty>;
+  if (!kept.offered) return <Empty>Server unavailable.</Empty>;
   return <Bench tool={props.tool} definition={kept.offered} />;
 }
 
@@ -34,7 +34,7 @@ function Bench(props: { tool: ToolDetail; definition: Definition }) {
   const [run, setRun] = useState<Run>();
   const [asked, setAsked] = useState(false);
   const abort = useRef<AbortController>(undefined);
-  // Whoever leaves does not wait for it any more.
+  // Cancel the call when the page is left.
   useEffect(() => () => abort.current?.abort(), []);
   const { text } = sendable(edit);
   const running = run !== undefined && !run.ended;
@@ -50,7 +50,7 @@ function Bench(props: { tool: ToolDetail; definition: Definition }) {
     abort.current = controller;
     await runTool({ ...order, counts }, controller.signal, setRun);
   };
-  // A server that says nothing is not asked about at every run, one that warns is.
+  // Confirm only if the server itself marks the tool as destructive; the default would ask every time.
   const warns = (tool.offered ?? definition).annotations?.destructiveHint === true;
   const ask = () => (tool.destructive && warns ? setAsked(true) : void start());
   const said =
@@ -83,7 +83,7 @@ function Bench(props: { tool: ToolDetail; definition: Definition }) {
               checked={fresh}
               onChange={(event) => setFresh(event.target.checked)}
             />{" "}
-            An answer that was not kept
+            Bypass cache
           </label>
           <div className="try-foot">
             <button type="submit" className="primary" disabled={!ready}>
@@ -102,19 +102,17 @@ function Bench(props: { tool: ToolDetail; definition: Definition }) {
         {run ? (
           <OutcomeView run={run} ceiling={run.tier && tool.ceilings[`${run.tier}_ms`]} />
         ) : (
-          <Empty>
-            What the model gets, what the ear hears and what the server said shows here.
-          </Empty>
+          <Empty>Run the tool to see its outcome.</Empty>
         )}
       </Panel>
       {asked && (
         <Confirm
           title={`Run ${visible(tool.name)}?`}
-          action="Run it"
+          action="Run"
           confirm={() => void start()}
           close={() => setAsked(false)}
         >
-          <p>Its server says that it destroys something. This is a real call.</p>
+          <p>The server marks this tool as destructive. This is a real call.</p>
         </Confirm>
       )}
     </div>
@@ -124,7 +122,7 @@ function Bench(props: { tool: ToolDetail; definition: Definition }) {
 function As(props: {
   tool: ToolDetail;
   agents: readonly Agent[];
-  /** Who asks, chosen or not. */
+  /** The selected agent, or the default one. */
   asks: Agent | undefined;
   agent: string;
   setAgent: (agent: string) => void;
@@ -133,14 +131,14 @@ function As(props: {
 }) {
   const { tool, agents, asks: chosen } = props;
   const usual = chosen?.budget_tier
-    ? `${chosen.budget_tier}, as the agent has it`
-    : "no budget, as the agent has it";
+    ? `${chosen.budget_tier} (agent default)`
+    : "no budget (agent default)";
   const sees = tool.agents.find((it) => it.agent === chosen?.name)?.tiers;
   const tier = props.tier || chosen?.budget_tier;
   const why = sees && tier ? sees[tier] : true;
   return (
     <div className="try-as">
-      <Field label="As agent">
+      <Field label="Run as agent">
         {(id) => (
           <select
             id={id}
@@ -158,7 +156,7 @@ function As(props: {
           </select>
         )}
       </Field>
-      <Field label="In tier">
+      <Field label="Tier">
         {(id) => (
           <select
             id={id}
@@ -176,7 +174,7 @@ function As(props: {
       </Field>
       {why !== true && (
         <p className="help try-why">
-          This agent does not see it in {tier}: {typeof why === "string" ? visible(why) : ""}
+          Hidden from this agent in {tier}: {typeof why === "string" ? visible(why) : ""}
         </p>
       )}
     </div>

@@ -1,4 +1,4 @@
-// Which agents are to see the tools of a new server. What no list lets in, nobody sees.
+// Selects the agents that get the tools of a new server. Tools in no agent's list are visible to none.
 import { useRead } from "../../../api/queries";
 import { Panel } from "../../../kit/basics";
 import { visible } from "../../../kit/foreign";
@@ -15,7 +15,7 @@ interface Choice {
   description: string;
 }
 
-/** The agents of the config file; without any, there is one that sees everything. */
+/** The agents of the config file. Without any, the built-in one sees all tools. */
 export function useAgents(): { all: Choice[]; usual: string[] } {
   const file = useRead<File>("/api/config?format=json").data;
   const { agents = {}, default_agent } = file?.config ?? {};
@@ -36,7 +36,7 @@ export function AgentChoice(props: {
   const toggled = (name: string) =>
     chosen.includes(name) ? chosen.filter((it) => it !== name) : [...chosen, name];
   return (
-    <Panel title="Who sees its tools">
+    <Panel title="Agent access">
       <ul className="tool-choice">
         {of.map((it) => (
           <li key={it.name}>
@@ -54,8 +54,8 @@ export function AgentChoice(props: {
       </ul>
       <p className="help">
         {chosen.length === 0
-          ? "No agent: it runs, and nobody can call it until an agent's list has its tools."
-          : "All its tools are put into the list of each agent chosen here."}
+          ? "No agent selected. The tools cannot be called until an agent's tool list includes them."
+          : "All its tools are added to the tool list of each selected agent."}
       </p>
     </Panel>
   );

@@ -1,4 +1,4 @@
-// A config often lists several servers: they are set up one after the other.
+// A client config may list several servers; they are set up one after the other.
 import type { Imported } from "../../../api/types";
 import { Empty, Panel } from "../../../kit/basics";
 import { Foreign } from "../../../kit/foreign";
@@ -21,7 +21,7 @@ export function Choose(props: {
         </button>
       }
     >
-      {of.servers.length === 0 && <Empty>There is no server in it that could be taken over.</Empty>}
+      {of.servers.length === 0 && <Empty>No importable servers found.</Empty>}
       <ul className="entries">
         {of.servers.map((it) => (
           <li key={it.name}>
@@ -32,7 +32,7 @@ export function Choose(props: {
               {props.added.includes(it.name) ? (
                 <span className="badge good">added</span>
               ) : (
-                it.clash && <span className="badge warn">there is one of this name</span>
+                it.clash && <span className="badge warn">name already in use</span>
               )}
               <button
                 type="button"
@@ -54,12 +54,12 @@ export function Choose(props: {
   );
 }
 
-/** What has no place here is said, not swallowed. */
+/** Settings without an equivalent are listed, not dropped silently. */
 export function Dropped(props: { of: Imported["dropped"] }) {
   if (props.of.length === 0) return null;
   return (
     <>
-      <h3>Not taken over</h3>
+      <h3>Not imported</h3>
       <ul className="kept">
         {props.of.map((it, at) => (
           <li key={at}>

@@ -1,10 +1,10 @@
-// biome-ignore-all lint/suspicious/noTemplateCurlyInString: so are references written
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: this is the syntax of references
 import { expect, test } from "vitest";
 import { begin, exports, forFile, forTrial, free, lift, missing, variables } from "./draft";
 
 const found = { name: "gh", keys: { command: "gh-mcp", env: { GITHUB_TOKEN: "it's secret" } } };
 
-test("a secret is tried with and saved without", () => {
+test("a secret is used for the test and not saved", () => {
   const draft = begin(found, []);
   expect(forTrial(draft)).toEqual(found.keys);
   expect(forFile(draft)).toEqual({ command: "gh-mcp", env: { GITHUB_TOKEN: "${GITHUB_TOKEN}" } });
@@ -12,13 +12,13 @@ test("a secret is tried with and saved without", () => {
   expect(exports(draft, "covered")).toBe("export GITHUB_TOKEN=••••••");
 });
 
-test("who wants it so has the secret in the config", () => {
+test("a secret is stored in the config on request", () => {
   const draft = { ...begin(found, []), places: { GITHUB_TOKEN: "config" as const } };
   expect(forFile(draft)).toEqual(found.keys);
   expect(exports(draft)).toBe("");
 });
 
-test("what is needed and no secret goes into the config, and is asked for", () => {
+test("a required setting that is no secret is stored in the config, and must be filled in", () => {
   const needs = [{ name: "REGION", description: "Where", secret: false }];
   const draft = begin({ name: "x", keys: { env: { REGION: "${REGION}" } }, needs }, []);
   expect(variables(draft)).toEqual([{ ...needs[0], place: "config" }]);
@@ -28,7 +28,7 @@ test("what is needed and no secret goes into the config, and is asked for", () =
   expect(forFile(filled)).toEqual({ env: { REGION: "eu" } });
 });
 
-test("a secret that is typed later is lifted out, too", () => {
+test("a secret that is typed later is extracted as well", () => {
   const draft = begin({ name: "x", keys: { url: "https://x" } }, []);
   const typed = lift({ ...draft, keys: { ...draft.keys, auth: { token: "abc" } } });
   expect(typed.keys).toEqual({ url: "https://x", auth: { token: "${X_TOKEN}" } });

@@ -1,5 +1,5 @@
-// A server on its way into the config. Its keys refer to secrets; what the secrets are, and where
-// they will stand, is kept beside.
+// A new server before it is saved. Its config references secrets; their values and where to store
+// them are held separately.
 import type { Keys } from "../../../api/types";
 import { quoted } from "../../../kit/code";
 import { filled, lifted, references, tidied } from "../keys";
@@ -15,7 +15,7 @@ export type Place = "environment" | "config";
 export interface Draft {
   name: string;
   keys: Keys;
-  /** Of variables; for the trial, and for those that go into the config. */
+  /** Values of variables, for the test and for those stored in the config. */
   values: Readonly<Record<string, string>>;
   places: Readonly<Record<string, Place>>;
   needs: readonly Need[];
@@ -25,7 +25,7 @@ export interface Draft {
 export interface Found {
   name: string;
   keys: Keys;
-  /** What stood in the source where references stand now. */
+  /** Plain values of the source that were replaced by references. */
   given?: Readonly<Record<string, string>>;
   needs?: readonly Need[];
   notes?: readonly string[];
@@ -43,14 +43,14 @@ export function begin(found: Found, taken: readonly string[]): Draft {
   };
 }
 
-/** A name that nobody has: `fs`, `fs2`, `fs3`. */
+/** A free name: `fs`, `fs2`, `fs3`. */
 export function free(name: string, taken: readonly string[]): string {
   let next = name;
   for (let number = 2; taken.includes(next); number += 1) next = `${name}${number}`;
   return next;
 }
 
-/** Everything that has to be known, in the order in which it stands. */
+/** All referenced variables, in order of appearance. */
 export function variables(draft: Draft): (Need & { place: Place })[] {
   return references(draft.keys).map((name) => {
     const said = draft.needs.find((it) => it.name === name);
@@ -60,19 +60,19 @@ export function variables(draft: Draft): (Need & { place: Place })[] {
   });
 }
 
-/** With all that is known written out: nothing of it is kept. */
+/** The config for the test, with all known values filled in. It is not stored. */
 export function forTrial(draft: Draft): Keys {
   return filled(tidied(draft.keys), draft.values);
 }
 
-/** As it is to stand in the config. */
+/** The config to save. */
 export function forFile(draft: Draft): Keys {
   const written = variables(draft).filter((it) => it.place === "config");
   const known = written.map((it) => [it.name, draft.values[it.name] ?? ""]);
   return filled(tidied(draft.keys), Object.fromEntries(known));
 }
 
-/** What to type before the gateway is started; covered, it can be looked at by anybody. */
+/** The shell lines that set the environment of the gateway; `covered` masks the values. */
 export function exports(draft: Draft, how: "plain" | "covered" = "plain"): string {
   const shown = (name: string) => {
     const value = draft.values[name];
@@ -85,14 +85,14 @@ export function exports(draft: Draft, how: "plain" | "covered" = "plain"): strin
     .join("\n");
 }
 
-/** Variables that go into the config and are not known. */
+/** Variables to be stored in the config that have no value yet. */
 export function missing(draft: Draft): string[] {
   return variables(draft)
     .filter((it) => it.place === "config" && !draft.values[it.name])
     .map((it) => it.name);
 }
 
-/** Secrets that were typed in plain become references. */
+/** Replaces secrets that were typed as plain text by references. */
 export function lift(draft: Draft): Draft {
   const { keys, values } = lifted(draft.name || "server", draft.keys);
   if (Object.keys(values).length === 0) return draft;

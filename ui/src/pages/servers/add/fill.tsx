@@ -1,5 +1,5 @@
-// Its name, how it is reached, and what it has to be told. Secrets stay out of the config unless
-// somebody wants them there.
+// The configure step: name, required settings and connection. Secrets stay out of the config unless
+// the user stores them there.
 import { useState } from "react";
 import type { Imported } from "../../../api/types";
 import { Field, Panel } from "../../../kit/basics";
@@ -27,7 +27,7 @@ export function Fill(props: {
   };
   const wrong =
     badName(draft.name) ??
-    (props.taken.includes(draft.name) ? "there is a server of this name" : undefined);
+    (props.taken.includes(draft.name) ? "A server with this name already exists" : undefined);
   const reach = kindOf(draft.keys) === "url" ? text(draft.keys, "url") : commandLine(draft.keys);
   const unknown = missing(draft);
   const ready = !wrong && reach.trim() !== "" && unknown.length === 0 && !typed.mistake;
@@ -39,7 +39,7 @@ export function Fill(props: {
         if (ready) props.next();
       }}
     >
-      <Panel title="What it is called">
+      <Panel title="Name">
         {draft.notes.map((note) => (
           <div key={note} className="note">
             <Foreign text={note} clip={400} />
@@ -48,7 +48,7 @@ export function Fill(props: {
         <Field
           label="Name"
           error={wrong}
-          help="Its tools are called after it, like files_read: short is good."
+          help="Prefix of its tools, e.g. files_read. Keep it short."
         >
           {(id) => (
             <input
@@ -63,7 +63,7 @@ export function Fill(props: {
         </Field>
       </Panel>
       <Secrets draft={draft} change={change} />
-      <Panel title="How it runs">
+      <Panel title="Connection">
         <KeysEditor
           typed={typed}
           tab={tab}
@@ -81,9 +81,9 @@ export function Fill(props: {
           Back
         </button>
         <button type="submit" className="primary" disabled={!ready}>
-          Try it
+          Test
         </button>
-        {unknown.length > 0 && <span className="quiet">Still needed: {unknown.join(", ")}</span>}
+        {unknown.length > 0 && <span className="quiet">Missing: {unknown.join(", ")}</span>}
       </div>
     </form>
   );
@@ -95,7 +95,7 @@ function Secrets(props: { draft: Draft; change: (draft: Draft) => void }) {
   if (all.length === 0) return null;
   const outside = all.some((it) => it.place === "environment");
   return (
-    <Panel title="What it has to be told">
+    <Panel title="Required settings">
       {all.map((it) => (
         <div key={it.name} className="secret">
           <Field
@@ -110,7 +110,7 @@ function Secrets(props: { draft: Draft; change: (draft: Draft) => void }) {
                 autoComplete="off"
                 spellCheck={false}
                 placeholder={
-                  it.place === "environment" ? "empty: as the gateway has it already" : ""
+                  it.place === "environment" ? "Empty: use the gateway's environment" : ""
                 }
                 value={draft.values[it.name] ?? ""}
                 onChange={(event) =>
@@ -119,7 +119,7 @@ function Secrets(props: { draft: Draft; change: (draft: Draft) => void }) {
               />
             )}
           </Field>
-          <Field label={`Where ${it.name} is kept`}>
+          <Field label={`Store ${it.name} in`}>
             {(id) => (
               <select
                 id={id}
@@ -129,8 +129,8 @@ function Secrets(props: { draft: Draft; change: (draft: Draft) => void }) {
                   change({ ...draft, places: { ...draft.places, [it.name]: place } });
                 }}
               >
-                <option value="environment">in the gateway's environment</option>
-                <option value="config">in the config file</option>
+                <option value="environment">Gateway environment</option>
+                <option value="config">Config file</option>
               </select>
             )}
           </Field>
@@ -139,8 +139,8 @@ function Secrets(props: { draft: Draft; change: (draft: Draft) => void }) {
       {outside && (
         <>
           <p className="help">
-            The config will only refer to {all.length === 1 ? "it" : "them"}. Have this in the
-            environment that the gateway is started from:
+            The config only references {all.length === 1 ? "this variable" : "these variables"}. Set{" "}
+            {all.length === 1 ? "it" : "them"} in the environment that the gateway is started from:
           </p>
           <Exports of={draft} />
         </>

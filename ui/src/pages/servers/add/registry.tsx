@@ -1,4 +1,4 @@
-// Servers that others published. Names and words are theirs, and shown as text.
+// Search in the MCP registry. Its content is untrusted and shown as plain text.
 import { useInfiniteQuery } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { get, Problem, query } from "../../../api/client";
@@ -37,23 +37,22 @@ export function RegistrySearch(props: { take: (found: Found) => void }) {
           type="search"
           className="wide"
           aria-label="Search the registry"
-          placeholder="What should it do, or its name"
+          placeholder="Name or description"
           value={typed}
           onChange={(event) => setTyped(event.target.value)}
         />
-        <span className="help">The gateway asks the registry; nothing is installed yet.</span>
+        <span className="help">Searched through the gateway. Nothing is installed yet.</span>
       </div>
       {found.error && (
         <>
           <Failure error={Problem.of(found.error)} again={() => void found.refetch()} />
           <p className="help">
-            Without the internet nothing is found here; pasting a command or an address works all
-            the same.
+            The registry needs internet access. You can still paste a command or URL.
           </p>
         </>
       )}
       {found.isPending && !found.error && <Loading />}
-      {found.data && entries.length === 0 && <Empty>The registry knows nothing of that.</Empty>}
+      {found.data && entries.length === 0 && <Empty>No matching servers.</Empty>}
       <ul className="entries">
         {entries.map((it) => (
           <li key={`${it.name} ${it.version}`}>
@@ -67,7 +66,7 @@ export function RegistrySearch(props: { take: (found: Found) => void }) {
           disabled={found.isFetchingNextPage}
           onClick={() => void found.fetchNextPage()}
         >
-          {found.isFetchingNextPage ? "Looking…" : "More"}
+          {found.isFetchingNextPage ? "Loading…" : "Load more"}
         </button>
       )}
     </>
@@ -97,7 +96,7 @@ function One(props: { of: Entry; take: (found: Found) => void }) {
         <Foreign text={of.description} clip={300} />
       </p>
       {of.choices.length === 0 && (
-        <p className="quiet">It cannot be run from here: no package and no address is given.</p>
+        <p className="quiet">Not installable: no package or URL listed.</p>
       )}
       <ul className="choices">
         {of.choices.map((choice, at) => (
@@ -113,7 +112,7 @@ function One(props: { of: Entry; take: (found: Found) => void }) {
               <Foreign text={shown(choice)} clip={160} />
             </code>
             {choice.needs.length > 0 && (
-              <span className="quiet">needs {choice.needs.map((it) => it.name).join(", ")}</span>
+              <span className="quiet">requires {choice.needs.map((it) => it.name).join(", ")}</span>
             )}
           </li>
         ))}
@@ -126,7 +125,7 @@ function shown(choice: Choice): string {
   return commandLine(choice.server) || text(choice.server, "url") || choice.label;
 }
 
-/** `io.github.someone/server-name` is called `server-name`. */
+/** Names `io.github.someone/server-name` `server-name`. */
 function taken(of: Entry, choice: Choice): Found {
   const last = of.name.split("/").at(-1) ?? of.name;
   const plain = last.replace(/[^A-Za-z0-9_-]+/g, "-").replace(/^[^A-Za-z]+|-+$/g, "");

@@ -1,4 +1,4 @@
-// The server is started aside; what it offers is chosen from, and then it goes into the config.
+// The last steps: test the server, select tools and agents, save.
 import { type ReactNode, useEffect, useMemo, useState } from "react";
 import { type Problem, query } from "../../../api/client";
 import { useRead } from "../../../api/queries";
@@ -34,7 +34,7 @@ export function TryAndSave(props: {
   const keys = useMemo(() => allowed(forFile(draft), report, refused), [draft, report, refused]);
   return (
     <>
-      <Panel title={`Trying ${draft.name}`}>
+      <Panel title={`Testing ${draft.name}`}>
         <TrialView of={tried} stop={stop} again={again} />
       </Panel>
       {report?.ok && <ToolChoice of={report.tools} refused={refused} change={setRefused} />}
@@ -44,7 +44,7 @@ export function TryAndSave(props: {
           Back
         </button>
         <button type="button" disabled={tried.running} onClick={again}>
-          Try again
+          Test again
         </button>
         <button
           type="button"
@@ -52,7 +52,7 @@ export function TryAndSave(props: {
           disabled={tried.running}
           onClick={() => setOpen(true)}
         >
-          {report?.ok ? "Look at the changes…" : "Save it anyway…"}
+          {report?.ok ? "Review changes…" : "Save anyway…"}
         </button>
       </div>
       {open && (
@@ -89,7 +89,7 @@ function Save(props: {
   );
   return (
     <Review
-      title={`What is written for ${props.name}`}
+      title={`Add ${props.name}`}
       action="Save"
       wish={wish}
       close={props.close}
@@ -99,14 +99,14 @@ function Save(props: {
   );
 }
 
-/** Those that were not refused; all of them, also those to come, where none was. */
+/** Sets the allowlist to the selected tools; without a deselected one all tools are allowed. */
 export function allowed(keys: Keys, report: Trial | undefined, refused: ReadonlySet<string>): Keys {
   if (!report || refused.size === 0) return keys;
   const names = report.tools.map((it) => it.name).filter((it) => !refused.has(it));
   return names.length === 0 ? put(keys, ["deny"], ["*"]) : put(keys, ["allow"], names);
 }
 
-/** A reference to what the gateway does not have: it is said how to go on. */
+/** Help for references to variables that are not set in the gateway's environment. */
 function Unset(props: { of: Problem; draft: Draft; change: (draft: Draft) => void }) {
   const { draft, change } = props;
   const errors = (props.of.more.errors ?? []) as Mistake[];
@@ -120,15 +120,15 @@ function Unset(props: { of: Problem; draft: Draft; change: (draft: Draft) => voi
   return (
     <>
       <p>
-        The gateway was started without {names.join(", ")}. Stop it, type this where you start it,
-        start it again, and add the server then:
+        Not set in the gateway's environment: {names.join(", ")}. Stop the gateway, run this in its
+        shell, start it again and add the server:
       </p>
       <Exports of={draft} />
       {known && (
         <p className="bar">
-          <span>Or, if the config file is yours alone:</span>
+          <span>Or, if only you can read the config file:</span>
           <button type="button" onClick={inConfig}>
-            Write it into the config instead
+            Store in the config instead
           </button>
         </p>
       )}
@@ -152,7 +152,9 @@ function ToolChoice(props: {
   };
   const names = shown.map((it) => it.name);
   if (of.length === 0) {
-    return <div className="note">It offers no tools. It may offer prompts or resources.</div>;
+    return (
+      <div className="note">This server offers no tools. It may offer prompts or resources.</div>
+    );
   }
   return (
     <Panel
@@ -162,7 +164,7 @@ function ToolChoice(props: {
           <input
             type="search"
             aria-label="Filter tools"
-            placeholder="Name or words"
+            placeholder="Name or description"
             value={filter}
             onChange={(event) => setFilter(event.target.value)}
           />
@@ -196,8 +198,8 @@ function ToolChoice(props: {
       </ul>
       <p className="help">
         {refused.size === 0
-          ? "All of them, also those that it will offer later."
-          : "Only those chosen here; new ones have to be allowed first."}
+          ? "All tools are allowed, including future ones."
+          : "Only the selected tools are allowed. New tools have to be allowed first."}
       </p>
     </Panel>
   );
@@ -207,14 +209,14 @@ export function Done(props: { name: string; more: number; next: () => void }) {
   const { name } = props;
   const server = useRead<ServerDetail>(`/api/servers/${encodeURIComponent(name)}`, 1000).data;
   return (
-    <Panel title={`${name} is in the config`}>
+    <Panel title={`${name} added`}>
       <p className="standing" role="status">
         {server ? (
           <>
             <StateBadge state={server.state} /> {server.reason}, {count(server.tools, "tool")}
           </>
         ) : (
-          "It starts…"
+          "Starting…"
         )}
       </p>
       <div className="bar">
@@ -225,10 +227,10 @@ export function Done(props: { name: string; more: number; next: () => void }) {
           Connect a client
         </a>
         <a className="button" href={to("servers", name)}>
-          See the server
+          View server
         </a>
         <button type="button" onClick={props.next}>
-          {props.more > 0 ? `Set up the next (${props.more} left)` : "Add another"}
+          {props.more > 0 ? `Set up next (${props.more} left)` : "Add another"}
         </button>
       </div>
     </Panel>

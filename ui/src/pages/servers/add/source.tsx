@@ -1,4 +1,4 @@
-// Where a new server comes from: whatever somebody has at hand, or the registry.
+// The source of a new server: pasted text, or the registry.
 import { useState } from "react";
 import { Problem, post } from "../../../api/client";
 import type { Imported } from "../../../api/types";
@@ -8,10 +8,10 @@ import type { Found } from "./draft";
 import { RegistrySearch } from "./registry";
 
 const EXAMPLES: readonly { title: string; text: string }[] = [
-  { title: "a command", text: "npx -y @modelcontextprotocol/server-everything@2026.8.31" },
-  { title: "an address", text: "https://mcp.example.com/mcp" },
+  { title: "Command", text: "npx -y @modelcontextprotocol/server-everything@2026.8.31" },
+  { title: "URL", text: "https://mcp.example.com/mcp" },
   {
-    title: "a client's config",
+    title: "Client config",
     text: `{
   "mcpServers": {
     "files": { "command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem@2026.8.31", "/tmp"] }
@@ -28,10 +28,10 @@ export function Source(props: { read: (found: Imported) => void; take: (found: F
   return (
     <Panel>
       <Tabs
-        label="Where it comes from"
+        label="Source"
         tabs={[
-          { id: "paste", title: "Paste what you have" },
-          { id: "registry", title: "Search the MCP registry" },
+          { id: "paste", title: "Paste" },
+          { id: "registry", title: "MCP registry" },
         ]}
         chosen={tab}
         choose={(next) => narrow({ add: next })}
@@ -64,8 +64,8 @@ function Paste(props: { read: (found: Imported) => void }) {
       }}
     >
       <Field
-        label="A command, an address, or the config of any MCP client"
-        help="From a README, from Claude, Cursor, VS Code, Codex, Gemini, Zed, Goose… JSON, TOML or YAML. Nothing is started or saved yet."
+        label="Command, URL or MCP client config"
+        help="From a README, or from Claude, Cursor, VS Code, Codex, Gemini, Zed, Goose… (JSON, TOML or YAML). Nothing is started or saved yet."
       >
         {(id) => (
           <textarea
@@ -91,7 +91,7 @@ function Paste(props: { read: (found: Imported) => void }) {
         <button type="submit" className="primary" disabled={busy || !text.trim()}>
           {busy ? "Reading…" : "Continue"}
         </button>
-        <span className="quiet">Such as</span>
+        <span className="quiet">Examples:</span>
         {EXAMPLES.map((it) => (
           <button key={it.title} type="button" className="chip" onClick={() => setText(it.text)}>
             {it.title}
