@@ -1,17 +1,17 @@
 // The shell around every page: menu, search, shortcuts and toasts.
 import { Suspense, useEffect, useState } from "react";
 import { useConnected } from "./api/events";
-import { useHappenings, useRead } from "./api/queries";
+import { useLiveUpdates, useRead } from "./api/queries";
 import type { Overview } from "./api/types";
-import { Boundary } from "./boundary";
+import { ErrorBoundary } from "./error-boundary";
 import { Loading } from "./kit/basics";
 import { Dialog } from "./kit/dialog";
-import { applyTheme, type Theme, theme } from "./kit/theme";
+import { applyTheme, storedTheme, type Theme } from "./kit/theme";
 import { Toasts } from "./kit/toast";
 import { GROUPS, PAGES } from "./pages";
-import { go, to, useRoute } from "./route";
+import { navigate, to, useRoute } from "./route";
 import { Search } from "./search";
-import { leave, Session, useLogin } from "./session";
+import { logOut, Session, useLogin } from "./session";
 
 export function App() {
   return (
@@ -23,11 +23,11 @@ export function App() {
 }
 
 function Shell() {
-  useHappenings();
+  useLiveUpdates();
   const route = useRoute();
   const [help, setHelp] = useState(false);
-  useKeys(() => setHelp(true));
-  const shown = PAGES.find((page) => page.id === route.page);
+  useShortcuts(() => setHelp(true));
+  const page = PAGES.find((page) => page.id === route.page);
   // Start at the top of a newly opened page. The braces matter: `scrollTo` may return a promise, and
   // an effect must not return one.
   // biome-ignore lint/correctness/useExhaustiveDependencies: when the page changes
@@ -45,12 +45,12 @@ function Shell() {
       </button>
       <Menu chosen={route.page} help={() => setHelp(true)} />
       <div className="stage">
-        <Lost />
-        <Boundary key={route.page}>
-          <Suspense fallback={<Loading />}>{shown ? <shown.view /> : <Nowhere />}</Suspense>
-        </Boundary>
+        <ConnectionLost />
+        <ErrorBoundary key={route.page}>
+          <Suspense fallback={<Loading />}>{page ? <page.view /> : <NotFound />}</Suspense>
+        </ErrorBoundary>
       </div>
-      {help && <Help close={() => setHelp(false)} />}
+      {help && <ShortcutsDialog close={() => setHelp(false)} />}
     </div>
   );
 }
@@ -84,14 +84,14 @@ function Menu(props: { chosen: string; help: () => void }) {
           </div>
         ))}
       </nav>
-      <Foot version={overview?.version} help={props.help} />
+      <MenuFooter version={overview?.version} help={props.help} />
     </aside>
   );
 }
 
-function Foot(props: { version?: string; help: () => void }) {
+function MenuFooter(props: { version?: string; help: () => void }) {
   const login = useLogin();
-  const [chosen, choose] = useState<Theme>(theme());
+  const [chosen, choose] = useState<Theme>(storedTheme());
   return (
     <footer className="menu-foot">
       <label>
@@ -112,7 +112,7 @@ function Foot(props: { version?: string; help: () => void }) {
       <div>
         <span title="Logged in as">{login.principal}</span>{" "}
         {login.csrf && (
-          <button type="button" className="plain" onClick={() => void leave()}>
+          <button type="button" className="plain" onClick={() => void logOut()}>
             Log out
           </button>
         )}
@@ -128,7 +128,7 @@ function Foot(props: { version?: string; help: () => void }) {
 }
 
 /** Without the event stream the figures on the page are out of date. */
-function Lost() {
+function ConnectionLost() {
   if (useConnected()) return null;
   return (
     <div className="note warn" role="status">
@@ -137,7 +137,7 @@ function Lost() {
   );
 }
 
-function Nowhere() {
+function NotFound() {
   return (
     <main className="page" id="content">
       <h1>Page not found</h1>
@@ -148,7 +148,7 @@ function Nowhere() {
   );
 }
 
-function Help(props: { close: () => void }) {
+function ShortcutsDialog(props: { close: () => void }) {
   return (
     <Dialog title="Keyboard shortcuts" close={props.close}>
       <table className="keys">
@@ -179,11 +179,11 @@ function Help(props: { close: () => void }) {
   );
 }
 
-function useKeys(help: () => void) {
+function useShortcuts(showHelp: () => void) {
   // biome-ignore lint/correctness/useExhaustiveDependencies: `help` only opens a dialog
   useEffect(() => {
-    let began = 0;
-    const pressed = (event: KeyboardEvent) => {
+    let prefixAt = 0;
+    const handleKey = (event: KeyboardEvent) => {
       const target = event.target as HTMLElement;
       const typing = target.matches("input, textarea, select, [contenteditable]");
       if (
@@ -199,16 +199,16 @@ function useKeys(help: () => void) {
         event.preventDefault();
         document.getElementById("search")?.focus();
       } else if (event.key === "?") {
-        help();
+        showHelp();
       } else if (event.key === "g") {
-        began = Date.now();
-      } else if (Date.now() - began < 1500) {
-        began = 0;
+        prefixAt = Date.now();
+      } else if (Date.now() - prefixAt < 1500) {
+        prefixAt = 0;
         const page = PAGES.find((it) => it.key === event.key);
-        if (page) go(to(page.id));
+        if (page) navigate(to(page.id));
       }
     };
-    addEventListener("keydown", pressed);
-    return () => removeEventListener("keydown", pressed);
+    addEventListener("keydown", handleKey);
+    return () => removeEventListener("keydown", handleKey);
   }, []);
 }

@@ -9,17 +9,17 @@ export interface Route {
   query: URLSearchParams;
 }
 
-function read(): Route {
+function readRoute(): Route {
   return parse(location.hash);
 }
 
 export function parse(hash: string): Route {
   const [path = "", search = ""] = hash.replace(/^#\/?/, "").split("?", 2);
-  const [page = "", ...parts] = path.split("/").map(decoded);
+  const [page = "", ...parts] = path.split("/").map(decodePart);
   return { page, parts: parts.filter(Boolean), query: new URLSearchParams(search) };
 }
 
-function decoded(part: string): string {
+function decodePart(part: string): string {
   try {
     return decodeURIComponent(part);
   } catch {
@@ -27,16 +27,16 @@ function decoded(part: string): string {
   }
 }
 
-let known = { hash: location.hash, route: read() };
+let cached = { hash: location.hash, route: readRoute() };
 
 function current(): Route {
-  if (known.hash !== location.hash) known = { hash: location.hash, route: read() };
-  return known.route;
+  if (cached.hash !== location.hash) cached = { hash: location.hash, route: readRoute() };
+  return cached.route;
 }
 
-function subscribe(changed: () => void) {
-  addEventListener("hashchange", changed);
-  return () => removeEventListener("hashchange", changed);
+function subscribe(listener: () => void) {
+  addEventListener("hashchange", listener);
+  return () => removeEventListener("hashchange", listener);
 }
 
 export function useRoute(): Route {
@@ -48,12 +48,12 @@ export function to(page: string, ...parts: string[]): string {
   return `#/${[page, ...parts].map(encodeURIComponent).join("/")}`;
 }
 
-export function go(href: string) {
+export function navigate(href: string) {
   location.hash = href;
 }
 
 /** Changes the query of the current page without a new history entry. */
-export function narrow(values: Record<string, string | undefined>) {
+export function setQuery(values: Record<string, string | undefined>) {
   const route = current();
   const query = new URLSearchParams(route.query);
   for (const [name, value] of Object.entries(values)) {

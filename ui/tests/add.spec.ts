@@ -74,7 +74,7 @@ test("a newcomer pastes a command, tries it, chooses tools and has them", async 
   expect(gateway.config()).not.toContain("every");
   await page.getByRole("button", { name: "Save", exact: true }).click();
   await expect(page.getByRole("heading", { name: "every added" })).toBeVisible();
-  await expect(page.locator(".standing")).toContainText("ready", { timeout: 30_000 });
+  await expect(page.locator(".server-status")).toContainText("ready", { timeout: 30_000 });
   expect(gateway.config()).toContain("# mine");
   expect(gateway.config()).toContain(`allow: ["echo"]`);
   const { tools } = await gateway.ask<{ tools: { name: string }[] }>("GET", "/v1/tools");

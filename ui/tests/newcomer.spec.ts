@@ -56,7 +56,7 @@ test("a newcomer adds a server, tries a tool, sees its tier, connects a client a
   await page.getByRole("button", { name: "Review changes…" }).click();
   await expect(page.getByRole("region", { name: "changes" })).toContainText("demo_*");
   await page.getByRole("button", { name: "Save", exact: true }).click();
-  await expect(page.locator(".standing")).toContainText("ready", { timeout: 30_000 });
+  await expect(page.locator(".server-status")).toContainText("ready", { timeout: 30_000 });
 
   // One of its tools.
   await page.getByRole("link", { name: "Try its tools" }).click();

@@ -23,7 +23,7 @@ test.afterEach(async ({ page }) => {
   await gateway.stop();
 });
 
-const state = (page: Page) => page.locator(".standing");
+const state = (page: Page) => page.locator(".server-status");
 const file = () => join(gateway.directory, "tollgate.yaml");
 
 test("each server has a row with its state and why", async ({ page }) => {

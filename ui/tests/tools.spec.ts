@@ -266,7 +266,7 @@ for (const route of [
   "tools/odd/slow?tab=latency",
   "tools/odd/every_kind?tab=definition",
   "tools/odd/turncoat?tab=trust",
-  "tools/odd/slow?tab=seen",
+  "tools/odd/slow?tab=visibility",
 ]) {
   test(`${route} can be used by everybody`, async ({ page }) => {
     await gateway.open(page, route);

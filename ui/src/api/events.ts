@@ -3,11 +3,11 @@
 // may be hundreds per second. Browsers allow six connections per origin for all tabs, so a hidden
 // tab closes its own.
 import { useEffect, useRef, useState } from "react";
-import { address } from "./client";
+import { absoluteUrl } from "./client";
 
 type Handler = (data: unknown) => void;
 
-export class Stream {
+export class EventStream {
   private source: EventSource | undefined;
   private readonly handlers = new Map<string, Set<Handler>>();
   private readonly watchers = new Set<(open: boolean) => void>();
@@ -15,12 +15,12 @@ export class Stream {
   constructor(private readonly path: string) {}
 
   listen(name: string, handler: Handler): () => void {
-    const known = this.handlers.get(name) ?? new Set();
-    this.handlers.set(name, known.add(handler));
+    const handlers = this.handlers.get(name) ?? new Set();
+    this.handlers.set(name, handlers.add(handler));
     this.open();
     this.attach(name);
     return () => {
-      known.delete(handler);
+      handlers.delete(handler);
       this.closeIfUnused();
     };
   }
@@ -35,32 +35,32 @@ export class Stream {
     };
   }
 
-  private heeded = false;
+  private watchesVisibility = false;
 
   /** Follows the visibility of the tab, from the first listener on. */
-  private heed() {
-    if (this.heeded) return;
-    this.heeded = true;
+  private watchVisibility() {
+    if (this.watchesVisibility) return;
+    this.watchesVisibility = true;
     document.addEventListener("visibilitychange", () => {
       if (!document.hidden) return this.reopen();
       this.close();
       // Closed on purpose, so not reported as a lost connection.
-      this.tell(true);
+      this.notifyWatchers(true);
     });
   }
 
   private open() {
-    this.heed();
+    this.watchVisibility();
     if (document.hidden) return;
     if (this.source && this.source.readyState !== EventSource.CLOSED) return;
-    this.source = new EventSource(address(this.path));
+    this.source = new EventSource(absoluteUrl(this.path));
     this.source.onopen = () => {
-      this.tell(true);
+      this.notifyWatchers(true);
       // Events from before are not replayed; listeners of `opened` have to read again.
       for (const handler of this.handlers.get("opened") ?? []) handler(undefined);
     };
     this.source.onerror = () => {
-      this.tell(false);
+      this.notifyWatchers(false);
       // An HTTP error closes the source for good; the gateway may come back.
       if (this.source?.readyState === EventSource.CLOSED) setTimeout(() => this.reopen(), 3000);
     };
@@ -83,12 +83,14 @@ export class Stream {
     });
   }
 
-  private tell(open: boolean) {
+  private notifyWatchers(open: boolean) {
     for (const watcher of this.watchers) watcher(open);
   }
 
   private isUsed(): boolean {
-    return this.watchers.size > 0 || [...this.handlers.values()].some((known) => known.size > 0);
+    return (
+      this.watchers.size > 0 || [...this.handlers.values()].some((handlers) => handlers.size > 0)
+    );
   }
 
   private closeIfUnused() {
@@ -105,40 +107,40 @@ export class Stream {
   }
 }
 
-const happenings = new Stream("/api/events");
-const calls = new Stream("/api/events?calls=true");
+const gatewayEvents = new EventStream("/api/events");
+const callEvents = new EventStream("/api/events?calls=true");
 
 /** Handles events of these names while mounted; `opened` comes each time the stream opens. */
 export function useEvents<T>(names: readonly string[], handler: (data: T, name: string) => void) {
   const latest = useRef(handler);
   latest.current = handler;
-  const listed = names.join(" ");
+  const joinedNames = names.join(" ");
   useEffect(() => {
-    const wanted = listed.split(" ");
-    const stream = wanted.some((name) => name.startsWith("call_")) ? calls : happenings;
-    const leave = wanted.map((name) =>
+    const eventNames = joinedNames.split(" ");
+    const stream = eventNames.some((name) => name.startsWith("call_")) ? callEvents : gatewayEvents;
+    const stops = eventNames.map((name) =>
       stream.listen(name, (data) => latest.current(data as T, name)),
     );
     return () => {
-      for (const leaving of leave) leaving();
+      for (const stop of stops) stop();
     };
-  }, [listed]);
+  }, [joinedNames]);
 }
 
 /** Whether the event stream is connected. */
 export function useConnected(): boolean {
   const [open, setOpen] = useState(true);
   useEffect(() => {
-    let settled: ReturnType<typeof setTimeout> | undefined;
-    const leave = happenings.watch((now) => {
-      clearTimeout(settled);
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const stopWatching = gatewayEvents.watch((now) => {
+      clearTimeout(timer);
       // Short interruptions are not reported.
       if (now) setOpen(true);
-      else settled = setTimeout(() => setOpen(false), 1500);
+      else timer = setTimeout(() => setOpen(false), 1500);
     });
     return () => {
-      clearTimeout(settled);
-      leave();
+      clearTimeout(timer);
+      stopWatching();
     };
   }, []);
   return open;

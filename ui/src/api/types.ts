@@ -32,44 +32,44 @@ export interface Server {
   needs_login: boolean;
 }
 
-export type Keys = Record<string, unknown>;
+export type ServerConfig = Record<string, unknown>;
 
 export interface ServerDetail extends Server {
-  config: Keys | null;
+  config: ServerConfig | null;
   yaml: string | null;
   history: { at: string; state: ServerState; reason: string }[];
   version: string | null;
   writable: boolean | null;
 }
 
-export interface Changed {
+export interface ChangeResult {
   applied: boolean;
   version: string;
   diff: string;
   servers: { added: string[]; removed: string[]; restarted: string[]; kept: string[] };
   needs_restart: string[];
-  report: Report;
+  report: CheckReport;
 }
 
 /** As `tollgate check --json` prints it. */
-export interface Report {
+export interface CheckReport {
   file: string;
   ok: boolean;
-  diagnostics: Mistake[];
+  diagnostics: Diagnostic[];
 }
 
 /** One reload of the config file. */
-export interface Attempt {
+export interface ReloadAttempt {
   at: string;
   by: string;
   outcome: "applied" | "unchanged" | "refused";
   error?: string;
-  servers?: Changed["servers"];
+  servers?: ChangeResult["servers"];
   needs_restart?: string[];
-  report: Report;
+  report: CheckReport;
 }
 
-export interface Trial {
+export interface TrialReport {
   ok: boolean;
   message: string;
   protocol: string | null;
@@ -94,7 +94,7 @@ export interface Key {
   revoked: string | null;
 }
 
-export interface Mistake {
+export interface Diagnostic {
   severity: "error" | "warning";
   message: string;
   key: string | null;
@@ -105,7 +105,7 @@ export interface Mistake {
   end_column: number | null;
 }
 
-export interface Measured {
+export interface LatencyStats {
   p50_ms: number | null;
   p95_ms: number | null;
   p99_ms: number | null;
@@ -140,7 +140,7 @@ export interface Tool {
   health: "healthy" | "failing" | "overrunning";
   bimodal: boolean;
   badge: string | null;
-  measured: Measured | null;
+  measured: LatencyStats | null;
   recent: number[];
   read_only: boolean | null;
   destructive: boolean | null;
@@ -219,7 +219,7 @@ export interface Agent {
   variables: Record<string, string>;
 }
 
-export interface Explained {
+export interface ToolVisibility {
   name: string;
   server: string;
   tool: string;
@@ -309,7 +309,7 @@ export interface AuditPage {
   last: number;
 }
 
-export interface Verified {
+export interface VerifyResult {
   ok: boolean;
   rows: number;
   removed: number;
@@ -375,15 +375,15 @@ export interface Session {
   calls: number;
 }
 
-export interface Imported {
+export interface ImportResult {
   format: string;
-  servers: { name: string; server: Keys; clash: boolean; notes: string[] }[];
+  servers: { name: string; server: ServerConfig; clash: boolean; notes: string[] }[];
   dropped: { what: string; why: string }[];
   /** Plain values of the source that were replaced by references. */
   given?: Record<string, string>;
 }
 
-export interface Connect {
+export interface ConnectInfo {
   clients: {
     id: string;
     name: string;
@@ -397,7 +397,7 @@ export interface Connect {
   needs_key: boolean;
 }
 
-export interface Registry {
+export interface RegistryPage {
   servers: {
     name: string;
     title: string | null;
@@ -407,7 +407,7 @@ export interface Registry {
     choices: {
       kind: string;
       label: string;
-      server: Keys;
+      server: ServerConfig;
       needs: { name: string; description: string | null; secret: boolean }[];
     }[];
   }[];

@@ -1,10 +1,10 @@
 // Small components used by all pages.
 import type { UseQueryResult } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useId, useRef, useState } from "react";
-import { Problem } from "../api/client";
+import { ApiError } from "../api/client";
 import type { ServerState, Tier } from "../api/types";
+import { ago, dateTime } from "./format";
 import { toneOf } from "./tone";
-import { ago, moment } from "./words";
 
 export function Page(props: {
   title: string;
@@ -54,14 +54,14 @@ export function Panel(props: {
 }
 
 /** The data of a query, or its loading state or error. */
-export function Shown<T>(props: {
-  of: UseQueryResult<T, Problem>;
+export function QueryView<T>(props: {
+  of: UseQueryResult<T, ApiError>;
   children: (data: T) => ReactNode;
 }) {
   const { data, error, isPending, refetch } = props.of;
   return (
     <>
-      {error && <Failure error={error} again={() => void refetch()} />}
+      {error && <Failure error={error} retry={() => void refetch()} />}
       {data !== undefined ? props.children(data) : isPending && !error && <Loading />}
     </>
   );
@@ -77,14 +77,14 @@ export function Loading() {
   return late ? <p className="quiet">Loading…</p> : null;
 }
 
-export function Failure(props: { error: unknown; again?: () => void }) {
-  const problem = Problem.of(props.error);
+export function Failure(props: { error: unknown; retry?: () => void }) {
+  const problem = ApiError.from(props.error);
   return (
     <div className="note bad" role="alert">
       <span>{problem.message}</span>
       {problem.code && <code>{problem.code}</code>}
-      {props.again && (
-        <button type="button" onClick={props.again}>
+      {props.retry && (
+        <button type="button" onClick={props.retry}>
           Try again
         </button>
       )}
@@ -116,7 +116,7 @@ export function Ago(props: { time: string | null | undefined }) {
   }, []);
   if (!props.time) return <span className="quiet">never</span>;
   return (
-    <time dateTime={props.time} title={moment(props.time)}>
+    <time dateTime={props.time} title={dateTime(props.time)}>
       {ago(props.time)}
     </time>
   );
@@ -130,7 +130,7 @@ export function Field(props: {
 }) {
   const id = useId();
   return (
-    <div className={props.error ? "field wrong" : "field"}>
+    <div className={props.error ? "field invalid" : "field"}>
       <label htmlFor={id}>{props.label}</label>
       {props.children(id)}
       {props.help && <p className="help">{props.help}</p>}

@@ -32,29 +32,29 @@ export function Chart(props: {
   /** Everything but the size; called again when the theme changes. */
   options: (colours: Colours) => Omit<uPlot.Options, "width" | "height">;
 }) {
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot>(undefined);
   const { data, height, options } = props;
   const latest = useRef(data);
   latest.current = data;
 
   useEffect(() => {
-    const div = place.current;
+    const div = container.current;
     if (!div) return;
-    const make = () => {
+    const createPlot = () => {
       plot.current?.destroy();
       const width = Math.max(div.clientWidth, 100);
       plot.current = new uPlot({ ...options(colours()), width, height }, latest.current, div);
     };
-    make();
-    const resized = new ResizeObserver(() => {
+    createPlot();
+    const resizeObserver = new ResizeObserver(() => {
       plot.current?.setSize({ width: Math.max(div.clientWidth, 100), height });
     });
-    resized.observe(div);
-    addEventListener("tollgate-theme", make);
+    resizeObserver.observe(div);
+    addEventListener("tollgate-theme", createPlot);
     return () => {
-      resized.disconnect();
-      removeEventListener("tollgate-theme", make);
+      resizeObserver.disconnect();
+      removeEventListener("tollgate-theme", createPlot);
       plot.current?.destroy();
       plot.current = undefined;
     };
@@ -63,7 +63,7 @@ export function Chart(props: {
   useEffect(() => {
     plot.current?.setData(data);
   }, [data]);
-  return <div ref={place} className="chart" role="img" aria-label={props.label} />;
+  return <div ref={container} className="chart" role="img" aria-label={props.label} />;
 }
 
 export function axis(colours: Colours, more: uPlot.Axis = {}): uPlot.Axis {

@@ -1,16 +1,16 @@
 // Code blocks with a copy button, diffs, and the CLI equivalent of a request.
 import { useState } from "react";
 import { Dialog } from "./dialog";
-import { visible } from "./foreign";
-import { say } from "./toast";
+import { showToast } from "./toast";
+import { escapeHidden } from "./untrusted";
 
 export function CopyButton(props: { text: string; label?: string }) {
   const copy = async () => {
     try {
       await navigator.clipboard.writeText(props.text);
-      say("Copied");
+      showToast("Copied");
     } catch {
-      say("Clipboard access denied. Select the text and copy it manually.", "bad");
+      showToast("Clipboard access denied. Select the text and copy it manually.", "bad");
     }
   };
   return (
@@ -31,7 +31,7 @@ export function Code(props: { text: string; label?: string; wrap?: boolean }) {
         role="region"
         aria-label={props.label ?? "code"}
       >
-        {visible(props.text)}
+        {escapeHidden(props.text)}
       </pre>
     </div>
   );
@@ -49,7 +49,7 @@ export function Diff(props: { text: string }) {
   return (
     <pre className="diff" tabIndex={0} role="region" aria-label="changes">
       {props.text.split("\n").map((line, at) => (
-        <span key={at} className={toneOf(line)}>
+        <span key={at} className={lineClass(line)}>
           {`${line}\n`}
         </span>
       ))}
@@ -57,15 +57,15 @@ export function Diff(props: { text: string }) {
   );
 }
 
-function toneOf(line: string): string {
+function lineClass(line: string): string {
   if (line.startsWith("+++") || line.startsWith("---")) return "file";
-  if (line.startsWith("@@")) return "place";
+  if (line.startsWith("@@")) return "hunk";
   if (line.startsWith("+")) return "more";
   return line.startsWith("-") ? "less" : "";
 }
 
 /** Shows the CLI command and the curl call for what the page shows. */
-export function AsCommand(props: Request & { cli?: string }) {
+export function ShowAsCli(props: CliRequest & { cli?: string }) {
   const [open, setOpen] = useState(false);
   return (
     <>
@@ -86,7 +86,7 @@ export function AsCommand(props: Request & { cli?: string }) {
   );
 }
 
-export interface Request {
+export interface CliRequest {
   method?: string;
   path: string;
   body?: unknown;
@@ -94,20 +94,20 @@ export interface Request {
   text?: string;
 }
 
-export function curl(request: Request): string {
+export function curl(request: CliRequest): string {
   const body =
     request.text ?? (request.body === undefined ? undefined : JSON.stringify(request.body));
   const method = request.method ?? (body === undefined ? "GET" : "POST");
   const url = `${location.origin}${request.path}`;
-  const lines = [`curl -s ${method === "GET" ? "" : `-X ${method} `}${quoted(url)}`];
+  const lines = [`curl -s ${method === "GET" ? "" : `-X ${method} `}${shellQuote(url)}`];
   lines.push(`  -H "authorization: Bearer $KEY"`);
   if (body !== undefined) {
-    lines.push(`  -H 'content-type: application/json'`, `  --data-binary ${quoted(body)}`);
+    lines.push(`  -H 'content-type: application/json'`, `  --data-binary ${shellQuote(body)}`);
   }
   return lines.join(" \\\n");
 }
 
 /** Quotes a word for a POSIX shell. */
-export function quoted(word: string): string {
+export function shellQuote(word: string): string {
   return /^[\w./:=@%+,-]+$/.test(word) ? word : `'${word.replaceAll("'", "'\\''")}'`;
 }

@@ -5,39 +5,42 @@ type Props = {
   title: ReactNode;
   children: ReactNode;
   /** `side`: a drawer at the right edge, for details of a row. */
-  place?: "middle" | "side";
+  placement?: "middle" | "side";
   actions?: ReactNode;
-} & ({ firm?: false; close: () => void } | { /** Only its own buttons close it. */ firm: true });
+} & (
+  | { persistent?: false; close: () => void }
+  | { /** Only its own buttons close it. */ persistent: true }
+);
 
 export function Dialog(props: Props) {
   const dialog = useRef<HTMLDialogElement>(null);
   const id = useId();
   // Close before unmounting: only then the browser restores the focus.
   useLayoutEffect(() => {
-    const shown = dialog.current;
-    if (shown && !shown.open) shown.showModal();
-    return () => shown?.close();
+    const element = dialog.current;
+    if (element && !element.open) element.showModal();
+    return () => element?.close();
   }, []);
   return (
     <dialog
       ref={dialog}
-      className={props.place === "side" ? "side" : "middle"}
+      className={props.placement === "side" ? "side" : "middle"}
       aria-labelledby={id}
-      closedby={props.firm ? "none" : undefined}
+      closedby={props.persistent ? "none" : undefined}
       onCancel={(event) => {
         event.preventDefault();
-        if (!props.firm) props.close();
+        if (!props.persistent) props.close();
       }}
       onClose={({ currentTarget }) => {
         // Without support for `closedby`, a second Escape closes the dialog anyway.
-        if (props.firm && currentTarget.isConnected && !currentTarget.open) {
+        if (props.persistent && currentTarget.isConnected && !currentTarget.open) {
           currentTarget.showModal();
         }
       }}
     >
       <header className="dialog-head">
         <h2 id={id}>{props.title}</h2>
-        {!props.firm && (
+        {!props.persistent && (
           <button type="button" className="plain" aria-label="Close" onClick={props.close}>
             ✕
           </button>

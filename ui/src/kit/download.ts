@@ -9,6 +9,6 @@ export function download(name: string, type: string, text: string) {
 }
 
 /** JSON lines: one value per line. */
-export function lines(values: readonly unknown[]): string {
+export function toJsonLines(values: readonly unknown[]): string {
   return values.map((value) => `${JSON.stringify(value)}\n`).join("");
 }

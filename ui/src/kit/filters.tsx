@@ -3,7 +3,7 @@ import { useEffect, useId, useState } from "react";
 import "../style/filters.css";
 
 /** A filter with fixed options. */
-export function Choice(props: {
+export function SelectFilter(props: {
   label: string;
   value: string | undefined;
   options: readonly string[];
@@ -31,7 +31,7 @@ export function Choice(props: {
 }
 
 /** A free-text filter; applied on blur, on Enter, or after a pause in typing. */
-export function Typed(props: {
+export function TextFilter(props: {
   label: string;
   value: string | undefined;
   choose: (value: string | undefined) => void;
@@ -43,14 +43,14 @@ export function Typed(props: {
   const [text, setText] = useState(value ?? "");
   // The value is trimmed, but a trailing blank stays while the user is typing.
   useEffect(() => setText((now) => (now.trim() === (value ?? "") ? now : (value ?? ""))), [value]);
-  const changed = text.trim() !== (value ?? "");
+  const isDirty = text.trim() !== (value ?? "");
   // biome-ignore lint/correctness/useExhaustiveDependencies: `choose` only writes to the URL
   useEffect(() => {
-    if (!changed) return;
+    if (!isDirty) return;
     const timer = setTimeout(() => choose(text.trim() || undefined), 500);
     return () => clearTimeout(timer);
-  }, [text, changed]);
-  const commit = () => changed && choose(text.trim() || undefined);
+  }, [text, isDirty]);
+  const commit = () => isDirty && choose(text.trim() || undefined);
   return (
     <label className={value ? "filter set" : "filter"}>
       <span>{props.label}</span>

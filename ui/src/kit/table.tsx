@@ -7,12 +7,12 @@ export interface Column<T> {
   title: ReactNode;
   cell: (row: T) => ReactNode;
   /** The sort value; without it the column is not sortable. */
-  by?: (row: T) => string | number;
+  sortValue?: (row: T) => string | number;
   className?: string;
 }
 
 /** Tables with fewer rows are not virtualized. */
-const MANY = 120;
+const VIRTUALIZE_FROM = 120;
 
 export function Table<T>(props: {
   label: string;
@@ -24,16 +24,16 @@ export function Table<T>(props: {
   /** The height of a row in pixels, for virtualized tables. */
   height?: number;
   empty?: ReactNode;
-  sorted?: string;
+  initialSort?: string;
 }) {
   const [order, setOrder] = useState<{ id: string; down: boolean } | undefined>(
-    props.sorted ? { id: props.sorted, down: false } : undefined,
+    props.initialSort ? { id: props.initialSort, down: false } : undefined,
   );
   const rows = useMemo(() => {
-    const by = props.columns.find((column) => column.id === order?.id)?.by;
+    const by = props.columns.find((column) => column.id === order?.id)?.sortValue;
     if (!by || !order) return props.rows;
-    const compared = (a: T, b: T) => compare(by(a), by(b)) * (order.down ? -1 : 1);
-    return [...props.rows].sort(compared);
+    const compareRows = (a: T, b: T) => compare(by(a), by(b)) * (order.down ? -1 : 1);
+    return [...props.rows].sort(compareRows);
   }, [props.rows, props.columns, order]);
   if (rows.length === 0 && props.empty) return <div className="empty">{props.empty}</div>;
   return (
@@ -50,7 +50,7 @@ export function Table<T>(props: {
                   order?.id === column.id ? (order.down ? "descending" : "ascending") : undefined
                 }
               >
-                {column.by ? (
+                {column.sortValue ? (
                   <button
                     type="button"
                     className="plain"
@@ -70,14 +70,14 @@ export function Table<T>(props: {
             ))}
           </tr>
         </thead>
-        {rows.length < MANY ? (
+        {rows.length < VIRTUALIZE_FROM ? (
           <tbody>
             {rows.map((row) => (
-              <Row key={props.id(row)} row={row} columns={props.columns} open={props.open} />
+              <MemoRow key={props.id(row)} row={row} columns={props.columns} open={props.open} />
             ))}
           </tbody>
         ) : (
-          <InSight {...props} rows={rows} />
+          <VirtualRows {...props} rows={rows} />
         )}
       </table>
     </div>
@@ -85,9 +85,9 @@ export function Table<T>(props: {
 }
 
 /** Memoized: hundreds of rows may arrive per second. */
-const Row = memo(RowOf) as typeof RowOf;
+const MemoRow = memo(TableRow) as typeof TableRow;
 
-function RowOf<T>(props: {
+function TableRow<T>(props: {
   row: T;
   columns: readonly Column<T>[];
   open?: (row: T) => void;
@@ -96,7 +96,7 @@ function RowOf<T>(props: {
   const { row, open } = props;
   return (
     <tr
-      className={open ? "opens" : undefined}
+      className={open ? "clickable" : undefined}
       style={props.height ? { height: props.height } : undefined}
       onClick={
         open &&
@@ -115,7 +115,7 @@ function RowOf<T>(props: {
   );
 }
 
-function InSight<T>(props: {
+function VirtualRows<T>(props: {
   columns: readonly Column<T>[];
   rows: readonly T[];
   id: (row: T) => string;
@@ -139,12 +139,12 @@ function InSight<T>(props: {
   const after = virtual.getTotalSize() - ((items.at(-1)?.end ?? top) - top);
   return (
     <tbody ref={body}>
-      {before > 0 && <Gap height={before} span={props.columns.length} />}
+      {before > 0 && <SpacerRow height={before} span={props.columns.length} />}
       {items.map((item) => {
         const row = props.rows[item.index];
         if (row === undefined) return null;
         return (
-          <Row
+          <MemoRow
             key={props.id(row)}
             row={row}
             columns={props.columns}
@@ -153,12 +153,12 @@ function InSight<T>(props: {
           />
         );
       })}
-      {after > 0 && <Gap height={after} span={props.columns.length} />}
+      {after > 0 && <SpacerRow height={after} span={props.columns.length} />}
     </tbody>
   );
 }
 
-function Gap(props: { height: number; span: number }) {
+function SpacerRow(props: { height: number; span: number }) {
   return (
     <tr className="gap" aria-hidden="true">
       <td colSpan={props.span} style={{ height: props.height }} />

@@ -3,11 +3,11 @@ import { useMemo } from "react";
 import type uPlot from "uplot";
 import { useRead } from "../api/queries";
 import type { Overview } from "../api/types";
-import { Empty, Figure, Page, Panel, Shown, TierBadge } from "../kit/basics";
+import { Empty, Figure, Page, Panel, QueryView, TierBadge } from "../kit/basics";
 import { axis, Chart, type Colours } from "../kit/chart";
-import { AsCommand } from "../kit/code";
+import { ShowAsCli } from "../kit/code";
+import { duration, ms, percent } from "../kit/format";
 import { Table } from "../kit/table";
-import { ms, percent, span } from "../kit/words";
 import { to } from "../route";
 
 export default function OverviewPage() {
@@ -16,9 +16,9 @@ export default function OverviewPage() {
     <Page
       title="Overview"
       lead={overview.data && lead(overview.data)}
-      actions={<AsCommand cli="tollgate doctor" path="/api/overview" />}
+      actions={<ShowAsCli cli="tollgate doctor" path="/api/overview" />}
     >
-      <Shown of={overview}>
+      <QueryView of={overview}>
         {(data) => (
           <>
             <Attention of={data} />
@@ -36,15 +36,15 @@ export default function OverviewPage() {
             </div>
           </>
         )}
-      </Shown>
+      </QueryView>
     </Page>
   );
 }
 
 function lead(of: Overview): string {
   const file = of.config.file ?? "built-in defaults";
-  const locked = of.config.file && !of.config.writable ? " (read-only)" : "";
-  return `Up for ${span(of.uptime_s)} on ${of.listen}. Environment: ${of.environment}. Config: ${file}${locked}.`;
+  const readOnly = of.config.file && !of.config.writable ? " (read-only)" : "";
+  return `Up for ${duration(of.uptime_s)} on ${of.listen}. Environment: ${of.environment}. Config: ${file}${readOnly}.`;
 }
 
 function Attention(props: { of: Overview }) {

@@ -1,17 +1,17 @@
 // Editor for the config file: validated while typing, and reviewed before saving.
 import { useId, useMemo, useRef, useState } from "react";
-import type { Changed } from "../api/types";
-import { Failure, Page, Panel, Shown } from "../kit/basics";
-import { Mistakes, Review } from "../kit/change";
-import { AsCommand, CopyButton } from "../kit/code";
+import type { ChangeResult } from "../api/types";
+import { Failure, Page, Panel, QueryView } from "../kit/basics";
+import { CopyButton, ShowAsCli } from "../kit/code";
 import { type Editor, TextEditor } from "../kit/editor";
-import { say } from "../kit/toast";
-import { count } from "../kit/words";
-import { Aside, Conflict } from "./settings/conflict";
+import { count } from "../kit/format";
+import { Diagnostics, ReviewChange } from "../kit/review-change";
+import { showToast } from "../kit/toast";
+import { Conflict, DiscardedEdits } from "./settings/conflict";
 import {
-  type Checked,
+  type CheckedText,
   type ConfigFile,
-  useChecked,
+  useCheck,
   useConfigFile,
   useDraft,
 } from "./settings/file";
@@ -24,9 +24,11 @@ export default function SettingsPage() {
     <Page
       title="Settings"
       lead="All settings are in one config file. Changes saved here are written to it, and changes to the file show up here."
-      actions={<AsCommand cli="tollgate check" path="/api/config" />}
+      actions={<ShowAsCli cli="tollgate check" path="/api/config" />}
     >
-      <Shown of={file}>{(data) => <Config file={data} reread={() => void file.refetch()} />}</Shown>
+      <QueryView of={file}>
+        {(data) => <Config file={data} reload={() => void file.refetch()} />}
+      </QueryView>
       <div className="columns">
         <Reload />
         <About />
@@ -35,18 +37,18 @@ export default function SettingsPage() {
   );
 }
 
-function Config(props: { file: ConfigFile; reread: () => void }) {
+function Config(props: { file: ConfigFile; reload: () => void }) {
   const { file } = props;
-  const { draft, dirty, put, conflict } = useDraft(file);
-  const checked = useChecked(draft.text);
-  const [reviewed, setReviewed] = useState<string>();
+  const { draft, dirty, update, conflict } = useDraft(file);
+  const check = useCheck(draft.text);
+  const [reviewing, setReviewing] = useState<string>();
   const [aside, setAside] = useState<string>();
   const editor = useRef<Editor>(null);
   const id = useId();
-  const type = (text: string) => put({ base: draft.base, text });
+  const updateText = (text: string) => update({ base: draft.base, text });
   return (
     <>
-      {conflict && <Conflict file={file} draft={draft} put={put} aside={setAside} />}
+      {conflict && <Conflict file={file} draft={draft} update={update} keepAside={setAside} />}
       <Panel
         title={file.file ?? "Built-in defaults"}
         actions={
@@ -54,7 +56,7 @@ function Config(props: { file: ConfigFile; reread: () => void }) {
             <button
               type="button"
               disabled={!dirty}
-              onClick={() => put({ base: file, text: file.text })}
+              onClick={() => update({ base: file, text: file.text })}
             >
               Discard changes
             </button>
@@ -62,8 +64,8 @@ function Config(props: { file: ConfigFile; reread: () => void }) {
               <button
                 type="button"
                 className="primary"
-                disabled={!dirty || conflict || isBad(checked)}
-                onClick={() => setReviewed(draft.text)}
+                disabled={!dirty || conflict || hasErrors(check)}
+                onClick={() => setReviewing(draft.text)}
               >
                 Review changes…
               </button>
@@ -73,41 +75,41 @@ function Config(props: { file: ConfigFile; reread: () => void }) {
           </>
         }
       >
-        <Standing file={file} />
+        <FileNotes file={file} />
         <TextEditor
           ref={editor}
           label="Config"
           text={draft.text}
-          change={type}
-          mistakes={checked?.text === draft.text ? checked.mistakes : []}
+          change={updateText}
+          diagnostics={check?.text === draft.text ? check.diagnostics : []}
           describedBy={id}
         />
         <div id={id}>
-          <Verdict of={checked?.text === draft.text ? checked : undefined} dirty={dirty} />
-          <Mistakes
-            of={checked?.mistakes ?? []}
+          <CheckResult of={check?.text === draft.text ? check : undefined} dirty={dirty} />
+          <Diagnostics
+            of={check?.diagnostics ?? []}
             go={(it) => editor.current?.go(it.line ?? 1, it.column ?? 1)}
           />
         </div>
       </Panel>
       {aside !== undefined && (
-        <Aside
+        <DiscardedEdits
           text={aside}
           back={() => {
-            type(aside);
+            updateText(aside);
             setAside(undefined);
           }}
           drop={() => setAside(undefined)}
         />
       )}
-      {reviewed !== undefined && (
+      {reviewing !== undefined && (
         <ReviewText
-          text={reviewed}
+          text={reviewing}
           version={draft.base.version}
-          close={() => setReviewed(undefined)}
-          reread={props.reread}
+          close={() => setReviewing(undefined)}
+          reload={props.reload}
           saved={({ version }) =>
-            put({ base: { ...draft.base, text: reviewed, version }, text: reviewed })
+            update({ base: { ...draft.base, text: reviewing, version }, text: reviewing })
           }
         />
       )}
@@ -119,35 +121,35 @@ function ReviewText(props: {
   text: string;
   version: string;
   close: () => void;
-  reread: () => void;
-  saved: (changed: Changed) => void;
+  reload: () => void;
+  saved: (result: ChangeResult) => void;
 }) {
-  const wish = useMemo(
+  const change = useMemo(
     () => ({ method: "PUT" as const, path: "/api/config", text: props.text }),
     [props.text],
   );
   return (
-    <Review
+    <ReviewChange
       title="Review changes"
       action="Save and apply"
-      wish={wish}
+      change={change}
       version={props.version}
       close={props.close}
-      done={props.saved}
+      onSaved={props.saved}
       conflict={() => {
-        props.reread();
+        props.reload();
         props.close();
-        say("The file has changed. Nothing was saved.", "bad");
+        showToast("The file has changed. Nothing was saved.", "bad");
       }}
     />
   );
 }
 
-function isBad(checked: Checked | undefined): boolean {
-  return checked?.mistakes.some((it) => it.severity === "error") ?? false;
+function hasErrors(checked: CheckedText | undefined): boolean {
+  return checked?.diagnostics.some((it) => it.severity === "error") ?? false;
 }
 
-function Standing(props: { file: ConfigFile }) {
+function FileNotes(props: { file: ConfigFile }) {
   const { file, writable } = props.file;
   if (!file) {
     return (
@@ -172,12 +174,12 @@ function Standing(props: { file: ConfigFile }) {
   );
 }
 
-function Verdict(props: { of: Checked | undefined; dirty: boolean }) {
+function CheckResult(props: { of: CheckedText | undefined; dirty: boolean }) {
   const { of, dirty } = props;
   if (!of) return <p className="quiet verdict">Checking…</p>;
   if (of.problem) return <Failure error={of.problem} />;
-  const errors = of.mistakes.filter((it) => it.severity === "error").length;
-  const warnings = of.mistakes.length - errors;
+  const errors = of.diagnostics.filter((it) => it.severity === "error").length;
+  const warnings = of.diagnostics.length - errors;
   if (errors > 0) {
     return (
       <p className="verdict error" role="status">
@@ -185,22 +187,22 @@ function Verdict(props: { of: Checked | undefined; dirty: boolean }) {
       </p>
     );
   }
-  const said = warnings > 0 ? `valid, with ${count(warnings, "warning")}` : "valid";
+  const verdict = warnings > 0 ? `valid, with ${count(warnings, "warning")}` : "valid";
   return (
     <p className="verdict" role="status">
-      {dirty ? `Your changes are ${said}.` : `The file is ${said}.`}
-      {of.changed && dirty && <Consequence of={of.changed} />}
+      {dirty ? `Your changes are ${verdict}.` : `The file is ${verdict}.`}
+      {of.changed && dirty && <ChangeImpact of={of.changed} />}
     </p>
   );
 }
 
-function Consequence(props: { of: NonNullable<Checked["changed"]> }) {
+function ChangeImpact(props: { of: NonNullable<CheckedText["changed"]> }) {
   const { servers, needs_restart } = props.of;
-  const touched = [...servers.added, ...servers.restarted, ...servers.removed];
+  const affected = [...servers.added, ...servers.restarted, ...servers.removed];
   return (
     <>
       {" "}
-      {touched.length > 0 && `Affects ${touched.join(", ")}. `}
+      {affected.length > 0 && `Affects ${affected.join(", ")}. `}
       {needs_restart.length > 0 && `Requires a gateway restart: ${needs_restart.join(", ")}.`}
     </>
   );

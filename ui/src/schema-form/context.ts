@@ -2,24 +2,24 @@
 import { createContext, useContext } from "react";
 import type { Schema } from "../api/types";
 import type { Draft } from "./draft";
-import { type Path, type Placed, placeOf } from "./places";
+import { type ErrorsByPath, formatPath, type Path } from "./paths";
 
-export interface Around {
+export interface FormState {
   /** The document that references are resolved against. */
   root: Schema;
-  said: Placed;
+  errors: ErrorsByPath;
   /** Prefix of the ids of all fields. */
   id: string;
 }
 
-export const Surroundings = createContext<Around>({ root: true, said: new Map(), id: "" });
+export const FormContext = createContext<FormState>({ root: true, errors: new Map(), id: "" });
 
-export function useAround() {
-  return useContext(Surroundings);
+export function useFormContext() {
+  return useContext(FormContext);
 }
 
 /** One field of a form: its schema and its value. */
-export interface Place {
+export interface FieldProps {
   schema: Schema;
   draft: Draft | undefined;
   change: (draft: Draft | undefined) => void;
@@ -28,8 +28,8 @@ export interface Place {
   required: boolean;
 }
 
-export function useSaid(path: Path): { id: string; error: string | undefined } {
-  const { id, said } = useAround();
-  const place = placeOf(path);
-  return { id: `${id}/${place}`, error: said.get(place) };
+export function useFieldError(path: Path): { id: string; error: string | undefined } {
+  const { id, errors } = useFormContext();
+  const key = formatPath(path);
+  return { id: `${id}/${key}`, error: errors.get(key) };
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Schema } from "../api/types";
-import { begin, type Draft, drafted, opened, written } from "./draft";
-import { parse } from "./json";
+import { type Draft, draftFromJson, initialDraft, openDraft, serializeDraft } from "./draft";
+import { parseJson } from "./json";
 
 const compact = (text: string | undefined) => text?.replace(/\n\s*/g, "");
 
@@ -18,7 +18,7 @@ describe("the initial input of a form", () => {
     [{ type: "string" }, undefined],
     [false, undefined],
   ])("%j begins as %s", (schema, expected) => {
-    expect(compact(written(begin(schema, schema)).text)).toBe(expected);
+    expect(compact(serializeDraft(initialDraft(schema, schema)).text)).toBe(expected);
   });
 
   it.each<[Schema]>([
@@ -32,8 +32,8 @@ describe("the initial input of a form", () => {
       },
     ],
   ])("a recursive schema has an initial input as well: %j", (schema) => {
-    expect(begin(schema, schema)).toBeDefined();
-    expect(opened(schema, schema)).toBeDefined();
+    expect(initialDraft(schema, schema)).toBeDefined();
+    expect(openDraft(schema, schema)).toBeDefined();
   });
 });
 
@@ -58,7 +58,7 @@ describe("serialization", () => {
       '{"__proto__": 1,"b": [null]}',
     ],
   ])("%j as %s", (draft, expected) => {
-    expect(compact(written(draft).text)).toBe(expected);
+    expect(compact(serializeDraft(draft).text)).toBe(expected);
   });
 
   it.each<[Draft, string, string]>([
@@ -85,9 +85,9 @@ describe("serialization", () => {
       'duplicate name "a"',
     ],
   ])("%j gives an error instead", (draft, path, message) => {
-    const { text, wrong } = written(draft);
+    const { text, errors } = serializeDraft(draft);
     expect(text).toBeUndefined();
-    expect(wrong.map((it) => [it.path.join(), it.message])).toEqual([[path, message]]);
+    expect(errors.map((it) => [it.path.join(), it.message])).toEqual([[path, message]]);
   });
 });
 
@@ -119,12 +119,16 @@ describe("from JSON to form input", () => {
     '"text"',
     "null",
   ])("%s survives the round trip", (text) => {
-    const draft = drafted(schema, schema, parse(text));
-    expect(compact(written(draft).text)).toBe(text);
+    const draft = draftFromJson(schema, schema, parseJson(text));
+    expect(compact(serializeDraft(draft).text)).toBe(text);
   });
 
   it("picks the alternative that fits", () => {
-    const draft = drafted(schema, schema, parse('{"how": {"kind": "far"}, "size": "large"}'));
+    const draft = draftFromJson(
+      schema,
+      schema,
+      parseJson('{"how": {"kind": "far"}, "size": "large"}'),
+    );
     expect(draft).toMatchObject({
       fields: [
         ["how", { type: "form", at: 1 }],

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isNumber, NotJson, parse, print, treeOf } from "./json";
+import { isNumber, JsonSyntaxError, parseJson, printJson, treeOf } from "./json";
 
 describe("lossless JSON", () => {
   it.each([
@@ -15,7 +15,7 @@ describe("lossless JSON", () => {
     '{\n  "__proto__": 1,\n  "constructor": 2\n}',
     '[\n  1,\n  [\n    {\n      "a": null\n    }\n  ]\n]',
   ])("%j is unchanged", (text) => {
-    expect(print(parse(text))).toBe(text.replace("\\u202e", "\u202e"));
+    expect(printJson(parseJson(text))).toBe(text.replace("\\u202e", "\u202e"));
   });
 
   it.each([
@@ -32,17 +32,17 @@ describe("lossless JSON", () => {
   ])("%j is rejected with its position", (text, message, line, column) => {
     let found: unknown;
     try {
-      parse(text);
+      parseJson(text);
     } catch (error) {
       found = error;
     }
-    expect(found).toBeInstanceOf(NotJson);
+    expect(found).toBeInstanceOf(JsonSyntaxError);
     expect(found).toMatchObject({ message, line, column });
   });
 
   it("stops at endless nesting", () => {
-    expect(() => parse("[".repeat(100_000))).toThrow("nested deeper than 120 levels");
-    expect(() => parse('{"a":'.repeat(100_000))).toThrow("nested deeper than 120 levels");
+    expect(() => parseJson("[".repeat(100_000))).toThrow("nested deeper than 120 levels");
+    expect(() => parseJson('{"a":'.repeat(100_000))).toThrow("nested deeper than 120 levels");
   });
 
   it.each([
@@ -62,7 +62,7 @@ describe("lossless JSON", () => {
 
   it("accepts fields of any name", () => {
     const value = JSON.parse('{"__proto__": {"x": 1}, "toString": null}');
-    expect(print(treeOf(value))).toBe(
+    expect(printJson(treeOf(value))).toBe(
       '{\n  "__proto__": {\n    "x": 1\n  },\n  "toString": null\n}',
     );
   });

@@ -10,7 +10,7 @@ export type Tree =
   | { type: "object"; fields: [string, Tree][] };
 
 /** A syntax error with its position. Lines and columns count from one. */
-export class NotJson extends Error {
+export class JsonSyntaxError extends Error {
   constructor(
     message: string,
     readonly line: number,
@@ -21,7 +21,7 @@ export class NotJson extends Error {
 }
 
 /** Deeper than any real schema, and safe for the call stack. */
-const DEEPEST = 120;
+const MAX_DEPTH = 120;
 
 const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: JSON forbids exactly these
@@ -33,53 +33,54 @@ export function isNumber(text: string): boolean {
   return NUMBER.exec(text)?.[0].length === text.length && text !== "";
 }
 
-export function parse(text: string): Tree {
-  const reader = new Reader(text);
+export function parseJson(text: string): Tree {
+  const reader = new JsonReader(text);
   const tree = reader.value(0);
   reader.end();
   return tree;
 }
 
-class Reader {
+class JsonReader {
   private at = 0;
 
   constructor(private readonly text: string) {}
 
   value(depth: number): Tree {
-    if (depth > DEEPEST) throw this.wrong(`nested deeper than ${DEEPEST} levels`);
-    this.blank();
+    if (depth > MAX_DEPTH) throw this.syntaxError(`nested deeper than ${MAX_DEPTH} levels`);
+    this.skipBlanks();
     const next = this.text[this.at];
     if (next === "{") return this.object(depth);
     if (next === "[") return this.list(depth);
     if (next === '"') return { type: "string", text: this.string() };
     const number = this.take(NUMBER);
     if (number) return { type: "number", text: number };
-    for (const [word, tree] of WORDS) {
+    for (const [word, tree] of LITERALS) {
       if (this.text.startsWith(word, this.at)) {
         this.at += word.length;
         return tree;
       }
     }
-    throw this.wrong(next === undefined ? "unexpected end of input" : "expected a value");
+    throw this.syntaxError(next === undefined ? "unexpected end of input" : "expected a value");
   }
 
   end() {
-    this.blank();
-    if (this.at < this.text.length) throw this.wrong("unexpected text after the value");
+    this.skipBlanks();
+    if (this.at < this.text.length) throw this.syntaxError("unexpected text after the value");
   }
 
   private object(depth: number): Tree {
     const fields = new Map<string, Tree>();
     this.at += 1;
-    this.blank();
+    this.skipBlanks();
     while (this.text[this.at] !== "}") {
-      this.blank();
+      this.skipBlanks();
       const began = this.at;
       const name = this.string();
-      if (fields.has(name)) throw this.wrong(`duplicate field ${JSON.stringify(name)}`, began);
+      if (fields.has(name))
+        throw this.syntaxError(`duplicate field ${JSON.stringify(name)}`, began);
       this.expect(":");
       fields.set(name, this.value(depth + 1));
-      if (!this.goesOn("}")) break;
+      if (!this.hasMore("}")) break;
     }
     this.at += 1;
     return { type: "object", fields: [...fields] };
@@ -88,38 +89,38 @@ class Reader {
   private list(depth: number): Tree {
     const items: Tree[] = [];
     this.at += 1;
-    this.blank();
+    this.skipBlanks();
     while (this.text[this.at] !== "]") {
       items.push(this.value(depth + 1));
-      if (!this.goesOn("]")) break;
+      if (!this.hasMore("]")) break;
     }
     this.at += 1;
     return { type: "list", items };
   }
 
   /** Whether another element follows; does not consume the closing bracket. */
-  private goesOn(close: string): boolean {
-    this.blank();
+  private hasMore(close: string): boolean {
+    this.skipBlanks();
     if (this.text[this.at] === close) return false;
     this.expect(",");
-    this.blank();
-    if (this.text[this.at] === close) throw this.wrong("trailing comma");
+    this.skipBlanks();
+    if (this.text[this.at] === close) throw this.syntaxError("trailing comma");
     return true;
   }
 
   private string(): string {
     const found = this.take(STRING);
-    if (found === undefined) throw this.wrong("expected a string in double quotes");
+    if (found === undefined) throw this.syntaxError("expected a string in double quotes");
     return JSON.parse(found) as string;
   }
 
   private expect(sign: string) {
-    this.blank();
-    if (this.text[this.at] !== sign) throw this.wrong(`expected "${sign}"`);
+    this.skipBlanks();
+    if (this.text[this.at] !== sign) throw this.syntaxError(`expected "${sign}"`);
     this.at += 1;
   }
 
-  private blank() {
+  private skipBlanks() {
     this.take(BLANK);
   }
 
@@ -130,20 +131,20 @@ class Reader {
     return found;
   }
 
-  private wrong(message: string, at = this.at): NotJson {
+  private syntaxError(message: string, at = this.at): JsonSyntaxError {
     const before = this.text.slice(0, at).split("\n");
-    return new NotJson(message, before.length, (before.at(-1)?.length ?? 0) + 1);
+    return new JsonSyntaxError(message, before.length, (before.at(-1)?.length ?? 0) + 1);
   }
 }
 
-const WORDS: [string, Tree][] = [
+const LITERALS: [string, Tree][] = [
   ["null", { type: "null" }],
   ["true", { type: "boolean", value: true }],
   ["false", { type: "boolean", value: false }],
 ];
 
 /** Pretty-prints with an indent of two. */
-export function print(tree: Tree, indent = ""): string {
+export function printJson(tree: Tree, indent = ""): string {
   const inner = `${indent}  `;
   switch (tree.type) {
     case "null":
@@ -156,13 +157,13 @@ export function print(tree: Tree, indent = ""): string {
       return JSON.stringify(tree.text);
     case "list": {
       if (tree.items.length === 0) return "[]";
-      const items = tree.items.map((item) => inner + print(item, inner));
+      const items = tree.items.map((item) => inner + printJson(item, inner));
       return `[\n${items.join(",\n")}\n${indent}]`;
     }
     case "object": {
       if (tree.fields.length === 0) return "{}";
       const fields = tree.fields.map(
-        ([name, value]) => `${inner}${JSON.stringify(name)}: ${print(value, inner)}`,
+        ([name, value]) => `${inner}${JSON.stringify(name)}: ${printJson(value, inner)}`,
       );
       return `{\n${fields.join(",\n")}\n${indent}}`;
     }

@@ -2,12 +2,12 @@
 import { path } from "../../api/client";
 import { useRead } from "../../api/queries";
 import type { Agent } from "../../api/types";
-import { Page, Panel, Shown, Tabs, TierBadge } from "../../kit/basics";
-import { AsCommand, quoted } from "../../kit/code";
+import { Page, Panel, QueryView, Tabs, TierBadge } from "../../kit/basics";
+import { ShowAsCli, shellQuote } from "../../kit/code";
 import { Fact, Facts } from "../../kit/facts";
-import { Foreign, visible } from "../../kit/foreign";
-import { count } from "../../kit/words";
-import { narrow, to, useRoute } from "../../route";
+import { count } from "../../kit/format";
+import { escapeHidden, UntrustedText } from "../../kit/untrusted";
+import { setQuery, to, useRoute } from "../../route";
 import { Matrix } from "./matrix";
 import { Prompt } from "./prompt";
 
@@ -26,35 +26,38 @@ export function AgentPage(props: { name: string }) {
   const chosen = TABS.find((tab) => tab.id === query.get("tab"))?.id ?? "tools";
   return (
     <Page
-      title={visible(props.name)}
-      lead={read.data?.description && <Foreign text={read.data.description} clip={260} />}
+      title={escapeHidden(props.name)}
+      lead={read.data?.description && <UntrustedText text={read.data.description} clip={260} />}
       actions={
-        <AsCommand cli={`tollgate tools --explain --agent ${quoted(props.name)}`} path={address} />
+        <ShowAsCli
+          cli={`tollgate tools --explain --agent ${shellQuote(props.name)}`}
+          path={address}
+        />
       }
     >
       <p className="crumbs">
-        <a href={to("agents")}>Agents</a> › {visible(props.name)}
+        <a href={to("agents")}>Agents</a> › {escapeHidden(props.name)}
       </p>
-      <Shown of={read}>
+      <QueryView of={read}>
         {(agent) => (
           <>
             <p className="agent-head">
               <TierBadge tier={agent.budget_tier} />
               {agent.default && <span className="badge">default</span>}
-              <span className="quiet">{visible(agent.models.join(", "))}</span>
+              <span className="quiet">{escapeHidden(agent.models.join(", "))}</span>
             </p>
             <Tabs
               label="About this agent"
               tabs={TABS}
               chosen={chosen}
-              choose={(tab) => narrow({ tab: tab === "tools" ? "" : tab })}
+              choose={(tab) => setQuery({ tab: tab === "tools" ? "" : tab })}
             />
             {chosen === "tools" && <Matrix agent={agent} />}
             {chosen === "prompt" && <Prompt agent={agent} />}
             {chosen === "settings" && <Settings agent={agent} />}
           </>
         )}
-      </Shown>
+      </QueryView>
     </Page>
   );
 }
@@ -86,7 +89,7 @@ function Settings(props: { agent: Agent }) {
       <Facts>
         {facts.map(([name, value]) => (
           <Fact key={name} name={name}>
-            {visible(value)}
+            {escapeHidden(value)}
           </Fact>
         ))}
       </Facts>

@@ -1,10 +1,10 @@
 import { useRead } from "../../api/queries";
 import type { Agent } from "../../api/types";
-import { Page, Shown, TierBadge } from "../../kit/basics";
-import { AsCommand } from "../../kit/code";
-import { clipped, visible } from "../../kit/foreign";
+import { Page, QueryView, TierBadge } from "../../kit/basics";
+import { ShowAsCli } from "../../kit/code";
 import { Table } from "../../kit/table";
-import { go, to } from "../../route";
+import { escapeHidden, truncate } from "../../kit/untrusted";
+import { navigate, to } from "../../route";
 
 export function AgentList() {
   const read = useRead<{ agents: Agent[] }>("/api/agents");
@@ -12,25 +12,25 @@ export function AgentList() {
     <Page
       title="Agents"
       lead="Every request runs as one of these agents. The agent determines the visible tools, the models and the time limit of a turn."
-      actions={<AsCommand path="/api/agents" />}
+      actions={<ShowAsCli path="/api/agents" />}
     >
-      <Shown of={read}>
+      <QueryView of={read}>
         {({ agents }) => (
           <div className="panel">
             <Table
               label="Agents"
               rows={agents}
               id={(row) => row.name}
-              open={(row) => go(to("agents", row.name))}
+              open={(row) => navigate(to("agents", row.name))}
               empty="No agents. Add one under `agents:` in the config."
               columns={[
                 {
                   id: "name",
                   title: "Agent",
-                  by: (row) => row.name,
+                  sortValue: (row) => row.name,
                   cell: (row) => (
                     <>
-                      <a href={to("agents", row.name)}>{visible(row.name)}</a>{" "}
+                      <a href={to("agents", row.name)}>{escapeHidden(row.name)}</a>{" "}
                       {row.default && <span className="badge">default</span>}
                     </>
                   ),
@@ -38,25 +38,29 @@ export function AgentList() {
                 {
                   id: "description",
                   title: "Description",
-                  cell: (row) => visible(clipped(row.description ?? "–", 120)),
+                  cell: (row) => escapeHidden(truncate(row.description ?? "–", 120)),
                 },
                 {
                   id: "budget",
                   title: "Budget",
-                  by: (row) => row.budget_tier ?? "",
+                  sortValue: (row) => row.budget_tier ?? "",
                   cell: (row) => <TierBadge tier={row.budget_tier} />,
                 },
-                { id: "models", title: "Models", cell: (row) => visible(row.models.join(", ")) },
+                {
+                  id: "models",
+                  title: "Models",
+                  cell: (row) => escapeHidden(row.models.join(", ")),
+                },
                 {
                   id: "tools",
                   title: "Tools",
-                  cell: (row) => <code>{visible(clipped(row.tools.join(", "), 80))}</code>,
+                  cell: (row) => <code>{escapeHidden(truncate(row.tools.join(", "), 80))}</code>,
                 },
               ]}
             />
           </div>
         )}
-      </Shown>
+      </QueryView>
     </Page>
   );
 }

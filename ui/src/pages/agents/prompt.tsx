@@ -1,18 +1,18 @@
 // The prompt of an agent, as a template and rendered.
 import { useEffect, useMemo, useState } from "react";
-import { Problem, path, post } from "../../api/client";
+import { ApiError, path, post } from "../../api/client";
 import type { Agent } from "../../api/types";
 import { Failure, Field, Panel } from "../../kit/basics";
-import { AsCommand, Code } from "../../kit/code";
-import { visible } from "../../kit/foreign";
+import { Code, ShowAsCli } from "../../kit/code";
+import { escapeHidden } from "../../kit/untrusted";
 
-interface Rendered {
+interface RenderedPrompt {
   prompt: string | null;
   greeting: string | null;
 }
 
 /** Placeholder names in braces, in order of appearance. */
-export function placeholders(texts: (string | null)[]): string[] {
+export function findPlaceholders(texts: (string | null)[]): string[] {
   const found = new Set<string>();
   for (const text of texts) {
     for (const [, name] of (text ?? "").matchAll(/\{([A-Za-z_][A-Za-z0-9_]*)\}/g)) {
@@ -24,10 +24,10 @@ export function placeholders(texts: (string | null)[]): string[] {
 
 export function Prompt(props: { agent: Agent }) {
   const { agent } = props;
-  const names = useMemo(() => placeholders([agent.prompt, agent.greeting]), [agent]);
+  const names = useMemo(() => findPlaceholders([agent.prompt, agent.greeting]), [agent]);
   const [values, setValues] = useState<ReadonlyMap<string, string>>(new Map());
-  const [rendered, setRendered] = useState<Rendered>();
-  const [problem, setProblem] = useState<Problem>();
+  const [rendered, setRendered] = useState<RenderedPrompt>();
+  const [problem, setProblem] = useState<ApiError>();
   const address = `/api/agents${path(agent.name)}/render`;
   const body = useMemo(
     () => ({ variables: Object.fromEntries([...values].filter(([, it]) => it !== "")) }),
@@ -36,13 +36,13 @@ export function Prompt(props: { agent: Agent }) {
   useEffect(() => {
     let latest = true;
     const timer = setTimeout(() => {
-      post<Rendered>(address, body)
+      post<RenderedPrompt>(address, body)
         .then((it) => {
           if (!latest) return;
           setRendered(it);
           setProblem(undefined);
         })
-        .catch((error: unknown) => latest && setProblem(Problem.of(error)));
+        .catch((error: unknown) => latest && setProblem(ApiError.from(error)));
     }, 150);
     return () => {
       latest = false;
@@ -55,7 +55,7 @@ export function Prompt(props: { agent: Agent }) {
   return (
     <div className="columns">
       <Panel title="Template">
-        <Texts prompt={agent.prompt} greeting={agent.greeting} how="template" />
+        <Texts prompt={agent.prompt} greeting={agent.greeting} variant="template" />
         {names.length > 0 && <h3>Placeholders</h3>}
         {names.map((name) => (
           <Field key={name} label={name}>
@@ -72,24 +72,26 @@ export function Prompt(props: { agent: Agent }) {
           </Field>
         ))}
       </Panel>
-      <Panel title="Rendered" actions={<AsCommand method="POST" path={address} body={body} />}>
+      <Panel title="Rendered" actions={<ShowAsCli method="POST" path={address} body={body} />}>
         {problem && <Failure error={problem} />}
-        {rendered && <Texts prompt={rendered.prompt} greeting={rendered.greeting} how="rendered" />}
+        {rendered && (
+          <Texts prompt={rendered.prompt} greeting={rendered.greeting} variant="rendered" />
+        )}
       </Panel>
     </div>
   );
 }
 
-function Texts(props: Rendered & { how: string }) {
+function Texts(props: RenderedPrompt & { variant: string }) {
   return (
     <>
       {props.prompt !== null && (
-        <Code text={visible(props.prompt)} label={`prompt ${props.how}`} wrap />
+        <Code text={escapeHidden(props.prompt)} label={`prompt ${props.variant}`} wrap />
       )}
       {props.greeting !== null && (
         <>
           <h3>Greeting</h3>
-          <Code text={visible(props.greeting)} label={`greeting ${props.how}`} wrap />
+          <Code text={escapeHidden(props.greeting)} label={`greeting ${props.variant}`} wrap />
         </>
       )}
     </>

@@ -1,8 +1,8 @@
 // One operation: description, form, body and responses.
 import { Panel } from "../../kit/basics";
-import { Foreign } from "../../kit/foreign";
+import { UntrustedText } from "../../kit/untrusted";
 import { SchemaView } from "../../schema-form/view";
-import type { Answer, Content, Document, Operation } from "./document";
+import type { ApiResponse, Content, Document, Operation } from "./document";
 import { TryOperation } from "./try";
 
 export function OperationView(props: { document: Document; operation: Operation }) {
@@ -21,7 +21,7 @@ export function OperationView(props: { document: Document; operation: Operation 
         <p>{operation.summary}</p>
         {operation.description && (
           <p className="quiet">
-            <Foreign text={operation.description} clip={1500} />
+            <UntrustedText text={operation.description} clip={1500} />
           </p>
         )}
       </Panel>
@@ -32,15 +32,15 @@ export function OperationView(props: { document: Document; operation: Operation 
         </Panel>
       )}
       <Panel title="Responses">
-        {operation.answers.map((it) => (
-          <AnswerView key={it.status} document={document} answer={it} />
+        {operation.responses.map((it) => (
+          <ResponseView key={it.status} document={document} answer={it} />
         ))}
       </Panel>
     </>
   );
 }
 
-function AnswerView(props: { document: Document; answer: Answer }) {
+function ResponseView(props: { document: Document; answer: ApiResponse }) {
   const { document, answer } = props;
   const tone = answer.status.startsWith("2") ? "good" : "warn";
   return (

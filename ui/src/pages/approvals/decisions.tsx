@@ -1,7 +1,7 @@
 // Decided calls, and who decided.
 import { Ago, StateBadge } from "../../kit/basics";
 
-export interface Decided {
+export interface Decision {
   id: string;
   name: string;
   principal: string;
@@ -12,14 +12,14 @@ export interface Decided {
   at: string;
 }
 
-export function Decisions(props: { of: readonly Decided[] }) {
+export function Decisions(props: { of: readonly Decision[] }) {
   return (
     <ul className="decisions" aria-label="Decisions">
       {props.of.map((it) => (
         <li key={it.id}>
           <StateBadge state={it.outcome} />
           <strong>{it.name}</strong>
-          <span>{words(it)}</span>
+          <span>{describeDecision(it)}</span>
           <span className="quiet">
             <Ago time={it.at} />
           </span>
@@ -29,7 +29,7 @@ export function Decisions(props: { of: readonly Decided[] }) {
   );
 }
 
-export function words(it: Pick<Decided, "outcome" | "by" | "principal">): string {
+export function describeDecision(it: Pick<Decision, "outcome" | "by" | "principal">): string {
   switch (it.outcome) {
     case "approved":
       return `for ${it.principal}, by ${it.by ?? "unknown"}`;

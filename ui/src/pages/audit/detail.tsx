@@ -4,15 +4,19 @@ import { StateBadge, TierBadge } from "../../kit/basics";
 import { CopyButton, Json } from "../../kit/code";
 import { Dialog } from "../../kit/dialog";
 import { Fact, Facts } from "../../kit/facts";
-import { bytes, moment, ms } from "../../kit/words";
+import { bytes, dateTime, ms } from "../../kit/format";
 import { to } from "../../route";
 
-export function Detail(props: { row: AuditRow; close: () => void }) {
+export function RowDetail(props: { row: AuditRow; close: () => void }) {
   const { row } = props;
   return (
-    <Dialog title={`Row ${row.sequence}: ${row.name ?? row.kind}`} close={props.close} place="side">
+    <Dialog
+      title={`Row ${row.sequence}: ${row.name ?? row.kind}`}
+      close={props.close}
+      placement="side"
+    >
       <Facts>
-        <Fact name="Time">{moment(row.at)}</Fact>
+        <Fact name="Time">{dateTime(row.at)}</Fact>
         <Fact name="Kind">{row.kind}</Fact>
         <Fact name="Outcome">
           <StateBadge state={row.outcome} />

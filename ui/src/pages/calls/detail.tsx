@@ -6,16 +6,16 @@ import { Failure, Loading, StateBadge, TierBadge } from "../../kit/basics";
 import { CopyButton, Json } from "../../kit/code";
 import { Dialog } from "../../kit/dialog";
 import { Fact, Facts } from "../../kit/facts";
-import { bytes, moment, ms } from "../../kit/words";
+import { bytes, dateTime, ms } from "../../kit/format";
 import { to } from "../../route";
-import { useMay } from "../../session";
+import { useHasRight } from "../../session";
 import { TurnHead } from "./turn-list";
 import type { Turn } from "./turns";
 import { Legend, STEPS, Waterfall } from "./waterfall";
 
-const AGAIN_MS = 2000;
+const POLL_INTERVAL_MS = 2000;
 
-export function Detail(props: {
+export function CallDetail(props: {
   id: string;
   call?: Call;
   turn?: Turn;
@@ -23,22 +23,22 @@ export function Detail(props: {
   close: () => void;
 }) {
   const { id, call, turn } = props;
-  const allowed = useMay("admin");
+  const allowed = useHasRight("admin");
   const rowOf = (page?: AuditPage) => page?.rows.find((it) => it.call === id);
   // The audit row is written when the call ends.
   const trail = useRead<AuditPage>(
     allowed ? `/api/audit${query({ call: id })}` : undefined,
-    (page) => (rowOf(page) ? undefined : AGAIN_MS),
+    (page) => (rowOf(page) ? undefined : POLL_INTERVAL_MS),
   );
   const row = rowOf(trail.data);
   return (
-    <Dialog title={call?.name ?? row?.name ?? "Call"} close={props.close} place="side">
+    <Dialog title={call?.name ?? row?.name ?? "Call"} close={props.close} placement="side">
       {call ? (
-        <Known call={call} />
+        <CallFacts call={call} />
       ) : row ? (
-        <OfTrail row={row} />
+        <AuditFacts row={row} />
       ) : (
-        <Nothing loading={trail.isPending && allowed} error={trail.error} />
+        <MissingCall loading={trail.isPending && allowed} error={trail.error} />
       )}
       {turn && (
         <>
@@ -58,7 +58,7 @@ export function Detail(props: {
   );
 }
 
-function Known(props: { call: Call }) {
+function CallFacts(props: { call: Call }) {
   const { call } = props;
   return (
     <Facts>
@@ -76,7 +76,7 @@ function Known(props: { call: Call }) {
       <Fact name="Tier">
         <TierBadge tier={call.tier} />
       </Fact>
-      <Fact name="Started">{moment(call.at)}</Fact>
+      <Fact name="Started">{dateTime(call.at)}</Fact>
       <Fact name="Duration">{call.outcome === null ? "running" : ms(call.duration_ms)}</Fact>
       <Fact name="Result">{bytes(call.result_bytes)}</Fact>
       <Fact name="Method">{call.method}</Fact>
@@ -91,7 +91,7 @@ function Known(props: { call: Call }) {
   );
 }
 
-function OfTrail(props: { row: AuditRow }) {
+function AuditFacts(props: { row: AuditRow }) {
   const { row } = props;
   return (
     <>
@@ -105,7 +105,7 @@ function OfTrail(props: { row: AuditRow }) {
         </Fact>
         <Fact name="Agent">{row.agent}</Fact>
         <Fact name="Key">{row.principal}</Fact>
-        <Fact name="Started">{moment(row.at)}</Fact>
+        <Fact name="Started">{dateTime(row.at)}</Fact>
         <Fact name="Duration">{ms(row.duration_ms)}</Fact>
         <Fact name="Detail">{row.detail}</Fact>
       </Facts>
@@ -113,7 +113,7 @@ function OfTrail(props: { row: AuditRow }) {
   );
 }
 
-function Nothing(props: { loading: boolean; error: unknown }) {
+function MissingCall(props: { loading: boolean; error: unknown }) {
   if (props.error) return <Failure error={props.error} />;
   if (props.loading) return <Loading />;
   return <p className="quiet">Call not found.</p>;
@@ -140,7 +140,7 @@ function Id(props: { of: string }) {
 function Steps(props: { of: Call }) {
   const { steps } = props.of;
   if (steps.length === 0) return null;
-  const words = (step: string) => STEPS.find((it) => it.step === step)?.words ?? step;
+  const labelOf = (step: string) => STEPS.find((it) => it.step === step)?.label ?? step;
   return (
     <>
       <h3>Steps</h3>
@@ -160,7 +160,7 @@ function Steps(props: { of: Call }) {
           {steps.map((step, at) => (
             <tr key={at}>
               <td>
-                <span className={`swatch step-${step.step}`} /> {words(step.step)} {step.note}
+                <span className={`swatch step-${step.step}`} /> {labelOf(step.step)} {step.note}
               </td>
               <td className="number">{ms(step.from_ms)}</td>
               <td className="number">

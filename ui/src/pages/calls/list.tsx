@@ -2,34 +2,36 @@
 import { useEffect, useMemo, useState } from "react";
 import type { Call } from "../../api/types";
 import { Panel, StateBadge, TierBadge } from "../../kit/basics";
+import { bytes, count, ms } from "../../kit/format";
 import { type Column, Table } from "../../kit/table";
-import { bytes, count, ms } from "../../kit/words";
-import type { Heard } from "./log";
+import type { RunningCall } from "./call-log";
 
 /** Shorter calls are not shown as running. */
-const SEEN_MS = 250;
-const MOST_RUNNING = 12;
+const SHOW_AFTER_MS = 250;
+const MAX_RUNNING = 12;
 
-export function Running(props: { of: readonly Heard[]; open: (call: Call) => void }) {
+export function RunningCalls(props: { of: readonly RunningCall[]; open: (call: Call) => void }) {
   const now = useNow(props.of.length > 0);
-  const old = props.of.filter((it) => took(it, now) > SEEN_MS);
-  if (old.length === 0) return null;
-  const more = old.length - MOST_RUNNING;
+  const shown = props.of.filter((it) => elapsed(it, now) > SHOW_AFTER_MS);
+  if (shown.length === 0) return null;
+  const more = shown.length - MAX_RUNNING;
   return (
-    <Panel title={`Running now: ${old.length}`} className="running-calls">
+    <Panel title={`Running now: ${shown.length}`} className="running-calls">
       <ul>
-        {old.slice(0, MOST_RUNNING).map((it) => (
+        {shown.slice(0, MAX_RUNNING).map((it) => (
           <li key={it.call.id}>
-            <span className="running-clock">{ms(took(it, now))}</span>
+            <span className="running-clock">{ms(elapsed(it, now))}</span>
             <button type="button" className="plain" onClick={() => props.open(it.call)}>
               {it.call.name}
             </button>
-            <span className={isWaiting(it.call) ? "badge warn" : "badge"}>{where(it.call)}</span>
+            <span className={isWaiting(it.call) ? "badge warn" : "badge"}>
+              {stateLabel(it.call)}
+            </span>
             <span className="quiet running-who">
               {it.call.agent}, {it.call.principal}
             </span>
             <TierBadge tier={it.call.tier} />
-            {it.call.deadline_ms !== null && <Left of={it} now={now} />}
+            {it.call.deadline_ms !== null && <TimeLeft of={it} now={now} />}
           </li>
         ))}
       </ul>
@@ -39,10 +41,10 @@ export function Running(props: { of: readonly Heard[]; open: (call: Call) => voi
 }
 
 /** The time left in its turn. */
-function Left(props: { of: Heard; now: number }) {
+function TimeLeft(props: { of: RunningCall; now: number }) {
   const { call } = props.of;
   const began = Date.parse(call.at) - Date.parse(call.turn_began);
-  const left = (call.deadline_ms ?? 0) - began - took(props.of, props.now);
+  const left = (call.deadline_ms ?? 0) - began - elapsed(props.of, props.now);
   return left > 0 ? (
     <span className="quiet">{ms(left)} left</span>
   ) : (
@@ -50,15 +52,15 @@ function Left(props: { of: Heard; now: number }) {
   );
 }
 
-function took(of: Heard, now: number): number {
-  return of.call.duration_ms + Math.max(0, now - of.heard);
+function elapsed(of: RunningCall, now: number): number {
+  return of.call.duration_ms + Math.max(0, now - of.receivedAt);
 }
 
 function isWaiting(call: Call): boolean {
   return call.steps.at(-1)?.step === "leave";
 }
 
-function where(call: Call): string {
+function stateLabel(call: Call): string {
   if (isWaiting(call)) return "awaiting approval";
   return call.steps.at(-1)?.step === "queued" ? "queued" : "running";
 }
@@ -114,7 +116,7 @@ const columns = (open: (call: Call) => void): Column<Call>[] => [
   { id: "size", title: "Result", className: "number", cell: (call) => bytes(call.result_bytes) },
 ];
 
-export function List(props: { calls: readonly Call[]; open: (call: Call) => void }) {
+export function CallTable(props: { calls: readonly Call[]; open: (call: Call) => void }) {
   const { open } = props;
   const shown = useMemo(() => columns(open), [open]);
   return (

@@ -2,7 +2,7 @@
 import { useWindowVirtualizer } from "@tanstack/react-virtual";
 import { useLayoutEffect, useRef, useState } from "react";
 import { TierBadge } from "../../kit/basics";
-import { clock, count, ms } from "../../kit/words";
+import { count, ms, timeOfDay } from "../../kit/format";
 import { to } from "../../route";
 import type { Turn } from "./turns";
 import { Legend, Waterfall } from "./waterfall";
@@ -41,7 +41,7 @@ export function TurnList(props: { turns: readonly Turn[]; open: (id: string) => 
               data-index={item.index}
               style={{ transform: `translateY(${item.start - top}px)` }}
             >
-              <section className="panel turn" aria-label={`Turn at ${clock(turn.began)}`}>
+              <section className="panel turn" aria-label={`Turn at ${timeOfDay(turn.began)}`}>
                 <TurnHead turn={turn} />
                 <Waterfall turn={turn} open={props.open} />
               </section>
@@ -59,7 +59,7 @@ export function TurnHead(props: { turn: Turn }) {
   return (
     <header className="turn-head">
       <a href={`${to("calls")}?tab=turns&turn=${encodeURIComponent(turn.id)}`}>
-        {clock(turn.began)}
+        {timeOfDay(turn.began)}
       </a>
       <TierBadge tier={turn.deadline === null ? null : turn.tier} />
       <span>{turn.agent}</span>

@@ -1,6 +1,6 @@
 // Groups calls into turns and positions them on the turn's time axis. Pure functions.
 import type { Call, Step } from "../../api/types";
-import type { Heard } from "./log";
+import type { RunningCall } from "./call-log";
 
 export interface Line {
   call: Call;
@@ -28,33 +28,38 @@ export interface Turn {
 }
 
 /** Newest turn first. Running calls extend up to `now`. */
-export function turns(calls: readonly Call[], running: readonly Heard[], now: number): Turn[] {
+export function groupTurns(
+  calls: readonly Call[],
+  running: readonly RunningCall[],
+  now: number,
+): Turn[] {
   const found = new Map<string, Line[]>();
   const add = (line: Line) => {
     const known = found.get(line.call.turn);
     if (known) known.push(line);
     else found.set(line.call.turn, [line]);
   };
-  for (const { call, heard } of running) add(line(call, call.duration_ms + (now - heard)));
+  for (const { call, receivedAt } of running)
+    add(createLine(call, call.duration_ms + (now - receivedAt)));
   for (const call of calls) add(lineOf(call));
-  return [...found.values()].map(turn).sort((a, b) => order(b.began, a.began));
+  return [...found.values()].map(createTurn).sort((a, b) => compareCodeUnits(b.began, a.began));
 }
 
 /** Code-unit order, which is much faster than `localeCompare`. */
-function order(a: string, b: string): number {
+function compareCodeUnits(a: string, b: string): number {
   return a < b ? -1 : a > b ? 1 : 0;
 }
 
 /** Finished calls do not change, but are rendered often. */
-const drawn = new WeakMap<Call, Line>();
+const lineCache = new WeakMap<Call, Line>();
 
 function lineOf(call: Call): Line {
-  const known = drawn.get(call) ?? line(call, call.duration_ms);
-  drawn.set(call, known);
+  const known = lineCache.get(call) ?? createLine(call, call.duration_ms);
+  lineCache.set(call, known);
   return known;
 }
 
-function line(call: Call, took: number): Line {
+function createLine(call: Call, took: number): Line {
   const from = Math.max(0, Date.parse(call.at) - Date.parse(call.turn_began));
   const running = call.outcome === null;
   const steps = call.steps.map((step) => ({ ...step, to_ms: step.to_ms ?? took }));
@@ -64,8 +69,8 @@ function line(call: Call, took: number): Line {
   return { call, depth: 0, from, to: from + took, running, steps };
 }
 
-function turn(lines: Line[]): Turn {
-  const ordered = nested(lines);
+function createTurn(lines: Line[]): Turn {
+  const ordered = nestLines(lines);
   const first = (ordered[0] as Line).call;
   const deadline = first.deadline_ms;
   const end = Math.max(...ordered.map((it) => it.to), 1);
@@ -83,24 +88,26 @@ function turn(lines: Line[]): Turn {
 }
 
 /** Sorted by start; calls made by a program come below it. */
-function nested(lines: Line[]): Line[] {
-  const sorted = [...lines].sort((a, b) => a.from - b.from || order(a.call.id, b.call.id));
+function nestLines(lines: Line[]): Line[] {
+  const sorted = [...lines].sort(
+    (a, b) => a.from - b.from || compareCodeUnits(a.call.id, b.call.id),
+  );
   const known = new Set(sorted.map((it) => it.call.id));
-  const below = new Map<string | null, Line[]>();
+  const children = new Map<string | null, Line[]>();
   for (const it of sorted) {
     const parent = it.call.within && known.has(it.call.within) ? it.call.within : null;
-    below.set(parent, [...(below.get(parent) ?? []), it]);
+    children.set(parent, [...(children.get(parent) ?? []), it]);
   }
-  const put = (parent: string | null, depth: number): Line[] =>
-    (below.get(parent) ?? []).flatMap((it) => [
+  const collect = (parent: string | null, depth: number): Line[] =>
+    (children.get(parent) ?? []).flatMap((it) => [
       { ...it, depth },
-      ...(it.call.id === parent ? [] : put(it.call.id, depth + 1)),
+      ...(it.call.id === parent ? [] : collect(it.call.id, depth + 1)),
     ]);
-  return put(null, 0);
+  return collect(null, 0);
 }
 
 /** Round values for the axis ticks, without zero. */
-export function marks(span: number): number[] {
+export function axisTicks(span: number): number[] {
   const rough = span / 4;
   const power = 10 ** Math.floor(Math.log10(rough));
   const step = [1, 2, 5, 10].map((it) => it * power).find((it) => it >= rough) ?? rough;

@@ -2,25 +2,25 @@
 import type { CSSProperties } from "react";
 import type { Step } from "../../api/types";
 import { StateBadge } from "../../kit/basics";
-import { ms } from "../../kit/words";
-import { type Line, marks, type Turn } from "./turns";
+import { ms } from "../../kit/format";
+import { axisTicks, type Line, type Turn } from "./turns";
 
-export const STEPS: readonly { step: string; words: string }[] = [
-  { step: "admitted", words: "admission" },
-  { step: "leave", words: "awaiting approval" },
-  { step: "queued", words: "queued" },
-  { step: "attempt", words: "on server" },
-  { step: "shared", words: "shared with an identical call" },
-  { step: "shaped", words: "formatting result" },
-  { step: "whole", words: "program (code mode)" },
+export const STEPS: readonly { step: string; label: string }[] = [
+  { step: "admitted", label: "admission" },
+  { step: "leave", label: "awaiting approval" },
+  { step: "queued", label: "queued" },
+  { step: "attempt", label: "on server" },
+  { step: "shared", label: "shared with an identical call" },
+  { step: "shaped", label: "formatting result" },
+  { step: "whole", label: "program (code mode)" },
 ];
 
 export function Legend() {
   return (
     <ul className="legend" aria-label="Legend">
-      {STEPS.map(({ step, words }) => (
+      {STEPS.map(({ step, label }) => (
         <li key={step}>
-          <span className={`swatch step-${step}`} /> {words}
+          <span className={`swatch step-${step}`} /> {label}
         </li>
       ))}
       <li>
@@ -43,7 +43,7 @@ export function Waterfall(props: { turn: Turn; chosen?: string; open: (id: strin
       <div className="wf-row wf-axis" aria-hidden="true">
         <span />
         <div className="wf-track">
-          {marks(scale).map((mark) => (
+          {axisTicks(scale).map((mark) => (
             <span key={mark} className="wf-mark" style={{ left: `${at(mark)}%` }}>
               {ms(mark)}
             </span>
@@ -66,8 +66,8 @@ export function Waterfall(props: { turn: Turn; chosen?: string; open: (id: strin
                 {line.call.name}
               </button>
             </span>
-            <div className="wf-track" title={described(line, turn)}>
-              {marks(scale).map((mark) => (
+            <div className="wf-track" title={describeLine(line, turn)}>
+              {axisTicks(scale).map((mark) => (
                 <span key={mark} className="wf-rule" style={{ left: `${at(mark)}%` }} />
               ))}
               <Bar line={line} turn={turn} at={at} />
@@ -89,29 +89,29 @@ export function Waterfall(props: { turn: Turn; chosen?: string; open: (id: strin
 
 function Bar(props: { line: Line; turn: Turn; at: (moment: number) => number }) {
   const { line, turn, at } = props;
-  const place = (from: number, to: number): CSSProperties => ({
+  const position = (from: number, to: number): CSSProperties => ({
     left: `${at(from)}%`,
     width: `${Math.max(at(to) - at(from), 0)}%`,
   });
-  const steps = line.steps.length > 0 ? line.steps : [whole(line)];
+  const steps = line.steps.length > 0 ? line.steps : [wholeCallStep(line)];
   return (
     <>
       {steps.map((step, index) => (
         <span
           key={index}
           className={`wf-step step-${step.step} ${line.running ? "running" : ""}`}
-          style={place(line.from + step.from_ms, line.from + (step.to_ms ?? 0))}
+          style={position(line.from + step.from_ms, line.from + (step.to_ms ?? 0))}
         />
       ))}
       {turn.deadline !== null && isLate(line, turn) && (
-        <span className="wf-past" style={place(Math.max(turn.deadline, line.from), line.to)} />
+        <span className="wf-past" style={position(Math.max(turn.deadline, line.from), line.to)} />
       )}
     </>
   );
 }
 
 /** Programs have no steps of their own, and neither have calls that were rejected at once. */
-function whole(line: Line): Step {
+function wholeCallStep(line: Line): Step {
   return { step: "whole", from_ms: 0, to_ms: line.to - line.from };
 }
 
@@ -119,10 +119,10 @@ export function isLate(line: Line, turn: Turn): boolean {
   return turn.deadline !== null && line.to > turn.deadline;
 }
 
-function described(line: Line, turn: Turn): string {
-  const words = (step: string) => STEPS.find((it) => it.step === step)?.words ?? step;
+function describeLine(line: Line, turn: Turn): string {
+  const labelOf = (step: string) => STEPS.find((it) => it.step === step)?.label ?? step;
   const parts = line.steps.map(
-    (step) => `${words(step.step)} ${ms((step.to_ms ?? 0) - step.from_ms)}`,
+    (step) => `${labelOf(step.step)} ${ms((step.to_ms ?? 0) - step.from_ms)}`,
   );
   const began = `started ${ms(line.from)} into the turn`;
   const late = isLate(line, turn) ? [`${ms(line.to - (turn.deadline ?? 0))} over ceiling`] : [];

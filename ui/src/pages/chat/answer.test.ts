@@ -1,14 +1,23 @@
 import { expect, test } from "vitest";
-import { type Answer, BLANK, factsOf, heard, messagesOf, waiting, withResults } from "./answer";
+import {
+  type Answer,
+  applyEvent,
+  EMPTY_ANSWER,
+  factsOf,
+  messagesOf,
+  undecidedCalls,
+  withResults,
+} from "./answer";
 
 const chunk = (delta: object, more: object = {}) =>
   [
     "message",
     JSON.stringify({ choices: [{ index: 0, delta, finish_reason: null }], ...more }),
   ] as const;
-const told = (said: object) => ["tollgate", JSON.stringify({ ...said, choices: [] })] as const;
-const all = (...said: (readonly [string, string])[]): Answer =>
-  said.reduce((answer, [name, data]) => heard(answer, name, data), BLANK);
+const gatewayEvent = (event: object) =>
+  ["tollgate", JSON.stringify({ ...event, choices: [] })] as const;
+const all = (...events: (readonly [string, string])[]): Answer =>
+  events.reduce((answer, [name, data]) => applyEvent(answer, name, data), EMPTY_ANSWER);
 
 test("text is concatenated, and the last chunk has the reason for the end", () => {
   const end = JSON.stringify({
@@ -21,11 +30,11 @@ test("text is concatenated, and the last chunk has the reason for the end", () =
 
 test("calls run one by one or in parallel, even with reused ids", () => {
   const answer = all(
-    told({ type: "call", id: "c1", name: "roll", arguments: "{}" }),
-    told({ type: "call", id: "c2", name: "search", arguments: "{}" }),
-    told({ type: "result", id: "c2", name: "search", status: "ok", duration_ms: 7 }),
-    told({ type: "result", id: "c1", name: "roll", status: "error", duration_ms: 3 }),
-    told({ type: "call", id: "c1", name: "roll", arguments: "{}" }),
+    gatewayEvent({ type: "call", id: "c1", name: "roll", arguments: "{}" }),
+    gatewayEvent({ type: "call", id: "c2", name: "search", arguments: "{}" }),
+    gatewayEvent({ type: "result", id: "c2", name: "search", status: "ok", duration_ms: 7 }),
+    gatewayEvent({ type: "result", id: "c1", name: "roll", status: "error", duration_ms: 3 }),
+    gatewayEvent({ type: "call", id: "c1", name: "roll", arguments: "{}" }),
   );
   expect(answer.calls.map((call) => [call.name, call.status, call.duration_ms])).toEqual([
     ["roll", "error", 3],
@@ -42,7 +51,7 @@ test("a returned call is streamed in pieces", () => {
     piece(0, { function: { arguments: '"all"}' } }),
     piece(1, { id: "b", function: { name: "say", arguments: "{}" } }),
   );
-  expect(waiting(answer).map((call) => [call.name, call.arguments])).toEqual([
+  expect(undecidedCalls(answer).map((call) => [call.name, call.arguments])).toEqual([
     ["wipe", '{"what":"all"}'],
     ["say", "{}"],
   ]);
@@ -50,12 +59,12 @@ test("a returned call is streamed in pieces", () => {
 
 test("notes are kept, but only the last progress", () => {
   const answer = all(
-    told({ type: "announcement", message: "One moment." }),
-    told({ type: "progress", progress: { progress: 1, total: 3 } }),
-    told({ type: "progress", progress: { progress: 2, total: 3, message: "reading" } }),
-    told({ type: "fallback", from: "big", to: "small", why: "503" }),
-    told({ type: "lost", lost: ["top_k"] }),
-    told({ type: "something new" }),
+    gatewayEvent({ type: "announcement", message: "One moment." }),
+    gatewayEvent({ type: "progress", progress: { progress: 1, total: 3 } }),
+    gatewayEvent({ type: "progress", progress: { progress: 2, total: 3, message: "reading" } }),
+    gatewayEvent({ type: "fallback", from: "big", to: "small", why: "503" }),
+    gatewayEvent({ type: "lost", lost: ["top_k"] }),
+    gatewayEvent({ type: "something new" }),
   );
   expect(answer.notes.map((note) => note.text)).toEqual([
     "One moment.",
@@ -68,14 +77,14 @@ test("notes are kept, but only the last progress", () => {
 test("invalid JSON and a failure of the model are errors", () => {
   expect(all(["message", "{half"]).error).toBe("invalid JSON in the stream");
   expect(all(["message", '{"error":{"message":"overloaded"}}']).error).toBe("overloaded");
-  expect(all(["message", "[DONE]"])).toEqual(BLANK);
+  expect(all(["message", "[DONE]"])).toEqual(EMPTY_ANSWER);
 });
 
 test("results are added to their calls, and are sent in the order of the history", () => {
   const answer = withResults({
     ...all(
       chunk({ tool_calls: [{ index: 0, id: "a", function: { name: "wipe", arguments: "{}" } }] }),
-      told({ type: "call", id: "b", name: "roll", arguments: "{}" }),
+      gatewayEvent({ type: "call", id: "b", name: "roll", arguments: "{}" }),
     ),
     history: [
       {
@@ -115,8 +124,10 @@ test("returned calls are sent with an assistant message of their own", () => {
 });
 
 test("an answer without history is its text, and an empty one is nothing", () => {
-  expect(messagesOf({ ...BLANK, text: "Hm." })).toEqual([{ role: "assistant", content: "Hm." }]);
-  expect(messagesOf(BLANK)).toEqual([]);
+  expect(messagesOf({ ...EMPTY_ANSWER, text: "Hm." })).toEqual([
+    { role: "assistant", content: "Hm." },
+  ]);
+  expect(messagesOf(EMPTY_ANSWER)).toEqual([]);
 });
 
 test("facts are read from the headers", () => {

@@ -2,7 +2,7 @@
 import { useRead } from "../../api/queries";
 import { TIERS, type Tier } from "../../api/types";
 import { Failure, Field, Panel } from "../../kit/basics";
-import { NAME, type Settings } from "./conversation";
+import { type Settings, VARIABLE_NAME } from "./conversation";
 
 interface Models {
   data: { id: string; display_name: string; owned_by: string }[];
@@ -20,33 +20,33 @@ export function useModels() {
   };
 }
 
-export type Offered = ReturnType<typeof useModels>;
+export type ModelChoices = ReturnType<typeof useModels>;
 
-export function Choose(props: {
+export function ChatSettings(props: {
   settings: Settings;
   change: (settings: Settings) => void;
-  offered: Offered;
+  choices: ModelChoices;
 }) {
-  const { settings, change, offered } = props;
+  const { settings, change, choices } = props;
   const isAgent = settings.agent !== undefined;
-  const named = offered.agents.find((it) => it.id === settings.agent)?.display_name;
-  const described = named === settings.agent ? undefined : named;
+  const displayName = choices.agents.find((it) => it.id === settings.agent)?.display_name;
+  const description = displayName === settings.agent ? undefined : displayName;
   return (
     <Panel title="Chat settings">
-      {offered.error && <Failure error={offered.error} />}
-      <Field label="Agent" help={isAgent ? described : "No prompt, no tools, no loop."}>
+      {choices.error && <Failure error={choices.error} />}
+      <Field label="Agent" help={isAgent ? description : "No prompt, no tools, no loop."}>
         {(id) => (
           <select
             id={id}
             value={settings.agent ?? ""}
-            disabled={offered.pending}
+            disabled={choices.pending}
             onChange={(event) => {
               const agent = event.target.value || undefined;
-              const model = agent ? undefined : (settings.model ?? offered.models[0]?.id);
+              const model = agent ? undefined : (settings.model ?? choices.models[0]?.id);
               change({ ...settings, agent, model });
             }}
           >
-            {offered.agents.map((it) => (
+            {choices.agents.map((it) => (
               <option key={it.id}>{it.id}</option>
             ))}
             <option value="">None (model only)</option>
@@ -58,11 +58,11 @@ export function Choose(props: {
           <select
             id={id}
             value={settings.model ?? ""}
-            disabled={offered.pending}
+            disabled={choices.pending}
             onChange={(event) => change({ ...settings, model: event.target.value || undefined })}
           >
             {isAgent && <option value="">Agent default</option>}
-            {offered.models.map((it) => (
+            {choices.models.map((it) => (
               <option key={it.id}>{it.id}</option>
             ))}
           </select>
@@ -94,7 +94,7 @@ export function Choose(props: {
 function Variables(props: { settings: Settings; change: (settings: Settings) => void }) {
   const { settings, change } = props;
   const { variables } = settings;
-  const put = (at: number, more: Partial<{ name: string; value: string }>) =>
+  const update = (at: number, more: Partial<{ name: string; value: string }>) =>
     change({
       ...settings,
       variables: variables.map((it, index) => (index === at ? { ...it, ...more } : it)),
@@ -106,17 +106,17 @@ function Variables(props: { settings: Settings; change: (settings: Settings) => 
         <div key={at} className="variable">
           <input
             aria-label={`Name of variable ${at + 1}`}
-            aria-invalid={it.name !== "" && !NAME.test(it.name)}
+            aria-invalid={it.name !== "" && !VARIABLE_NAME.test(it.name)}
             placeholder="caller_name"
             spellCheck={false}
             value={it.name}
-            onChange={(event) => put(at, { name: event.target.value.trim() })}
+            onChange={(event) => update(at, { name: event.target.value.trim() })}
           />
           <input
             aria-label={`Value of variable ${at + 1}`}
             placeholder="value"
             value={it.value}
-            onChange={(event) => put(at, { value: event.target.value })}
+            onChange={(event) => update(at, { value: event.target.value })}
           />
           <button
             type="button"
@@ -130,7 +130,7 @@ function Variables(props: { settings: Settings; change: (settings: Settings) => 
           </button>
         </div>
       ))}
-      {variables.some((it) => it.name !== "" && !NAME.test(it.name)) && (
+      {variables.some((it) => it.name !== "" && !VARIABLE_NAME.test(it.name)) && (
         <p className="error" role="alert">
           Use only letters, digits and _ in names.
         </p>

@@ -1,7 +1,7 @@
 // Deep links that install the gateway in a client. They come from the gateway, but are checked anyway.
 
 export const PLACEHOLDER = "TOLLGATE_KEY";
-const PROGRAMS: readonly string[] = [
+const CLIENT_SCHEMES: readonly string[] = [
   "cursor:",
   "vscode:",
   "vscode-insiders:",
@@ -13,7 +13,7 @@ const PROGRAMS: readonly string[] = [
 export function installLink(link: string | null, key: string | undefined): string | undefined {
   if (!link) return undefined;
   try {
-    if (!PROGRAMS.includes(new URL(link).protocol)) return undefined;
+    if (!CLIENT_SCHEMES.includes(new URL(link).protocol)) return undefined;
   } catch {
     return undefined;
   }

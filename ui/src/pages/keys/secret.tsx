@@ -3,17 +3,17 @@
 import type { Key } from "../../api/types";
 import { Code } from "../../kit/code";
 import { Dialog } from "../../kit/dialog";
-import { moment } from "../../kit/words";
+import { dateTime } from "../../kit/format";
 import { to } from "../../route";
 
-export type MadeKey = Key & { key: string };
+export type CreatedKey = Key & { key: string };
 
-export function SecretDialog(props: { made: MadeKey; close: () => void }) {
-  const { made } = props;
+export function SecretDialog(props: { created: CreatedKey; close: () => void }) {
+  const { created } = props;
   return (
     <Dialog
-      title={`Key ${made.name}`}
-      firm
+      title={`Key ${created.name}`}
+      persistent
       actions={
         <button type="button" className="primary" onClick={props.close}>
           I have saved it
@@ -23,8 +23,10 @@ export function SecretDialog(props: { made: MadeKey; close: () => void }) {
       <div className="note warn">
         This secret is shown only once. Store it where the client can read it.
       </div>
-      <Code text={made.key} label="secret" wrap />
-      {made.former_until && <p>The old secret stays valid until {moment(made.former_until)}.</p>}
+      <Code text={created.key} label="secret" wrap />
+      {created.former_until && (
+        <p>The old secret stays valid until {dateTime(created.former_until)}.</p>
+      )}
       <p className="help">
         Clients send it as <code>authorization: Bearer …</code> or <code>x-api-key</code>.{" "}
         <a href={to("connect")}>Connect</a> has ready-made configs for most clients.

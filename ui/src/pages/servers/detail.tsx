@@ -3,12 +3,12 @@ import { useState } from "react";
 import { path } from "../../api/client";
 import { useRead } from "../../api/queries";
 import type { ServerDetail } from "../../api/types";
-import { Ago, Page, Panel, Shown, StateBadge } from "../../kit/basics";
-import { AsCommand, Code } from "../../kit/code";
+import { Ago, Page, Panel, QueryView, StateBadge } from "../../kit/basics";
+import { Code, ShowAsCli } from "../../kit/code";
 import { Fact, Facts as FactList } from "../../kit/facts";
-import { count } from "../../kit/words";
+import { count } from "../../kit/format";
 import { to } from "../../route";
-import { useMay } from "../../session";
+import { useHasRight } from "../../session";
 import { Actions } from "./actions";
 import { EditServer } from "./edit";
 import { History } from "./history";
@@ -19,8 +19,8 @@ export function ServerPage(props: { id: string }) {
   const route = path("api", "servers", id);
   const server = useRead<ServerDetail>(route, 3000);
   // The edit form keeps the version it started from, even while the page polls.
-  const [edited, setEdited] = useState<ServerDetail>();
-  const admin = useMay("admin");
+  const [editing, setEditing] = useState<ServerDetail>();
+  const admin = useHasRight("admin");
   return (
     <Page
       title={id}
@@ -30,15 +30,15 @@ export function ServerPage(props: { id: string }) {
           {server.data?.category && ` · ${server.data.category}`}
         </>
       }
-      actions={<AsCommand cli={`tollgate servers test ${id}`} path={route} />}
+      actions={<ShowAsCli cli={`tollgate servers test ${id}`} path={route} />}
     >
-      <Shown of={server}>
+      <QueryView of={server}>
         {(data) => (
           <>
-            <Standing of={data} />
-            {admin && <Actions of={data} edit={() => setEdited(data)} />}
+            <ServerStatus of={data} />
+            {admin && <Actions of={data} edit={() => setEditing(data)} />}
             <div className="columns">
-              <Facts of={data} />
+              <ServerFacts of={data} />
               <Panel title="History">
                 <History of={data.history} />
               </Panel>
@@ -47,16 +47,16 @@ export function ServerPage(props: { id: string }) {
             <Config of={data} />
           </>
         )}
-      </Shown>
-      {edited && <EditServer of={edited} close={() => setEdited(undefined)} />}
+      </QueryView>
+      {editing && <EditServer of={editing} close={() => setEditing(undefined)} />}
     </Page>
   );
 }
 
-function Standing(props: { of: ServerDetail }) {
+function ServerStatus(props: { of: ServerDetail }) {
   const { state, reason, since, last_ok, transport } = props.of;
   return (
-    <div className="standing" role="status">
+    <div className="server-status" role="status">
       <StateBadge state={state} />
       <strong>{reason}</strong>
       <span className="quiet">
@@ -72,7 +72,7 @@ function Standing(props: { of: ServerDetail }) {
   );
 }
 
-function Facts(props: { of: ServerDetail }) {
+function ServerFacts(props: { of: ServerDetail }) {
   const { of } = props;
   return (
     <Panel title="Details">

@@ -1,16 +1,25 @@
 // A form for the common settings of a server. Other settings are preserved.
 import type { ReactNode } from "react";
-import type { Keys } from "../../api/types";
+import type { ServerConfig } from "../../api/types";
 import { Field } from "../../kit/basics";
-import { Flag, type FormProps, List, Text, Whole } from "./fields";
-import { at, commandLine, kindOf, ofKind, pairs, put, text, withCommand } from "./keys";
+import {
+  commandLine,
+  convertTo,
+  getAt,
+  kindOf,
+  setAt,
+  tableEntries,
+  textAt,
+  withCommand,
+} from "./config";
+import { CheckboxField, type FormProps, ListField, NumberField, TextField } from "./fields";
 import { Pairs } from "./pairs";
 
 export function ServerForm(props: FormProps & { children?: ReactNode }) {
   const { keys, change } = props;
   const kind = kindOf(keys);
   return (
-    <div className="server-form" role="group" aria-label="Server config" onBlur={props.left}>
+    <div className="server-form" role="group" aria-label="Server config" onBlur={props.onBlur}>
       <fieldset>
         <legend>Type</legend>
         <div className="checks">
@@ -18,7 +27,7 @@ export function ServerForm(props: FormProps & { children?: ReactNode }) {
             <input
               type="radio"
               checked={kind === "command"}
-              onChange={() => change(ofKind(keys, "command"))}
+              onChange={() => change(convertTo(keys, "command"))}
             />
             Local process
           </label>
@@ -26,20 +35,20 @@ export function ServerForm(props: FormProps & { children?: ReactNode }) {
             <input
               type="radio"
               checked={kind === "url"}
-              onChange={() => change(ofKind(keys, "url"))}
+              onChange={() => change(convertTo(keys, "url"))}
             />
             Remote server (URL)
           </label>
         </div>
       </fieldset>
-      {kind === "command" ? <Command {...props} /> : <Address {...props} />}
+      {kind === "command" ? <LocalProcess {...props} /> : <RemoteServer {...props} />}
       {props.children}
-      <More {...props} />
+      <Advanced {...props} />
     </div>
   );
 }
 
-function Command(props: FormProps) {
+function LocalProcess(props: FormProps) {
   const { keys, change } = props;
   return (
     <>
@@ -60,10 +69,10 @@ function Command(props: FormProps) {
         label="Environment"
         help="Passed in addition to PATH, HOME, LANG and TMPDIR. No other variables are inherited."
         name="Variable"
-        of={pairs(keys, "env")}
-        change={(env) => change(put(keys, ["env"], env))}
+        of={tableEntries(keys, "env")}
+        change={(env) => change(setAt(keys, ["env"], env))}
       />
-      <Text
+      <TextField
         {...props}
         path={["cwd"]}
         label="Working directory"
@@ -74,21 +83,28 @@ function Command(props: FormProps) {
   );
 }
 
-function Address(props: FormProps) {
+function RemoteServer(props: FormProps) {
   const { keys, change } = props;
   return (
     <>
-      <Text {...props} path={["url"]} label="URL" help="MCP endpoint, http or https." keep mono />
+      <TextField
+        {...props}
+        path={["url"]}
+        label="URL"
+        help="MCP endpoint, http or https."
+        keepEmpty
+        mono
+      />
       <Field label="Transport">
         {(id) => (
           <select
             id={id}
-            value={text(keys, "transport")}
-            onChange={(event) => change(put(keys, ["transport"], event.target.value))}
+            value={textAt(keys, "transport")}
+            onChange={(event) => change(setAt(keys, ["transport"], event.target.value))}
           >
             <option value="">Streamable HTTP</option>
             <option value="sse">SSE (legacy)</option>
-            {text(keys, "transport") === "streamable-http" && (
+            {textAt(keys, "transport") === "streamable-http" && (
               <option value="streamable-http">Streamable HTTP (explicit)</option>
             )}
           </select>
@@ -99,14 +115,14 @@ function Address(props: FormProps) {
         label="Headers"
         help="Sent with every request."
         name="Header"
-        of={pairs(keys, "headers")}
-        change={(headers) => change(put(keys, ["headers"], headers))}
+        of={tableEntries(keys, "headers")}
+        change={(headers) => change(setAt(keys, ["headers"], headers))}
       />
     </>
   );
 }
 
-const WAYS: readonly { id: string; title: string; empty: Keys }[] = [
+const AUTH_METHODS: readonly { id: string; title: string; empty: ServerConfig }[] = [
   { id: "none", title: "None, or a custom header", empty: {} },
   { id: "token", title: "Bearer token", empty: { token: "" } },
   { id: "apiKey", title: "API key (x-api-key)", empty: { apiKey: "" } },
@@ -120,19 +136,19 @@ const WAYS: readonly { id: string; title: string; empty: Keys }[] = [
 
 function Auth(props: FormProps) {
   const { keys, change } = props;
-  const auth = (at(keys, "auth") ?? {}) as Keys;
-  const way = ["oauth", "login", "token", "apiKey"].find((it) => it in auth) ?? "none";
+  const auth = (getAt(keys, "auth") ?? {}) as ServerConfig;
+  const method = ["oauth", "login", "token", "apiKey"].find((it) => it in auth) ?? "none";
   const choose = (id: string) => {
     const { auth: _, ...rest } = keys;
-    const empty = WAYS.find((it) => it.id === id)?.empty ?? {};
+    const empty = AUTH_METHODS.find((it) => it.id === id)?.empty ?? {};
     change(id === "none" ? rest : { ...rest, auth: empty });
   };
   return (
     <>
       <Field label="Authentication">
         {(id) => (
-          <select id={id} value={way} onChange={(event) => choose(event.target.value)}>
-            {WAYS.map((it) => (
+          <select id={id} value={method} onChange={(event) => choose(event.target.value)}>
+            {AUTH_METHODS.map((it) => (
               <option key={it.id} value={it.id}>
                 {it.title}
               </option>
@@ -140,26 +156,32 @@ function Auth(props: FormProps) {
           </select>
         )}
       </Field>
-      {(way === "token" || way === "apiKey") && (
-        <Text
+      {(method === "token" || method === "apiKey") && (
+        <TextField
           {...props}
-          path={["auth", way]}
-          label={way === "token" ? "Token" : "API key"}
-          keep
+          path={["auth", method]}
+          label={method === "token" ? "Token" : "API key"}
+          keepEmpty
           mono
         />
       )}
-      {way === "login" && (
+      {method === "login" && (
         <p className="help">After saving, log in with the button on the server's page.</p>
       )}
-      {way === "oauth" && (
+      {method === "oauth" && (
         <>
-          <Text {...props} path={["auth", "oauth", "client_id"]} label="Client ID" keep mono />
-          <Text
+          <TextField
+            {...props}
+            path={["auth", "oauth", "client_id"]}
+            label="Client ID"
+            keepEmpty
+            mono
+          />
+          <TextField
             {...props}
             path={["auth", "oauth", "client_secret"]}
             label="Client secret"
-            keep
+            keepEmpty
             mono
           />
         </>
@@ -168,36 +190,36 @@ function Auth(props: FormProps) {
   );
 }
 
-function More(props: FormProps) {
+function Advanced(props: FormProps) {
   return (
     <details>
       <summary>Advanced</summary>
       <div className="columns">
-        <Text
+        <TextField
           {...props}
           path={["category"]}
           label="Category"
           help="Groups servers in lists and on the leaderboard."
         />
-        <Whole
+        <NumberField
           {...props}
           path={["defaults", "timeout_ms"]}
           label="Call timeout (ms)"
           help="Default: 10,000."
         />
-        <Whole
+        <NumberField
           {...props}
           path={["limits", "concurrent"]}
           label="Concurrent calls"
           help="Default: 64."
         />
-        <List
+        <ListField
           {...props}
           path={["allow"]}
           label="Allowed tools"
           help="Tool names of the server, or globs. Default: all."
         />
-        <List
+        <ListField
           {...props}
           path={["deny"]}
           label="Denied tools"
@@ -205,14 +227,24 @@ function More(props: FormProps) {
         />
       </div>
       <div className="checks">
-        <Flag {...props} path={["trusted"]} label="Trusted: use its annotations" usually={false} />
-        <Flag {...props} path={["enabled"]} label="Enabled" usually />
-        <Flag {...props} path={["calibrate"]} label="Allow calibration probes" usually />
-        <Flag
+        <CheckboxField
+          {...props}
+          path={["trusted"]}
+          label="Trusted: use its annotations"
+          defaultValue={false}
+        />
+        <CheckboxField {...props} path={["enabled"]} label="Enabled" defaultValue />
+        <CheckboxField
+          {...props}
+          path={["calibrate"]}
+          label="Allow calibration probes"
+          defaultValue
+        />
+        <CheckboxField
           {...props}
           path={["code_mode"]}
           label="Code mode: models call its tools from programs"
-          usually={false}
+          defaultValue={false}
         />
       </div>
       <p className="help">Edit other settings as JSON.</p>

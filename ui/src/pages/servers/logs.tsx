@@ -5,20 +5,20 @@ import { useRead } from "../../api/queries";
 import { Failure, Panel } from "../../kit/basics";
 import { CopyButton } from "../../kit/code";
 
-const EVERY = 1500;
+const POLL_INTERVAL_MS = 1500;
 
 export function Logs(props: { id: string }) {
   const [following, setFollowing] = useState(true);
   const [filter, setFilter] = useState("");
   const logs = useRead<{ lines: string[] }>(
     `${path("api", "servers", props.id)}/logs`,
-    following ? EVERY : undefined,
+    following ? POLL_INTERVAL_MS : undefined,
   );
   // The lines shown while paused.
-  const [held, setHeld] = useState<string[]>([]);
-  const all = following ? (logs.data?.lines ?? []) : held;
-  const wanted = filter.trim().toLowerCase();
-  const lines = wanted ? all.filter((line) => line.toLowerCase().includes(wanted)) : all;
+  const [frozenLines, setFrozenLines] = useState<string[]>([]);
+  const all = following ? (logs.data?.lines ?? []) : frozenLines;
+  const needle = filter.trim().toLowerCase();
+  const lines = needle ? all.filter((line) => line.toLowerCase().includes(needle)) : all;
   return (
     <Panel
       title="Log"
@@ -35,7 +35,7 @@ export function Logs(props: { id: string }) {
             type="button"
             aria-pressed={!following}
             onClick={() => {
-              setHeld(logs.data?.lines ?? []);
+              setFrozenLines(logs.data?.lines ?? []);
               setFollowing(!following);
             }}
           >
@@ -45,11 +45,11 @@ export function Logs(props: { id: string }) {
         </>
       }
     >
-      {logs.error && <Failure error={logs.error} again={() => void logs.refetch()} />}
-      <LogLines lines={lines} empty={wanted ? "No matching lines." : "No output on stderr."} />
+      {logs.error && <Failure error={logs.error} retry={() => void logs.refetch()} />}
+      <LogLines lines={lines} empty={needle ? "No matching lines." : "No output on stderr."} />
       <p className="help" role="status">
         {following ? "Following live output." : "Paused. New output is not shown."}
-        {wanted && ` ${lines.length} of ${all.length} lines.`}
+        {needle && ` ${lines.length} of ${all.length} lines.`}
       </p>
     </Panel>
   );
@@ -60,8 +60,8 @@ export function LogLines(props: { lines: readonly string[]; empty: string }) {
   const box = useRef<HTMLPreElement>(null);
   const atEnd = useRef(true);
   useLayoutEffect(() => {
-    const shown = box.current;
-    if (shown && atEnd.current) shown.scrollTop = shown.scrollHeight;
+    const element = box.current;
+    if (element && atEnd.current) element.scrollTop = element.scrollHeight;
   });
   return (
     <pre

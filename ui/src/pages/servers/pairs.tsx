@@ -1,6 +1,6 @@
 // An editor for rows of names and values.
 import { useEffect, useId, useState } from "react";
-import { table } from "./keys";
+import { tableOf } from "./config";
 
 type Row = [string, string];
 
@@ -15,17 +15,19 @@ export function Pairs(props: {
   const { change } = props;
   // Incomplete rows (no name, or a duplicate one) exist only here while the user types.
   const [rows, setRows] = useState<Row[]>([...props.of]);
-  const given = JSON.stringify(props.of);
+  const valueKey = JSON.stringify(props.of);
   useEffect(() => {
-    const fresh = JSON.parse(given) as Row[];
-    setRows((before) => (JSON.stringify(Object.entries(table(before))) === given ? before : fresh));
-  }, [given]);
+    const fresh = JSON.parse(valueKey) as Row[];
+    setRows((before) =>
+      JSON.stringify(Object.entries(tableOf(before))) === valueKey ? before : fresh,
+    );
+  }, [valueKey]);
   const id = useId();
-  const put = (next: Row[]) => {
+  const update = (next: Row[]) => {
     setRows(next);
-    change(table(next));
+    change(tableOf(next));
   };
-  const set = (at: number, row: Row) => put(rows.map((it, of) => (of === at ? row : it)));
+  const set = (at: number, row: Row) => update(rows.map((it, of) => (of === at ? row : it)));
   return (
     <fieldset className="pairs" aria-describedby={id}>
       <legend>{props.label}</legend>
@@ -53,7 +55,7 @@ export function Pairs(props: {
             type="button"
             className="small"
             aria-label={`Remove ${name || `row ${at + 1}`}`}
-            onClick={() => put(rows.filter((_, of) => of !== at))}
+            onClick={() => update(rows.filter((_, of) => of !== at))}
           >
             ✕
           </button>

@@ -2,19 +2,19 @@
 import { useMemo } from "react";
 import { Panel } from "../../kit/basics";
 import { Code, Diff } from "../../kit/code";
-import { difference, merged } from "../../kit/lines";
+import { diffLines, mergeLines } from "../../kit/diff";
 import type { ConfigFile, Draft } from "./file";
 
 export function Conflict(props: {
   file: ConfigFile;
   draft: Draft;
-  put: (next: Draft) => void;
+  update: (next: Draft) => void;
   /** Sets the discarded edits aside, so that they can be restored. */
-  aside: (text: string) => void;
+  keepAside: (text: string) => void;
 }) {
-  const { file, draft, put } = props;
-  const both = useMemo(
-    () => merged(draft.base.text, draft.text, file.text),
+  const { file, draft, update } = props;
+  const merged = useMemo(
+    () => mergeLines(draft.base.text, draft.text, file.text),
     [draft.base.text, draft.text, file.text],
   );
   return (
@@ -23,23 +23,23 @@ export function Conflict(props: {
       title="The file changed while you were editing"
       actions={
         <>
-          {both !== undefined && (
+          {merged !== undefined && (
             <button
               type="button"
               className="primary"
-              onClick={() => put({ base: file, text: both })}
+              onClick={() => update({ base: file, text: merged })}
             >
               Merge both
             </button>
           )}
-          <button type="button" onClick={() => put({ base: file, text: draft.text })}>
+          <button type="button" onClick={() => update({ base: file, text: draft.text })}>
             Keep mine
           </button>
           <button
             type="button"
             onClick={() => {
-              props.aside(draft.text);
-              put({ base: file, text: file.text });
+              props.keepAside(draft.text);
+              update({ base: file, text: file.text });
             }}
           >
             Use theirs
@@ -54,11 +54,11 @@ export function Conflict(props: {
       <div className="columns">
         <div>
           <h3>Changes in the file</h3>
-          <Diff text={difference(draft.base.text, file.text)} />
+          <Diff text={diffLines(draft.base.text, file.text)} />
         </div>
         <div>
           <h3>Your changes</h3>
-          <Diff text={difference(draft.base.text, draft.text)} />
+          <Diff text={diffLines(draft.base.text, draft.text)} />
         </div>
       </div>
     </Panel>
@@ -66,7 +66,7 @@ export function Conflict(props: {
 }
 
 /** The discarded edits, which can be restored. */
-export function Aside(props: { text: string; back: () => void; drop: () => void }) {
+export function DiscardedEdits(props: { text: string; back: () => void; drop: () => void }) {
   return (
     <Panel
       title="Your discarded edits"

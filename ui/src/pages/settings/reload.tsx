@@ -1,32 +1,32 @@
 // The last reload of the config file, and facts about the gateway.
 import { useState } from "react";
-import { call, Problem } from "../../api/client";
-import { stale, useRead } from "../../api/queries";
-import type { Attempt, Overview } from "../../api/types";
-import { Ago, Failure, Panel, Shown, StateBadge } from "../../kit/basics";
-import { Mistakes } from "../../kit/change";
-import { AsCommand } from "../../kit/code";
+import { ApiError, call } from "../../api/client";
+import { invalidate, useRead } from "../../api/queries";
+import type { Overview, ReloadAttempt } from "../../api/types";
+import { Ago, Failure, Panel, QueryView, StateBadge } from "../../kit/basics";
+import { ShowAsCli } from "../../kit/code";
 import { Fact, Facts } from "../../kit/facts";
-import { say } from "../../kit/toast";
+import { Diagnostics } from "../../kit/review-change";
+import { showToast } from "../../kit/toast";
 
 export function Reload() {
-  const last = useRead<{ last: Attempt | null; applied: number; refused: number }>(
+  const last = useRead<{ last: ReloadAttempt | null; applied: number; refused: number }>(
     "/api/reload",
     10_000,
   );
   const [busy, setBusy] = useState(false);
-  const [problem, setProblem] = useState<Problem>();
+  const [problem, setProblem] = useState<ApiError>();
   const reload = async () => {
     setBusy(true);
     setProblem(undefined);
     try {
-      const attempt = await call<Attempt>("POST", "/api/reload");
-      say(
+      const attempt = await call<ReloadAttempt>("POST", "/api/reload");
+      showToast(
         attempt.outcome === "refused" ? "The config file has errors" : `Config ${attempt.outcome}`,
       );
-      stale("api", "v1");
+      invalidate("api", "v1");
     } catch (error) {
-      setProblem(Problem.of(error));
+      setProblem(ApiError.from(error));
     } finally {
       setBusy(false);
     }
@@ -36,7 +36,7 @@ export function Reload() {
       title="Reload"
       actions={
         <>
-          <AsCommand cli="tollgate reload" method="POST" path="/api/reload" />
+          <ShowAsCli cli="tollgate reload" method="POST" path="/api/reload" />
           <button type="button" disabled={busy} onClick={() => void reload()}>
             Reload config
           </button>
@@ -48,7 +48,7 @@ export function Reload() {
         referenced by <code>$&#123;file:…&#125;</code>.
       </p>
       {problem && <Failure error={problem} />}
-      <Shown of={last}>
+      <QueryView of={last}>
         {(data) => (
           <>
             {data.last ? <LastReload of={data.last} /> : <p>Not reloaded since startup.</p>}
@@ -57,12 +57,12 @@ export function Reload() {
             </p>
           </>
         )}
-      </Shown>
+      </QueryView>
     </Panel>
   );
 }
 
-function LastReload(props: { of: Attempt }) {
+function LastReload(props: { of: ReloadAttempt }) {
   const { of } = props;
   return (
     <>
@@ -78,7 +78,7 @@ function LastReload(props: { of: Attempt }) {
           Takes effect after a gateway restart: {of.needs_restart.join(", ")}
         </div>
       )}
-      <Mistakes of={of.report.diagnostics} />
+      <Diagnostics of={of.report.diagnostics} />
     </>
   );
 }
@@ -88,7 +88,7 @@ export function About() {
   const secure = location.protocol === "https:";
   return (
     <Panel title="This gateway">
-      <Shown of={overview}>
+      <QueryView of={overview}>
         {(data) => (
           <Facts>
             <Fact name="Version">{data.version}</Fact>
@@ -100,7 +100,7 @@ export function About() {
             </Fact>
           </Facts>
         )}
-      </Shown>
+      </QueryView>
       <p className="help">
         {secure ? (
           <>

@@ -1,6 +1,6 @@
 // The differences between two definitions, with hidden characters escaped.
 import type { ToolDetail } from "../../api/types";
-import { visible } from "../../kit/foreign";
+import { escapeHidden } from "../../kit/untrusted";
 
 export function Changes(props: { changes: ToolDetail["changes"] }) {
   const { changes } = props;
@@ -10,10 +10,14 @@ export function Changes(props: { changes: ToolDetail["changes"] }) {
     <div className="changes">
       {changes.map((change, at) => (
         <div key={at}>
-          <code>{visible(change.at) || "(root)"}</code>
+          <code>{escapeHidden(change.at) || "(root)"}</code>
           <pre className="diff" tabIndex={0} role="region" aria-label={`change at ${change.at}`}>
-            {change.before !== null && <span className="less">{signed("-", change.before)}</span>}
-            {change.after !== null && <span className="more">{signed("+", change.after)}</span>}
+            {change.before !== null && (
+              <span className="less">{prefixLines("-", change.before)}</span>
+            )}
+            {change.after !== null && (
+              <span className="more">{prefixLines("+", change.after)}</span>
+            )}
           </pre>
         </div>
       ))}
@@ -21,8 +25,8 @@ export function Changes(props: { changes: ToolDetail["changes"] }) {
   );
 }
 
-function signed(sign: string, text: string): string {
-  return visible(text)
+function prefixLines(sign: string, text: string): string {
+  return escapeHidden(text)
     .split("\n")
     .map((line) => `${sign} ${line}\n`)
     .join("");

@@ -3,8 +3,8 @@ import type { ToolDetail } from "../../api/types";
 import { Empty, Panel } from "../../kit/basics";
 import { Json } from "../../kit/code";
 import { Fact, Facts } from "../../kit/facts";
-import { Foreign } from "../../kit/foreign";
-import { ms } from "../../kit/words";
+import { ms } from "../../kit/format";
+import { UntrustedText } from "../../kit/untrusted";
 import { SchemaView } from "../../schema-form/view";
 
 export function DefinitionTab(props: { tool: ToolDetail }) {
@@ -18,9 +18,15 @@ export function DefinitionTab(props: { tool: ToolDetail }) {
     <>
       <Panel title="Details">
         <Facts>
-          <Fact name="Title">{definition.title ? <Foreign text={definition.title} /> : "–"}</Fact>
+          <Fact name="Title">
+            {definition.title ? <UntrustedText text={definition.title} /> : "–"}
+          </Fact>
           <Fact name="Description">
-            {definition.description ? <Foreign text={definition.description} clip={2000} /> : "–"}
+            {definition.description ? (
+              <UntrustedText text={definition.description} clip={2000} />
+            ) : (
+              "–"
+            )}
           </Fact>
           <Fact name="Effect">{effect}</Fact>
           <Fact name="Idempotent">

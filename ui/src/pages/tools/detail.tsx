@@ -3,28 +3,28 @@ import { useState } from "react";
 import { path } from "../../api/client";
 import { useRead } from "../../api/queries";
 import type { ToolDetail } from "../../api/types";
-import { Figure, Page, Shown, StateBadge, Tabs, TierBadge } from "../../kit/basics";
-import { AsCommand, quoted } from "../../kit/code";
-import { Foreign, visible } from "../../kit/foreign";
-import { count, ms, percent } from "../../kit/words";
-import { narrow, to, useRoute } from "../../route";
+import { Figure, Page, QueryView, StateBadge, Tabs, TierBadge } from "../../kit/basics";
+import { ShowAsCli, shellQuote } from "../../kit/code";
+import { count, ms, percent } from "../../kit/format";
+import { escapeHidden, UntrustedText } from "../../kit/untrusted";
+import { setQuery, to, useRoute } from "../../route";
 import { Calibrate } from "./calibrate";
 import { DefinitionTab } from "./definition";
 import { LatencyTab } from "./latency";
 import { callsOf } from "./links";
-import { SeenTab } from "./seen";
 import { stateOf } from "./state";
 import { TrustTab } from "./trust";
 import { TryTab } from "./try";
+import { VisibilityTab } from "./visibility";
 
-type TabId = "try" | "latency" | "definition" | "trust" | "seen";
+type TabId = "try" | "latency" | "definition" | "trust" | "visibility";
 
 const TABS: { id: TabId; title: string }[] = [
   { id: "try", title: "Try it" },
   { id: "latency", title: "Latency and tier" },
   { id: "definition", title: "Definition" },
   { id: "trust", title: "Trust" },
-  { id: "seen", title: "Visibility" },
+  { id: "visibility", title: "Visibility" },
 ];
 
 export function ToolPage(props: { server: string; tool: string }) {
@@ -34,38 +34,38 @@ export function ToolPage(props: { server: string; tool: string }) {
   const chosen = TABS.find((tab) => tab.id === query.get("tab"))?.id ?? "try";
   const name = read.data?.name ?? props.tool;
   // Keep the input and the result while another tab is shown.
-  const [tried, setTried] = useState(false);
-  if (chosen === "try" && !tried) setTried(true);
+  const [tryMounted, setTryMounted] = useState(false);
+  if (chosen === "try" && !tryMounted) setTryMounted(true);
   return (
     <Page
-      title={visible(name)}
+      title={escapeHidden(name)}
       lead={read.data && <Lead of={read.data} />}
       actions={
         <>
           {read.data && <Calibrate tool={read.data} />}
-          <AsCommand cli={`tollgate tools diff ${quoted(name)}`} path={address} />
+          <ShowAsCli cli={`tollgate tools diff ${shellQuote(name)}`} path={address} />
         </>
       }
     >
       <p className="crumbs">
         <a href={to("tools")}>Tools</a> ›{" "}
         <a href={`${to("tools")}?server=${encodeURIComponent(props.server)}`}>
-          {visible(props.server)}
+          {escapeHidden(props.server)}
         </a>{" "}
-        › {visible(props.tool)}
+        › {escapeHidden(props.tool)}
       </p>
-      <Shown of={read}>
+      <QueryView of={read}>
         {(tool) => (
           <>
-            <Doubts of={tool} />
+            <Warnings of={tool} />
             <Figures of={tool} />
             <Tabs
               label="About this tool"
               tabs={TABS}
               chosen={chosen}
-              choose={(tab) => narrow({ tab: tab === "try" ? "" : tab })}
+              choose={(tab) => setQuery({ tab: tab === "try" ? "" : tab })}
             />
-            {tried && (
+            {tryMounted && (
               <div hidden={chosen !== "try"}>
                 <TryTab tool={tool} />
               </div>
@@ -73,10 +73,10 @@ export function ToolPage(props: { server: string; tool: string }) {
             {chosen === "latency" && <LatencyTab tool={tool} />}
             {chosen === "definition" && <DefinitionTab tool={tool} />}
             {chosen === "trust" && <TrustTab tool={tool} />}
-            {chosen === "seen" && <SeenTab tool={tool} />}
+            {chosen === "visibility" && <VisibilityTab tool={tool} />}
           </>
         )}
-      </Shown>
+      </QueryView>
     </Page>
   );
 }
@@ -84,19 +84,20 @@ export function ToolPage(props: { server: string; tool: string }) {
 function Lead(props: { of: ToolDetail }) {
   const { offered, description } = props.of;
   const text = offered?.description ?? description;
-  return text ? <Foreign text={text} clip={260} /> : <>No description.</>;
+  return text ? <UntrustedText text={text} clip={260} /> : <>No description.</>;
 }
 
 /** Warnings that need attention first. */
-function Doubts(props: { of: ToolDetail }) {
+function Warnings(props: { of: ToolDetail }) {
   const { verdict, why, online, server } = props.of;
   if (verdict === "withheld" || verdict === "flagged") {
     return (
       <div className={`note ${verdict === "withheld" ? "bad" : "warn"}`} role="status">
         <span>
-          {verdict === "withheld" ? "Not served" : "Served with warnings"}: {visible(why ?? "")}
+          {verdict === "withheld" ? "Not served" : "Served with warnings"}:{" "}
+          {escapeHidden(why ?? "")}
         </span>
-        <button type="button" onClick={() => narrow({ tab: "trust" })}>
+        <button type="button" onClick={() => setQuery({ tab: "trust" })}>
           Review
         </button>
       </div>
@@ -115,7 +116,7 @@ function Figures(props: { of: ToolDetail }) {
   const { tier, tier_reason, measured, badge, bimodal } = props.of;
   return (
     <div className="figures">
-      <Figure label="Tier" value={<TierBadge tier={tier} />} note={visible(tier_reason)} />
+      <Figure label="Tier" value={<TierBadge tier={tier} />} note={escapeHidden(tier_reason)} />
       <Figure
         label="State"
         value={<StateBadge state={stateOf(props.of)} />}

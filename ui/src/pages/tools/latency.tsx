@@ -4,9 +4,9 @@ import type uPlot from "uplot";
 import { TIERS, type Tier, type ToolDetail } from "../../api/types";
 import { Empty, Panel, TierBadge } from "../../kit/basics";
 import { axis, Chart, type Colours } from "../../kit/chart";
-import { visible } from "../../kit/foreign";
+import { count, ms, percent } from "../../kit/format";
 import { Table } from "../../kit/table";
-import { count, ms, percent } from "../../kit/words";
+import { escapeHidden } from "../../kit/untrusted";
 import { to } from "../../route";
 import { chartData, lowest } from "./samples";
 
@@ -19,10 +19,10 @@ export function LatencyTab(props: { tool: ToolDetail }) {
       </Panel>
       <div className="columns">
         <Panel title="Why this tier">
-          <Why tool={tool} />
+          <TierReason tool={tool} />
         </Panel>
         <Panel title="Declared vs. measured">
-          <Compared tool={tool} />
+          <DeclaredVsMeasured tool={tool} />
         </Panel>
       </div>
     </>
@@ -112,13 +112,13 @@ function isPower(value: number): boolean {
   return Math.abs(power - Math.round(power)) < 1e-9;
 }
 
-function Why(props: { tool: ToolDetail }) {
+function TierReason(props: { tool: ToolDetail }) {
   const { tier, tier_reason, bimodal, measured, ceilings, health } = props.tool;
   const ceiling = ceilings[`${tier}_ms`];
   return (
     <>
       <p>
-        <TierBadge tier={tier} /> {visible(tier_reason)}
+        <TierBadge tier={tier} /> {escapeHidden(tier_reason)}
       </p>
       <p className="quiet">
         A tool is in the lowest tier whose ceiling it meets: {ms(ceilings.fast_ms)} for fast,{" "}
@@ -140,15 +140,23 @@ function Why(props: { tool: ToolDetail }) {
   );
 }
 
-function Compared(props: { tool: ToolDetail }) {
+function DeclaredVsMeasured(props: { tool: ToolDetail }) {
   const { declared, measured } = props.tool;
-  const rows: { what: string; said: string; seen: string }[] = [
-    { what: "typical", said: ms(declared?.estimated_duration_ms), seen: ms(measured?.p50_ms) },
-    { what: "p95", said: "–", seen: ms(measured?.p95_ms) },
-    { what: "p99", said: "–", seen: ms(measured?.p99_ms) },
-    { what: "max", said: ms(declared?.max_duration_ms), seen: "–" },
-    { what: "calls", said: "–", seen: measured ? String(measured.calls) : "0" },
-    { what: "failed", said: "–", seen: measured ? percent(measured.error_rate) : "–" },
+  const rows: { what: string; declaredText: string; measuredText: string }[] = [
+    {
+      what: "typical",
+      declaredText: ms(declared?.estimated_duration_ms),
+      measuredText: ms(measured?.p50_ms),
+    },
+    { what: "p95", declaredText: "–", measuredText: ms(measured?.p95_ms) },
+    { what: "p99", declaredText: "–", measuredText: ms(measured?.p99_ms) },
+    { what: "max", declaredText: ms(declared?.max_duration_ms), measuredText: "–" },
+    { what: "calls", declaredText: "–", measuredText: measured ? String(measured.calls) : "0" },
+    {
+      what: "failed",
+      declaredText: "–",
+      measuredText: measured ? percent(measured.error_rate) : "–",
+    },
   ];
   return (
     <Table
@@ -157,8 +165,8 @@ function Compared(props: { tool: ToolDetail }) {
       id={(row) => row.what}
       columns={[
         { id: "what", title: "Metric", cell: (row) => row.what },
-        { id: "said", title: "Declared", className: "number", cell: (row) => row.said },
-        { id: "seen", title: "Measured", className: "number", cell: (row) => row.seen },
+        { id: "declared", title: "Declared", className: "number", cell: (row) => row.declaredText },
+        { id: "measured", title: "Measured", className: "number", cell: (row) => row.measuredText },
       ]}
     />
   );

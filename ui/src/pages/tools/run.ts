@@ -1,17 +1,17 @@
 // Executes one tool call and streams its progress, events and outcome.
-import { Problem, send } from "../../api/client";
-import { stale } from "../../api/queries";
-import { events } from "../../api/stream";
+import { ApiError, send } from "../../api/client";
+import { invalidate } from "../../api/queries";
+import { readEvents } from "../../api/sse";
 import type { Outcome, Tier } from "../../api/types";
-import { quoted } from "../../kit/code";
+import { shellQuote } from "../../kit/code";
 
-export interface Order {
+export interface CallRequest {
   name: string;
   /** The arguments as exact JSON. */
   text: string;
   agent: string;
   tier: Tier | "";
-  fresh: boolean;
+  bypassCache: boolean;
 }
 
 export interface Progress {
@@ -27,14 +27,14 @@ export interface Run {
   tier: Tier | undefined;
   progress?: Progress;
   /** Log messages of the server, and announcements for a waiting caller. */
-  heard: { kind: string; text: string }[];
+  events: { kind: string; text: string }[];
   outcome?: Outcome;
-  problem?: Problem;
+  problem?: ApiError;
 }
 
 /** The request body; the arguments are inserted byte by byte. */
-export function bodyOf(order: Order): string {
-  const wishes = [
+export function bodyOf(order: CallRequest): string {
+  const members = [
     `"name": ${JSON.stringify(order.name)}`,
     `"arguments": ${order.text}`,
     ...(order.agent ? [`"agent": ${JSON.stringify(order.agent)}`] : []),
@@ -42,26 +42,26 @@ export function bodyOf(order: Order): string {
     `"consumer": "chat"`,
     `"also": ["speech"]`,
   ];
-  return `{${wishes.join(", ")}}`;
+  return `{${members.join(", ")}}`;
 }
 
-export function commandOf(order: Order): string {
-  const words = ["tollgate", "call", quoted(order.name), quoted(order.text)];
-  if (order.agent) words.push("--agent", quoted(order.agent));
-  if (order.tier) words.push("--tier", order.tier);
-  if (order.fresh) words.push("--no-cache");
-  return words.join(" ");
+export function commandOf(order: CallRequest): string {
+  const parts = ["tollgate", "call", shellQuote(order.name), shellQuote(order.text)];
+  if (order.agent) parts.push("--agent", shellQuote(order.agent));
+  if (order.tier) parts.push("--tier", order.tier);
+  if (order.bypassCache) parts.push("--no-cache");
+  return parts.join(" ");
 }
 
 /** Events that are kept; a server may log without limit. */
-const MOST_HEARD = 200;
+const MAX_EVENTS = 200;
 
 export async function runTool(
-  order: Order & { counts: Tier | undefined },
+  order: CallRequest & { effectiveTier: Tier | undefined },
   signal: AbortSignal,
   show: (run: Run) => void,
 ) {
-  let run: Run = { began: Date.now(), ended: false, tier: order.counts, heard: [] };
+  let run: Run = { began: Date.now(), ended: false, tier: order.effectiveTier, events: [] };
   let waiting = false;
   // Render at most once per frame.
   const draw = () => {
@@ -79,31 +79,31 @@ export async function runTool(
   // Render at once: until the button is disabled, a second click would call again.
   show(run);
   try {
-    const response = await ask(order, signal);
-    for await (const { event, data } of events(response)) {
+    const response = await sendCall(order, signal);
+    for await (const { event, data } of readEvents(response)) {
       if (event === "progress") set({ progress: JSON.parse(data) as Progress });
       else if (event === "outcome") set({ outcome: JSON.parse(data) as Outcome });
-      else if (data) set({ heard: [...run.heard, heardOf(event, data)].slice(-MOST_HEARD) });
+      else if (data) set({ events: [...run.events, eventOf(event, data)].slice(-MAX_EVENTS) });
     }
   } catch (error) {
-    set(endOf(error, signal));
+    set(failureOf(error, signal));
   }
   set({ ended: true });
-  stale("api/tools");
+  invalidate("api/tools");
 }
 
-function ask(order: Order, signal: AbortSignal): Promise<Response> {
+function sendCall(order: CallRequest, signal: AbortSignal): Promise<Response> {
   const headers: Record<string, string> = {
     "content-type": "application/json",
     accept: "text/event-stream",
   };
-  if (order.fresh) headers["x-tollgate-no-cache"] = "1";
+  if (order.bypassCache) headers["x-tollgate-no-cache"] = "1";
   return send("POST", "/v1/tools/execute", { text: bodyOf(order), headers, signal });
 }
 
-function endOf(error: unknown, signal: AbortSignal): Partial<Run> {
-  if (signal.aborted) return { problem: new Problem(0, "cancelled", "Call cancelled.") };
-  const problem = Problem.of(error);
+function failureOf(error: unknown, signal: AbortSignal): Partial<Run> {
+  if (signal.aborted) return { problem: new ApiError(0, "cancelled", "Call cancelled.") };
+  const problem = ApiError.from(error);
   // A rate-limited call is rejected with an outcome as its body.
   if (typeof problem.more.message === "string" && typeof problem.more.status === "string") {
     return { outcome: problem.more as unknown as Outcome };
@@ -111,8 +111,8 @@ function endOf(error: unknown, signal: AbortSignal): Partial<Run> {
   return { problem };
 }
 
-function heardOf(kind: string, data: string): { kind: string; text: string } {
+function eventOf(kind: string, data: string): { kind: string; text: string } {
   const value = JSON.parse(data) as Record<string, unknown>;
-  const said = kind === "announcement" ? value.message : (value.data ?? value);
-  return { kind, text: typeof said === "string" ? said : JSON.stringify(said) };
+  const text = kind === "announcement" ? value.message : (value.data ?? value);
+  return { kind, text: typeof text === "string" ? text : JSON.stringify(text) };
 }

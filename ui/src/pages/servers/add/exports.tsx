@@ -1,13 +1,13 @@
 // The shell lines that export secrets: masked on screen, complete when copied.
 import { CopyButton } from "../../../kit/code";
-import { type Draft, exports } from "./draft";
+import { exportLines, type ServerDraft } from "./draft";
 
-export function Exports(props: { of: Draft }) {
+export function Exports(props: { of: ServerDraft }) {
   return (
     <div className="code">
-      <CopyButton text={exports(props.of)} />
+      <CopyButton text={exportLines(props.of)} />
       <pre className="wrap" tabIndex={0} role="region" aria-label="environment variables">
-        {exports(props.of, "covered")}
+        {exportLines(props.of, "covered")}
       </pre>
     </div>
   );

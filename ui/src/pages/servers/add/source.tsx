@@ -1,10 +1,10 @@
 // The source of a new server: pasted text, or the registry.
 import { useState } from "react";
-import { Problem, post } from "../../../api/client";
-import type { Imported } from "../../../api/types";
+import { ApiError, post } from "../../../api/client";
+import type { ImportResult } from "../../../api/types";
 import { Failure, Field, Panel, Tabs } from "../../../kit/basics";
-import { narrow, useRoute } from "../../../route";
-import type { Found } from "./draft";
+import { setQuery, useRoute } from "../../../route";
+import type { Candidate } from "./draft";
 import { RegistrySearch } from "./registry";
 
 const EXAMPLES: readonly { title: string; text: string }[] = [
@@ -22,7 +22,10 @@ const EXAMPLES: readonly { title: string; text: string }[] = [
 
 type Tab = "paste" | "registry";
 
-export function Source(props: { read: (found: Imported) => void; take: (found: Found) => void }) {
+export function ServerSource(props: {
+  read: (found: ImportResult) => void;
+  configure: (candidate: Candidate) => void;
+}) {
   const { query } = useRoute();
   const tab: Tab = query.get("add") === "registry" ? "registry" : "paste";
   return (
@@ -34,24 +37,28 @@ export function Source(props: { read: (found: Imported) => void; take: (found: F
           { id: "registry", title: "MCP registry" },
         ]}
         chosen={tab}
-        choose={(next) => narrow({ add: next })}
+        choose={(next) => setQuery({ add: next })}
       />
-      {tab === "paste" ? <Paste read={props.read} /> : <RegistrySearch take={props.take} />}
+      {tab === "paste" ? (
+        <Paste read={props.read} />
+      ) : (
+        <RegistrySearch configure={props.configure} />
+      )}
     </Panel>
   );
 }
 
-function Paste(props: { read: (found: Imported) => void }) {
+function Paste(props: { read: (found: ImportResult) => void }) {
   const [text, setText] = useState("");
-  const [problem, setProblem] = useState<Problem>();
+  const [problem, setProblem] = useState<ApiError>();
   const [busy, setBusy] = useState(false);
   const send = async () => {
     setBusy(true);
     setProblem(undefined);
     try {
-      props.read(await post<Imported>("/api/import", { text }));
+      props.read(await post<ImportResult>("/api/import", { text }));
     } catch (error) {
-      setProblem(Problem.of(error));
+      setProblem(ApiError.from(error));
     } finally {
       setBusy(false);
     }
