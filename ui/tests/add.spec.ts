@@ -11,7 +11,7 @@ const DESK = [process.execPath, resolve("tests/servers/desk.mjs")];
 const ODD = [process.execPath, resolve("tests/servers/odd.mjs")];
 const MARKUP = `<img src=x onerror="document.title='owned'">`;
 
-/** The answer of a registry, with what a stranger may write into it. */
+/** A registry response with hostile content. */
 const ENTRY = {
   server: {
     name: "io.github.someone/desk",
@@ -104,7 +104,7 @@ test("of a client's config each server is set up in turn, and what is dropped is
   await page.getByRole("button", { name: /Set up next/ }).click();
   await expect(page.getByRole("listitem").filter({ hasText: "desk" })).toContainText("added");
   await page.getByRole("button", { name: "Set up far" }).click();
-  await expect(page.getByLabel("URL")).toHaveValue("https://mcp.example.com/mcp");
+  await expect(page.getByLabel("URL", { exact: true })).toHaveValue("https://mcp.example.com/mcp");
   await expect(page.getByText("sk-very-secret-token")).toHaveCount(0);
   await expect(page.getByRole("region", { name: "Required settings" })).toBeVisible();
 });
@@ -215,7 +215,7 @@ test("the registry is searched, and what an entry needs is asked for", async ({ 
   await expect(page.getByRole("link", { name: /javascript/ })).toHaveCount(0);
   await page.getByRole("button", { name: "Set up" }).click();
   await expect(page.getByRole("textbox", { name: "Name", exact: true })).toHaveValue("desk");
-  await expect(page.getByLabel("URL")).toHaveValue("http://127.0.0.1:9/mcp");
+  await expect(page.getByLabel("URL", { exact: true })).toHaveValue("http://127.0.0.1:9/mcp");
   await expect(page.getByRole("region", { name: "Required settings" })).toContainText(
     "From the desk",
   );

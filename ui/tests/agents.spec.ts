@@ -48,7 +48,7 @@ test("the matrix is narrowed by name, by level and to what is seen", async ({ pa
 
 test("a prompt is shown with its placeholders filled in", async ({ page }) => {
   await gateway.open(page, "agents/clerk?tab=prompt");
-  const filled = page.getByRole("region", { name: "Rendered" });
+  const filled = page.getByRole("region", { name: "Rendered", exact: true });
   await expect(filled).toContainText("who speaks Latin");
   await page.getByLabel("caller_name").fill("<b>Ada</b>");
   await expect(filled).toContainText("Hello <b>Ada</b>!");

@@ -11,7 +11,7 @@ test.afterAll(async () => gateway.stop());
 
 const wipe = (what: string) => execute(gateway, "desk_wipe", { what });
 
-/** Open, and told of what is decided from now on: that is not told again. */
+/** Opens the page and waits for its event stream: earlier decisions are not replayed. */
 async function listening(page: Page, at: Gateway) {
   const heard = page.waitForResponse(/\/api\/events/);
   await at.open(page, "approvals");
@@ -76,7 +76,7 @@ test("of two people who decide at once, the second is told kindly", async ({ pag
   const answer = wipe("the table");
   const card = page.getByRole("article", { name: "desk_wipe" });
   await expect(card).toBeVisible();
-  // The other person's decision reaches the gateway while ours is on its way.
+  // Someone else's decision reaches the gateway first.
   await page.route("**/api/approvals/*", async (route) => {
     if (route.request().method() === "POST") {
       const id = new URL(route.request().url()).pathname.split("/").at(-1);
@@ -175,7 +175,7 @@ test("always allow is looked at again if somebody changed the file meanwhile", a
 test("a config that cannot be written is shown as what to paste", async ({ page }) => {
   await gateway.open(page, "approvals");
   const yaml = "servers:\n  desk:\n    tools:\n      wipe:\n        approval: never\n";
-  // As docs/reload.md has it of a file that is read only; root, who runs tests, can write any.
+  // The response for a read-only file (docs/reload.md). Mocked, because root can write any file.
   await page.route("**/api/servers/desk*", (route) => {
     if (route.request().method() === "GET") return route.continue();
     const status = 409;

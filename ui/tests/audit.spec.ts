@@ -102,7 +102,7 @@ test("older rows come page by page", async ({ page }) => {
   await page.getByRole("button", { name: "Load older rows" }).click();
   await expect(page.getByText("130 rows shown")).toBeVisible();
   await expect(page.getByRole("button", { name: "Load older rows" })).toHaveCount(0);
-  // Those that come late, for a filter that is gone, are not put below those of another.
+  // A late response for an old filter must not be appended to the rows of the new one.
   await page.reload();
   await expect(page.getByText("100 rows shown")).toBeVisible();
   await page.route(/api\/audit\?.*after=/, async (late) => {

@@ -12,7 +12,7 @@ test.afterAll(async () => gateway.stop());
 
 const rows = (page: Page, name: string) =>
   page.getByRole("table", { name: "Calls" }).getByRole("button", { name });
-/** Away from the list: rows are held while the pointer is on them. */
+/** Moves the pointer off the list: updates pause while it hovers. */
 const aside = (page: Page) => page.mouse.move(5, 5);
 
 /** Approves the one pending call. */

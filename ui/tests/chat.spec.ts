@@ -9,7 +9,7 @@ test.beforeAll(async () => {
 });
 test.afterAll(async () => gateway.stop());
 
-/** The request by which a turn goes on after calls. */
+/** The request that continues a turn after its calls. */
 function goingOn(page: Page) {
   return page.waitForRequest(
     (asked) =>
@@ -17,7 +17,7 @@ function goingOn(page: Page) {
   );
 }
 
-/** As soon as whoever answers is known and has said all: what is sent before stays in the field. */
+/** Sends a message once the button is enabled; before that, Enter does nothing. */
 async function say(page: Page, text: string) {
   const message = page.getByRole("textbox", { name: "Message" });
   await message.fill(text);

@@ -44,7 +44,7 @@ test("a key is made, shown once, lets in, is rotated and revoked", async ({ page
   const second = (await rotated.getByRole("region", { name: "secret" }).textContent()) ?? "";
   expect(second).not.toBe(secret);
   await expect(rotated).toContainText("The old secret stays valid until");
-  // It is shown once: nothing but the button takes it away.
+  // The secret is shown once: only the button closes the dialog.
   await expect(rotated.getByRole("button", { name: "Copy" })).toBeFocused();
   for (const key of ["Escape", "Escape", "Escape", "Enter"]) await page.keyboard.press(key);
   await expect(rotated).toContainText(second);
@@ -112,7 +112,7 @@ test("a double click rotates once, and why it failed is said in the dialog", asy
   const shown = page.getByRole("dialog", { name: "Key twice" });
   await expect(shown).toBeVisible();
   expect(asked).toBe(2);
-  // What is said lies over the dialog.
+  // Toasts lie above the dialog.
   await shown.getByRole("button", { name: "Copy" }).first().click();
   await expect(page.locator(".toasts:popover-open")).toContainText("Copied");
   await shown.getByRole("button", { name: "I have saved it" }).click();

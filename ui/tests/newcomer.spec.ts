@@ -1,4 +1,4 @@
-// Somebody who has read nothing, from the printed link to a client that is served: in one go, recorded.
+// The whole journey of a new user, from the printed link to a connected client. Recorded as a trace.
 import { resolve } from "node:path";
 import { expect, Gateway, test } from "./gateway";
 
@@ -12,7 +12,7 @@ test.beforeAll(async () => {
 });
 test.afterAll(() => gateway.stop());
 
-/** A request of a client, as its config says. */
+/** A request of a client with its generated config. */
 async function asks(
   at: { url: string; headers: Record<string, string> },
   method: string,
@@ -44,7 +44,7 @@ test("a newcomer adds a server, tries a tool, sees its tier, connects a client a
   await gateway.open(page);
   await expect(page.getByText("All clear")).toBeVisible();
 
-  // A server, by pasting what its README says.
+  // Add a server by pasting its command.
   await page.getByRole("link", { name: "Servers", exact: true }).click();
   await page.getByRole("link", { name: "Add server" }).first().click();
   await page.getByLabel("Command, URL or MCP client config").fill(EVERYTHING);
@@ -58,7 +58,7 @@ test("a newcomer adds a server, tries a tool, sees its tier, connects a client a
   await page.getByRole("button", { name: "Save", exact: true }).click();
   await expect(page.locator(".server-status")).toContainText("ready", { timeout: 30_000 });
 
-  // One of its tools.
+  // Run one of its tools.
   await page.getByRole("link", { name: "Try its tools" }).click();
   await page.getByRole("link", { name: "demo_echo" }).click();
   const form = page.getByRole("group", { name: "Arguments" });
@@ -76,7 +76,7 @@ test("a newcomer adds a server, tries a tool, sees its tier, connects a client a
   await expect(page.getByRole("img", { name: /latency|calls|took/i }).first()).toBeVisible();
   await expect(page.locator("main")).toContainText("measured", { timeout: 20_000 });
 
-  // From now on somebody has to agree to it.
+  // Require approval for it.
   await page.getByRole("link", { name: "Servers", exact: true }).click();
   await page.getByRole("link", { name: "demo", exact: true }).click();
   await page.getByRole("button", { name: "Edit…" }).click();
@@ -89,7 +89,7 @@ test("a newcomer adds a server, tries a tool, sees its tier, connects a client a
   await page.getByRole("button", { name: "Save", exact: true }).click();
   await expect(page.getByRole("dialog")).toHaveCount(0);
 
-  // A client, with a key of its own.
+  // Connect a client with its own key.
   await page.getByRole("link", { name: "Connect", exact: true }).click();
   await page.getByRole("button", { name: "Cursor", exact: true }).click();
   await page.getByRole("button", { name: "Create key for this client" }).click();
@@ -102,7 +102,7 @@ test("a newcomer adds a server, tries a tool, sees its tier, connects a client a
     timeout: 20_000,
   });
 
-  // Its call waits, and is agreed to.
+  // Approve its call.
   const call = { name: "demo_echo", arguments: { message: "from the client" } };
   const answer = asks(mcpServers.tollgate, "tools/call", call);
   await page.getByRole("link", { name: /^Approvals/ }).click();

@@ -145,7 +145,7 @@ test("what is typed key by key is what stands there", async ({ page }) => {
   });
   await page.keyboard.press("Escape");
   await edit.getByRole("radio", { name: "Remote server" }).check();
-  const url = edit.getByLabel("URL");
+  const url = edit.getByLabel("URL", { exact: true });
   await url.pressSequentially("h");
   await url.press("Backspace");
   await url.pressSequentially("https://x");
@@ -215,7 +215,7 @@ test("a server that is not there is said not to be", async ({ page }) => {
 });
 
 test("a login elsewhere is a link that a person opens, and never a script", async ({ page }) => {
-  // Only the answers of a server that needs a login are put in; no such server is at hand.
+  // Mocks the responses of a server that needs a login.
   let url = "https://login.example.com/authorize?x=1";
   await page.route("**/api/servers/desk", async (route) => {
     const response = await route.fetch();
@@ -232,7 +232,7 @@ test("a login elsewhere is a link that a person opens, and never a script", asyn
     await expect(page.getByRole("link", { name: "Open login page" })).toHaveCount(0);
     await page.keyboard.press("Escape");
   }
-  // The page asks again and again.
+  // The page keeps polling.
   await page.unrouteAll({ behavior: "ignoreErrors" });
 });
 

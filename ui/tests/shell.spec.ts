@@ -53,7 +53,7 @@ test("a login that ends is asked for over the page, and what was typed stays", a
   await again.getByRole("button", { name: "Log in" }).click();
   await expect(again).toHaveCount(0);
   await expect(name).toHaveValue("half a na");
-  // Somebody else finds nothing of it.
+  // Another user sees nothing of it.
   const { key } = await gateway.ask<{ key: string }>("POST", "/api/keys", {
     name: "other",
     role: "admin",
@@ -78,7 +78,7 @@ test("a tab that nobody sees gives up its connection, and takes it up again", as
   const closed = page.waitForEvent("requestfailed", isStream);
   await turn(true);
   await closed;
-  // Longer than what is nothing to speak of.
+  // Longer than the delay before a lost connection is reported.
   await page.waitForTimeout(2000);
   await expect(page.getByText("Connection lost")).toHaveCount(0);
   const again = page.waitForResponse(isStream);

@@ -43,7 +43,7 @@ test("a queue, an override and a conversation count", async ({ page }) => {
   await expect(page.getByRole("region", { name: "Turn history" })).toContainText(
     "hello there friend",
   );
-  // The next turn is not the first any more.
+  // The next turn is no longer the first one.
   await page.getByLabel("Utterance").fill("and now this one");
   await expect(chosen(page)).toContainText("fast");
 });

@@ -132,7 +132,7 @@ function Inputs(props: { input: TierInput; agents: Agent[]; turn: () => void }) 
             </select>
           )}
         </Field>
-        <Field label="Queued turns" help="3 or more force the fast tier.">
+        <Field label="Queued turns" help="3 or more select fast, unless a deep keyword matches.">
           {(id) => (
             <input
               id={id}

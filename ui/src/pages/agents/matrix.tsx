@@ -125,23 +125,25 @@ function columnsOf(all: TierVisibility[], agent: Agent): Column<TierVisibility>[
         </>
       ),
     },
-    ...TIERS.map((tier) => ({
-      id: tier,
-      sortValue: (row: TierVisibility) =>
-        row.tiers[tier]?.visible ? "" : (row.tiers[tier]?.level ?? "?"),
-      title: (
-        <>
-          <TierBadge tier={tier} /> {countVisible(all, tier).toLocaleString("en")}
-          {isAboveBudget(tier) && (
-            <span title="Above the agent's budget. Requires the override_tier right.">
-              {" "}
-              override only
-            </span>
-          )}
-        </>
-      ),
-      cell: (row: TierVisibility) => <Cell visibility={row.tiers[tier]} />,
-    })),
+    ...TIERS.map(
+      (tier): Column<TierVisibility> => ({
+        id: tier,
+        sortValue: (row: TierVisibility) =>
+          row.tiers[tier]?.visible ? "" : (row.tiers[tier]?.level ?? "?"),
+        title: (
+          <>
+            <TierBadge tier={tier} /> {countVisible(all, tier).toLocaleString("en")}
+            {isAboveBudget(tier) && (
+              <span title="Above the agent's budget. Requires the override_tier right.">
+                {" "}
+                override only
+              </span>
+            )}
+          </>
+        ),
+        cell: (row: TierVisibility) => <Cell visibility={row.tiers[tier]} />,
+      }),
+    ),
   ];
 }
 

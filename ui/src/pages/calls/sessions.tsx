@@ -60,7 +60,7 @@ const columns = (mayEdit: boolean, close: (session: Session) => void): Column<Se
       </>
     ),
   },
-  { id: "since", title: "Since", cell: (it) => <Ago time={it.since} /> },
+  { id: "since", title: "Started", cell: (it) => <Ago time={it.since} /> },
   { id: "tier", title: "Tier", cell: (it) => <TierControl session={it} mayEdit={mayEdit} /> },
   { id: "tools", title: "Tools", className: "number", cell: (it) => it.tools },
   { id: "turns", title: "Turns", className: "number", cell: (it) => it.turns },

@@ -93,8 +93,8 @@ function CreateClientKey(props: {
         </button>
       </div>
       <p className="help">
-        It can only call tools of {props.agent ? `agent ${props.agent}` : "all agents"}. The Keys
-        page has more options.
+        It can call the tools of {props.agent ? `agent ${props.agent}` : "all agents"}, and nothing
+        else. The Keys page has more options.
       </p>
     </form>
   );

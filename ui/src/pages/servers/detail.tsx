@@ -60,7 +60,7 @@ function ServerStatus(props: { of: ServerDetail }) {
       <StateBadge state={state} />
       <strong>{reason}</strong>
       <span className="quiet">
-        since <Ago time={since} />
+        changed <Ago time={since} />
         {transport !== "in-process" && (
           <>
             {" "}

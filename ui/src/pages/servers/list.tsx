@@ -171,7 +171,7 @@ const COLUMNS: readonly Column<Server>[] = [
   },
   {
     id: "since",
-    title: "Since",
+    title: "Changed",
     className: "narrow",
     sortValue: (row) => row.since,
     cell: (row) => <Ago time={row.since} />,
